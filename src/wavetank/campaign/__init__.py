@@ -1,0 +1,1 @@
+"""Many measurements by one plan, kept as they end."""

@@ -1,0 +1,1 @@
+"""The command line: parses and prints; one file per command."""

@@ -1,0 +1,102 @@
+"""The command line: finds commands, turns errors into messages and exit statuses.
+
+Commands live in a file each and are imported only when they run, so that ``--help`` is quick.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import os
+import signal
+import sys
+from types import FrameType
+from typing import NoReturn
+
+import click
+
+from wavetank.errors import WavetankError
+
+# name -> (module below wavetank.cli, one line of help). In the order of the work.
+COMMANDS: dict[str, tuple[str, str]] = {
+    "doctor": ("doctor", "What this machine can do, what is missing, what that costs, how to install it."),
+    "trace": ("trace", "Run a program and record its I/O."),
+    "model": ("model", "Turn a trace into the I/O model: application, files, phases."),
+    "show": ("show", "Print the tables of a trace, model, kernel or measurement."),
+    "kernel": ("kernel", "Turn a model into a kernel: exact replay, and the nearest IOR lines."),
+    "fidelity": ("fidelity", "Compare the operations that a kernel will issue with its model's."),
+    "replay": ("replay", "Perform a kernel in a directory of this machine."),
+    "cluster": ("cluster", "Bring virtual clusters up and down, list them, check specifications."),
+    "measure": ("measure", "Measure a kernel once on a cluster that is up."),
+    "campaign": ("campaign", "Measure kernels on clusters by a plan, and rank the clusters."),
+    "report": ("report", "Write a campaign's report as one self-contained HTML file."),
+    "schema": ("schema", "Print the JSON Schema of a file that wavetank writes or reads."),
+}  # fmt: skip
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are called, not when they are listed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All names, in the order of the work."""
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return one command."""
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"wavetank.cli.{COMMANDS[cmd_name][0]}")
+        command = module.command
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+@click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="wavetank")
+@click.option(
+    "-v", "--verbose", count=True, help="More progress on standard error; twice for debugging."
+)
+def cli(verbose: int) -> None:
+    """Test a scale model of a parallel application's I/O on virtual clusters.
+
+    Example: wavetank trace -o run.trace -- mpirun -np 4 ./app
+    """
+    level = {0: logging.WARNING, 1: logging.INFO}.get(verbose, logging.DEBUG)
+    logging.basicConfig(
+        level=level, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s"
+    )
+
+
+def _terminate(signum: int, frame: FrameType | None) -> NoReturn:
+    """Leave through every ``finally``, as for Ctrl-C, so that nothing is left behind."""
+    del frame
+    raise SystemExit(128 + signum)
+
+
+def main() -> NoReturn:
+    """Entry point: exit status 0 ok, 1 failed, 2 usage, 3 outside tolerance."""
+    signal.signal(signal.SIGTERM, _terminate)
+    signal.signal(signal.SIGHUP, _terminate)
+    try:
+        status = cli.main(standalone_mode=False)
+    except WavetankError as error:
+        click.echo(f"wavetank: {error}", err=True)
+        sys.exit(error.exit_status)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("wavetank: interrupted", err=True)
+        sys.exit(130)
+    except BrokenPipeError:  # "wavetank show ... | head"
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    sys.exit(status if isinstance(status, int) else 0)

@@ -1,0 +1,1 @@
+"""Shared and parallel file systems: one driver a file."""

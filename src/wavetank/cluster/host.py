@@ -1,0 +1,94 @@
+"""What the rest of wavetank knows of a cluster that is up: hosts, a mount, and optional abilities.
+
+Providers make these; file systems, measurements and the command line use them. Optional abilities
+are small protocols of their own (``isinstance`` asks for them).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A command that ended with status 0."""
+
+    stdout: str
+    stderr: str
+    elapsed_s: float
+
+
+class Host(Protocol):
+    """A node."""
+
+    name: str
+    address: str  # on the cluster's own network
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout_s: float = 60.0,
+        env: Mapping[str, str] | None = None,
+        stdin: str = "",
+    ) -> Finished:
+        """Run a command to its end.
+
+        Raises:
+            RemoteCommandError: it failed or ran out of time.
+        """
+
+    def start(self, argv: Sequence[str], *, log: str, env: Mapping[str, str] | None = None) -> None:
+        """Start a daemon that lives until the node goes; its output goes into the node's log ``log``."""
+
+    def put(self, source: Path, destination: str) -> None:
+        """Copy a file to the node."""
+
+    def get(self, source: str, destination: Path) -> None:
+        """Copy a file from the node."""
+
+
+@runtime_checkable
+class DropsCaches(Protocol):
+    """A node whose page cache can be emptied on its own."""
+
+    def drop_caches(self) -> str:
+        """Empty the cache; says how it was done, for the result."""
+
+
+class RunningCluster(Protocol):
+    """A cluster that is up, with its file system mounted."""
+
+    name: str
+    spec_sha256: str
+    instance_type: str
+    n_instances: int  # all of them: compute, I/O and head nodes
+    compute_hosts: tuple[Host, ...]
+    io_hosts: tuple[Host, ...]
+    mount_path: str  # of the global file system, the same on every compute host
+    remote_shell: tuple[str, ...]  # for MPI launchers, see job.Placement
+    launcher_prefix: tuple[str, ...]
+    network: str | None
+
+    def settings(self) -> dict[str, str]:
+        """File system, mount options and limits as really in force, read back from the system."""
+
+    def limits(self) -> dict[str, str]:
+        """Emulated limits per node (network, disk, memory, CPU) and how they are enforced."""
+
+    def drop_caches(self) -> str:
+        """Empty the page caches of all nodes; says how it was done."""
+
+    def place_files(self, sizes: Mapping[str, int]) -> dict[str, str]:
+        """Create input files (path relative to the mount -> bytes) by the cluster's layout.
+
+        With ``layout: one-server-per-file`` (1DFx1F) each file goes onto a data server of its own.
+        Content is written, not sparse, and on disk when this returns. Says where each file is, as
+        read back from the file system.
+        """
+
+    def health(self) -> list[str]:
+        """Findings: daemons that died, mounts that are gone. Empty when all is well."""

@@ -1,0 +1,1 @@
+"""Where nodes come from: one driver a file."""

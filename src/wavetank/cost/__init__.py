@@ -1,0 +1,1 @@
+"""What a measurement would cost, from dated price tables."""

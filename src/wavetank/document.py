@@ -1,0 +1,270 @@
+"""The files between stages: one JSON document each, versioned, with provenance, written whole or not at all.
+
+A stage's document class derives from ``Document`` and names its ``kind``; ``write`` and ``read``
+below are the only code that puts one on disk or takes one from it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import ClassVar, Self, TypeVar
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from wavetank import __version__
+from wavetank.errors import DocumentError, SpecError, WavetankError
+
+
+class Record(BaseModel):
+    """A part of a document or specification: immutable, and no key that it does not know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class HostFacts(Record):
+    """The machine that a document was made on."""
+
+    hostname: str
+    kernel: str
+    machine: str
+    cpu_model: str | None
+    n_cpus: int
+    memory_bytes: int
+
+
+class InputFile(Record):
+    """A file that a document was made from."""
+
+    path: str
+    sha256: str
+
+
+class Provenance(Record):
+    """Where a document comes from: who made it, from what, where and when."""
+
+    tool_version: str
+    tool_commit: str | None = Field(
+        description="git commit of a source checkout; None when installed"
+    )
+    command: str
+    created_utc: str
+    host: HostFacts
+    seed: int | None = None
+    inputs: tuple[InputFile, ...] = ()
+
+
+class Document(Record):
+    """A versioned file of one stage. Subclasses set ``kind`` and ``version``."""
+
+    kind: ClassVar[str]
+    version: ClassVar[int] = 1
+    error: ClassVar[type[WavetankError]] = DocumentError
+
+    provenance: Provenance
+
+    @classmethod
+    def schema_id(cls) -> str:
+        """What the file's ``schema`` key says: ``wavetank.<kind>/<version>``."""
+        return f"wavetank.{cls.kind}/{cls.version}"
+
+    def to_json(self) -> str:
+        """The file's text."""
+        body = {"schema": self.schema_id(), **self.model_dump(mode="json")}
+        return json.dumps(body, indent=1, ensure_ascii=False) + "\n"
+
+    def write(self, path: Path) -> None:
+        """Write the document whole, or leave what was there.
+
+        Raises:
+            DocumentError: the directory is missing, full or not writable.
+        """
+        write_whole(path, self.to_json())
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read a document.
+
+        Raises:
+            DocumentError (or the class's own ``error``): no such file, not JSON, another kind or
+                version, or a key or value that does not fit, with the place.
+        """
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise cls.error(f"cannot read {path} as a {cls.kind} file: {error}") from error
+        try:
+            body = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise cls.error(
+                f"{path} is not a {cls.kind} file: not valid JSON at line {error.lineno}, column {error.colno} "
+                f"({error.msg}). It is damaged or was cut short; make it again"
+            ) from error
+        found = body.pop("schema", None) if isinstance(body, dict) else None
+        if found != cls.schema_id():
+            raise cls.error(
+                f"{path} is not a {cls.kind} file that this version reads: its schema is {found!r}, "
+                f"expected {cls.schema_id()!r}. Make it again with wavetank {__version__}"
+            )
+        try:
+            return cls.model_validate(body)
+        except ValidationError as error:
+            raise cls.error(f"{path} is damaged: {explain(error)}. Make it again") from error
+
+    @classmethod
+    def json_schema(cls) -> dict[str, object]:
+        """The published JSON Schema of the file."""
+        schema = cls.model_json_schema(mode="serialization")
+        schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+        schema["title"] = cls.schema_id()
+        schema["properties"]["schema"] = {"const": cls.schema_id()}
+        schema["required"] = ["schema", *schema.get("required", [])]
+        return schema
+
+
+RecordT = TypeVar("RecordT", bound=BaseModel)
+
+
+def read_yaml(path: Path, record: type[RecordT], what: str) -> RecordT:
+    """Read a specification that a person wrote.
+
+    Args:
+        path: the YAML file.
+        record: the model that it must fit.
+        what: "cluster", "campaign", ...: the kind of file, for messages.
+
+    Raises:
+        SpecError: missing, not YAML, or keys and values that do not fit: all of them at once, each with its place.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SpecError(f"cannot read {what} file {path}: {error}") from error
+    try:
+        body = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise SpecError(f"{what} file {path} is not valid YAML: {error}") from error
+    if not isinstance(body, dict):
+        raise SpecError(f"{what} file {path} must hold keys and values, not {type(body).__name__}")
+    try:
+        return record.model_validate(body)
+    except ValidationError as error:
+        raise SpecError(f"{what} file {path}: {explain(error)}") from error
+
+
+def explain(error: ValidationError) -> str:
+    """All findings of a validation in one line each: where, and what is wrong there."""
+    lines = []
+    for finding in error.errors(include_url=False, include_context=False):
+        where = ".".join(str(part) for part in finding["loc"]) or "top level"
+        message = finding["msg"].removeprefix("Value error, ")
+        if finding["type"] == "extra_forbidden":
+            message = "no such key; is it misspelt?"
+        elif finding["type"] == "missing":
+            message = "this key is required"
+        lines.append(f"{where}: {message}")
+    return lines[0] if len(lines) == 1 else "\n  " + "\n  ".join(lines)
+
+
+def write_whole(path: Path, text: str | bytes) -> None:
+    """Write a file whole or not at all: temporary name, fsync, rename.
+
+    Raises:
+        DocumentError: it cannot be written; what was there before stays.
+    """
+    content = text.encode() if isinstance(text, str) else text
+    temporary: str | None = None
+    try:
+        fd, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        with os.fdopen(fd, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
+    except OSError as error:
+        if temporary is not None:
+            Path(temporary).unlink(missing_ok=True)
+        raise DocumentError(
+            f"cannot write {path}: {error.strerror}. Check that the directory exists, is writable and has space"
+        ) from error
+
+
+def sha256_of(path: Path) -> str:
+    """Hash of a file, or of a folder's files in the order of their names.
+
+    Raises:
+        DocumentError: it cannot be read.
+    """
+    digest = hashlib.sha256()
+    try:
+        parts = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
+        for part in parts:
+            if path.is_dir():
+                digest.update(str(part.relative_to(path)).encode() + b"\0")
+            with part.open("rb") as stream:
+                while block := stream.read(1 << 20):
+                    digest.update(block)
+    except OSError as error:
+        raise DocumentError(f"cannot read {path}: {error.strerror}") from error
+    return digest.hexdigest()
+
+
+def provenance(inputs: Iterable[Path] = (), seed: int | None = None) -> Provenance:
+    """The provenance of a document that this process is about to write."""
+    return Provenance(
+        tool_version=__version__,
+        tool_commit=_tool_commit(),
+        command=shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
+        created_utc=datetime.now(UTC).isoformat(timespec="seconds"),
+        host=host_facts(),
+        seed=seed,
+        inputs=tuple(InputFile(path=str(path), sha256=sha256_of(path)) for path in inputs),
+    )
+
+
+@cache
+def host_facts() -> HostFacts:
+    """Facts of this machine."""
+    cpu_model = None
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                cpu_model = line.split(":", 1)[1].strip()
+                break
+    except OSError:
+        pass
+    return HostFacts(
+        hostname=platform.node(),
+        kernel=platform.release(),
+        machine=platform.machine(),
+        cpu_model=cpu_model,
+        n_cpus=len(os.sched_getaffinity(0)),
+        memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+    )
+
+
+@cache
+def _tool_commit() -> str | None:
+    root = Path(__file__).resolve().parents[2]
+    if not (root / ".git").exists():
+        return None
+    try:
+        found = subprocess.run(
+            ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"],
+            capture_output=True, text=True, timeout=10, check=True,
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return found.stdout.strip() or None

@@ -1,0 +1,34 @@
+"""What is to be started: program, ranks, environment, where. Pure data, no behaviour."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Which host runs how many ranks, in rank order (the process mapping; 1PxCN, 2PxCN, ...).
+
+    Attributes:
+        hosts: (host name, number of ranks on it), ranks counted up through the list.
+        remote_shell: argv prefix of the remote-shell stand-in; called as ``*remote_shell HOST COMMAND...``.
+        launcher_prefix: argv prefix that runs the launcher itself where it can reach the hosts.
+        network: CIDR of the network that the ranks use to talk to each other.
+    """
+
+    hosts: tuple[tuple[str, int], ...]
+    remote_shell: tuple[str, ...] = ()
+    launcher_prefix: tuple[str, ...] = ()
+    network: str | None = None
+
+
+@dataclass(frozen=True)
+class Job:
+    """A program with its ranks."""
+
+    argv: tuple[str, ...]
+    n_ranks: int
+    env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    placement: Placement | None = None  # None: this host

@@ -1,0 +1,1 @@
+"""Kernels: the same I/O without the application, exactly or by a benchmark's parameters."""

@@ -1,0 +1,65 @@
+"""A kernel: the same I/O without the application. The document of this stage."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from wavetank.document import Document, Record
+from wavetank.errors import KernelError, WavetankError
+from wavetank.model.application import View
+from wavetank.model.phase import Phase, Program
+
+
+class KernelFile(Record):
+    """A file that the kernel works on, below the root directory given at run time."""
+
+    file_id: int
+    name: str = Field(description="relative path below the root; never leaves it")
+    role: Literal["input", "output", "both"] = Field(
+        description="input files are made before the measurement, never measured"
+    )
+    prepare_bytes: int = Field(description="size to make beforehand; 0: the kernel creates it")
+
+
+class IorLine(Record):
+    """The nearest IOR command line for one or more phases, and what it does not reproduce."""
+
+    ph_ids: tuple[int, ...]
+    command: str
+    not_reproduced: tuple[str, ...] = Field(
+        description="roundings and differences, a sentence each"
+    )
+
+
+class Refused(Record):
+    """A phase that a writer cannot express."""
+
+    ph_ids: tuple[int, ...]
+    reason: str
+
+
+class Kernel(Document):
+    """A kernel of one model."""
+
+    kind: ClassVar[str] = "kernel"
+    version: ClassVar[int] = 1
+    error: ClassVar[type[WavetankError]] = KernelError
+
+    application: str
+    model_sha256: str
+    n_ranks: int = Field(
+        description="ranks that the replay starts; ranks without I/O take part in synchronisation only"
+    )
+    files: tuple[KernelFile, ...]
+    phases: tuple[Phase, ...]
+    views: tuple[View, ...] = ()
+    communicators: tuple[tuple[int, ...], ...] = ()
+    programs: tuple[Program, ...]
+    capacity_bytes: int
+    not_reproduced: tuple[str, ...] = Field(
+        description="what the replay leaves out or changes, a sentence each; empty when exact"
+    )
+    ior: tuple[IorLine, ...] = ()
+    ior_refused: tuple[Refused, ...] = ()

@@ -1,0 +1,59 @@
+"""What one run of a kernel gives: per phase and rank, bytes, operations, times."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from wavetank.document import Record
+
+
+class LatencySummary(Record):
+    """Of single operations, seconds."""
+
+    p50_s: float
+    p95_s: float
+    p99_s: float
+    max_s: float
+
+
+class RankPhaseResult(Record):
+    """One rank in one phase."""
+
+    rank: int
+    host: str
+    bytes: int
+    operations: int
+    io_time_s: float = Field(description="sum of the operations' durations")
+    start_s: float = Field(description="first operation's start since the replay's common start")
+    end_s: float
+    latency: LatencySummary
+
+
+class PhaseResult(Record):
+    """One phase: time is from the first rank's start to the last rank's end of I/O in it."""
+
+    ph_id: int
+    bytes: int
+    operations: int
+    time_s: float
+    rate_bytes_per_s: float = Field(description="BW_CH (METHOD.md section 6): bytes / time_s")
+    iops: float
+    latency: LatencySummary
+    ranks: tuple[RankPhaseResult, ...]
+
+
+class ReplayResult(Record):
+    """One run of a kernel."""
+
+    status: Literal["ok", "failed"]
+    failure: str | None = Field(
+        default=None, description="rank, file, offset, operation and reason"
+    )
+    elapsed_s: float
+    metadata_time_s: float = Field(description="opens, closes, seeks, syncs: sum over ranks")
+    phases: tuple[PhaseResult, ...]
+    settings: dict[str, str] = Field(
+        description="how it was run: pauses, fsync inside or outside, verify, O_DIRECT ..."
+    )

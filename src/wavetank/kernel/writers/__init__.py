@@ -1,0 +1,1 @@
+"""Command lines of benchmark programs that come near a model."""

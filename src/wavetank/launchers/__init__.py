@@ -1,0 +1,1 @@
+"""Programs that start MPI jobs: one driver a file."""

@@ -1,0 +1,1 @@
+"""Running kernels on clusters, and what that gives."""

@@ -1,0 +1,48 @@
+"""A measurement: one kernel, once, on one cluster with one mapping. The document of this stage."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from wavetank.document import Document, Record
+from wavetank.errors import MeasurementError, WavetankError
+from wavetank.kernel.result import ReplayResult
+
+Origin = Literal["measured under emulated limits", "measured", "computed"]
+
+
+class CacheState(Record):
+    """Page caches at the start."""
+
+    state: Literal["cold", "warm"]
+    how: str
+
+
+class Measurement(Document):
+    """One measurement with everything that it takes to judge it."""
+
+    kind: ClassVar[str] = "measurement"
+    version: ClassVar[int] = 1
+    error: ClassVar[type[WavetankError]] = MeasurementError
+
+    application: str
+    kernel_sha256: str
+    cluster: str
+    cluster_spec_sha256: str
+    instance_type: str
+    n_instances: int
+    mapping: str = Field(description='process mapping: "1PxCN", "2PxCN", ...')
+    repetition: int = Field(description="from 0")
+    order: int = Field(description="position in the randomised order of the campaign")
+    origin: Origin
+    cache: CacheState
+    fs_settings: dict[str, str] = Field(description="as in force, read back")
+    limits: dict[str, str]
+    file_placement: dict[str, str]
+    versions: dict[str, str] = Field(description="of MPI, file system, kernel program")
+    result: ReplayResult
+    findings: tuple[str, ...] = Field(
+        default=(), description="doubts: a dead daemon, a cold read faster than the limits allow"
+    )

@@ -1,0 +1,89 @@
+"""The model of an application's I/O: its tables, its phases, its order. The document of this stage."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from pydantic import Field
+
+from wavetank.document import Document, Record
+from wavetank.errors import ModelError, WavetankError
+from wavetank.model.file import ModelFile
+from wavetank.model.phase import Phase, Program, Series
+
+
+class View(Record):
+    """An MPI file view, decoded: tiles of ``extent`` bytes, each with the visible runs in order."""
+
+    displacement: int
+    etype_size: int
+    extent: int
+    run_offsets: tuple[int, ...]
+    run_lengths: tuple[int, ...]
+
+
+class Requirements(Record):
+    """What the application asks of a storage configuration."""
+
+    storage_capacity_bytes: int = Field(description="P15 eq. 4: sum of the file sizes")
+    n_processes: int
+    needs_global_file_system: bool = Field(description="True when a file is shared by ranks")
+    reached_read_bytes_per_s: float | None = Field(
+        description="over the I/O time of the traced run; None without times"
+    )
+    reached_write_bytes_per_s: float | None
+
+
+class Boundaries(Record):
+    """The rules by which phases were split (METHOD.md section 2)."""
+
+    split_at_communication: dict[str, bool] = Field(
+        description='by level: {"posix": False, "mpiio": True}'
+    )
+    split_at_computation_s: float | None
+    similarity: tuple[float, float] | None = Field(description="(0.8, 1.2); None asks for equality")
+
+
+class TimelinePoint(Record):
+    """A stretch of one rank's operations on one file, for the temporal pattern."""
+
+    rank: int
+    file_id: int
+    iop_type: str
+    rs: int
+    tick_first: int
+    tick_last: int
+    start_s: float | None
+    end_s: float | None
+    offset_first: int | None
+    offset_last: int | None
+    count: int
+
+
+class Model(Document):
+    """The I/O model of one application run."""
+
+    kind: ClassVar[str] = "model"
+    version: ClassVar[int] = 1
+    error: ClassVar[type[WavetankError]] = ModelError
+
+    application: str = Field(description="the program's name, for titles")
+    command: tuple[str, ...]
+    source: str = Field(description="what recorded the trace: wavetank, darshan-dxt, ...")
+    n_ranks: int = Field(description="ranks of the run, with or without I/O")
+    app_np: int
+    app_nfiles: int
+    app_st: int = Field(description="bytes moved")
+    elapsed_s: float | None
+    boundaries: Boundaries
+    requirements: Requirements
+    files: tuple[ModelFile, ...]
+    phases: tuple[Phase, ...]
+    series: tuple[Series, ...]
+    views: tuple[View, ...] = ()
+    communicators: tuple[tuple[int, ...], ...] = ()
+    programs: tuple[Program, ...]
+    timeline: tuple[TimelinePoint, ...] = Field(
+        description="at most some thousand points, for plots"
+    )
+    warnings: tuple[str, ...] = ()

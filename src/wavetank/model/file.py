@@ -1,0 +1,41 @@
+"""The file level of a model (P18 table 1)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from wavetank.document import Record
+
+
+class ModelFile(Record):
+    """One file of the application."""
+
+    file_id: int = Field(description="from 1")
+    file_name: str
+    file_size: int = Field(
+        description="bytes; the size that a kernel needs: highest offset touched where known, else by weights"
+    )
+    file_size_weights: int = Field(
+        description="bytes by the sum of phase weights (P15 eq. 2 and 3)"
+    )
+    file_size_highest_offset: int | None = Field(
+        description="bytes, highest offset touched + 1; None where offsets are unknown"
+    )
+    file_size_before: int | None = Field(
+        default=None, description="bytes, when first opened; None if it did not exist or is unknown"
+    )
+    file_np: int = Field(description="processes that open it")
+    file_accessmode: Literal["sequential", "strided", "random", "unknown"]
+    file_fileaccesstype: Literal["R", "W", "W/R", "none"]
+    file_accesstype: Literal["unique", "shared"]
+    file_nphase: int
+    n_operations: int = Field(description="data operations, all ranks")
+    n_sequential: int | None = Field(
+        description="Darshan: offset greater than the end of the rank's last operation or equal to it"
+    )
+    n_consecutive: int | None = Field(
+        description="Darshan: offset equal to the end of the rank's last operation"
+    )
+    file_system: str | None = None

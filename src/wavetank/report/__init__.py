@@ -1,0 +1,1 @@
+"""Reports for people: tables, plots, one HTML file."""

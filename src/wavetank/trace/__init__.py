@@ -1,0 +1,1 @@
+"""Recording an application's I/O, and reading what was recorded."""

@@ -1,0 +1,1 @@
+"""Readers of other tools' logs into the tables of a trace."""

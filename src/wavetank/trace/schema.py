@@ -1,0 +1,152 @@
+"""The tables of a trace: what every reader and importer leaves, and what the model is made from.
+
+A trace is the ordered I/O activity of every rank. Equal operations at regular distance are folded
+into one row with a count; a row of count 1 is a single operation. Rows of a rank are in the order
+of occurrence and contiguous (all operations of a row precede all of the next row of that rank).
+The native format is described in native/include/wavetank_trace.h; the two are compared in tests.
+Source: METHOD.md section 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum, StrEnum
+
+import numpy as np
+import numpy.typing as npt
+
+Int64Array = npt.NDArray[np.int64]
+Int32Array = npt.NDArray[np.int32]
+UInt8Array = npt.NDArray[np.uint8]
+
+UNKNOWN = -1
+"""In ``offset``, ``disp``, ``view_offset``, ``view_disp``: the source of the trace does not say, or it has no meaning."""
+
+
+class Level(IntEnum):
+    """Where in the I/O stack a call was seen."""
+
+    POSIX = 1  # system-call wrappers, and stdio through the calls that reach the file
+    MPIIO = 2
+    MPI = 3  # communication: only synchronising collectives are rows, see OpKind.SYNC_RANKS
+
+
+class OpKind(StrEnum):
+    """What an operation means to a model."""
+
+    READ = "read"
+    WRITE = "write"
+    OPEN = "open"
+    CLOSE = "close"
+    SEEK = "seek"
+    SYNC = "sync"  # fsync, fdatasync, MPI_File_sync, msync
+    RESIZE = "resize"  # truncate, ftruncate, fallocate, MPI_File_set_size, MPI_File_preallocate
+    STAT = "stat"
+    NAMESPACE = "namespace"  # unlink, rename, mkdir
+    MAP = "map"  # mmap, munmap
+    VIEW = "view"  # MPI_File_set_view
+    SYNC_RANKS = "sync_ranks"  # a collective of MPI communication: an order between ranks
+    OTHER = "other"
+
+
+@dataclass(frozen=True)
+class Op:
+    """One intercepted call. ``code`` is its number in the native format."""
+
+    code: int
+    name: str  # as the field writes it: "read", "pwrite", "MPI_File_write_at_all"
+    level: Level
+    kind: OpKind
+    collective: bool = False
+
+
+@dataclass(frozen=True)
+class FoldTable:
+    """Folded operations, columns of equal length, sorted by (rank, seq).
+
+    A row stands for ``count`` operations of one rank: operation i (0 <= i < count) has offset
+    ``offset + i*disp``, logical clock ``(tick + i*tick_step, subtick + i*subtick_step)``, and asks
+    for ``size`` bytes. All but the last moved exactly ``size`` bytes; the last moved
+    ``moved - (count-1)*size`` (a short read at the end of a file, or 0).
+    """
+
+    rank: Int32Array
+    seq: Int64Array  # number of the row's first operation within its rank, from 0
+    op: UInt8Array  # Op.code
+    file: Int32Array  # index into Trace.files; UNKNOWN for rows without a file (SYNC_RANKS)
+    handle: Int32Array  # which open of the file: unique per rank over the whole run
+    count: Int64Array
+    size: Int64Array  # bytes requested by each operation; 0 where it moves nothing
+    moved: Int64Array  # bytes moved by all operations of the row
+    offset: Int64Array  # absolute position in the file of the first operation, bytes
+    disp: Int64Array  # bytes from one operation's offset to the next one's; 0 when count == 1
+    view: Int32Array  # index into Trace.views; UNKNOWN without an MPI file view
+    view_offset: Int64Array  # position in the logical view, bytes; equals offset without a view
+    view_disp: Int64Array
+    tick: Int64Array
+    subtick: Int64Array
+    tick_step: Int64Array
+    subtick_step: Int64Array
+    start_ns: Int64Array  # start of the first operation, ns since the trace's time zero; UNKNOWN if not recorded
+    end_ns: Int64Array  # end of the last operation
+    busy_ns: Int64Array  # sum of the operations' durations
+    arg: Int64Array  # open: flags; seek: whence; resize: new size; sync_ranks: index into Trace.communicators; else 0
+    error: Int32Array  # errno of a failed operation, 0 for success
+
+    def __len__(self) -> int:
+        return len(self.rank)
+
+
+@dataclass(frozen=True)
+class TracedFile:
+    """A file that the application touched."""
+
+    path: str
+    mount_point: str | None = None
+    file_system: str | None = None  # "ext4", "lustre", ...
+    size_before: int | None = (
+        None  # bytes, when first opened; None if it did not exist or is not known
+    )
+
+
+@dataclass(frozen=True)
+class FileView:
+    """An MPI file view, decoded: tiles of ``extent`` bytes, each with the visible runs in order."""
+
+    displacement: int  # bytes from the start of the file
+    etype_size: int  # bytes
+    extent: int  # bytes from one tile to the next
+    run_offsets: tuple[int, ...]  # bytes from the start of the tile
+    run_lengths: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class RankFacts:
+    """One rank of the traced run."""
+
+    rank: int
+    host: str
+    pid: int
+    complete: bool  # False: the process was killed or its part of the trace is cut short
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A trace in memory.
+
+    ``warnings`` are sentences for the user: what was not seen, is missing or damaged.
+    """
+
+    source: str  # "wavetank", "darshan-dxt", "strace", ...
+    command: tuple[str, ...]
+    n_ranks: int
+    mpi_library: str | None
+    started_utc: str | None
+    elapsed_s: float | None  # of the traced program, first rank's start to last rank's end
+    ranks: tuple[RankFacts, ...]
+    files: tuple[TracedFile, ...]
+    views: tuple[FileView, ...]
+    communicators: tuple[tuple[int, ...], ...]  # MPI_COMM_WORLD ranks of each
+    folds: FoldTable
+    levels: tuple[Level, ...]  # that the source records at all
+    warnings: tuple[str, ...] = field(default=())
