@@ -1,0 +1,74 @@
+# The front door.
+#   make demo    set up everything, then the main job: trace an assembler, measure it on virtual clusters, report
+#   make test    set up everything, then all checks and tests
+#   make setup   leaves .venv/bin/wavetank
+#   make check   formatters, linters, types, architecture (part of make test)
+#   make bench   benchmarks: ratios against peers or limits of the same run
+#   make clean   removes what was built, not what was measured (demo-out)
+
+SHELL := /bin/bash
+.DELETE_ON_ERROR:
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+NATIVE := build/native
+NATIVE_SOURCES := $(shell find native -type f)
+
+.PHONY: setup setup-test demo test check bench clean packages packages-test
+
+setup: packages $(VENV)/.installed $(NATIVE)/.installed
+
+setup-test: packages-test $(VENV)/.installed-dev $(NATIVE)/.installed
+
+packages:
+	@packaging/install-debian-packages build run demo
+
+packages-test:
+	@packaging/install-debian-packages build run demo test
+
+$(VENV)/bin/python: | packages
+	@echo "setup: virtual environment in $(VENV)"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "setup: Python 3.11 or later is needed; name one with: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml packaging/constraints.txt | $(VENV)/bin/python
+	@echo "setup: Python packages of wavetank"
+	@$(BIN)/pip install --quiet --disable-pip-version-check -c packaging/constraints.txt -e .
+	@touch $@
+
+$(VENV)/.installed-dev: pyproject.toml packaging/constraints.txt | $(VENV)/bin/python
+	@echo "setup: Python packages of wavetank and of its tests"
+	@$(BIN)/pip install --quiet --disable-pip-version-check -c packaging/constraints.txt -e '.[dev]'
+	@touch $@ $(VENV)/.installed
+
+$(NATIVE)/.installed: $(NATIVE_SOURCES) | packages
+	@echo "setup: C parts (tracer, replay, NFS mount)"
+	@cmake -S native -B $(NATIVE) -G Ninja -DCMAKE_INSTALL_PREFIX=$(CURDIR)/$(NATIVE)/install >$(NATIVE).log 2>&1 \
+	  && cmake --build $(NATIVE) >>$(NATIVE).log 2>&1 && cmake --install $(NATIVE) >>$(NATIVE).log 2>&1 \
+	  || { tail -n 40 $(NATIVE).log >&2; echo "setup: the C parts do not build; all output is in $(NATIVE).log" >&2; exit 1; }
+	@touch $@
+
+$(NATIVE)/.installed: | build
+build:
+	@mkdir -p $@
+
+demo: setup
+	@PATH="$(CURDIR)/$(BIN):$$PATH" examples/abyss/demo
+
+check: setup-test
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	find native -name '*.[ch]' -print0 | xargs -0 clang-format --dry-run --Werror
+
+test: check
+	$(BIN)/pytest
+
+bench: setup-test
+	@for program in benchmarks/*/run; do echo "== $$program"; PATH="$(CURDIR)/$(BIN):$$PATH" $$program || exit 1; done
+
+clean:
+	rm -rf build $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find src tests -name __pycache__ -prune -exec rm -rf {} +
