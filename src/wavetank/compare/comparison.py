@@ -1,0 +1,183 @@
+"""A comparison: which cluster to choose, by what a campaign measured. The document of this stage.
+
+A *configuration* is one application on one cluster with one mapping. Every number is an estimate
+over its repetitions, with the interval that the repetitions support.
+"""
+
+from __future__ import annotations
+
+from datetime import date as Date  # noqa: N812 - a field below is named date
+from decimal import Decimal
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from wavetank.document import Document, Record
+from wavetank.errors import MeasurementError, WavetankError
+from wavetank.measure.result import Origin
+
+Criterion = Literal["time", "cost", "ratio"]
+
+
+class Estimate(Record):
+    """A quantity over repetitions: the median, and what the repetitions say of its uncertainty."""
+
+    median: float
+    low: float | None = Field(
+        description="lower end of the bootstrap confidence interval; None with one repetition"
+    )
+    high: float | None = Field(description="upper end; None with one repetition")
+    values: tuple[float, ...] = Field(description="by repetition")
+
+
+class Price(Record):
+    """Where the prices come from."""
+
+    table: str
+    date: Date
+    source: str
+    region: str
+    currency: str
+    billing: str = Field(description='"per started hour", "per second, at least 60 s"')
+
+
+class Cost(Record):
+    """Of one run of the application's I/O, in the price table's currency (P15 eq. 5-8)."""
+
+    price_inst_per_h: Decimal
+    n_instances: int = Field(description="all of them: compute, I/O and head nodes")
+    cost_var: Estimate = Field(description="P15 eq. 6, by time")
+    cost_fix: Decimal = Field(description="persistent storage for the time that it is kept")
+    cost_tot: Estimate = Field(description="P15 eq. 5")
+    billed: Decimal = Field(
+        description="bill of one run of the median time by the billing rule, with cost_fix"
+    )
+    deployment: Decimal | None = Field(
+        default=None, description="instances while the cluster was deployed; not in cost_tot"
+    )
+    perf_cost: Estimate = Field(description="P15 eq. 8: MB/s per currency unit")
+
+
+class PhaseEstimate(Record):
+    """One phase of the application on one configuration."""
+
+    ph_id: int
+    operation: str = Field(description='"read", "MPI_File_write_at_all", or several with a plus')
+    file_name: str
+    rs: int = Field(description="request size, bytes")
+    ranks: tuple[int, ...]
+    weight_bytes: int
+    rate_bytes_per_s: Estimate = Field(description="BW_CH (method, section 6)")
+    iops: Estimate
+    time_s: Estimate
+    usage_percent: Estimate | None = Field(
+        default=None, description="100 * BW_CH / BW_PK; None where the peak is not known"
+    )
+
+
+class Configuration(Record):
+    """One application on one cluster with one mapping."""
+
+    id: str = Field(description="unique in the comparison: application / cluster / mapping")
+    application: str
+    cluster: str
+    cluster_title: str = Field(description='for people: "GlusterFS, 2 data servers"')
+    mapping: str
+    instance_type: str
+    n_instances: int
+    origin: Origin
+    cache: Literal["cold", "warm"]
+    n_repetitions: int
+    weight_bytes: int
+    phases: tuple[PhaseEstimate, ...]
+    io_time_s: Estimate = Field(
+        description="time in which phases were under way: concurrent phases count once"
+    )
+    phase_time_sum_s: Estimate = Field(
+        description="sum of time(i) over phases (method, section 6): concurrent phases count each"
+    )
+    rate_bytes_per_s: Estimate = Field(description="weight / io_time")
+    read_bytes_per_s: Estimate | None = Field(
+        description="harmonic mean weighted by bytes over the phases that only read"
+    )
+    write_bytes_per_s: Estimate | None
+    iops: Estimate
+    cost: Cost | None
+    cost_missing: str | None = Field(default=None, description="why there is no cost")
+    settings: dict[str, str] = Field(description="of the file system, as in force")
+    limits: dict[str, str]
+    findings: tuple[str, ...] = Field(description="doubts of its measurements, once each")
+
+
+class Place(Record):
+    """A configuration in a ranking. Ties are not transitive, so a place is a range."""
+
+    configuration: str
+    value: Estimate
+    best: int = Field(description="1 + the configurations that are certainly better")
+    worst: int = Field(description="all configurations - those that are certainly worse")
+    ties_with: tuple[str, ...] = Field(
+        description="whose intervals overlap this one's: what was measured cannot tell them apart"
+    )
+
+
+class Ranking(Record):
+    """Configurations of one application, best median first."""
+
+    application: str
+    by: Criterion
+    places: tuple[Place, ...]
+
+
+class Effect(Record):
+    """What one knob does: two configurations that differ in nothing else."""
+
+    application: str
+    knob: str
+    before: str = Field(description="the knob's value in the first configuration")
+    after: str
+    first: str
+    second: str
+    rate_change_percent: Estimate = Field(
+        description="of the application's rate; values hold the medians' change alone"
+    )
+    clear: bool = Field(description="the interval does not hold 0")
+
+
+class Advice(Record):
+    """A sentence and the numbers behind it."""
+
+    about: Literal["choice", "cluster", "mapping", "application", "measurement"]
+    application: str
+    sentence: str
+    evidence: tuple[str, ...]
+
+
+class NotMeasured(Record):
+    """A part of the plan without a result."""
+
+    application: str
+    cluster: str
+    mapping: str
+    reason: str
+
+
+class Comparison(Document):
+    """What a campaign says."""
+
+    kind: ClassVar[str] = "comparison"
+    version: ClassVar[int] = 1
+    error: ClassVar[type[WavetankError]] = MeasurementError
+
+    campaign: str
+    confidence: float = Field(description="of the intervals, e.g. 0.95")
+    price: Price | None
+    configurations: tuple[Configuration, ...]
+    rankings: tuple[Ranking, ...]
+    pareto: tuple[str, ...] = Field(
+        description="configurations on the front of time and cost: none is better in both"
+    )
+    effects: tuple[Effect, ...]
+    advice: tuple[Advice, ...]
+    not_measured: tuple[NotMeasured, ...]
+    notes: tuple[str, ...] = Field(description="what the reader must know to judge the numbers")
