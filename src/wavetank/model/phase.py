@@ -132,6 +132,10 @@ class DataStep(Record):
     step: Literal["data"] = "data"
     ph_id: int
     n: int
+    handle: int | None = Field(
+        default=None,
+        description="which open of the file, as in FileStep; None: the file's latest open one",
+    )
 
 
 class FileStep(Record):
@@ -145,6 +149,13 @@ class FileStep(Record):
     offset: int | None = Field(default=None, description="seek: resulting position")
     view_id: int | None = Field(
         default=None, description="MPI_File_set_view: index into the model's views"
+    )
+    communicator: int | None = Field(
+        default=None,
+        description="MPI_File_open: index into the model's communicators; None: not recorded, a kernel takes the ranks that open the file",
+    )
+    error: int = Field(
+        default=0, description="errno with which it failed in the traced run, 0 for success"
     )
     count: int = 1
 
