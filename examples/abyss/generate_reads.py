@@ -51,7 +51,9 @@ def fastq(first_pair: int, end: int, reads: npt.NDArray[np.uint8]) -> bytes:
     )
 
 
-def write_reads(directory: Path, pairs: int, genome_bases: int, error_fraction: float, seed: int) -> None:
+def write_reads(
+    directory: Path, pairs: int, genome_bases: int, error_fraction: float, seed: int
+) -> None:
     """Write reads1.fastq and reads2.fastq whole, or neither."""
     rng = np.random.default_rng(seed)
     genome = random_genome(genome_bases, rng)
@@ -76,16 +78,28 @@ def write_reads(directory: Path, pairs: int, genome_bases: int, error_fraction: 
 
 def main() -> None:
     """Parse the command line and write the files."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--directory", type=Path, default=Path(), help="where to write reads1.fastq, reads2.fastq")
-    parser.add_argument("--pairs", type=int, default=120_000, help="number of read pairs (225 bytes a read)")
-    parser.add_argument("--genome", type=int, default=20_000, metavar="BASES", help="length of the genome")
-    parser.add_argument("--errors", type=float, default=0.0005, help="fraction of reads with one wrong base")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument(
+        "--directory", type=Path, default=Path(), help="where to write reads1.fastq, reads2.fastq"
+    )
+    parser.add_argument(
+        "--pairs", type=int, default=120_000, help="number of read pairs (225 bytes a read)"
+    )
+    parser.add_argument(
+        "--genome", type=int, default=20_000, metavar="BASES", help="length of the genome"
+    )
+    parser.add_argument(
+        "--errors", type=float, default=0.0005, help="fraction of reads with one wrong base"
+    )
     parser.add_argument("--seed", type=int, default=20160, help="of the random generator")
     arguments = parser.parse_args()
     if arguments.pairs < 1 or arguments.genome < FRAGMENT_LENGTH or not 0 <= arguments.errors <= 1:
         parser.error(f"needs --pairs >= 1, --genome >= {FRAGMENT_LENGTH}, 0 <= --errors <= 1")
-    write_reads(arguments.directory, arguments.pairs, arguments.genome, arguments.errors, arguments.seed)
+    write_reads(
+        arguments.directory, arguments.pairs, arguments.genome, arguments.errors, arguments.seed
+    )
 
 
 if __name__ == "__main__":

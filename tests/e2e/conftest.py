@@ -1,0 +1,63 @@
+"""The whole chain on a small input: made once, used by every test of this folder."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+WAVETANK = Path(sys.executable).parent / "wavetank"
+ABYSS = Path("/usr/lib/abyss/ABYSS-P")
+PAIRS = 4000  # 2 files of 4000 records of 226 bytes
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="session")
+def wavetank() -> Run:
+    """Run the command line as a user does; asserts the exit status that is expected."""
+
+    def run(
+        *arguments: str | Path, cwd: Path, status: int = 0, timeout: float = 240
+    ) -> subprocess.CompletedProcess[str]:
+        finished = subprocess.run(
+            [str(WAVETANK), *map(str, arguments)],
+            cwd=cwd,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+        )
+        assert finished.returncode == status, (
+            f"{arguments}: {finished.returncode}\n{finished.stdout}\n{finished.stderr}"
+        )
+        assert "Traceback" not in finished.stderr
+        return finished
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def assembled(tmp_path_factory: pytest.TempPathFactory, wavetank: Run) -> Path:
+    """A folder with reads, abyss.trace, abyss.model.json and abyss.kernel.json."""
+    if not ABYSS.exists():
+        pytest.skip("ABYSS-P is not installed (Debian package abyss)")
+    folder = tmp_path_factory.mktemp("abyss")
+    subprocess.run(
+        [sys.executable, ROOT / "examples/abyss/generate_reads.py", "--pairs", str(PAIRS), "--genome", "2000"],
+        cwd=folder, check=True,
+    )  # fmt: skip
+    as_root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
+    wavetank(
+        "trace", "-o", "abyss.trace", "--",
+        "mpirun.openmpi", "-np", "4", "--oversubscribe", *as_root, str(ABYSS), "-k", "25", "-q3",
+        "--coverage-hist=coverage.hist", "-s", "bubbles.fa", "-o", "contigs.fa", "reads1.fastq", "reads2.fastq",
+        cwd=folder,
+    )  # fmt: skip
+    wavetank("model", "abyss.trace", "-o", "abyss.model.json", cwd=folder)
+    wavetank("kernel", "abyss.model.json", "-o", "abyss.kernel.json", cwd=folder)
+    return folder
