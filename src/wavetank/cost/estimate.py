@@ -1,0 +1,70 @@
+"""The cost of running an application's I/O on a cluster: P15 equations 5 to 8, and bills.
+
+The printed formulas are lost; they are restored from the text around them (method, section 7).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from decimal import Decimal
+
+from wavetank.cost.prices import SECONDS_PER_HOUR, PriceTable, StoragePrice
+from wavetank.errors import CostError
+
+MEGABYTE = 10**6
+"""P15 gives rates in MB/s, decimal."""
+
+
+def phase_cost(time_s: float, cost_inst_per_h: Decimal) -> Decimal:
+    """Cost of one phase on one instance: time * cost_inst / 3600 (P15 eq. 7).
+
+    Raises:
+        CostError: the time is negative or not finite.
+    """
+    if not math.isfinite(time_s) or time_s < 0:
+        raise CostError(f"a phase cannot cost anything for a time of {time_s} s")
+    return Decimal(repr(time_s)) * cost_inst_per_h / SECONDS_PER_HOUR
+
+
+def variable_cost(num_inst: int, phase_costs: Iterable[Decimal]) -> Decimal:
+    """Cost of all phases on all instances: num_inst * sum of phase costs (P15 eq. 6).
+
+    ``num_inst`` counts every instance of the cluster: compute, I/O and head nodes.
+    """
+    return num_inst * sum(phase_costs, Decimal(0))
+
+
+def total_cost(cost_var: Decimal, cost_fix: Decimal) -> Decimal:
+    """Variable and fixed cost: cost_var + cost_fix (P15 eq. 5)."""
+    return cost_var + cost_fix
+
+
+def performance_cost(bandwidth_bytes_per_s: float, cost_tot: Decimal) -> float | None:
+    """Performance-cost ratio, MB/s per currency unit: BW_CH / cost_tot (P15 eq. 8).
+
+    None when the cost is zero: then there is no ratio.
+    """
+    if cost_tot == 0:
+        return None
+    return bandwidth_bytes_per_s / MEGABYTE / float(cost_tot)
+
+
+def storage_cost(capacity_bytes: int, price: StoragePrice, kept_months: Decimal) -> Decimal:
+    """Fixed cost: persistent storage for the time that it is kept (cost_fix in P15 eq. 5).
+
+    The capacity is billed in whole steps, and at least the smallest that can be had.
+    """
+    steps = -(-capacity_bytes // (price.step_gb * 10**9))
+    capacity_gb = max(steps * price.step_gb, price.minimum_gb)
+    return capacity_gb * price.per_gb_month * kept_months
+
+
+def bill(n_instances: int, used_s: float, table: PriceTable, instance_type: str) -> Decimal:
+    """What the provider would charge for instances used once for a time, by its billing rule.
+
+    Raises:
+        CostError: the table does not have the instance type.
+    """
+    billed_s = table.billing.billed_s(used_s)
+    return n_instances * billed_s * table.price_per_h(instance_type) / SECONDS_PER_HOUR

@@ -1,0 +1,84 @@
+"""Instance types: what a cloud's machine has, as published by its provider.
+
+Reads cost/data/instances-aws.csv (made by cost/refresh.py from public data; its first lines say
+from what and when). Rates are in bytes per second, sizes in bytes.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+
+from pydantic import Field
+
+from wavetank.document import Record
+from wavetank.errors import CostError
+
+GIGABYTE = 10**9
+
+
+class InstanceType(Record):
+    """One instance type. None: the provider does not say."""
+
+    name: str
+    vcpus: int
+    cores: int
+    memory_bytes: int
+    network_baseline_bytes_per_s: int | None
+    network_peak_bytes_per_s: int | None
+    network_text: str = Field(description='the provider\'s words: "Up to 10 Gigabit"')
+    ebs_baseline_bytes_per_s: int | None
+    ebs_maximum_bytes_per_s: int | None
+    ebs_baseline_iops: int | None
+    ebs_maximum_iops: int | None
+    n_local_disks: int
+    local_disk_bytes: int = Field(description="of each local disk")
+    local_disk_type: str | None = Field(description='"ssd", "hdd"; None without local disks')
+    architecture: str
+    current_generation: bool
+    burstable: bool = Field(description="CPU credits: full speed for a time only")
+
+    @property
+    def local_storage_bytes(self) -> int:
+        """Capacity of all local disks."""
+        return self.n_local_disks * self.local_disk_bytes
+
+
+COLUMNS = tuple(InstanceType.model_fields)
+
+
+@cache
+def aws_instances() -> Mapping[str, InstanceType]:
+    """All AWS instance types that wavetank knows, by name."""
+    text = resources.files("wavetank.cost").joinpath("data", "instances-aws.csv").read_text()
+    rows = csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))
+    types = (
+        InstanceType.model_validate({key: value or None for key, value in row.items()})
+        for row in rows
+    )
+    return {each.name: each for each in types}
+
+
+def origin() -> tuple[str, ...]:
+    """Where the instance data comes from: the file's own words."""
+    text = resources.files("wavetank.cost").joinpath("data", "instances-aws.csv").read_text()
+    return tuple(
+        line.removeprefix("#").strip() for line in text.splitlines() if line.startswith("#")
+    )
+
+
+def find_instance(name: str) -> InstanceType:
+    """One instance type.
+
+    Raises:
+        CostError: it is not known.
+    """
+    try:
+        return aws_instances()[name]
+    except KeyError:
+        raise CostError(
+            f"no instance type {name!r} in the data that comes with wavetank "
+            f"({len(aws_instances())} AWS types). Is it misspelt?"
+        ) from None

@@ -1,0 +1,131 @@
+"""Price tables: an instance's price an hour, a gigabyte's a month; date, source and billing rule.
+
+Reads YAML files; the shipped ones lie in cost/data/prices. Money is Decimal, with a currency.
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import date as Date  # noqa: N812 - the field below is named date
+from decimal import Decimal
+from importlib import resources
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from wavetank.document import Record, read_yaml
+from wavetank.errors import CostError
+from wavetank.units import Duration
+
+SECONDS_PER_HOUR = 3600
+
+
+class Billing(Record):
+    """How use becomes a bill."""
+
+    rule: Literal["started-hour", "per-second"]
+    minimum_s: Duration = Field(
+        default=0, description="shortest time that is billed; per-second only"
+    )
+
+    def billed_s(self, used_s: float) -> int:
+        """Seconds on the bill for seconds of use of one instance; nothing for no use."""
+        if used_s <= 0:
+            return 0
+        if self.rule == "started-hour":
+            return math.ceil(used_s / SECONDS_PER_HOUR) * SECONDS_PER_HOUR
+        return max(math.ceil(used_s), math.ceil(self.minimum_s))
+
+    def __str__(self) -> str:
+        """As the report prints it."""
+        if self.rule == "started-hour":
+            return "per started hour"
+        return f"per second, at least {self.minimum_s:.0f} s" if self.minimum_s else "per second"
+
+
+class StoragePrice(Record):
+    """Persistent storage."""
+
+    per_gb_month: Decimal = Field(ge=0)
+    minimum_gb: int = Field(default=0, ge=0, description="smallest capacity that can be had, GB")
+    step_gb: int = Field(default=1, ge=1, description="capacity grows in steps of this, GB")
+    note: str | None = None
+
+
+class PriceTable(Record):
+    """Prices of one provider, region and day."""
+
+    name: str
+    date: Date = Field(description="day of the prices")
+    source: str
+    region: str
+    currency: str = Field(pattern=r"^[A-Z]{3}$", description="ISO 4217")
+    purchase: Literal["on-demand", "spot", "other"] = "on-demand"
+    billing: Billing
+    instances: dict[str, Decimal] = Field(description="instance type -> price per hour")
+    storage: dict[str, StoragePrice] = Field(default_factory=dict)
+
+    def price_per_h(self, instance_type: str) -> Decimal:
+        """Price of an instance per hour.
+
+        Raises:
+            CostError: the table does not have the type.
+        """
+        try:
+            return self.instances[instance_type]
+        except KeyError:
+            raise CostError(
+                f"price table {self.name} ({self.region}, {self.date}) has no instance type "
+                f"{instance_type!r}. Choose another table, or copy it and add the type"
+            ) from None
+
+    def storage_price(self, storage: str) -> StoragePrice:
+        """Price of persistent storage.
+
+        Raises:
+            CostError: the table does not have it.
+        """
+        try:
+            return self.storage[storage]
+        except KeyError:
+            known = ", ".join(sorted(self.storage)) or "none"
+            raise CostError(
+                f"price table {self.name} ({self.region}, {self.date}) has no storage {storage!r}; "
+                f"it has: {known}"
+            ) from None
+
+
+def shipped_tables() -> list[str]:
+    """Names of the price tables that come with wavetank."""
+    folder = resources.files("wavetank.cost").joinpath("data", "prices")
+    return sorted(
+        entry.name.removesuffix(".yaml")
+        for entry in folder.iterdir()
+        if entry.name.endswith(".yaml")
+    )
+
+
+def load_prices(table: str | Path, relative_to: Path | None = None) -> PriceTable:
+    """Read a price table.
+
+    Args:
+        table: name of a shipped table, or path of a YAML file.
+        relative_to: folder that a relative path starts from; the working directory by default.
+
+    Raises:
+        CostError: no such table.
+        SpecError: the file is not a price table.
+    """
+    if str(table) in shipped_tables():
+        with resources.as_file(
+            resources.files("wavetank.cost").joinpath("data", "prices", f"{table}.yaml")
+        ) as path:
+            return read_yaml(path, PriceTable, "price table")
+    path = (relative_to or Path()) / table
+    if not path.is_file():
+        raise CostError(
+            f"no price table {str(table)!r}: neither a file ({path}) nor one of those that "
+            f"come with wavetank: {', '.join(shipped_tables())}"
+        )
+    return read_yaml(path, PriceTable, "price table")

@@ -1,0 +1,165 @@
+"""Makes the data files of cost/data from public data.
+
+Reads the DescribeInstanceTypes output inside the PyPI package moto (Apache-2.0) and the price list
+inside the Go module github.com/aws/karpenter-provider-aws (Apache-2.0); leaves a CSV of instance
+types and a YAML price table. Run: ``wavetank instances refresh``.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import re
+import zipfile
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from wavetank.cost.instances import COLUMNS, GIGABYTE
+from wavetank.errors import CostError
+
+MOTO_MEMBER = "moto/ec2/resources/instance_types.json.gz"
+KARPENTER_FILE = "pkg/providers/pricing/zz_generated.pricing_aws.go"
+
+
+def read_moto(wheel: Path) -> list[dict[str, Any]]:
+    """DescribeInstanceTypes entries inside a wheel of moto 5.
+
+    Raises:
+        CostError: not a wheel of moto, or the file moved.
+    """
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            body = json.loads(gzip.decompress(archive.read(MOTO_MEMBER)))
+    except (OSError, KeyError, zipfile.BadZipFile, json.JSONDecodeError) as error:
+        raise CostError(
+            f"cannot read instance types out of {wheel}: {error}. Fetch it with "
+            "'pip download --no-deps moto'; this reads moto 5"
+        ) from error
+    return list(body.values())
+
+
+def instances_csv(entries: list[dict[str, Any]], source: str) -> str:
+    """The text of instances-aws.csv.
+
+    Args:
+        entries: DescribeInstanceTypes entries.
+        source: package and version, for the first line.
+    """
+    out = io.StringIO()
+    out.write(f"# Instance types of AWS EC2: DescribeInstanceTypes output, from {source}\n")
+    out.write("# Made by 'wavetank instances refresh'; sizes in bytes, rates in bytes per second\n")
+    writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    for entry in sorted(entries, key=lambda each: str(each["InstanceType"])):
+        writer.writerow(_row(entry))
+    return out.getvalue()
+
+
+def _row(entry: dict[str, Any]) -> dict[str, Any]:
+    cpu = entry["VCpuInfo"]
+    cards = entry["NetworkInfo"].get("NetworkCards", [])
+    ebs = entry.get("EbsInfo", {}).get("EbsOptimizedInfo", {})
+    disks = entry.get("InstanceStorageInfo", {}).get("Disks", [])
+    return {
+        "name": entry["InstanceType"],
+        "vcpus": cpu["DefaultVCpus"],
+        "cores": cpu.get("DefaultCores", cpu["DefaultVCpus"]),
+        "memory_bytes": entry["MemoryInfo"]["SizeInMiB"] * 2**20,
+        "network_baseline_bytes_per_s": _gigabits(cards, "BaselineBandwidthInGbps"),
+        "network_peak_bytes_per_s": _gigabits(cards, "PeakBandwidthInGbps"),
+        "network_text": entry["NetworkInfo"]["NetworkPerformance"],
+        "ebs_baseline_bytes_per_s": _megabytes(ebs.get("BaselineThroughputInMBps")),
+        "ebs_maximum_bytes_per_s": _megabytes(ebs.get("MaximumThroughputInMBps")),
+        "ebs_baseline_iops": ebs.get("BaselineIops"),
+        "ebs_maximum_iops": ebs.get("MaximumIops"),
+        "n_local_disks": sum(disk["Count"] for disk in disks),
+        "local_disk_bytes": disks[0]["SizeInGB"] * GIGABYTE if disks else 0,
+        "local_disk_type": disks[0]["Type"] if disks else None,
+        "architecture": "+".join(entry["ProcessorInfo"]["SupportedArchitectures"]),
+        "current_generation": entry["CurrentGeneration"],
+        "burstable": entry["BurstablePerformanceSupported"],
+    }
+
+
+def _gigabits(cards: list[dict[str, Any]], key: str) -> int | None:
+    rates = [card[key] for card in cards if card.get(key)]
+    return round(sum(rates) * GIGABYTE / 8) if rates else None
+
+
+def _megabytes(rate: float | None) -> int | None:
+    return None if rate is None else round(rate * 10**6)
+
+
+_GENERATED = re.compile(r"// generated at (\S+) for (\S+)")
+_REGION = re.compile(r'^\t"([a-z0-9-]+)": \{$', re.MULTILINE)
+_PRICE = re.compile(r'"([a-z0-9-]+\.[a-z0-9-]+)": ([0-9]+\.[0-9]+)')
+
+
+def read_karpenter(module: Path, region: str) -> tuple[datetime, dict[str, Decimal]]:
+    """On-demand prices per hour in USD, and when they were taken.
+
+    Reads lines such as (v1.14.1): ``"c3.2xlarge": 0.420000, "c3.4xlarge": 0.840000,``
+
+    Args:
+        module: the unpacked module's folder.
+        region: "us-east-1".
+
+    Raises:
+        CostError: not that module, or it has no such region.
+    """
+    path = module / KARPENTER_FILE
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise CostError(
+            f"cannot read {path}: {error.strerror}. Fetch the module with "
+            "'go mod download -json github.com/aws/karpenter-provider-aws@VERSION' and name its Dir"
+        ) from error
+    generated = _GENERATED.search(text)
+    starts = {match[1]: match.end() for match in _REGION.finditer(text)}
+    if generated is None or region not in starts:
+        raise CostError(f"{path} has no prices of {region}; it has: {', '.join(starts) or 'none'}")
+    end = text.find("\n\t},", starts[region])
+    prices = {
+        match[1]: Decimal(match[2]).normalize()
+        for match in _PRICE.finditer(text, starts[region], end)
+    }
+    return datetime.fromisoformat(generated[1]), prices
+
+
+def prices_yaml(
+    *,
+    name: str,
+    region: str,
+    taken: datetime,
+    prices: dict[str, Decimal],
+    source: str,
+    storage: str,
+) -> str:
+    """The text of a price table.
+
+    Args:
+        name: of the table.
+        region: of the prices.
+        taken: when the prices were taken.
+        prices: USD per hour by instance type.
+        source: module and version.
+        storage: the table's ``storage`` key as YAML, from another source; may be empty.
+    """
+    lines = [
+        "# Made by 'wavetank instances refresh'.",
+        f"name: {name}",
+        f"date: {taken.date()}",
+        f"source: {json.dumps(source)}",
+        f"region: {region}",
+        "currency: USD",
+        "purchase: on-demand",
+        "billing: {rule: per-second, minimum_s: 60} # Linux on EC2",
+        "instances:",
+        *(f'  {kind}: "{price:f}"' for kind, price in sorted(prices.items())),
+    ]
+    return "\n".join(lines) + "\n" + storage
