@@ -28,6 +28,7 @@ def wavetank() -> Run:
         finished = subprocess.run(
             [str(WAVETANK), *map(str, arguments)],
             cwd=cwd,
+            check=False,
             capture_output=True,
             text=True,
             timeout=timeout,
@@ -47,15 +48,18 @@ def assembled(tmp_path_factory: pytest.TempPathFactory, wavetank: Run) -> Path:
     if not ABYSS.exists():
         pytest.skip("ABYSS-P is not installed (Debian package abyss)")
     folder = tmp_path_factory.mktemp("abyss")
+    generator = ROOT / "examples/abyss/generate_reads.py"
     subprocess.run(
-        [sys.executable, ROOT / "examples/abyss/generate_reads.py", "--pairs", str(PAIRS), "--genome", "2000"],
-        cwd=folder, check=True,
-    )  # fmt: skip
+        [sys.executable, generator, "--pairs", str(PAIRS), "--genome", "2000"],
+        cwd=folder,
+        check=True,
+    )
     as_root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
     wavetank(
         "trace", "-o", "abyss.trace", "--",
         "mpirun.openmpi", "-np", "4", "--oversubscribe", *as_root, str(ABYSS), "-k", "25", "-q3",
-        "--coverage-hist=coverage.hist", "-s", "bubbles.fa", "-o", "contigs.fa", "reads1.fastq", "reads2.fastq",
+        "--coverage-hist=coverage.hist", "-s", "bubbles.fa", "-o", "contigs.fa",
+        "reads1.fastq", "reads2.fastq",
         cwd=folder,
     )  # fmt: skip
     wavetank("model", "abyss.trace", "-o", "abyss.model.json", cwd=folder)
