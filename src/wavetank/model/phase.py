@@ -18,6 +18,9 @@ class PatternMember(Record):
     iop_type: str = Field(
         description='as the field writes it: "read", "pwrite", "MPI_File_write_at_all"'
     )
+    handle: int = Field(
+        default=0, description="which open of the file it goes through, as in FileStep"
+    )
     rs: int = Field(
         description="request size, bytes; of the first repetition where they are only similar"
     )
@@ -132,6 +135,14 @@ class DataStep(Record):
     step: Literal["data"] = "data"
     ph_id: int
     n: int
+    single: bool = Field(
+        default=False,
+        description="True: n counts single operations of the pattern, not repetitions, because another step lies inside a repetition",
+    )
+    null_seeks: int = Field(
+        default=0,
+        description="lseek(fd, 0, SEEK_CUR) calls among these operations; how many lie before which operation is not kept",
+    )
     handle: int | None = Field(
         default=None,
         description="which open of the file, as in FileStep; None: the file's latest open one",
@@ -139,14 +150,23 @@ class DataStep(Record):
 
 
 class FileStep(Record):
-    """An operation on a file that moves no data: open, close, fsync, ftruncate, unlink, ..."""
+    """An operation on a file that moves no data: open, close, fsync, ftruncate, unlink, ...
+
+    Reads and writes that moved nothing (at the end of a file, or of 0 bytes) are file steps too.
+    """
 
     step: Literal["file"] = "file"
     iop_type: str
     file_id: int
-    handle: int = Field(description="which open of the file, unique per rank")
+    handle: int = Field(
+        description="which open of the file: the lowest number that is not in use when it is opened, from 0"
+    )
     arg: int = Field(default=0, description="open: flags; resize: new size; seek: whence")
-    offset: int | None = Field(default=None, description="seek: resulting position")
+    size: int = Field(default=0, description="read or write that moved nothing: bytes asked for")
+    offset: int | None = Field(
+        default=None,
+        description="seek: resulting position; None: where the next data operation through this handle starts. Read or write that moved nothing: its offset",
+    )
     view_id: int | None = Field(
         default=None, description="MPI_File_set_view: index into the model's views"
     )
