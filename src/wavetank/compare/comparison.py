@@ -15,19 +15,9 @@ from pydantic import Field
 from wavetank.document import Document, Record
 from wavetank.errors import MeasurementError, WavetankError
 from wavetank.measure.result import Origin
+from wavetank.measure.statistics import Estimate
 
 Criterion = Literal["time", "cost", "ratio"]
-
-
-class Estimate(Record):
-    """A quantity over repetitions: the median, and what the repetitions say of its uncertainty."""
-
-    median: float
-    low: float | None = Field(
-        description="lower end of the bootstrap confidence interval; None with one repetition"
-    )
-    high: float | None = Field(description="upper end; None with one repetition")
-    values: tuple[float, ...] = Field(description="by repetition")
 
 
 class Price(Record):
@@ -171,6 +161,7 @@ class Comparison(Document):
 
     campaign: str
     confidence: float = Field(description="of the intervals, e.g. 0.95")
+    rank_by: Criterion = Field(description="the ranking that was asked for")
     price: Price | None
     configurations: tuple[Configuration, ...]
     rankings: tuple[Ranking, ...]

@@ -1,0 +1,238 @@
+"""Metrics of one configuration: from its measurements to rates, times, cost and ratio.
+
+Method, sections 6 and 7. Pure functions of measurements, kernel and price table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+
+from wavetank.compare.comparison import Configuration, Cost, PhaseEstimate, Price
+from wavetank.cost.estimate import bill, performance_cost, phase_cost, total_cost, variable_cost
+from wavetank.cost.prices import PriceTable
+from wavetank.errors import CostError
+from wavetank.kernel.plan import Kernel
+from wavetank.kernel.result import PhaseResult, ReplayResult
+from wavetank.measure.direction import direction
+from wavetank.measure.result import Measurement
+from wavetank.measure.statistics import CONFIDENCE, Estimate, estimate, harmonic_mean
+from wavetank.model.phase import Phase
+
+
+def phase_time_s(weight_bytes: int, rate_bytes_per_s: float) -> float | None:
+    """time(i) = weight(i) / BW_CH(i) (method, section 6); None without a rate."""
+    return weight_bytes / rate_bytes_per_s if rate_bytes_per_s > 0 else None
+
+
+def usage_percent(rate_bytes_per_s: float, peak_bytes_per_s: float) -> float:
+    """Usage of the peak: 100 * BW_CH / BW_PK (method, section 6)."""
+    return 100 * rate_bytes_per_s / peak_bytes_per_s
+
+
+def error_percent(rate_kernel: float, rate_application: float) -> float:
+    """Error against a run of the application itself: 100 * |BW_CH - BW_MD| / BW_MD."""
+    return 100 * abs(rate_kernel - rate_application) / rate_application
+
+
+def io_time_s(phases: Iterable[PhaseResult]) -> float:
+    """Seconds in which at least one phase was under way, from each phase's first start to last end.
+
+    Equal to the sum of the phases' times when they follow each other, as in the papers; phases
+    that run at once (ABySS: two readers of two files) count once, since a cluster is paid for once.
+    """
+    spans = sorted(
+        (min(rank.start_s for rank in phase.ranks), max(rank.end_s for rank in phase.ranks))
+        for phase in phases
+        if phase.ranks
+    )
+    covered = 0.0
+    reached = float("-inf")
+    for start, end in spans:
+        covered += max(0.0, end - max(start, reached))
+        reached = max(reached, end)
+    return covered
+
+
+def describe(
+    measurements: Sequence[Measurement],
+    kernel: Kernel,
+    *,
+    title: str,
+    prices: PriceTable | None,
+    cost_fix: Decimal = Decimal(0),
+    deployment_s: float | None = None,
+    peaks: Mapping[str, float] | None = None,
+    seed: int = 0,
+    confidence: float = CONFIDENCE,
+) -> Configuration:
+    """All metrics of one application on one cluster with one mapping.
+
+    Args:
+        measurements: its repetitions, at least one, all of the same configuration.
+        kernel: that was measured.
+        title: of the cluster, for people.
+        prices: None when no price table was given.
+        cost_fix: of persistent storage, in the table's currency.
+        deployment_s: time that the cluster took to come up; None when not known.
+        peaks: direction -> BW_PK, bytes/s, from a characterisation; None when there is none.
+        seed: of the bootstrap.
+        confidence: of the intervals.
+    """
+    first = measurements[0]
+    results = [each.result for each in measurements]
+
+    def over_runs(values: Iterable[float]) -> Estimate:
+        return estimate(list(values), seed, confidence)
+
+    weights = [sum(phase.bytes for phase in result.phases) for result in results]
+    times = [io_time_s(result.phases) for result in results]
+    rates = [_per_second(weight, time) for weight, time in zip(weights, times, strict=True)]
+    cost, missing = _cost(first, times, rates, prices, cost_fix, deployment_s, seed, confidence)
+    return Configuration(
+        id=configuration_id(first.application, first.cluster, first.mapping),
+        application=first.application,
+        cluster=first.cluster,
+        cluster_title=title,
+        mapping=first.mapping,
+        instance_type=first.instance_type,
+        n_instances=first.n_instances,
+        origin=first.origin,
+        cache=first.cache.state,
+        n_repetitions=len(measurements),
+        weight_bytes=weights[0],
+        phases=_phases(results, kernel, peaks or {}, seed, confidence),
+        io_time_s=over_runs(times),
+        phase_time_sum_s=over_runs(_sum_of_times(result) for result in results),
+        rate_bytes_per_s=over_runs(rates),
+        read_bytes_per_s=_mean_rate(results, kernel, "read", seed, confidence),
+        write_bytes_per_s=_mean_rate(results, kernel, "write", seed, confidence),
+        iops=over_runs(
+            _per_second(sum(phase.operations for phase in result.phases), time)
+            for result, time in zip(results, times, strict=True)
+        ),
+        cost=cost,
+        cost_missing=missing,
+        settings=first.fs_settings,
+        limits=first.limits,
+        findings=tuple(dict.fromkeys(text for each in measurements for text in each.findings)),
+    )
+
+
+def configuration_id(application: str, cluster: str, mapping: str) -> str:
+    """Name of a configuration, unique in a campaign."""
+    return f"{application} / {cluster} / {mapping}"
+
+
+def price_of(table: PriceTable) -> Price:
+    """Where a table's prices come from, for the comparison."""
+    return Price(
+        table=table.name,
+        date=table.date,
+        source=table.source,
+        region=table.region,
+        currency=table.currency,
+        billing=str(table.billing),
+    )
+
+
+def _phases(
+    results: Sequence[ReplayResult],
+    kernel: Kernel,
+    peaks: Mapping[str, float],
+    seed: int,
+    confidence: float,
+) -> tuple[PhaseEstimate, ...]:
+    names = {file.file_id: file.name for file in kernel.files}
+    modelled = {phase.ph_id: phase for phase in kernel.phases}
+    described = []
+    for position, done in enumerate(results[0].phases):
+        phase = modelled[done.ph_id]
+        runs = [result.phases[position] for result in results]
+        rates = [run.rate_bytes_per_s for run in runs]
+        peak = peaks.get(direction(phase))
+        described.append(
+            PhaseEstimate(
+                ph_id=done.ph_id,
+                operation=_operation(phase),
+                file_name=names[phase.file_id],
+                rs=phase.pattern[0].rs,
+                ranks=phase.ph_processid,
+                weight_bytes=done.bytes,
+                rate_bytes_per_s=estimate(rates, seed, confidence),
+                iops=estimate([run.iops for run in runs], seed, confidence),
+                time_s=estimate([run.time_s for run in runs], seed, confidence),
+                usage_percent=None
+                if peak is None
+                else estimate([usage_percent(rate, peak) for rate in rates], seed, confidence),
+            )
+        )
+    return tuple(described)
+
+
+def _operation(phase: Phase) -> str:
+    return " + ".join(dict.fromkeys(member.iop_type for member in phase.pattern))
+
+
+def _sum_of_times(result: ReplayResult) -> float:
+    return sum(
+        phase_time_s(phase.bytes, phase.rate_bytes_per_s) or phase.time_s for phase in result.phases
+    )
+
+
+def _mean_rate(
+    results: Sequence[ReplayResult], kernel: Kernel, way: str, seed: int, confidence: float
+) -> Estimate | None:
+    wanted = {phase.ph_id for phase in kernel.phases if direction(phase) == way}
+    means = []
+    for result in results:
+        parts = [phase for phase in result.phases if phase.ph_id in wanted and phase.bytes > 0]
+        mean = harmonic_mean(
+            [part.rate_bytes_per_s for part in parts], [part.bytes for part in parts]
+        )
+        if mean is None:
+            return None
+        means.append(mean)
+    return estimate(means, seed, confidence)
+
+
+def _cost(
+    first: Measurement,
+    times: Sequence[float],
+    rates: Sequence[float],
+    prices: PriceTable | None,
+    cost_fix: Decimal,
+    deployment_s: float | None,
+    seed: int,
+    confidence: float,
+) -> tuple[Cost | None, str | None]:
+    if prices is None:
+        return None, "no price table was given"
+    try:
+        per_h = prices.price_per_h(first.instance_type)
+    except CostError as error:
+        return None, str(error)
+    variable = [variable_cost(first.n_instances, [phase_cost(time, per_h)]) for time in times]
+    totals = [total_cost(each, cost_fix) for each in variable]
+    ratios = [performance_cost(rate, total) for rate, total in zip(rates, totals, strict=True)]
+    known = [ratio for ratio in ratios if ratio is not None]
+    if len(known) < len(ratios):
+        return None, "it costs nothing by this price table, so there is no ratio"
+    middle_s = estimate(times, seed, confidence).median
+    cost = Cost(
+        price_inst_per_h=per_h,
+        n_instances=first.n_instances,
+        cost_var=estimate([float(each) for each in variable], seed, confidence),
+        cost_fix=cost_fix,
+        cost_tot=estimate([float(each) for each in totals], seed, confidence),
+        billed=bill(first.n_instances, middle_s, prices, first.instance_type) + cost_fix,
+        deployment=None
+        if deployment_s is None
+        else variable_cost(first.n_instances, [phase_cost(deployment_s, per_h)]),
+        perf_cost=estimate(known, seed, confidence),
+    )
+    return cost, None
+
+
+def _per_second(amount: float, time_s: float) -> float:
+    return amount / time_s if time_s > 0 else 0.0

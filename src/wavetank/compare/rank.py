@@ -1,0 +1,81 @@
+"""Ranking: who is better, what cannot be told apart, and the front of time and cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from wavetank.compare.comparison import Configuration, Criterion, Place, Ranking
+from wavetank.measure.statistics import Estimate
+
+
+def quantity(configuration: Configuration, by: Criterion) -> Estimate | None:
+    """What a criterion looks at; None where the configuration has no price."""
+    if by == "time":
+        return configuration.io_time_s
+    if configuration.cost is None:
+        return None
+    return configuration.cost.cost_tot if by == "cost" else configuration.cost.perf_cost
+
+
+def rank(configurations: Sequence[Configuration], application: str, by: Criterion) -> Ranking:
+    """Rank the configurations of one application, best median first.
+
+    Two configurations tie when their intervals overlap. Ties are not transitive (A may tie with B
+    and B with C while A is certainly better than C), so a place is a range: from one plus the
+    number of those that are certainly better to the last place that is not certainly worse.
+    Configurations without the quantity are left out.
+    """
+    compared = [
+        (configuration.id, value)
+        for configuration in configurations
+        if configuration.application == application
+        and (value := quantity(configuration, by)) is not None
+    ]
+    more_is_better = by == "ratio"
+    compared.sort(key=lambda pair: pair[1].median, reverse=more_is_better)
+    places = []
+    for name, value in compared:
+        others = [(other, theirs) for other, theirs in compared if other != name]
+        better = sum(_certainly_better(theirs, value, more_is_better) for _, theirs in others)
+        worse = sum(_certainly_better(value, theirs, more_is_better) for _, theirs in others)
+        places.append(
+            Place(
+                configuration=name,
+                value=value,
+                best=1 + better,
+                worst=len(compared) - worse,
+                ties_with=tuple(other for other, theirs in others if value.overlaps(theirs)),
+            )
+        )
+    return Ranking(application=application, by=by, places=tuple(places))
+
+
+def pareto_front(configurations: Sequence[Configuration]) -> tuple[str, ...]:
+    """Configurations of one application that no other beats in both time and cost, fastest first.
+
+    By medians. A configuration without a cost is not on the front; without any costs the front is
+    the fastest configuration.
+    """
+    priced = [each for each in configurations if each.cost is not None]
+    if not priced:
+        fastest = min(configurations, key=lambda each: each.io_time_s.median, default=None)
+        return () if fastest is None else (fastest.id,)
+
+    def position(each: Configuration) -> tuple[float, float]:
+        assert each.cost is not None
+        return each.io_time_s.median, each.cost.cost_tot.median
+
+    front = []
+    cheapest = float("inf")
+    for each in sorted(priced, key=position):
+        time, cost = position(each)
+        if cost < cheapest or (front and position(front[-1]) == (time, cost)):
+            front.append(each)
+            cheapest = min(cheapest, cost)
+    return tuple(each.id for each in front)
+
+
+def _certainly_better(first: Estimate, second: Estimate, more_is_better: bool) -> bool:
+    if first.overlaps(second):
+        return False
+    return (first.median > second.median) == more_is_better

@@ -1,0 +1,189 @@
+"""One measurement: a kernel performed once on a cluster with a mapping.
+
+Input files are placed once per cluster and kept between repetitions; what the kernel writes is
+removed before each. Leaves a Measurement with everything that it takes to judge it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Literal, Protocol
+
+from wavetank import __version__
+from wavetank.cluster.host import Host, RunningCluster
+from wavetank.document import provenance
+from wavetank.errors import MeasurementError
+from wavetank.job import Placement
+from wavetank.kernel.plan import Kernel, KernelFile
+from wavetank.kernel.result import ReplayResult
+from wavetank.measure.cold import doubts_of_cold_reads
+from wavetank.measure.mapping import as_placement_hosts, place_ranks
+from wavetank.measure.result import CacheState, Measurement
+
+PREPARE_TIMEOUT_S = 300.0
+
+
+class Performer(Protocol):
+    """Performs a kernel, and knows the versions of what it uses."""
+
+    def perform(self, kernel: Kernel, root: str, placement: Placement) -> ReplayResult:
+        """Run the kernel below ``root``, a directory of the ranks' hosts."""
+
+    def versions(self) -> dict[str, str]:
+        """Of the MPI library, the kernel program, ..."""
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A kernel with its input files on a cluster."""
+
+    kernel: Kernel
+    kernel_sha256: str
+    cluster: RunningCluster
+    folder: str  # below the cluster's mount
+    file_placement: dict[str, str]
+
+    @property
+    def root(self) -> str:
+        """The kernel's root directory on the compute hosts."""
+        return f"{self.cluster.mount_path}/{self.folder}"
+
+
+def kernel_hash(kernel: Kernel) -> str:
+    """Hash of what a kernel does: equal for kernels that differ in provenance only."""
+    body = kernel.model_dump(mode="json", exclude={"provenance", "model_sha256"})
+    return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
+
+
+def set_up(kernel: Kernel, cluster: RunningCluster) -> Bench:
+    """Put a kernel's input files on a cluster, by the cluster's layout.
+
+    Raises:
+        ClusterError: a node or the file system failed.
+    """
+    digest = kernel_hash(kernel)
+    folder = f"kernel-{digest[:12]}"
+    bench = Bench(kernel, digest, cluster, folder, {})
+    directories = sorted(
+        {str(PurePosixPath(bench.root, file.name).parent) for file in kernel.files}
+    )
+    _on_every_view(bench, ["mkdir", "-p", bench.root, *directories])
+    placement = cluster.place_files(_sizes(bench, "input") | _sizes(bench, "both"))
+    return Bench(kernel, digest, cluster, folder, dict(placement))
+
+
+def measure(
+    bench: Bench,
+    mapping: str,
+    performer: Performer,
+    *,
+    repetition: int,
+    order: int,
+    cache: Literal["cold", "warm"] = "cold",
+    seed: int | None = None,
+) -> Measurement:
+    """Perform the kernel once and record how it went.
+
+    Args:
+        bench: the kernel on its cluster.
+        mapping: "1PxCN", ...
+        performer: runs the kernel.
+        repetition: number of this repetition, from 0.
+        order: position in the campaign's order.
+        cache: "cold" empties the page caches of all nodes before; "warm" runs the kernel once
+            before, uncounted.
+        seed: of the campaign's order.
+
+    Raises:
+        MeasurementError: the mapping does not fit, or the kernel failed.
+        ClusterError: a node or the file system failed.
+    """
+    cluster, kernel = bench.cluster, bench.kernel
+    placed = place_ranks(kernel, [host.name for host in cluster.compute_hosts], mapping)
+    placement = Placement(
+        hosts=as_placement_hosts(placed),
+        remote_shell=cluster.remote_shell,
+        launcher_prefix=cluster.launcher_prefix,
+        network=cluster.network,
+    )
+    renew_files(bench)
+    state = _caches(bench, cache, performer, placement)
+    findings = list(cluster.health())
+    result = performer.perform(kernel, bench.root, placement)
+    if result.status != "ok":
+        raise MeasurementError(
+            f"{kernel.application} failed on {cluster.name} with {mapping}: {result.failure}"
+        )
+    findings += [finding for finding in cluster.health() if finding not in findings]
+    limits = cluster.limits()
+    if cache == "cold":
+        servers = [host.name for host in cluster.io_hosts]
+        findings += doubts_of_cold_reads(kernel, result, limits, servers)
+    return Measurement(
+        provenance=provenance(seed=seed),
+        application=kernel.application,
+        kernel_sha256=bench.kernel_sha256,
+        cluster=cluster.name,
+        cluster_spec_sha256=cluster.spec_sha256,
+        instance_type=cluster.instance_type,
+        n_instances=cluster.n_instances,
+        mapping=mapping,
+        repetition=repetition,
+        order=order,
+        origin="measured under emulated limits" if limits else "measured",
+        cache=state,
+        fs_settings=cluster.settings(),
+        limits=limits,
+        file_placement=bench.file_placement,
+        versions={"wavetank": __version__, **performer.versions()},
+        result=result,
+        findings=tuple(findings),
+    )
+
+
+def renew_files(bench: Bench) -> None:
+    """Remove what an earlier run wrote, and make files again that it read and wrote."""
+    written = [file for file in bench.kernel.files if file.role != "input"]
+    if written:
+        paths = [str(PurePosixPath(bench.root, file.name)) for file in written]
+        _on_every_view(bench, ["rm", "-f", "--", *paths])
+    again = _sizes(bench, "both")
+    if again:
+        bench.cluster.place_files(again)
+
+
+def tear_down(bench: Bench) -> None:
+    """Remove all of a kernel's files from its cluster."""
+    _on_every_view(bench, ["rm", "-rf", "--", bench.root])
+
+
+def _caches(
+    bench: Bench, cache: Literal["cold", "warm"], performer: Performer, placement: Placement
+) -> CacheState:
+    if cache == "cold":
+        return CacheState(state="cold", how=bench.cluster.drop_caches())
+    performer.perform(bench.kernel, bench.root, placement)
+    renew_files(bench)
+    return CacheState(state="warm", how="the kernel ran once before, with the same mapping")
+
+
+def _sizes(bench: Bench, role: str) -> dict[str, int]:
+    files: tuple[KernelFile, ...] = bench.kernel.files
+    return {
+        f"{bench.folder}/{file.name}": file.prepare_bytes
+        for file in files
+        if file.role == role and file.prepare_bytes > 0
+    }
+
+
+def _on_every_view(bench: Bench, argv: list[str]) -> None:
+    """Run a file command where its effect is seen by all ranks.
+
+    On a global file system one host is enough; when each host has files of its own, all do it.
+    """
+    hosts: tuple[Host, ...] = bench.cluster.compute_hosts
+    for host in hosts:
+        host.run(argv, timeout_s=PREPARE_TIMEOUT_S)
