@@ -1,0 +1,167 @@
+"""Bad input: a message that says what, where and what to do; an exit status; nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.e2e
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+WAVETANK = Path(sys.executable).parent / "wavetank"
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root to mount a small file system")
+
+CLUSTER = """\
+name: bad-input
+provider: local
+instance: {type: t2.medium, vcpus: 1, memory: 512 MiB, network: 1 Gbit/s}
+"""
+
+
+def names_in(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*")}
+
+
+def test_a_program_that_does_not_exist_leaves_no_trace(tmp_path: Path, wavetank: Run) -> None:
+    failed = wavetank("trace", "-o", "t.trace", "--", "./nosuch", cwd=tmp_path, status=1)
+    assert "nosuch" in failed.stderr
+    assert names_in(tmp_path) == set()
+
+
+def test_an_mpi_program_that_does_not_exist_is_named(tmp_path: Path, wavetank: Run) -> None:
+    as_root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
+    command = ["mpirun.openmpi", *as_root, "-np", "2", "./nosuch"]
+    failed = wavetank("trace", "-o", "t.trace", "--", *command, cwd=tmp_path, status=1)
+    assert "nosuch" in failed.stderr
+
+
+def test_a_program_without_io_gives_no_model_and_says_why(tmp_path: Path, wavetank: Run) -> None:
+    traced = wavetank("trace", "-o", "t.trace", "--", "/bin/true", cwd=tmp_path)
+    assert "no I/O" in traced.stderr
+    failed = wavetank("model", "t.trace", "-o", "m.json", cwd=tmp_path, status=1)
+    assert "I/O" in failed.stderr
+    assert not (tmp_path / "m.json").exists()
+
+
+def test_a_traced_program_that_fails_is_reported_and_its_trace_kept(
+    tmp_path: Path, wavetank: Run
+) -> None:
+    script = "open('kept.txt', 'w').write('x' * 100000); raise SystemExit(7)"
+    failed = wavetank(
+        "trace", "-o", "t.trace", "--", sys.executable, "-c", script, cwd=tmp_path, status=1
+    )
+    assert "7" in failed.stderr
+    model = wavetank("model", "t.trace", "-o", "m.json", "--format", "json", cwd=tmp_path)
+    assert "kept.txt" in model.stdout
+
+
+@pytest.mark.parametrize(
+    ("damage", "expected"),
+    [
+        (lambda text: text[: len(text) // 2], "not valid JSON"),
+        (lambda text: text.replace('"ph_weight"', '"ph_wieght"'), "ph_wieght"),
+        (lambda text: text.replace("wavetank.model/1", "wavetank.model/999"), "wavetank.model/999"),
+        (lambda _: "", "not valid JSON"),
+    ],
+    ids=["cut short", "a misspelt field", "another version", "empty"],
+)
+def test_a_damaged_model_is_refused(
+    tmp_path: Path,
+    assembled: Path,
+    wavetank: Run,
+    damage: Callable[[str], str],
+    expected: str,
+) -> None:
+    text = (assembled / "abyss.model.json").read_text()
+    (tmp_path / "m.json").write_text(damage(text))
+    failed = wavetank("kernel", "m.json", "-o", "k.json", cwd=tmp_path, status=1)
+    assert expected in failed.stderr
+    assert "m.json" in failed.stderr
+    assert names_in(tmp_path) == {"m.json"}
+
+
+def test_a_misspelt_key_and_an_impossible_number_are_reported_together(
+    tmp_path: Path, wavetank: Run
+) -> None:
+    spec = tmp_path / "c.yaml"
+    spec.write_text(CLUSTER + "compute_nods: 2\nmemory_of_everything: -3\n")
+    failed = wavetank("cluster", "check", "c.yaml", cwd=tmp_path, status=1)
+    assert "compute_nods" in failed.stderr
+    assert "memory_of_everything" in failed.stderr
+
+
+@needs_root
+def test_a_full_disk_leaves_no_half_written_model(tmp_path: Path, assembled: Path) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    # One page is left on a file system of its own, in a mount namespace of its own.
+    script = (
+        f"mount -t tmpfs -o size=64k tmpfs {small} && head -c 61440 /dev/zero > {small}/fill && "
+        f"{WAVETANK} model {assembled}/abyss.trace -o {small}/m.json; status=$?; "
+        f"ls -A {small}; exit $status"
+    )
+    failed = subprocess.run(
+        ["unshare", "-m", "sh", "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert failed.returncode == 1, failed.stderr
+    assert "m.json" in failed.stderr
+    assert "space" in failed.stderr.lower()
+    assert failed.stdout.split()[-1] == "fill"
+
+
+@needs_root
+def test_without_root_all_but_virtual_clusters_works(tmp_path: Path, assembled: Path) -> None:
+    """The chain as user nobody: doctor, model, kernel, replay; a cluster says what it needs."""
+    if shutil.which("setpriv") is None:
+        pytest.skip("setpriv is not installed (Debian package util-linux)")
+    readable = all(os.stat(parent).st_mode & 0o5 == 0o5 for parent in WAVETANK.parents)
+    if not readable:
+        pytest.skip("the checkout cannot be read by another user")
+    work = tmp_path / "work"
+    shutil.copytree(assembled, work)
+    for path in [work, *work.rglob("*")]:
+        os.chown(path, 65534, 65534)
+    for parent in work.parents:
+        if parent.stat().st_uid == os.geteuid() and parent != Path("/"):
+            parent.chmod(parent.stat().st_mode | 0o5)
+
+    def as_nobody(*arguments: str) -> subprocess.CompletedProcess[str]:
+        prefix = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+        return subprocess.run(
+            [*prefix, str(WAVETANK), *arguments],
+            cwd=work,
+            env={**os.environ, "HOME": str(work), "TMPDIR": str(work)},
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+        )
+
+    for arguments in (
+        ["doctor"],
+        ["trace", "-o", "cat.trace", "--", "cat", "reads1.fastq"],
+        ["model", "cat.trace", "-o", "cat.model.json"],
+        ["kernel", "cat.model.json", "-o", "cat.kernel.json"],
+        ["replay", "cat.kernel.json", "--root", "replayed", "-o", "result.json"],
+    ):
+        (work / "replayed").mkdir(exist_ok=True)
+        os.chown(work / "replayed", 65534, 65534)
+        finished = as_nobody(*arguments)
+        assert finished.returncode == 0, f"{arguments}: {finished.stdout}\n{finished.stderr}"
+    (work / "c.yaml").write_text(
+        (Path(__file__).parents[2] / "examples/abyss/clusters/nfs.yaml").read_text()
+    )
+    refused = as_nobody("cluster", "up", "c.yaml")
+    assert refused.returncode == 1
+    assert "root" in refused.stderr
+    assert "Traceback" not in refused.stderr
