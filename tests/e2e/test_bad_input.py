@@ -1,4 +1,4 @@
-"""Bad input: a message that says what, where and what to do; an exit status; nothing left behind."""
+"""Bad input: a message that says what, where and what to do; a status; nothing left behind."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_without_root_all_but_virtual_clusters_works(tmp_path: Path, assembled: 
     """The chain as user nobody: doctor, model, kernel, replay; a cluster says what it needs."""
     if shutil.which("setpriv") is None:
         pytest.skip("setpriv is not installed (Debian package util-linux)")
-    readable = all(os.stat(parent).st_mode & 0o5 == 0o5 for parent in WAVETANK.parents)
+    readable = all(parent.stat().st_mode & 0o5 == 0o5 for parent in WAVETANK.parents)
     if not readable:
         pytest.skip("the checkout cannot be read by another user")
     work = tmp_path / "work"
