@@ -6,6 +6,7 @@ Method, sections 6 and 7. Pure functions of measurements, kernel and price table
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 
 from wavetank.compare.comparison import Configuration, Cost, PhaseEstimate, Price
@@ -18,6 +19,18 @@ from wavetank.measure.direction import direction
 from wavetank.measure.result import Measurement
 from wavetank.measure.statistics import CONFIDENCE, Estimate, estimate, harmonic_mean
 from wavetank.model.phase import Phase
+
+
+@dataclass(frozen=True)
+class Averager:
+    """Makes estimates out of repetitions, always with the same seed and confidence."""
+
+    seed: int = 0
+    confidence: float = CONFIDENCE
+
+    def __call__(self, values: Iterable[float]) -> Estimate:
+        """The estimate of some repetitions."""
+        return estimate(list(values), self.seed, self.confidence)
 
 
 def phase_time_s(weight_bytes: int, rate_bytes_per_s: float) -> float | None:
@@ -63,8 +76,7 @@ def describe(
     cost_fix: Decimal = Decimal(0),
     deployment_s: float | None = None,
     peaks: Mapping[str, float] | None = None,
-    seed: int = 0,
-    confidence: float = CONFIDENCE,
+    over_runs: Averager,
 ) -> Configuration:
     """All metrics of one application on one cluster with one mapping.
 
@@ -76,19 +88,26 @@ def describe(
         cost_fix: of persistent storage, in the table's currency.
         deployment_s: time that the cluster took to come up; None when not known.
         peaks: direction -> BW_PK, bytes/s, from a characterisation; None when there is none.
-        seed: of the bootstrap.
-        confidence: of the intervals.
+        over_runs: makes estimates of repetitions.
     """
     first = measurements[0]
     results = [each.result for each in measurements]
 
-    def over_runs(values: Iterable[float]) -> Estimate:
-        return estimate(list(values), seed, confidence)
-
     weights = [sum(phase.bytes for phase in result.phases) for result in results]
     times = [io_time_s(result.phases) for result in results]
     rates = [_per_second(weight, time) for weight, time in zip(weights, times, strict=True)]
-    cost, missing = _cost(first, times, rates, prices, cost_fix, deployment_s, seed, confidence)
+    try:
+        cost = (
+            None
+            if prices is None
+            else _cost(first, times, rates, prices, cost_fix=cost_fix, over_runs=over_runs)
+        )
+        missing = "no price table was given" if prices is None else None
+    except CostError as error:
+        cost, missing = None, str(error)
+    if cost is not None and deployment_s is not None:
+        spent = variable_cost(cost.n_instances, [phase_cost(deployment_s, cost.price_inst_per_h)])
+        cost = cost.model_copy(update={"deployment": spent})
     return Configuration(
         id=configuration_id(first.application, first.cluster, first.mapping),
         application=first.application,
@@ -101,12 +120,12 @@ def describe(
         cache=first.cache.state,
         n_repetitions=len(measurements),
         weight_bytes=weights[0],
-        phases=_phases(results, kernel, peaks or {}, seed, confidence),
+        phases=_phases(results, kernel, peaks or {}, over_runs),
         io_time_s=over_runs(times),
         phase_time_sum_s=over_runs(_sum_of_times(result) for result in results),
         rate_bytes_per_s=over_runs(rates),
-        read_bytes_per_s=_mean_rate(results, kernel, "read", seed, confidence),
-        write_bytes_per_s=_mean_rate(results, kernel, "write", seed, confidence),
+        read_bytes_per_s=_mean_rate(results, kernel, "read", over_runs),
+        write_bytes_per_s=_mean_rate(results, kernel, "write", over_runs),
         iops=over_runs(
             _per_second(sum(phase.operations for phase in result.phases), time)
             for result, time in zip(results, times, strict=True)
@@ -140,8 +159,7 @@ def _phases(
     results: Sequence[ReplayResult],
     kernel: Kernel,
     peaks: Mapping[str, float],
-    seed: int,
-    confidence: float,
+    over_runs: Averager,
 ) -> tuple[PhaseEstimate, ...]:
     names = {file.file_id: file.name for file in kernel.files}
     modelled = {phase.ph_id: phase for phase in kernel.phases}
@@ -159,12 +177,12 @@ def _phases(
                 rs=phase.pattern[0].rs,
                 ranks=phase.ph_processid,
                 weight_bytes=done.bytes,
-                rate_bytes_per_s=estimate(rates, seed, confidence),
-                iops=estimate([run.iops for run in runs], seed, confidence),
-                time_s=estimate([run.time_s for run in runs], seed, confidence),
+                rate_bytes_per_s=over_runs(rates),
+                iops=over_runs([run.iops for run in runs]),
+                time_s=over_runs([run.time_s for run in runs]),
                 usage_percent=None
                 if peak is None
-                else estimate([usage_percent(rate, peak) for rate in rates], seed, confidence),
+                else over_runs([usage_percent(rate, peak) for rate in rates]),
             )
         )
     return tuple(described)
@@ -181,7 +199,7 @@ def _sum_of_times(result: ReplayResult) -> float:
 
 
 def _mean_rate(
-    results: Sequence[ReplayResult], kernel: Kernel, way: str, seed: int, confidence: float
+    results: Sequence[ReplayResult], kernel: Kernel, way: str, over_runs: Averager
 ) -> Estimate | None:
     wanted = {phase.ph_id for phase in kernel.phases if direction(phase) == way}
     means = []
@@ -193,45 +211,35 @@ def _mean_rate(
         if mean is None:
             return None
         means.append(mean)
-    return estimate(means, seed, confidence)
+    return over_runs(means)
 
 
 def _cost(
     first: Measurement,
     times: Sequence[float],
     rates: Sequence[float],
-    prices: PriceTable | None,
+    prices: PriceTable,
+    *,
     cost_fix: Decimal,
-    deployment_s: float | None,
-    seed: int,
-    confidence: float,
-) -> tuple[Cost | None, str | None]:
-    if prices is None:
-        return None, "no price table was given"
-    try:
-        per_h = prices.price_per_h(first.instance_type)
-    except CostError as error:
-        return None, str(error)
+    over_runs: Averager,
+) -> Cost:
+    per_h = prices.price_per_h(first.instance_type)
     variable = [variable_cost(first.n_instances, [phase_cost(time, per_h)]) for time in times]
     totals = [total_cost(each, cost_fix) for each in variable]
     ratios = [performance_cost(rate, total) for rate, total in zip(rates, totals, strict=True)]
     known = [ratio for ratio in ratios if ratio is not None]
     if len(known) < len(ratios):
-        return None, "it costs nothing by this price table, so there is no ratio"
-    middle_s = estimate(times, seed, confidence).median
-    cost = Cost(
+        raise CostError("it costs nothing by this price table, so there is no ratio")
+    bill_of_median = bill(first.n_instances, over_runs(times).median, prices, first.instance_type)
+    return Cost(
         price_inst_per_h=per_h,
         n_instances=first.n_instances,
-        cost_var=estimate([float(each) for each in variable], seed, confidence),
+        cost_var=over_runs(float(each) for each in variable),
         cost_fix=cost_fix,
-        cost_tot=estimate([float(each) for each in totals], seed, confidence),
-        billed=bill(first.n_instances, middle_s, prices, first.instance_type) + cost_fix,
-        deployment=None
-        if deployment_s is None
-        else variable_cost(first.n_instances, [phase_cost(deployment_s, per_h)]),
-        perf_cost=estimate(known, seed, confidence),
+        cost_tot=over_runs(float(each) for each in totals),
+        billed=bill_of_median + cost_fix,
+        perf_cost=over_runs(known),
     )
-    return cost, None
 
 
 def _per_second(amount: float, time_s: float) -> float:

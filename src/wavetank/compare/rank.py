@@ -56,23 +56,19 @@ def pareto_front(configurations: Sequence[Configuration]) -> tuple[str, ...]:
     By medians. A configuration without a cost is not on the front; without any costs the front is
     the fastest configuration.
     """
-    priced = [each for each in configurations if each.cost is not None]
+    priced = [
+        (each.io_time_s.median, each.cost.cost_tot.median, each.id)
+        for each in configurations
+        if each.cost is not None
+    ]
     if not priced:
         fastest = min(configurations, key=lambda each: each.io_time_s.median, default=None)
         return () if fastest is None else (fastest.id,)
-
-    def position(each: Configuration) -> tuple[float, float]:
-        assert each.cost is not None
-        return each.io_time_s.median, each.cost.cost_tot.median
-
-    front = []
-    cheapest = float("inf")
-    for each in sorted(priced, key=position):
-        time, cost = position(each)
-        if cost < cheapest or (front and position(front[-1]) == (time, cost)):
-            front.append(each)
-            cheapest = min(cheapest, cost)
-    return tuple(each.id for each in front)
+    front: list[tuple[float, float, str]] = []
+    for time, cost, name in sorted(priced):
+        if not front or cost < front[-1][1] or (time, cost) == front[-1][:2]:
+            front.append((time, cost, name))
+    return tuple(name for _, _, name in front)
 
 
 def _certainly_better(first: Estimate, second: Estimate, more_is_better: bool) -> bool:

@@ -85,7 +85,8 @@ def doubts_of_cold_reads(
         if possible is not None and done.rate_bytes_per_s > TOLERANCE * possible:
             doubts.append(
                 f"phase {done.ph_id} read from cold caches at "
-                f"{format_rate(done.rate_bytes_per_s)}, and the limits allow {format_rate(possible)}: the caches may not have been cold"
+                f"{format_rate(done.rate_bytes_per_s)}, and the limits allow "
+                f"{format_rate(possible)}: the caches may not have been cold"
             )
     return doubts
 

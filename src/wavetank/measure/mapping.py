@@ -72,8 +72,8 @@ def place_ranks(kernel: Kernel, nodes: Sequence[str], mapping: str) -> tuple[str
     if needed > len(nodes) or not nodes:
         raise MeasurementError(
             f"{mapping} of {len(carriers)} I/O processes needs {needed} compute nodes and the "
-            f"cluster has {len(nodes)}. Choose a cluster with more compute nodes, or a mapping with more "
-            "processes per node"
+            f"cluster has {len(nodes)}. Choose a cluster with more compute nodes, or a mapping "
+            "with more processes per node"
         )
     place = {rank: nodes[position // per_node] for position, rank in enumerate(carriers)}
     load = {node: sum(1 for at in place.values() if at == node) for node in nodes}
