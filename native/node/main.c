@@ -1,0 +1,89 @@
+/* wavetank-node: makes nodes of a virtual cluster out of Linux namespaces, and runs commands in them.
+ *
+ *   wavetank-node create --hostname H --root DIR --upper DIR --work DIR --hidden DIR [--upper-in-memory]
+ *                        [--disk DEVICE --disk-at PATH --disk-type xfs] [--join CGROUP.PROCS]...
+ *   wavetank-node create [--join CGROUP.PROCS]...                 (a switch: a network namespace only)
+ *   wavetank-node run MAP NODE COMMAND [ARGUMENT]...
+ *   wavetank-node shell MAP [ssh options] NODE COMMAND...         (stands in for ssh)
+ *
+ * create prints "PID START_TICKS" of the node's process 1, which stays.
+ */
+#include "node.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+static int usage(void) {
+    fprintf(stderr,
+            "usage: wavetank-node create OPTIONS | run MAP NODE COMMAND... | shell MAP NODE COMMAND...\n");
+    return EXIT_OURS;
+}
+
+static int create(int argc, char **argv) {
+    struct node_options node = {.hidden = "/nonexistent", .disk_at = "/storage", .disk_type = "xfs"};
+    static const struct option known[] = {
+        {"root", required_argument, NULL, 'r'},
+        {"upper", required_argument, NULL, 'u'},
+        {"work", required_argument, NULL, 'w'},
+        {"hostname", required_argument, NULL, 'n'},
+        {"hidden", required_argument, NULL, 'x'},
+        {"disk", required_argument, NULL, 'd'},
+        {"disk-at", required_argument, NULL, 'a'},
+        {"disk-type", required_argument, NULL, 't'},
+        {"join", required_argument, NULL, 'j'},
+        {"upper-in-memory", no_argument, NULL, 'm'},
+        {NULL, 0, NULL, 0},
+    };
+    for (int option; (option = getopt_long(argc, argv, "", known, NULL)) != -1;) {
+        switch (option) {
+        case 'r':
+            node.root = optarg;
+            break;
+        case 'u':
+            node.upper = optarg;
+            break;
+        case 'w':
+            node.work = optarg;
+            break;
+        case 'n':
+            node.hostname = optarg;
+            break;
+        case 'x':
+            node.hidden = optarg;
+            break;
+        case 'd':
+            node.disk = optarg;
+            break;
+        case 'a':
+            node.disk_at = optarg;
+            break;
+        case 't':
+            node.disk_type = optarg;
+            break;
+        case 'm':
+            node.upper_in_memory = true;
+            break;
+        case 'j':
+            if (node.cgroups.n == MAX_CGROUPS)
+                return usage();
+            node.cgroups.procs[node.cgroups.n++] = optarg;
+            break;
+        default:
+            return usage();
+        }
+    }
+    if (optind != argc || (node.root != NULL && (node.upper == NULL || node.work == NULL)))
+        return usage();
+    return create_node(&node);
+}
+
+int main(int argc, char **argv) {
+    if (argc >= 2 && strcmp(argv[1], "create") == 0)
+        return create(argc - 1, argv + 1);
+    if (argc >= 5 && strcmp(argv[1], "run") == 0)
+        return run_in_node(argc - 2, argv + 2);
+    if (argc >= 5 && strcmp(argv[1], "shell") == 0)
+        return shell_in_node(argc - 2, argv + 2);
+    return usage();
+}

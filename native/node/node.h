@@ -1,0 +1,46 @@
+/* wavetank-node: shared declarations.
+ *
+ * A node is a process 1 in namespaces of its own (mount, UTS, IPC, network, PID), with an overlay of
+ * this machine's root below it. A switch is a process in a network namespace only.
+ */
+#ifndef WAVETANK_NODE_H
+#define WAVETANK_NODE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+enum { MAX_CGROUPS = 8, EXIT_OURS = 125 /* our own failure, as env(1) and nsenter(1) say it */ };
+
+struct cgroups {
+    int n;
+    const char *procs[MAX_CGROUPS]; /* paths of cgroup.procs files */
+};
+
+struct node_options {
+    const char *root; /* where the overlay is mounted; NULL makes a switch */
+    const char *upper;
+    const char *work;
+    const char *hostname;
+    const char *hidden;  /* a directory of this machine that the node must not see: the state directory */
+    const char *disk;    /* block device mounted at disk_at, or NULL */
+    const char *disk_at; /* absolute path in the node */
+    const char *disk_type;
+    bool upper_in_memory; /* the state directory cannot hold an overlay's upper directory */
+    struct cgroups cgroups;
+};
+
+/* steps.c */
+void fail(const char *what, const char *where) __attribute__((noreturn));
+void join_cgroups(const struct cgroups *cgroups);
+unsigned long long start_ticks(pid_t pid); /* field 22 of /proc/PID/stat; 0 when there is no such process */
+void make_directories(const char *path);
+const char *joined(char *buffer, size_t size, const char *a, const char *b);
+
+/* create.c */
+int create_node(const struct node_options *options);
+
+/* enter.c: argv[0] is the map, argv[1] the node's name, the rest the command */
+int run_in_node(int argc, char **argv);
+int shell_in_node(int argc, char **argv);
+
+#endif
