@@ -34,8 +34,9 @@ class Price(Record):
 class Cost(Record):
     """Of one run of the application's I/O, in the price table's currency (P15 eq. 5-8)."""
 
-    price_inst_per_h: Decimal
+    price_inst_per_h: Decimal = Field(description="mean over the instances when types differ")
     n_instances: int = Field(description="all of them: compute, I/O and head nodes")
+    instances: dict[str, int] = Field(description="instance type -> number")
     cost_var: Estimate = Field(description="P15 eq. 6, by time")
     cost_fix: Decimal = Field(description="persistent storage for the time that it is kept")
     cost_tot: Estimate = Field(description="P15 eq. 5")

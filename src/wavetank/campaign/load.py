@@ -1,0 +1,151 @@
+"""Reading everything that a campaign file names, and checking all of it before anything starts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import yaml
+
+from wavetank.campaign.facts import ClusterFacts
+from wavetank.campaign.plan import Application
+from wavetank.campaign.spec import ApplicationEntry, CampaignSpec
+from wavetank.campaign.store import SPEC, Store
+from wavetank.cost.prices import PriceTable, load_prices
+from wavetank.document import write_whole
+from wavetank.errors import DocumentError, SpecError, WavetankError
+from wavetank.kernel.from_model import make_kernel
+from wavetank.kernel.plan import Kernel
+from wavetank.measure.run import kernel_hash
+from wavetank.model.application import Model
+
+ReadCluster = Callable[[Path], ClusterFacts]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A campaign file with what it names."""
+
+    spec: CampaignSpec
+    applications: tuple[Application, ...]
+    clusters: tuple[ClusterFacts, ...]
+    prices: PriceTable | None
+
+
+def load_campaign(spec: CampaignSpec, base: Path, read_cluster: ReadCluster) -> Loaded:
+    """Read every file of a campaign.
+
+    Args:
+        spec: with absolute paths.
+        base: folder that a price table's relative path starts from.
+        read_cluster: reads and checks a cluster file.
+
+    Raises:
+        SpecError: everything that is wrong in any of the files, at once.
+    """
+    problems: list[str] = []
+
+    def attempt(read: Callable[[], T]) -> T | None:
+        try:
+            return read()
+        except WavetankError as error:
+            problems.append(str(error))
+            return None
+
+    applications = [attempt(lambda entry=entry: _application(entry)) for entry in spec.applications]  # type: ignore[misc]
+    clusters = [attempt(lambda path=path: read_cluster(path)) for path in spec.clusters]  # type: ignore[misc]
+    named = spec.prices
+    prices = None if named is None else attempt(lambda: load_prices(named, base))
+    if prices is not None and spec.keep is not None:
+        storage, table = spec.keep.storage, prices
+        attempt(lambda: table.storage_price(storage))
+    elif spec.keep is not None:
+        problems.append("'keep' is about a price, and no price table is named with 'prices'")
+    read_applications = [each for each in applications if each is not None]
+    read_clusters = [each for each in clusters if each is not None]
+    problems += _twice([each.name for each in read_applications], "application")
+    problems += _twice([each.name for each in read_clusters], "cluster")
+    if problems:
+        raise SpecError(
+            f"campaign {spec.name} cannot start:\n  " + "\n  ".join(dict.fromkeys(problems))
+        )
+    return Loaded(spec, tuple(read_applications), tuple(read_clusters), prices)
+
+
+def keep_copies(loaded: Loaded, store: Store) -> None:
+    """Put copies of all that the campaign was made from into its folder, so that it stands alone.
+
+    The copy of the campaign file names the copies, and can be run again.
+
+    Raises:
+        DocumentError: a file cannot be written.
+    """
+    spec = loaded.spec
+    for folder in ("applications", "clusters"):
+        _make_folder(store.folder / folder)
+    entries = []
+    for application in loaded.applications:
+        application.kernel.write(store.kernel_path(application.name))
+        entry = {
+            "name": application.name,
+            "kernel": str(store.kernel_path(application.name).relative_to(store.folder)),
+        }
+        if application.model is not None:
+            application.model.write(store.model_path(application.name))
+            entry["model"] = str(store.model_path(application.name).relative_to(store.folder))
+        entries.append(entry)
+    clusters = []
+    for facts, path in zip(loaded.clusters, spec.clusters, strict=True):
+        copy = store.cluster_path(facts.name)
+        if copy.resolve() != path.resolve():
+            write_whole(copy, path.read_bytes())
+        clusters.append(str(copy.relative_to(store.folder)))
+    body = spec.model_dump(mode="json", exclude_defaults=True) | {
+        "applications": entries,
+        "clusters": clusters,
+        "output": ".",
+    }
+    if loaded.prices is not None:
+        body["prices"] = _keep_prices(loaded.prices, store, spec.prices)
+    write_whole(
+        store.folder / SPEC,
+        "# The campaign as it was run, with copies of all that it names.\n"
+        + yaml.safe_dump(body, sort_keys=False, allow_unicode=True),
+    )
+
+
+def _keep_prices(prices: PriceTable, store: Store, named: str | None) -> str:
+    if named == prices.name:
+        return prices.name  # a shipped table
+    body = yaml.safe_dump(prices.model_dump(mode="json"), sort_keys=False)
+    write_whole(store.folder / "prices.yaml", body)
+    return "prices.yaml"
+
+
+def _application(entry: ApplicationEntry) -> Application:
+    model = None if entry.model is None else Model.read(entry.model)
+    if entry.kernel is not None:
+        kernel = Kernel.read(entry.kernel)
+    elif entry.model is not None and model is not None:
+        kernel = make_kernel(model, entry.model)
+    else:
+        raise SpecError("an application needs a kernel file, a model file, or both")
+    return Application(entry.name or kernel.application, kernel, kernel_hash(kernel), model)
+
+
+def _twice(names: Sequence[str], what: str) -> list[str]:
+    return [
+        f"two {what}s have the name {name!r}: give one another name"
+        for name in dict.fromkeys(names)
+        if list(names).count(name) > 1
+    ]
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DocumentError(f"cannot make {folder}: {error.strerror}") from error

@@ -1,0 +1,209 @@
+"""The plan of a campaign: what will run in which order, what cannot and why, how long it takes.
+
+Everything is checked here, before anything starts.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from wavetank.campaign.facts import ClusterFacts
+from wavetank.campaign.spec import CampaignSpec
+from wavetank.campaign.store import Key
+from wavetank.compare.comparison import NotMeasured
+from wavetank.cost.estimate import bill
+from wavetank.cost.prices import PriceTable
+from wavetank.errors import CostError, MeasurementError
+from wavetank.kernel.plan import Kernel
+from wavetank.measure.mapping import most_ranks_on_a_node, place_ranks
+from wavetank.model.application import Model
+from wavetank.units import format_size
+
+GUESSED_RATE_BYTES_PER_S = 50e6
+"""A rate for the first estimate of a duration, until something was measured."""
+START_S = 3.0
+"""Of one measurement beside its I/O: emptying caches, starting MPI, reading settings back."""
+
+
+@dataclass(frozen=True)
+class Application:
+    """A kernel with its name in this campaign, and its model where one was named."""
+
+    name: str
+    kernel: Kernel
+    kernel_sha256: str
+    model: Model | None
+
+
+@dataclass(frozen=True)
+class Run:
+    """One measurement of the plan."""
+
+    application: str
+    cluster: str
+    mapping: str
+    repetition: int
+    order: int
+    key: Key
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What will be measured and what cannot be."""
+
+    applications: tuple[Application, ...]
+    clusters: tuple[ClusterFacts, ...]
+    runs: tuple[Run, ...]
+    impossible: tuple[NotMeasured, ...]
+
+    def application(self, name: str) -> Application:
+        """An application by its name."""
+        return next(each for each in self.applications if each.name == name)
+
+    def runs_on(self, cluster: str) -> tuple[Run, ...]:
+        """The measurements on one cluster, in their order."""
+        return tuple(run for run in self.runs if run.cluster == cluster)
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a plan would take from here."""
+
+    n_done: int
+    n_runs: int
+    duration_s: float
+    cost: Decimal | None  # of the same plan on rented instances
+    cost_missing: str | None
+
+
+def make_plan(
+    spec: CampaignSpec, applications: Sequence[Application], clusters: Sequence[ClusterFacts]
+) -> Plan:
+    """Order all measurements, and sort out those that cannot work.
+
+    On each cluster every round holds each application and mapping once, in an order of its own:
+    what drifts during the campaign touches all of them alike. The order depends on the seed and
+    the cluster alone, so that adding a cluster changes nothing for the others.
+    """
+    runs: list[Run] = []
+    impossible: list[NotMeasured] = []
+    for cluster in clusters:
+        possible = []
+        for application in applications:
+            for mapping in spec.mappings:
+                reason = why_not(application.kernel, cluster, mapping, spec.oversubscribe)
+                if reason is None:
+                    possible.append((application, mapping))
+                else:
+                    impossible.append(
+                        NotMeasured(
+                            application=application.name,
+                            cluster=cluster.name,
+                            mapping=mapping,
+                            reason=reason,
+                        )
+                    )
+        runs += _ordered(spec, cluster, possible)
+    return Plan(tuple(applications), tuple(clusters), tuple(runs), tuple(impossible))
+
+
+def why_not(
+    kernel: Kernel, cluster: ClusterFacts, mapping: str, oversubscribe: bool = False
+) -> str | None:
+    """Why a kernel cannot run on a cluster with a mapping; None when it can."""
+    if cluster.capacity_bytes is not None and cluster.capacity_bytes < kernel.capacity_bytes:
+        return (
+            f"it needs {format_size(kernel.capacity_bytes)} of storage, and the cluster has "
+            f"{format_size(cluster.capacity_bytes)}"
+        )
+    try:
+        placed = place_ranks(kernel, cluster.compute_nodes, mapping)
+    except MeasurementError as error:
+        return str(error)
+    fullest = most_ranks_on_a_node(placed)
+    cores = cluster.cores_per_node
+    if not oversubscribe and cores is not None and fullest > cores:
+        return (
+            f"{fullest} processes on one node, and {cluster.instance_type} has {cores} cores "
+            "(oversubscribe: true would allow it)"
+        )
+    shared = file_shared_between_nodes(kernel, placed)
+    if shared is not None and not cluster.is_global:
+        return (
+            f"{shared} is used by ranks on different nodes, which needs a global file system, "
+            "and this cluster has local ones only"
+        )
+    return None
+
+
+def file_shared_between_nodes(kernel: Kernel, placed: Sequence[str]) -> str | None:
+    """Name of a file that ranks on different nodes use; None when each file stays on one node."""
+    nodes: dict[int, set[str]] = {}
+    for phase in kernel.phases:
+        nodes.setdefault(phase.file_id, set()).update(placed[rank] for rank in phase.ph_processid)
+    return next((file.name for file in kernel.files if len(nodes.get(file.file_id, ())) > 1), None)
+
+
+def forecast(
+    plan: Plan,
+    done: set[Key],
+    *,
+    spent_s: Mapping[str, Sequence[float]],
+    prices: PriceTable | None,
+) -> Forecast:
+    """Estimate what is left of a plan.
+
+    Args:
+        plan: the whole plan.
+        done: what is finished.
+        spent_s: cluster key -> wall times of its finished measurements.
+        prices: for the cost of the same plan on rented instances, billed from up to down.
+    """
+    total_s, cost, missing = 0.0, Decimal(0), None if prices else "no price table"
+    for cluster in plan.clusters:
+        left = [run for run in plan.runs_on(cluster.name) if run.key not in done]
+        if not left:
+            continue
+        cluster_s = cluster.expected_up_s + sum(
+            expected_s(plan.application(run.application), spent_s.get(cluster.key, ()))
+            for run in left
+        )
+        total_s += cluster_s
+        if prices is not None:
+            try:
+                cost += bill(cluster.instances, cluster_s, prices)
+            except CostError as error:
+                missing = str(error)
+    finished = sum(run.key in done for run in plan.runs)
+    return Forecast(
+        n_done=finished,
+        n_runs=len(plan.runs),
+        duration_s=total_s,
+        cost=None if missing else cost,
+        cost_missing=missing,
+    )
+
+
+def expected_s(application: Application, spent_s: Sequence[float]) -> float:
+    """Wall time of one measurement: as the others on the cluster took, or a guess by its bytes."""
+    if spent_s:
+        return sum(spent_s) / len(spent_s)
+    weight = sum(phase.ph_weight for phase in application.kernel.phases)
+    return START_S + weight / GUESSED_RATE_BYTES_PER_S
+
+
+def _ordered(
+    spec: CampaignSpec, cluster: ClusterFacts, possible: Sequence[tuple[Application, str]]
+) -> list[Run]:
+    shuffled = random.Random(f"{spec.seed} {cluster.name}")  # noqa: S311 - an order, not a secret
+    runs: list[Run] = []
+    for repetition in range(spec.repetitions):
+        round_ = list(possible)
+        shuffled.shuffle(round_)
+        for application, mapping in round_:
+            key = Key(application.kernel_sha256, cluster.key, mapping, spec.cache, repetition)
+            runs.append(Run(application.name, cluster.name, mapping, repetition, len(runs), key))
+    return runs

@@ -1,0 +1,213 @@
+"""Running a campaign: clusters come up one after another, are measured, and go down again.
+
+Each measurement is stored as it ends. A cluster that fails is recorded and the others go on; what
+was started is taken down also when the campaign is interrupted.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Protocol
+
+from wavetank.campaign.facts import ClusterFacts
+from wavetank.campaign.plan import Plan, Run, forecast
+from wavetank.campaign.spec import CampaignSpec
+from wavetank.campaign.store import Failure, Key, Store
+from wavetank.cluster.host import RunningCluster
+from wavetank.errors import WavetankError
+from wavetank.measure.run import Bench, Performer, measure, set_up
+
+GIVE_UP_AFTER = 3
+"""Failures in a row after which a cluster is given up: it is broken, not unlucky."""
+
+
+class Deployer(Protocol):
+    """Brings the plan's clusters up and down, by name."""
+
+    def up(self, cluster: str) -> RunningCluster:
+        """Bring a cluster up; destroys what it made when it fails."""
+
+    def down(self, cluster: str) -> None:
+        """Take a cluster down."""
+
+
+class Observer(Protocol):
+    """Is told what happens, for progress."""
+
+    def says(self, text: str) -> None:
+        """A sentence on what is happening."""
+
+    def at(self, n_done: int, n_runs: int, remaining_s: float) -> None:
+        """How far the campaign is."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a campaign ended."""
+
+    n_measured: int
+    n_failed: int
+
+
+@dataclass
+class _Campaign:
+    """What the steps of one campaign share."""
+
+    spec: CampaignSpec
+    plan: Plan
+    store: Store
+    deployer: Deployer
+    performer: Performer
+    observer: Observer
+    done: set[Key]
+    n_measured: int = 0
+    n_failed: int = 0
+
+    def report_progress(self) -> None:
+        ahead = forecast(self.plan, self.done, spent_s=self.store.spent_s(), prices=None)
+        self.observer.at(ahead.n_done, ahead.n_runs, ahead.duration_s)
+
+    def record_failure(self, run: Run, error: WavetankError) -> None:
+        self.n_failed += 1
+        self.store.add_failure(
+            Failure(run.application, run.cluster, run.mapping, str(error)), run.repetition
+        )
+        self.observer.says(f"failed: {_label(run)}: {error}")
+
+
+def run_campaign(
+    spec: CampaignSpec,
+    plan: Plan,
+    store: Store,
+    *,
+    deployer: Deployer,
+    performer: Performer,
+    observer: Observer,
+) -> Outcome:
+    """Measure everything in the plan that is not done yet.
+
+    Raises:
+        MeasurementError: results cannot be stored. What fails on a cluster is recorded, not raised.
+    """
+    campaign = _Campaign(spec, plan, store, deployer, performer, observer, store.done())
+    store.forget_failures()
+    campaign.report_progress()
+    for cluster in plan.clusters:
+        left = [run for run in plan.runs_on(cluster.name) if run.key not in campaign.done]
+        if left:
+            _measure_cluster(campaign, cluster, left)
+    return Outcome(campaign.n_measured, campaign.n_failed)
+
+
+def _measure_cluster(campaign: _Campaign, cluster: ClusterFacts, left: Sequence[Run]) -> None:
+    observer = campaign.observer
+    observer.says(f"bringing up {cluster.name}: {cluster.title}, {cluster.n_instances} instances")
+    started = time.monotonic()
+    try:
+        running = campaign.deployer.up(cluster.name)
+    except WavetankError as error:
+        campaign.n_failed += len(left)
+        for application, mapping in dict.fromkeys((run.application, run.mapping) for run in left):
+            campaign.store.add_failure(
+                Failure(application, cluster.name, mapping, f"the cluster did not come up: {error}")
+            )
+        observer.says(f"failed: {cluster.name} did not come up: {error}")
+        return
+    try:
+        up_s = time.monotonic() - started
+        campaign.store.add_deployment(cluster.key, cluster.name, up_s)
+        observer.says(f"{cluster.name} is up after {up_s:.1f} s")
+        _measure_runs(campaign, running, left)
+    finally:
+        observer.says(f"taking {cluster.name} down")
+        with _uninterrupted(observer):
+            _take_down(campaign, cluster)
+
+
+def _take_down(campaign: _Campaign, cluster: ClusterFacts) -> None:
+    try:
+        campaign.deployer.down(cluster.name)
+    except WavetankError as error:
+        campaign.observer.says(
+            f"{cluster.name} did not go down whole: {error}. "
+            f"Run 'wavetank cluster down {cluster.name}'"
+        )
+
+
+def _measure_runs(campaign: _Campaign, running: RunningCluster, left: Sequence[Run]) -> None:
+    benches: dict[str, Bench] = {}
+    in_a_row = 0
+    for position, run in enumerate(left):
+        started = time.monotonic()
+        campaign.observer.says(
+            f"measuring {_label(run)} (repetition {run.repetition + 1} of "
+            f"{campaign.spec.repetitions}, {campaign.spec.cache} caches)"
+        )
+        try:
+            if run.application not in benches:
+                kernel = campaign.plan.application(run.application).kernel
+                benches[run.application] = set_up(kernel, running)
+            measurement = measure(
+                benches[run.application],
+                run.mapping,
+                campaign.performer,
+                repetition=run.repetition,
+                order=run.order,
+                cache=campaign.spec.cache,
+                seed=campaign.spec.seed,
+            ).model_copy(update={"application": run.application})
+        except WavetankError as error:
+            campaign.record_failure(run, error)
+            in_a_row += 1
+            if in_a_row >= GIVE_UP_AFTER and position + 1 < len(left):
+                _give_up(campaign, left[position + 1 :])
+                return
+            continue
+        in_a_row = 0
+        campaign.store.add(measurement, run.key, time.monotonic() - started)
+        campaign.done.add(run.key)
+        campaign.n_measured += 1
+        for finding in measurement.findings:
+            campaign.observer.says(f"doubt: {_label(run)}: {finding}")
+        campaign.report_progress()
+
+
+def _give_up(campaign: _Campaign, rest: Sequence[Run]) -> None:
+    reason = f"given up after {GIVE_UP_AFTER} failures in a row on this cluster"
+    campaign.n_failed += len(rest)
+    for run in rest:
+        campaign.store.add_failure(
+            Failure(run.application, run.cluster, run.mapping, reason), run.repetition
+        )
+    campaign.observer.says(f"{rest[0].cluster}: {reason}")
+
+
+def _label(run: Run) -> str:
+    return f"{run.application} on {run.cluster} with {run.mapping}"
+
+
+@contextmanager
+def _uninterrupted(observer: Observer) -> Iterator[None]:
+    """Let a second Ctrl-C or SIGTERM wait until the cluster is down.
+
+    Handlers, not masks: children inherit masks and ignored signals, but not handlers.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def wait(signum: int, frame: object) -> None:
+        del signum, frame
+        observer.says("a moment: the cluster is going down")
+
+    before = {number: signal.signal(number, wait) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,122 @@
+"""The campaign file: applications x clusters x mappings x repetitions, and how to judge them.
+
+Reads YAML that a person wrote. Paths in it are relative to the file itself.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal, Self, TypeVar
+
+from pydantic import Field, field_validator, model_validator
+
+from wavetank.compare.comparison import Criterion
+from wavetank.document import Record, read_yaml
+from wavetank.errors import MeasurementError, SpecError
+from wavetank.measure.mapping import parse_mapping
+
+T = TypeVar("T")
+
+
+class ApplicationEntry(Record):
+    """An application: its kernel, its model, or both (then the report shows the model too)."""
+
+    kernel: Path | None = Field(default=None, description="kernel file; made from the model if not")
+    model: Path | None = Field(default=None, description="model file")
+    name: str | None = Field(
+        default=None, min_length=1, description="for titles; the kernel's own if not given"
+    )
+
+    @model_validator(mode="after")
+    def _names_something(self) -> Self:
+        if self.kernel is None and self.model is None:
+            raise ValueError("name a kernel file, a model file, or both")
+        return self
+
+
+class KeptStorage(Record):
+    """Persistent storage that is paid for: the fixed cost of P15 eq. 5."""
+
+    storage: str = Field(description="a storage of the price table")
+    months: float = Field(gt=0, description="how long it is kept")
+
+
+class CampaignSpec(Record):
+    """What to measure, how often, and how to judge it."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
+    applications: tuple[ApplicationEntry, ...] = Field(min_length=1)
+    clusters: tuple[Path, ...] = Field(min_length=1, description="cluster files")
+    mappings: tuple[str, ...] = Field(default=("1PxCN",), min_length=1)
+    repetitions: int = Field(default=3, ge=1, le=1000)
+    cache: Literal["cold", "warm"] = "cold"
+    seed: int = Field(default=1, ge=0, description="of the order and of the bootstrap")
+    prices: str | None = Field(
+        default=None, description="a shipped price table's name, or a file's path"
+    )
+    rank_by: Criterion = "time"
+    confidence: float = Field(default=0.95, gt=0.5, lt=1)
+    keep: KeptStorage | None = None
+    oversubscribe: bool = Field(
+        default=False, description="allow more ranks on a node than the instance has cores"
+    )
+    output: Path = Field(default=Path("results"), description="folder of the results")
+
+    @field_validator("mappings")
+    @classmethod
+    def _are_mappings(cls, mappings: tuple[str, ...]) -> tuple[str, ...]:
+        for mapping in mappings:
+            try:
+                parse_mapping(mapping)
+            except MeasurementError as error:
+                raise ValueError(str(error)) from error
+        return _all_different(mappings, "mapping")
+
+    @field_validator("clusters")
+    @classmethod
+    def _are_different(cls, clusters: tuple[Path, ...]) -> tuple[Path, ...]:
+        return _all_different(clusters, "cluster file")
+
+
+def read_campaign(path: Path) -> CampaignSpec:
+    """Read a campaign file, with its paths made absolute.
+
+    Raises:
+        SpecError: missing, not YAML, or keys and values that do not fit, all of them at once.
+    """
+    spec = read_yaml(path, CampaignSpec, "campaign")
+    base = path.resolve().parent
+
+    def absolute(relative: Path | None) -> Path | None:
+        return None if relative is None else base / relative
+
+    applications = tuple(
+        entry.model_copy(update={"kernel": absolute(entry.kernel), "model": absolute(entry.model)})
+        for entry in spec.applications
+    )
+    missing = [
+        f"{file}: no such file"
+        for file in (
+            *spec.clusters,
+            *(file for entry in spec.applications for file in (entry.kernel, entry.model)),
+        )
+        if file is not None and not (base / file).is_file()
+    ]
+    if missing:
+        raise SpecError(
+            f"campaign file {path} names files that are not there:\n  " + "\n  ".join(missing)
+        )
+    return spec.model_copy(
+        update={
+            "applications": applications,
+            "clusters": tuple(base / cluster for cluster in spec.clusters),
+            "output": base / spec.output,
+        }
+    )
+
+
+def _all_different(entries: tuple[T, ...], what: str) -> tuple[T, ...]:
+    for position, entry in enumerate(entries):
+        if entry in entries[:position]:
+            raise ValueError(f"the {what} {entry} is named twice")
+    return entries

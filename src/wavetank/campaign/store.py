@@ -1,0 +1,320 @@
+"""The results of a campaign, kept as they end: a folder with one SQLite database.
+
+Each measurement is committed when it ends, so that nothing finished is ever lost. One process at a
+time writes (a lock on the folder that dies with its owner); any number read.
+
+The folder: ``store.sqlite``, ``campaign.yaml``, ``comparison.json``,
+``applications/<name>.kernel.json`` and ``.model.json``, ``clusters/<name>.yaml``.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from wavetank.compare.comparison import Comparison
+from wavetank.errors import MeasurementError
+from wavetank.measure.result import Measurement
+
+DATABASE = "store.sqlite"
+LOCK = "store.lock"
+COMPARISON = "comparison.json"
+SPEC = "campaign.yaml"
+SCHEMA_VERSION = 1
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS measurement (
+    id INTEGER PRIMARY KEY,
+    application TEXT NOT NULL,
+    kernel_sha256 TEXT NOT NULL,
+    cluster TEXT NOT NULL,
+    cluster_key TEXT NOT NULL,
+    mapping TEXT NOT NULL,
+    cache TEXT NOT NULL,
+    repetition INTEGER NOT NULL,
+    finished_utc TEXT NOT NULL,
+    spent_s REAL NOT NULL,
+    document TEXT NOT NULL,
+    UNIQUE (kernel_sha256, cluster_key, mapping, cache, repetition)
+);
+CREATE TABLE IF NOT EXISTS failure (
+    id INTEGER PRIMARY KEY,
+    application TEXT NOT NULL,
+    cluster TEXT NOT NULL,
+    mapping TEXT NOT NULL,
+    repetition INTEGER,
+    failed_utc TEXT NOT NULL,
+    reason TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS deployment (
+    cluster_key TEXT PRIMARY KEY,
+    cluster TEXT NOT NULL,
+    up_s REAL NOT NULL
+);
+"""
+
+
+@dataclass(frozen=True)
+class Key:
+    """What makes a measurement the same as one that is done already."""
+
+    kernel_sha256: str
+    cluster_key: str
+    mapping: str
+    cache: str
+    repetition: int
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A part of the plan that was tried and failed. ``mapping`` "*": the whole cluster."""
+
+    application: str
+    cluster: str
+    mapping: str
+    reason: str
+
+
+class Store:
+    """An open campaign folder."""
+
+    def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
+        self.folder = folder
+        self._connection = connection
+
+    def done(self) -> set[Key]:
+        """Everything that is finished."""
+        rows = self._connection.execute(
+            "SELECT kernel_sha256, cluster_key, mapping, cache, repetition FROM measurement"
+        )
+        return {Key(*row) for row in rows}
+
+    def add(self, measurement: Measurement, key: Key, spent_s: float) -> None:
+        """Commit a finished measurement.
+
+        Args:
+            measurement: the document.
+            key: under which it counts as done.
+            spent_s: wall time that it took with its preparation, for estimates.
+
+        Raises:
+            MeasurementError: the disk is full or the store is damaged.
+        """
+        self._write(
+            "INSERT INTO measurement (application, kernel_sha256, cluster, cluster_key, mapping, "
+            "cache, repetition, finished_utc, spent_s, document) VALUES (?,?,?,?,?,?,?,?,?,?)",
+            (
+                measurement.application, key.kernel_sha256, measurement.cluster, key.cluster_key,
+                key.mapping, key.cache, key.repetition, _now(), spent_s, measurement.to_json(),
+            ),
+        )  # fmt: skip
+
+    def add_failure(self, failure: Failure, repetition: int | None = None) -> None:
+        """Record what failed; it is tried again the next time."""
+        self._write(
+            "INSERT INTO failure (application, cluster, mapping, repetition, failed_utc, reason) "
+            "VALUES (?,?,?,?,?,?)",
+            (
+                failure.application, failure.cluster, failure.mapping, repetition, _now(),
+                failure.reason,
+            ),
+        )  # fmt: skip
+
+    def forget_failures(self) -> None:
+        """Start a new attempt: what failed before is tried again."""
+        self._write("DELETE FROM failure", ())
+
+    def clear(self) -> None:
+        """Forget every result."""
+        for table in ("measurement", "failure", "deployment"):
+            self._write(f"DELETE FROM {table}", ())  # noqa: S608 - names from the line above
+
+    def add_deployment(self, cluster_key: str, cluster: str, up_s: float) -> None:
+        """Record how long a cluster took to come up."""
+        self._write(
+            "INSERT OR REPLACE INTO deployment VALUES (?,?,?)", (cluster_key, cluster, up_s)
+        )
+
+    def measurements(self) -> list[Measurement]:
+        """All measurements in the order in which they were made.
+
+        Raises:
+            MeasurementError: a row is damaged.
+        """
+        return [document for _, document in self.keyed_measurements()]
+
+    def keyed_measurements(self) -> list[tuple[Key, Measurement]]:
+        """All measurements with their keys, in the order in which they were made.
+
+        Raises:
+            MeasurementError: a row is damaged.
+        """
+        rows = self._connection.execute(
+            "SELECT id, document, kernel_sha256, cluster_key, mapping, cache, repetition "
+            "FROM measurement ORDER BY id"
+        )
+        return [(Key(*row[2:]), self._parse(row[0], row[1])) for row in rows]
+
+    def failures(self) -> list[Failure]:
+        """What failed in the last attempt."""
+        rows = self._connection.execute(
+            "SELECT DISTINCT application, cluster, mapping, reason FROM failure ORDER BY id"
+        )
+        return [Failure(*row) for row in rows]
+
+    def deployments_s(self) -> dict[str, float]:
+        """Cluster key -> seconds that it took to come up."""
+        return dict(self._connection.execute("SELECT cluster_key, up_s FROM deployment"))
+
+    def spent_s(self) -> dict[str, list[float]]:
+        """Cluster key -> wall times of its measurements, seconds."""
+        spent: dict[str, list[float]] = {}
+        for key, seconds in self._connection.execute(
+            "SELECT cluster_key, spent_s FROM measurement"
+        ):
+            spent.setdefault(key, []).append(seconds)
+        return spent
+
+    def comparison(self) -> Comparison:
+        """The comparison that the campaign's last run left.
+
+        Raises:
+            MeasurementError: there is none, or it is damaged.
+        """
+        return Comparison.read(self.folder / COMPARISON)
+
+    def kernel_path(self, application: str) -> Path:
+        """Where an application's kernel is kept."""
+        return self.folder / "applications" / f"{file_stem(application)}.kernel.json"
+
+    def model_path(self, application: str) -> Path:
+        """Where an application's model is kept, if one was named."""
+        return self.folder / "applications" / f"{file_stem(application)}.model.json"
+
+    def cluster_path(self, cluster: str) -> Path:
+        """Where a cluster's specification is kept."""
+        return self.folder / "clusters" / f"{file_stem(cluster)}.yaml"
+
+    def _write(self, statement: str, values: tuple[object, ...]) -> None:
+        try:
+            with self._connection:
+                self._connection.execute(statement, values)
+        except sqlite3.Error as error:
+            raise MeasurementError(
+                f"cannot write to {self.folder / DATABASE}: {error}. Is the disk full?"
+            ) from error
+
+    def _parse(self, row: int, document: str) -> Measurement:
+        try:
+            body = json.loads(document)
+            body.pop("schema")
+            return Measurement.model_validate(body)
+        except (ValueError, KeyError) as error:  # pydantic's and json's are ValueErrors
+            raise MeasurementError(
+                f"row {row} of {self.folder / DATABASE} is damaged: {error}"
+            ) from error
+
+
+def file_stem(name: str) -> str:
+    """A file name out of a title: letters, digits, dot, dash; never empty, never hidden."""
+    kept = "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in name)
+    return kept.lstrip(".-") or "unnamed"
+
+
+@contextmanager
+def open_store(folder: Path) -> Iterator[Store]:
+    """Open a campaign's results for reading.
+
+    Raises:
+        MeasurementError: there are none, or of another version.
+    """
+    path = folder / DATABASE
+    if not path.is_file():
+        raise MeasurementError(
+            f"{folder} holds no campaign results ({DATABASE} is missing). "
+            "Run 'wavetank campaign run' first, or name its output folder"
+        )
+    connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+    try:
+        _check_version(connection, path)
+        yield Store(folder, connection)
+    finally:
+        connection.close()
+
+
+@contextmanager
+def write_store(folder: Path) -> Iterator[Store]:
+    """Open a campaign's results for adding to them, alone; made when there are none.
+
+    Raises:
+        MeasurementError: another process is adding to them, or the folder cannot be used.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise MeasurementError(f"cannot use {folder} for results: {error.strerror}") from error
+    try:
+        _lock(lock, folder)
+        connection = sqlite3.connect(folder / DATABASE)
+        try:
+            # A commit is on disk when it returns: a killed campaign loses nothing finished.
+            connection.execute("PRAGMA synchronous = FULL")
+            _check_version(connection, folder / DATABASE)
+            with connection:
+                connection.executescript(_SCHEMA)
+                connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+            yield Store(folder, connection)
+        except sqlite3.DatabaseError as error:
+            raise MeasurementError(
+                f"{folder / DATABASE} cannot be used: {error}. Move it away, or choose another "
+                "folder"
+            ) from error
+        finally:
+            connection.close()
+    finally:
+        os.close(lock)
+
+
+def _lock(lock: int, folder: Path) -> None:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        owner = os.pread(lock, 64, 0).decode(errors="replace").strip() or "unknown"
+        raise MeasurementError(
+            f"another campaign (process {owner}) is writing to {folder}. "
+            "Wait for it, stop it, or choose another output folder with -o"
+        ) from error
+    os.ftruncate(lock, 0)
+    os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
+
+
+def _check_version(connection: sqlite3.Connection, path: Path) -> None:
+    try:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+    except sqlite3.DatabaseError as error:
+        raise MeasurementError(
+            f"{path} is not a database of results: {error}. Move it away, or choose another folder"
+        ) from error
+    if version not in (0, SCHEMA_VERSION):
+        raise MeasurementError(
+            f"{path} was written by another version of wavetank (schema {version}, this one reads "
+            f"{SCHEMA_VERSION}). Use that version, or choose another folder"
+        )
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def forget(store: Store) -> None:
+    """Remove all results of a campaign that is open for writing."""
+    store.clear()
+    (store.folder / COMPARISON).unlink(missing_ok=True)

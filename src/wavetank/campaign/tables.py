@@ -1,0 +1,261 @@
+"""A comparison as plain rows: what the terminal, CSV and JSON show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from wavetank.compare.advice import place_range, show
+from wavetank.compare.comparison import Comparison, Configuration
+from wavetank.measure.statistics import Estimate
+from wavetank.units import format_rate, format_size
+
+Cell = str | int | float | bool | None
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A table: plain values, and the same as people read them."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: list[list[Cell]]
+    shown_columns: tuple[str, ...]
+    shown: list[list[str]]
+    note: str | None = None
+
+
+def ranking_rows(comparison: Comparison) -> list[Rows]:
+    """The ranking that was asked for, a table per application."""
+    by_id = {each.id: each for each in comparison.configurations}
+    currency = comparison.price.currency if comparison.price else ""
+    tables = []
+    for ranking in comparison.rankings:
+        if ranking.by != comparison.rank_by:
+            continue
+        rows: list[list[Cell]] = []
+        shown = []
+        for place in ranking.places:
+            each = by_id[place.configuration]
+            rows.append(
+                [
+                    place.best, place.worst, each.cluster, each.cluster_title, each.mapping,
+                    each.n_instances, each.io_time_s.median, each.io_time_s.low,
+                    each.io_time_s.high, each.rate_bytes_per_s.median, each.iops.median,
+                    each.cost.cost_tot.median if each.cost else None,
+                    each.cost.perf_cost.median if each.cost else None,
+                    "; ".join(place.ties_with), each.id in comparison.pareto, each.origin,
+                ]
+            )  # fmt: skip
+            shown.append(_shown_place(place_range(place), each, bool(place.ties_with), currency))
+        tables.append(
+            Rows(
+                f"Ranking of {ranking.application} by {ranking.by}",
+                (
+                    "place_best",
+                    "place_worst",
+                    "cluster",
+                    "title",
+                    "mapping",
+                    "instances",
+                    "io_time_s",
+                    "io_time_low_s",
+                    "io_time_high_s",
+                    "rate_bytes_per_s",
+                    "iops",
+                    "cost",
+                    "perf_cost",
+                    "ties_with",
+                    "pareto",
+                    "origin",
+                ),
+                rows,
+                RANKING_SHOWN,
+                shown,
+            )
+        )
+    return tables
+
+
+RANKING_SHOWN = (
+    "place", "cluster", "mapping", "instances", "I/O time", "rate", "IOPS", "cost of a run",
+    "MB/s per unit", "",
+)  # fmt: skip
+
+
+def _shown_place(place: str, each: Configuration, tied: bool, currency: str) -> list[str]:
+    return [
+        place,
+        each.cluster_title,
+        each.mapping,
+        str(each.n_instances),
+        show(each.io_time_s, "time"),
+        format_rate(each.rate_bytes_per_s.median),
+        f"{each.iops.median:.0f}",
+        f"{each.cost.cost_tot.median:.3g} {currency}" if each.cost else "-",
+        f"{each.cost.perf_cost.median:.3g}" if each.cost else "-",
+        "tie" if tied else "",
+    ]
+
+
+def phase_rows(comparison: Comparison) -> Rows:
+    """Rate, IOPS and time of every phase on every configuration."""
+    rows: list[list[Cell]] = []
+    shown = []
+    for each in comparison.configurations:
+        for phase in each.phases:
+            rate = phase.rate_bytes_per_s
+            rows.append(
+                [
+                    each.application, each.cluster, each.mapping, phase.ph_id, phase.operation,
+                    phase.file_name, phase.rs, phase.weight_bytes, rate.median, rate.low,
+                    rate.high, phase.iops.median, phase.time_s.median,
+                    phase.usage_percent.median if phase.usage_percent else None, each.origin,
+                ]
+            )  # fmt: skip
+            shown.append(
+                [
+                    each.application, each.cluster, each.mapping, str(phase.ph_id),
+                    phase.operation, phase.file_name, f"{phase.rs} B",
+                    format_size(phase.weight_bytes), show_rate(rate),
+                    f"{phase.iops.median:.0f}", show(phase.time_s, "time"),
+                ]
+            )  # fmt: skip
+    return Rows(
+        "Phases",
+        (
+            "application", "cluster", "mapping", "ph_id", "operation", "file", "rs",
+            "weight_bytes", "rate_bytes_per_s", "rate_low", "rate_high", "iops", "time_s",
+            "usage_percent", "origin",
+        ),
+        rows,
+        (
+            "application", "cluster", "mapping", "phase", "operation", "file", "request",
+            "bytes", "rate", "IOPS", "time",
+        ),
+        shown,
+    )  # fmt: skip
+
+
+def show_rate(of: Estimate) -> str:
+    """A rate with its interval."""
+    if of.low is None or of.high is None:
+        return format_rate(of.median)
+    return f"{format_rate(of.median)} [{format_rate(of.low)} to {format_rate(of.high)}]"
+
+
+def effect_rows(comparison: Comparison) -> Rows:
+    """What each knob does."""
+    rows: list[list[Cell]] = []
+    shown = []
+    for effect in comparison.effects:
+        change = effect.rate_change_percent
+        rows.append(
+            [
+                effect.application, effect.knob, effect.before, effect.after, effect.first,
+                effect.second, change.median, change.low, change.high, effect.clear,
+            ]
+        )  # fmt: skip
+        interval = (
+            "-"
+            if change.low is None or change.high is None
+            else f"{change.low:+.1f} to {change.high:+.1f} %"
+        )
+        shown.append(
+            [
+                effect.knob, f"{effect.before} -> {effect.after}", effect.first,
+                f"{change.median:+.1f} %", interval, "yes" if effect.clear else "cannot be told",
+            ]
+        )  # fmt: skip
+    return Rows(
+        "Effects",
+        (
+            "application", "knob", "before", "after", "first", "second", "rate_change_percent",
+            "low", "high", "clear",
+        ),
+        rows,
+        ("knob", "change", "from", "rate", "interval", "clear"),
+        shown,
+    )  # fmt: skip
+
+
+def cost_rows(comparison: Comparison) -> Rows:
+    """Cost per run and its parts."""
+    rows: list[list[Cell]] = []
+    shown = []
+    currency = comparison.price.currency if comparison.price else ""
+    for each in comparison.configurations:
+        cost = each.cost
+        if cost is None:
+            continue
+        rows.append(
+            [
+                each.application, each.cluster, each.mapping, each.instance_type,
+                cost.n_instances, str(cost.price_inst_per_h), cost.cost_var.median,
+                str(cost.cost_fix), cost.cost_tot.median, cost.cost_tot.low, cost.cost_tot.high,
+                str(cost.billed), None if cost.deployment is None else str(cost.deployment),
+                cost.perf_cost.median, cost.perf_cost.low, cost.perf_cost.high,
+            ]
+        )  # fmt: skip
+        shown.append(
+            [
+                each.application, each.cluster, each.mapping,
+                f"{cost.n_instances} x {each.instance_type}",
+                f"{cost.price_inst_per_h} {currency}/h", show(cost.cost_tot, "cost", currency),
+                f"{cost.billed:.4f} {currency}",
+                "-" if cost.deployment is None else f"{cost.deployment:.4f} {currency}",
+                show(cost.perf_cost, "ratio", currency),
+            ]
+        )  # fmt: skip
+    return Rows(
+        "Cost",
+        (
+            "application", "cluster", "mapping", "instance_type", "instances", "price_per_h",
+            "cost_var", "cost_fix", "cost_tot", "cost_low", "cost_high", "billed", "deployment",
+            "perf_cost", "perf_cost_low", "perf_cost_high",
+        ),
+        rows,
+        (
+            "application", "cluster", "mapping", "instances", "price", "cost of a run",
+            "bill of a run", "deployment", "performance-cost ratio",
+        ),
+        shown,
+    )  # fmt: skip
+
+
+def advice_rows(comparison: Comparison) -> Rows:
+    """The advice, a sentence a row, with the numbers behind it."""
+    return Rows(
+        "Advice",
+        ("application", "about", "sentence", "evidence"),
+        [
+            [each.application, each.about, each.sentence, " | ".join(each.evidence)]
+            for each in comparison.advice
+        ],
+        ("application", "advice"),
+        [[each.application, each.sentence] for each in comparison.advice],
+    )
+
+
+def not_measured_rows(comparison: Comparison) -> Rows:
+    """What has no result, and why."""
+    rows: list[list[Cell]] = [
+        [each.application, each.cluster, each.mapping, each.reason]
+        for each in comparison.not_measured
+    ]
+    columns = ("application", "cluster", "mapping", "reason")
+    return Rows(
+        "Not measured", columns, rows, columns, [[str(cell) for cell in row] for row in rows]
+    )
+
+
+def all_rows(comparison: Comparison) -> list[Rows]:
+    """Every table, in the order in which they are read; empty ones left out."""
+    tables = [
+        *ranking_rows(comparison),
+        phase_rows(comparison),
+        cost_rows(comparison),
+        effect_rows(comparison),
+        advice_rows(comparison),
+        not_measured_rows(comparison),
+    ]
+    return [table for table in tables if table.rows]

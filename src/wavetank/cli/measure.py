@@ -1,0 +1,71 @@
+"""``wavetank measure``: one kernel, once, on a cluster that is up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from wavetank.cli.output import Table, format_option, print_tables
+
+
+@click.command()
+@click.argument("kernel", type=click.Path(path_type=Path))
+@click.argument("cluster")
+@click.option(
+    "--mapping", default="1PxCN", show_default=True,
+    help="Process mapping kPxCN: k I/O processes per compute node.",
+)  # fmt: skip
+@click.option(
+    "--cache", type=click.Choice(["cold", "warm"]), default="cold", show_default=True,
+    help="Page caches of all nodes at the start.",
+)  # fmt: skip
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the measurement document here.",
+)  # fmt: skip
+@format_option
+def command(  # noqa: PLR0917 - click calls it by name
+    kernel: Path, cluster: str, mapping: str, cache: str, output: Path | None, output_format: str
+) -> None:
+    """Measure a KERNEL file once on the CLUSTER of that name, which is up.
+
+    Example: wavetank measure abyss.kernel.json nfs --mapping 2PxCN
+    """
+    from wavetank.campaign.clusters import find_cluster
+    from wavetank.kernel.plan import Kernel
+    from wavetank.measure.perform import ReplayPerformer
+    from wavetank.measure.run import measure, set_up, tear_down
+
+    read = Kernel.read(kernel)
+    running = find_cluster(cluster)
+    click.echo(f"placing input files on {cluster}", err=True)
+    bench = set_up(read, running)
+    try:
+        click.echo(f"measuring {read.application} with {mapping}, {cache} caches", err=True)
+        measurement = measure(
+            bench,
+            mapping,
+            ReplayPerformer(),
+            repetition=0,
+            order=0,
+            cache="warm" if cache == "warm" else "cold",
+        )
+    finally:
+        tear_down(bench)
+    if output is not None:
+        measurement.write(output)
+    rows = [
+        [
+            phase.ph_id, phase.bytes, phase.operations, phase.time_s, phase.rate_bytes_per_s,
+            phase.iops, measurement.origin,
+        ]
+        for phase in measurement.result.phases
+    ]  # fmt: skip
+    columns = ("ph_id", "bytes", "operations", "time_s", "rate_bytes_per_s", "iops", "origin")
+    note = "; ".join(measurement.findings) or None
+    print_tables(
+        [Table("Phases", columns, rows, note=note)],
+        output_format,
+        {"cluster": cluster, "mapping": mapping, "findings": measurement.findings},
+    )

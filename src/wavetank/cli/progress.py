@@ -1,0 +1,64 @@
+"""Progress of something long, on standard error: a bar on a terminal, plain lines otherwise."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import Self
+
+import click
+
+
+class Progress:
+    """What is happening, how far it is, and how long it still takes. Use as a context."""
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+        self._started = time.monotonic()
+        self._bar = None
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+            from rich.progress import Progress as Bar
+
+            self._bar = Bar(
+                TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
+                TimeElapsedColumn(), TextColumn("{task.fields[remaining]}"),
+                console=Console(stderr=True), transient=True,
+            )  # fmt: skip
+            self._task = self._bar.add_task(title, total=None, remaining="")
+
+    def __enter__(self) -> Self:
+        if self._bar is not None:
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        del kind, error, trace
+        if self._bar is not None:
+            self._bar.stop()
+
+    def says(self, text: str) -> None:
+        """Print a sentence on what is happening."""
+        elapsed = time.monotonic() - self._started
+        line = f"[{elapsed:6.1f} s] {text}"
+        if self._bar is not None:
+            self._bar.console.print(line, markup=False, highlight=False)
+        else:
+            click.echo(line, err=True)
+
+    def at(self, n_done: int, n_runs: int, remaining_s: float) -> None:
+        """Show how far it is."""
+        from wavetank.units import format_duration
+
+        left = f"about {format_duration(remaining_s)} left" if n_done < n_runs else "done"
+        if self._bar is not None:
+            self._bar.update(self._task, completed=n_done, total=n_runs, remaining=left)
+        else:
+            self.says(f"{n_done} of {n_runs} measurements done, {left}")

@@ -1,0 +1,228 @@
+"""The advice in words: what to choose and what to change, each sentence with its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from wavetank.compare.comparison import Advice, Configuration, Criterion, Effect, Place, Ranking
+from wavetank.kernel.plan import Kernel
+from wavetank.measure.direction import direction
+from wavetank.measure.mapping import io_ranks
+from wavetank.measure.statistics import Estimate, coverage_limit
+from wavetank.units import format_duration, format_rate, format_size
+
+SMALL_REQUEST_BYTES = 64 * 1024
+"""Below the stripe unit that parallel file systems use by default (PVFS2: 64 KiB, P16 table 4)."""
+
+
+def advise(
+    application: str,
+    kernel: Kernel,
+    configurations: Sequence[Configuration],
+    ranking: Ranking,
+    effects: Sequence[Effect],
+) -> tuple[Advice, ...]:
+    """All advice on one application.
+
+    Args:
+        application: its name in the campaign.
+        kernel: its kernel.
+        configurations: all that were measured, of any application.
+        ranking: of this application, by the criterion that was asked for.
+        effects: of any application.
+    """
+    ours = {each.id: each for each in configurations if each.application == application}
+    if not ranking.places:
+        return ()
+    return (
+        *_choice(application, ours, ranking),
+        *_effects(application, [each for each in effects if each.application == application]),
+        *_few_io_processes(application, kernel),
+        *_small_requests(application, kernel, ours[ranking.places[0].configuration]),
+        *_repetitions(application, list(ours.values())),
+    )
+
+
+def show(of: Estimate, by: Criterion, currency: str = "") -> str:
+    """An estimate with its interval, in the unit of its criterion."""
+
+    def one(value: float) -> str:
+        if by == "time":
+            return format_duration(value)
+        if by == "cost":
+            return f"{value:.3g} {currency}".rstrip()
+        return f"{value:.3g} MB/s per {currency or 'unit'}"
+
+    if of.low is None or of.high is None:
+        return f"{one(of.median)} (one repetition)"
+    return f"{one(of.median)} [{one(of.low)} to {one(of.high)}]"
+
+
+def place_range(place: Place) -> str:
+    """A place as people write it: "1", or "1-3" with ties."""
+    return str(place.best) if place.best == place.worst else f"{place.best}-{place.worst}"
+
+
+def _choice(
+    application: str, ours: dict[str, Configuration], ranking: Ranking
+) -> tuple[Advice, ...]:
+    first = ranking.places[0]
+    best = ours[first.configuration]
+    named = {"time": "the shortest I/O time", "cost": "the lowest cost", "ratio": "the best ratio"}
+    evidence = [
+        f"{place.configuration}: {show(place.value, ranking.by)}, place {place_range(place)}"
+        for place in ranking.places
+    ]
+    tied = [ours[name] for name in first.ties_with]
+    if not tied and len(ranking.places) > 1:
+        sentence = (
+            f"Choose {best.cluster_title} with {best.mapping}: it has {named[ranking.by]}, "
+            f"{show(first.value, ranking.by)}, and no other comes near within the uncertainty."
+        )
+    elif not tied:
+        sentence = (
+            f"{best.cluster_title} with {best.mapping} is the only configuration that was "
+            "measured; there is nothing to choose from."
+        )
+    else:
+        others = ", ".join(f"{each.cluster_title} with {each.mapping}" for each in tied)
+        simplest = min([best, *tied], key=_simplicity)
+        sentence = (
+            f"{best.cluster_title} with {best.mapping} has {named[ranking.by]} by its median, "
+            f"but what was measured cannot tell it from {others}. Among them, "
+            f"{simplest.cluster_title} with {simplest.mapping} needs the fewest instances "
+            f"({simplest.n_instances}); choose it unless other reasons speak against it."
+        )
+    return (
+        Advice(
+            about="choice", application=application, sentence=sentence, evidence=tuple(evidence)
+        ),
+    )
+
+
+def _simplicity(configuration: Configuration) -> tuple[int, float]:
+    return configuration.n_instances, configuration.io_time_s.median
+
+
+def _effects(application: str, effects: Sequence[Effect]) -> tuple[Advice, ...]:
+    """One sentence per knob, over all pairs in which it was turned."""
+    advice = []
+    for knob in dict.fromkeys(effect.knob for effect in effects):
+        pairs = [effect for effect in effects if effect.knob == knob]
+        clear = [effect for effect in pairs if effect.clear]
+        faster = [e for e in clear if e.rate_change_percent.median > 0]
+        slower = [e for e in clear if e.rate_change_percent.median < 0]
+        named = "the process mapping" if knob == "mapping" else knob
+        if not clear:
+            sentence = (
+                f"Changing {named} made no difference that these measurements can show, in "
+                f"{len(pairs)} {'pair' if len(pairs) == 1 else 'pairs'} of configurations."
+            )
+        else:
+            sentence = (
+                f"Changing {named} matters in {len(clear)} of {len(pairs)} "
+                f"{'pair' if len(pairs) == 1 else 'pairs'} of configurations: "
+                + " and ".join(
+                    [f"{len(faster)} {'is' if len(faster) == 1 else 'are'} faster"] * bool(faster)
+                    + [f"{len(slower)} {'is' if len(slower) == 1 else 'are'} slower"] * bool(slower)
+                )
+                + "."
+            )
+        advice.append(
+            Advice(
+                about="mapping" if knob == "mapping" else "cluster",
+                application=application,
+                sentence=sentence,
+                evidence=tuple(_evidence(effect) for effect in pairs),
+            )
+        )
+    return tuple(advice)
+
+
+def _evidence(effect: Effect) -> str:
+    change = effect.rate_change_percent
+    interval = (
+        "one repetition: no interval"
+        if change.low is None or change.high is None
+        else f"{change.low:+.1f} to {change.high:+.1f} %"
+    )
+    return (
+        f"{effect.knob} {effect.before} -> {effect.after}, {effect.first} against {effect.second}: "
+        f"rate {change.median:+.1f} % ({interval})"
+    )
+
+
+def _few_io_processes(application: str, kernel: Kernel) -> tuple[Advice, ...]:
+    carriers = io_ranks(kernel)
+    if not 0 < len(carriers) < kernel.n_ranks:
+        return ()
+    ranks = ", ".join(str(rank) for rank in carriers)
+    return (
+        Advice(
+            about="application",
+            application=application,
+            sentence=(
+                f"{len(carriers)} of {kernel.n_ranks} processes do nearly all of the I/O. More "
+                "processes or more data servers cannot make it faster than these can ask for "
+                "data: let more processes read, each its own part."
+            ),
+            evidence=(f"I/O ranks: {ranks} of 0 to {kernel.n_ranks - 1}",),
+        ),
+    )
+
+
+def _small_requests(application: str, kernel: Kernel, best: Configuration) -> tuple[Advice, ...]:
+    total = sum(phase.ph_weight for phase in kernel.phases)
+    small = [
+        phase
+        for phase in kernel.phases
+        if phase.pattern[0].rs < SMALL_REQUEST_BYTES and phase.ph_weight > 0.1 * total
+    ]
+    if not small:
+        return ()
+    measured = {phase.ph_id: phase for phase in best.phases}
+    evidence = tuple(
+        f"phase {phase.ph_id} ({direction(phase)}s) asks for {phase.pattern[0].rs} B at a time, "
+        f"{format_size(phase.ph_weight)} in all: {measured[phase.ph_id].iops.median:.0f} "
+        f"operations/s give {format_rate(measured[phase.ph_id].rate_bytes_per_s.median)} "
+        f"on {best.cluster_title}"
+        for phase in small
+        if phase.ph_id in measured
+    )
+    share = 100 * sum(phase.ph_weight for phase in small) / total
+    return (
+        Advice(
+            about="application",
+            application=application,
+            sentence=(
+                f"{share:.0f} % of the bytes move in requests below "
+                f"{format_size(SMALL_REQUEST_BYTES)}, less than one stripe unit: each request "
+                "reaches one server only, and its latency limits the rate. Use larger buffers."
+            ),
+            evidence=evidence,
+        ),
+    )
+
+
+def _repetitions(application: str, configurations: Sequence[Configuration]) -> tuple[Advice, ...]:
+    fewest = min(each.n_repetitions for each in configurations)
+    limit = coverage_limit(fewest)
+    if limit >= 0.95:
+        return ()
+    words = (
+        "With one repetition nothing can be told apart."
+        if fewest == 1
+        else (
+            f"With {fewest} repetitions an interval spans the fastest and the slowest of them, and "
+            f"holds the true median in {100 * limit:.0f} % of cases at most. Six repetitions reach "
+            "95 %."
+        )
+    )
+    return (
+        Advice(
+            about="measurement",
+            application=application,
+            sentence=words,
+            evidence=(f"fewest repetitions of a configuration: {fewest}",),
+        ),
+    )
