@@ -1,1 +1,1 @@
-"""The I/O model of an application: its files, phases and their order (METHOD section 2)."""
+"""The I/O model of an application: its files, phases and their order (method, section 2)."""

@@ -1,0 +1,191 @@
+"""Extracts the I/O model from a trace: the entry point of this stage.
+
+    trace -> rows -> streams -> patterns -> ranks' parts -> phases -> programs
+
+Each arrow is a module: rows, pattern, rank_phase, across and phases, sequence. Source: method,
+section 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import PurePath
+
+import numpy as np
+
+from wavetank.document import Provenance
+from wavetank.errors import ModelError
+from wavetank.model.across import group_ranks
+from wavetank.model.application import Model, View
+from wavetank.model.file_table import make_files
+from wavetank.model.pattern import boundaries, find_patterns
+from wavetank.model.phases import clocks, find_series, make_phases
+from wavetank.model.program_name import program_name
+from wavetank.model.rank_phase import describe
+from wavetank.model.requirements import make_requirements
+from wavetank.model.rows import RowKind, Rows, data_rows, prepare
+from wavetank.model.rules import LEVEL_NAMES, Rules
+from wavetank.model.sequence import make_programs
+from wavetank.model.timeline import make_timeline
+from wavetank.trace.schema import Level, Op, Trace
+
+
+def extract_model(
+    trace: Trace,
+    provenance: Provenance,
+    rules: Rules | None = None,
+    ops: Mapping[int, Op] | None = None,
+    name: str | None = None,
+) -> Model:
+    """The I/O model of a traced run.
+
+    Args:
+        trace: what a reader or an importer left.
+        provenance: of the model file.
+        rules: how phases are split; the method's defaults if None.
+        ops: operations by their code in the trace; the native format's if None.
+        name: of the application, for titles; found in the command if None.
+
+    Raises:
+        ModelError: the trace has no data operations at the levels asked for.
+    """
+    rules = rules or Rules()
+    levels = rules.levels or (Level.POSIX, Level.MPIIO)
+    if ops is None:
+        from wavetank.trace.ops import OPS as ops  # noqa: N811, PLC0415
+    rows = prepare(trace.folds, ops, rules)
+    data = data_rows(rows, levels)
+    if not len(data):
+        raise ModelError(_nothing(trace, rules))
+    own_level = _own_levels(rows, levels)
+    file_ids = {file: number for number, file in enumerate(own_level, start=1)}
+    table = rows.table
+    parted = boundaries(data, table.start_ns[data.row], table.end_ns[data.row], rules)
+    parts = describe(data, find_patterns(data, parted, rules))
+    groups = group_ranks(parts, rules)
+    phases, ph_id = make_phases(rows, data, parts, groups, file_ids, own_level)
+    series = find_series(phases)
+    files = make_files(trace.files, trace.views, rows, data, phases, series, file_ids, own_level)
+    by_id = {file_id: LEVEL_NAMES[own_level[file]] for file, file_id in file_ids.items()}
+    own = [phase for phase in phases if phase.level == by_id[phase.file_id]]
+    return Model(
+        provenance=provenance,
+        application=name or program_name(trace.command),
+        command=trace.command,
+        source=trace.source,
+        n_ranks=trace.n_ranks,
+        app_np=len({rank for phase in own for rank in phase.ph_processid}),
+        app_nfiles=sum(file.n_operations > 0 for file in files),
+        app_st=sum(phase.ph_weight for phase in own),
+        elapsed_s=trace.elapsed_s,
+        boundaries=rules.boundaries(),
+        requirements=make_requirements(files, own, parts, ph_id, clocks(rows, data, parts)),
+        files=files,
+        phases=tuple(phases),
+        series=tuple(series),
+        views=tuple(
+            View(
+                displacement=view.displacement,
+                etype_size=view.etype_size,
+                extent=view.extent,
+                run_offsets=view.run_offsets,
+                run_lengths=view.run_lengths,
+            )
+            for view in trace.views
+        ),
+        communicators=trace.communicators,
+        programs=make_programs(rows, data, parts, ph_id, phases, file_ids, own_level),
+        timeline=make_timeline(rows, data, parts, file_ids, own_level),
+        warnings=(*trace.warnings, *_findings(trace, rows, own_level, rules)),
+    )
+
+
+def _own_levels(rows: Rows, levels: tuple[Level, ...]) -> dict[int, Level]:
+    """The level at which the application itself uses each file, in the order of the trace's files.
+
+    A file that is used through MPI-IO at all is used at that level: its POSIX calls are the MPI
+    library's (Choice).
+    """
+    table = rows.table
+    found: dict[int, Level] = {}
+    for level in sorted(levels):
+        some = (table.file >= 0) & (rows.level == level)
+        found.update(dict.fromkeys(np.unique(table.file[some]).tolist(), Level(level)))
+    return {int(file): found[file] for file in sorted(found)}
+
+
+def _nothing(trace: Trace, rules: Rules) -> str:
+    asked = " and ".join(LEVEL_NAMES[level] for level in rules.levels) if rules.levels else None
+    n_rows = len(trace.folds)
+    command = " ".join(trace.command) or trace.source
+    if n_rows == 0:
+        what = f"the trace of '{command}' holds no I/O at all"
+    else:
+        what = f"the trace of '{command}' holds no operation that moved data"
+    if asked:
+        what += f" at level {asked}"
+    hint = "Check that the program reads or writes files that the tracer was told to keep"
+    if trace.warnings:
+        hint += "; the trace says: " + "; ".join(trace.warnings)
+    return f"{what}, so there is nothing to model. {hint}"
+
+
+def _findings(trace: Trace, rows: Rows, own_level: Mapping[int, Level], rules: Rules) -> list[str]:
+    """What a reader of the model must know about it."""
+    found = []
+    table = rows.table
+    lost = [facts.rank for facts in trace.ranks if not facts.complete]
+    if lost:
+        found.append(
+            f"the trace of rank {_listed(lost)} is cut short (killed, or damaged): the model holds what was recorded"
+        )
+    missing = sorted(set(range(trace.n_ranks)) - {facts.rank for facts in trace.ranks})
+    if missing:
+        found.append(
+            f"the trace has no part for rank {_listed(missing)}: its I/O is not in the model"
+        )
+    failed = (table.error != 0) & (rows.kind == RowKind.FILE) & (table.file >= 0)
+    is_data = np.zeros(256, dtype=bool)
+    for code, op in rows.ops.items():
+        is_data[code] = op.kind in ("read", "write")
+    n_failed = int(table.count[failed & is_data[table.op]].sum())
+    if n_failed:
+        found.append(f"{n_failed} reads or writes failed; they are no part of any phase")
+    for level, splits in rules.split_at_communication.items():
+        at = (rows.level == level) & (rows.kind == RowKind.DATA)
+        if splits and at.any() and not (table.tick[at] > 0).any():
+            found.append(
+                f"the trace counts no MPI calls, so communication could not split phases at level {LEVEL_NAMES[level]}"
+            )
+    if rules.split_at_computation_s is not None:
+        found.extend(_hidden_gaps(rows, rules.split_at_computation_s))
+    unknown = sorted(
+        {
+            PurePath(trace.files[file].path).name
+            for file in np.unique(
+                table.file[(rows.kind == RowKind.DATA) & (table.offset < 0)]
+            ).tolist()
+        }
+    )
+    if unknown:
+        found.append(f"the trace does not say at which offsets {', '.join(unknown)} was accessed")
+    return found
+
+
+def _hidden_gaps(rows: Rows, gap_s: float) -> list[str]:
+    """Folded rows whose inner pauses might be longer than the gap."""
+    table = rows.table
+    some = (rows.kind == RowKind.DATA) & (table.count > 1) & (table.start_ns >= 0)
+    idle = table.end_ns[some] - table.start_ns[some] - table.busy_ns[some]
+    n = int((idle > gap_s * 1e9).sum())
+    if not n:
+        return []
+    return [
+        f"{n} folded rows of the trace hold pauses of {gap_s:g} s or more in all; where in them is not recorded, "
+        "so computation could not split there"
+    ]
+
+
+def _listed(numbers: list[int]) -> str:
+    shown = ", ".join(map(str, numbers[:8]))
+    return shown if len(numbers) <= 8 else f"{shown} and {len(numbers) - 8} more"

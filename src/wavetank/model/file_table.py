@@ -1,0 +1,289 @@
+"""The file level of a model: sizes, access modes, who uses which file how.
+
+Counts at the level at which the application itself uses a file. Source: method, section 2.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+
+from wavetank.model.file import ModelFile
+from wavetank.model.offsets import ViewPositions, is_contiguous
+from wavetank.model.phase import Phase, Series
+from wavetank.model.rows import DataRows, Rows
+from wavetank.trace.schema import UNKNOWN, FileView, Level, OpKind, TracedFile
+
+AccessMode = Literal["sequential", "strided", "random", "unknown"]
+
+
+def make_files(
+    traced: Sequence[TracedFile],
+    views: Sequence[FileView],
+    rows: Rows,
+    data: DataRows,
+    phases: Sequence[Phase],
+    series: Sequence[Series],
+    file_ids: Mapping[int, int],
+    own_level: Mapping[int, Level],
+) -> tuple[ModelFile, ...]:
+    """One record for each file, in the order of ``file_ids``."""
+    n_files = len(traced)
+    levels = np.full(n_files + 1, 255, dtype=np.uint8)
+    for file, level in own_level.items():
+        levels[file] = level
+    own = levels[data.file] == data.level
+    reads = _reads(rows)
+    sequential, consecutive = _darshan_counts(data, reads, n_files)
+    highest = _highest_offsets(data, views, own, n_files)
+    n_operations = np.bincount(data.file[own], weights=data.count[own], minlength=n_files)
+    has_read = np.bincount(data.file[own & reads[data.op]], minlength=n_files) > 0
+    has_write = np.bincount(data.file[own & ~reads[data.op]], minlength=n_files) > 0
+    users = _users(rows, levels)
+    by_file: dict[int, list[Phase]] = defaultdict(list)
+    for phase in phases:
+        by_file[phase.file_id].append(phase)
+    found = []
+    for file, file_id in file_ids.items():
+        level = "mpiio" if own_level[file] == Level.MPIIO else "posix"
+        own_phases = [phase for phase in by_file[file_id] if phase.level == level]
+        weights = _size_by_weights(own_phases)
+        known = own_phases and highest[file] is not None
+        ranks = users.get(file, set())
+        data_ranks = {rank for phase in own_phases for rank in phase.ph_processid}
+        found.append(
+            ModelFile(
+                file_id=file_id,
+                file_name=traced[file].path,
+                file_size=(highest[file] or 0) if known else weights,
+                file_size_weights=weights,
+                file_size_highest_offset=highest[file] if own_phases else None,
+                file_size_before=traced[file].size_before,
+                file_np=len(ranks),
+                file_accessmode=_access_mode(own_phases, series, views),
+                file_fileaccesstype=_direction(bool(has_read[file]), bool(has_write[file])),
+                file_accesstype="shared" if len(data_ranks or ranks) > 1 else "unique",
+                file_nphase=len(own_phases),
+                n_operations=int(n_operations[file]),
+                n_sequential=None if highest[file] is None else sequential[level][file],
+                n_consecutive=None if highest[file] is None else consecutive[level][file],
+                file_system=traced[file].file_system,
+            )
+        )
+    return tuple(found)
+
+
+def _direction(reads: bool, writes: bool) -> Literal["R", "W", "W/R", "none"]:
+    if reads and writes:
+        return "W/R"
+    return "R" if reads else "W" if writes else "none"
+
+
+def _reads(rows: Rows) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    reads = np.zeros(256, dtype=bool)
+    for code, op in rows.ops.items():
+        reads[code] = op.kind == OpKind.READ
+    return reads
+
+
+def _users(rows: Rows, levels: np.ndarray[tuple[int], np.dtype[np.uint8]]) -> dict[int, set[int]]:
+    """Ranks that open or otherwise touch each file at its own level; probing calls that fail do not count."""
+    table = rows.table
+    some = (table.file >= 0) & (table.error == 0) & (levels[table.file] == rows.level)
+    n_ranks = int(table.rank.max(initial=0)) + 1
+    users: dict[int, set[int]] = defaultdict(set)
+    for pair in np.unique(table.file[some].astype(np.int64) * n_ranks + table.rank[some]).tolist():
+        users[pair // n_ranks].add(pair % n_ranks)
+    return users
+
+
+def _size_by_weights(phases: Sequence[Phase]) -> int:
+    """P15 eq. 2 for written files, eq. 3 for input files; of mixed phases, what they wrote."""
+    written = sum(phase.ph_weight for phase in phases if directions(phase) == {"write"})
+    if written:
+        return written
+    read = sum(phase.ph_weight for phase in phases if directions(phase) == {"read"})
+    if read:
+        return read
+    return sum(
+        phase.ph_weight
+        * sum(_writes(member.iop_type) for member in phase.pattern)
+        // len(phase.pattern)
+        for phase in phases
+    )
+
+
+def directions(phase: Phase) -> set[str]:
+    """{"read"}, {"write"} or both."""
+    return {"write" if _writes(member.iop_type) else "read" for member in phase.pattern}
+
+
+def _writes(name: str) -> bool:
+    # sendfile and copy_file_range are two operations each: a read of one file, "..._to" of the other.
+    return "write" in name or name.endswith("_to")
+
+
+# --- Darshan's counts -----------------------------------------------------------------------------
+
+
+def _darshan_counts(
+    data: DataRows, reads: np.ndarray[tuple[int], np.dtype[np.bool_]], n_files: int
+) -> tuple[dict[str, list[int]], dict[str, list[int]]]:
+    """Operations that Darshan counts as sequential and as consecutive, by level and file.
+
+    Sequential: past the last byte of the rank's previous operation of this direction; consecutive:
+    right behind it. Before the first operation Darshan's last byte is 0, so a first operation at
+    an offset above 0 counts (POSIX_SEQ_READS, POSIX_CONSEC_READS in darshan-posix.c).
+    """
+    sequential = {name: [0] * n_files for name in ("posix", "mpiio")}
+    consecutive = {name: [0] * n_files for name in ("posix", "mpiio")}
+    if not len(data):
+        return sequential, consecutive
+    key = data.stream * 2 + reads[data.op]
+    order = np.argsort(key, kind="stable")
+    key = key[order]
+    count, size, disp = data.count[order], data.size[order], data.disp[order]
+    first = data.offset[order]
+    last_end = first + (count - 1) * disp + data.moved[order] - (count - 1) * size
+    end_before = np.ones(len(order), dtype=np.int64)  # last byte 0
+    end_before[1:] = np.where(key[1:] == key[:-1], last_end[:-1], 1)
+    n_sequential = (first >= end_before) + np.where(disp >= size, count - 1, 0)
+    n_consecutive = (first == end_before) + np.where(disp == size, count - 1, 0)
+    for name, level in (("posix", Level.POSIX), ("mpiio", Level.MPIIO)):
+        at = data.level[order] == level
+        file = data.file[order][at]
+        for totals, values in ((sequential, n_sequential), (consecutive, n_consecutive)):
+            sums = np.zeros(n_files, dtype=np.int64)
+            np.add.at(sums, file, values[at])
+            totals[name] = sums.tolist()
+    return sequential, consecutive
+
+
+def _highest_offsets(
+    data: DataRows,
+    views: Sequence[FileView],
+    own: np.ndarray[tuple[int], np.dtype[np.bool_]],
+    n_files: int,
+) -> list[int | None]:
+    """Highest offset touched + 1 of each file, bytes; None where offsets are unknown."""
+    highest: list[int | None] = [0] * n_files
+    index = np.flatnonzero(own)
+    for file in np.unique(data.file[index][data.offset[index] == UNKNOWN]).tolist():
+        highest[file] = None
+    # The end of a row in its view (or in the file, where it has none).
+    in_view = data.view[index] != UNKNOWN
+    offset = np.where(in_view, data.view_offset[index], data.offset[index])
+    disp = np.where(in_view, data.view_disp[index], data.disp[index])
+    count, size, moved = data.count[index], data.size[index], data.moved[index]
+    end = np.maximum(
+        offset + np.where(count > 1, size, moved),
+        offset + (count - 1) * disp + moved - (count - 1) * size,
+    )
+    pairs = data.file[index].astype(np.int64) * (len(views) + 1) + data.view[index] + 1
+    values, inverse = np.unique(pairs, return_inverse=True)
+    ends = np.zeros(len(values), dtype=np.int64)
+    np.maximum.at(ends, inverse, end)
+    for pair, top in zip(values.tolist(), ends.tolist(), strict=True):
+        file, view = divmod(pair, len(views) + 1)
+        if (so_far := highest[file]) is None:
+            continue
+        if view:
+            last_byte = ViewPositions(views[view - 1]).absolute(top - 1)
+            top = 0 if last_byte is None else last_byte + 1  # noqa: PLW2901
+        highest[file] = max(so_far, top)
+    return highest
+
+
+# --- access mode ----------------------------------------------------------------------------------
+
+
+def _access_mode(
+    phases: Sequence[Phase], series: Sequence[Series], views: Sequence[FileView]
+) -> AccessMode:
+    """The least regular of the phases' modes."""
+    steps = {number: one.offset_step for one in series for number in one.ph_ids}
+    modes: set[AccessMode] = set()
+    lone: list[Phase] = []
+    for phase in phases:
+        mode = _phase_mode(phase, steps.get(phase.ph_id), views)
+        if mode is None:
+            lone.append(phase)
+        else:
+            modes.add(mode)
+    if lone:
+        modes.add(_lone_mode(lone))
+    for mode in ("unknown", "random", "strided", "sequential"):
+        if mode in modes:
+            return mode
+    return "unknown"
+
+
+def _phase_mode(
+    phase: Phase, series_step: int | None, views: Sequence[FileView]
+) -> AccessMode | None:
+    """Access mode of one phase; None for a single operation, which has no displacement."""
+    if any(offset.function == "unknown" for offset in phase.offset):
+        return "unknown"
+    numbers = phase.view_ids or (() if phase.view_id is None else (phase.view_id,))
+    if any(not is_contiguous(views[number]) for number in set(numbers)):
+        return "strided"
+    if phase.ph_nrep == 1:
+        if series_step is None or len(phase.pattern) > 1:
+            return None
+        return "sequential" if series_step == phase.pattern[0].rs else "strided"
+    found: set[AccessMode] = set()
+    for member, offset in zip(phase.pattern, phase.offset, strict=True):
+        if offset.function == "linear":
+            found.add("sequential" if member.disp == member.rs else "strided")
+        elif offset.function == "list":
+            for runs in offset.runs:
+                found.add(_runs_mode([(r.count, r.rs, r.offset, r.disp) for r in runs]))
+    return "random" if "random" in found else "strided" if "strided" in found else "sequential"
+
+
+def _runs_mode(runs: list[tuple[int, int, int, int]]) -> AccessMode:
+    """Mode of (count, rs, offset, disp) in order: by gaps, and by displacements."""
+    gaps: set[int] = set()
+    disps: set[int] = set()
+    for number, (count, rs, offset, disp) in enumerate(runs):
+        if count > 1:
+            gaps.add(disp - rs)
+            disps.add(disp)
+        if number:
+            before = runs[number - 1]
+            last = before[2] + (before[0] - 1) * before[3]
+            gaps.add(offset - last - before[1])
+            disps.add(offset - last)
+    if not gaps or gaps == {0}:
+        return "sequential"
+    if len(disps) == 1:
+        return "strided"
+    return "sequential" if len(gaps) == 1 and min(gaps) > 0 else "random"
+
+
+def _lone_mode(phases: Sequence[Phase]) -> AccessMode:
+    """Mode of phases of one operation each: sequential when they follow on each other."""
+    ends: dict[tuple[int, bool], int] = {}
+    for phase in phases:
+        for member, offset in zip(phase.pattern, phase.offset, strict=True):
+            for position, rank in enumerate(phase.ph_processid):
+                if offset.function == "linear":
+                    at, moved = offset.a * rank + offset.c, member.rs
+                elif offset.function == "list":
+                    run = offset.runs[position][0]
+                    at, moved = run.offset, run.moved
+                else:
+                    return "unknown"
+                key = (rank, _writes(member.iop_type))
+                if ends.get(key, at) != at:
+                    return "random"
+                ends[key] = at + moved
+    return "sequential"
+
+
+def shared_files(files: Sequence[ModelFile]) -> bool:
+    """Whether any file with data is used by more than one rank."""
+    return any(file.file_accesstype == "shared" and file.n_operations for file in files)

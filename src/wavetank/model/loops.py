@@ -1,0 +1,79 @@
+"""Finds loops in a sequence of numbers: A B A B A B C becomes (A B) x 3, C."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+CANDIDATES = 4
+"""How many recurrences of a number are tried as the length of a loop."""
+
+
+@dataclass(frozen=True)
+class Loop:
+    """``body`` performed ``times`` times, at least twice."""
+
+    times: int
+    body: tuple[int | Loop, ...]
+
+
+def compress(sequence: npt.NDArray[np.integer[Any]]) -> tuple[int | Loop, ...]:
+    """Loops, from left to right, the shortest body first; then loops of loops, until none is left."""
+    nodes: list[int | Loop] = sequence.tolist()
+    while True:
+        numbers: dict[int | Loop, int] = {}
+        ids = np.array([numbers.setdefault(node, len(numbers)) for node in nodes], dtype=np.int64)
+        found = _one_pass(ids, nodes)
+        if len(found) == len(nodes):
+            return tuple(nodes)
+        nodes = found
+
+
+def _one_pass(ids: npt.NDArray[np.int64], nodes: list[int | Loop]) -> list[int | Loop]:
+    n = len(ids)
+    if len(set(ids.tolist())) == n:
+        return nodes
+    following = _next_occurrence(ids).tolist()
+    found: list[int | Loop] = []
+    position = 0
+    while position < n:
+        times, period = 1, 1
+        other = position
+        for _ in range(CANDIDATES):
+            other = following[other]
+            if other < 0 or 2 * other - position > n:
+                break
+            length = other - position
+            matched = _match_length(ids, position, length)
+            if matched >= length:
+                times, period = matched // length + 1, length
+                break
+        body = nodes[position : position + period]
+        found.append(Loop(times, tuple(body)) if times > 1 else body[0])
+        position += times * period
+    return found
+
+
+def _next_occurrence(ids: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Index of the next equal number; -1 where there is none."""
+    order = np.argsort(ids, kind="stable")
+    following = np.full(len(ids), -1, dtype=np.int64)
+    same = ids[order[1:]] == ids[order[:-1]]
+    following[order[:-1][same]] = order[1:][same]
+    return following
+
+
+def _match_length(ids: npt.NDArray[np.int64], position: int, period: int) -> int:
+    """How many numbers from ``position`` on equal the one ``period`` later."""
+    n = len(ids) - period
+    at, block = position, 16
+    while at < n:
+        stop = min(at + block, n)
+        matches = ids[at:stop] == ids[at + period : stop + period]
+        if not matches.all():
+            return at - position + int(np.argmin(matches))
+        at, block = stop, block * 4
+    return n - position

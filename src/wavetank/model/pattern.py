@@ -1,0 +1,255 @@
+"""Finds the repeated operation patterns in each rank's operations on each file.
+
+Reads ``DataRows``; leaves ranges of operations with the length of the pattern that repeats in
+them. Ranges never cross a boundary, cover every operation once, and are the same however the
+trace was folded. Source: method, section 2.
+
+How: neighbouring operations of the same kind and similar size are one stretch. A stretch of
+``MIN_RUN`` operations or more stands alone; between such stretches a pattern of several operations
+is looked for, the one that covers most, the shortest of those that cover as much. Inside a stretch,
+displacements that change from one regular value to another part it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from wavetank.model.rows import DataRows
+from wavetank.model.rules import BoolArray, Rules
+from wavetank.model.runs import Steps, steps_of
+from wavetank.trace.schema import UNKNOWN, Int64Array
+
+MIN_RUN = 4
+"""Operations in a row that are a phase of their own and never part of a longer pattern (Choice)."""
+MAX_PERIOD = 16
+"""Operations that a pattern may hold (Choice)."""
+MAX_PIECES = 64
+"""A stretch that would come apart into more phases than this is one phase with listed offsets (Choice)."""
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """Stretches of operations, numbered as in ``DataRows.first_op``, half open, ascending."""
+
+    low: Int64Array
+    high: Int64Array
+    period: Int64Array
+
+    def __len__(self) -> int:
+        return len(self.low)
+
+
+def find_patterns(data: DataRows, parted: BoolArray, rules: Rules) -> Ranges:
+    """Ranges of operations that repeat one pattern.
+
+    Args:
+        data: operations by stream.
+        parted: shape (rows - 1,), whether a boundary lies between a row and the next.
+        rules: what is similar.
+    """
+    n = len(data)
+    if n == 0:
+        none = np.zeros(0, dtype=np.int64)
+        return Ranges(none, none, none)
+    symbol = _symbols(data)
+    linked = ~parted & (symbol[1:] == symbol[:-1]) & rules.similar(data.size[:-1], data.size[1:])
+    start = np.flatnonzero(np.append(True, ~linked))  # first row of each stretch
+    stop = np.append(start[1:], n)
+    n_ops = np.add.reduceat(data.count, start)
+    # Short stretches next to each other, with no boundary between, may hold a longer pattern.
+    short = n_ops < MIN_RUN
+    with_next = np.zeros(len(start), dtype=bool)
+    with_next[:-1] = short[:-1] & short[1:] & ~parted[start[1:] - 1]
+    with_previous = np.append(False, with_next[:-1])
+    mixed = with_next | with_previous
+    alone = np.flatnonzero(~mixed)
+    low, high = _part_by_displacement(data, start[alone], stop[alone], rules)
+    ranges = [Ranges(low, high, np.ones(len(low), dtype=np.int64))]
+    first = np.flatnonzero(with_next & ~with_previous)
+    last = np.flatnonzero(with_previous & ~with_next)
+    for a, b in zip(start[first].tolist(), stop[last].tolist(), strict=True):
+        ranges.append(_search(data, symbol, a, b, rules))
+    merged = Ranges(
+        *(
+            np.concatenate([getattr(part, name) for part in ranges])
+            for name in ("low", "high", "period")
+        )
+    )
+    order = np.argsort(merged.low)
+    return Ranges(merged.low[order], merged.high[order], merged.period[order])
+
+
+def boundaries(data: DataRows, start_ns: Int64Array, end_ns: Int64Array, rules: Rules) -> BoolArray:
+    """Whether a boundary lies between a row and the next: shape (rows - 1,).
+
+    Args:
+        start_ns, end_ns: of the data rows, ns; UNKNOWN where not recorded.
+    """
+    parted: BoolArray = (data.stream[1:] != data.stream[:-1]) | (data.view[1:] != data.view[:-1])
+    for level, splits in rules.split_at_communication.items():
+        if splits:
+            parted |= (data.level[1:] == level) & (data.comm[1:] > data.comm[:-1])
+    if rules.split_at_computation_s is not None:
+        gap = start_ns[1:] - end_ns[:-1]
+        known = (start_ns[1:] != UNKNOWN) & (end_ns[:-1] != UNKNOWN)
+        parted |= known & (gap > rules.split_at_computation_s * 1e9)
+    return parted
+
+
+def _symbols(data: DataRows) -> Int64Array:
+    """What must be equal in operations of one pattern member: call and handle."""
+    return (data.slot.astype(np.int64) << 8) | data.op
+
+
+# --- one operation --------------------------------------------------------------------------------
+
+
+def _part_by_displacement(
+    data: DataRows, start: Int64Array, stop: Int64Array, rules: Rules
+) -> tuple[Int64Array, Int64Array]:
+    """Part stretches of rows [start, stop) where the displacement changes. Ranges of operations."""
+    if not len(start):
+        return start, stop
+    rows = np.concatenate([[0], np.cumsum(stop - start)])
+    index = np.repeat(start - rows[:-1], stop - start) + np.arange(rows[-1])
+    link = np.ones(max(len(index) - 1, 0), dtype=bool)
+    link[rows[1:-1] - 1] = False
+    offset, disp = data.offset[index], data.disp[index]
+    unknown = offset == UNKNOWN
+    if unknown.any():
+        offset, disp = np.where(unknown, 0, offset), np.where(unknown, 0, disp)
+    steps = steps_of(data.count[index], offset, disp, link)
+    low = data.first_op[start]
+    high = data.first_op[stop - 1] + data.count[stop - 1]
+    # From positions within these rows to numbers of operations.
+    count = data.count[index]
+    position = np.concatenate([[0], np.cumsum(count)])[rows]
+    owner = np.searchsorted(position, steps.first, side="right") - 1
+    first = steps.first - position[owner] + low[owner]
+    n = steps.n
+    change = np.zeros(len(n), dtype=bool)
+    change[1:] = (owner[1:] == owner[:-1]) & ~rules.similar(steps.value[:-1], steps.value[1:])
+    if not change.any():
+        return low, high
+    broken = np.unique(owner[change])
+    kept = np.ones(len(low), dtype=bool)
+    lows, highs = [], []
+    for stretch in broken.tolist():
+        a, b = np.searchsorted(owner, [stretch, stretch + 1])
+        cuts = _cuts(
+            Steps(steps.value[a:b], n[a:b], first[a:b], steps.joined[a:b]),
+            change[a:b], int(low[stretch]), int(high[stretch]),
+        )  # fmt: skip
+        if len(cuts):
+            kept[stretch] = False
+            bounds = np.concatenate([[low[stretch]], cuts, [high[stretch]]])
+            lows.append(bounds[:-1])
+            highs.append(bounds[1:])
+    return np.concatenate([low[kept], *lows]), np.concatenate([high[kept], *highs])
+
+
+def _cuts(steps: Steps, change: BoolArray, low: int, high: int) -> Int64Array:
+    """Where a stretch of operations [low, high) comes apart: first operations of the later parts."""
+    starts = np.flatnonzero(np.append(True, change[1:]))
+    begin = steps.first[starts]
+    end = np.append(begin[1:], high - 1) + 1  # operations [begin, end), neighbours share one
+    bounds: list[int] = []
+    position = low
+    for a, b in zip(begin.tolist(), end.tolist(), strict=True):
+        first = max(a, position)
+        if b - first < MIN_RUN:
+            continue
+        bounds.extend(bound for bound in (first, b) if bound not in (low, high, *bounds[-1:]))
+        position = b
+        if len(bounds) > MAX_PIECES:
+            return np.zeros(0, dtype=np.int64)
+    return np.array(bounds, dtype=np.int64)
+
+
+# --- several operations ---------------------------------------------------------------------------
+
+
+def _search(data: DataRows, symbol: Int64Array, start: int, stop: int, rules: Rules) -> Ranges:
+    """Patterns of several operations in rows [start, stop), all in few operations per row."""
+    count = data.count[start:stop]
+    index = np.repeat(np.arange(start, stop), count)
+    within = np.arange(len(index)) - np.repeat(np.cumsum(count) - count, count)
+    offset = data.offset[index] + within * data.disp[index]
+    offset = np.where(data.offset[index] == UNKNOWN, 0, offset)
+    symbols, sizes = symbol[index], data.size[index]
+    found = _greedy(symbols, sizes, rules)
+    if len(found) > MAX_PIECES:
+        # Sizes without any regularity: the order of the calls alone makes the pattern.
+        found = _greedy(symbols, np.ones_like(sizes), rules)
+    base = int(data.first_op[start])
+    ranges = []
+    for low, high, period in found:
+        cuts = _member_cuts(offset[low:high], period, rules)
+        bounds = [low, *(low + cut for cut in cuts), high]
+        ranges.extend(
+            (a + base, b + base, period) for a, b in zip(bounds, bounds[1:], strict=False)
+        )
+    columns = np.array(ranges, dtype=np.int64).reshape(-1, 3)
+    return Ranges(columns[:, 0], columns[:, 1], columns[:, 2])
+
+
+def _greedy(symbols: Int64Array, sizes: Int64Array, rules: Rules) -> list[tuple[int, int, int]]:
+    """From left to right the pattern that covers most, the shortest of those: (low, high, period)."""
+    n = len(symbols)
+    found = []
+    low = 0
+    while low < n:
+        best, period = 1 + _match_length(symbols, sizes, low, 1, rules), 1
+        if best < MIN_RUN:
+            for candidate in range(2, min(MAX_PERIOD, (n - low) // 2) + 1):
+                length = _match_length(symbols, sizes, low, candidate, rules)
+                covered = candidate * (length // candidate + 1)
+                if length >= candidate and covered > best:
+                    best, period = covered, candidate
+        found.append((low, low + best, period))
+        low += best
+    return found
+
+
+def _match_length(
+    symbols: Int64Array, sizes: Int64Array, low: int, period: int, rules: Rules
+) -> int:
+    """How many operations from ``low`` on are matched by the one ``period`` later."""
+    n = len(symbols) - period
+    position, block = low, 4
+    while position < n:
+        stop = min(position + block, n)
+        matches = (
+            symbols[position:stop] == symbols[position + period : stop + period]
+        ) & rules.similar(sizes[position:stop], sizes[position + period : stop + period])
+        if not matches.all():
+            return position - low + int(np.argmin(matches))
+        position, block = stop, block * 4
+    return max(n - low, 0)
+
+
+def _member_cuts(offset: Int64Array, period: int, rules: Rules) -> list[int]:
+    """Where the displacement of any pattern member changes between long regular parts."""
+    n_rep = len(offset) // period
+    if n_rep < 3:
+        return []
+    table = offset.reshape(n_rep, period)
+    step = np.diff(table, axis=0)
+    change = ~rules.similar(step[:-1], step[1:]).all(axis=1)
+    if not change.any():
+        return []
+    begin = np.flatnonzero(np.append(True, change))
+    end = np.append(begin[1:], n_rep - 1) + 1
+    bounds: list[int] = []
+    position = 0
+    for a, b in zip(begin.tolist(), end.tolist(), strict=True):
+        first = max(a, position)
+        if b - first < MIN_RUN:
+            continue
+        bounds.extend(bound for bound in (first, b) if bound not in (0, n_rep, *bounds[-1:]))
+        position = b
+        if len(bounds) > MAX_PIECES:
+            return []
+    return [bound * period for bound in bounds]

@@ -1,0 +1,311 @@
+"""Makes the phases of a model out of the ranks' parts, numbers them and finds their series."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from wavetank.model.across import Group, offsets_of
+from wavetank.model.phase import LinearOffsets, PatternMember, Phase, Series
+from wavetank.model.rank_phase import RankPhase
+from wavetank.model.rows import DataRows, RowKind, Rows
+from wavetank.model.rules import LEVEL_NAMES
+from wavetank.trace.schema import UNKNOWN, Int64Array, Level
+
+
+@dataclass(frozen=True)
+class PartTimes:
+    """Clocks of each part: arrays over the list of rank phases."""
+
+    tick_first: Int64Array
+    tick_last: Int64Array
+    start_ns: Int64Array
+    end_ns: Int64Array
+    busy_ns: Int64Array
+    seq: Int64Array  # of the first operation within its rank
+
+
+def clocks(rows: Rows, data: DataRows, parts: Sequence[RankPhase]) -> PartTimes:
+    """When each part happened. A row that two parts share gives each its share of the time."""
+    table = rows.table
+    low = np.array([part.low for part in parts], dtype=np.int64)
+    high = np.array([part.high for part in parts], dtype=np.int64)
+    first = np.array([part.first_row for part in parts], dtype=np.int64)
+    last = np.array([part.last_row for part in parts], dtype=np.int64)
+    row_first, row_last = data.row[first], data.row[last]
+    skipped = low - data.first_op[first]
+    dropped = data.first_op[last] + data.count[last] - high
+    busy = table.busy_ns[data.row]
+    total = np.concatenate([[0], np.cumsum(busy)])
+    per_op = busy // np.maximum(data.count, 1)
+    timed = (table.start_ns[row_first] != UNKNOWN) & (table.end_ns[row_last] != UNKNOWN)
+    start = table.start_ns[row_first] + _share(
+        table.start_ns, table.end_ns, row_first, skipped, data.count[first]
+    )
+    end = table.end_ns[row_last] - _share(
+        table.start_ns, table.end_ns, row_last, dropped, data.count[last]
+    )
+    return PartTimes(
+        tick_first=table.tick[row_first] + skipped * table.tick_step[row_first],
+        tick_last=table.tick[row_last]
+        + (high - 1 - data.first_op[last]) * table.tick_step[row_last],
+        start_ns=np.where(timed, start, UNKNOWN),
+        end_ns=np.where(timed, end, UNKNOWN),
+        busy_ns=total[last + 1] - total[first] - skipped * per_op[first] - dropped * per_op[last],
+        seq=table.seq[row_first] + skipped,
+    )
+
+
+def _share(
+    start_ns: Int64Array, end_ns: Int64Array, row: Int64Array, n: Int64Array, count: Int64Array
+) -> Int64Array:
+    share: Int64Array = (end_ns[row] - start_ns[row]) * n // np.maximum(count, 1)
+    return share
+
+
+def make_phases(
+    rows: Rows,
+    data: DataRows,
+    parts: Sequence[RankPhase],
+    groups: Sequence[Group],
+    file_ids: Mapping[int, int],
+    own_level: Mapping[int, Level],
+) -> tuple[list[Phase], Int64Array]:
+    """The phases in order, and for each part the ``ph_id`` of its phase.
+
+    Args:
+        file_ids: index into the trace's files -> file_id.
+        own_level: the level at which the application itself uses a file; its phases come first.
+    """
+    times = clocks(rows, data, parts)
+    order = sorted(groups, key=lambda group: _order(group, parts, times, own_level))
+    ph_id = np.zeros(len(parts), dtype=np.int64)
+    for number, group in enumerate(order, start=1):
+        ph_id[list(group.parts)] = number
+    metadata = _metadata(rows, data, parts, ph_id)
+    phases = [
+        _phase(number, group, parts, times, rows, data, file_ids, metadata.get(number, {}))
+        for number, group in enumerate(order, start=1)
+    ]
+    return phases, ph_id
+
+
+def _order(
+    group: Group, parts: Sequence[RankPhase], times: PartTimes, own_level: Mapping[int, Level]
+) -> tuple[bool, int, int, int]:
+    members = list(group.parts)
+    first = parts[members[0]]
+    return (
+        first.level != own_level[first.file],
+        int(times.tick_first[members].min()),
+        int(times.seq[members].min()),
+        first.rank,
+    )
+
+
+def _phase(
+    number: int,
+    group: Group,
+    all_parts: Sequence[RankPhase],
+    times: PartTimes,
+    rows: Rows,
+    data: DataRows,
+    file_ids: Mapping[int, int],
+    metadata_ops: dict[str, int],
+) -> Phase:
+    members = list(group.parts)
+    parts = [all_parts[member] for member in members]
+    first = parts[0]
+    n_members = len(first.ops)
+    offset = tuple(offsets_of(parts, member, in_view=False) for member in range(n_members))
+    in_view = first.view_runs is not None
+    views = tuple(part.view for part in parts)
+    same_view = len(set(views)) == 1
+    timed = bool((times.start_ns[members] != UNKNOWN).all())
+    disp_view = first.disp_view
+    moved_last = {part.moved_last for part in parts}
+    short = moved_last != {tuple(int(run.size[-1]) for run in first.runs)}
+    linear = all(isinstance(one, LinearOffsets) for one in offset)
+    return Phase(
+        ph_id=number,
+        file_id=file_ids[first.file],
+        level="mpiio" if first.level == Level.MPIIO else "posix",
+        ph_processid=tuple(part.rank for part in parts),
+        ph_np=len(parts),
+        ph_weight=sum(part.moved for part in parts),
+        ph_nrep=first.n_rep,
+        ph_niop=first.n_rep * n_members,
+        pattern=tuple(
+            PatternMember(
+                iop_type=rows.ops[op].name, handle=slot, rs=rs, disp=disp,
+                disp_view=disp_view[position] if disp_view else None, dist=dist,
+            )
+            for position, (op, slot, rs, disp, dist) in enumerate(
+                zip(first.ops, first.slots, first.rs, first.disp, _dist(first, rows, data), strict=True)
+            )
+        ),
+        offset=offset,
+        offset_view=tuple(offsets_of(parts, member, in_view=True) for member in range(n_members))
+        if in_view
+        else None,
+        view_id=views[0] if in_view and same_view else None,
+        view_ids=views if in_view and not same_view else None,
+        collective=any(rows.ops[op].collective for op in first.ops),
+        exact=linear,
+        moved_last=first.moved_last if short and len(moved_last) == 1 else None,
+        metadata_ops=metadata_ops,
+        tick_first=int(times.tick_first[members].min()),
+        tick_last=int(times.tick_last[members].max()),
+        start_s=int(times.start_ns[members].min()) / 1e9 if timed else None,
+        end_s=int(times.end_ns[members].max()) / 1e9 if timed else None,
+        io_time_s=int(times.busy_ns[members].sum()) / 1e9 if timed else None,
+    )  # fmt: skip
+
+
+def _dist(part: RankPhase, rows: Rows, data: DataRows) -> list[tuple[int, int] | None]:
+    """(tick, subtick) between the first two repetitions of each member."""
+    n_members = len(part.ops)
+    if part.n_rep == 1:
+        return [None] * n_members
+    first = part.low + np.arange(n_members)
+    both = np.concatenate([first, first + n_members])
+    row = np.searchsorted(data.first_op, both, side="right") - 1
+    within = both - data.first_op[row]
+    source = data.row[row]
+    table = rows.table
+    tick = table.tick[source] + within * table.tick_step[source]
+    subtick = table.subtick[source] + within * table.subtick_step[source]
+    return [
+        (int(tick[m + n_members] - tick[m]), int(subtick[m + n_members] - subtick[m]))
+        for m in range(n_members)
+    ]
+
+
+# --- operations that move no data -----------------------------------------------------------------
+
+_KIND_LABELS = {RowKind.NULL_SEEK: " (moves nothing)", RowKind.EMPTY: " (moves nothing)"}
+
+
+def _metadata(
+    rows: Rows, data: DataRows, parts: Sequence[RankPhase], ph_id: Int64Array
+) -> dict[int, dict[str, int]]:
+    """Calls that move no data, by phase and name.
+
+    They belong to the phase of the rank's last data operation on the file before them; those
+    before its first, to the first.
+    """
+    table = rows.table
+    kinds = (RowKind.EMPTY, RowKind.NULL_SEEK, RowKind.SEEK, RowKind.FILE)
+    index = np.flatnonzero(np.isin(rows.kind, kinds))
+    if not len(index) or not parts:
+        return {}
+    starts = np.flatnonzero(np.diff(data.stream, prepend=-1))
+    n_files = int(table.file.max()) + 1
+    n_ranks = int(table.rank.max()) + 1
+
+    def key(level: Int64Array, file: Int64Array, rank: Int64Array) -> Int64Array:
+        joined: Int64Array = (level.astype(np.int64) * n_files + file) * n_ranks + rank
+        return joined
+
+    keys = key(data.level[starts], data.file[starts], data.rank[starts])
+    wanted = key(rows.level[index], table.file[index], table.rank[index])
+    stream = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    some = keys[stream] == wanted
+    index, stream = index[some], stream[some]
+    n_rows = len(table) + 1
+    before = np.searchsorted(data.stream * n_rows + data.row, stream * n_rows + index) - 1
+    leading = before < starts[stream]
+    before = np.maximum(before, starts[stream])
+    operation = data.first_op[before] + np.where(leading, 0, data.count[before] - 1)
+    lows = np.array([part.low for part in parts], dtype=np.int64)
+    phase = ph_id[np.searchsorted(lows, operation, side="right") - 1]
+    failed = (table.error[index] != 0).astype(np.int64)
+    joined = ((phase * 8 + rows.kind[index]) * 2 + failed) * 256 + table.op[index]
+    values, inverse = np.unique(joined, return_inverse=True)
+    totals = np.zeros(len(values), dtype=np.int64)
+    np.add.at(totals, inverse, table.count[index])
+    found: dict[int, dict[str, int]] = defaultdict(dict)
+    for value, total in zip(values.tolist(), totals.tolist(), strict=True):
+        rest, op = divmod(value, 256)
+        rest, failure = divmod(rest, 2)
+        number, kind = divmod(rest, 8)
+        name = rows.ops[op].name + (" (failed)" if failure else _KIND_LABELS.get(kind, ""))
+        found[number][name] = total
+    return found
+
+
+# --- series -------------------------------------------------------------------------------------
+
+
+def find_series(phases: Sequence[Phase]) -> list[Series]:
+    """Equal phases at regular distance, e.g. the 40 writes of BT-IO (P15 table V: "1 to 40")."""
+    by_shape: dict[object, list[Phase]] = defaultdict(list)
+    for phase in phases:
+        by_shape[_shape(phase)].append(phase)
+    series = []
+    for equal in by_shape.values():
+        series.extend(_regular(equal))
+    return sorted(series, key=lambda one: one.ph_ids)
+
+
+def _shape(phase: Phase) -> object:
+    """What equal phases have in common: all but where and when they are."""
+    members = tuple((m.iop_type, m.handle, m.rs, m.disp, m.disp_view) for m in phase.pattern)
+    views = phase.view_ids or phase.view_id
+    return (
+        phase.file_id,
+        phase.level,
+        phase.ph_processid,
+        phase.ph_nrep,
+        members,
+        views,
+        phase.ph_weight,
+    )
+
+
+def _regular(equal: list[Phase]) -> list[Series]:
+    firsts = [_first_offsets(phase) for phase in equal]
+    steps = [_step(a, b) for a, b in zip(firsts, firsts[1:], strict=False)]
+    found = []
+    begin = 0
+    for position in range(1, len(equal) + 1):
+        step = steps[begin] if begin < len(steps) else None
+        if (
+            position < len(equal)
+            and steps[position - 1] == step
+            and (step is not None or firsts[position] is None)
+        ):
+            continue
+        if position - begin > 1:
+            found.append(_series(equal[begin:position], step))
+        begin = position
+    return found
+
+
+def _series(phases: list[Phase], offset_step: int | None) -> Series:
+    ticks = {b.tick_first - a.tick_first for a, b in zip(phases, phases[1:], strict=False)}
+    dist = (ticks.pop(), 0) if len(ticks) == 1 else None
+    return Series(ph_ids=tuple(p.ph_id for p in phases), offset_step=offset_step, dist=dist)
+
+
+def _first_offsets(phase: Phase) -> tuple[int, ...] | None:
+    """First offset of every rank and member."""
+    found: list[int] = []
+    for offset in phase.offset:
+        if offset.function == "linear":
+            found.extend(offset.a * rank + offset.c for rank in phase.ph_processid)
+        elif offset.function == "list":
+            found.extend(runs[0].offset for runs in offset.runs)
+        else:
+            return None
+    return tuple(found)
+
+
+def _step(a: tuple[int, ...] | None, b: tuple[int, ...] | None) -> int | None:
+    if a is None or b is None:
+        return None
+    steps = {y - x for x, y in zip(a, b, strict=True)}
+    return steps.pop() if len(steps) == 1 else None

@@ -1,0 +1,189 @@
+"""A rank's part in a phase: one range of its operations on a file, described member by member."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from wavetank.model.pattern import Ranges
+from wavetank.model.rows import DataRows
+from wavetank.model.runs import RunArrays, canonical
+from wavetank.trace.schema import UNKNOWN, Int64Array
+
+
+@dataclass(frozen=True, slots=True)
+class RankPhase:
+    """One range of operations of one rank on one file.
+
+    ``runs`` and ``view_runs`` hold the repetitions of each pattern member; offsets are UNKNOWN where
+    the trace does not say. ``first_row`` and ``last_row`` index DataRows.
+    """
+
+    low: int
+    high: int
+    first_row: int
+    last_row: int
+    rank: int
+    file: int
+    level: int
+    view: int
+    n_rep: int
+    ops: tuple[int, ...]
+    slots: tuple[int, ...]
+    runs: tuple[RunArrays, ...]
+    view_runs: tuple[RunArrays, ...] | None
+
+    @property
+    def rs(self) -> tuple[int, ...]:
+        """Request size of each member's first repetition, bytes."""
+        return tuple(int(run.size[0]) for run in self.runs)
+
+    @property
+    def regular(self) -> bool:
+        """Whether each member has one size and one displacement throughout."""
+        return all(len(run) == 1 for run in self.runs)
+
+    @property
+    def offsets_known(self) -> bool:
+        """Whether the trace knows where the operations went."""
+        return int(self.runs[0].offset[0]) != UNKNOWN
+
+    @property
+    def disp(self) -> tuple[int | None, ...]:
+        """Bytes between the first two repetitions of each member; None with one, or unknown offsets."""
+        if self.n_rep == 1 or not self.offsets_known:
+            return (None,) * len(self.runs)
+        return tuple(_first_step(run) for run in self.runs)
+
+    @property
+    def disp_view(self) -> tuple[int | None, ...] | None:
+        """The same in the MPI file view, where there is one."""
+        if self.view_runs is None or self.n_rep == 1:
+            return None
+        return tuple(_first_step(run) for run in self.view_runs)
+
+    @property
+    def moved(self) -> int:
+        """Bytes moved."""
+        return sum(int(run.moved.sum()) for run in self.runs)
+
+    @property
+    def moved_last(self) -> tuple[int, ...]:
+        """Bytes that each member's last repetition moved."""
+        return tuple(int(run.moved[-1] - (run.count[-1] - 1) * run.size[-1]) for run in self.runs)
+
+
+def _first_step(run: RunArrays) -> int:
+    if run.count[0] > 1:
+        return int(run.disp[0])
+    return int(run.offset[1] - run.offset[0])
+
+
+def describe(data: DataRows, ranges: Ranges) -> list[RankPhase]:
+    """Describe each range, in the order of the ranges."""
+    first_row = np.searchsorted(data.first_op, ranges.low, side="right") - 1
+    last_row = np.searchsorted(data.first_op, ranges.high - 1, side="right") - 1
+    columns = zip(
+        ranges.low.tolist(),
+        ranges.high.tolist(),
+        ranges.period.tolist(),
+        first_row.tolist(),
+        last_row.tolist(),
+        data.rank[first_row].tolist(),
+        data.file[first_row].tolist(),
+        data.level[first_row].tolist(),
+        data.view[first_row].tolist(),
+        strict=True,
+    )
+    found = []
+    for low, high, period, row, end_row, rank, file, level, view in columns:
+        rows = _clip(data, low, high, row, end_row)
+        members = [rows] if period == 1 else _members(rows, period)
+        op, slot = (
+            (data.op[row : row + 1], data.slot[row : row + 1])
+            if period == 1
+            else _first_repetition(data, row, end_row, low, period)
+        )
+        found.append(
+            RankPhase(
+                low=low,
+                high=high,
+                first_row=row,
+                last_row=end_row,
+                rank=rank,
+                file=file,
+                level=level,
+                view=view,
+                n_rep=(high - low) // period,
+                ops=tuple(op.tolist()),
+                slots=tuple(slot.tolist()),
+                runs=tuple(_runs(member, "offset", "disp") for member in members),
+                view_runs=None
+                if view == UNKNOWN
+                else tuple(_runs(member, "view_offset", "view_disp") for member in members),
+            )
+        )
+    return found
+
+
+_COLUMNS = ("count", "size", "moved", "offset", "disp", "view_offset", "view_disp")
+
+
+def _clip(data: DataRows, low: int, high: int, row: int, end_row: int) -> dict[str, Int64Array]:
+    """The rows of operations [low, high), the outer ones cut to them."""
+    rows = {name: getattr(data, name)[row : end_row + 1] for name in _COLUMNS}
+    skipped = low - int(data.first_op[row])
+    dropped = int(data.first_op[end_row] + data.count[end_row]) - high
+    if skipped or dropped:
+        rows = {name: column.copy() for name, column in rows.items()}
+    if skipped:
+        rows["count"][0] -= skipped
+        rows["moved"][0] -= skipped * rows["size"][0]
+        if rows["offset"][0] != UNKNOWN:
+            rows["offset"][0] += skipped * rows["disp"][0]
+            rows["view_offset"][0] += skipped * rows["view_disp"][0]
+    if dropped:
+        rows["count"][-1] -= dropped
+        rows["moved"][-1] = rows["count"][-1] * rows["size"][-1]
+    return rows
+
+
+def _members(rows: dict[str, Int64Array], period: int) -> list[dict[str, Int64Array]]:
+    """Single operations of each pattern member."""
+    count = rows["count"]
+    index = np.repeat(np.arange(len(count)), count)
+    within = np.arange(len(index)) - np.repeat(np.cumsum(count) - count, count)
+    known = rows["offset"][index] != UNKNOWN
+    last = within == count[index] - 1
+    size = rows["size"][index]
+    single = {
+        "count": np.ones(len(index), dtype=np.int64),
+        "size": size,
+        "moved": np.where(last, (rows["moved"] - (count - 1) * rows["size"])[index], size),
+        "disp": np.zeros(len(index), dtype=np.int64),
+        "view_disp": np.zeros(len(index), dtype=np.int64),
+    }
+    for name, step in (("offset", "disp"), ("view_offset", "view_disp")):
+        at = rows[name][index]
+        single[name] = np.where(known, at + within * rows[step][index], at)
+    return [{name: column[m::period] for name, column in single.items()} for m in range(period)]
+
+
+def _first_repetition(
+    data: DataRows, row: int, end_row: int, low: int, period: int
+) -> tuple[Int64Array, Int64Array]:
+    rows = slice(row, min(row + period, end_row + 1))
+    index = np.repeat(np.arange(rows.start, rows.stop), data.count[rows])
+    index = index[low - int(data.first_op[row]) :][:period]
+    return data.op[index], data.slot[index]
+
+
+def _runs(rows: dict[str, Int64Array], offset: str, disp: str) -> RunArrays:
+    if rows["offset"][0] == UNKNOWN:
+        zeros = np.zeros_like(rows["offset"])
+        runs = canonical(rows["count"], rows["size"], rows["moved"], zeros, zeros)
+        return RunArrays(
+            runs.count, runs.size, runs.moved, np.full_like(runs.offset, UNKNOWN), runs.disp
+        )
+    return canonical(rows["count"], rows["size"], rows["moved"], rows[offset], rows[disp])

@@ -1,0 +1,58 @@
+"""What an application asks of a storage configuration (P15 eq. 4, section 4 of the method)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from wavetank.model.application import Requirements
+from wavetank.model.file import ModelFile
+from wavetank.model.file_table import directions, shared_files
+from wavetank.model.phase import Phase
+from wavetank.model.phases import PartTimes
+from wavetank.model.rank_phase import RankPhase
+from wavetank.trace.schema import Int64Array
+
+
+def make_requirements(
+    files: Sequence[ModelFile],
+    phases: Sequence[Phase],
+    parts: Sequence[RankPhase],
+    ph_id: Int64Array,
+    times: PartTimes,
+) -> Requirements:
+    """Requirements of the phases at the application's own level.
+
+    The rates reached are bytes over the time that the busiest rank spent in such operations; phases
+    that mix reads and writes count for neither.
+    """
+    own = {phase.ph_id: phase for phase in phases}
+    return Requirements(
+        storage_capacity_bytes=sum(file.file_size for file in files if file.n_operations),
+        n_processes=len({rank for phase in phases for rank in phase.ph_processid}),
+        needs_global_file_system=shared_files(files),
+        reached_read_bytes_per_s=_rate("read", own, parts, ph_id, times),
+        reached_write_bytes_per_s=_rate("write", own, parts, ph_id, times),
+    )
+
+
+def _rate(
+    direction: str,
+    phases: dict[int, Phase],
+    parts: Sequence[RankPhase],
+    ph_id: Int64Array,
+    times: PartTimes,
+) -> float | None:
+    moved = 0
+    busy_ns: dict[int, int] = defaultdict(int)
+    chosen = {
+        number: phase.io_time_s is not None
+        for number, phase in phases.items()
+        if directions(phase) == {direction}
+    }
+    for number, part, busy in zip(ph_id.tolist(), parts, times.busy_ns.tolist(), strict=True):
+        if chosen.get(number):
+            moved += part.moved
+            busy_ns[part.rank] += busy
+    longest = max(busy_ns.values(), default=0)
+    return moved / (longest / 1e9) if longest > 0 else None

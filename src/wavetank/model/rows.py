@@ -1,0 +1,401 @@
+"""A trace's rows made ready for the extraction: what each row is, and what lies before it.
+
+Reads a FoldTable; leaves ``Rows`` (all rows in rank order) and ``DataRows`` (those that moved
+data, ordered by stream: one level, file and rank).
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from enum import IntEnum
+
+import numpy as np
+
+from wavetank.model.rules import BoolArray, Rules
+from wavetank.trace.schema import (
+    UNKNOWN,
+    FoldTable,
+    Int32Array,
+    Int64Array,
+    Level,
+    Op,
+    OpKind,
+    UInt8Array,
+)
+
+
+class RowKind(IntEnum):
+    """What a row is to the extraction."""
+
+    IGNORED = 0
+    DATA = 1  # moved bytes
+    EMPTY = 2  # a read or write that succeeded and moved nothing
+    NULL_SEEK = 3  # lseek(fd, 0, SEEK_CUR): leaves the pointer where it is
+    SEEK = 4
+    FILE = 5  # open, close, sync, resize, stat, ..., and data operations that failed
+    SYNC_RANKS = 6
+
+
+@dataclass(frozen=True)
+class Rows:
+    """All rows in rank order, with what is derived for each of them."""
+
+    table: FoldTable
+    kind: UInt8Array  # RowKind
+    level: UInt8Array
+    slot: Int32Array  # which open of the file, lowest number not in use
+    comm: Int64Array  # communication calls of the rank before the row
+    comm_step: Int64Array  # communication calls between two operations of the row
+    ops: Mapping[int, Op]
+
+
+@dataclass(frozen=True)
+class DataRows:
+    """Rows that moved data, ordered by (stream, occurrence). A stream is one level, file and rank."""
+
+    row: Int64Array  # index into Rows
+    stream: Int64Array  # number of the stream, ascending
+    rank: Int32Array
+    file: Int32Array
+    level: UInt8Array
+    op: UInt8Array
+    slot: Int32Array
+    view: Int32Array
+    count: Int64Array
+    size: Int64Array
+    moved: Int64Array
+    offset: Int64Array
+    disp: Int64Array
+    view_offset: Int64Array
+    view_disp: Int64Array
+    comm: Int64Array
+    first_op: Int64Array  # number of the row's first operation in this table, from 0
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    @property
+    def n_operations(self) -> int:
+        """Operations of all rows."""
+        return int(self.first_op[-1] + self.count[-1]) if len(self) else 0
+
+    @property
+    def last_offset(self) -> Int64Array:
+        """Offset of each row's last operation, bytes."""
+        return self.offset + (self.count - 1) * self.disp
+
+
+def take(table: FoldTable, index: Int64Array | BoolArray) -> FoldTable:
+    """Some rows of a table."""
+    return FoldTable(
+        **{column.name: getattr(table, column.name)[index] for column in fields(FoldTable)}
+    )
+
+
+def prepare(table: FoldTable, ops: Mapping[int, Op], rules: Rules) -> Rows:
+    """Classify rows; part those whose operations the extraction must tell apart.
+
+    A row whose last operation moved nothing is parted from it. A row with communication between
+    its operations is unfolded where communication parts phases.
+    """
+    kinds, levels = _lookup(ops)
+    table = _part_empty_last(table, kinds)
+    level = levels[table.op]
+    comm_step = _comm_step(table, level)
+    splits = np.zeros(256, dtype=bool)
+    for a_level, does in rules.split_at_communication.items():
+        splits[a_level] = does
+    unfolded = (comm_step > 0) & (table.count > 1) & splits[level] & _is_data(kinds[table.op])
+    if unfolded.any():
+        table = _unfold(table, unfolded)
+        level = levels[table.op]
+        comm_step = _comm_step(table, level)
+    kind = _classify(table, kinds)
+    slot = _slots(table, level, kinds)
+    kind, table, (level, slot, comm_step) = _find_null_seeks(
+        table, kind, (level, slot, comm_step), ops
+    )
+    return Rows(
+        table=table,
+        kind=kind,
+        level=level,
+        slot=slot.astype(np.int32),
+        comm=_comm_before(table, level),
+        comm_step=comm_step,
+        ops=ops,
+    )
+
+
+def data_rows(rows: Rows, levels: tuple[Level, ...]) -> DataRows:
+    """The rows that moved data, by stream."""
+    table = rows.table
+    wanted = rows.kind == RowKind.DATA
+    if set(levels) != {Level.POSIX, Level.MPIIO}:
+        wanted &= np.isin(rows.level, np.array(levels, dtype=np.uint8))
+    index = np.flatnonzero(wanted)
+    n_files = int(table.file.max(initial=0)) + 1
+    n_ranks = int(table.rank.max(initial=0)) + 1
+    key = (rows.level[index].astype(np.int64) * n_files + table.file[index]) * n_ranks + table.rank[
+        index
+    ]
+    if np.any(key[1:] < key[:-1]):
+        order = np.argsort(key, kind="stable")
+        index, key = index[order], key[order]
+    stream = np.zeros(len(index), dtype=np.int64)
+    np.cumsum(key[1:] != key[:-1], out=stream[1:])
+    count = table.count[index]
+    first_op = np.zeros(len(index), dtype=np.int64)
+    np.cumsum(count[:-1], out=first_op[1:])
+    return DataRows(
+        row=index,
+        stream=stream,
+        rank=table.rank[index],
+        file=table.file[index],
+        level=rows.level[index],
+        op=table.op[index],
+        slot=rows.slot[index],
+        view=table.view[index],
+        count=count,
+        size=table.size[index],
+        moved=table.moved[index],
+        offset=table.offset[index],
+        disp=table.disp[index],
+        view_offset=table.view_offset[index],
+        view_disp=table.view_disp[index],
+        comm=rows.comm[index],
+        first_op=first_op,
+    )
+
+
+_KIND_CODES = {kind: number for number, kind in enumerate(OpKind)}
+
+
+def _lookup(ops: Mapping[int, Op]) -> tuple[UInt8Array, UInt8Array]:
+    """Kind and level by operation code, as arrays of 256."""
+    kinds = np.full(256, _KIND_CODES[OpKind.OTHER], dtype=np.uint8)
+    levels = np.zeros(256, dtype=np.uint8)
+    for code, op in ops.items():
+        kinds[code] = _KIND_CODES[op.kind]
+        levels[code] = op.level
+    return kinds, levels
+
+
+def _is_data(kind: UInt8Array) -> BoolArray:
+    return (kind == _KIND_CODES[OpKind.READ]) | (kind == _KIND_CODES[OpKind.WRITE])
+
+
+def _comm_step(table: FoldTable, level: UInt8Array) -> Int64Array:
+    # An MPI-IO call is one tick itself; the rest is communication.
+    step = table.tick_step - (level == Level.MPIIO)
+    return np.where(table.count > 1, np.maximum(step, 0), 0)
+
+
+def _comm_before(table: FoldTable, level: UInt8Array) -> Int64Array:
+    """Ticks that were not MPI-IO calls of the rank, before each row."""
+    calls = np.where(level == Level.MPIIO, table.count, 0)
+    before = np.cumsum(calls) - calls
+    if len(table):
+        starts = np.flatnonzero(np.diff(table.rank, prepend=table.rank[0] - 1))
+        before -= np.repeat(before[starts], np.diff(starts, append=len(table)))
+    return table.tick - before
+
+
+def _classify(table: FoldTable, kinds: UInt8Array) -> UInt8Array:
+    kind = kinds[table.op]
+    is_data = _is_data(kind)
+    result = np.full(len(table), RowKind.FILE, dtype=np.uint8)
+    result[kind == _KIND_CODES[OpKind.SEEK]] = RowKind.SEEK
+    result[is_data] = np.where(table.moved[is_data] > 0, RowKind.DATA, RowKind.EMPTY)
+    result[table.error != 0] = RowKind.FILE
+    result[table.file < 0] = RowKind.IGNORED
+    result[kind == _KIND_CODES[OpKind.SYNC_RANKS]] = RowKind.SYNC_RANKS
+    return result
+
+
+def _part_empty_last(table: FoldTable, kinds: UInt8Array) -> FoldTable:
+    """Give a row's last operation a row of its own where it moved nothing (the end of a file)."""
+    mask = (
+        (table.count > 1)
+        & (table.size > 0)
+        & (table.moved == (table.count - 1) * table.size)
+        & (table.error == 0)
+        & _is_data(kinds[table.op])
+    )
+    return _part(table, mask, table.count - 1) if mask.any() else table
+
+
+def _part(table: FoldTable, mask: BoolArray, n_first: Int64Array) -> FoldTable:
+    """Part rows after their first ``n_first`` operations (0 < n_first < count where mask)."""
+    index = np.repeat(np.arange(len(table)), 1 + mask)
+    second = np.zeros(len(index), dtype=bool)
+    second[1:] = index[1:] == index[:-1]
+    first = np.zeros(len(index), dtype=bool)
+    first[:-1] = second[1:]
+    out = {column.name: getattr(table, column.name)[index] for column in fields(FoldTable)}
+    n_before = n_first[index]
+    total = out["count"].copy()
+    skipped = np.where(second, n_before, 0)
+    out["count"] = np.where(second, total - n_before, np.where(first, n_before, total))
+    full = n_before * out["size"]
+    out["moved"] = np.where(
+        second, out["moved"] - full, np.where(first, np.minimum(full, out["moved"]), out["moved"])
+    )
+    _shift(out, skipped)
+    known = out["start_ns"] != UNKNOWN
+    busy = out["busy_ns"] // np.maximum(total, 1)
+    out["busy_ns"] = np.where(
+        second,
+        busy * out["count"],
+        np.where(first, out["busy_ns"] - busy * (total - n_before), out["busy_ns"]),
+    )
+    # Where the two touch in time is not recorded: the shares of the operations stand for it.
+    border = out["start_ns"] + (out["end_ns"] - out["start_ns"]) * n_before // np.maximum(total, 1)
+    start, end = out["start_ns"].copy(), out["end_ns"].copy()
+    out["start_ns"] = np.where(second & known, border, start)
+    out["end_ns"] = np.where(first & known, border, end)
+    return FoldTable(**out)
+
+
+def _shift(out: dict[str, Int64Array], skipped: Int64Array) -> None:
+    """Move rows forward by operations that another row took."""
+    known = out["offset"] != UNKNOWN
+    out["offset"] = np.where(known, out["offset"] + skipped * out["disp"], out["offset"])
+    out["view_offset"] = np.where(
+        known, out["view_offset"] + skipped * out["view_disp"], out["view_offset"]
+    )
+    out["seq"] = out["seq"] + skipped
+    out["tick"] = out["tick"] + skipped * out["tick_step"]
+    out["subtick"] = out["subtick"] + skipped * out["subtick_step"]
+    out["disp"] = np.where(out["count"] == 1, 0, out["disp"])
+    out["view_disp"] = np.where(out["count"] == 1, 0, out["view_disp"])
+
+
+def _unfold(table: FoldTable, mask: BoolArray) -> FoldTable:
+    """Make rows of single operations out of folded ones."""
+    repeats = np.where(mask, table.count, 1)
+    index = np.repeat(np.arange(len(table)), repeats)
+    position = np.arange(len(index)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
+    unfolded = mask[index]
+    out = {column.name: getattr(table, column.name)[index] for column in fields(FoldTable)}
+    total = out["count"]
+    last = position == total - 1
+    out["moved"] = np.where(
+        unfolded,
+        np.where(last, out["moved"] - (total - 1) * out["size"], out["size"]),
+        out["moved"],
+    )
+    out["count"] = np.where(unfolded, 1, total)
+    span = out["end_ns"] - out["start_ns"]
+    known = unfolded & (out["start_ns"] != UNKNOWN)
+    start = out["start_ns"].copy()
+    out["start_ns"] = np.where(known, start + span * position // total, start)
+    out["end_ns"] = np.where(known, start + span * (position + 1) // total, out["end_ns"])
+    out["busy_ns"] = np.where(unfolded, out["busy_ns"] // total, out["busy_ns"])
+    _shift(out, np.where(unfolded, position, 0))
+    return FoldTable(**out)
+
+
+def _slots(table: FoldTable, level: UInt8Array, kinds: UInt8Array) -> Int64Array:
+    """Which open of its file each row goes through: the lowest number not in use at the open."""
+    n_handles = int(table.handle.max(initial=0)) + 2
+    n_files = int(table.file.max(initial=0)) + 2
+    owner = (table.rank.astype(np.int64) * n_files + table.file + 1) * 4 + level
+    key = owner * n_handles + table.handle + 1
+    first = np.flatnonzero(np.diff(key, prepend=-1) != 0)  # rows where it changes: few
+    handles, inverse = np.unique(key[first], return_inverse=True)
+    owners = handles // n_handles
+    slots = np.zeros(len(handles), dtype=np.int64)
+    shared = np.flatnonzero(
+        np.isin(owners, owners[1:][owners[1:] == owners[:-1]]) if len(owners) > 1 else []
+    )
+    if len(shared):
+        last = np.append(first[1:], len(key)) - 1
+        begin = np.full(len(handles), len(key), dtype=np.int64)
+        end = np.zeros(len(handles), dtype=np.int64)
+        np.minimum.at(begin, inverse, first)
+        np.maximum.at(end, inverse, last)
+        _assign_slots(slots, owners, begin, end, shared)
+    return np.repeat(slots[inverse], np.diff(first, append=len(key)))
+
+
+def _assign_slots(
+    slots: Int64Array, owners: Int64Array, begin: Int64Array, end: Int64Array, shared: Int64Array
+) -> None:
+    order = shared[np.lexsort((begin[shared], owners[shared]))]
+    owner, free, busy, n_slots = -1, [], [], 0
+    for handle in order.tolist():
+        if owners[handle] != owner:
+            owner, free, busy, n_slots = int(owners[handle]), [], [], 0
+        while busy and busy[0][0] < begin[handle]:
+            heapq.heappush(free, heapq.heappop(busy)[1])
+        if free:
+            slot = heapq.heappop(free)
+        else:
+            slot, n_slots = n_slots, n_slots + 1
+        slots[handle] = slot
+        heapq.heappush(busy, (int(end[handle]), slot))
+
+
+# Operations that move the pointer of their handle; the explicit-offset ones (pread) do not.
+_EXPLICIT_OFFSET = ("pread", "pwrite", "aio_", "_at")
+
+
+def _find_null_seeks(
+    table: FoldTable,
+    kind: UInt8Array,
+    columns: tuple[UInt8Array, Int64Array, Int64Array],
+    ops: Mapping[int, Op],
+) -> tuple[UInt8Array, FoldTable, tuple[UInt8Array, Int64Array, Int64Array]]:
+    """Tell seeks that leave the pointer where it is from those that move it.
+
+    The first seek of a folded row may move the pointer and the others not: it is parted.
+    """
+    seeks = kind == RowKind.SEEK
+    if not seeks.any():
+        return kind, table, columns
+    moves = np.zeros(256, dtype=bool)
+    for code, op in ops.items():
+        moves[code] = op.kind in (OpKind.OPEN, OpKind.SEEK, OpKind.VIEW) or (
+            op.kind in (OpKind.READ, OpKind.WRITE)
+            and not any(part in op.name for part in _EXPLICIT_OFFSET)
+        )
+    index = np.flatnonzero(moves[table.op] & (table.error == 0) & (table.file >= 0))
+    key = _handle_key(table, columns[0])[index]
+    order = index[np.argsort(key, kind="stable")]
+    key = _handle_key(table, columns[0])[order]
+    # Position that a row leaves behind. An open leaves 0; of a view, positions count from its start.
+    position = np.where(table.view == UNKNOWN, table.offset, table.view_offset)
+    disp = np.where(table.view == UNKNOWN, table.disp, table.view_disp)
+    last_moved = table.moved - (table.count - 1) * table.size
+    is_data = (kind == RowKind.DATA) | (kind == RowKind.EMPTY)
+    left = np.where(
+        is_data, position + (table.count - 1) * disp + last_moved, np.where(seeks, position, 0)
+    )
+    before = np.full(len(table), -1, dtype=np.int64)
+    before[order[1:]] = np.where(key[1:] == key[:-1], left[order[:-1]], 0)
+    before[order[:1]] = 0
+    constant = seeks & (disp == 0)
+    null = constant & (before == position)
+    parted = constant & ~null & (table.count > 1)
+    kind = kind.copy()
+    kind[null] = RowKind.NULL_SEEK
+    if parted.any():
+        repeat = np.repeat(np.arange(len(table)), 1 + parted)
+        second = np.zeros(len(repeat), dtype=bool)
+        second[1:] = repeat[1:] == repeat[:-1]
+        table = _part(table, parted, np.ones(len(table), dtype=np.int64))
+        kind = kind[repeat]
+        kind[second] = RowKind.NULL_SEEK
+        level, slot, step = columns
+        columns = (level[repeat], slot[repeat], step[repeat])
+    return kind, table, columns
+
+
+def _handle_key(table: FoldTable, level: UInt8Array) -> Int64Array:
+    n_handles = int(table.handle.max(initial=0)) + 2
+    n_files = int(table.file.max(initial=0)) + 2
+    owner = (table.rank.astype(np.int64) * n_files + table.file + 1) * 4 + level
+    key: Int64Array = owner * n_handles + table.handle + 1
+    return key

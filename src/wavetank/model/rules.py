@@ -1,0 +1,78 @@
+"""The rules by which operations are put into phases: what is similar, what lies between two phases.
+
+Source: method, section 2, "Boundaries" and "Similarity".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from wavetank.errors import ModelError
+from wavetank.model.application import Boundaries
+from wavetank.trace.schema import Level
+
+BoolArray = npt.NDArray[np.bool_]
+LEVEL_NAMES = {Level.POSIX: "posix", Level.MPIIO: "mpiio"}
+LEVELS = {name: level for level, name in LEVEL_NAMES.items()}
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How phases are split.
+
+    Attributes:
+        split_at_communication: by level; MPI communication between two operations parts them.
+        split_at_computation_s: seconds without I/O that part two operations; None: never.
+        similarity: least and greatest ratio of similar values; None asks for equality.
+        levels: those that are modelled; None: all that the trace has.
+    """
+
+    split_at_communication: Mapping[Level, bool] = field(
+        default_factory=lambda: {Level.POSIX: False, Level.MPIIO: True}
+    )
+    split_at_computation_s: float | None = None
+    similarity: tuple[float, float] | None = (0.8, 1.2)
+    levels: tuple[Level, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.similarity is not None and not 0 < self.similarity[0] <= 1 <= self.similarity[1]:
+            raise ModelError(
+                f"similarity {self.similarity[0]} to {self.similarity[1]} is no window around 1. "
+                "Give a low value in (0, 1] and a high one of at least 1, e.g. 0.8 and 1.2"
+            )
+        if self.split_at_computation_s is not None and self.split_at_computation_s <= 0:
+            raise ModelError("the computation gap must be a positive number of seconds")
+
+    def similar(self, first: npt.NDArray[np.int64], second: npt.NDArray[np.int64]) -> BoolArray:
+        """Whether second/first lies in the window, element by element; equality for values <= 0."""
+        equal: BoolArray = first == second
+        if self.similarity is None:
+            return equal
+        low, high = self.similarity
+        # float64 is exact enough here: only values near the window's border could be told wrongly,
+        # and equal values never are.
+        inside = (first > 0) & (second > 0) & (second >= low * first) & (second <= high * first)
+        return equal | inside
+
+    def alike(self, first: int, second: int) -> bool:
+        """The same for two numbers."""
+        if first == second:
+            return True
+        if self.similarity is None or first <= 0 or second <= 0:
+            return False
+        return self.similarity[0] * first <= second <= self.similarity[1] * first
+
+    def boundaries(self) -> Boundaries:
+        """The rules as a model file states them."""
+        return Boundaries(
+            split_at_communication={
+                name: self.split_at_communication.get(level, False)
+                for level, name in LEVEL_NAMES.items()
+            },
+            split_at_computation_s=self.split_at_computation_s,
+            similarity=self.similarity,
+        )

@@ -1,0 +1,317 @@
+"""The exact order of what each rank does, in terms of phases: the programs of a model.
+
+Reads rows and phases; leaves one Program for all ranks that do the same. Only the application's own
+level counts for each file: the POSIX calls that an MPI-IO call turns into are its own affair.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from wavetank.model.loops import Loop, compress
+from wavetank.model.phase import (
+    DataStep,
+    FileStep,
+    Phase,
+    Program,
+    RepeatStep,
+    Step,
+    SyncStep,
+)
+from wavetank.model.rank_phase import RankPhase
+from wavetank.model.rows import DataRows, RowKind, Rows, take
+from wavetank.trace.schema import UNKNOWN, Int64Array, Level, Op, OpKind
+
+NEXT_DATA = -2
+"""A seek's offset: where the next data operation through the handle starts."""
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """Steps before they are joined, in rank order. Columns of equal length."""
+
+    rank: Int64Array
+    kind: Int64Array  # RowKind
+    what: Int64Array  # data: ph_id; file steps: number of the distinct step; sync: communicator
+    file: Int64Array
+    slot: Int64Array
+    n: Int64Array  # data: operations; else: calls
+
+
+def make_programs(
+    rows: Rows,
+    data: DataRows,
+    parts: Sequence[RankPhase],
+    ph_id: Int64Array,
+    phases: Sequence[Phase],
+    file_ids: Mapping[int, int],
+    own_level: Mapping[int, Level],
+) -> tuple[Program, ...]:
+    """What the ranks do, ranks that do the same together."""
+    files = np.full(max([*file_ids, -1]) + 2, 255, dtype=np.uint8)
+    for file, level in own_level.items():
+        files[file] = level
+    on_file = (rows.table.file >= 0) & (files[rows.table.file] == rows.level)
+    keep = (rows.kind == RowKind.SYNC_RANKS) | (on_file & (rows.kind != RowKind.IGNORED))
+    file_steps: list[FileStep] = []
+    tokens = _tokens(rows, data, parts, ph_id, keep, file_ids, file_steps)
+    tokens, nulls = _absorb_null_seeks(tokens)
+    tokens, nulls = _join(tokens, nulls)
+    return _programs(tokens, nulls, phases, file_steps)
+
+
+# --- tokens ---------------------------------------------------------------------------------------
+
+
+def _tokens(
+    rows: Rows,
+    data: DataRows,
+    parts: Sequence[RankPhase],
+    ph_id: Int64Array,
+    keep: np.ndarray[tuple[int], np.dtype[np.bool_]],
+    file_ids: Mapping[int, int],
+    file_steps: list[FileStep],
+) -> Tokens:
+    """One token per row; a data row that several phases share becomes several."""
+    table = rows.table
+    index = np.flatnonzero(keep)
+    kind = rows.kind[index].astype(np.int64)
+    first_op = np.full(len(table), -1, dtype=np.int64)
+    first_op[data.row] = data.first_op
+    low = first_op[index]
+    count = table.count[index]
+    is_data = kind == RowKind.DATA
+    lows = np.array([part.low for part in parts], dtype=np.int64)
+    begin = np.where(is_data, np.searchsorted(lows, low, side="right") - 1, 0)
+    end = np.where(is_data, np.searchsorted(lows, low + count - 1, side="right") - 1, 0)
+    pieces = end - begin + 1
+    repeat = np.repeat(np.arange(len(index)), pieces)
+    piece = np.arange(len(repeat)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+    part = begin[repeat] + piece
+    n = count[repeat]
+    what = np.zeros(len(repeat), dtype=np.int64)
+    data_token = is_data[repeat]
+    if len(parts):
+        bounds = np.append(lows, data.n_operations)
+        bottom = np.maximum(low[repeat], bounds[part])
+        top = np.minimum((low + count)[repeat], bounds[part + 1])
+        n = np.where(data_token, top - bottom, n)
+        what = np.where(data_token, ph_id[np.minimum(part, len(parts) - 1)], what)
+    index = index[repeat]
+    kind = kind[repeat]
+    other = np.flatnonzero((kind != RowKind.DATA) & (kind != RowKind.SYNC_RANKS))
+    what[other] = _distinct_steps(rows, index[other], file_ids, file_steps)
+    sync = kind == RowKind.SYNC_RANKS
+    what[sync] = table.arg[index[sync]]
+    return Tokens(
+        rank=table.rank[index].astype(np.int64),
+        kind=kind,
+        what=what,
+        file=table.file[index].astype(np.int64),
+        slot=rows.slot[index].astype(np.int64),
+        n=n,
+    )
+
+
+def _distinct_steps(
+    rows: Rows, index: Int64Array, file_ids: Mapping[int, int], file_steps: list[FileStep]
+) -> Int64Array:
+    """Number the different file steps, and append them to ``file_steps``."""
+    table = take(rows.table, index)
+    if not len(index):
+        return index
+    kind = rows.kind[index]
+    position = np.full(len(index), UNKNOWN, dtype=np.int64)
+    seeks = np.flatnonzero((kind == RowKind.SEEK) | (kind == RowKind.NULL_SEEK))
+    position[seeks] = _seek_target(rows, index[seeks])
+    empty = kind == RowKind.EMPTY
+    is_data = _codes(rows, lambda op: op.kind in (OpKind.READ, OpKind.WRITE))
+    failed_data = is_data[table.op] & (kind == RowKind.FILE)
+    position[empty | failed_data] = table.offset[empty | failed_data]
+    size = np.where(empty | failed_data, table.size, 0)
+    mpi_open = _codes(rows, lambda op: op.kind == OpKind.OPEN and op.level == Level.MPIIO)
+    size = np.where(mpi_open[table.op], table.size, size)  # its communicator + 1
+    columns = np.stack(
+        [
+            table.file.astype(np.int64), rows.slot[index].astype(np.int64), table.op.astype(np.int64),
+            position, size, table.arg, table.view.astype(np.int64), table.error.astype(np.int64),
+        ],
+        axis=1,
+    )  # fmt: skip
+    distinct, inverse = np.unique(columns, axis=0, return_inverse=True)
+    for file, slot, code, at, asked, arg, view, error in distinct.tolist():
+        op = rows.ops[code]
+        is_open = op.kind == OpKind.OPEN
+        file_steps.append(
+            FileStep(
+                iop_type=op.name,
+                file_id=file_ids[file],
+                handle=slot,
+                arg=arg,
+                size=0 if is_open else asked,
+                offset=None if at in (NEXT_DATA, UNKNOWN) else at,
+                view_id=view if op.kind == OpKind.VIEW and view != UNKNOWN else None,
+                communicator=asked - 1
+                if is_open and op.level == Level.MPIIO and asked > 0
+                else None,
+                error=error,
+            )
+        )
+    return inverse.reshape(-1)
+
+
+def _codes(rows: Rows, chosen: Callable[[Op], bool]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Which operation codes satisfy a condition: shape (256,)."""
+    found = np.zeros(256, dtype=bool)
+    for code, op in rows.ops.items():
+        found[code] = chosen(op)
+    return found
+
+
+def _seek_target(rows: Rows, seeks: Int64Array) -> Int64Array:
+    """Where seeks go; NEXT_DATA where the handle's next data operation starts there."""
+    table = rows.table
+    target = table.offset[seeks].copy()
+    candidates = np.flatnonzero((rows.kind == RowKind.SEEK) | (rows.kind == RowKind.DATA))
+    n_handles = int(table.handle.max(initial=0)) + 2
+    n_files = int(table.file.max(initial=0)) + 2
+    owner = (table.rank.astype(np.int64) * n_files + table.file + 1) * 4 + rows.level
+    key = (owner * n_handles + table.handle + 1)[candidates]
+    order = np.argsort(key, kind="stable")
+    key, sorted_rows = key[order], candidates[order]
+    following = np.full(len(table), -1, dtype=np.int64)
+    following[sorted_rows[:-1]] = np.where(key[1:] == key[:-1], sorted_rows[1:], -1)
+    after = following[seeks]
+    reaches = (
+        (rows.kind[seeks] == RowKind.SEEK)
+        & (after >= 0)
+        & (rows.kind[after] == RowKind.DATA)
+        & (table.offset[after] == target)
+        & (table.count[seeks] == 1)
+    )
+    target[reaches] = NEXT_DATA
+    return target
+
+
+# --- joining --------------------------------------------------------------------------------------
+
+
+def _pick(tokens: Tokens, mask: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Tokens:
+    return Tokens(
+        tokens.rank[mask], tokens.kind[mask], tokens.what[mask], tokens.file[mask],
+        tokens.slot[mask], tokens.n[mask],
+    )  # fmt: skip
+
+
+def _absorb_null_seeks(tokens: Tokens) -> tuple[Tokens, Int64Array]:
+    """Count null seeks with the data operations before them; the array holds them by token."""
+    null = tokens.kind == RowKind.NULL_SEEK
+    n = len(tokens.rank)
+    carrier = np.maximum.accumulate(np.where(null, -1, np.arange(n))) if n else np.zeros(0, int)
+    at = np.maximum(carrier, 0)
+    absorbed = (
+        null
+        & (carrier >= 0)
+        & (tokens.kind[at] == RowKind.DATA)
+        & (tokens.rank[at] == tokens.rank)
+        & (tokens.file[at] == tokens.file)
+        & (tokens.slot[at] == tokens.slot)
+    )
+    nulls = np.zeros(n, dtype=np.int64)
+    np.add.at(nulls, at[absorbed], tokens.n[absorbed])
+    return _pick(tokens, ~absorbed), nulls[~absorbed]
+
+
+def _join(tokens: Tokens, nulls: Int64Array) -> tuple[Tokens, Int64Array]:
+    """Join neighbours that are the same step."""
+    n = len(tokens.rank)
+    if n == 0:
+        return tokens, nulls
+    new = np.ones(n, dtype=bool)
+    new[1:] = (
+        (tokens.rank[1:] != tokens.rank[:-1])
+        | (tokens.kind[1:] != tokens.kind[:-1])
+        | (tokens.what[1:] != tokens.what[:-1])
+    )
+    start = np.flatnonzero(new)
+    first = _pick(tokens, new)
+    joined = Tokens(
+        first.rank, first.kind, first.what, first.file, first.slot, np.add.reduceat(tokens.n, start)
+    )
+    return joined, np.add.reduceat(nulls, start)
+
+
+# --- programs -------------------------------------------------------------------------------------
+
+
+def _programs(
+    tokens: Tokens, nulls: Int64Array, phases: Sequence[Phase], file_steps: Sequence[FileStep]
+) -> tuple[Program, ...]:
+    columns = np.stack([tokens.kind, tokens.what, tokens.n, nulls, _inside(tokens, phases)], axis=1)
+    distinct, ids = np.unique(columns, axis=0, return_inverse=True)
+    ids = ids.reshape(-1)
+    steps = [_step(row, phases, file_steps) for row in distinct.tolist()]
+    by_program: dict[bytes, list[int]] = defaultdict(list)
+    starts = np.flatnonzero(np.diff(tokens.rank, prepend=-1))
+    stops = np.append(starts[1:], len(tokens.rank))
+    for a, b in zip(starts.tolist(), stops.tolist(), strict=True):
+        by_program[ids[a:b].tobytes()].append(int(tokens.rank[a]))
+    return tuple(
+        Program(
+            ranks=tuple(ranks),
+            steps=tuple(
+                _expand(node, steps) for node in compress(np.frombuffer(program, dtype=ids.dtype))
+            ),
+        )
+        for program, ranks in by_program.items()
+    )
+
+
+def _inside(tokens: Tokens, phases: Sequence[Phase]) -> Int64Array:
+    """Whether a data token begins or ends inside a repetition (1) or not (0)."""
+    period = np.ones(len(phases) + 1, dtype=np.int64)
+    for phase in phases:
+        period[phase.ph_id] = len(phase.pattern)
+    is_data = tokens.kind == RowKind.DATA
+    what = np.where(is_data, tokens.what, 0)
+    if not (period > 1).any():
+        return np.zeros(len(what), dtype=np.int64)
+    n = np.where(is_data, tokens.n, 0)
+    key = tokens.rank * len(period) + what
+    order = np.argsort(key, kind="stable")
+    total = np.cumsum(n[order])
+    begin = np.flatnonzero(np.diff(key[order], prepend=-1))
+    base = np.repeat((total - n[order])[begin], np.diff(begin, append=len(order)))
+    consumed = np.empty(len(order), dtype=np.int64)
+    consumed[order] = total - base
+    inside = (consumed % period[what] != 0) | ((consumed - n) % period[what] != 0)
+    return (inside & is_data).astype(np.int64)
+
+
+def _step(row: list[int], phases: Sequence[Phase], file_steps: Sequence[FileStep]) -> Step:
+    kind, what, n, nulls, inside = row
+    if kind == RowKind.SYNC_RANKS:
+        return SyncStep(communicator=what, count=n)
+    if kind == RowKind.DATA:
+        pattern = phases[what - 1].pattern
+        handles = {member.handle for member in pattern}
+        return DataStep(
+            ph_id=what,
+            n=n if inside else n // len(pattern),
+            single=bool(inside),
+            null_seeks=nulls,
+            handle=handles.pop() if len(handles) == 1 else None,
+        )
+    return file_steps[what].model_copy(update={"count": n})
+
+
+def _expand(node: int | Loop, steps: Sequence[Step]) -> Step:
+    if isinstance(node, Loop):
+        return RepeatStep(
+            times=node.times, steps=tuple(_expand(inner, steps) for inner in node.body)
+        )
+    return steps[node]
