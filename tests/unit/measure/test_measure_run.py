@@ -1,0 +1,106 @@
+import pytest
+from measure_fakes import MB, FakeCluster, FakePerformer, abyss_kernel, abyss_result
+
+from wavetank.errors import MeasurementError, RemoteCommandError
+from wavetank.measure.result import Measurement
+from wavetank.measure.run import kernel_hash, measure, set_up, tear_down
+
+KERNEL = abyss_kernel()
+
+
+def run(cluster, performer=None, **more):
+    performer = performer or FakePerformer(abyss_result, log=cluster.log)
+    bench = set_up(KERNEL, cluster)
+    return measure(bench, more.pop("mapping", "1PxCN"), performer, repetition=0, order=0, **more)
+
+
+def test_input_files_are_placed_once_and_kept_between_repetitions():
+    cluster = FakeCluster()
+    performer = FakePerformer(abyss_result)
+    bench = set_up(KERNEL, cluster)
+    for repetition in range(3):
+        measure(bench, "1PxCN", performer, repetition=repetition, order=repetition)
+    assert [list(sizes.values()) for sizes in cluster.placed if sizes] == [[27 * MB, 27 * MB]]
+
+
+def test_outputs_are_removed_and_caches_emptied_before_the_kernel_runs():
+    cluster = FakeCluster()
+    run(cluster)
+    steps = [entry[0] if entry[0] not in ("c1", "c2") else entry[1] for entry in cluster.log]
+    assert steps.index("rm") < steps.index("drop_caches") < steps.index("perform")
+    removed = next(entry for entry in cluster.log if "rm" in entry)
+    assert [path.rsplit("/", 1)[1] for path in removed[4:]] == [f"contigs-{r}.fa" for r in range(4)]
+
+
+def test_the_readers_are_where_the_mapping_puts_them():
+    cluster = FakeCluster()
+    performer = FakePerformer(abyss_result)
+    run(cluster, performer, mapping="2PxCN")
+    ((_, root, placement),) = performer.calls
+    assert placement.hosts == (("c1", 2), ("c2", 2))
+    assert root.startswith("/wavetank/")
+
+
+def test_a_measurement_says_what_it_takes_to_judge_it():
+    made = run(FakeCluster(), seed=7)
+    assert made.origin == "measured under emulated limits"
+    assert made.cache.state == "cold" and made.cache.how == "by pretending"
+    assert made.limits and made.fs_settings and made.versions["openmpi"] == "fake"
+    assert made.n_instances == 3 and made.provenance.seed == 7
+
+
+def test_without_emulated_limits_a_measurement_is_just_measured():
+    assert run(FakeCluster(limits={})).origin == "measured"
+
+
+def test_a_dead_daemon_is_a_finding():
+    made = run(FakeCluster(health=["glusterd died on io1"]))
+    assert made.findings == ("glusterd died on io1",)
+
+
+def test_a_cold_read_above_the_limits_is_a_finding():
+    made = run(FakeCluster(limits={"disk": "1 MB/s"}))
+    assert any("may not have been cold" in finding for finding in made.findings)
+
+
+def test_warm_caches_come_from_an_uncounted_run():
+    cluster = FakeCluster()
+    performer = FakePerformer(abyss_result)
+    made = run(cluster, performer, cache="warm")
+    assert len(performer.calls) == 2
+    assert made.cache.state == "warm" and ("drop_caches",) not in cluster.log
+
+
+def test_a_failed_kernel_is_an_error_with_its_reason():
+    failed = abyss_result(KERNEL).model_copy(
+        update={"status": "failed", "failure": "rank 1: read reads2.fastq: Input/output error"}
+    )
+    with pytest.raises(MeasurementError, match="nfs with 1PxCN: rank 1: read reads2"):
+        run(FakeCluster(), FakePerformer(failed))
+
+
+def test_a_failing_node_is_not_hidden():
+    cluster = FakeCluster()
+    cluster.compute_hosts[0].fails_on = "mkdir"
+    with pytest.raises(RemoteCommandError, match="on c1"):
+        set_up(KERNEL, cluster)
+
+
+def test_teardown_removes_the_kernels_folder_only():
+    cluster = FakeCluster()
+    bench = set_up(KERNEL, cluster)
+    tear_down(bench)
+    assert cluster.log[-1] == ("c2", "rm", "-rf", "--", bench.root)
+    assert bench.root == f"/wavetank/kernel-{kernel_hash(KERNEL)[:12]}"
+
+
+def test_kernels_that_differ_in_provenance_only_are_the_same():
+    later = KERNEL.provenance.model_copy(update={"created_utc": "2027-01-01T00:00:00+00:00"})
+    assert kernel_hash(KERNEL.model_copy(update={"provenance": later})) == kernel_hash(KERNEL)
+    assert kernel_hash(abyss_kernel(weight=MB)) != kernel_hash(KERNEL)
+
+
+def test_a_measurement_survives_its_file(tmp_path):
+    made = run(FakeCluster())
+    made.write(tmp_path / "m.json")
+    assert Measurement.read(tmp_path / "m.json") == made
