@@ -1,0 +1,64 @@
+"""Configurations with chosen numbers, for ranking and advice."""
+
+from wavetank.compare.comparison import Configuration, Cost, PhaseEstimate
+from wavetank.compare.metrics import configuration_id
+from wavetank.measure.statistics import estimate
+
+
+def of(*values):
+    return estimate(list(values), seed=1)
+
+
+def configuration(
+    cluster, times, *, costs=None, mapping="1PxCN", n_instances=6, application="a", title=None
+):
+    rates = [200e6 / time for time in times]
+    return Configuration(
+        id=configuration_id(application, cluster, mapping),
+        application=application,
+        cluster=cluster,
+        cluster_title=title or cluster,
+        mapping=mapping,
+        instance_type="c3.2xlarge",
+        n_instances=n_instances,
+        origin="measured under emulated limits",
+        cache="cold",
+        n_repetitions=len(times),
+        weight_bytes=200_000_000,
+        phases=tuple(
+            PhaseEstimate(
+                ph_id=ph_id,
+                operation="read",
+                file_name=f"reads{ph_id}.fastq",
+                rs=8191,
+                ranks=(ph_id - 1,),
+                weight_bytes=100_000_000,
+                rate_bytes_per_s=of(*[rate / 2 for rate in rates]),
+                iops=of(*[rate / 2 / 8191 for rate in rates]),
+                time_s=of(*times),
+            )
+            for ph_id in (1, 2)
+        ),
+        io_time_s=of(*times),
+        phase_time_sum_s=of(*[2 * time for time in times]),
+        rate_bytes_per_s=of(*rates),
+        read_bytes_per_s=of(*[rate / 2 for rate in rates]),
+        write_bytes_per_s=None,
+        iops=of(*[rate / 8191 for rate in rates]),
+        cost=None
+        if costs is None
+        else Cost(
+            price_inst_per_h="0.42",
+            n_instances=n_instances,
+            instances={"c3.2xlarge": n_instances},
+            cost_var=of(*costs),
+            cost_fix="0",
+            cost_tot=of(*costs),
+            billed="2.52",
+            perf_cost=of(*[rate / 1e6 / cost for rate, cost in zip(rates, costs, strict=True)]),
+        ),
+        cost_missing=None if costs else "no price table was given",
+        settings={},
+        limits={},
+        findings=(),
+    )

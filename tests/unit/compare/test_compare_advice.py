@@ -1,0 +1,81 @@
+from compare_fakes import configuration
+from measure_fakes import abyss_kernel
+
+from wavetank.compare.advice import advise
+from wavetank.compare.effects import effects
+from wavetank.compare.rank import rank
+
+KERNEL = abyss_kernel()
+
+
+def advice(configurations, knobs=None):
+    return advise(
+        "a",
+        KERNEL,
+        configurations,
+        rank(configurations, "a", "time"),
+        effects(configurations, knobs or {}),
+    )
+
+
+def about(advices, topic):
+    return [each for each in advices if each.about == topic]
+
+
+def test_a_clear_winner_is_named_with_its_time():
+    (choice,) = about(
+        advice([configuration("nfs", [1.0, 1.1, 1.2]), configuration("gl", [2.0, 2.1, 2.2])]),
+        "choice",
+    )
+    assert choice.sentence.startswith("Choose nfs with 1PxCN") and "1.10 s" in choice.sentence
+    assert len(choice.evidence) == 2
+
+
+def test_a_tie_is_said_and_the_fewest_instances_are_advised():
+    (choice,) = about(
+        advice(
+            [
+                configuration("big", [1.0, 1.1, 1.2], n_instances=8),
+                configuration("small", [1.1, 1.2, 1.3], n_instances=3),
+            ]
+        ),
+        "choice",
+    )
+    assert "cannot tell it from small" in choice.sentence
+    assert "small with 1PxCN needs the fewest instances (3)" in choice.sentence
+
+
+def test_one_configuration_is_no_choice():
+    (choice,) = about(advice([configuration("nfs", [1.0, 1.1])]), "choice")
+    assert "nothing to choose from" in choice.sentence
+
+
+def test_two_readers_of_four_are_an_obstacle_whatever_np_is():
+    found = about(advice([configuration("nfs", [1.0])]), "application")
+    assert any("2 of 4 processes" in each.sentence for each in found)
+
+
+def test_small_requests_are_named_with_their_size_and_rate():
+    found = about(advice([configuration("nfs", [1.0])]), "application")
+    (small,) = [each for each in found if "64.0 KiB" in each.sentence]
+    assert "8191 B" in small.evidence[0] and "100.0 MB/s" in small.evidence[0]
+
+
+def test_few_repetitions_are_said_with_what_they_cannot_show():
+    (doubt,) = about(advice([configuration("nfs", [1.0, 1.1, 1.2])]), "measurement")
+    assert "75 %" in doubt.sentence
+    assert about(advice([configuration("nfs", [1.0] * 6)]), "measurement") == []
+
+
+def test_the_mapping_gets_a_sentence_with_each_pair_as_evidence():
+    pairs = [
+        configuration("nfs", [1.0, 1.0, 1.0]),
+        configuration("nfs", [2.0, 2.0, 2.0], mapping="2PxCN"),
+    ]
+    (mapping,) = about(advice(pairs), "mapping")
+    assert "matters in 1 of 1 pair" in mapping.sentence and "1 is slower" in mapping.sentence
+    assert "-50.0 %" in mapping.evidence[0]
+
+
+def test_nothing_measured_gives_no_advice():
+    assert advice([]) == ()

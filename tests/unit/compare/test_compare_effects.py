@@ -1,0 +1,61 @@
+import pytest
+from compare_fakes import configuration
+
+from wavetank.compare.effects import effects
+
+KNOBS = {
+    "one": {"file system": "glusterfs", "data servers": "1", "layout": "striped"},
+    "two": {"file system": "glusterfs", "data servers": "2", "layout": "striped"},
+    "own": {"file system": "glusterfs", "data servers": "2", "layout": "one-server-per-file"},
+    "nfs": {"file system": "nfs", "data servers": "1", "layout": "striped"},
+}
+
+
+def test_clusters_that_differ_in_one_knob_show_its_effect():
+    # 200 MB/s before, 400 MB/s after: +100 %.
+    (effect,) = effects(
+        [configuration("one", [1.0, 1.0, 1.0]), configuration("two", [0.5, 0.5, 0.5])], KNOBS
+    )
+    assert (effect.knob, effect.before, effect.after) == ("data servers", "1", "2")
+    assert effect.rate_change_percent.median == pytest.approx(100.0)
+    assert effect.clear
+
+
+def test_numbers_are_shown_in_ascending_order():
+    (effect,) = effects(
+        [configuration("two", [0.5, 0.5, 0.5]), configuration("one", [1.0, 1.0, 1.0])], KNOBS
+    )
+    assert (effect.before, effect.after) == ("1", "2")
+    assert effect.rate_change_percent.median == pytest.approx(100.0)
+
+
+def test_clusters_that_differ_in_two_knobs_show_nothing():
+    assert effects([configuration("one", [1.0]), configuration("own", [1.0])], KNOBS) == ()
+
+
+def test_the_mapping_is_a_knob_on_the_same_cluster():
+    (effect,) = effects(
+        [
+            configuration("one", [1.0, 1.0, 1.0], mapping="2PxCN"),
+            configuration("one", [1.0, 1.1, 0.9], mapping="1PxCN"),
+        ],
+        KNOBS,
+    )
+    assert (effect.knob, effect.before, effect.after) == ("mapping", "1PxCN", "2PxCN")
+    assert not effect.clear
+
+
+def test_different_mappings_on_different_clusters_are_not_compared():
+    pair = [configuration("one", [1.0]), configuration("two", [1.0], mapping="2PxCN")]
+    assert effects(pair, KNOBS) == ()
+
+
+def test_the_file_system_is_a_knob():
+    (effect,) = effects([configuration("nfs", [1.0]), configuration("one", [1.0])], KNOBS)
+    assert (effect.knob, effect.before, effect.after) == ("file system", "nfs", "glusterfs")
+    assert not effect.clear  # one repetition: no interval
+
+
+def test_applications_are_not_compared_with_each_other():
+    pair = [configuration("one", [1.0]), configuration("two", [1.0], application="b")]
+    assert effects(pair, KNOBS) == ()

@@ -1,0 +1,176 @@
+from datetime import date
+from decimal import Decimal
+
+import pytest
+from measure_fakes import (
+    MB,
+    FakeCluster,
+    FakePerformer,
+    abyss_kernel,
+    abyss_result,
+    phase_result,
+)
+
+from wavetank.compare.metrics import (
+    Averager,
+    describe,
+    error_percent,
+    io_time_s,
+    phase_time_s,
+    usage_percent,
+)
+from wavetank.cost.prices import Billing, PriceTable
+from wavetank.measure.run import measure, set_up
+
+KERNEL = abyss_kernel(weight=100 * MB)
+PRICES = PriceTable(
+    name="t",
+    date=date(2026, 1, 1),
+    source="a test",
+    region="here",
+    currency="USD",
+    billing=Billing(rule="started-hour"),
+    instances={"c3.2xlarge": Decimal("0.36")},
+)
+
+
+def measured(*read_times_s, cluster=None):
+    cluster = cluster or FakeCluster()
+    bench = set_up(KERNEL, cluster)
+    performer = FakePerformer(*[abyss_result(KERNEL, read_s=time) for time in read_times_s])
+    return [
+        measure(bench, "1PxCN", performer, repetition=i, order=i) for i in range(len(read_times_s))
+    ]
+
+
+def described(*read_times_s, prices=PRICES, **more):
+    more.setdefault("instances", {"c3.2xlarge": 6})
+    return describe(
+        measured(*read_times_s), KERNEL, title="NFS", prices=prices, over_runs=Averager(), **more
+    )
+
+
+# P15 table VII: BT-IO on cluster 3. Weights 1600 MB (class B) and 6480 MB (class C).
+@pytest.mark.parametrize(
+    ("weight_mb", "rate_mb_per_s", "printed_s"),
+    [
+        (1600, 104, 15.5), (1600, 91, 17.7), (1600, 96, 16.9), (1600, 73, 22.6), (1600, 74, 22.2),
+        (6480, 87, 74.5), (6480, 83, 77.8), (6480, 84, 77.2), (6480, 82, 79.0), (6480, 78, 82.9),
+    ],
+)  # fmt: skip
+def test_table_vii_of_p15_is_weight_over_rate(weight_mb, rate_mb_per_s, printed_s):
+    # The printed rates have two or three digits: half a unit of 73 is 0.7 %; the sizes of table V
+    # are rounded as well (1.62 MB * 25 * 40 = 1620 MB).
+    time_s = phase_time_s(weight_mb * MB, rate_mb_per_s * MB)
+    assert time_s == pytest.approx(printed_s, rel=0.035)
+
+
+# P15 table IX: S3D-IO on cluster 4. Five phases of np * rs (table VIII).
+@pytest.mark.parametrize(
+    ("np", "rs_mb", "rate_mb_per_s", "printed_s"),
+    [
+        (8, 122, 541, 9.0), (16, 61, 474, 10.4), (32, 30.5, 411, 11.9),
+        (8, 977, 398, 98.1), (16, 488, 431, 90.6), (32, 244, 425, 91.7),
+    ],
+)  # fmt: skip
+def test_table_ix_of_p15_is_the_sum_over_five_phases(np, rs_mb, rate_mb_per_s, printed_s):
+    total_s = sum(phase_time_s(np * rs_mb * MB, rate_mb_per_s * MB) for _ in range(5))
+    # The sizes of table VIII are rounded to three digits, the rates and times to the last one.
+    assert total_s == pytest.approx(printed_s, rel=0.015)
+
+
+def test_phases_that_follow_each_other_take_the_sum_of_their_times():
+    phases = [phase_result(1, MB, 0.0, 2.0), phase_result(2, MB, 5.0, 6.0)]
+    assert io_time_s(phases) == 3.0
+
+
+def test_phases_at_the_same_time_count_once():
+    phases = [phase_result(1, MB, 0.0, 2.0), phase_result(2, MB, 1.0, 4.0)]
+    assert io_time_s(phases) == 4.0
+
+
+def test_a_phase_inside_another_adds_nothing():
+    phases = [phase_result(1, MB, 0.0, 4.0), phase_result(2, MB, 1.0, 2.0)]
+    assert io_time_s(phases) == 4.0
+
+
+def test_usage_and_error_are_percent_of_the_reference():
+    assert usage_percent(50.0, 200.0) == 25.0
+    assert error_percent(90.0, 100.0) == error_percent(110.0, 100.0) == 10.0
+
+
+def test_two_readers_at_once_are_paid_for_once():
+    each = described(0.9)
+    # Reads 0 to 0.9 s at once, writes 0.9 to 1.0 s at once: 1 s. The sum over phases counts
+    # 2 readers and 4 writers: 2 * 0.9 + 4 * 0.1 = 2.2 s.
+    assert each.io_time_s.median == pytest.approx(1.0)
+    assert each.phase_time_sum_s.median == pytest.approx(2.2)
+    # 200 MB and 4 * 20 kB in one second.
+    assert each.rate_bytes_per_s.median == pytest.approx(200.08 * MB)
+
+
+def test_the_cost_of_a_second_on_six_instances():
+    cost = described(0.9).cost
+    # 6 * 0.36 USD/h * 1 s / 3600 = 0.0006 USD; the bill is for six started hours: 2.16 USD.
+    assert cost.cost_tot.median == pytest.approx(0.0006)
+    assert cost.billed == Decimal("2.16")
+    assert cost.perf_cost.median == pytest.approx(200.08 / 0.0006)
+
+
+def test_fixed_cost_is_added_and_shown_apart():
+    cost = described(0.9, cost_fix=Decimal("0.01")).cost
+    assert cost.cost_tot.median == pytest.approx(0.0106)
+    assert cost.cost_var.median == pytest.approx(0.0006)
+
+
+def test_deployment_is_a_row_of_its_own_and_not_in_the_total():
+    cost = described(0.9, deployment_s=10.0).cost
+    assert cost.deployment == Decimal("0.006")
+    assert cost.cost_tot.median == pytest.approx(0.0006)
+
+
+def test_other_io_instances_count_at_their_own_price():
+    prices = PRICES.model_copy(
+        update={"instances": {"c3.2xlarge": Decimal("0.36"), "i3.large": Decimal("0.72")}}
+    )
+    cost = described(0.9, prices=prices, instances={"c3.2xlarge": 2, "i3.large": 1}).cost
+    assert cost.cost_tot.median == pytest.approx((2 * 0.36 + 0.72) / 3600)
+
+
+def test_an_instance_without_a_price_leaves_the_rates_and_says_why():
+    each = described(0.9, instances={"unheard.of": 1})
+    assert each.cost is None and "unheard.of" in each.cost_missing
+    assert each.rate_bytes_per_s.median > 0
+
+
+def test_no_price_table_is_said():
+    assert described(0.9, prices=None).cost_missing == "no price table was given"
+
+
+def test_repetitions_make_medians_and_intervals():
+    each = described(0.9, 1.9, 1.4)
+    assert each.n_repetitions == 3
+    assert (each.io_time_s.low, each.io_time_s.median, each.io_time_s.high) == pytest.approx(
+        (1.0, 1.5, 2.0)
+    )
+
+
+def test_the_mean_read_rate_is_harmonic_over_the_reading_phases():
+    # Two phases of 100 MB in 0.5 s each: 200 MB/s.
+    assert described(0.5).read_bytes_per_s.median == pytest.approx(200 * MB)
+    assert described(0.5).write_bytes_per_s.median == pytest.approx(0.2 * MB)
+
+
+def test_usage_is_shown_where_the_peak_is_known():
+    each = described(0.5, peaks={"read": 400.0 * MB})
+    usage = {phase.ph_id: phase.usage_percent for phase in each.phases}
+    assert usage[1].median == pytest.approx(50.0)
+    assert usage[3] is None
+
+
+def test_findings_are_named_once():
+    runs = measured(0.5, 0.6, cluster=FakeCluster(limits={}, health=["a daemon died"]))
+    each = describe(
+        runs, KERNEL, title="NFS", instances={"c3.2xlarge": 1}, prices=None, over_runs=Averager()
+    )
+    assert each.findings == ("a daemon died",)
