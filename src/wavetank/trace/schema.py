@@ -68,6 +68,10 @@ class FoldTable:
     ``offset + i*disp``, logical clock ``(tick + i*tick_step, subtick + i*subtick_step)``, and asks
     for ``size`` bytes. All but the last moved exactly ``size`` bytes; the last moved
     ``moved - (count-1)*size`` (a short read at the end of a file, or 0).
+
+    Rows are in the order in which their operations ended: the POSIX calls inside an MPI-IO call come
+    before it. Rows of operations that ask for no bytes (``size`` 0: lseek, stat, ...) need not have
+    regular clocks: their ``tick_step`` and ``subtick_step`` are means, rounded down.
     """
 
     rank: Int32Array

@@ -1,0 +1,212 @@
+/* The trace format of wavetank: version 1. The contract between native/tracer and src/wavetank/trace.
+ *
+ * A trace is a folder: index.json (written by `wavetank trace` when the program has ended) and one
+ * part for every traced process, part-HOST-PID-N.wt. All integers are little endian.
+ *
+ * part     = part_header block*
+ * block    = block_header payload; the checksum covers the payload. A part that was cut short or
+ *            damaged is good up to the first block whose magic, length or checksum is wrong.
+ * META     = record*, record = type (1 byte) length (varint) fields. See enum wt_meta.
+ * ROWS     = group*. See "groups" below.
+ *
+ * varint   = unsigned LEB128; svarint = zigzag varint; string = length (varint) bytes.
+ *
+ * Groups. A group holds up to WT_GROUP_ROWS rows as columns of bit-packed integers:
+ *   magic 'G' (1 byte), mantissa (1 byte), n_rows (varint), n_keys (varint),
+ *   n_keys x key (op varint, file + 1 varint, handle + 1 varint, view + 1 varint),
+ *   base_seq, base_tick, base_subtick, base_ns (varints), then the columns of enum wt_column, in order:
+ *     width (1 byte: bits of an entry, 0..64, plus WT_COLUMN_ABSOLUTE), shift (1 byte), minimum (svarint),
+ *     ceil(n_rows * width / 8) bytes of entries, least significant bit first.
+ *   entry -> value: (int64) minimum + (entry << shift).
+ * Columns hold differences from what the reader can predict, so a regular program costs next to nothing:
+ * see enum wt_column. Times are logarithmic codes of `mantissa` bits: code(v) = v below 2^(mantissa+1),
+ * else (exponent << mantissa | the top mantissa bits below the leading one); WT_MANTISSA_EXACT: plain ns.
+ * The encoder follows the decoded clock, so errors do not add up.
+ *
+ * Loops. magic 'L' (1 byte), n_repetitions (varint), then a group (its rows are the members, with the
+ *   values of the first repetition), then for each member svarint: offset, view offset, tick and seq
+ *   from one repetition to the next are implied: see loop.c.
+ */
+#ifndef WAVETANK_TRACE_H
+#define WAVETANK_TRACE_H
+
+#include <stdint.h>
+
+#define WT_VERSION 1
+#define WT_PART_MAGIC "WTTRACE\n"
+#define WT_BLOCK_MAGIC 0x4b4c4257u /* "WBLK" */
+#define WT_MAX_PAYLOAD (1u << 20)  /* bytes; a longer length is damage */
+#define WT_GROUP_ROWS 1024
+#define WT_MANTISSA_EXACT 0xff
+#define WT_COLUMN_ABSOLUTE 0x80 /* offset column: entries are offsets, not differences */
+
+struct wt_part_header {
+    char magic[8];
+    uint32_t version;
+    uint32_t header_size;  /* of this struct, bytes: the first block's place */
+    uint64_t start_utc_ns; /* CLOCK_REALTIME when the tracer started in this process */
+    uint64_t start_mono_ns; /* CLOCK_MONOTONIC of the same moment: time zero of this part's times */
+    uint32_t pid;
+    uint32_t ppid;
+    char host[64];
+};
+
+struct wt_block_header {
+    uint32_t magic;
+    uint32_t type; /* enum wt_block */
+    uint32_t length; /* payload, bytes */
+    uint32_t crc32; /* of the payload, polynomial of zlib */
+};
+
+enum wt_block { WT_BLOCK_META = 1, WT_BLOCK_ROWS = 2 };
+
+enum wt_meta {
+    WT_META_FILE = 1,  /* id, size_before + 1 (0: did not exist or not known), mount id + 1, path (string) */
+    WT_META_MOUNT = 2, /* id, mount point, file system type, source (strings) */
+    WT_META_RANK = 3,  /* rank + 1 (0: no MPI), ranks, place (enum wt_rank_source), MPI library (string) */
+    WT_META_COMMAND = 4, /* argc, argv (strings) */
+    WT_META_VIEW = 5, /* id, displacement, etype size, extent, n_runs, n_runs x (offset svarint, length) */
+    WT_META_COMM = 6, /* id, n_ranks, n_ranks x (svarint difference from the one before) */
+    WT_META_INFO = 7, /* handle, key, value (strings): an MPI hint given by the application */
+    WT_META_END = 8, /* reason (enum wt_end), operations seen, operations missed, end ns */
+    WT_META_NOTE = 9, /* enum wt_note, detail (string) */
+    WT_META_TIMES = 10, /* histogram: seq, op, n, n x (bin, count): bin b holds durations in [2^b, 2^(b+1)) ns */
+    WT_META_CLOCK = 11, /* rank + 1, offset to rank 0's CLOCK_MONOTONIC (svarint, ns), uncertainty (ns) */
+};
+
+enum wt_rank_source { WT_RANK_NONE = 0, WT_RANK_ENVIRONMENT = 1, WT_RANK_MPI = 2 };
+enum wt_end { WT_END_EXIT = 1, WT_END_EXEC = 2, WT_END_STOPPED = 3 };
+enum wt_note {
+    WT_NOTE_IO_URING = 1,  /* the program used io_uring: not seen */
+    WT_NOTE_MISSED = 2,    /* operations inside a signal handler that met the tracer at work */
+    WT_NOTE_MAPPED = 3,    /* a file was written or read through memory: only the mapping is seen */
+    WT_NOTE_OFFSETS = 4,   /* offsets of a shared file position may be off */
+    WT_NOTE_STDIO = 5,     /* this C library's streams could not be hooked: stdio not seen */
+};
+
+enum wt_column {
+    WT_COL_KEY = 0,     /* index into the group's keys */
+    WT_COL_COUNT,       /* count - 1 */
+    WT_COL_SIZE,        /* bytes requested */
+    WT_COL_SHORT,       /* count * size - moved */
+    WT_COL_OFFSET,      /* offset - end of the key's last row in this group (0 at first); or the offset itself */
+    WT_COL_DISP,        /* count > 1: disp - size, else 0 */
+    WT_COL_VIEW_OFFSET, /* view_offset - end of the key's last row in the view; 0 without a view */
+    WT_COL_VIEW_DISP,   /* count > 1: view_disp - size, else 0; 0 without a view */
+    WT_COL_TICK,        /* tick - last tick of the row before */
+    WT_COL_TICK_STEP,   /* count > 1, else 0 */
+    WT_COL_SUBTICK,     /* subtick - what follows from the row before */
+    WT_COL_SUBTICK_STEP, /* count > 1: subtick_step - (tick_step == 0), else 0 */
+    WT_COL_ARG,
+    WT_COL_ERROR,   /* errno */
+    WT_COL_GAP,     /* zigzag(start - end of the row before), coded */
+    WT_COL_ELAPSED, /* end - start, coded */
+    WT_COL_BUSY,    /* count > 1: busy, coded; else 0 */
+    WT_N_COLUMNS
+};
+
+/* X(code, NAME, "name", level, kind, collective). Levels: 1 POSIX, 2 MPI-IO, 3 MPI. A code is never reused. */
+#define WT_OPS(X)                                                                                            \
+    X(1, OPEN, "open", 1, OPEN, 0)                                                                           \
+    X(2, CLOSE, "close", 1, CLOSE, 0)                                                                        \
+    X(3, READ, "read", 1, READ, 0)                                                                           \
+    X(4, WRITE, "write", 1, WRITE, 0)                                                                        \
+    X(5, PREAD, "pread", 1, READ, 0)                                                                         \
+    X(6, PWRITE, "pwrite", 1, WRITE, 0)                                                                      \
+    X(7, READV, "readv", 1, READ, 0)                                                                         \
+    X(8, WRITEV, "writev", 1, WRITE, 0)                                                                      \
+    X(9, PREADV, "preadv", 1, READ, 0)                                                                       \
+    X(10, PWRITEV, "pwritev", 1, WRITE, 0)                                                                   \
+    X(11, LSEEK, "lseek", 1, SEEK, 0)                                                                        \
+    X(12, FSYNC, "fsync", 1, SYNC, 0)                                                                        \
+    X(13, FDATASYNC, "fdatasync", 1, SYNC, 0)                                                                \
+    X(14, SYNC_FILE_RANGE, "sync_file_range", 1, SYNC, 0)                                                    \
+    X(15, TRUNCATE, "truncate", 1, RESIZE, 0)                                                                \
+    X(16, FTRUNCATE, "ftruncate", 1, RESIZE, 0)                                                              \
+    X(17, FALLOCATE, "fallocate", 1, RESIZE, 0)                                                              \
+    X(18, DUP, "dup", 1, OTHER, 0)                                                                           \
+    X(19, STAT, "stat", 1, STAT, 0)                                                                          \
+    X(20, FSTAT, "fstat", 1, STAT, 0)                                                                        \
+    X(21, ACCESS, "access", 1, STAT, 0)                                                                      \
+    X(22, UNLINK, "unlink", 1, NAMESPACE, 0)                                                                 \
+    X(23, RENAME, "rename", 1, NAMESPACE, 0)                                                                 \
+    X(24, MKDIR, "mkdir", 1, NAMESPACE, 0)                                                                   \
+    X(25, RMDIR, "rmdir", 1, NAMESPACE, 0)                                                                   \
+    X(26, LINK, "link", 1, NAMESPACE, 0)                                                                     \
+    X(27, MMAP, "mmap", 1, MAP, 0)                                                                           \
+    X(28, MUNMAP, "munmap", 1, MAP, 0)                                                                       \
+    X(29, MSYNC, "msync", 1, SYNC, 0)                                                                        \
+    X(30, SENDFILE_READ, "sendfile", 1, READ, 0)                                                             \
+    X(31, SENDFILE_WRITE, "sendfile_to", 1, WRITE, 0)                                                        \
+    X(32, COPY_READ, "copy_file_range", 1, READ, 0)                                                          \
+    X(33, COPY_WRITE, "copy_file_range_to", 1, WRITE, 0)                                                     \
+    X(34, AIO_READ, "aio_read", 1, READ, 0)                                                                  \
+    X(35, AIO_WRITE, "aio_write", 1, WRITE, 0)                                                               \
+    X(36, AIO_FSYNC, "aio_fsync", 1, SYNC, 0)                                                                \
+    X(60, FILE_OPEN, "MPI_File_open", 2, OPEN, 1)                                                            \
+    X(61, FILE_CLOSE, "MPI_File_close", 2, CLOSE, 1)                                                         \
+    X(62, FILE_READ, "MPI_File_read", 2, READ, 0)                                                            \
+    X(63, FILE_WRITE, "MPI_File_write", 2, WRITE, 0)                                                         \
+    X(64, FILE_READ_ALL, "MPI_File_read_all", 2, READ, 1)                                                    \
+    X(65, FILE_WRITE_ALL, "MPI_File_write_all", 2, WRITE, 1)                                                 \
+    X(66, FILE_READ_AT, "MPI_File_read_at", 2, READ, 0)                                                      \
+    X(67, FILE_WRITE_AT, "MPI_File_write_at", 2, WRITE, 0)                                                   \
+    X(68, FILE_READ_AT_ALL, "MPI_File_read_at_all", 2, READ, 1)                                              \
+    X(69, FILE_WRITE_AT_ALL, "MPI_File_write_at_all", 2, WRITE, 1)                                           \
+    X(70, FILE_READ_SHARED, "MPI_File_read_shared", 2, READ, 0)                                              \
+    X(71, FILE_WRITE_SHARED, "MPI_File_write_shared", 2, WRITE, 0)                                           \
+    X(72, FILE_READ_ORDERED, "MPI_File_read_ordered", 2, READ, 1)                                            \
+    X(73, FILE_WRITE_ORDERED, "MPI_File_write_ordered", 2, WRITE, 1)                                         \
+    X(74, FILE_IREAD, "MPI_File_iread", 2, READ, 0)                                                          \
+    X(75, FILE_IWRITE, "MPI_File_iwrite", 2, WRITE, 0)                                                       \
+    X(76, FILE_IREAD_AT, "MPI_File_iread_at", 2, READ, 0)                                                    \
+    X(77, FILE_IWRITE_AT, "MPI_File_iwrite_at", 2, WRITE, 0)                                                 \
+    X(78, FILE_IREAD_ALL, "MPI_File_iread_all", 2, READ, 1)                                                  \
+    X(79, FILE_IWRITE_ALL, "MPI_File_iwrite_all", 2, WRITE, 1)                                               \
+    X(80, FILE_IREAD_AT_ALL, "MPI_File_iread_at_all", 2, READ, 1)                                            \
+    X(81, FILE_IWRITE_AT_ALL, "MPI_File_iwrite_at_all", 2, WRITE, 1)                                         \
+    X(82, FILE_IREAD_SHARED, "MPI_File_iread_shared", 2, READ, 0)                                            \
+    X(83, FILE_IWRITE_SHARED, "MPI_File_iwrite_shared", 2, WRITE, 0)                                         \
+    X(84, FILE_READ_ALL_BEGIN, "MPI_File_read_all_begin", 2, READ, 1)                                        \
+    X(85, FILE_WRITE_ALL_BEGIN, "MPI_File_write_all_begin", 2, WRITE, 1)                                     \
+    X(86, FILE_READ_AT_ALL_BEGIN, "MPI_File_read_at_all_begin", 2, READ, 1)                                  \
+    X(87, FILE_WRITE_AT_ALL_BEGIN, "MPI_File_write_at_all_begin", 2, WRITE, 1)                               \
+    X(88, FILE_READ_ORDERED_BEGIN, "MPI_File_read_ordered_begin", 2, READ, 1)                                \
+    X(89, FILE_WRITE_ORDERED_BEGIN, "MPI_File_write_ordered_begin", 2, WRITE, 1)                             \
+    X(90, FILE_SPLIT_END, "MPI_File_end", 2, OTHER, 1)                                                       \
+    X(91, FILE_SEEK, "MPI_File_seek", 2, SEEK, 0)                                                            \
+    X(92, FILE_SEEK_SHARED, "MPI_File_seek_shared", 2, SEEK, 1)                                              \
+    X(93, FILE_SET_VIEW, "MPI_File_set_view", 2, VIEW, 1)                                                    \
+    X(94, FILE_SET_SIZE, "MPI_File_set_size", 2, RESIZE, 1)                                                  \
+    X(95, FILE_PREALLOCATE, "MPI_File_preallocate", 2, RESIZE, 1)                                            \
+    X(96, FILE_SYNC, "MPI_File_sync", 2, SYNC, 1)                                                            \
+    X(97, FILE_DELETE, "MPI_File_delete", 2, NAMESPACE, 0)                                                   \
+    X(98, FILE_SET_ATOMICITY, "MPI_File_set_atomicity", 2, OTHER, 1)                                         \
+    X(99, FILE_SET_INFO, "MPI_File_set_info", 2, OTHER, 1)                                                   \
+    X(200, BARRIER, "MPI_Barrier", 3, SYNC_RANKS, 1)                                                         \
+    X(201, ALLREDUCE, "MPI_Allreduce", 3, SYNC_RANKS, 1)                                                     \
+    X(202, ALLGATHER, "MPI_Allgather", 3, SYNC_RANKS, 1)                                                     \
+    X(203, ALLGATHERV, "MPI_Allgatherv", 3, SYNC_RANKS, 1)                                                   \
+    X(204, ALLTOALL, "MPI_Alltoall", 3, SYNC_RANKS, 1)                                                       \
+    X(205, ALLTOALLV, "MPI_Alltoallv", 3, SYNC_RANKS, 1)                                                     \
+    X(206, ALLTOALLW, "MPI_Alltoallw", 3, SYNC_RANKS, 1)                                                     \
+    X(207, REDUCE_SCATTER, "MPI_Reduce_scatter", 3, SYNC_RANKS, 1)                                           \
+    X(208, REDUCE_SCATTER_BLOCK, "MPI_Reduce_scatter_block", 3, SYNC_RANKS, 1)                               \
+    X(209, BCAST, "MPI_Bcast", 3, SYNC_RANKS, 1)                                                             \
+    X(210, REDUCE, "MPI_Reduce", 3, SYNC_RANKS, 1)                                                           \
+    X(211, GATHER, "MPI_Gather", 3, SYNC_RANKS, 1)                                                           \
+    X(212, GATHERV, "MPI_Gatherv", 3, SYNC_RANKS, 1)                                                         \
+    X(213, SCATTER, "MPI_Scatter", 3, SYNC_RANKS, 1)                                                         \
+    X(214, SCATTERV, "MPI_Scatterv", 3, SYNC_RANKS, 1)                                                       \
+    X(215, SCAN, "MPI_Scan", 3, SYNC_RANKS, 1)                                                               \
+    X(216, EXSCAN, "MPI_Exscan", 3, SYNC_RANKS, 1)                                                           \
+    X(217, COMM_DUP, "MPI_Comm_dup", 3, SYNC_RANKS, 1)                                                       \
+    X(218, COMM_SPLIT, "MPI_Comm_split", 3, SYNC_RANKS, 1)                                                   \
+    X(219, COMM_CREATE, "MPI_Comm_create", 3, SYNC_RANKS, 1)                                                 \
+    X(220, INIT, "MPI_Init", 3, SYNC_RANKS, 1)                                                               \
+    X(221, FINALIZE, "MPI_Finalize", 3, SYNC_RANKS, 1)
+
+#define WT_OP_ENUM(code, NAME, name, level, kind, collective) WT_OP_##NAME = code,
+enum wt_op { WT_OPS(WT_OP_ENUM) };
+
+#endif

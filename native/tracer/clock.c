@@ -1,0 +1,84 @@
+/* The clock: the time-stamp counter where it runs at a constant rate (10 ns a call), else CLOCK_MONOTONIC
+ * (23 ns). Counter values become ns between two anchors, at which both clocks are read. */
+#include "tracer.h"
+
+#include <time.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+bool wt_clock_is_tsc;
+uint64_t wt_start_utc_ns, wt_start_mono_ns;
+
+static struct {
+    uint64_t units, ns;
+} older, newer;
+
+static uint64_t clock_ns(clockid_t id) {
+    struct timespec now;
+    clock_gettime(id, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint64_t wt_clock_slow(void) { return clock_ns(CLOCK_MONOTONIC); }
+
+static bool tsc_is_steady(void) {
+#if defined(__x86_64__)
+    unsigned a, b, c, d;
+    return __get_cpuid(0x80000007u, &a, &b, &c, &d) && (d & (1u << 8)); /* "invariant TSC" */
+#else
+    return false;
+#endif
+}
+
+/* Both clocks at one moment: the tightest of some tries, since a try may be interrupted. */
+static void read_both(uint64_t *units, uint64_t *ns) {
+    uint64_t best = UINT64_MAX;
+    for (int i = 0; i < 4; i++) {
+        uint64_t before = wt_now(), middle = clock_ns(CLOCK_MONOTONIC), after = wt_now();
+        if (after - before < best) {
+            best = after - before;
+            *units = before + (after - before) / 2;
+            *ns = middle;
+        }
+    }
+}
+
+void wt_clock_start(void) {
+    wt_clock_is_tsc = tsc_is_steady();
+    wt_start_utc_ns = clock_ns(CLOCK_REALTIME);
+    read_both(&newer.units, &newer.ns);
+    wt_start_mono_ns = newer.ns;
+    older = newer;
+}
+
+void wt_clock_anchor(void) {
+    uint64_t units, ns;
+    read_both(&units, &ns);
+    if (units > newer.units && ns > newer.ns) {
+        older = newer;
+        newer.units = units;
+        newer.ns = ns;
+    }
+}
+
+uint64_t wt_clock_ns(uint64_t units) {
+    if (!wt_clock_is_tsc) {
+        return units > wt_start_mono_ns ? units - wt_start_mono_ns : 0;
+    }
+    uint64_t span_units = newer.units - older.units, span_ns = newer.ns - older.ns;
+    if (span_units == 0) {
+        return newer.ns - wt_start_mono_ns;
+    }
+    double ns = (double)(int64_t)(units - older.units) * ((double)span_ns / (double)span_units);
+    int64_t since_start = (int64_t)(older.ns - wt_start_mono_ns) + (int64_t)ns;
+    return since_start > 0 ? (uint64_t)since_start : 0;
+}
+
+uint64_t wt_clock_per_second(void) {
+    uint64_t span_ns = newer.ns - older.ns;
+    if (!wt_clock_is_tsc || span_ns < 1000000) {
+        return wt_clock_is_tsc ? 2000000000u : 1000000000u;
+    }
+    return (uint64_t)((double)(newer.units - older.units) * 1e9 / (double)span_ns);
+}

@@ -1,0 +1,174 @@
+/* Descriptors: which open file each stands for, and where its position is. */
+#define _GNU_SOURCE
+#include "tracer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define FDS_MAX (1u << 20)
+#define LEFT_OUT (-1)
+
+int32_t *wt_fd_table;
+struct wt_ofd *wt_ofds;
+unsigned wt_fd_limit;
+
+static int32_t *free_ofds; /* stack of indices that were used before */
+static unsigned n_free, n_ofds;
+static int32_t next_handle;
+
+/* Pages are only backed when touched: a table for a million descriptors costs nothing until they are used. */
+static void *reserve(size_t bytes) {
+    void *memory = (void *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
+                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+void wt_fds_start(void) {
+    wt_fd_limit = 0;
+    wt_fd_table = reserve(FDS_MAX * sizeof *wt_fd_table);
+    wt_ofds = reserve((FDS_MAX + 1) * sizeof *wt_ofds);
+    free_ofds = reserve(FDS_MAX * sizeof *free_ofds);
+    n_ofds = 1; /* 0 means not known */
+    if (wt_fd_table && wt_ofds && free_ofds) {
+        wt_fd_limit = FDS_MAX;
+    } else {
+        wt_stop("no memory for the table of descriptors", ENOMEM);
+    }
+}
+
+/* A child's descriptors are met anew: their handles belong to another part. */
+void wt_fds_after_fork(void) {
+    syscall(SYS_madvise, wt_fd_table, FDS_MAX * sizeof *wt_fd_table, MADV_DONTNEED);
+    n_ofds = 1;
+    n_free = 0;
+    next_handle = 0;
+}
+
+int32_t wt_new_handle(void) { return next_handle++; }
+
+static int32_t new_ofd(int32_t file) {
+    int32_t index = n_free > 0 ? free_ofds[--n_free] : (int32_t)n_ofds++;
+    wt_ofds[index] = (struct wt_ofd){.file = file, .handle = next_handle++, .references = 1};
+    return index;
+}
+
+static void drop(int fd) {
+    int32_t index = wt_fd_table[fd];
+    wt_fd_table[fd] = 0;
+    if (index > 0 && --wt_ofds[index].references == 0) {
+        free_ofds[n_free++] = index;
+    }
+}
+
+static bool is_data(int fd, int64_t *size) {
+    struct stat facts;
+    if (syscall(SYS_fstat, fd, &facts) != 0) {
+        return false;
+    }
+    *size = facts.st_size;
+    return S_ISREG(facts.st_mode) || S_ISBLK(facts.st_mode);
+}
+
+/* A descriptor that was opened out of our sight: inherited, received, or opened inside another library. */
+WT_COLD struct wt_ofd *wt_ofd_slow(int fd) {
+    int saved = errno;
+    char path[WT_PATH_BYTES];
+    int64_t size = 0;
+    struct wt_ofd *found = NULL;
+    wt_lock();
+    if (wt_fd_table[fd] == 0 && syscall(SYS_fcntl, fd, F_GETFD) >= 0) {
+        int32_t file = WT_UNKNOWN;
+        bool standard = (fd == 1 || fd == 2) && !wt_standard_streams;
+        if (!standard && is_data(fd, &size) && wt_path_of_fd(fd, path) > 0) {
+            file = wt_file_of_path(path, size, true);
+        }
+        wt_fd_table[fd] = file == WT_UNKNOWN ? LEFT_OUT : new_ofd(file);
+        if (file != WT_UNKNOWN) {
+            struct wt_ofd *ofd = &wt_ofds[wt_fd_table[fd]];
+            ofd->position = syscall(SYS_lseek, fd, 0, SEEK_CUR);
+            ofd->append = (syscall(SYS_fcntl, fd, F_GETFL) & O_APPEND) != 0;
+            ofd->unsure = fd <= 2;
+        }
+    }
+    if (wt_fd_table[fd] > 0) {
+        found = &wt_ofds[wt_fd_table[fd]];
+    }
+    wt_unlock();
+    errno = saved;
+    return found;
+}
+
+void wt_fd_opened(int fd, int flags, int64_t size_before, bool size_known, uint64_t t0, uint64_t t1) {
+    char path[WT_PATH_BYTES];
+    int64_t size = 0;
+    if ((unsigned)fd >= wt_fd_limit) {
+        return;
+    }
+    wt_lock();
+    drop(fd); /* it was closed out of our sight */
+    int32_t file = WT_UNKNOWN;
+    if (is_data(fd, &size) && wt_path_of_fd(fd, path) > 0) {
+        bool asked = (flags & (O_TRUNC | O_CREAT)) != 0;
+        file = wt_file_of_path(path, asked ? size_before : size, asked ? size_known : true);
+    }
+    wt_fd_table[fd] = file == WT_UNKNOWN ? LEFT_OUT : new_ofd(file);
+    struct wt_ofd *ofd = file == WT_UNKNOWN ? NULL : &wt_ofds[wt_fd_table[fd]];
+    int32_t handle = ofd ? ofd->handle : 0;
+    if (ofd) {
+        ofd->append = (flags & O_APPEND) != 0;
+    }
+    wt_unlock();
+    if (ofd) {
+        struct wt_event event = {.op = WT_OP_OPEN, .file = file, .handle = handle, .view = WT_UNKNOWN,
+                                 .offset = WT_UNKNOWN, .view_offset = WT_UNKNOWN, .arg = flags,
+                                 .start = t0, .end = t1};
+        wt_record_posix(&event);
+    }
+}
+
+void wt_fd_closed(int fd, int result, int error, uint64_t t0, uint64_t t1) {
+    if ((unsigned)fd >= wt_fd_limit || (result != 0 && error == EBADF)) {
+        return;
+    }
+    int32_t index = wt_fd_table[fd];
+    if (index > 0) {
+        struct wt_event event = {.op = WT_OP_CLOSE, .file = wt_ofds[index].file,
+                                 .handle = wt_ofds[index].handle, .view = WT_UNKNOWN,
+                                 .offset = WT_UNKNOWN, .view_offset = WT_UNKNOWN,
+                                 .error = result == 0 ? 0 : error, .start = t0, .end = t1};
+        wt_record_posix(&event);
+    }
+    wt_fd_forget(fd);
+}
+
+void wt_fd_forget(int fd) {
+    if ((unsigned)fd < wt_fd_limit && wt_fd_table[fd] != 0) {
+        wt_lock();
+        drop(fd);
+        wt_unlock();
+    }
+}
+
+void wt_fd_duplicated(int from, int to, uint64_t t0, uint64_t t1) {
+    if ((unsigned)from >= wt_fd_limit || (unsigned)to >= wt_fd_limit || from == to) {
+        return;
+    }
+    struct wt_ofd *ofd = wt_ofd_of(from);
+    wt_lock();
+    drop(to);
+    wt_fd_table[to] = wt_fd_table[from];
+    if (ofd) {
+        ofd->references++;
+    }
+    wt_unlock();
+    if (ofd) {
+        struct wt_event event = {.op = WT_OP_DUP, .file = ofd->file, .handle = ofd->handle,
+                                 .view = WT_UNKNOWN, .offset = WT_UNKNOWN, .view_offset = WT_UNKNOWN,
+                                 .start = t0, .end = t1};
+        wt_record_posix(&event);
+    }
+}

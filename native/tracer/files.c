@@ -1,0 +1,298 @@
+/* Numbers files by their absolute path, decides what is left out, and finds the mount of each. */
+#define _GNU_SOURCE
+#include "tracer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define FILES_MAX (1u << 16) /* remembered by hash; a file past it gets a new number, which the reader joins */
+#define MOUNTS_MAX 64
+#define PATTERNS_BYTES 8192
+
+static struct {
+    uint64_t hash;
+    int32_t file;
+} known[FILES_MAX];
+static unsigned n_known;
+static int32_t next_file;
+static struct {
+    char point[256];
+    size_t length;
+} mounts[MOUNTS_MAX];
+static unsigned n_mounts;
+static char mount_lines[64 << 10];
+static size_t mount_bytes;
+static char include_patterns[PATTERNS_BYTES], exclude_patterns[PATTERNS_BYTES];
+
+/* Left out unless --include names them: the system's own files, and programs' code. */
+static const char *const system_prefixes[] = {"/proc/", "/sys/",  "/dev/", "/etc/",   "/usr/", "/lib/",
+                                              "/lib64/", "/bin/", "/sbin/", "/run/", "/boot/"};
+static const char *const code_suffixes[] = {".py", ".pyc", ".pyi", ".pth", ".so", ".egg-link", "/pyvenv.cfg"};
+static const char *const code_parts[] = {"/site-packages/", "/dist-packages/", "/lib/python3", ".so.",
+                                         "/openmpi-sessions-", "/ompi.", "/__pycache__/"};
+
+void wt_files_reset(void) {
+    memset(known, 0, sizeof known);
+    n_known = n_mounts = 0;
+    next_file = 0;
+    mount_bytes = 0;
+}
+
+static void copy_patterns(char *to, const char *from) {
+    if (from != NULL) {
+        strncpy(to, from, PATTERNS_BYTES - 1);
+    }
+}
+
+void wt_filter_start(const char *include, const char *exclude) {
+    copy_patterns(include_patterns, include);
+    copy_patterns(exclude_patterns, exclude);
+}
+
+static bool below(const char *path, const char *directory, size_t n) {
+    while (n > 1 && directory[n - 1] == '/') {
+        n--;
+    }
+    return strncmp(path, directory, n) == 0 && (path[n] == 0 || path[n] == '/' || n == 1);
+}
+
+/* A pattern is a directory or file, or a glob that matches the whole path. */
+static bool matches_any(const char *path, const char *patterns) {
+    while (*patterns) {
+        const char *end = strchrnul(patterns, ':');
+        size_t n = (size_t)(end - patterns);
+        char pattern[1024];
+        if (n > 0 && n < sizeof pattern) {
+            memcpy(pattern, patterns, n);
+            pattern[n] = 0;
+            if (strpbrk(pattern, "*?[") ? fnmatch(pattern, path, 0) == 0 : below(path, pattern, n)) {
+                return true;
+            }
+        }
+        patterns = *end ? end + 1 : end;
+    }
+    return false;
+}
+
+static bool ends_with(const char *path, const char *suffix) {
+    size_t n = strlen(path), m = strlen(suffix);
+    return n >= m && memcmp(path + n - m, suffix, m) == 0;
+}
+
+bool wt_path_kept(const char *path) {
+    if (below(path, wt_directory, strlen(wt_directory))) {
+        return false;
+    }
+    if (matches_any(path, include_patterns)) {
+        return true;
+    }
+    if (matches_any(path, exclude_patterns)) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof system_prefixes / sizeof *system_prefixes; i++) {
+        if (strncmp(path, system_prefixes[i], strlen(system_prefixes[i])) == 0) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < sizeof code_suffixes / sizeof *code_suffixes; i++) {
+        if (ends_with(path, code_suffixes[i])) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < sizeof code_parts / sizeof *code_parts; i++) {
+        if (strstr(path, code_parts[i]) != NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static size_t append_path(char *out, size_t n, const char *path) {
+    while (*path) { /* part by part: "." and "" vanish, ".." goes up */
+        const char *end = strchrnul(path, '/');
+        size_t length = (size_t)(end - path);
+        if (length == 2 && path[0] == '.' && path[1] == '.') {
+            while (n > 0 && out[n - 1] != '/') {
+                n--;
+            }
+            n -= n > 0;
+        } else if (length > 0 && !(length == 1 && path[0] == '.')) {
+            if (n + length + 2 > WT_PATH_BYTES) {
+                return 0;
+            }
+            out[n++] = '/';
+            memcpy(out + n, path, length);
+            n += length;
+        }
+        path = *end ? end + 1 : end;
+    }
+    if (n == 0) {
+        out[n++] = '/';
+    }
+    out[n] = 0;
+    return n;
+}
+
+size_t wt_path_of_fd(int fd, char *out) {
+    char link[40] = "/proc/self/fd/";
+    char *at = link + strlen(link), digits[12];
+    int n_digits = 0;
+    for (unsigned rest = (unsigned)fd; n_digits == 0 || rest; rest /= 10) {
+        digits[n_digits++] = (char)('0' + rest % 10);
+    }
+    while (n_digits > 0) {
+        *at++ = digits[--n_digits];
+    }
+    *at = 0;
+    ssize_t n = syscall(SYS_readlinkat, AT_FDCWD, link, out, WT_PATH_BYTES - 1);
+    if (n <= 0 || out[0] != '/') {
+        return 0;
+    }
+    out[n] = 0;
+    static const char gone[] = " (deleted)";
+    if (ends_with(out, gone)) {
+        n -= (ssize_t)(sizeof gone - 1);
+        out[n] = 0;
+    }
+    return (size_t)n;
+}
+
+size_t wt_absolute(int dirfd, const char *path, char *out) {
+    size_t n = 0;
+    if (path[0] != '/') {
+        if (dirfd == AT_FDCWD) {
+            n = syscall(SYS_getcwd, out, WT_PATH_BYTES) > 0 ? strlen(out) : 0;
+        } else {
+            n = wt_path_of_fd(dirfd, out);
+        }
+        if (n == 0) {
+            return 0;
+        }
+        if (n == 1) { /* the root itself */
+            n = 0;
+        }
+    }
+    return append_path(out, n, path);
+}
+
+static void read_mounts(void) {
+    int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+    mount_bytes = 0;
+    while (fd >= 0 && mount_bytes < sizeof mount_lines - 1) {
+        ssize_t n = syscall(SYS_read, fd, mount_lines + mount_bytes, sizeof mount_lines - 1 - mount_bytes);
+        if (n <= 0) {
+            break;
+        }
+        mount_bytes += (size_t)n;
+    }
+    mount_lines[mount_bytes] = 0;
+    if (fd >= 0) {
+        syscall(SYS_close, fd);
+    }
+}
+
+static const char *word(const char *line, int index, size_t *n) {
+    for (; index > 0 && *line && *line != '\n'; index--) {
+        line += strcspn(line, " \n");
+        line += *line == ' ';
+    }
+    *n = strcspn(line, " \n");
+    return line;
+}
+
+static void copy_word(char *out, size_t room, const char *from, size_t n) {
+    n = n < room ? n : room - 1;
+    memcpy(out, from, n);
+    out[n] = 0;
+}
+
+/* "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw": the last line with the longest fitting
+ * mount point covers the path. */
+static int32_t mount_of(const char *path) {
+    if (mount_bytes == 0) {
+        read_mounts();
+    }
+    const char *best = NULL;
+    size_t best_length = 0;
+    for (const char *line = mount_lines; *line;) {
+        size_t n;
+        const char *point = word(line, 4, &n);
+        if (n > 0 && n < sizeof mounts[0].point && below(path, point, n) && n >= best_length) {
+            best = line;
+            best_length = n;
+        }
+        line += strcspn(line, "\n");
+        line += *line == '\n';
+    }
+    if (best == NULL) {
+        return WT_UNKNOWN;
+    }
+    size_t n;
+    const char *point = word(best, 4, &n);
+    for (unsigned i = 0; i < n_mounts; i++) {
+        if (mounts[i].length == n && memcmp(mounts[i].point, point, n) == 0) {
+            return (int32_t)i;
+        }
+    }
+    if (n_mounts == MOUNTS_MAX) {
+        return WT_UNKNOWN;
+    }
+    char text[256];
+    const char *end = best + strcspn(best, "\n"), *dash = strstr(best, " - ");
+    copy_word(mounts[n_mounts].point, sizeof mounts[0].point, point, n);
+    mounts[n_mounts].length = n;
+    wt_meta_begin(WT_META_MOUNT);
+    wt_meta_number(n_mounts);
+    wt_meta_string(mounts[n_mounts].point);
+    for (int i = 0; i < 2; i++) {
+        const char *part = "";
+        n = 0;
+        if (dash != NULL && dash < end) {
+            part = word(dash + 3, i, &n);
+        }
+        copy_word(text, sizeof text, part, n);
+        wt_meta_string(text);
+    }
+    wt_meta_end();
+    return (int32_t)n_mounts++;
+}
+
+static uint64_t hash_of(const char *path) {
+    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
+    for (; *path; path++) {
+        hash = (hash ^ (uint8_t)*path) * 0x100000001b3u;
+    }
+    return hash ? hash : 1;
+}
+
+int32_t wt_file_of_path(const char *path, int64_t size_before, bool size_known) {
+    if (!wt_path_kept(path)) {
+        return WT_UNKNOWN;
+    }
+    uint64_t hash = hash_of(path);
+    unsigned slot = (unsigned)hash % FILES_MAX;
+    while (known[slot].hash != 0) {
+        if (known[slot].hash == hash) {
+            return known[slot].file;
+        }
+        slot = (slot + 1) % FILES_MAX;
+    }
+    int32_t file = next_file++;
+    if (n_known < FILES_MAX / 4 * 3) {
+        known[slot].hash = hash;
+        known[slot].file = file;
+        n_known++;
+    }
+    int32_t mount = mount_of(path);
+    wt_meta_begin(WT_META_FILE);
+    wt_meta_number((uint64_t)file);
+    wt_meta_number(size_known ? (uint64_t)size_before + 1 : 0);
+    wt_meta_number((uint64_t)(mount + 1));
+    wt_meta_string(path);
+    wt_meta_end();
+    return file;
+}

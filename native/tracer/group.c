@@ -1,0 +1,173 @@
+/* Codes rows as a group: columns of differences from what the reader predicts, bit-packed. The layout is
+ * described in wavetank_trace.h; decode.c is the other direction. */
+#include "tracer.h"
+
+#include <string.h>
+
+struct key {
+    uint32_t op;
+    int32_t file, handle, view;
+    int64_t next_offset, next_view_offset; /* end of the key's last row */
+};
+
+static struct key keys[WT_GROUP_ROWS];
+static int64_t columns[WT_N_COLUMNS][WT_GROUP_ROWS];
+static int64_t absolute_offsets[WT_GROUP_ROWS];
+
+static uint64_t code_time(uint64_t value, unsigned mantissa) {
+    if (mantissa == WT_MANTISSA_EXACT || value < (2u << mantissa)) {
+        return value;
+    }
+    unsigned exponent = 63u - (unsigned)__builtin_clzll(value);
+    uint64_t top = (value >> (exponent - mantissa)) & ((1u << mantissa) - 1);
+    return ((uint64_t)(exponent - mantissa + 1) << mantissa) | top;
+}
+
+static uint64_t decode_time(uint64_t code, unsigned mantissa) {
+    if (mantissa == WT_MANTISSA_EXACT || code < (2u << mantissa)) {
+        return code;
+    }
+    unsigned exponent = (unsigned)(code >> mantissa) + mantissa - 1;
+    uint64_t value = ((uint64_t)1 << mantissa) | (code & ((1u << mantissa) - 1));
+    unsigned shift = exponent - mantissa;
+    return (value << shift) + ((uint64_t)1 << (shift - 1)); /* middle of the interval */
+}
+
+static uint8_t *put_column(uint8_t *at, const int64_t *values, unsigned n, unsigned flags) {
+    int64_t minimum = values[0];
+    uint64_t bits = 0;
+    for (unsigned i = 1; i < n; i++) {
+        minimum = values[i] < minimum ? values[i] : minimum;
+    }
+    for (unsigned i = 0; i < n; i++) {
+        bits |= (uint64_t)values[i] - (uint64_t)minimum;
+    }
+    unsigned shift = bits ? (unsigned)__builtin_ctzll(bits) : 0;
+    unsigned width = bits ? 64u - (unsigned)__builtin_clzll(bits) - shift : 0;
+    *at++ = (uint8_t)(width | flags);
+    *at++ = (uint8_t)shift;
+    at = wt_put_varint(at, wt_zigzag(minimum));
+    unsigned __int128 pending = 0;
+    unsigned n_pending = 0;
+    for (unsigned i = 0; i < n && width > 0; i++) {
+        pending |= (unsigned __int128)(((uint64_t)values[i] - (uint64_t)minimum) >> shift) << n_pending;
+        n_pending += width;
+        while (n_pending >= 8) {
+            *at++ = (uint8_t)pending;
+            pending >>= 8;
+            n_pending -= 8;
+        }
+    }
+    if (n_pending > 0) {
+        *at++ = (uint8_t)pending;
+    }
+    return at;
+}
+
+static unsigned column_width(const int64_t *values, unsigned n) {
+    uint64_t bits = 0;
+    int64_t minimum = values[0];
+    for (unsigned i = 1; i < n; i++) {
+        minimum = values[i] < minimum ? values[i] : minimum;
+    }
+    for (unsigned i = 0; i < n; i++) {
+        bits |= (uint64_t)values[i] - (uint64_t)minimum;
+    }
+    return bits ? 64u - (unsigned)__builtin_clzll(bits) - (unsigned)__builtin_ctzll(bits) : 0;
+}
+
+static unsigned key_index(const struct wt_row *row, unsigned *n_keys) {
+    static unsigned last;
+    if (last >= *n_keys) {
+        last = 0;
+    }
+    for (unsigned i = 0; i < *n_keys; i++) { /* few keys a group, and mostly the next one round */
+        unsigned k = last + i + 1 < *n_keys ? last + i + 1 : last + i + 1 - *n_keys;
+        if (keys[k].op == row->op && keys[k].handle == row->handle && keys[k].file == row->file &&
+            keys[k].view == row->view) {
+            last = k;
+            return k;
+        }
+    }
+    struct key *key = &keys[*n_keys];
+    key->op = row->op;
+    key->file = row->file;
+    key->handle = row->handle;
+    key->view = row->view;
+    key->next_offset = key->next_view_offset = 0;
+    last = *n_keys;
+    return (*n_keys)++;
+}
+
+static void place_columns(const struct wt_row *row, unsigned i, struct key *key) {
+    bool many = row->count > 1;
+    int64_t steps = (int64_t)row->count - 1;
+    columns[WT_COL_COUNT][i] = steps;
+    columns[WT_COL_SIZE][i] = row->size;
+    columns[WT_COL_SHORT][i] = (int64_t)row->count * row->size - row->moved;
+    columns[WT_COL_OFFSET][i] = row->offset - key->next_offset;
+    absolute_offsets[i] = row->offset;
+    columns[WT_COL_DISP][i] = many ? row->disp - row->size : 0;
+    bool viewed = row->view >= 0;
+    columns[WT_COL_VIEW_OFFSET][i] = viewed ? row->view_offset - key->next_view_offset : 0;
+    columns[WT_COL_VIEW_DISP][i] = viewed && many ? row->view_disp - row->size : 0;
+    columns[WT_COL_ARG][i] = row->arg;
+    columns[WT_COL_ERROR][i] = row->error;
+    key->next_offset = row->offset + steps * row->disp + row->size;
+    key->next_view_offset = row->view_offset + steps * row->view_disp + row->size;
+}
+
+size_t wt_group_encode(const struct wt_row *rows, unsigned n, uint64_t base_seq, uint8_t *out) {
+    /* Few rows: full precision costs nothing. Many: 6 % of a gap. */
+    unsigned mantissa = wt_event_times ? WT_MANTISSA_EXACT : n < 64 ? 12 : 3;
+    unsigned n_keys = 0;
+    uint64_t base_ns = wt_clock_ns(rows[0].start), clock = base_ns;
+    uint64_t tick = rows[0].tick, subtick = rows[0].subtick;
+    for (unsigned i = 0; i < n; i++) {
+        const struct wt_row *row = &rows[i];
+        unsigned k = key_index(row, &n_keys);
+        columns[WT_COL_KEY][i] = k;
+        place_columns(row, i, &keys[k]);
+        uint64_t expected = i == 0 ? subtick : row->tick == tick ? subtick + 1 : 0;
+        columns[WT_COL_TICK][i] = (int64_t)(row->tick - tick);
+        columns[WT_COL_TICK_STEP][i] = (int64_t)row->tick_step;
+        columns[WT_COL_SUBTICK][i] = (int64_t)(row->subtick - expected);
+        columns[WT_COL_SUBTICK_STEP][i] =
+            row->count > 1 ? (int64_t)(row->subtick_step - (row->tick_step == 0)) : 0;
+        tick = row->tick + (row->count - 1) * row->tick_step; /* what the reader knows */
+        subtick = row->subtick + (row->count - 1) * row->subtick_step;
+        uint64_t start = wt_clock_ns(row->start), end = wt_clock_ns(row->end);
+        uint64_t gap = code_time(wt_zigzag((int64_t)(start - clock)), mantissa);
+        uint64_t zz = decode_time(gap, mantissa);
+        start = clock + ((zz >> 1) ^ (0 - (zz & 1)));
+        uint64_t elapsed = code_time(end > start ? end - start : 0, mantissa);
+        clock = start + decode_time(elapsed, mantissa);
+        uint64_t busy = wt_clock_ns(row->start + row->busy) - wt_clock_ns(row->start);
+        columns[WT_COL_GAP][i] = (int64_t)gap;
+        columns[WT_COL_ELAPSED][i] = (int64_t)elapsed;
+        columns[WT_COL_BUSY][i] = row->count > 1 ? (int64_t)code_time(busy, mantissa) : 0;
+    }
+    uint8_t *at = out;
+    *at++ = 'G';
+    *at++ = (uint8_t)mantissa;
+    at = wt_put_varint(at, n);
+    at = wt_put_varint(at, n_keys);
+    for (unsigned k = 0; k < n_keys; k++) {
+        at = wt_put_varint(at, keys[k].op);
+        at = wt_put_varint(at, (uint64_t)(keys[k].file + 1));
+        at = wt_put_varint(at, (uint64_t)(keys[k].handle + 1));
+        at = wt_put_varint(at, (uint64_t)(keys[k].view + 1));
+    }
+    at = wt_put_varint(at, base_seq);
+    at = wt_put_varint(at, rows[0].tick);
+    at = wt_put_varint(at, rows[0].subtick);
+    at = wt_put_varint(at, base_ns);
+    for (unsigned c = 0; c < WT_N_COLUMNS; c++) {
+        if (c == WT_COL_OFFSET && column_width(absolute_offsets, n) < column_width(columns[c], n)) {
+            at = put_column(at, absolute_offsets, n, WT_COLUMN_ABSOLUTE);
+        } else {
+            at = put_column(at, columns[c], n, 0);
+        }
+    }
+    return (size_t)(at - out);
+}

@@ -1,0 +1,190 @@
+/* The life of a traced process: start, fork, exec, exit, and the tracer's own faults. */
+#define _GNU_SOURCE
+#include "tracer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+bool wt_active;
+__thread int wt_inside __attribute__((tls_model("initial-exec")));
+_Atomic uint64_t wt_missed;
+bool wt_level_posix = true, wt_level_mpiio = true, wt_level_mpi = true, wt_event_times, wt_standard_streams;
+char wt_directory[WT_PATH_BYTES];
+int wt_pid;
+
+void wt_stdio_start(void);
+
+static atomic_flag lock = ATOMIC_FLAG_INIT;
+static bool started;
+static bool finished; /* the destructor has run: what comes now is written at once */
+
+void wt_lock(void) {
+    wt_inside++;
+    for (unsigned spins = 0; atomic_flag_test_and_set_explicit(&lock, memory_order_acquire); spins++) {
+        if (spins > 100) {
+            sched_yield();
+        }
+    }
+}
+
+void wt_unlock(void) {
+    if (WT_UNLIKELY(finished)) {
+        wt_runs_flush(true);
+    }
+    atomic_flag_clear_explicit(&lock, memory_order_release);
+    wt_inside--;
+}
+
+static void say(const char *text) {
+    if (syscall(SYS_write, 2, text, strlen(text)) < 0) {
+        return; /* nobody listens */
+    }
+}
+
+WT_COLD void wt_stop(const char *what, int error) {
+    if (!wt_active) {
+        return;
+    }
+    wt_active = false;
+    wt_inside++;
+    const char *why = strerrordesc_np(error);
+    say("wavetank: ");
+    say(what);
+    say(" in ");
+    say(wt_directory);
+    say(": ");
+    say(why ? why : "unknown error");
+    say(". The program goes on untraced\n");
+    wt_inside--;
+}
+
+bool wt_other_process(void) { return (int)syscall(SYS_getpid) != wt_pid; }
+
+static void describe_command(void) {
+    static char arguments[32 << 10];
+    int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return;
+    }
+    ssize_t n = syscall(SYS_read, fd, arguments, sizeof arguments - 1);
+    syscall(SYS_close, fd);
+    unsigned argc = 0;
+    for (ssize_t i = 0; i < n; i++) {
+        argc += arguments[i] == 0;
+    }
+    wt_meta_begin(WT_META_COMMAND);
+    wt_meta_number(argc);
+    for (const char *at = arguments; argc > 0; argc--, at += strlen(at) + 1) {
+        wt_meta_string(at);
+    }
+    wt_meta_end();
+}
+
+static void fork_prepare(void) {
+    if (wt_active) {
+        wt_lock();
+        wt_runs_flush(false);
+    }
+}
+
+static void fork_parent(void) {
+    if (wt_active) {
+        wt_unlock();
+    } else {
+        wt_inside = 0;
+    }
+}
+
+static void fork_child(void) {
+    atomic_flag_clear(&lock);
+    wt_inside = 0;
+    if (wt_active) {
+        wt_after_fork_in_child();
+    }
+}
+
+void wt_after_fork_in_child(void) {
+    wt_pid = (int)syscall(SYS_getpid);
+    wt_clock_start();
+    wt_last_flush = wt_now();
+    wt_fds_after_fork();
+    wt_files_reset();
+    wt_writer_reset();
+    wt_runs_reset();
+    atomic_store(&wt_ticks, 0);
+    wt_missed = 0;
+    wt_lock();
+    describe_command();
+    wt_unlock();
+}
+
+static bool set(const char *name) {
+    const char *value = getenv(name);
+    return value != NULL && strcmp(value, "1") == 0;
+}
+
+static void choose_levels(const char *levels) {
+    if (levels != NULL) {
+        wt_level_posix = strstr(levels, "posix") != NULL;
+        wt_level_mpiio = strstr(levels, "mpiio") != NULL;
+        wt_level_mpi = strstr(levels, "mpi-sync") != NULL;
+    }
+}
+
+__attribute__((constructor(101))) void wt_start(void) {
+    const char *directory = getenv("WAVETANK_TRACE_DIR");
+    if (started) {
+        return;
+    }
+    started = true;
+    if (directory == NULL || directory[0] != '/' || strlen(directory) >= WT_PATH_BYTES - 160) {
+        return;
+    }
+    wt_inside++;
+    strcpy(wt_directory, directory);
+    wt_filter_start(getenv("WAVETANK_TRACE_INCLUDE"), getenv("WAVETANK_TRACE_EXCLUDE"));
+    choose_levels(getenv("WAVETANK_TRACE_LEVELS"));
+    const char *times = getenv("WAVETANK_TRACE_TIMES");
+    wt_event_times = times != NULL && strcmp(times, "event") == 0;
+    wt_standard_streams = set("WAVETANK_TRACE_STANDARD_STREAMS");
+    wt_pid = (int)syscall(SYS_getpid);
+    wt_clock_start();
+    wt_last_flush = wt_now();
+    wt_active = true;
+    wt_fds_start();
+    describe_command();
+    wt_mpi_describe_from_environment();
+    wt_stdio_start();
+    pthread_atfork(fork_prepare, fork_parent, fork_child);
+    wt_inside--;
+}
+
+void wt_finish(enum wt_end reason) {
+    if (!wt_active || wt_other_process() || wt_inside) {
+        return;
+    }
+    int saved = errno;
+    wt_lock();
+    wt_runs_flush(true);
+    wt_meta_begin(WT_META_END);
+    wt_meta_number(reason);
+    wt_meta_number(0);
+    wt_meta_number(atomic_load(&wt_missed));
+    wt_meta_number(wt_clock_ns(wt_now()));
+    wt_meta_end();
+    wt_writer_flush();
+    wt_unlock();
+    errno = saved;
+}
+
+/* Streams are flushed by the C library after every destructor: tracing goes on, each operation on its own. */
+__attribute__((destructor(101))) static void stop(void) {
+    wt_finish(WT_END_EXIT);
+    finished = true;
+}

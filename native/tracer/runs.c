@@ -1,0 +1,208 @@
+/* Folds repeated operations as they happen: an open row takes operations as long as they continue it. */
+#include "tracer.h"
+
+#include <string.h>
+
+_Atomic uint64_t wt_ticks;
+
+#define STRIDES 256 /* last displacement by handle, direct mapped */
+
+static struct wt_row open_row;
+static bool is_open;
+static struct wt_row rows[WT_GROUP_ROWS];
+static unsigned n_rows;
+static uint64_t seq_of_first;   /* of rows[0], operations of this process */
+static uint64_t n_recorded;     /* operations in closed rows */
+static uint64_t last_tick, posix_since_tick;
+static struct {
+    int32_t handle;
+    uint32_t op;
+    int64_t last_offset, disp;
+} strides[STRIDES];
+
+void wt_runs_reset(void) {
+    is_open = false;
+    n_rows = 0;
+    seq_of_first = n_recorded = 0;
+    last_tick = posix_since_tick = 0;
+    memset(strides, 0, sizeof strides);
+}
+
+static WT_COLD void write_rows(void) {
+    if (n_rows > 0) {
+        wt_write_rows(rows, n_rows, seq_of_first);
+    }
+    n_rows = 0;
+    seq_of_first = n_recorded;
+}
+
+/* A strided run is recognised at its second operation at the earliest, when its first is closed already. */
+static bool continues(const struct wt_row *first, const struct wt_row *next) {
+    return first->count == 1 && next->count > 1 && first->op == next->op && first->handle == next->handle &&
+           first->file == next->file && first->view == next->view && first->size == next->size &&
+           first->moved == first->size && first->error == 0 && next->error == 0 &&
+           first->arg == next->arg && next->offset - first->offset == next->disp &&
+           next->view_offset - first->view_offset == next->view_disp &&
+           next->tick - first->tick == next->tick_step && next->subtick - first->subtick == next->subtick_step;
+}
+
+static void close_row(void) {
+    if (!is_open) {
+        return;
+    }
+    struct wt_row *row = &open_row;
+    if (row->size == 0 && row->count > 1) { /* nothing moved: the mean steps, rounded down */
+        row->tick_step = (row->tick_last - row->tick) / (row->count - 1);
+        row->subtick_step = row->subtick_last > row->subtick && row->tick_step == 0
+                                ? (row->subtick_last - row->subtick) / (row->count - 1)
+                                : 0;
+    }
+    is_open = false;
+    n_recorded += row->count;
+    if (n_rows > 0 && continues(&rows[n_rows - 1], row)) {
+        struct wt_row *first = &rows[n_rows - 1];
+        row->count++;
+        row->offset = first->offset;
+        row->view_offset = first->view_offset;
+        row->moved += first->moved;
+        row->tick = first->tick;
+        row->subtick = first->subtick;
+        row->start = first->start;
+        row->busy += first->busy;
+        *first = *row;
+        return;
+    }
+    rows[n_rows++] = *row;
+    if (n_rows == WT_GROUP_ROWS) {
+        write_rows();
+    }
+}
+
+static void open_with(const struct wt_event *e) {
+    struct wt_row *row = &open_row;
+    is_open = true;
+    row->op = e->op;
+    row->file = e->file;
+    row->handle = e->handle;
+    row->view = e->view;
+    row->error = e->error;
+    row->count = 1;
+    row->size = e->size;
+    row->moved = e->moved;
+    row->offset = e->offset;
+    row->view_offset = e->view_offset;
+    row->arg = e->arg;
+    row->disp = row->view_disp = 0;
+    row->tick = row->tick_last = e->tick;
+    row->subtick = row->subtick_last = e->subtick;
+    row->tick_step = row->subtick_step = 0;
+    row->start = e->start;
+    row->end = e->end;
+    row->busy = e->end - e->start;
+}
+
+/* Whether the second operation of a row may define its displacement: it follows the first at once, or at the
+ * distance that this handle's last two operations of the kind had. */
+static bool plausible_stride(const struct wt_event *e) {
+    int64_t disp = e->offset - open_row.offset;
+    if (disp == e->size || e->view_offset - open_row.view_offset == e->size) {
+        return true;
+    }
+    unsigned slot = ((unsigned)e->handle * 31u + e->op) % STRIDES;
+    return strides[slot].handle == e->handle && strides[slot].op == e->op && strides[slot].disp == disp;
+}
+
+static bool take(const struct wt_event *e) {
+    struct wt_row *row = &open_row;
+    if (row->op != e->op || row->handle != e->handle || row->size != e->size || row->file != e->file ||
+        row->view != e->view || row->arg != e->arg || row->error != e->error ||
+        row->moved != row->size * (int64_t)row->count || wt_event_times) {
+        return false;
+    }
+    uint64_t tick_step = e->tick - row->tick_last;
+    uint64_t subtick_step = e->subtick - row->subtick_last;
+    if (row->count == 1) {
+        if (!plausible_stride(e)) {
+            return false;
+        }
+        row->disp = e->offset - row->offset;
+        row->view_disp = e->view_offset - row->view_offset;
+        row->tick_step = tick_step;
+        row->subtick_step = subtick_step;
+    } else if (e->offset != row->offset + (int64_t)row->count * row->disp ||
+               e->view_offset != row->view_offset + (int64_t)row->count * row->view_disp ||
+               (e->size != 0 && (tick_step != row->tick_step || subtick_step != row->subtick_step))) {
+        return false;
+    }
+    row->count++;
+    row->moved += e->moved;
+    row->tick_last = e->tick;
+    row->subtick_last = e->subtick;
+    row->end = e->end;
+    row->busy += e->end - e->start;
+    return true;
+}
+
+static void record(const struct wt_event *e) {
+    if (WT_LIKELY(is_open && take(e))) {
+        return;
+    }
+    unsigned slot = ((unsigned)e->handle * 31u + e->op) % STRIDES;
+    bool known = strides[slot].handle == e->handle && strides[slot].op == e->op;
+    close_row();
+    strides[slot].disp = known ? e->offset - strides[slot].last_offset : 0;
+    strides[slot].handle = e->handle;
+    strides[slot].op = e->op;
+    strides[slot].last_offset = e->offset;
+    open_with(e);
+    if (WT_UNLIKELY(e->end - wt_last_flush > wt_clock_per_second())) {
+        wt_runs_flush(false);
+    }
+}
+
+static void stamp_posix(struct wt_event *e) {
+    e->tick = atomic_load_explicit(&wt_ticks, memory_order_relaxed);
+    if (e->tick != last_tick) {
+        last_tick = e->tick;
+        posix_since_tick = 0;
+    }
+    e->subtick = posix_since_tick++;
+}
+
+void wt_record_posix(const struct wt_event *event) {
+    struct wt_event stamped = *event;
+    wt_lock();
+    stamp_posix(&stamped);
+    record(&stamped);
+    wt_unlock();
+}
+
+void wt_record_at_position(struct wt_ofd *ofd, struct wt_event *e) {
+    wt_lock();
+    e->offset = e->view_offset = ofd->position;
+    ofd->position += e->moved;
+    e->file = ofd->file;
+    e->handle = ofd->handle;
+    stamp_posix(e);
+    record(e);
+    wt_unlock();
+}
+
+void wt_record_mpi(const struct wt_event *event) {
+    wt_lock();
+    record(event);
+    wt_unlock();
+}
+
+void wt_subtick_now(uint64_t *tick, uint64_t *subtick) {
+    *tick = atomic_fetch_add_explicit(&wt_ticks, 1, memory_order_relaxed);
+    *subtick = *tick == last_tick ? posix_since_tick : 0;
+}
+
+void wt_runs_flush(bool close_open_run) {
+    if (close_open_run) {
+        close_row();
+    }
+    write_rows();
+    wt_writer_flush();
+}

@@ -1,0 +1,168 @@
+/* What the files of the tracer share. One state per process, guarded by one spin lock that only the tracer
+ * takes, and never while application code runs. Nothing here calls malloc or stdio. */
+#ifndef WT_TRACER_H
+#define WT_TRACER_H
+
+#include "wavetank_trace.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#define WT_EXPORT __attribute__((visibility("default")))
+#define WT_LIKELY(x) __builtin_expect(!!(x), 1)
+#define WT_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define WT_COLD __attribute__((cold, noinline))
+#define WT_UNKNOWN (-1)
+#define WT_PATH_BYTES 4096
+
+/* ---- clock.c: times are in clock units until they are written (time-stamp counter, or ns) ---- */
+extern bool wt_clock_is_tsc;
+void wt_clock_start(void);
+uint64_t wt_clock_slow(void);
+uint64_t wt_clock_ns(uint64_t units); /* ns since tracer start; exact at anchors, linear between */
+void wt_clock_anchor(void);           /* called before a group is coded */
+uint64_t wt_clock_per_second(void);   /* clock units, roughly */
+extern uint64_t wt_start_utc_ns, wt_start_mono_ns;
+
+static inline uint64_t wt_now(void) {
+#if defined(__x86_64__)
+    if (WT_LIKELY(wt_clock_is_tsc)) {
+        return __builtin_ia32_rdtsc();
+    }
+#endif
+    return wt_clock_slow();
+}
+
+/* ---- init.c: life of the process ---- */
+extern bool wt_active;                  /* false: every wrapper passes through */
+extern __thread int wt_inside;          /* > 0: this thread is in the tracer */
+extern _Atomic uint64_t wt_missed;      /* operations met while wt_inside */
+extern bool wt_level_posix, wt_level_mpiio, wt_level_mpi, wt_event_times, wt_standard_streams;
+extern char wt_directory[WT_PATH_BYTES];
+extern int wt_pid;
+void wt_start(void); /* once; by the constructor, or by a wrapper that is called before it */
+void wt_stop(const char *what, int error); /* a fault in the tracer: say so, stop tracing */
+void wt_finish(enum wt_end reason);
+void wt_after_fork_in_child(void);
+bool wt_other_process(void); /* true in the child of a vfork, which runs in its parent's memory */
+void wt_lock(void);
+void wt_unlock(void);
+
+/* ---- real.c: the functions behind the wrappers ---- */
+void *wt_next(const char *name);
+#define WT_REAL(name)                                                                                        \
+    static __typeof__(name) *real_##name;                                                                    \
+    if (WT_UNLIKELY(real_##name == NULL)) {                                                                  \
+        real_##name = (__typeof__(name) *)wt_next(#name);                                                    \
+    }
+
+/* ---- files.c: paths to file numbers, and what is left out ---- */
+int32_t wt_file_of_path(const char *path, int64_t size_before, bool size_known); /* UNKNOWN: left out */
+bool wt_path_kept(const char *path);
+void wt_filter_start(const char *include, const char *exclude);
+void wt_files_reset(void);
+size_t wt_absolute(int dirfd, const char *path, char *out); /* 0: cannot be named */
+size_t wt_path_of_fd(int fd, char *out);
+
+/* ---- fds.c: descriptors ---- */
+struct wt_ofd { /* an open file description: descriptors made by dup share one */
+    int64_t position;
+    int32_t file;
+    int32_t handle;
+    uint32_t references;
+    bool append;
+    bool unsure; /* another process may move the position: ask before relying on it */
+};
+struct wt_ofd *wt_ofd_slow(int fd);
+extern int32_t *wt_fd_table; /* 0 not known, -1 left out, else index into wt_ofds */
+extern struct wt_ofd *wt_ofds;
+extern unsigned wt_fd_limit;
+void wt_fds_start(void);
+void wt_fds_after_fork(void);
+void wt_fd_opened(int fd, int flags, int64_t size_before, bool size_known, uint64_t t0, uint64_t t1);
+void wt_fd_closed(int fd, int result, int error, uint64_t t0, uint64_t t1);
+void wt_fd_forget(int fd);
+void wt_fd_duplicated(int from, int to, uint64_t t0, uint64_t t1);
+int32_t wt_new_handle(void);
+
+static inline struct wt_ofd *wt_ofd_of(int fd) {
+    if (WT_UNLIKELY(!wt_active || !wt_level_posix)) {
+        return NULL;
+    }
+    if (WT_UNLIKELY(wt_inside != 0)) {
+        if ((unsigned)fd < wt_fd_limit && wt_fd_table[fd] > 0) {
+            atomic_fetch_add_explicit(&wt_missed, 1, memory_order_relaxed);
+        }
+        return NULL;
+    }
+    if (WT_UNLIKELY((unsigned)fd >= wt_fd_limit)) {
+        return NULL;
+    }
+    int32_t index = wt_fd_table[fd];
+    if (WT_LIKELY(index > 0)) {
+        return &wt_ofds[index];
+    }
+    return index < 0 ? NULL : wt_ofd_slow(fd);
+}
+
+/* ---- runs.c: folding ---- */
+struct wt_event {
+    uint32_t op;
+    int32_t file, handle, view;
+    int64_t size, moved, offset, view_offset, arg;
+    int32_t error;
+    uint64_t tick, subtick; /* of MPI calls: taken at their start */
+    uint64_t start, end;    /* clock units */
+};
+struct wt_row {
+    uint32_t op;
+    int32_t file, handle, view, error;
+    uint64_t count;
+    int64_t size, moved, offset, disp, view_offset, view_disp, arg;
+    uint64_t tick, subtick, tick_last, subtick_last, tick_step, subtick_step;
+    uint64_t start, end, busy; /* clock units */
+};
+extern _Atomic uint64_t wt_ticks; /* MPI calls so far */
+void wt_record_posix(const struct wt_event *event);                  /* takes the lock */
+void wt_record_at_position(struct wt_ofd *ofd, struct wt_event *event); /* offset and new position by ofd */
+void wt_record_mpi(const struct wt_event *event);
+void wt_subtick_now(uint64_t *tick, uint64_t *subtick); /* counts a tick; clocks before it */
+void wt_runs_flush(bool close_open_run);                /* under the lock */
+void wt_runs_reset(void);
+
+/* ---- group.c: columns ---- */
+size_t wt_group_encode(const struct wt_row *rows, unsigned n_rows, uint64_t base_seq, uint8_t *out);
+#define WT_GROUP_MAX_BYTES (WT_GROUP_ROWS * (size_t)(8 * WT_N_COLUMNS + 24) + 1024)
+
+/* ---- writer.c: blocks ---- */
+void wt_write_rows(const struct wt_row *rows, unsigned n_rows, uint64_t base_seq);
+void wt_meta_begin(enum wt_meta type);
+void wt_meta_number(uint64_t value);
+void wt_meta_signed(int64_t value);
+void wt_meta_string(const char *text);
+void wt_meta_end(void);
+void wt_writer_flush(void); /* blocks to the part */
+void wt_writer_reset(void);
+extern uint64_t wt_last_flush; /* clock units */
+extern bool wt_part_wanted;    /* leave a part even if nothing happens: this is a rank */
+
+static inline uint8_t *wt_put_varint(uint8_t *at, uint64_t value) {
+    while (value >= 0x80) {
+        *at++ = (uint8_t)(value | 0x80);
+        value >>= 7;
+    }
+    *at++ = (uint8_t)value;
+    return at;
+}
+static inline uint64_t wt_zigzag(int64_t value) {
+    return ((uint64_t)value << 1) ^ (uint64_t)(value >> 63);
+}
+
+/* ---- mpi_ticks.c ---- */
+void wt_mpi_describe_from_environment(void);
+
+#endif

@@ -1,0 +1,290 @@
+"""One process's part of a trace: blocks with checksums, read up to the first damage.
+
+Reads a file part-HOST-PID-N.wt; leaves its records and fold columns. The format is described in
+native/include/wavetank_trace.h.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from wavetank.errors import TraceError
+from wavetank.trace.decoder import Columns, DamagedRowsError, decode_rows
+
+VERSION = 1
+MAGIC = b"WTTRACE\n"
+BLOCK_MAGIC = 0x4B4C4257
+MAX_PAYLOAD = 1 << 20  # bytes
+HEADER = struct.Struct("<8sIIQQII64s")
+BLOCK_HEADER = struct.Struct("<IIII")
+BLOCK_META, BLOCK_ROWS = 1, 2
+(META_FILE, META_MOUNT, META_RANK, META_COMMAND, META_VIEW, META_COMM, META_INFO, META_END, META_NOTE,
+ META_TIMES, META_CLOCK) = range(1, 12)  # fmt: skip
+NOTE_IO_URING, NOTE_MISSED, NOTE_MAPPED, NOTE_OFFSETS, NOTE_STDIO = range(1, 6)
+
+
+@dataclass
+class PartFile:
+    """A file as one process saw it."""
+
+    path: str
+    size_before: int | None
+    mount: int | None
+
+
+@dataclass
+class PartView:
+    """An MPI file view as recorded."""
+
+    displacement: int
+    etype_size: int
+    extent: int
+    runs: tuple[tuple[int, int], ...]
+
+
+@dataclass
+class Part:
+    """What one process left."""
+
+    path: Path
+    host: str
+    pid: int
+    ppid: int
+    start_utc_ns: int
+    start_mono_ns: int
+    rank: int | None = None
+    n_ranks: int | None = None
+    rank_source: int = 0  # enum wt_rank_source: 0 none, 1 the launcher's environment, 2 MPI
+    mpi_library: str | None = None
+    command: tuple[str, ...] = ()
+    files: dict[int, PartFile] = field(default_factory=dict)
+    mounts: dict[int, tuple[str, str, str]] = field(default_factory=dict)  # point, type, source
+    views: dict[int, PartView] = field(default_factory=dict)
+    communicators: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    hints: list[tuple[int, str, str]] = field(default_factory=list)  # handle, key, value
+    notes: dict[int, str] = field(default_factory=dict)
+    clock_offset_ns: int | None = None  # to rank 0's clock
+    clock_uncertainty_ns: int | None = None
+    ended: bool = False
+    end_ns: int | None = None
+    missed: int = 0  # operations that the tracer met while at work
+    damage: str | None = None
+    columns: Columns = field(default_factory=dict)
+
+
+class _Fields:
+    """Cursor over a record's fields."""
+
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+        self.at = 0
+
+    def number(self) -> int:
+        value = shift = 0
+        while True:
+            byte = self.content[self.at]
+            self.at += 1
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return value
+            shift += 7
+            if shift > 63:
+                raise IndexError
+
+    def signed(self) -> int:
+        value = self.number()
+        return (value >> 1) ^ -(value & 1)
+
+    def text(self) -> str:
+        n = self.number()
+        if self.at + n > len(self.content):
+            raise IndexError
+        self.at += n
+        # Names of files are bytes: what is not UTF-8 is shown escaped.
+        return self.content[self.at - n : self.at].decode(errors="backslashreplace")
+
+    def bounded(self, what: int) -> int:
+        """A number of things that follow: never more than the bytes that are left."""
+        n = self.number()
+        if n > len(self.content) - self.at or what < 0:
+            raise IndexError
+        return n
+
+
+def read_part(path: Path) -> Part:
+    """Read one part. Damage ends the reading and is noted in ``Part.damage``.
+
+    Raises:
+        TraceError: it cannot be read at all, or is of another version.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise TraceError(f"cannot read {path}: {error.strerror}") from error
+    if len(content) < HEADER.size or not content.startswith(MAGIC):
+        raise TraceError(f"{path} is not a part of a trace: it is cut short or damaged at its start")
+    _, version, header_size, utc, mono, pid, ppid, host = HEADER.unpack_from(content)
+    if version != VERSION:
+        raise TraceError(
+            f"{path} has version {version} of the trace format; this wavetank reads version {VERSION}. "
+            "Trace again, or use the version that wrote it"
+        )
+    part = Part(
+        path, host.split(b"\0")[0].decode(errors="replace"), pid, ppid, utc, mono
+    )
+    rows = _read_blocks(part, content, header_size)
+    try:
+        part.columns = decode_rows(b"".join(rows))
+    except DamagedRowsError:
+        part.columns = decode_rows(b"".join(_good_rows(part, rows)))
+    return part
+
+
+def _read_blocks(part: Part, content: bytes, at: int) -> list[bytes]:
+    rows: list[bytes] = []
+    while at < len(content):
+        problem = None
+        if at + BLOCK_HEADER.size > len(content):
+            problem = "cut short"
+        else:
+            magic, kind, length, checksum = BLOCK_HEADER.unpack_from(content, at)
+            start = at + BLOCK_HEADER.size
+            payload = content[start : start + length]
+            if magic != BLOCK_MAGIC or length > MAX_PAYLOAD:
+                problem = "damaged"
+            elif len(payload) < length:
+                problem = "cut short"
+            elif zlib.crc32(payload) != checksum:
+                problem = "damaged: its checksum does not fit"
+            elif kind == BLOCK_ROWS:
+                rows.append(payload)
+            elif kind == BLOCK_META and not _read_meta(part, payload):
+                problem = "damaged: a record in it makes no sense"
+        if problem is not None:
+            part.damage = (
+                f"{part.path.name} is {problem} at byte {at} of {len(content)}; what comes after is lost"
+            )
+            break
+        at = start + length
+    return rows
+
+
+def _good_rows(part: Part, rows: list[bytes]) -> list[bytes]:
+    good: list[bytes] = []
+    for number, payload in enumerate(rows):
+        try:
+            decode_rows(payload)
+        except DamagedRowsError:
+            part.damage = (
+                f"{part.path.name} is damaged in its rows (block {number}); what comes after is lost"
+            )
+            break
+        good.append(payload)
+    return good
+
+
+def _read_meta(part: Part, payload: bytes) -> bool:
+    at = 0
+    try:
+        while at < len(payload):
+            kind = payload[at]
+            fields = _Fields(payload)
+            fields.at = at + 1
+            length = fields.number()
+            if fields.at + length > len(payload):
+                return False
+            _READERS.get(kind, _ignore)(part, _Fields(payload[fields.at : fields.at + length]))
+            at = fields.at + length
+    except IndexError:
+        return False
+    return True
+
+
+def _ignore(part: Part, fields: _Fields) -> None:
+    del part, fields  # a record of a later minor version
+
+
+def _file(part: Part, fields: _Fields) -> None:
+    number, size, mount, path = fields.number(), fields.number(), fields.number(), fields.text()
+    part.files[number] = PartFile(path, size - 1 if size else None, mount - 1 if mount else None)
+
+
+def _mount(part: Part, fields: _Fields) -> None:
+    number = fields.number()
+    part.mounts[number] = (fields.text(), fields.text(), fields.text())
+
+
+def _rank(part: Part, fields: _Fields) -> None:
+    rank, n_ranks, source, library = (
+        fields.number(),
+        fields.number(),
+        fields.number(),
+        fields.text(),
+    )
+    if source >= part.rank_source:
+        part.rank = rank - 1 if rank else None
+        part.n_ranks = n_ranks or None
+        part.rank_source = source
+        part.mpi_library = library or part.mpi_library
+
+
+def _command(part: Part, fields: _Fields) -> None:
+    part.command = tuple(fields.text() for _ in range(fields.bounded(1)))
+
+
+def _view(part: Part, fields: _Fields) -> None:
+    number, displacement, etype_size, extent = (
+        fields.number(),
+        fields.number(),
+        fields.number(),
+        fields.number(),
+    )
+    runs = tuple((fields.signed(), fields.number()) for _ in range(fields.bounded(2)))
+    part.views[number] = PartView(displacement, etype_size, extent, runs)
+
+
+def _communicator(part: Part, fields: _Fields) -> None:
+    number, rank, ranks = fields.number(), 0, []
+    for _ in range(fields.bounded(1)):
+        rank += fields.signed()
+        ranks.append(rank)
+    part.communicators[number] = tuple(ranks)
+
+
+def _hint(part: Part, fields: _Fields) -> None:
+    part.hints.append((fields.number(), fields.text(), fields.text()))
+
+
+def _end(part: Part, fields: _Fields) -> None:
+    fields.number()  # enum wt_end
+    fields.number()  # operations, for people
+    part.missed = fields.number()
+    part.end_ns = fields.number()
+    part.ended = True
+
+
+def _note(part: Part, fields: _Fields) -> None:
+    part.notes[fields.number()] = fields.text()
+
+
+def _clock(part: Part, fields: _Fields) -> None:
+    fields.number()
+    part.clock_offset_ns = fields.signed()
+    part.clock_uncertainty_ns = fields.number()
+
+
+_READERS = {
+    META_FILE: _file,
+    META_MOUNT: _mount,
+    META_RANK: _rank,
+    META_COMMAND: _command,
+    META_VIEW: _view,
+    META_COMM: _communicator,
+    META_INFO: _hint,
+    META_END: _end,
+    META_NOTE: _note,
+    META_CLOCK: _clock,
+}

@@ -1,0 +1,293 @@
+"""Reads a trace folder into tables.
+
+Reads index.json and the parts beside it; leaves a ``Trace``. A folder without an index (the tracing
+command itself was killed) is read as well, and says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+
+from wavetank.errors import TraceError
+from wavetank.trace.decoder import COLUMNS
+from wavetank.trace.index import INDEX_NAME, TraceIndex
+from wavetank.trace.part import NOTE_IO_URING, NOTE_MAPPED, NOTE_MISSED, NOTE_STDIO, Part, read_part
+from wavetank.trace.schema import (
+    UNKNOWN,
+    FileView,
+    FoldTable,
+    Int32Array,
+    Int64Array,
+    Level,
+    RankFacts,
+    Trace,
+    TracedFile,
+)
+
+_LEVELS = {"posix": Level.POSIX, "mpiio": Level.MPIIO, "mpi": Level.MPI}
+
+
+@dataclass(frozen=True)
+class RankParts:
+    """The parts of one rank in the order of their start (a rank that calls exec leaves several)."""
+
+    rank: int
+    parts: tuple[Part, ...]
+
+
+def read_trace(path: Path) -> Trace:
+    """Read a trace folder.
+
+    Raises:
+        TraceError: it is missing, not a trace, or nothing in it can be read.
+    """
+    if not path.exists():
+        raise TraceError(f"there is no trace {path}. Make one with: wavetank trace -o {path} -- PROGRAM")
+    if not path.is_dir():
+        raise TraceError(f"{path} is not a trace folder. Traces of other tools: wavetank convert")
+    index = TraceIndex.read(path / INDEX_NAME) if (path / INDEX_NAME).exists() else None
+    parts, warnings = read_parts(path)
+    if index is None:
+        if not parts:
+            raise TraceError(f"{path} holds no trace: neither {INDEX_NAME} nor parts (part-*.wt)")
+        warnings.append(
+            f"{path} has no {INDEX_NAME}: the tracing command was stopped before the program ended"
+        )
+    trace = assemble(parts, warnings)
+    if index is None:
+        return trace
+    lost = [name for entry in index.ranks for name in entry.parts if not (path / name).exists()]
+    if lost:
+        warnings = [*trace.warnings, f"parts of the trace are missing: {', '.join(lost)}"]
+    else:
+        warnings = list(trace.warnings)
+    return Trace(
+        source=trace.source,
+        command=index.command,
+        n_ranks=max(index.n_ranks, trace.n_ranks),
+        mpi_library=index.mpi_library,
+        started_utc=index.started_utc,
+        elapsed_s=trace.elapsed_s if trace.elapsed_s is not None else index.elapsed_s,
+        ranks=trace.ranks,
+        files=trace.files,
+        views=trace.views,
+        communicators=trace.communicators,
+        folds=trace.folds,
+        levels=tuple(_LEVELS[name] for name in index.levels),
+        warnings=tuple(dict.fromkeys([*index.warnings, *warnings])),
+    )
+
+
+def read_parts(path: Path) -> tuple[list[Part], list[str]]:
+    """All parts of a folder that can be read, and sentences about those that cannot."""
+    parts: list[Part] = []
+    warnings: list[str] = []
+    for name in sorted(path.glob("part-*.wt")):
+        try:
+            part = read_part(name)
+        except TraceError as error:
+            warnings.append(str(error))
+            continue
+        if part.damage is not None:
+            warnings.append(part.damage)
+        parts.append(part)
+    return parts, warnings
+
+
+def assemble(parts: list[Part], warnings: list[str]) -> Trace:
+    """Join the parts of all processes into one trace."""
+    ranks, notes = number_ranks(parts)
+    warnings = [*warnings, *notes, *_part_warnings(ranks)]
+    origin = min((part.start_utc_ns for part in parts), default=0)
+    tables = _Tables()
+    columns: list[dict[str, np.ndarray]] = []
+    for entry in ranks:
+        n_operations = handles = 0
+        tick = 0
+        for part in entry.parts:
+            rows = tables.globalise(part, origin)
+            n_rows = len(rows["seq"])
+            rows["rank"] = np.full(n_rows, entry.rank, dtype=np.int32)
+            # Sequence numbers start anew in a part; after damage they follow on from what is left.
+            rows["seq"] = n_operations + np.cumsum(rows["count"]) - rows["count"]
+            rows["handle"] = np.where(rows["handle"] >= 0, rows["handle"] + handles, UNKNOWN).astype(np.int32)
+            rows["tick"] = rows["tick"] + tick
+            if n_rows:
+                n_operations += int(rows["count"].sum())
+                handles = max(handles, int(rows["handle"].max()) + 1)
+                tick = int((rows["tick"] + (rows["count"] - 1) * rows["tick_step"]).max())
+            columns.append(rows)
+    names = ["rank", *(name for name, _ in COLUMNS)]
+    empty = _Tables().empty()
+    folds = FoldTable(**{name: np.concatenate([empty[name], *(c[name] for c in columns)]) for name in names})
+    started = datetime.fromtimestamp(origin / 1e9, UTC).isoformat() if parts else None
+    return Trace(
+        source="wavetank",
+        command=parts[0].command if parts else (),
+        n_ranks=max([len(ranks), *(p.n_ranks or 0 for p in parts)]),
+        mpi_library=next((p.mpi_library for p in parts if p.mpi_library), None),
+        started_utc=started,
+        elapsed_s=_elapsed_s(parts, folds),
+        ranks=tuple(
+            RankFacts(e.rank, e.parts[0].host, e.parts[0].pid, all(p.ended and not p.damage for p in e.parts))
+            for e in ranks
+        ),
+        files=tuple(tables.files),
+        views=tuple(tables.views),
+        communicators=tuple(tables.communicators),
+        folds=folds,
+        levels=(Level.POSIX, Level.MPIIO, Level.MPI),
+        warnings=tuple(warnings),
+    )
+
+
+def _elapsed_s(parts: list[Part], folds: FoldTable) -> float | None:
+    if not parts:
+        return None
+    first = min(part.start_utc_ns for part in parts)
+    ends = [part.start_utc_ns + part.end_ns - first for part in parts if part.end_ns is not None]
+    if len(folds):
+        ends.append(int(folds.end_ns.max()))
+    return max(ends, default=0) / 1e9
+
+
+def number_ranks(parts: list[Part]) -> tuple[list[RankParts], list[str]]:
+    """Give every process a rank: MPI's own; else in the order of start, after them.
+
+    Source: docs/reference/trace-format.md, "Ranks".
+    """
+    notes: list[str] = []
+    by_start = sorted(parts, key=lambda p: (p.start_utc_ns, p.pid, p.path.name))
+    by_process: dict[tuple[str, int], list[Part]] = {}
+    for part in by_start:
+        by_process.setdefault((part.host, part.pid), []).append(part)
+    ranked: dict[int, list[Part]] = {}
+    others: list[list[Part]] = []
+    for process in by_process.values():
+        named = max(process, key=lambda p: p.rank_source)
+        if named.rank is None:
+            others.append(process)
+        elif named.rank not in ranked:
+            ranked[named.rank] = process
+        elif named.rank_source == 1 or not _has_rows(process):
+            others.append(process)  # a child of a rank inherits its environment
+        else:
+            others.append(process)
+            notes.append(
+                f"more than one process says that it is rank {named.rank}: the command started several MPI "
+                "programs. The later ones are numbered after the first"
+            )
+    entries = [RankParts(rank, tuple(process)) for rank, process in sorted(ranked.items())]
+    following = max([*ranked, *((p.n_ranks or 0) - 1 for p in parts), -1]) + 1
+    others = [process for process in others if _has_rows(process)] or (others if not ranked else [])
+    for number, process in enumerate(others):
+        entries.append(RankParts(following + number, tuple(process)))
+    if others and ranked:
+        notes.append(
+            f"{len(others)} process(es) outside the MPI program did I/O; they are numbered from {following}: "
+            + ", ".join(sorted({Path(p[0].command[0]).name if p[0].command else str(p[0].pid) for p in others}))
+        )
+    elif len(others) > 1:
+        notes.append(f"{len(others)} processes did I/O; each is a rank of its own, in the order of their start")
+    return entries, list(dict.fromkeys(notes))
+
+
+def _has_rows(process: list[Part]) -> bool:
+    return any(len(part.columns.get("seq", ())) for part in process)
+
+
+def _part_warnings(ranks: list[RankParts]) -> list[str]:
+    warnings = []
+    cut = [e.rank for e in ranks if not all(part.ended for part in e.parts)]
+    if cut:
+        warnings.append(
+            f"rank(s) {_listed(cut)} did not end in order (killed, or still running): "
+            "what they did in their last second may be missing"
+        )
+    missed = sum(part.missed for e in ranks for part in e.parts)
+    noted = {note for e in ranks for part in e.parts for note in part.notes}
+    if missed or NOTE_MISSED in noted:
+        warnings.append(f"{missed} operation(s) in signal handlers met the tracer at work and were not recorded")
+    if NOTE_IO_URING in noted:
+        warnings.append("the program used io_uring; those operations are not seen")
+    if NOTE_MAPPED in noted:
+        warnings.append("files were mapped into memory; only the mapping is recorded, not the accesses")
+    if NOTE_STDIO in noted:
+        warnings.append("this C library's streams could not be followed; stdio (fread, fprintf, ...) is not seen")
+    return warnings
+
+
+def _listed(ranks: list[int]) -> str:
+    return ", ".join(map(str, ranks[:10])) + (f" and {len(ranks) - 10} more" if len(ranks) > 10 else "")
+
+
+class _Tables:
+    """Files, views and communicators of all parts under common numbers."""
+
+    def __init__(self) -> None:
+        self.files: list[TracedFile] = []
+        self.views: list[FileView] = []
+        self.communicators: list[tuple[int, ...]] = []
+        self._file_numbers: dict[str, int] = {}
+        self._view_numbers: dict[FileView, int] = {}
+        self._communicator_numbers: dict[tuple[int, ...], int] = {}
+
+    @staticmethod
+    def empty() -> dict[str, np.ndarray]:
+        """Columns without rows, of the right types."""
+        columns: dict[str, np.ndarray] = {name: np.empty(0, dtype=dtype) for name, dtype in COLUMNS}
+        columns["rank"] = np.empty(0, dtype=np.int32)
+        return columns
+
+    def globalise(self, part: Part, origin_ns: int) -> dict[str, np.ndarray]:
+        """A part's columns with common numbers, and times since ``origin_ns`` (UTC)."""
+        rows: dict[str, np.ndarray] = dict(part.columns)
+        files = {number: self._file(part, number) for number in sorted(part.files)}
+        rows["file"] = _renumber(rows["file"], files)
+        views = {number: self._view(part, number) for number in sorted(part.views)}
+        rows["view"] = _renumber(rows["view"], views)
+        shift = part.start_utc_ns - origin_ns + (part.clock_offset_ns or 0)
+        rows["start_ns"] = rows["start_ns"] + shift
+        rows["end_ns"] = rows["end_ns"] + shift
+        return rows
+
+    def _file(self, part: Part, number: int) -> int:
+        seen = part.files[number]
+        mount = part.mounts.get(seen.mount) if seen.mount is not None else None
+        if seen.path in self._file_numbers:
+            return self._file_numbers[seen.path]
+        self._file_numbers[seen.path] = len(self.files)
+        self.files.append(
+            TracedFile(seen.path, mount[0] if mount else None, mount[1] if mount else None, seen.size_before)
+        )
+        return self._file_numbers[seen.path]
+
+    def _view(self, part: Part, number: int) -> int:
+        seen = part.views[number]
+        view = FileView(
+            seen.displacement,
+            seen.etype_size,
+            seen.extent,
+            tuple(offset for offset, _ in seen.runs),
+            tuple(length for _, length in seen.runs),
+        )
+        if view not in self._view_numbers:
+            self._view_numbers[view] = len(self.views)
+            self.views.append(view)
+        return self._view_numbers[view]
+
+
+def _renumber(numbers: Int32Array, mapping: dict[int, int]) -> Int32Array:
+    size = max([*mapping, int(numbers.max(initial=-1))], default=-1) + 2
+    if size > len(numbers) + len(mapping) + (1 << 20):
+        raise TraceError("a part of the trace is damaged: a row names a file that is not described")
+    table = np.full(size, UNKNOWN, dtype=np.int32)
+    for local, common in mapping.items():
+        table[local] = common
+    return table[numbers]  # UNKNOWN is -1: the table's last entry, which is UNKNOWN
+
+
