@@ -1,0 +1,277 @@
+"""Bars of what was measured, by cluster and mapping.
+
+Whiskers are intervals, dots single repetitions. Sources: P16 figures 6 and 7, P18 figure 4 (rate and
+IOPS), P15 figures 2 and 5 (cost), 3 and 6 (performance-cost ratio, log scale).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
+
+from wavetank.compare.comparison import Configuration
+from wavetank.measure.statistics import Estimate
+from wavetank.report import axes as ax
+from wavetank.report.svg import Plot, new_figure, shorten, styled
+from wavetank.report.theme import LIGHT, SERIES
+from wavetank.report.words import estimate_words, money, rate
+from wavetank.units import format_duration
+
+MAX_BARS = 48  # configurations in one plot; the tables hold all of them
+MAX_EFFECTS = 30
+_BAR_IN = 0.2  # height of a bar, inches
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """Something to draw a bar of.
+
+    Attributes:
+        name: for the plot's name.
+        title: for people.
+        label: of the axis, with unit.
+        of: its estimate; None where it is not known.
+        show: a value for people.
+        scale: what an axis value is divided by.
+    """
+
+    name: str
+    title: str
+    label: str
+    of: Callable[[Configuration], Estimate | None]
+    show: Callable[[float], str]
+    scale: float = 1.0
+
+
+RATE = Quantity("rate", "Transfer rate", "MB/s", lambda c: c.rate_bytes_per_s, rate, 1e6)
+IOPS = Quantity(
+    "iops", "I/O operations per second", "IOPS", lambda c: c.iops, lambda v: f"{v:,.0f} IOPS"
+)
+IO_TIME = Quantity("io-time", "I/O time", "s", lambda c: c.io_time_s, format_duration)
+
+
+def cost_quantity(currency: str, configurations: Sequence[Configuration]) -> Quantity:
+    """Cost of one run of the application's I/O (P15 eq. 5); of a thousand where it is small."""
+    largest = max((c.cost.cost_tot.median for c in configurations if c.cost), default=0.0)
+    small = largest < 0.05
+    return Quantity(
+        "cost",
+        "Cost of a run",
+        f"{currency} per 1,000 runs" if small else currency,
+        lambda c: c.cost.cost_tot if c.cost else None,
+        lambda value: money(value, currency),
+        1e-3 if small else 1.0,
+    )
+
+
+def ratio_quantity(currency: str) -> Quantity:
+    """Performance-cost ratio (P15 eq. 8)."""
+    return Quantity(
+        "ratio",
+        "Performance-cost ratio",
+        f"MB/s per {currency}, log scale",
+        lambda c: c.cost.perf_cost if c.cost else None,
+        lambda value: f"{ax.short_number(value)} MB/s per {currency}",
+    )
+
+
+@styled
+def bars(
+    configurations: Sequence[Configuration],
+    quantities: Sequence[Quantity],
+    name: str,
+    *,
+    log: bool = False,
+) -> Plot:
+    """Bars by cluster (rows) and mapping (colours), a panel for each quantity.
+
+    Args:
+        configurations: of one application, in the order to be shown.
+        quantities: one or two panels, side by side.
+        name: see ``Plot``.
+        log: logarithmic value axis.
+    """
+    shown = configurations[:MAX_BARS]
+    clusters = list(dict.fromkeys(c.cluster for c in shown))
+    mappings = sorted({c.mapping for c in shown})
+    positions = _positions(shown, clusters, mappings)
+    colours = {m: SERIES[i % len(SERIES)] for i, m in enumerate(mappings)}
+    found = [_Bar(c, y, colours[c.mapping]) for c, y in zip(shown, positions, strict=True)]
+    height = 0.62 + _BAR_IN * (len(shown) + 0.7 * len(clusters))
+    figure = new_figure(8.6, max(height, 1.5))
+    panels = np.atleast_1d(figure.subplots(1, len(quantities), sharey=True))
+    plot = Plot(
+        name=name,
+        title=" and ".join(
+            q.title if i == 0 else _inside(q.title) for i, q in enumerate(quantities)
+        ),
+        caption=_bars_caption(shown, len(configurations)),
+        alt="; ".join(_bars_alt(shown, quantity) for quantity in quantities),
+        figure=figure,
+    )
+    for panel, quantity in zip(panels, quantities, strict=True):
+        for bar in found:
+            _draw(panel, plot, quantity, bar)
+        _value_axis(panel, quantity, [q for c in shown if (q := quantity.of(c))], log=log)
+        if len(quantities) > 1:
+            panel.set_title(quantity.title)
+    _name_clusters(panels[0], found)
+    for panel in panels:
+        ax.no_ticks(panel, "y")
+    if len(mappings) > 1:
+        ax.legend_over_figure(figure, colours)
+    return plot
+
+
+def _name_clusters(axes: Axes, found: Sequence[_Bar]) -> None:
+    """A name in the middle of each cluster's bars."""
+    rows: dict[str, list[float]] = {}
+    titles = {}
+    for bar in found:
+        rows.setdefault(bar.configuration.cluster, []).append(bar.y)
+        titles[bar.configuration.cluster] = shorten(bar.configuration.cluster_title, 40)
+    axes.set_yticks([float(np.mean(ys)) for ys in rows.values()], [titles[c] for c in rows])
+    axes.yaxis.set_tick_params(labelcolor=LIGHT["ink"])
+    positions = [bar.y for bar in found]
+    axes.set_ylim(max(positions, default=0) + 0.8, min(positions, default=0) - 0.8)
+
+
+def _positions(
+    shown: Sequence[Configuration], clusters: Sequence[str], mappings: Sequence[str]
+) -> list[float]:
+    """Row of each bar: clusters in order, their mappings side by side, a gap between clusters."""
+    keys = sorted(
+        range(len(shown)),
+        key=lambda i: (clusters.index(shown[i].cluster), mappings.index(shown[i].mapping)),
+    )
+    rows = [0.0] * len(shown)
+    for rank, index in enumerate(keys):
+        rows[index] = rank + 0.7 * clusters.index(shown[index].cluster)
+    return rows
+
+
+@dataclass(frozen=True)
+class _Bar:
+    """A bar to be drawn."""
+
+    configuration: Configuration
+    y: float
+    colour: str
+
+
+def _draw(axes: Axes, plot: Plot, quantity: Quantity, bar: _Bar) -> None:
+    configuration, y = bar.configuration, bar.y
+    estimate = quantity.of(configuration)
+    if estimate is None:
+        axes.annotate(
+            "no cost",
+            (0, y),
+            xycoords=("axes fraction", "data"),
+            xytext=(4, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=7.5,
+            color=LIGHT["muted"],
+        )
+        return
+    body = axes.barh(y, estimate.median / quantity.scale, 0.84, color=bar.colour, alpha=0.9)[0]
+    body.set_url(
+        plot.tip(
+            f"{label(configuration)}: {estimate_words(estimate, quantity.show)} "
+            f"({configuration.n_repetitions} repetitions, {configuration.origin})"
+        )
+    )
+    values = [value / quantity.scale for value in estimate.values]
+    if len(values) > 1:
+        axes.scatter(
+            values,
+            [y] * len(values),
+            s=9,
+            facecolors=LIGHT["paper"],
+            edgecolors=LIGHT["ink"],
+            linewidths=0.7,
+            zorder=6,
+        )
+    end = max([estimate.median / quantity.scale, *values])
+    if estimate.low is not None and estimate.high is not None:
+        low, high = estimate.low / quantity.scale, estimate.high / quantity.scale
+        axes.plot(
+            [low, high],
+            [y, y],
+            color=LIGHT["ink"],
+            linewidth=1.1,
+            marker="|",
+            markersize=7,
+            zorder=5,
+        )
+        end = max(end, high)
+    axes.annotate(
+        _bare(estimate.median / quantity.scale),
+        (end, y),
+        (4, 0),
+        textcoords="offset points",
+        va="center",
+        fontsize=7.5,
+        color=LIGHT["ink"],
+    )
+
+
+def _value_axis(
+    axes: Axes, quantity: Quantity, estimates: Sequence[Estimate], *, log: bool
+) -> None:
+    axes.set_xlabel(quantity.label)
+    values = [v / quantity.scale for e in estimates for v in (e.median, e.low, e.high) if v]
+    if log and values and min(values) > 0:
+        axes.set_xscale("log")
+        low, high = np.floor(np.log10(min(values))), np.log10(max(values))
+        axes.set_xlim(
+            10.0 ** (low - (0.3 if np.log10(min(values)) - low < 0.15 else 0)),
+            10 ** (high + 0.25 * max(high - low, 1)),
+        )
+        axes.xaxis.set_major_locator(LogLocator(base=10, numticks=8))
+        axes.xaxis.set_minor_locator(NullLocator())
+    else:
+        axes.set_xlim(0, max(values, default=1.0) * 1.22)
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=5))
+        if not values:
+            axes.xaxis.set_major_locator(FixedLocator([0]))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _bare(value)))
+
+
+def _bare(value: float) -> str:
+    """A number of three digits without unit."""
+    if value == 0:
+        return "0"
+    if abs(value) >= 1e5:
+        return ax.short_number(value)
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def label(configuration: Configuration) -> str:
+    """A configuration's name for people, without its application."""
+    return f"{configuration.cluster_title}, {configuration.mapping}"
+
+
+def _bars_caption(shown: Sequence[Configuration], n_all: int) -> str:
+    origins = " and ".join(sorted({c.origin for c in shown}))
+    text = f"Median; whiskers: interval; dots: single repetitions. {origins.capitalize()}."
+    if len(shown) < n_all:
+        text += f" The first {len(shown)} of {n_all} configurations by rank."
+    return text
+
+
+def _bars_alt(shown: Sequence[Configuration], quantity: Quantity) -> str:
+    parts = [
+        f"{label(c)} {estimate_words(estimate, quantity.show)}"
+        for c in shown[:12]
+        if (estimate := quantity.of(c))
+    ]
+    return f"{quantity.title}: " + "; ".join(parts)
+
+
+def _inside(title: str) -> str:
+    return title if title.startswith("I/O") else title[0].lower() + title[1:]

@@ -1,0 +1,163 @@
+"""Plots that help to choose: time against cost, and what one change does.
+
+Both show every value with its interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter
+
+from wavetank.compare.comparison import Comparison, Configuration, Effect
+from wavetank.measure.statistics import Estimate
+from wavetank.report import axes as ax
+from wavetank.report.bar_plots import Quantity, cost_quantity, label
+from wavetank.report.svg import Plot, new_figure, shorten, styled
+from wavetank.report.theme import LIGHT
+from wavetank.report.words import change as change_words
+from wavetank.report.words import estimate_words
+from wavetank.units import format_duration
+
+MAX_EFFECTS = 30  # rows
+
+
+@dataclass(frozen=True)
+class _Point:
+    """A configuration on the plane of time and cost, in the units of the axes."""
+
+    name: str
+    words: str
+    time: Estimate
+    cost: Estimate
+    on_front: bool
+
+
+@styled
+def pareto(
+    configurations: Sequence[Configuration], comparison: Comparison, currency: str, name: str
+) -> Plot:
+    """I/O time against cost, with the front on which no configuration is better in both."""
+    quantity = cost_quantity(currency, configurations)
+    points = sorted(
+        (
+            _point(c, c.cost.cost_tot, quantity, c.id in comparison.pareto)
+            for c in configurations
+            if c.cost is not None
+        ),
+        key=lambda point: point.time.median,
+    )
+    front = [point for point in points if point.on_front]
+    figure = new_figure(8.6, 3.4)
+    axes = figure.add_subplot()
+    plot = Plot(
+        name=name,
+        title="Time and cost",
+        caption="Each dot is a configuration with its intervals. "
+        "On the line, no other is better in both.",
+        alt="On the front: " + "; ".join(point.words for point in front),
+        figure=figure,
+    )
+    line = [(point.time.median, point.cost.median) for point in front]
+    axes.plot(*zip(*line, strict=True), color=LIGHT["accent"], linewidth=1.2, zorder=1)
+    for point in points:
+        _cross(axes, plot, point)
+    for point, at in list(zip(front, line, strict=True))[:8]:
+        axes.annotate(shorten(point.name, 36), at, (7, 6), textcoords="offset points", fontsize=7.5)
+    axes.set(xlabel="I/O time (s)", ylabel=f"cost ({quantity.label})")
+    axes.set_xlim(left=0)
+    axes.set_ylim(bottom=0)
+    return plot
+
+
+def _point(c: Configuration, cost: Estimate, quantity: Quantity, on_front: bool) -> _Point:
+    words = f"{label(c)}: {estimate_words(c.io_time_s, format_duration)}"
+    scaled = cost.model_copy(
+        update={
+            "median": cost.median / quantity.scale,
+            "low": None if cost.low is None else cost.low / quantity.scale,
+            "high": None if cost.high is None else cost.high / quantity.scale,
+        }
+    )
+    words += f", {estimate_words(cost, quantity.show)}"
+    return _Point(label(c), words, c.io_time_s, scaled, on_front)
+
+
+def _cross(axes: Axes, plot: Plot, point: _Point) -> None:
+    """A dot, and the intervals of both quantities through it."""
+    colour = LIGHT["accent" if point.on_front else "other"]
+    x, y = point.time.median, point.cost.median
+    style: dict[str, Any] = {"color": colour, "linewidth": 1.0, "alpha": 0.8, "zorder": 2}
+    if point.time.low is not None and point.time.high is not None:
+        axes.plot([point.time.low, point.time.high], [y, y], **style)
+    if point.cost.low is not None and point.cost.high is not None:
+        axes.plot([x, x], [point.cost.low, point.cost.high], **style)
+    dot = axes.scatter(x, y, s=34 if point.on_front else 22, color=colour, zorder=3)
+    dot.set_urls([plot.tip(point.words)])
+
+
+@styled
+def effects(found: Sequence[Effect], comparison: Comparison, name: str) -> Plot:
+    """Change of the application's rate by one knob, each with its interval."""
+    by_id = {c.id: c for c in comparison.configurations}
+    shown = found[:MAX_EFFECTS]
+    figure = new_figure(8.6, 0.62 + 0.26 * max(len(shown), 2))
+    axes = figure.add_subplot()
+    plot = Plot(
+        name=name,
+        title="Change of the transfer rate",
+        caption="Between two configurations that differ in nothing else. "
+        "Filled: the interval does not hold 0."
+        + (f" The first {len(shown)} of {len(found)}." if len(found) > len(shown) else ""),
+        alt="; ".join(_effect_words(effect, by_id) for effect in shown),
+        figure=figure,
+    )
+    for row, effect in enumerate(shown):
+        change = effect.rate_change_percent
+        colour = LIGHT["accent"] if effect.clear else LIGHT["other"]
+        if change.low is not None and change.high is not None:
+            axes.plot(
+                [change.low, change.high],
+                [row, row],
+                color=colour,
+                linewidth=2,
+                solid_capstyle="round",
+            )
+        dot = axes.scatter(
+            change.median,
+            row,
+            s=32,
+            linewidths=1.4,
+            edgecolors=colour,
+            facecolors=colour if effect.clear else LIGHT["paper"],
+            zorder=3,
+        )
+        dot.set_urls([plot.tip(_effect_words(effect, by_id))])
+    axes.axvline(0, color=LIGHT["muted"], linewidth=0.9)
+    axes.set_yticks(range(len(shown)), [shorten(_effect_label(e, by_id), 60) for e in shown])
+    axes.set_ylim(max(len(shown), 1) - 0.4, -0.6)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _percent(value)))
+    axes.margins(x=0.08)
+    ax.no_ticks(axes, "y")
+    return plot
+
+
+def _effect_label(effect: Effect, by_id: Mapping[str, Configuration]) -> str:
+    """What is turned, and what stays: "mapping 1PxCN → 2PxCN · NFS"."""
+    first = by_id.get(effect.first)
+    label = f"{effect.knob} {effect.before} → {effect.after}"
+    if first is None:
+        return label
+    return f"{label} · {first.cluster_title if effect.knob == 'mapping' else first.mapping}"
+
+
+def _effect_words(effect: Effect, by_id: Mapping[str, Configuration]) -> str:
+    change = estimate_words(effect.rate_change_percent, change_words)
+    return f"{_effect_label(effect, by_id)}: {change}"
+
+
+def _percent(value: float) -> str:
+    return "0" if abs(value) < 1e-9 else f"{value:+.0f} %".replace("-", "\N{MINUS SIGN}")

@@ -1,0 +1,115 @@
+"""Everything that a campaign's folder holds, read once for a report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from wavetank.campaign.store import SPEC, Store, open_store
+from wavetank.compare.comparison import Comparison
+from wavetank.errors import ReportError
+from wavetank.kernel.plan import Kernel
+from wavetank.measure.result import Measurement
+from wavetank.model.application import Model
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """A campaign's results.
+
+    Attributes:
+        comparison: what they say.
+        measurements: in the order in which they were made.
+        models: by application; only those whose model the campaign named.
+        kernels: by application.
+        cluster_specs: cluster -> what its specification says, flat: "data_servers" -> "2".
+        spec_text: the campaign file as it was written; None where it is gone.
+    """
+
+    comparison: Comparison
+    measurements: tuple[Measurement, ...]
+    models: Mapping[str, Model]
+    kernels: Mapping[str, Kernel]
+    cluster_specs: Mapping[str, Mapping[str, str]]
+    spec_text: str | None
+
+    @property
+    def applications(self) -> tuple[str, ...]:
+        """Names in the order of the comparison, those without a result last."""
+        names = [c.application for c in self.comparison.configurations]
+        names += [part.application for part in self.comparison.not_measured]
+        return tuple(dict.fromkeys(names))
+
+
+def read_folder(folder: Path) -> Campaign:
+    """Read a campaign's folder.
+
+    Raises:
+        MeasurementError: it holds no results, or damaged ones.
+        ModelError, KernelError, ReportError: a copy of an input in it is damaged.
+    """
+    with open_store(folder) as store:
+        comparison = store.comparison()
+        measurements = tuple(store.measurements())
+        names = {c.application for c in comparison.configurations}
+        names |= {part.application for part in comparison.not_measured}
+        clusters = {c.cluster for c in comparison.configurations}
+        return Campaign(
+            comparison=comparison,
+            measurements=measurements,
+            models={
+                name: Model.read(path)
+                for name in names
+                if (path := store.model_path(name)).is_file()
+            },
+            kernels={
+                name: Kernel.read(path)
+                for name in names
+                if (path := store.kernel_path(name)).is_file()
+            },
+            cluster_specs={name: _cluster_spec(store, name) for name in clusters},
+            spec_text=_text_or_none(folder / SPEC),
+        )
+
+
+def flatten(value: object, prefix: str = "") -> dict[str, str]:
+    """Nested keys and values as one level: {"network": {"rate": 1}} -> {"network rate": "1"}."""
+    if isinstance(value, Mapping):
+        found: dict[str, str] = {}
+        for key, inner in value.items():
+            found |= flatten(inner, f"{prefix} {key}".strip().replace("_", " "))
+        return found
+    if isinstance(value, list):
+        if any(isinstance(inner, Mapping | list) for inner in value):
+            found = {}
+            for position, inner in enumerate(value, 1):
+                found |= flatten(inner, f"{prefix} {position}")
+            return found
+        return {prefix: ", ".join(str(inner) for inner in value) or "none"}
+    shown = {None: "none", True: "yes", False: "no"}
+    return {prefix: shown[value] if value is None or isinstance(value, bool) else str(value)}
+
+
+def _cluster_spec(store: Store, cluster: str) -> dict[str, str]:
+    text = _text_or_none(store.cluster_path(cluster))
+    if text is None:
+        return {}
+    try:
+        return flatten(yaml.safe_load(text))
+    except yaml.YAMLError as error:
+        raise ReportError(
+            f"{store.cluster_path(cluster)} is not valid YAML: {error}. "
+            "It is the campaign's copy of the cluster's specification; run the campaign again"
+        ) from error
+
+
+def _text_or_none(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ReportError(f"cannot read {path}: {error}. Check its permissions") from error

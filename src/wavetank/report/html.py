@@ -1,0 +1,89 @@
+"""The report as one HTML file that needs nothing else: no network, no other file."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from importlib.resources import files
+from pathlib import Path
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from wavetank import __version__
+from wavetank.document import write_whole
+from wavetank.report.gather import Campaign
+from wavetank.report.page import make_page
+from wavetank.report.svg import Plot, inline_svg, printable
+from wavetank.report.tables import Interval
+from wavetank.report.theme import FONTS, css_variables
+
+
+def write_html(campaign: Campaign, path: Path) -> None:
+    """Write a campaign's report.
+
+    Raises:
+        DocumentError: the file cannot be written.
+    """
+    write_whole(path, render(campaign))
+
+
+def render(campaign: Campaign) -> str:
+    """A campaign's report as the text of an HTML file.
+
+    Text from traces is escaped wherever it is shown, and the page's own policy lets a browser run
+    no script but the one whose hash it names.
+    """
+    script = (files("wavetank.report") / "templates" / "behaviour.js").read_text(encoding="utf-8")
+    style = (files("wavetank.report") / "templates" / "style.css").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    template = _environment().get_template("report.html.j2")
+    return template.render(
+        page=make_page(campaign),
+        version=__version__,
+        # The files are this package's own; nothing of a trace is in them.
+        script=Markup(script),  # noqa: S704
+        style=Markup(_themes() + style),  # noqa: S704
+        script_hash=digest,
+    )
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("wavetank.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: printable(value) if type(value) is str else value,
+    )
+    environment.filters["svg"] = _svg
+    environment.filters["strip"] = _strip
+    return environment
+
+
+def _themes() -> str:
+    light, dark = css_variables(0), css_variables(1)
+    fonts = ",".join(f'"{font}"' for font in FONTS)
+    return (
+        f":root{{color-scheme:light dark;--fonts:{fonts},system-ui,sans-serif;{light}}}\n"
+        '@media screen and (prefers-color-scheme:dark){:root:not([data-theme="light"])'
+        f"{{{dark}}}}}\n"
+        f'@media screen{{:root[data-theme="dark"]{{color-scheme:dark;{dark}}}'
+        ':root[data-theme="light"]{color-scheme:light}}\n'
+    )
+
+
+def _svg(plot: Plot) -> Markup:
+    return Markup(inline_svg(plot))  # noqa: S704 - escaped by inline_svg
+
+
+def _strip(interval: Interval) -> Markup:
+    """A small drawing of an interval: a line from end to end, a dot at the median."""
+    low, middle, high = (f"{100 * v:.1f}" for v in (interval.low, interval.median, interval.high))
+    return Markup(
+        '<svg class="strip" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">'
+        '<line class="track" x1="0" x2="100" y1="3" y2="3"/>'
+        '<line class="range" x1="{}" x2="{}" y1="3" y2="3"/>'
+        '<line class="middle" x1="{}" x2="{}" y1="0" y2="6"/></svg>'
+    ).format(low, high, middle, middle)

@@ -1,0 +1,277 @@
+"""Temporal and spatial pattern of a model (P16 figure 4c, P18 figure 3).
+
+Both are drawn from the model's timeline. What is too fine to be seen is merged before it is
+drawn, so that ten ranks and ten thousand give a plot of the same size.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.patches import PathPatch
+from matplotlib.path import Path as Shape
+from matplotlib.ticker import MaxNLocator
+
+from wavetank.model.application import Model, TimelinePoint
+from wavetank.report import axes as ax
+from wavetank.report.sizes import exact_size, size_scale
+from wavetank.report.svg import Plot, new_figure, short_name, styled
+from wavetank.report.theme import LIGHT, SIZES
+from wavetank.units import format_duration, format_size
+
+Axis = Literal["time", "tick"]
+MAX_ROWS = 100  # rows of a temporal pattern: about 4 pixels each on paper and screen
+MAX_FILES = 6  # panels of a spatial pattern
+_N_LEVELS = 240  # rows of pixels of a panel of the spatial pattern
+
+
+@dataclass(frozen=True)
+class _Extent:
+    """Where points lie on an axis, and what to call it."""
+
+    of: Callable[[TimelinePoint], tuple[float, float]]
+    span: tuple[float, float]
+    label: str
+
+
+def has_times(model: Model) -> bool:
+    """Whether every point of the timeline knows when it happened."""
+    return all(point.start_s is not None and point.end_s is not None for point in model.timeline)
+
+
+@styled
+def temporal_pattern(model: Model, axis: Axis, name: str = "temporal") -> Plot:
+    """Operations per rank over time or tick, coloured by request size."""
+    extent = _extent(model.timeline, axis)
+    ranks_per_row = -(-model.n_ranks // MAX_ROWS)
+    n_rows = -(-model.n_ranks // ranks_per_row)
+    figure = new_figure(8.6, min(5.4, 1.15 + max(n_rows * 0.24, 0.5)))
+    axes = figure.add_subplot()
+    kinds = sorted({ax.kind_of(point.iop_type) for point in model.timeline})
+    plot = Plot(
+        name=name,
+        title=f"Temporal pattern over {axis}",
+        caption=_temporal_caption(kinds, ranks_per_row),
+        alt=_temporal_alt(model, axis, extent),
+        figure=figure,
+    )
+    scale = size_scale(point.rs for point in model.timeline)
+    groups: dict[tuple[int, str, int], list[TimelinePoint]] = defaultdict(list)
+    for point in model.timeline:
+        row = point.rank // ranks_per_row
+        groups[row, ax.kind_of(point.iop_type), scale.of[point.rs]].append(point)
+    for (row, kind, size), points in sorted(groups.items()):
+        low, high = _lane(row, kind, kinds, n_rows)
+        intervals = ax.merge_columns((extent.of(point) for point in points), extent.span)
+        who = _row_words(row, ranks_per_row, model.n_ranks)
+        tip = plot.tip(f"{who}: {_mark_words(kind, points, extent)}")
+        axes.add_patch(ax.rectangles(intervals, low, high, SIZES[size], tip))
+    ax.legend_above(axes, {label: SIZES[size] for size, label in scale.labels.items()})
+    axes.set(xlim=extent.span, ylim=(n_rows - 0.5, -0.5), xlabel=extent.label, ylabel="rank")
+    _rank_ticks(axes, n_rows, ranks_per_row)
+    axes.grid(visible=False, axis="y")
+    return plot
+
+
+@styled
+def spatial_pattern(model: Model, axis: Axis, name: str = "spatial") -> Plot:
+    """Offset over time or tick, a panel for each of the files with most bytes."""
+    by_file: dict[int, list[TimelinePoint]] = defaultdict(list)
+    for point in model.timeline:
+        if point.offset_first is not None and point.offset_last is not None:
+            by_file[point.file_id].append(point)
+    chosen = sorted(by_file, key=lambda file_id: (-_bytes(by_file[file_id]), file_id))[:MAX_FILES]
+    extent = _extent(model.timeline, axis)
+    n_columns = 1 if len(chosen) < 2 else 2
+    n_rows = max(1, -(-len(chosen) // n_columns))
+    figure = new_figure(8.6, 0.4 + (2.6 if n_columns == 1 else 1.75) * n_rows)
+    names = {file.file_id: file.file_name for file in model.files}
+    plot = Plot(
+        name=name,
+        title=f"Spatial pattern over {axis}",
+        caption=_spatial_caption(len(chosen), len(model.files)),
+        alt="Offset over "
+        + f"{axis}: "
+        + "; ".join(f"{names[f]}: {_spatial_words(by_file[f])}" for f in chosen),
+        figure=figure,
+    )
+    for position, file_id in enumerate(sorted(chosen)):
+        axes = figure.add_subplot(n_rows, n_columns, position + 1)
+        _spatial_panel(axes, plot, names[file_id], by_file[file_id], extent)
+        if position >= len(chosen) - n_columns:
+            axes.set_xlabel(extent.label)
+    if not chosen:
+        _say_nothing(figure.add_subplot(), "no offsets in this trace")
+    return plot
+
+
+def _spatial_panel(
+    axes: Axes, plot: Plot, file_name: str, points: Sequence[TimelinePoint], extent: _Extent
+) -> None:
+    highest = max(max(_offsets(point)) for point in points)
+    top = max(highest * 1.04, 1.0)
+    for kind in ("write", "read", "other"):
+        members = [point for point in points if ax.kind_of(point.iop_type) == kind]
+        if not members:
+            continue
+        sizes = sorted({point.rs for point in members})
+        size = exact_size(sizes[0]) if len(sizes) == 1 else f"{len(sizes)} request sizes"
+        count = sum(point.count for point in members)
+        text = f"{file_name}: {count:,} {kind} operations, {size}, by {_n_ranks(members)}"
+        line = PathPatch(
+            Shape(*_segments(members, extent, top)),
+            fill=False,
+            edgecolor=LIGHT[kind],
+            linewidth=1.5,
+            capstyle="round",
+        )
+        line.set_url(plot.tip(text))
+        axes.add_patch(line)
+    axes.set(xlim=extent.span, ylim=(0, top))
+    axes.set_title(short_name(file_name, 44))
+    ax.bytes_axis(axes, "y", top)
+
+
+def _segments(
+    points: Sequence[TimelinePoint], extent: _Extent, top: float
+) -> tuple[list[tuple[float, float]], list[int]]:
+    """One stroke per stretch, each that can be told apart at the plot's resolution once."""
+    width, height = (extent.span[1] - extent.span[0]) / ax.N_COLUMNS, top / _N_LEVELS
+    seen: set[tuple[int, int, int, int]] = set()
+    vertices: list[tuple[float, float]] = []
+    for point in points:
+        (left, right), (first, last) = extent.of(point), _offsets(point)
+        right = max(right, left + width)
+        key = (
+            int((left - extent.span[0]) / width),
+            int((right - extent.span[0]) / width),
+            int(first / height),
+            int(last / height),
+        )
+        if key not in seen:
+            seen.add(key)
+            vertices += [(left, float(first)), (right, float(last))]
+    return vertices, [int(Shape.MOVETO), int(Shape.LINETO)] * (len(vertices) // 2)
+
+
+def _extent(points: Sequence[TimelinePoint], axis: Axis) -> _Extent:
+    if axis == "time":
+        label = "time since the start of the trace (s)"
+        of = _times
+    else:
+        label = "tick (MPI calls before the operation)"
+        of = _ticks
+    ends = np.asarray([of(point) for point in points] or [(0.0, 1.0)])
+    low, high = float(ends.min()), float(ends.max())
+    margin = max((high - low) * 0.01, 1e-6 if axis == "time" else 0.5)
+    return _Extent(of, (max(low - margin, -margin), high + margin), label)
+
+
+def _times(point: TimelinePoint) -> tuple[float, float]:
+    start = point.start_s if point.start_s is not None else 0.0
+    return start, point.end_s if point.end_s is not None else start
+
+
+def _ticks(point: TimelinePoint) -> tuple[float, float]:
+    return float(point.tick_first), float(point.tick_last)
+
+
+def _offsets(point: TimelinePoint) -> tuple[int, int]:
+    first = point.offset_first if point.offset_first is not None else 0
+    return first, point.offset_last if point.offset_last is not None else first
+
+
+def _lane(row: int, kind: str, kinds: Sequence[str], n_rows: int) -> tuple[float, float]:
+    """Lower and upper edge: reads in the upper half of a rank's row, the rest in the lower one."""
+    gap = 0.09 if n_rows <= 40 else 0.0
+    if "read" not in kinds or len(kinds) == 1:
+        return row - 0.5 + gap, row + 0.5 - gap
+    return (row - 0.5 + gap, row) if kind == "read" else (row, row + 0.5 - gap)
+
+
+def _rank_ticks(axes: Axes, n_rows: int, ranks_per_row: int) -> None:
+    if n_rows <= 32:
+        axes.set_yticks(range(n_rows))
+        axes.yaxis.set_tick_params(length=0)
+    else:
+        axes.yaxis.set_major_locator(MaxNLocator(nbins=8, integer=True))
+    axes.yaxis.set_major_formatter(lambda value, _: f"{int(value) * ranks_per_row:,}")
+
+
+def _row_words(row: int, ranks_per_row: int, n_ranks: int) -> str:
+    first, last = row * ranks_per_row, min((row + 1) * ranks_per_row, n_ranks) - 1
+    return f"rank {first}" if first == last else f"ranks {first:,} to {last:,}"
+
+
+def _mark_words(kind: str, points: Sequence[TimelinePoint], extent: _Extent) -> str:
+    sizes = sorted({point.rs for point in points})
+    of_size = (
+        exact_size(sizes[0])
+        if len(sizes) == 1
+        else f"{exact_size(sizes[0])} to {exact_size(sizes[-1])}"
+    )
+    ends = np.asarray([extent.of(point) for point in points])
+    when = (
+        f"from {ends.min():.2f} s to {ends.max():.2f} s"
+        if extent.of is _times
+        else f"tick {ends.min():.0f} to {ends.max():.0f}"
+    )
+    count = sum(point.count for point in points)
+    return f"{count:,} {kind} operations of {of_size}, {format_size(_bytes(points))}, {when}"
+
+
+def _temporal_caption(kinds: Sequence[str], ranks_per_row: int) -> str:
+    text = "Each row is a rank" if ranks_per_row == 1 else f"Each row is {ranks_per_row:,} ranks"
+    text += "; a mark is a stretch of operations, coloured by request size."
+    if "read" in kinds and len(kinds) > 1:
+        text += " Reads are in the upper half of a row, writes in the lower half."
+    return text
+
+
+def _temporal_alt(model: Model, axis: Axis, extent: _Extent) -> str:
+    parts = []
+    for kind in ("read", "write"):
+        points = [point for point in model.timeline if ax.kind_of(point.iop_type) == kind]
+        if points:
+            ends = np.asarray([extent.of(point) for point in points])
+            when = (
+                f"between {format_duration(max(ends.min(), 0))} and {format_duration(ends.max())}"
+                if axis == "time"
+                else f"between tick {ends.min():.0f} and {ends.max():.0f}"
+            )
+            parts.append(f"{kind}s: {format_size(_bytes(points))} by {_n_ranks(points)} {when}")
+    return f"{model.n_ranks:,} ranks; " + ("; ".join(parts) or "none does I/O") + "."
+
+
+def _spatial_caption(n_shown: int, n_files: int) -> str:
+    text = "Offset in the file; blue strokes are reads, orange strokes are writes."
+    if n_shown < n_files:
+        text += f" The {n_shown} files with most bytes of {n_files:,}."
+    return text
+
+
+def _spatial_words(points: Sequence[TimelinePoint]) -> str:
+    kinds = sorted({ax.kind_of(point.iop_type) for point in points})
+    lowest = min(min(_offsets(point)) for point in points)
+    highest = max(max(_offsets(point)) for point in points)
+    span = f"{format_size(lowest)} to {format_size(highest)}"
+    return f"{' and '.join(kinds)} by {_n_ranks(points)}, offsets {span}"
+
+
+def _n_ranks(points: Sequence[TimelinePoint]) -> str:
+    n = len({point.rank for point in points})
+    return f"{n:,} rank{'' if n == 1 else 's'}"
+
+
+def _bytes(points: Sequence[TimelinePoint]) -> int:
+    return sum(point.rs * point.count for point in points)
+
+
+def _say_nothing(axes: Axes, text: str) -> None:
+    axes.set_axis_off()
+    axes.text(0.5, 0.5, text, ha="center", va="center", color=LIGHT["muted"])

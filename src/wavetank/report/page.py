@@ -1,0 +1,295 @@
+"""The content of a report in the order in which it is read: answer first, evidence after it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from wavetank.compare.comparison import Advice, Comparison, Configuration, Price
+from wavetank.kernel.plan import Kernel
+from wavetank.model.application import Model
+from wavetank.report import bar_plots, choice_plots, model_plots, operation_plots
+from wavetank.report.cluster_tables import cluster_tables
+from wavetank.report.gather import Campaign
+from wavetank.report.model_tables import application_table, file_table, phase_table
+from wavetank.report.provenance import Surroundings, provenance_table
+from wavetank.report.result_tables import (
+    cost_table,
+    effects_table,
+    not_measured_table,
+    origins_words,
+    phase_results_table,
+    ranking_table,
+    sorted_effects,
+)
+from wavetank.report.svg import Plot
+from wavetank.report.tables import ReportTable
+from wavetank.report.words import estimate_words, money, place_words, rate
+from wavetank.units import format_duration, format_size
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Plots of the same thing, of which one is shown at a time: (label, plot)."""
+
+    variants: tuple[tuple[str, Plot], ...]
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A key figure."""
+
+    label: str
+    value: str
+    note: str
+
+
+@dataclass(frozen=True)
+class ModelPart:
+    """What an application's model says."""
+
+    command: str
+    tables: tuple[ReportTable, ...]
+    figures: tuple[Figure, ...]
+    pairs: tuple[Figure, ...]  # narrow figures, side by side
+    kernel_lines: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ApplicationPart:
+    """Everything about one application."""
+
+    anchor: str
+    name: str
+    n_configurations: int
+    origin: str
+    advice: tuple[Advice, ...]
+    tiles: tuple[Tile, ...]
+    rankings: tuple[ReportTable, ...]
+    performance: tuple[Figure, ...]
+    phase_results: ReportTable | None
+    cost: tuple[Figure, ...]
+    cost_parts: ReportTable | None
+    effects: tuple[ReportTable, Figure] | None
+    model: ModelPart | None
+
+
+@dataclass(frozen=True)
+class Page:
+    """A report."""
+
+    title: str
+    facts: tuple[str, ...]
+    notes: tuple[str, ...]
+    applications: tuple[ApplicationPart, ...]
+    clusters: tuple[ReportTable, ReportTable] | None
+    not_measured: ReportTable | None
+    findings: tuple[str, ...]
+    price: Price | None
+    confidence: str
+    measurements: ReportTable
+    surroundings: tuple[Surroundings, ...]
+    comparison: Comparison
+    spec_text: str | None
+
+
+def make_page(campaign: Campaign) -> Page:
+    """Put a report together."""
+    comparison = campaign.comparison
+    table, surroundings = provenance_table(campaign.measurements)
+    return Page(
+        title=comparison.campaign,
+        facts=_facts(campaign),
+        notes=comparison.notes,
+        applications=tuple(
+            _application(campaign, name, f"app{position}")
+            for position, name in enumerate(campaign.applications, 1)
+        ),
+        clusters=cluster_tables(campaign) if comparison.configurations else None,
+        not_measured=not_measured_table(comparison) if comparison.not_measured else None,
+        findings=_findings(comparison),
+        price=comparison.price,
+        confidence=f"{100 * comparison.confidence:.0f} %",
+        measurements=table,
+        surroundings=surroundings,
+        comparison=comparison,
+        spec_text=campaign.spec_text,
+    )
+
+
+def model_part(model: Model, anchor: str, kernel: Kernel | None = None) -> ModelPart:
+    """A model's tables and plots."""
+    figures, pairs = [], []
+    if model.timeline:
+        axes: tuple[model_plots.Axis, ...] = (
+            ("time", "tick") if model_plots.has_times(model) else ("tick",)
+        )
+        for draw, name in (
+            (model_plots.temporal_pattern, "temporal"),
+            (model_plots.spatial_pattern, "spatial"),
+        ):
+            variants = tuple((axis, draw(model, axis, f"{anchor}-{name}-{axis}")) for axis in axes)
+            figures.append(Figure(variants))
+    if model.phases:
+        sizes = operation_plots.request_sizes(model, f"{anchor}-sizes")
+        counts = operation_plots.operation_counts(model, f"{anchor}-operations")
+        pairs = [Figure((("", sizes),)), Figure((("", counts),))]
+    return ModelPart(
+        command=" ".join(model.command),
+        tables=(application_table(model), file_table(model), phase_table(model)),
+        figures=tuple(figures),
+        pairs=tuple(pairs),
+        kernel_lines=_kernel_lines(kernel),
+        warnings=model.warnings,
+    )
+
+
+def _application(campaign: Campaign, name: str, anchor: str) -> ApplicationPart:
+    comparison = campaign.comparison
+    members = in_rank_order(comparison, name)
+    priced = [c for c in members if c.cost is not None]
+    model = campaign.models.get(name)
+    phase_results = phase_results_table(members) if members else None
+    return ApplicationPart(
+        anchor=anchor,
+        name=name,
+        n_configurations=len(members),
+        origin=origins_words(members),
+        advice=tuple(advice for advice in comparison.advice if advice.application == name),
+        tiles=_tiles(comparison, members),
+        rankings=tuple(
+            ranking_table(comparison, ranking)
+            for ranking in sorted(comparison.rankings, key=lambda r: r.by != comparison.rank_by)
+            if ranking.application == name
+        ),
+        performance=_performance(members, anchor),
+        phase_results=phase_results if phase_results and phase_results.rows else None,
+        cost=_cost_figures(comparison, members, anchor) if priced else (),
+        cost_parts=cost_table(comparison, members) if priced else None,
+        effects=_effects(comparison, name, anchor),
+        model=None if model is None else model_part(model, anchor, campaign.kernels.get(name)),
+    )
+
+
+def _performance(members: Sequence[Configuration], anchor: str) -> tuple[Figure, ...]:
+    if not members:
+        return ()
+    rate_and_iops = bar_plots.bars(members, (bar_plots.RATE, bar_plots.IOPS), f"{anchor}-rate")
+    time = bar_plots.bars(members, (bar_plots.IO_TIME,), f"{anchor}-time")
+    return Figure((("", rate_and_iops),)), Figure((("", time),))
+
+
+def _cost_figures(
+    comparison: Comparison, members: Sequence[Configuration], anchor: str
+) -> tuple[Figure, ...]:
+    currency = comparison.price.currency if comparison.price is not None else ""
+    cost = bar_plots.bars(members, (bar_plots.cost_quantity(currency, members),), f"{anchor}-cost")
+    ratio = bar_plots.bars(
+        members, (bar_plots.ratio_quantity(currency),), f"{anchor}-ratio", log=True
+    )
+    front = choice_plots.pareto(members, comparison, currency, f"{anchor}-pareto")
+    return Figure((("", cost),)), Figure((("", ratio),)), Figure((("", front),))
+
+
+def _effects(comparison: Comparison, name: str, anchor: str) -> tuple[ReportTable, Figure] | None:
+    found = sorted_effects(comparison, name)
+    if not found:
+        return None
+    plot = choice_plots.effects(found, comparison, f"{anchor}-effects")
+    return effects_table(comparison, name), Figure((("", plot),))
+
+
+def _tiles(comparison: Comparison, members: Sequence[Configuration]) -> tuple[Tile, ...]:
+    """Key figures of the configuration that ranks first."""
+    if not members:
+        return ()
+    best = members[0]
+    currency = comparison.price.currency if comparison.price is not None else ""
+    place = next(
+        (
+            place
+            for ranking in comparison.rankings
+            if ranking.application == best.application and ranking.by == comparison.rank_by
+            for place in ranking.places
+            if place.configuration == best.id
+        ),
+        None,
+    )
+    note = f"place {place_words(place)} of {len(members)}" if place is not None else best.mapping
+    tiles = [
+        Tile("First in the ranking", f"{best.cluster_title}, {best.mapping}", note),
+        Tile("I/O time", format_duration(best.io_time_s.median), _range(best, "time", currency)),
+        Tile("Transfer rate", rate(best.rate_bytes_per_s.median), _range(best, "rate", currency)),
+    ]
+    if best.cost is not None:
+        shown = money(best.cost.cost_tot.median, currency)
+        tiles.append(Tile("Cost of a run", shown, _range(best, "cost", currency)))
+    return tuple(tiles)
+
+
+def _range(best: Configuration, what: str, currency: str) -> str:
+    if what == "time":
+        words = estimate_words(best.io_time_s, format_duration)
+    elif what == "rate":
+        words = estimate_words(best.rate_bytes_per_s, rate)
+    elif best.cost is not None:
+        words = estimate_words(best.cost.cost_tot, lambda value: money(value, currency))
+    else:
+        words = ""
+    return words.partition(" (")[2].removesuffix(")") or "one run: no interval"
+
+
+def _facts(campaign: Campaign) -> tuple[str, ...]:
+    comparison = campaign.comparison
+    configurations = comparison.configurations
+    clusters = {c.cluster for c in configurations}
+    mappings = {c.mapping for c in configurations}
+    facts = [
+        _count(len(campaign.applications), "application"),
+        _count(len(clusters), "cluster"),
+        _count(len(mappings), "process mapping"),
+        _count(len(campaign.measurements), "measurement"),
+    ]
+    if campaign.measurements:
+        days = sorted({m.provenance.created_utc[:10] for m in campaign.measurements})
+        facts.append(days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}")
+        hosts = {m.provenance.host.hostname: m.provenance.host for m in campaign.measurements}
+        facts += [
+            f"on {name} ({host.n_cpus} CPUs, {format_size(host.memory_bytes)})"
+            for name, host in list(hosts.items())[:2]
+        ]
+    return tuple(facts)
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def _findings(comparison: Comparison) -> tuple[str, ...]:
+    return tuple(
+        f"{c.application}, {c.cluster_title}, {c.mapping}: {finding}"
+        for c in comparison.configurations
+        for finding in c.findings
+    )
+
+
+def _kernel_lines(kernel: Kernel | None) -> tuple[str, ...]:
+    """What was measured instead of the application, and what that leaves out."""
+    if kernel is None:
+        return ()
+    if not kernel.not_reproduced:
+        return ("The replay is exact: it issues the operations of the model.",)
+    return tuple(f"The replay leaves out: {sentence}" for sentence in kernel.not_reproduced)
+
+
+def in_rank_order(comparison: Comparison, application: str) -> tuple[Configuration, ...]:
+    """An application's configurations, best first by the criterion that was asked for."""
+    places = {
+        place.configuration: position
+        for ranking in comparison.rankings
+        if ranking.application == application and ranking.by == comparison.rank_by
+        for position, place in enumerate(ranking.places)
+    }
+    members = [c for c in comparison.configurations if c.application == application]
+    return tuple(sorted(members, key=lambda c: places.get(c.id, len(places))))

@@ -1,0 +1,285 @@
+"""Tables of what was measured: rankings, phases, effects, what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from wavetank.compare.comparison import Comparison, Configuration, Effect, Ranking
+from wavetank.measure.statistics import Estimate
+from wavetank.report.axes import short_number
+from wavetank.report.sizes import exact_size
+from wavetank.report.tables import (
+    Cell,
+    Column,
+    Interval,
+    ReportTable,
+    limited,
+    number,
+    ranks_words,
+    text,
+)
+from wavetank.report.words import change, interval_words, money, place_words, rate
+from wavetank.units import format_duration, format_size
+
+MAX_PHASE_ROWS = 400
+CRITERIA = {
+    "time": "I/O time",
+    "cost": "cost of a run",
+    "ratio": "performance-cost ratio",
+}
+
+
+def ranking_table(comparison: Comparison, ranking: Ranking) -> ReportTable:
+    """One ranking: place, value with interval, ties, and the other quantities beside it."""
+    by_id = {c.id: c for c in comparison.configurations}
+    currency = comparison.price.currency if comparison.price is not None else ""
+    members = [by_id[place.configuration] for place in ranking.places]
+    times = _scale([c.io_time_s for c in members])
+    costs = _scale([c.cost.cost_tot for c in members if c.cost is not None])
+    ratios = _scale([c.cost.perf_cost for c in members if c.cost is not None])
+    rates = _scale([c.rate_bytes_per_s for c in members])
+    same_origin = len({_origin_words(c) for c in members}) <= 1
+    rows = []
+    for place, c in zip(ranking.places, members, strict=True):
+        tied = [_short_label(by_id[other]) for other in place.ties_with if other in by_id]
+        rows.append(
+            (
+                Cell(place_words(place), place.best, strong=place.best == 1),
+                text(c.cluster_title),
+                text(c.mapping),
+                estimated(c.io_time_s, format_duration, times, strong=ranking.by == "time"),
+                estimated(c.rate_bytes_per_s, rate, rates),
+                number(c.iops.median, f"{c.iops.median:,.0f}"),
+                estimated(
+                    c.cost.cost_tot,
+                    lambda v: money(v, currency),
+                    costs,
+                    strong=ranking.by == "cost",
+                )
+                if c.cost is not None
+                else Cell("\N{EN DASH}", None, lines=(c.cost_missing,) if c.cost_missing else ()),
+                estimated(c.cost.perf_cost, short_number, ratios, strong=ranking.by == "ratio")
+                if c.cost is not None
+                else number(None),
+                Cell(_tied_words(tied), len(tied), lines=tuple(tied) if len(tied) > 1 else ()),
+                number(c.n_repetitions),
+                *([] if same_origin else [text(_origin_words(c))]),
+            )
+        )
+    return ReportTable(
+        name=f"ranking-{ranking.by}",
+        title=f"By {CRITERIA[ranking.by]}",
+        columns=(
+            Column("place", "Place", numeric=True, help="a range where intervals overlap"),
+            Column("cluster", "Cluster"),
+            Column("mapping", "Mapping", help="process mapping"),
+            Column("io_time_s", "I/O time", numeric=True),
+            Column("rate_bytes_per_s", "Rate", numeric=True),
+            Column("iops", "IOPS", numeric=True),
+            Column("cost_tot", "Cost of a run", numeric=True, help="P15 eq. 5"),
+            Column("perf_cost", f"MB/s per {currency}", numeric=True, help="P15 eq. 8"),
+            Column("ties_with", "Tied with", help="what was measured cannot tell them apart"),
+            Column("n_repetitions", "Runs", numeric=True),
+            *(() if same_origin else (Column("origin", "Origin"),)),
+        ),
+        rows=tuple(rows),
+        caption=f"{_origin_words(members[0]).capitalize()}. "
+        * (same_origin and bool(members))
+        + f"Median and {100 * comparison.confidence:.0f} % bootstrap interval over the runs. "
+        "Two configurations whose intervals overlap are tied.",
+        filterable=len(rows) > 12,
+    )
+
+
+def phase_results_table(configurations: Sequence[Configuration]) -> ReportTable:
+    """Rate, IOPS and time of each phase on each configuration."""
+    rows = [
+        (
+            text(c.cluster_title),
+            text(c.mapping),
+            number(phase.ph_id),
+            text(phase.file_name),
+            text(phase.operation),
+            Cell(exact_size(phase.rs), phase.rs),
+            Cell(ranks_words(phase.ranks), len(phase.ranks)),
+            Cell(format_size(phase.weight_bytes), phase.weight_bytes),
+            estimated(phase.rate_bytes_per_s, rate),
+            estimated(phase.iops, lambda v: f"{v:,.0f}"),
+            estimated(phase.time_s, format_duration),
+            estimated(phase.usage_percent, lambda v: f"{v:.0f} %")
+            if phase.usage_percent is not None
+            else number(None),
+        )
+        for c in configurations
+        for phase in c.phases
+    ]
+    shown, left_out = limited(rows, MAX_PHASE_ROWS)
+    return ReportTable(
+        name="phase-results",
+        title="Phases on each configuration",
+        columns=(
+            Column("cluster", "Cluster"),
+            Column("mapping", "Mapping"),
+            Column("ph_id", "Phase", numeric=True),
+            Column("file_name", "File"),
+            Column("operation", "Operations"),
+            Column("rs", "rs", numeric=True, help="request size"),
+            Column("ranks", "Ranks"),
+            Column("weight_bytes", "Weight", numeric=True),
+            Column("rate_bytes_per_s", "Rate", numeric=True, help="BW_CH: weight / time"),
+            Column("iops", "IOPS", numeric=True),
+            Column("time_s", "Time", numeric=True),
+            Column("usage_percent", "Usage", numeric=True, help="of the file system's peak"),
+        ),
+        rows=shown,
+        caption=origins_words(configurations) + ". Median (confidence interval).",
+        filterable=True,
+        n_left_out=left_out,
+    )
+
+
+def sorted_effects(comparison: Comparison, application: str) -> list[Effect]:
+    """An application's effects, those of one knob together, in the order in which knobs appear."""
+    found = [effect for effect in comparison.effects if effect.application == application]
+    knobs = list(dict.fromkeys(effect.knob for effect in found))
+    return sorted(found, key=lambda e: (knobs.index(e.knob), e.before, e.after))
+
+
+def effects_table(comparison: Comparison, application: str) -> ReportTable:
+    """What one knob does, with its interval."""
+    titles = {c.id: _short_label(c) for c in comparison.configurations}
+    rows = [
+        (
+            text(effect.knob),
+            text(effect.before),
+            text(effect.after),
+            text(" → ".join(titles.get(c, c) for c in (effect.first, effect.second))),
+            estimated(effect.rate_change_percent, change),
+            Cell("clear" if effect.clear else "within the uncertainty", effect.clear),
+        )
+        for effect in sorted_effects(comparison, application)
+    ]
+    return ReportTable(
+        name="effects",
+        title="What one change does",
+        columns=(
+            Column("knob", "Knob"),
+            Column("before", "From"),
+            Column("after", "To"),
+            Column("between", "Between"),
+            Column("rate_change_percent", "Change of rate", numeric=True),
+            Column("clear", "Verdict"),
+        ),
+        rows=tuple(rows),
+        caption="Two configurations that differ in nothing else.",
+        filterable=len(rows) > 8,
+    )
+
+
+def not_measured_table(comparison: Comparison) -> ReportTable:
+    """Parts of the plan without a result, and why."""
+    return ReportTable(
+        name="not-measured",
+        title="Planned and not measured",
+        columns=(
+            Column("application", "Application"),
+            Column("cluster", "Cluster"),
+            Column("mapping", "Mapping"),
+            Column("reason", "Reason"),
+        ),
+        rows=tuple(
+            (text(part.application), text(part.cluster), text(part.mapping), text(part.reason))
+            for part in comparison.not_measured
+        ),
+        filterable=len(comparison.not_measured) > 8,
+    )
+
+
+def cost_table(comparison: Comparison, configurations: Sequence[Configuration]) -> ReportTable:
+    """The parts of the cost (P15 eq. 5 to 7)."""
+    currency = comparison.price.currency if comparison.price is not None else ""
+    rows = []
+    for c in configurations:
+        if c.cost is None:
+            continue
+        rows.append(
+            (
+                text(c.cluster_title),
+                text(c.mapping),
+                text(", ".join(f"{n} {kind}" for kind, n in c.cost.instances.items())),
+                number(float(c.cost.price_inst_per_h), f"{c.cost.price_inst_per_h}"),
+                estimated(c.cost.cost_var, lambda v: money(v, currency)),
+                number(float(c.cost.cost_fix), money(c.cost.cost_fix, currency)),
+                estimated(c.cost.cost_tot, lambda v: money(v, currency)),
+                number(float(c.cost.billed), money(c.cost.billed, currency)),
+                number(None)
+                if c.cost.deployment is None
+                else number(float(c.cost.deployment), money(c.cost.deployment, currency)),
+            )
+        )
+    return ReportTable(
+        name="cost",
+        title="Parts of the cost",
+        columns=(
+            Column("cluster", "Cluster"),
+            Column("mapping", "Mapping"),
+            Column("instances", "Instances", help="compute, I/O and head nodes"),
+            Column("price_inst_per_h", f"{currency}/h each", numeric=True),
+            Column("cost_var", "Variable", numeric=True, help="P15 eq. 6"),
+            Column("cost_fix", "Fixed", numeric=True, help="persistent storage"),
+            Column("cost_tot", "Total", numeric=True, help="P15 eq. 5"),
+            Column("billed", "Billed", numeric=True, help="one run, by the billing rule"),
+            Column("deployment", "Deployment", numeric=True, help="not in the total"),
+        ),
+        rows=tuple(rows),
+        caption="Computed from measured I/O times and the price table named below.",
+        filterable=len(rows) > 12,
+    )
+
+
+def estimated(
+    estimate: Estimate,
+    show: Callable[[float], str],
+    scale: float | None = None,
+    *,
+    strong: bool = False,
+) -> Cell:
+    """A median, its interval in words, and drawn where a scale (the widest value) is given."""
+    interval = None
+    if scale and estimate.low is not None and estimate.high is not None:
+        low, middle, high = (
+            min(max(value / scale, 0.0), 1.0)
+            for value in (estimate.low, estimate.median, estimate.high)
+        )
+        interval = Interval(low, middle, high)
+    words = interval_words(estimate, show)[2:-1]
+    return Cell(
+        show(estimate.median),
+        estimate.median,
+        interval=interval,
+        lines=(words,) if words else (),
+        strong=strong,
+    )
+
+
+def origins_words(configurations: Sequence[Configuration]) -> str:
+    """Where the numbers come from: "Measured under emulated limits"."""
+    return " and ".join(sorted({c.origin for c in configurations})).capitalize()
+
+
+def _origin_words(configuration: Configuration) -> str:
+    return f"{configuration.origin}, {configuration.cache} cache"
+
+
+def _scale(estimates: Sequence[Estimate]) -> float:
+    return max((e.high if e.high is not None else e.median for e in estimates), default=0.0) * 1.02
+
+
+def _short_label(configuration: Configuration) -> str:
+    return f"{configuration.cluster_title}, {configuration.mapping}"
+
+
+def _tied_words(tied: Sequence[str]) -> str:
+    if not tied:
+        return "\N{EN DASH}"
+    return tied[0] if len(tied) == 1 else f"{len(tied)} others"

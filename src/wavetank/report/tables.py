@@ -1,0 +1,102 @@
+"""Tables of a report, before any markup: the same for the page, Markdown, CSV and JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+Value: TypeAlias = str | int | float | bool | None
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: ``key`` for machines, ``title`` for people, ``help`` says what it means."""
+
+    key: str
+    title: str
+    numeric: bool = False
+    help: str = ""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A median with its ends, as fractions (0 to 1) of the column's scale, for a small drawing."""
+
+    low: float
+    median: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A value as people read it and as machines do.
+
+    Attributes:
+        text: for people.
+        value: plain value in base units; what is sorted by.
+        interval: drawn under the text where given.
+        lines: more text, collapsed until it is asked for.
+        strong: the best of its column.
+        target: name of the part of the report that says more.
+    """
+
+    text: str
+    value: Value
+    interval: Interval | None = None
+    lines: tuple[str, ...] = ()
+    strong: bool = False
+    target: str | None = None
+
+
+@dataclass(frozen=True)
+class ReportTable:
+    """A table with a name (unique in a report), a title and a caption that says what is counted."""
+
+    name: str
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    caption: str = ""
+    filterable: bool = False
+    n_left_out: int = 0
+
+
+def text(value: str, lines: Iterable[str] = ()) -> Cell:
+    """A cell of words."""
+    return Cell(value, value, lines=tuple(lines))
+
+
+def number(value: float | None, shown: str | None = None, *, strong: bool = False) -> Cell:
+    """A cell of a number; a missing one is a dash, never 0."""
+    if value is None:
+        return Cell("\N{EN DASH}", None)
+    return Cell(f"{value:,}" if shown is None else shown, value, strong=strong)
+
+
+def limited(
+    rows: Sequence[tuple[Cell, ...]], at_most: int
+) -> tuple[tuple[tuple[Cell, ...], ...], int]:
+    """The first rows, and how many are left out."""
+    return tuple(rows[:at_most]), max(0, len(rows) - at_most)
+
+
+def ranks_words(ranks: Sequence[int], n_ranks: int | None = None) -> str:
+    """(0, 1, 2, 5) -> "0-2, 5"; all of them -> "all"; many pieces are counted instead."""
+    if n_ranks is not None and len(ranks) == n_ranks > 1:
+        return "all"
+    pieces = id_range(ranks)
+    if pieces.count(",") > 5:
+        return f"{len(ranks):,} of {min(ranks):,}\N{EN DASH}{max(ranks):,}"
+    return pieces
+
+
+def id_range(ids: Iterable[int]) -> str:
+    """(1, 2, 3, 7) -> "1-3, 7"."""
+    runs: list[list[int]] = []
+    for identity in sorted(ids):
+        if runs and identity == runs[-1][1] + 1:
+            runs[-1][1] = identity
+        else:
+            runs.append([identity, identity])
+    return ", ".join(str(low) if low == high else f"{low}\N{EN DASH}{high}" for low, high in runs)

@@ -1,0 +1,56 @@
+"""Quantities in words: with units, intervals and the digits that mean something."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+
+from wavetank.compare.comparison import Place
+from wavetank.measure.statistics import Estimate
+from wavetank.units import format_rate
+
+
+def rate(bytes_per_s: float) -> str:
+    """A transfer rate, decimal units."""
+    return format_rate(bytes_per_s)
+
+
+def money(value: float | Decimal, currency: str) -> str:
+    """An amount with the digits that it needs: 12.30 USD, 0.0042 USD."""
+    amount = float(value)
+    if amount == 0:
+        return f"0 {currency}"
+    return f"{amount:,.2f} {currency}" if abs(amount) >= 1 else f"{amount:#.3g} {currency}"
+
+
+def range_words(low: float, high: float, show: Callable[[float], str]) -> str:
+    """Two values with the unit once: "215-234 ms"; "990 ms to 1.20 s" where the units differ."""
+    first, second = show(low), show(high)
+    number, _, unit = first.partition(" ")
+    if first == second:
+        return first
+    if first[0] in "+-\N{MINUS SIGN}" or second.partition(" ")[2] != unit:
+        return f"{first} to {second}"
+    return f"{number}\N{EN DASH}{second}"
+
+
+def change(percent: float) -> str:
+    """A change with its sign: "+5.3 %", "-25.1 %"."""
+    return f"{percent:+.1f} %".replace("-", "\N{MINUS SIGN}")
+
+
+def interval_words(estimate: Estimate, show: Callable[[float], str]) -> str:
+    """In parentheses, " (215-234 ms)"; nothing where one repetition cannot tell."""
+    if estimate.low is None or estimate.high is None:
+        return ""
+    return f" ({range_words(estimate.low, estimate.high, show)})"
+
+
+def estimate_words(estimate: Estimate, show: Callable[[float], str]) -> str:
+    """Median with its interval."""
+    return show(estimate.median) + interval_words(estimate, show)
+
+
+def place_words(place: Place) -> str:
+    """A place, "1"; or "1-3" where what was measured does not tell."""
+    return str(place.best) if place.best == place.worst else f"{place.best}\N{EN DASH}{place.worst}"
