@@ -1,7 +1,7 @@
 /* Runs a command in a node: joins its cgroups and namespaces, and stands in for ssh.
  *
  * The map is a text file that the tool writes, a line a node:
- *   NAME PID START_TICKS node|switch PROCS[,PROCS...]
+ *   NAME PID START_TICKS node|switch|here PROCS[,PROCS...]
  */
 #include "node.h"
 
@@ -23,6 +23,7 @@ struct entry {
     pid_t pid;
     unsigned long long start;
     bool is_switch;
+    bool is_here; /* no namespaces: the node is this machine (the null provider) */
     struct cgroups cgroups;
 };
 
@@ -40,6 +41,7 @@ static bool parse(struct entry *entry, const char *name) {
     entry->pid = (pid_t)strtol(pid, NULL, 10);
     entry->start = strtoull(start, NULL, 10);
     entry->is_switch = strcmp(kind, "switch") == 0;
+    entry->is_here = strcmp(kind, "here") == 0;
     char *inner = NULL;
     for (char *path = procs == NULL ? NULL : strtok_r(procs, ",", &inner);
          path != NULL && entry->cgroups.n < MAX_CGROUPS; path = strtok_r(NULL, ",", &inner))
@@ -108,6 +110,8 @@ static void exec_command(char **argv) {
 }
 
 static int perform(const struct entry *entry, const char *name, char **argv) {
+    if (entry->is_here)
+        exec_command(argv);
     char directory[4096];
     bool has_directory = getcwd(directory, sizeof directory) != NULL;
     join_cgroups(&entry->cgroups);

@@ -62,16 +62,45 @@ class DropsCaches(Protocol):
 class RunningCluster(Protocol):
     """A cluster that is up, with its file system mounted."""
 
-    name: str
-    spec_sha256: str
-    instance_type: str
-    n_instances: int  # all of them: compute, I/O and head nodes
-    compute_hosts: tuple[Host, ...]
-    io_hosts: tuple[Host, ...]
-    mount_path: str  # of the global file system, the same on every compute host
-    remote_shell: tuple[str, ...]  # for MPI launchers, see job.Placement
-    launcher_prefix: tuple[str, ...]
-    network: str | None
+    @property
+    def name(self) -> str:
+        """The cluster's name."""
+
+    @property
+    def spec_sha256(self) -> str:
+        """Hash of its specification."""
+
+    @property
+    def instance_type(self) -> str:
+        """Of the compute nodes."""
+
+    @property
+    def n_instances(self) -> int:
+        """All of them: compute, I/O and head nodes."""
+
+    @property
+    def compute_hosts(self) -> tuple[Host, ...]:
+        """The nodes that run ranks."""
+
+    @property
+    def io_hosts(self) -> tuple[Host, ...]:
+        """The nodes with data servers; empty when there are none."""
+
+    @property
+    def mount_path(self) -> str:
+        """Of the global file system, the same on every compute host."""
+
+    @property
+    def remote_shell(self) -> tuple[str, ...]:
+        """For MPI launchers, see job.Placement."""
+
+    @property
+    def launcher_prefix(self) -> tuple[str, ...]:
+        """For MPI launchers, see job.Placement."""
+
+    @property
+    def network(self) -> str | None:
+        """The cluster's own network, CIDR."""
 
     def settings(self) -> dict[str, str]:
         """File system, mount options and limits as really in force, read back from the system."""

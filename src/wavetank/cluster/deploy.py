@@ -1,0 +1,258 @@
+"""Brings clusters up, finds them, takes them down: nodes by a provider, then a file system on them.
+
+Leaves a directory per cluster (see state.py) as long as it is up, and nothing afterwards.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from wavetank.cluster import registry
+from wavetank.cluster.filesystems.base import FileSystemDriver, Site
+from wavetank.cluster.host import Host
+from wavetank.cluster.providers.base import Nodes
+from wavetank.cluster.spec import ClusterSpec
+from wavetank.cluster.state import (
+    ClusterDirectory,
+    ClusterState,
+    directories,
+    directory_of,
+    is_alive,
+    this_process,
+)
+from wavetank.document import provenance
+from wavetank.errors import ClusterError, SpecError
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class DeployedCluster:
+    """A cluster that is up, with its file system mounted. Fulfils host.RunningCluster."""
+
+    spec: ClusterSpec
+    nodes: Nodes
+
+    @property
+    def name(self) -> str:
+        """The cluster's name."""
+        return self.spec.name
+
+    @property
+    def spec_sha256(self) -> str:
+        """Hash of the specification."""
+        return self.spec.sha256()
+
+    @property
+    def instance_type(self) -> str:
+        """Name of the compute nodes' instance type."""
+        return self.spec.instance.name
+
+    @property
+    def n_instances(self) -> int:
+        """All nodes."""
+        return len(self.spec.node_names())
+
+    @property
+    def compute_hosts(self) -> tuple[Host, ...]:
+        """The nodes that run ranks."""
+        return tuple(self.nodes.hosts[name] for name in self.spec.compute_names())
+
+    @property
+    def io_hosts(self) -> tuple[Host, ...]:
+        """The nodes with data servers."""
+        return tuple(self.nodes.hosts[name] for name in self.spec.server_names())
+
+    @property
+    def remote_shell(self) -> tuple[str, ...]:
+        """See job.Placement."""
+        return self.nodes.remote_shell
+
+    @property
+    def launcher_prefix(self) -> tuple[str, ...]:
+        """See job.Placement."""
+        return self.nodes.launcher_prefix
+
+    @property
+    def network(self) -> str | None:
+        """The cluster's own network."""
+        return self.nodes.network
+
+    @cached_property
+    def file_system(self) -> FileSystemDriver:
+        """The driver of the global file system."""
+        return registry.file_system(self.spec.file_system.kind)
+
+    @cached_property
+    def site(self) -> Site:
+        """Where the file system is deployed."""
+        return Site(self.spec, self.io_hosts, self.compute_hosts, self.nodes.storage_path)
+
+    @property
+    def mount_path(self) -> str:
+        """Of the global file system, the same on every compute node."""
+        return self.file_system.mount_path(self.site)
+
+    def settings(self) -> dict[str, str]:
+        """As in force, read back from the system."""
+        return self.file_system.settings(self.site)
+
+    def limits(self) -> dict[str, str]:
+        """Limits per kind of node and how they are enforced."""
+        return self.nodes.limits()
+
+    def drop_caches(self) -> str:
+        """Empty all caches: the client's own by mounting again, then the page caches of all nodes."""
+        remounts = self.file_system.is_global
+        if remounts:
+            self.file_system.unmount(self.site)
+        try:
+            how = self.nodes.drop_caches()
+        finally:
+            if remounts:
+                self.file_system.mount(self.site)
+        return f"{how}; clients mounted again" if remounts else how
+
+    def place_files(self, sizes: Mapping[str, int]) -> dict[str, str]:
+        """Create input files by the layout; see the protocol."""
+        for path in sizes:
+            if path.startswith("/") or ".." in path.split("/") or not path:
+                raise ClusterError(
+                    f"input file {path!r} must be a path relative to the mount, without '..'"
+                )
+        return self.file_system.place_files(self.site, sizes)
+
+    def health(self) -> list[str]:
+        """Nodes, daemons and mounts that are gone."""
+        findings = self.nodes.health()
+        try:
+            findings += self.file_system.health(self.site)
+        except ClusterError as error:
+            findings.append(str(error))
+        return findings
+
+
+def check(spec: ClusterSpec) -> list[str]:
+    """Everything that keeps this cluster from coming up here. Takes no time and changes nothing."""
+    findings = []
+    for load, name in (
+        (registry.provider, spec.provider),
+        (registry.file_system, spec.file_system.kind),
+    ):
+        try:
+            findings += load(name).check(spec)
+        except SpecError as error:
+            findings.append(str(error))
+    return findings
+
+
+def bring_up(spec: ClusterSpec) -> DeployedCluster:
+    """Bring a cluster up. What had been made is taken down again when anything fails or interrupts.
+
+    Raises:
+        SpecError: it cannot come up here, all reasons at once; nothing was started.
+        ClusterError: it did not come up.
+    """
+    findings = check(spec)
+    if findings:
+        raise SpecError(f"cluster {spec.name} cannot come up here:\n  " + "\n  ".join(findings))
+    began = time.monotonic()
+    directory = directory_of(spec.name)
+    directory.claim()
+    try:
+        _write_state(directory, spec, "starting")
+        nodes = registry.provider(spec.provider).create(spec)
+        log.info("%s: %d nodes after %.2f s", spec.name, len(nodes.hosts), time.monotonic() - began)
+        cluster = DeployedCluster(spec, nodes)
+        cluster.file_system.install(cluster.site)
+        log.info(
+            "%s: %s serves after %.2f s", spec.name, spec.file_system.kind, time.monotonic() - began
+        )
+        cluster.file_system.mount(cluster.site)
+        _write_state(directory, spec, "up", time.monotonic() - began)
+    except BaseException:
+        _clear(directory, spec)
+        raise
+    return cluster
+
+
+def find(name: str) -> DeployedCluster:
+    """Attach to a cluster that is up, also when another process brought it up.
+
+    Raises:
+        ClusterError: there is none of this name, or it is not up.
+    """
+    state = directory_of(name).read_state()
+    if state is None:
+        names = ", ".join(directory.name for directory in directories()) or "none"
+        raise ClusterError(
+            f"no cluster is called {name!r}; there are: {names}. 'wavetank cluster up FILE' brings one up"
+        )
+    if state.status != "up":
+        raise ClusterError(
+            f"cluster {name} is not up but {state.status}. 'wavetank cluster down {name}' cleans up"
+        )
+    return DeployedCluster(state.spec, registry.provider(state.spec.provider).find(state.spec))
+
+
+def take_down(name: str) -> None:
+    """Take a cluster down, whatever state it is in; nothing of it is left.
+
+    Raises:
+        ClusterError: there is none, another process is bringing it up, or something cannot be removed (try again).
+    """
+    directory = directory_of(name)
+    if not directory.path.is_dir():
+        raise ClusterError(f"no cluster is called {name!r}. 'wavetank cluster list' shows all")
+    spec = None
+    try:
+        state = directory.read_state()
+    except ClusterError as error:
+        log.warning("%s; going by its journal", error)
+        state = None
+    if state is not None:
+        spec = state.spec
+        if state.status == "starting" and is_alive(state.owner) and state.owner != this_process():
+            raise ClusterError(
+                f"cluster {name} is being brought up by process {state.owner.pid}. Wait for it, or end that process first"
+            )
+        _write_state(directory, spec, "stopping")
+    _clear(directory, spec)
+
+
+def _clear(directory: ClusterDirectory, spec: ClusterSpec | None) -> None:
+    """Destroy the nodes and delete the directory. Without a readable state every journal is the local provider's."""
+    provider = spec.provider if spec is not None else "local"
+    if spec is not None or directory.journal():
+        registry.provider(provider).destroy(directory.name)
+    directory.erase()
+
+
+def _write_state(
+    directory: ClusterDirectory, spec: ClusterSpec, status: str, bring_up_s: float | None = None
+) -> None:
+    ClusterState.model_validate(
+        {
+            "provenance": provenance(),
+            "spec": spec,
+            "spec_sha256": spec.sha256(),
+            "status": status,
+            "owner": this_process(),
+            "bring_up_s": bring_up_s,
+        }
+    ).write(directory.state_file)
+
+
+@contextlib.contextmanager
+def deployed(spec: ClusterSpec) -> Iterator[DeployedCluster]:
+    """A cluster for the time of a ``with`` block."""
+    cluster = bring_up(spec)
+    try:
+        yield cluster
+    finally:
+        take_down(spec.name)

@@ -1,0 +1,118 @@
+"""What the driver of a file system must be able to do. Drivers know hosts, never a provider."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from wavetank.cluster.host import Host
+from wavetank.cluster.spec import ClusterSpec
+from wavetank.errors import FileSystemError
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where a file system is to be deployed.
+
+    Attributes:
+        spec: the whole specification.
+        servers: hosts of the data servers; each has ``storage_path``.
+        clients: hosts that mount it.
+        storage_path: directory of the local file system on servers.
+    """
+
+    spec: ClusterSpec
+    servers: tuple[Host, ...]
+    clients: tuple[Host, ...]
+    storage_path: str
+
+
+class FileSystemDriver(Protocol):
+    """Deploys one kind of file system. Keeps no state: all of it is asked from the hosts again."""
+
+    kind: str
+    is_global: bool  # whether all compute nodes see the same files
+
+    def check(self, spec: ClusterSpec) -> list[str]:
+        """What is wrong with the specification, or missing on this machine; empty when all is well."""
+
+    def install(self, site: Site) -> None:
+        """Start the servers.
+
+        Raises:
+            FileSystemError, RemoteCommandError: a server does not come up.
+        """
+
+    def mount_path(self, site: Site) -> str:
+        """Where clients see it."""
+
+    def mount(self, site: Site) -> None:
+        """Mount it on all clients, and see that it is."""
+
+    def unmount(self, site: Site) -> None:
+        """Unmount it from all clients: their caches are gone with it."""
+
+    def settings(self, site: Site) -> dict[str, str]:
+        """Options as in force, read back from servers and clients."""
+
+    def place_files(self, site: Site, sizes: Mapping[str, int]) -> dict[str, str]:
+        """Create files with content by the specification's layout; says where each is, as read back."""
+
+    def health(self, site: Site) -> list[str]:
+        """Findings: servers or mounts that are gone."""
+
+    def remove(self, site: Site) -> None:
+        """Stop the servers and delete what they kept. Only for hosts that outlive the cluster."""
+
+
+def on_all(hosts: Sequence[Host], action: Callable[[Host], T]) -> list[T]:
+    """Do one thing on all hosts at once.
+
+    Raises:
+        The first host's error, in the order of ``hosts``.
+    """
+    if not hosts:
+        return []
+    with ThreadPoolExecutor(max_workers=min(16, len(hosts))) as pool:
+        return list(pool.map(action, hosts))
+
+
+def write_content(host: Host, path: str, size_bytes: int) -> None:
+    """Write a file of ``size_bytes`` that no layer can compress or leave sparse, and see it on disk.
+
+    Raises:
+        FileSystemError: the file system is full, or the file is shorter than asked.
+    """
+    host.run(["mkdir", "-p", "--", path.rpartition("/")[0] or "/"])
+    # openssl's stream is quicker than /dev/urandom, but may be missing; dd's fullblock makes counts exact.
+    megabytes = -(-size_bytes // 2**20)
+    try:
+        host.run(
+            ["dd", "if=/dev/urandom", f"of={path}", "bs=1M", f"count={megabytes}", "iflag=fullblock", "conv=fsync,notrunc",
+             "status=none"],
+            timeout_s=60 + size_bytes / 1e6,
+        )  # fmt: skip
+        host.run(["truncate", "-s", str(size_bytes), path])
+        found = host.run(["stat", "-c", "%s", path]).stdout.strip()
+    except Exception as error:
+        raise FileSystemError(
+            f"cannot write {path} ({size_bytes} bytes) on {host.name}: {error}. "
+            "If it is full, give the cluster a larger storage.size"
+        ) from error
+    if found != str(size_bytes):
+        raise FileSystemError(f"{path} on {host.name} has {found} bytes after writing {size_bytes}")
+
+
+def mount_line(host: Host, mount_path: str) -> str | None:
+    """The line of /proc/mounts for a mount, None when it is not there.
+
+    Sample (Linux 6.1): ``io1:/vol /wavetank fuse.glusterfs rw,relatime,user_id=0 0 0``.
+    """
+    for line in host.run(["cat", "/proc/mounts"]).stdout.splitlines():
+        if line.split(" ")[1] == mount_path:
+            return line
+    return None

@@ -1,0 +1,68 @@
+"""No global file system: each compute node has its own local disk, and no file is shared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from wavetank.cluster.filesystems.base import Site, mount_line, on_all, write_content
+from wavetank.cluster.spec import ClusterSpec
+
+
+class NoFileSystem:
+    """Files on the local file system of each compute node."""
+
+    kind = "none"
+    is_global = False
+
+    def check(self, spec: ClusterSpec) -> list[str]:
+        """Options have nobody to go to."""
+        findings = []
+        if spec.file_system.options or spec.file_system.mount_options:
+            findings.append("file_system none has no options: remove options and mount_options")
+        if spec.layout != "striped":
+            findings.append(
+                "layout one-server-per-file needs data servers; file_system none has none"
+            )
+        return findings
+
+    def install(self, site: Site) -> None:
+        """Nothing to start."""
+
+    def mount(self, site: Site) -> None:
+        """The local file system is mounted already."""
+
+    def unmount(self, site: Site) -> None:
+        """It stays mounted as long as the node lives."""
+
+    def mount_path(self, site: Site) -> str:
+        """The local file system."""
+        return site.storage_path
+
+    def settings(self, site: Site) -> dict[str, str]:
+        """The local mounts."""
+        lines = on_all(site.clients, lambda host: mount_line(host, site.storage_path))
+        shown = {
+            f"{host.name} {site.storage_path}": line or "not a mount"
+            for host, line in zip(site.clients, lines, strict=True)
+        }
+        return {"file system": "none: local disk of each compute node, no shared files", **shown}
+
+    def place_files(self, site: Site, sizes: Mapping[str, int]) -> dict[str, str]:
+        """A copy on every compute node: any rank may be asked to read any file."""
+        for path, size in sizes.items():
+            on_all(
+                site.clients,
+                lambda host, path=path, size=size: write_content(
+                    host, f"{site.storage_path}/{path}", size
+                ),
+            )  # type: ignore[misc]
+        everywhere = ", ".join(host.name for host in site.clients)
+        return dict.fromkeys(sizes, f"a copy on each of {everywhere}")
+
+    def health(self, site: Site) -> list[str]:
+        """The local file systems need no daemon."""
+        del site
+        return []
+
+    def remove(self, site: Site) -> None:
+        """Nothing was installed."""

@@ -1,0 +1,1 @@
+"""Steps of the local provider: cgroups, disks, networks and hosts out of Linux namespaces."""

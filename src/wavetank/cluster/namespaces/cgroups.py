@@ -1,0 +1,266 @@
+"""Control groups of nodes: limits, and the certain way to find and end every process of a node.
+
+Works with version 1, version 2, and both side by side (controllers on 1, cgroup.kill on 2).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import signal
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from wavetank.errors import ProviderError
+
+log = logging.getLogger(__name__)
+
+PERIOD_US = 100_000  # the kernel's default period of CPU bandwidth control
+CONTROLLERS = ("memory", "cpu", "blkio")
+KILL_TIMEOUT_S = 20.0
+
+
+@dataclass(frozen=True)
+class Hierarchies:
+    """Where control groups are mounted.
+
+    Attributes:
+        v1: mount of each version-1 controller of ours.
+        v2: mount of version 2, None when there is none.
+        v2_controllers: controllers that version 2 offers.
+    """
+
+    v1: dict[str, Path]
+    v2: Path | None
+    v2_controllers: frozenset[str]
+
+    def roots(self) -> list[Path]:
+        """Every hierarchy that nodes get a group in."""
+        found = [self.v1[name] for name in CONTROLLERS[:2] if name in self.v1]
+        if self.v2 is not None:
+            found.append(self.v2)
+        return found or list(self.v1.values())[:1]
+
+
+def hierarchies(mounts: str | None = None) -> Hierarchies:
+    """Read the mounts of control groups.
+
+    Sample of /proc/mounts (Linux 6.1): ``cgroup /sys/fs/cgroup/memory cgroup rw,relatime,memory 0 0``,
+    ``cgroup2 /sys/fs/cgroup/unified cgroup2 rw,relatime 0 0``.
+    """
+    v1: dict[str, Path] = {}
+    v2 = None
+    for line in (mounts if mounts is not None else Path("/proc/mounts").read_text()).splitlines():
+        _, at, kind, options = line.split(" ")[:4]
+        if kind == "cgroup2" and v2 is None:
+            v2 = Path(at)
+        elif kind == "cgroup":
+            for option in options.split(","):
+                if option in CONTROLLERS:
+                    v1.setdefault(option, Path(at))
+    controllers: frozenset[str] = frozenset()
+    if v2 is not None:
+        with contextlib.suppress(OSError):
+            controllers = frozenset((v2 / "cgroup.controllers").read_text().split())
+    return Hierarchies(v1, v2, controllers)
+
+
+@dataclass(frozen=True)
+class NodeGroup:
+    """The control groups of one node, one in each hierarchy, all of the same relative path."""
+
+    path: str
+    where: Hierarchies
+
+    def directories(self) -> list[Path]:
+        """The groups' directories."""
+        return [root / self.path for root in self.where.roots()]
+
+    def procs_files(self) -> list[str]:
+        """What a process writes 0 to, to join."""
+        return [str(directory / "cgroup.procs") for directory in self.directories()]
+
+    def create(self) -> None:
+        """Make the groups; in version 2 with our controllers handed down.
+
+        Raises:
+            ProviderError: not allowed, or no control groups.
+        """
+        try:
+            for directory in self.directories():
+                directory.parent.mkdir(parents=True, exist_ok=True)
+                if self.where.v2 is not None and directory.is_relative_to(self.where.v2):
+                    self._hand_down(self.where.v2, directory.parent)
+                directory.mkdir(exist_ok=True)
+        except OSError as error:
+            raise ProviderError(
+                f"cannot make the control group {error.filename}: {error.strerror}. Limits need root and a writable /sys/fs/cgroup"
+            ) from error
+
+    def _hand_down(self, top: Path, parent: Path) -> None:
+        wanted = [name for name in ("memory", "cpu", "io") if name in self.where.v2_controllers]
+        chain = [top]
+        for part in parent.relative_to(top).parts:
+            chain.append(chain[-1] / part)
+        for directory in chain:
+            for controller in wanted:
+                try:
+                    (directory / "cgroup.subtree_control").write_text(f"+{controller}")
+                except OSError as error:
+                    log.warning(
+                        "cannot hand controller %s down in %s: %s", controller, directory, error
+                    )
+
+    def limit_memory(self, limit_bytes: int) -> str | None:
+        """Bound the memory of a node, page cache included. Says the mechanism; None when there is none."""
+        if "memory" in self.where.v1:
+            return _set(
+                self.where.v1["memory"] / self.path / "memory.limit_in_bytes",
+                str(limit_bytes),
+                "cgroup v1 memory",
+            )
+        if self.where.v2 is not None and "memory" in self.where.v2_controllers:
+            return _set(
+                self.where.v2 / self.path / "memory.max", str(limit_bytes), "cgroup v2 memory"
+            )
+        return None
+
+    def limit_cpus(self, cpus: float) -> str | None:
+        """Bound the CPU time of a node. Says the mechanism; None when there is none."""
+        quota = round(cpus * PERIOD_US)
+        if "cpu" in self.where.v1:
+            group = self.where.v1["cpu"] / self.path
+            _set(group / "cpu.cfs_period_us", str(PERIOD_US), "")
+            return _set(group / "cpu.cfs_quota_us", str(quota), "cgroup v1 cpu")
+        if self.where.v2 is not None and "cpu" in self.where.v2_controllers:
+            return _set(
+                self.where.v2 / self.path / "cpu.max", f"{quota} {PERIOD_US}", "cgroup v2 cpu"
+            )
+        return None
+
+    def cached_bytes(self) -> int | None:
+        """Page cache of files that the node holds, bytes; None when it is not counted here."""
+        if "memory" in self.where.v1:
+            prefix, stat = "total_", self.where.v1["memory"] / self.path / "memory.stat"
+        elif self.where.v2 is not None and "memory" in self.where.v2_controllers:
+            prefix, stat = "", self.where.v2 / self.path / "memory.stat"
+        else:
+            return None
+        counts = dict(line.split() for line in stat.read_text().splitlines())
+        return int(counts[f"{prefix}active_file"]) + int(counts[f"{prefix}inactive_file"])
+
+    def empty_cache(self) -> str | None:
+        """Drop the node's clean page cache. Says the mechanism; None when there is none."""
+        if "memory" in self.where.v1:
+            return _set(
+                self.where.v1["memory"] / self.path / "memory.force_empty",
+                "0",
+                "memory.force_empty",
+            )
+        reclaim = (
+            self.where.v2 / self.path / "memory.reclaim" if self.where.v2 is not None else None
+        )
+        if reclaim is None or not reclaim.exists():
+            return None
+        for _ in range(8):  # EAGAIN: less was reclaimed than asked for, which is the aim
+            if not self.cached_bytes():
+                break
+            with contextlib.suppress(OSError):
+                reclaim.write_text(str(self.cached_bytes() or 1))
+        return "memory.reclaim"
+
+
+def _set(file: Path, value: str, mechanism: str) -> str | None:
+    try:
+        file.write_text(value)
+    except OSError as error:
+        log.warning("cannot write %s to %s: %s", value, file, error)
+        return None
+    return mechanism
+
+
+def throttle_files(where: Hierarchies, group: str) -> dict[str, Path]:
+    """The files that limit a disk: of version 1's root group (its limits catch the flusher too), or version 2's group."""
+    if "blkio" in where.v1:
+        root = where.v1["blkio"]
+        return {
+            "read": root / "blkio.throttle.read_bps_device",
+            "write": root / "blkio.throttle.write_bps_device",
+            "read_iops": root / "blkio.throttle.read_iops_device",
+            "write_iops": root / "blkio.throttle.write_iops_device",
+        }
+    if where.v2 is not None and "io" in where.v2_controllers:
+        return {"all": where.v2 / group / "io.max"}
+    return {}
+
+
+def kill_all(group: str, where: Hierarchies) -> None:
+    """End every process in a group and the groups below it.
+
+    Raises:
+        ProviderError: some are still there after the time limit.
+    """
+    deadline = time.monotonic() + KILL_TIMEOUT_S
+    while True:
+        pids: set[int] = set()
+        for root in where.roots():
+            top = root / group
+            if not top.is_dir():
+                continue
+            with contextlib.suppress(OSError):
+                (top / "cgroup.kill").write_text("1")  # version 2, Linux 5.14 and later
+            pids |= _pids_below(top)
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        if not pids:
+            return
+        if time.monotonic() > deadline:
+            raise ProviderError(
+                f"processes {sorted(pids)} of {group} do not end. They may wait for a dead disk; try again"
+            )
+        time.sleep(0.01)
+
+
+def _pids_below(top: Path) -> set[int]:
+    found: set[int] = set()
+    for procs in [top / "cgroup.procs", *top.rglob("cgroup.procs")]:
+        with contextlib.suppress(OSError):
+            found |= {int(pid) for pid in procs.read_text().split()}
+    return found - {0, os.getpid()}
+
+
+def remove_groups(group: str, where: Hierarchies) -> None:
+    """Remove a group and those below it from every hierarchy, and our top group when it is empty.
+
+    Raises:
+        ProviderError: a group stays busy.
+    """
+    for root in where.roots():
+        top = root / group
+        below = (
+            sorted((path for path in top.rglob("*") if path.is_dir()), reverse=True)
+            if top.is_dir()
+            else []
+        )
+        for directory in [*below, top]:
+            _remove_group(directory)
+        with contextlib.suppress(OSError):
+            top.parent.rmdir()
+
+
+def _remove_group(directory: Path) -> None:
+    deadline = time.monotonic() + KILL_TIMEOUT_S
+    while directory.is_dir():
+        try:
+            directory.rmdir()
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            if time.monotonic() > deadline:
+                raise ProviderError(
+                    f"cannot remove the control group {directory}: {error.strerror}. Try again"
+                ) from error
+            time.sleep(0.01)

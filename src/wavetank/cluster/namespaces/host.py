@@ -1,0 +1,162 @@
+"""A node out of namespaces, as a host: runs commands in it, copies files, starts and watches daemons."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from wavetank.cluster.host import Finished
+from wavetank.cluster.namespaces.cgroups import NodeGroup
+from wavetank.cluster.state import start_ticks
+from wavetank.errors import ProviderError, RemoteCommandError
+
+NODE_ENV = {
+    "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    "HOME": "/root",
+    "LANG": "C.UTF-8",
+    "TERM": "dumb",
+}
+_journal_lock = threading.Lock()
+
+
+class NamespaceHost:
+    """A node. ``enter`` is the argv prefix that runs a command in it."""
+
+    def __init__(
+        self,
+        name: str,
+        address: str,
+        enter: Sequence[str],
+        directory: Path,
+        group: NodeGroup | None,
+    ) -> None:
+        self.name = name
+        self.address = address
+        self._enter = tuple(enter)
+        self._directory = directory
+        self._group = group
+        self._children: list[subprocess.Popen[bytes]] = []
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout_s: float = 60.0,
+        env: Mapping[str, str] | None = None,
+        stdin: str = "",
+    ) -> Finished:
+        """Run a command to its end; see the protocol."""
+        began = time.monotonic()
+        process = subprocess.Popen(
+            [*self._enter, *argv], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=True, errors="replace", env={**NODE_ENV, **(env or {})}, start_new_session=True,
+        )  # fmt: skip
+        try:
+            out, err = process.communicate(stdin, timeout=timeout_s)
+        except subprocess.TimeoutExpired:
+            _end(process)
+            raise RemoteCommandError(
+                self.name, argv, None, f"no end within {timeout_s:g} s"
+            ) from None
+        except BaseException:
+            _end(process)
+            raise
+        if process.returncode != 0:
+            raise RemoteCommandError(self.name, argv, process.returncode, err or out)
+        return Finished(out, err, time.monotonic() - began)
+
+    def start(self, argv: Sequence[str], *, log: str, env: Mapping[str, str] | None = None) -> None:
+        """Start a daemon in the foreground of its own session; see the protocol."""
+        if re.fullmatch(r"[A-Za-z0-9._-]+", log) is None:
+            raise ProviderError(
+                f"{log!r} is no name of a log: use letters, digits, '.', '_' and '-'"
+            )
+        with self.log_file(log).open("ab") as output:
+            process = subprocess.Popen(
+                [*self._enter, *argv], stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+                env={**NODE_ENV, **(env or {})}, start_new_session=True,
+            )  # fmt: skip
+        self._children.append(process)
+        entry = {
+            "node": self.name,
+            "log": log,
+            "program": argv[0],
+            "pid": process.pid,
+            "start": start_ticks(process.pid) or 0,
+        }
+        with _journal_lock, (self._directory / "daemons.jsonl").open("a") as journal:
+            journal.write(json.dumps(entry) + "\n")
+
+    def log_file(self, log: str) -> Path:
+        """Where a daemon's output goes, on this machine."""
+        directory = self._directory / "nodes" / self.name / "log"
+        directory.mkdir(parents=True, exist_ok=True)
+        return directory / f"{log}.log"
+
+    def put(self, source: Path, destination: str) -> None:
+        """Copy a file to the node; see the protocol."""
+        with source.open("rb") as stream:
+            self._copy(
+                ["dd", f"of={destination}", "bs=1M", "status=none"], stream, subprocess.DEVNULL
+            )
+        if os.access(source, os.X_OK):
+            self.run(["chmod", "+x", "--", destination])
+
+    def get(self, source: str, destination: Path) -> None:
+        """Copy a file from the node; see the protocol."""
+        with destination.open("wb") as stream:
+            self._copy(["cat", "--", source], subprocess.DEVNULL, stream)
+
+    def _copy(self, argv: list[str], stdin: object, stdout: object) -> None:
+        done = subprocess.run(
+            [*self._enter, *argv], stdin=stdin, stdout=stdout, stderr=subprocess.PIPE, env=NODE_ENV, check=False,  # type: ignore[call-overload]
+        )  # fmt: skip
+        if done.returncode != 0:
+            raise RemoteCommandError(
+                self.name, argv, done.returncode, done.stderr.decode(errors="replace")
+            )
+
+    def drop_caches(self) -> str:
+        """Empty this node's page cache, and see that it is empty."""
+        how = self._group.empty_cache() if self._group is not None else None
+        if how is None or self._group is None:
+            os.sync()
+            Path("/proc/sys/vm/drop_caches").write_text("3")
+            return "drop_caches of the whole machine"
+        left = self._group.cached_bytes()
+        return how if left is None else f"{how}, {left // 1024} KiB of page cache left"
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.communicate()
+
+
+def dead_daemons(directory: Path) -> list[str]:
+    """Daemons that were started on any node and do not run any more, with the last line they wrote."""
+    findings = []
+    try:
+        lines = (directory / "daemons.jsonl").read_text().splitlines()
+    except OSError:
+        return []
+    for line in lines:
+        entry = json.loads(line)
+        if start_ticks(entry["pid"]) != entry["start"]:
+            log = directory / "nodes" / entry["node"] / "log" / f"{entry['log']}.log"
+            last = (
+                (log.read_text(errors="replace").strip().splitlines() or ["it wrote nothing"])[-1]
+                if log.exists()
+                else ""
+            )
+            findings.append(f"{entry['node']}: {entry['program']} ({entry['log']}) died: {last}")
+    return findings

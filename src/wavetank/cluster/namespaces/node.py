@@ -1,0 +1,94 @@
+"""Making one node: its directories, its process 1, its line in the map that wavetank-node reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from wavetank.cluster.namespaces.cgroups import NodeGroup
+from wavetank.cluster.namespaces.disks import command
+from wavetank.cluster.namespaces.host import NamespaceHost
+from wavetank.cluster.spec import Instance
+from wavetank.cluster.state import ClusterDirectory, state_root
+from wavetank.document import write_whole
+
+# File systems that cannot hold the upper directory of an overlay: the node's changes are kept in memory there.
+NO_UPPER = frozenset({"overlay", "nfs", "nfs4", "fuse", "9p", "virtiofs", "vfat"})
+
+
+@dataclass
+class LaidOutNode:
+    """A node that is being made. ``pid`` and ``start`` are of its process 1, 0 before it runs."""
+
+    name: str
+    address: str
+    instance: Instance
+    group: NodeGroup
+    pid: int = 0
+    start: int = 0
+
+    def make(
+        self,
+        program: str,
+        directory: ClusterDirectory,
+        hosts_file: str,
+        disk_options: Sequence[str],
+    ) -> None:
+        """Start the node's process 1.
+
+        Raises:
+            ProviderError: with what wavetank-node said.
+        """
+        base = directory.path / "nodes" / self.name
+        for part in ("root", "upper/etc", "work", "log"):
+            (base / part).mkdir(parents=True)
+        (base / "upper").chmod(0o755)
+        (base / "upper" / "etc" / "hosts").write_text(hosts_file)
+        (base / "upper" / "etc" / "hostname").write_text(f"{self.name}\n")
+        in_memory = ["--upper-in-memory"] if file_system_type(base) in NO_UPPER else []
+        out = command([
+            program, "create", "--hostname", self.name, "--root", str(base / "root"), "--upper", str(base / "upper"),
+            "--work", str(base / "work"), "--hidden", str(state_root()), *in_memory, *disk_options, *_joins(self.group),
+        ])  # fmt: skip
+        self.pid, self.start = (int(word) for word in out.split())
+
+    def host(self, program: str, directory: ClusterDirectory) -> NamespaceHost:
+        """The node as a host."""
+        enter = (program, "run", str(directory.path / "nodes.map"), self.name)
+        return NamespaceHost(self.name, self.address, enter, directory.path, self.group)
+
+    def map_line(self) -> str:
+        """The node's line in the map."""
+        return f"{self.name} {self.pid} {self.start} node {','.join(self.group.procs_files())}\n"
+
+
+def create_switch(program: str, group: NodeGroup) -> str:
+    """Start the process that holds the switch's network namespace; returns its line in the map."""
+    pid, start = command([program, "create", *_joins(group)]).split()
+    return f"switch {pid} {start} switch {','.join(group.procs_files())}\n"
+
+
+def write_map(directory: ClusterDirectory, switch_line: str, nodes: Sequence[LaidOutNode]) -> None:
+    """Write the map that wavetank-node reads."""
+    write_whole(
+        directory.path / "nodes.map", switch_line + "".join(node.map_line() for node in nodes)
+    )
+
+
+def read_map(path: Path) -> dict[str, tuple[int, int]]:
+    """Process 1 of each node and the switch: pid and start."""
+    lines = (line.split() for line in path.read_text().splitlines())
+    return {words[0]: (int(words[1]), int(words[2])) for words in lines}
+
+
+def file_system_type(path: Path) -> str:
+    """Type of the file system that holds ``path``."""
+    kind = command(["stat", "-f", "-c", "%T", str(path)]).strip()
+    return {"overlayfs": "overlay", "fuseblk": "fuse", "msdos": "vfat", "v9fs": "9p"}.get(
+        kind, kind
+    )
+
+
+def _joins(group: NodeGroup) -> list[str]:
+    return [word for procs in group.procs_files() for word in ("--join", procs)]

@@ -1,0 +1,64 @@
+"""What a provider of nodes must be able to do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from wavetank.cluster.host import Host
+from wavetank.cluster.spec import ClusterSpec
+
+
+class Nodes(Protocol):
+    """Nodes that are up, before and below any file system.
+
+    Attributes:
+        hosts: by node name, in the order of the specification.
+        storage_path: where the local file system of a node with storage is mounted.
+        remote_shell, launcher_prefix, network: see job.Placement.
+    """
+
+    hosts: Mapping[str, Host]
+    storage_path: str
+    remote_shell: tuple[str, ...]
+    launcher_prefix: tuple[str, ...]
+    network: str | None
+
+    def limits(self) -> dict[str, str]:
+        """Limits per kind of node, as in force, and what enforces them."""
+
+    def drop_caches(self) -> str:
+        """Empty the page caches of all nodes; says how it was done."""
+
+    def health(self) -> list[str]:
+        """Nodes and daemons that died."""
+
+
+class Provider(Protocol):
+    """Makes nodes, finds them again, and destroys them."""
+
+    name: str
+
+    def check(self, spec: ClusterSpec) -> list[str]:
+        """Why these nodes cannot be made here; empty when they can."""
+
+    def create(self, spec: ClusterSpec) -> Nodes:
+        """Make the nodes.
+
+        Raises:
+            ProviderError: they cannot be made; what had been made is destroyed.
+        """
+
+    def find(self, spec: ClusterSpec) -> Nodes:
+        """Attach to nodes that another process made.
+
+        Raises:
+            ProviderError: they are gone.
+        """
+
+    def destroy(self, name: str) -> None:
+        """Remove everything that was made under this name, also half-made; nothing else. Idempotent.
+
+        Raises:
+            ProviderError: something cannot be removed; calling again goes on.
+        """

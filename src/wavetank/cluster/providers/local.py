@@ -1,0 +1,355 @@
+"""Nodes out of Linux namespaces on this machine, with the limits of their instance type. Needs root."""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import shutil
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from wavetank import native
+from wavetank.cluster.host import Host
+from wavetank.cluster.namespaces import network
+from wavetank.cluster.namespaces.cgroups import (
+    Hierarchies,
+    NodeGroup,
+    hierarchies,
+    kill_all,
+    remove_groups,
+)
+from wavetank.cluster.namespaces.disks import MKFS, detach, limit_disk, make_disk
+from wavetank.cluster.namespaces.host import NamespaceHost, dead_daemons
+from wavetank.cluster.namespaces.node import LaidOutNode, create_switch, read_map, write_map
+from wavetank.cluster.spec import ClusterSpec
+from wavetank.cluster.state import ClusterDirectory, directory_of, start_ticks, state_root
+from wavetank.document import write_whole
+from wavetank.errors import ProviderError
+from wavetank.units import format_rate, format_size
+
+log = logging.getLogger(__name__)
+
+STORAGE_PATH = "/storage"
+NODE_PROGRAM = "bin/wavetank-node"
+NEEDED_PROGRAMS = {"ip": "iproute2", "tc": "iproute2", "losetup": "util-linux"}
+MKFS_PACKAGES = {"xfs": "xfsprogs", "ext4": "e2fsprogs"}
+
+
+@dataclass(frozen=True)
+class LocalNodes:
+    """Nodes that are up."""
+
+    spec: ClusterSpec
+    directory: ClusterDirectory
+    hosts: Mapping[str, Host]
+    program: str
+    mechanisms: Mapping[str, str]
+    where: Hierarchies
+    storage_path: str = STORAGE_PATH
+    network: str | None = network.NETWORK
+
+    @property
+    def map_file(self) -> str:
+        """The nodes' processes, for wavetank-node."""
+        return str(self.directory.path / "nodes.map")
+
+    @property
+    def remote_shell(self) -> tuple[str, ...]:
+        """Stands in for ssh."""
+        return (self.program, "shell", self.map_file)
+
+    @property
+    def launcher_prefix(self) -> tuple[str, ...]:
+        """Runs a launcher in the switch, from where it reaches all nodes."""
+        return (self.program, "run", self.map_file, "switch")
+
+    def limits(self) -> dict[str, str]:
+        """Asked limits per instance type, what enforces each, and the scale."""
+        found = {}
+        kinds = {"compute": self.spec.instance}
+        if self.spec.nodes.io:
+            kinds["io"] = self.spec.io_instance or self.spec.instance
+        for kind, instance in kinds.items():
+            rates = {
+                "network": instance.network,
+                "disk read": instance.disk_read,
+                "disk write": instance.disk_write,
+            }
+            found[f"{kind} vcpus"] = (
+                f"{instance.vcpus:g} by {self.mechanisms.get('cpu', 'nothing')}"
+            )
+            found[f"{kind} memory"] = (
+                f"{format_size(instance.memory)} by {self.mechanisms.get('memory', 'nothing')}"
+            )
+            for name, rate in rates.items():
+                if rate is None:
+                    found[f"{kind} {name}"] = "no limit"
+                else:
+                    by = self.mechanisms.get(name.split()[0], "nothing")
+                    found[f"{kind} {name}"] = f"{format_rate(rate / self.spec.scale)} by {by}"
+            for name, iops in (
+                ("read", instance.disk_read_iops),
+                ("write", instance.disk_write_iops),
+            ):
+                if iops is not None:
+                    found[f"{kind} disk {name} IOPS"] = (
+                        f"{iops / self.spec.scale:g} by {self.mechanisms.get('disk', 'nothing')}"
+                    )
+        found["scale"] = f"1/{self.spec.scale:g}" if self.spec.scale != 1 else "1"
+        found["disk image"] = self.mechanisms.get("image", "none")
+        return found
+
+    def drop_caches(self) -> str:
+        """Write back what is dirty, then empty every node's cache."""
+        hosts = [host for host in self.hosts.values() if isinstance(host, NamespaceHost)]
+        with ThreadPoolExecutor(max_workers=8) as pool:
+            list(
+                pool.map(lambda host: host.run(["sync"], timeout_s=600), hosts[:1])
+            )  # of the whole machine
+            said = list(pool.map(lambda host: host.drop_caches(), hosts))
+        return "; ".join(f"{host.name}: {how}" for host, how in zip(hosts, said, strict=True))
+
+    def health(self) -> list[str]:
+        """Nodes and daemons that died."""
+        alive = read_map(Path(self.map_file))
+        dead = [
+            f"node {name} is gone"
+            for name, (pid, start) in alive.items()
+            if start_ticks(pid) != start
+        ]
+        return dead + dead_daemons(self.directory.path)
+
+
+class LocalProvider:
+    """Makes nodes out of namespaces."""
+
+    name = "local"
+
+    def check(self, spec: ClusterSpec) -> list[str]:
+        """What this machine lacks."""
+        findings = []
+        if os.geteuid() != 0:
+            findings.append(
+                "provider local makes namespaces, loop devices and control groups: it needs root. Run with sudo"
+            )
+        if not native.available(NODE_PROGRAM):
+            findings.append(f"{NODE_PROGRAM} is not built: run 'make setup'")
+        needed = {
+            **NEEDED_PROGRAMS,
+            MKFS[spec.storage.local_file_system][0]: MKFS_PACKAGES[spec.storage.local_file_system],
+        }
+        for program, package in needed.items():
+            if shutil.which(program, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin") is None:
+                findings.append(f"{program} is not installed: apt-get install {package}")
+        if os.geteuid() == 0 and not hierarchies().roots():
+            findings.append(
+                "no control groups are mounted below /sys/fs/cgroup: processes could not be limited or found"
+            )
+        free = shutil.disk_usage(_existing(state_root())).free
+        if spec.storage.size > free:
+            findings.append(
+                f"storage.size {format_size(spec.storage.size)} is more than the {format_size(free)} free below {state_root()}. "
+                "Ask for less, or set WAVETANK_STATE_DIR to a larger disk"
+            )
+        return findings
+
+    def create(self, spec: ClusterSpec) -> LocalNodes:
+        """Make the nodes; see the protocol."""
+        directory = directory_of(spec.name)
+        try:
+            return self._create(spec, directory)
+        except BaseException:
+            self.destroy(spec.name)
+            raise
+
+    def _create(self, spec: ClusterSpec, directory: ClusterDirectory) -> LocalNodes:
+        program = str(native.find(NODE_PROGRAM, "make nodes out of namespaces"))
+        where = hierarchies()
+        top = f"wavetank/{spec.name}-{secrets.token_hex(4)}"
+        directory.note(do="cgroup", path=top)
+        nodes = [
+            LaidOutNode(
+                name,
+                network.address_of(i),
+                spec.instance_of(name),
+                NodeGroup(f"{top}/{name}", where),
+            )
+            for i, name in enumerate(spec.node_names())
+        ]
+        mechanisms = self._make_nodes(spec, directory, nodes, program, where)
+        switch = NodeGroup(f"{top}/switch", where)
+        switch.create()
+        switch_line = create_switch(program, switch)
+        write_map(directory, switch_line, nodes)
+        self._connect(spec, directory, nodes, program, mechanisms)
+        write_whole(
+            directory.path / "mechanisms.txt", "".join(f"{k}={v}\n" for k, v in mechanisms.items())
+        )
+        return self._attach(spec, directory)
+
+    def _make_nodes(
+        self,
+        spec: ClusterSpec,
+        directory: ClusterDirectory,
+        nodes: list[LaidOutNode],
+        program: str,
+        where: Hierarchies,
+    ) -> dict[str, str]:
+        mechanisms: dict[str, str] = {}
+        with_disk = set(spec.storage_names())
+        hosts_file = "127.0.0.1 localhost\n" + "".join(f"{n.address} {n.name}\n" for n in nodes)
+        (directory.path / "images").mkdir()
+
+        def make(node: LaidOutNode) -> None:
+            node.group.create()
+            for key, how in (
+                ("memory", node.group.limit_memory(node.instance.memory)),
+                ("cpu", node.group.limit_cpus(node.instance.vcpus)),
+            ):
+                if how is None:
+                    log.warning("no %s limit on %s: no control group for it", key, node.name)
+                mechanisms[key] = how or "nothing"
+            options = []
+            if node.name in with_disk:
+                options = self._make_disk(spec, directory, node, where, mechanisms)
+            node.make(program, directory, hosts_file, options)
+
+        with ThreadPoolExecutor(max_workers=8) as pool:
+            list(pool.map(make, nodes))
+        return mechanisms
+
+    def _make_disk(
+        self,
+        spec: ClusterSpec,
+        directory: ClusterDirectory,
+        node: LaidOutNode,
+        where: Hierarchies,
+        mechanisms: dict[str, str],
+    ) -> list[str]:
+        image = directory.path / "images" / f"{node.name}.img"
+        directory.note(do="image", path=str(image))
+        disk = make_disk(image, spec.storage.size, spec.storage.local_file_system)
+        asked = {
+            "read": node.instance.disk_read,
+            "write": node.instance.disk_write,
+            "read_iops": node.instance.disk_read_iops,
+            "write_iops": node.instance.disk_write_iops,
+        }
+        limits = {
+            name: max(1, round(value / spec.scale))
+            for name, value in asked.items()
+            if value is not None
+        }
+        if limits:
+            directory.note(
+                do="throttle", number=disk.number, group=node.group.path, names=",".join(limits)
+            )
+            mechanisms["disk"] = (
+                limit_disk(where, node.group.path, disk.number, limits) or "nothing"
+            )
+        mechanisms["image"] = (
+            "loop device with direct I/O" if disk.direct else "loop device, cached twice"
+        )
+        return [
+            "--disk",
+            disk.device,
+            "--disk-at",
+            STORAGE_PATH,
+            "--disk-type",
+            spec.storage.local_file_system,
+        ]
+
+    def _connect(
+        self,
+        spec: ClusterSpec,
+        directory: ClusterDirectory,
+        nodes: list[LaidOutNode],
+        program: str,
+        mechanisms: dict[str, str],
+    ) -> None:
+        mapped = str(directory.path / "nodes.map")
+        switch = NamespaceHost(
+            "switch",
+            network.SWITCH_ADDRESS,
+            (program, "run", mapped, "switch"),
+            directory.path,
+            None,
+        )
+        switch.run(["ip", "-batch", "-"], stdin=network.switch_links([node.pid for node in nodes]))
+        rates = {
+            f"p{i}": max(1, round(node.instance.network / spec.scale))
+            for i, node in enumerate(nodes)
+            if node.instance.network is not None
+        }
+        if rates:
+            switch.run(["tc", "-batch", "-"], stdin=network.shape(rates))
+            mechanisms["network"] = "tbf both ways"
+
+        def connect(position: int) -> None:
+            node = nodes[position]
+            host = node.host(program, directory)
+            host.run(["ip", "-batch", "-"], stdin=network.node_links(node.address))
+            if f"p{position}" in rates:
+                host.run(
+                    ["tc", "-batch", "-"], stdin=network.shape({"eth0": rates[f"p{position}"]})
+                )
+
+        with ThreadPoolExecutor(max_workers=8) as pool:
+            list(pool.map(connect, range(len(nodes))))
+
+    def find(self, spec: ClusterSpec) -> LocalNodes:
+        """Attach to nodes that another process made; see the protocol."""
+        directory = directory_of(spec.name)
+        if not (directory.path / "nodes.map").exists():
+            raise ProviderError(
+                f"the nodes of {spec.name} are gone or were never finished: wavetank cluster down {spec.name}"
+            )
+        return self._attach(spec, directory)
+
+    def _attach(self, spec: ClusterSpec, directory: ClusterDirectory) -> LocalNodes:
+        program = str(native.find(NODE_PROGRAM, "run commands in nodes"))
+        where = hierarchies()
+        top = next(str(entry["path"]) for entry in directory.journal() if entry["do"] == "cgroup")
+        hosts: dict[str, Host] = {}
+        for i, name in enumerate(spec.node_names()):
+            node = LaidOutNode(
+                name,
+                network.address_of(i),
+                spec.instance_of(name),
+                NodeGroup(f"{top}/{name}", where),
+            )
+            hosts[name] = node.host(program, directory)
+        lines = (directory.path / "mechanisms.txt").read_text().splitlines()
+        mechanisms = dict(line.split("=", 1) for line in lines)
+        return LocalNodes(spec, directory, hosts, program, mechanisms, where)
+
+    def destroy(self, name: str) -> None:
+        """Remove everything that the journal names; see the protocol."""
+        directory = directory_of(name)
+        where = hierarchies()
+        entries = directory.journal()
+        groups = [str(entry["path"]) for entry in entries if entry["do"] == "cgroup"]
+        for group in groups:
+            kill_all(group, where)
+        for entry in entries:
+            if entry["do"] == "throttle":
+                lifted = dict.fromkeys(str(entry["names"]).split(","), 0)
+                try:
+                    limit_disk(where, str(entry["group"]), str(entry["number"]), lifted)
+                except OSError as error:  # version 2: the limit went with its group
+                    log.info("limit of disk %s is gone already: %s", entry["number"], error)
+        for entry in entries:
+            if entry["do"] == "image":
+                detach(Path(str(entry["path"])))
+                Path(str(entry["path"])).unlink(missing_ok=True)
+        for group in groups:
+            remove_groups(group, where)
+
+
+def _existing(path: Path) -> Path:
+    while not path.exists():
+        path = path.parent
+    return path

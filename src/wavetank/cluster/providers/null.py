@@ -1,0 +1,96 @@
+"""The null provider: every node is this machine as it is, without limits. For tests, and where there is no root."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from wavetank import native
+from wavetank.cluster.host import Host
+from wavetank.cluster.namespaces.host import NODE_ENV, NamespaceHost, dead_daemons
+from wavetank.cluster.spec import ClusterSpec
+from wavetank.cluster.state import ClusterDirectory, directory_of
+from wavetank.errors import ProviderError
+
+
+@dataclass(frozen=True)
+class NullNodes:
+    """This machine under several names."""
+
+    directory: ClusterDirectory
+    hosts: Mapping[str, Host]
+    remote_shell: tuple[str, ...]
+    launcher_prefix: tuple[str, ...] = ()
+    network: str | None = "127.0.0.0/8"
+
+    @property
+    def storage_path(self) -> str:
+        """A directory of the cluster's own, the same for all nodes."""
+        return str(self.directory.path / "storage")
+
+    def limits(self) -> dict[str, str]:
+        """There are none."""
+        return {"limits": "none: all nodes are this machine"}
+
+    def drop_caches(self) -> str:
+        """Drop the caches of this machine, where that is allowed."""
+        os.sync()
+        try:
+            with open("/proc/sys/vm/drop_caches", "w") as control:  # noqa: PTH123
+                control.write("3")
+        except OSError as error:
+            return f"caches were not dropped: {error.strerror}"
+        return "drop_caches of the whole machine"
+
+    def health(self) -> list[str]:
+        """Daemons that died."""
+        return dead_daemons(self.directory.path)
+
+
+class NullProvider:
+    """Makes nothing."""
+
+    name = "null"
+
+    def check(self, spec: ClusterSpec) -> list[str]:
+        """Only what needs no node of its own can run."""
+        if spec.file_system.kind != "none":
+            return [
+                f"provider null has no nodes to put servers on: file_system.kind must be none, not {spec.file_system.kind}"
+            ]
+        return []
+
+    def create(self, spec: ClusterSpec) -> NullNodes:
+        """Make a directory."""
+        directory = directory_of(spec.name)
+        storage = directory.path / "storage"
+        try:
+            storage.mkdir()
+            lines = [f"{name} {os.getpid()} 0 here\n" for name in spec.node_names()]
+            (directory.path / "nodes.map").write_text("".join(lines))
+        except OSError as error:
+            raise ProviderError(f"cannot make {storage}: {error.strerror}") from error
+        return self.find(spec)
+
+    def find(self, spec: ClusterSpec) -> NullNodes:
+        """Look at the directory."""
+        directory = directory_of(spec.name)
+        if not (directory.path / "storage").is_dir():
+            raise ProviderError(
+                f"the directory of cluster {spec.name} is gone: wavetank cluster down {spec.name}"
+            )
+        env = [f"{key}={value}" for key, value in NODE_ENV.items() if key != "HOME"]
+        hosts: dict[str, Host] = {
+            name: NamespaceHost(name, "127.0.0.1", ("env", *env), directory.path, None)
+            for name in spec.node_names()
+        }
+        shell: tuple[str, ...] = ()
+        if native.available("bin/wavetank-node"):
+            program = str(native.find("bin/wavetank-node", "stand in for ssh"))
+            shell = (program, "shell", str(directory.path / "nodes.map"))
+        return NullNodes(directory, hosts, shell)
+
+    def destroy(self, name: str) -> None:
+        """End the daemons that were started; the directory goes with the cluster's."""
+        del name

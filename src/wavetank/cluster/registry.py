@@ -1,0 +1,54 @@
+"""All providers and file systems by name, imported when asked for. Third parties add theirs by entry points."""
+
+from __future__ import annotations
+
+import importlib
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, cast
+
+from wavetank.errors import SpecError
+
+if TYPE_CHECKING:
+    from wavetank.cluster.filesystems.base import FileSystemDriver
+    from wavetank.cluster.providers.base import Provider
+
+PROVIDERS: dict[str, str] = {
+    "local": "wavetank.cluster.providers.local:LocalProvider",
+    "null": "wavetank.cluster.providers.null:NullProvider",
+}
+FILE_SYSTEMS: dict[str, str] = {
+    "glusterfs": "wavetank.cluster.filesystems.glusterfs:GlusterFS",
+    "nfs": "wavetank.cluster.filesystems.nfs:NFS",
+    "none": "wavetank.cluster.filesystems.none:NoFileSystem",
+}
+PROVIDER_GROUP = "wavetank.providers"
+FILE_SYSTEM_GROUP = "wavetank.file_systems"
+
+
+def provider(name: str) -> Provider:
+    """A provider by its name.
+
+    Raises:
+        SpecError: there is none of this name.
+    """
+    return cast("Provider", _load("provider", name, PROVIDERS, PROVIDER_GROUP))
+
+
+def file_system(kind: str) -> FileSystemDriver:
+    """A file system's driver by its name.
+
+    Raises:
+        SpecError: there is none of this name.
+    """
+    return cast("FileSystemDriver", _load("file system", kind, FILE_SYSTEMS, FILE_SYSTEM_GROUP))
+
+
+def _load(what: str, name: str, known: dict[str, str], group: str) -> object:
+    if name in known:
+        module, _, attribute = known[name].partition(":")
+        return getattr(importlib.import_module(module), attribute)()
+    for entry in entry_points(group=group):
+        if entry.name == name:
+            return entry.load()()
+    others = sorted([*known, *(entry.name for entry in entry_points(group=group))])
+    raise SpecError(f"no {what} is called {name!r}; there are {', '.join(others)}")

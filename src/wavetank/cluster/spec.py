@@ -1,0 +1,215 @@
+"""The specification of a virtual cluster: what a person writes in YAML, and every way it can be wrong.
+
+Reads YAML, leaves a validated ``ClusterSpec``. Components are those of the method, section 4.
+Prices are not known here: an instance type's name joins them later.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, StringConstraints, model_validator
+
+from wavetank.document import Record, read_yaml
+from wavetank.units import Rate, Size, format_size
+
+# A name becomes part of paths, cgroups and host names: nothing else may be in it.
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,30}$")]
+Option = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.:/-]{1,64}$")]
+OptionValue = str | int | float | bool
+
+# mkfs.xfs refuses less than 300 MB since version 5.19; one size for all local file systems.
+SMALLEST_STORAGE_BYTES = 320 * 2**20
+
+
+class Instance(Record):
+    """An instance type: its name, and the limits that a node of it has."""
+
+    name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")] = Field(
+        description="joins the price table"
+    )
+    vcpus: float = Field(default=2, gt=0, le=1024, description="CPUs of a node")
+    memory: Size = Field(default=2 * 2**30, description="bytes, or e.g. '2 GiB'")
+    network: Rate | None = Field(
+        default=None, description="each way, e.g. '1 Gbit/s'; none: no limit"
+    )
+    disk_read: Rate | None = Field(default=None, description="e.g. '100 MB/s'; none: no limit")
+    disk_write: Rate | None = Field(default=None, description="e.g. '100 MB/s'; none: no limit")
+    disk_read_iops: int | None = Field(default=None, gt=0)
+    disk_write_iops: int | None = Field(default=None, gt=0)
+    device: str = Field(default="ssd", description="kind of the storage device, for the record")
+
+    @model_validator(mode="after")
+    def _has_memory(self) -> Self:
+        if self.memory < 64 * 2**20:
+            raise ValueError(
+                f"memory {format_size(self.memory)} is less than 64 MiB: no server runs in it"
+            )
+        return self
+
+
+class Nodes(Record):
+    """How many nodes of which kind. Compute nodes are c1, c2, ...; I/O nodes io1, ...; head nodes h1, ..."""
+
+    compute: int = Field(ge=1, le=64)
+    io: int = Field(default=0, ge=0, le=64)
+    head: int = Field(default=0, ge=0, le=4)
+
+
+class Stripe(Record):
+    """How a file's content is spread over the data servers."""
+
+    kind: Literal["distributed", "sharded", "replicated", "disperse"] = Field(
+        default="distributed",
+        description="distributed: each file whole on one server; sharded: in blocks over all; replicated: a copy on "
+        "each; disperse: erasure coded over all",
+    )
+    size: Size | None = Field(default=None, description="block size of 'sharded', bytes")
+    redundancy: int | None = Field(
+        default=None, ge=1, le=16, description="servers of 'disperse' that may be lost"
+    )
+
+
+class FileSystem(Record):
+    """The global file system."""
+
+    kind: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]*$")] = Field(
+        description="a registered file system: none, nfs, glusterfs, ..."
+    )
+    servers: int | None = Field(
+        default=None, ge=1, le=64, description="data servers; the default is all I/O nodes, or one"
+    )
+    placement: Literal["io", "compute"] | tuple[Name, ...] = Field(
+        default="io",
+        description="data servers on nodes of their own, on compute nodes, or on the nodes named",
+    )
+    mount: Annotated[str, StringConstraints(pattern=r"^/[A-Za-z0-9_/-]{1,60}$")] = "/wavetank"
+    stripe: Stripe = Stripe()
+    options: dict[Option, OptionValue] = Field(
+        default_factory=dict,
+        description="expert mode: options of the file system's own configuration",
+    )
+    mount_options: dict[Option, OptionValue] = Field(
+        default_factory=dict, description="expert mode: options of the mount on the compute nodes"
+    )
+
+
+class Storage(Record):
+    """Persistent storage of a node that holds data."""
+
+    size: Size = Field(
+        default=2 * 2**30, description="capacity, e.g. '2 GiB'; taken from this machine as it fills"
+    )
+    local_file_system: Literal["xfs", "ext4"] = "xfs"
+
+
+class ClusterSpec(Record):
+    """A virtual cluster."""
+
+    name: Name
+    description: str = ""
+    provider: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]*$")] = "local"
+    instance: Instance = Field(
+        description="of compute and head nodes, and of I/O nodes unless io_instance is given"
+    )
+    io_instance: Instance | None = None
+    nodes: Nodes
+    file_system: FileSystem
+    storage: Storage = Storage()
+    layout: Literal["striped", "one-server-per-file"] = Field(
+        default="striped",
+        description="of input files: as the file system stripes, or 1DFx1F: each on a server of its own",
+    )
+    scale: float = Field(
+        default=1.0, ge=1.0, le=1e6,
+        description="network and disk rates are divided by this where the machine is smaller than the instance",
+    )  # fmt: skip
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        problems = list(self._problems())
+        if problems:
+            raise ValueError("; ".join(problems))
+        return self
+
+    def _problems(self) -> Iterator[str]:
+        names = self.node_names()
+        fs = self.file_system
+        if isinstance(fs.placement, tuple):
+            unknown = [name for name in fs.placement if name not in names]
+            if unknown:
+                yield f"file_system.placement names {', '.join(unknown)}, but the nodes are {', '.join(names)}"
+            if len(set(fs.placement)) != len(fs.placement):
+                yield "file_system.placement names a node twice"
+        available = len(self._server_candidates())
+        if fs.kind != "none" and not isinstance(fs.placement, tuple) and available == 0:
+            yield "file_system.placement is 'io', but nodes.io is 0: give I/O nodes, or placement: compute"
+        elif fs.servers is not None and fs.servers > available:
+            yield (
+                f"file_system.servers asks for {fs.servers} data servers, but {available} "
+                f"{'node' if available == 1 else 'nodes'} can hold one. Add nodes or ask for fewer servers"
+            )
+        if self.storage.size < SMALLEST_STORAGE_BYTES:
+            yield (
+                f"storage.size {format_size(self.storage.size)} is too small: "
+                f"{self.storage.local_file_system} needs {format_size(SMALLEST_STORAGE_BYTES)}"
+            )
+        if self.layout == "one-server-per-file" and fs.stripe.kind != "distributed":
+            yield f"layout one-server-per-file needs whole files: file_system.stripe.kind must be distributed, not {fs.stripe.kind}"
+        if fs.stripe.size is not None and fs.stripe.kind != "sharded":
+            yield f"file_system.stripe.size only has a meaning with kind: sharded, not {fs.stripe.kind}"
+        if fs.stripe.redundancy is not None and fs.stripe.kind != "disperse":
+            yield f"file_system.stripe.redundancy only has a meaning with kind: disperse, not {fs.stripe.kind}"
+
+    def node_names(self) -> tuple[str, ...]:
+        """Compute, I/O and head nodes, in this order."""
+        n = self.nodes
+        return tuple(
+            f"{prefix}{i}"
+            for prefix, count in (("c", n.compute), ("io", n.io), ("h", n.head))
+            for i in range(1, count + 1)
+        )
+
+    def _server_candidates(self) -> tuple[str, ...]:
+        placement = self.file_system.placement
+        if isinstance(placement, tuple):
+            return placement
+        prefix = "io" if placement == "io" else "c"
+        return tuple(name for name in self.node_names() if name.rstrip("0123456789") == prefix)
+
+    def server_names(self) -> tuple[str, ...]:
+        """The nodes that hold data servers, in order."""
+        if self.file_system.kind == "none":
+            return ()
+        candidates = self._server_candidates()
+        n = self.file_system.servers
+        return candidates if n is None else candidates[:n]
+
+    def compute_names(self) -> tuple[str, ...]:
+        """The compute nodes, in order."""
+        return self.node_names()[: self.nodes.compute]
+
+    def storage_names(self) -> tuple[str, ...]:
+        """The nodes with a storage device: data servers, or the compute nodes when there are none."""
+        return self.server_names() or self.compute_names()
+
+    def instance_of(self, node: str) -> Instance:
+        """The instance type of a node."""
+        own = self.io_instance if node.startswith("io") else None
+        return own or self.instance
+
+    def sha256(self) -> str:
+        """Hash of the specification's content, whatever its layout as text."""
+        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
+
+
+def read_spec(path: Path) -> ClusterSpec:
+    """Read a cluster file.
+
+    Raises:
+        SpecError: all findings at once, each with its place.
+    """
+    return read_yaml(path, ClusterSpec, "cluster")

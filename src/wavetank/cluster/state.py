@@ -1,0 +1,173 @@
+"""What is known of clusters between processes: a directory a cluster, with its state and its journal.
+
+The journal names each thing before it is made, so that whatever a killed process left is found.
+WAVETANK_STATE_DIR names another place than /var/lib/wavetank (as root) or ~/.local/state/wavetank.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from wavetank.cluster.spec import ClusterSpec
+from wavetank.document import Document, Record
+from wavetank.errors import ClusterError, WavetankError
+
+
+class Owner(Record):
+    """The process that is bringing a cluster up or down."""
+
+    pid: int
+    start_ticks: int = Field(
+        description="field 22 of /proc/PID/stat: tells it from a later process of the same number"
+    )
+
+
+class ClusterState(Document):
+    """cluster.json: what is up, or was being brought up."""
+
+    kind: ClassVar[str] = "cluster"
+    version: ClassVar[int] = 1
+    error: ClassVar[type[WavetankError]] = ClusterError
+
+    spec: ClusterSpec
+    spec_sha256: str
+    status: Literal["starting", "up", "stopping"]
+    owner: Owner
+    bring_up_s: float | None = Field(
+        default=None, description="seconds from nothing to mounted; None until it is up"
+    )
+
+
+@dataclass(frozen=True)
+class ClusterDirectory:
+    """The directory of one cluster."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """The cluster's name."""
+        return self.path.name
+
+    @property
+    def state_file(self) -> Path:
+        """cluster.json."""
+        return self.path / "cluster.json"
+
+    def claim(self) -> None:
+        """Make the directory; its name is then taken.
+
+        Raises:
+            ClusterError: the name is taken, or the directory cannot be made.
+        """
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.mkdir(mode=0o755)
+        except FileExistsError:
+            raise ClusterError(
+                f"a cluster named {self.name} exists already ({self.path}). "
+                f"Take it down with 'wavetank cluster down {self.name}', or give this one another name"
+            ) from None
+        except OSError as error:
+            raise ClusterError(
+                f"cannot make {self.path}: {error.strerror}. Set WAVETANK_STATE_DIR to a directory that you may write to"
+            ) from error
+
+    def read_state(self) -> ClusterState | None:
+        """The state, None while there is none yet.
+
+        Raises:
+            ClusterError: it is damaged.
+        """
+        return ClusterState.read(self.state_file) if self.state_file.exists() else None
+
+    def note(self, **entry: str | int) -> None:
+        """Append to the journal, before the thing that it names is made."""
+        with (self.path / "journal.jsonl").open("a") as journal:
+            journal.write(json.dumps(entry) + "\n")
+
+    def journal(self) -> list[dict[str, str | int]]:
+        """All entries; a last line that was cut short names nothing that was made yet."""
+        entries = []
+        try:
+            lines = (self.path / "journal.jsonl").read_text().splitlines()
+        except OSError:
+            return []
+        for line in lines:
+            try:
+                entries.append(json.loads(line))
+            except json.JSONDecodeError:
+                continue
+        return entries
+
+    def erase(self) -> None:
+        """Delete the directory, the journal last."""
+        try:
+            for child in list(self.path.iterdir()) if self.path.exists() else []:
+                if child.name in ("journal.jsonl", "cluster.json"):
+                    continue
+                if child.is_dir() and not child.is_symlink():
+                    shutil.rmtree(child)
+                else:
+                    child.unlink(missing_ok=True)
+            shutil.rmtree(self.path, ignore_errors=False) if self.path.exists() else None
+        except FileNotFoundError:
+            if self.path.exists():
+                self.erase()
+        except OSError as error:
+            raise ClusterError(
+                f"cannot delete {error.filename}: {error.strerror}. Try again"
+            ) from error
+
+
+def state_root() -> Path:
+    """Where clusters are remembered."""
+    named = os.environ.get("WAVETANK_STATE_DIR")
+    if named:
+        return Path(named).absolute()
+    if os.geteuid() == 0:
+        return Path("/var/lib/wavetank")
+    home = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local/state")
+    return Path(home) / "wavetank"
+
+
+def directory_of(name: str) -> ClusterDirectory:
+    """The directory of a cluster, existing or not."""
+    return ClusterDirectory(state_root() / "clusters" / name)
+
+
+def directories() -> list[ClusterDirectory]:
+    """The directories of all clusters, by name."""
+    parent = state_root() / "clusters"
+    if not parent.is_dir():
+        return []
+    return [ClusterDirectory(path) for path in sorted(parent.iterdir()) if path.is_dir()]
+
+
+def start_ticks(pid: int) -> int | None:
+    """When a process started (clock ticks since boot); None when there is none or it is a zombie.
+
+    Sample of /proc/PID/stat (Linux 6.1): ``4242 (a b) S 1 4242 4242 0 ...``, field 22 is the start.
+    """
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return None if fields[0] in ("Z", "X") else int(fields[19])
+
+
+def this_process() -> Owner:
+    """This process as an owner."""
+    return Owner(pid=os.getpid(), start_ticks=start_ticks(os.getpid()) or 0)
+
+
+def is_alive(owner: Owner) -> bool:
+    """Whether the owner still runs, and is no later process of the same number."""
+    return start_ticks(owner.pid) == owner.start_ticks
