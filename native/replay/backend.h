@@ -1,0 +1,50 @@
+/* How calls are performed: posix, mpiio, or null (nothing is done; what remains is the program's own cost).
+ */
+#ifndef WAVETANK_REPLAY_BACKEND_H
+#define WAVETANK_REPLAY_BACKEND_H
+
+#include "plan.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* One open of a file on this rank. */
+struct open_file {
+    int64_t handle;
+    const struct plan_file *file;
+    enum call_layer layer;
+    bool is_open, append, readable, writable, written;
+    int64_t position;      /* of the file pointer: bytes, in the view where there is one */
+    int64_t pending_seeks; /* seeks to where the next data call starts, not yet made */
+    int64_t pending_whence;
+    const struct plan_view *view; /* NULL: none */
+    int32_t view_index;           /* -1: none */
+    int fd;                       /* posix */
+    void *mpi_file;               /* mpiio: MPI_File * */
+};
+
+/* A call that moves no data. */
+struct file_action {
+    enum call call;
+    const struct plan_file *file;
+    struct open_file *open; /* NULL where there is none: stat, unlink, ... */
+    int64_t arg, offset;    /* offset -1: not known */
+    int32_t view, communicator;
+    bool direct; /* open with O_DIRECT */
+};
+
+/* Bytes moved, or -1: reason() says why. offset is where the call starts; calls that go by the file pointer
+ * find it there already. */
+typedef int64_t (*data_call)(struct open_file *file, char *buffer, int64_t size, int64_t offset);
+
+struct backend {
+    const char *name;
+    void (*start)(const struct plan *plan);
+    data_call (*data)(enum call call);
+    bool (*act)(const struct file_action *action); /* false: reason() says why */
+    const char *(*reason)(void);                   /* of the last failure */
+};
+
+extern const struct backend BACKEND_POSIX, BACKEND_MPIIO, BACKEND_NULL;
+
+#endif

@@ -1,0 +1,238 @@
+#include "backend.h"
+#include "failure.h"
+#include "ranks_mpi.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static int last_error;
+static const struct plan *the_plan;
+
+/* MPI types of each view of the plan, made when first set. */
+static struct view_types {
+    MPI_Datatype etype, filetype;
+    bool made;
+} * view_types;
+
+static void mpiio_start(const struct plan *plan) {
+    the_plan = plan;
+    view_types = must_alloc((size_t)plan->n_views * sizeof *view_types);
+}
+
+static bool succeeded(int code) {
+    if (code == MPI_SUCCESS)
+        return true;
+    last_error = code;
+    return false;
+}
+
+/* A count and type for that many bytes: MPI counts are ints. */
+static MPI_Datatype type_of(int64_t size, int *count) {
+    static MPI_Datatype large = MPI_DATATYPE_NULL;
+    static int64_t large_size;
+    if (size <= INT_MAX) {
+        *count = (int)size;
+        return MPI_BYTE;
+    }
+    if (large_size != size) {
+        const int64_t block = 1 << 20;
+        MPI_Datatype blocks, of[2] = {MPI_DATATYPE_NULL, MPI_BYTE};
+        MPI_Type_contiguous((int)block, MPI_BYTE, &blocks);
+        of[0] = blocks;
+        if (large != MPI_DATATYPE_NULL)
+            MPI_Type_free(&large);
+        MPI_Type_create_struct(2, (int[]){(int)(size / block), (int)(size % block)},
+                               (MPI_Aint[]){0, (MPI_Aint)(size / block * block)}, of, &large);
+        MPI_Type_commit(&large);
+        MPI_Type_free(&blocks);
+        large_size = size;
+    }
+    *count = 1;
+    return large;
+}
+
+static int64_t moved_by(int code, MPI_Status *status, MPI_Datatype type, int64_t size) {
+    if (!succeeded(code))
+        return -1;
+    MPI_Count moved;
+    MPI_Get_elements_x(status, type, &moved);
+    /* Undefined where an MPI library does not count (some collective calls): it reported no error. */
+    return moved == MPI_UNDEFINED ? size : (int64_t)moved;
+}
+
+static MPI_File file_of(const struct open_file *f) {
+    return *(MPI_File *)f->mpi_file;
+}
+
+static MPI_Offset in_etypes(const struct open_file *f, int64_t bytes) {
+    return (MPI_Offset)(f->view ? bytes / f->view->etype_size : bytes);
+}
+
+#define AT(function, mpi_call)                                                                               \
+    static int64_t function(struct open_file *f, char *buffer, int64_t size, int64_t offset) {               \
+        int count;                                                                                           \
+        MPI_Status status;                                                                                   \
+        MPI_Datatype type = type_of(size, &count);                                                           \
+        int code = mpi_call(file_of(f), in_etypes(f, offset), buffer, count, type, &status);                 \
+        return moved_by(code, &status, type, size);                                                          \
+    }
+#define BY_POINTER(function, mpi_call)                                                                       \
+    static int64_t function(struct open_file *f, char *buffer, int64_t size, int64_t offset) {               \
+        int count;                                                                                           \
+        MPI_Status status;                                                                                   \
+        MPI_Datatype type = type_of(size, &count);                                                           \
+        (void)offset;                                                                                        \
+        int code = mpi_call(file_of(f), buffer, count, type, &status);                                       \
+        return moved_by(code, &status, type, size);                                                          \
+    }
+
+AT(read_at, MPI_File_read_at)
+AT(write_at, MPI_File_write_at)
+AT(read_at_all, MPI_File_read_at_all)
+AT(write_at_all, MPI_File_write_at_all)
+BY_POINTER(read_own, MPI_File_read)
+BY_POINTER(write_own, MPI_File_write)
+BY_POINTER(read_all, MPI_File_read_all)
+BY_POINTER(write_all, MPI_File_write_all)
+BY_POINTER(read_shared, MPI_File_read_shared)
+BY_POINTER(write_shared, MPI_File_write_shared)
+BY_POINTER(read_ordered, MPI_File_read_ordered)
+BY_POINTER(write_ordered, MPI_File_write_ordered)
+
+static data_call mpiio_data(enum call call) {
+    switch (call) {
+    case CALL_M_READ:
+        return read_own;
+    case CALL_M_WRITE:
+        return write_own;
+    case CALL_M_READ_ALL:
+        return read_all;
+    case CALL_M_WRITE_ALL:
+        return write_all;
+    case CALL_M_READ_AT:
+        return read_at;
+    case CALL_M_WRITE_AT:
+        return write_at;
+    case CALL_M_READ_AT_ALL:
+        return read_at_all;
+    case CALL_M_WRITE_AT_ALL:
+        return write_at_all;
+    case CALL_M_READ_SHARED:
+        return read_shared;
+    case CALL_M_WRITE_SHARED:
+        return write_shared;
+    case CALL_M_READ_ORDERED:
+        return read_ordered;
+    default:
+        return write_ordered;
+    }
+}
+
+static bool mpiio_open(const struct file_action *a) {
+    /* MPI_MODE_* have the same values in Open MPI and MPICH (and in ROMIO, where both have them from). */
+    MPI_Comm comm = a->communicator < 0 ? MPI_COMM_SELF : ranks_communicator(a->communicator);
+    MPI_File *opened = must_alloc(sizeof *opened);
+    if (!succeeded(MPI_File_open(comm, a->file->path, (int)a->arg, MPI_INFO_NULL, opened))) {
+        free(opened);
+        return false;
+    }
+    struct open_file *f = a->open;
+    f->mpi_file = opened;
+    f->is_open = true;
+    f->readable = !(a->arg & MPI_MODE_WRONLY);
+    f->writable = !(a->arg & MPI_MODE_RDONLY);
+    f->append = false;
+    f->position = 0;
+    return true;
+}
+
+static bool mpiio_close(struct open_file *f) {
+    f->is_open = false;
+    bool closed = succeeded(MPI_File_close(f->mpi_file));
+    free(f->mpi_file);
+    f->mpi_file = NULL;
+    return closed;
+}
+
+/* The view's visible runs as a file type of its element type, tiles of its extent. */
+static void make_types(const struct plan_view *view, struct view_types *types) {
+    MPI_Type_contiguous((int)view->etype_size, MPI_BYTE, &types->etype);
+    MPI_Type_commit(&types->etype);
+    types->made = true;
+    if (view->visible == 0) { /* a rank that sees nothing: it never moves a byte through this view */
+        MPI_Type_dup(types->etype, &types->filetype);
+        return;
+    }
+    int *lengths = must_alloc((size_t)view->n_runs * sizeof(int));
+    MPI_Aint *places = must_alloc((size_t)view->n_runs * sizeof(MPI_Aint));
+    for (int32_t i = 0; i < view->n_runs; i++) {
+        lengths[i] = (int)(view->run_lengths[i] / view->etype_size);
+        places[i] = (MPI_Aint)view->run_offsets[i];
+    }
+    MPI_Datatype runs;
+    MPI_Type_create_hindexed(view->n_runs, lengths, places, types->etype, &runs);
+    MPI_Type_create_resized(runs, 0, (MPI_Aint)view->extent, &types->filetype);
+    MPI_Type_commit(&types->filetype);
+    MPI_Type_free(&runs);
+    free(lengths);
+    free(places);
+}
+
+static bool mpiio_set_view(const struct file_action *a) {
+    struct open_file *f = a->open;
+    f->position = 0;
+    f->view_index = a->view;
+    f->view = a->view < 0 ? NULL : &the_plan->views[a->view];
+    if (!f->view)
+        return succeeded(MPI_File_set_view(file_of(f), 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL));
+    struct view_types *types = &view_types[a->view];
+    if (!types->made)
+        make_types(f->view, types);
+    return succeeded(MPI_File_set_view(file_of(f), (MPI_Offset)f->view->displacement, types->etype,
+                                       types->filetype, "native", MPI_INFO_NULL));
+}
+
+static bool mpiio_act(const struct file_action *a) {
+    struct open_file *f = a->open;
+    MPI_Offset size;
+    switch (a->call) {
+    case CALL_M_OPEN:
+        return mpiio_open(a);
+    case CALL_M_CLOSE:
+        return mpiio_close(f);
+    case CALL_M_SET_VIEW:
+        return mpiio_set_view(a);
+    case CALL_M_SEEK:
+        f->position = a->offset < 0 ? 0 : a->offset;
+        return succeeded(MPI_File_seek(file_of(f), in_etypes(f, f->position), MPI_SEEK_SET));
+    case CALL_M_SEEK_SHARED:
+        return succeeded(
+            MPI_File_seek_shared(file_of(f), in_etypes(f, a->offset < 0 ? 0 : a->offset), MPI_SEEK_SET));
+    case CALL_M_SYNC:
+        return succeeded(MPI_File_sync(file_of(f)));
+    case CALL_M_SET_SIZE:
+        return succeeded(MPI_File_set_size(file_of(f), (MPI_Offset)a->arg));
+    case CALL_M_PREALLOCATE:
+        return succeeded(MPI_File_preallocate(file_of(f), (MPI_Offset)a->arg));
+    case CALL_M_SET_ATOMICITY:
+        return succeeded(MPI_File_set_atomicity(file_of(f), a->arg != 0));
+    case CALL_M_GET_SIZE:
+        return succeeded(MPI_File_get_size(file_of(f), &size));
+    case CALL_M_DELETE:
+        MPI_File_delete(a->file->path, MPI_INFO_NULL);
+        return true; /* may not be there */
+    default:
+        last_error = MPI_ERR_UNSUPPORTED_OPERATION;
+        return false;
+    }
+}
+
+static const char *mpiio_reason(void) {
+    static char text[MPI_MAX_ERROR_STRING];
+    int length;
+    MPI_Error_string(last_error, text, &length);
+    return text;
+}
+
+const struct backend BACKEND_MPIIO = {"mpiio", mpiio_start, mpiio_data, mpiio_act, mpiio_reason};

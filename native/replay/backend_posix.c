@@ -1,0 +1,192 @@
+#define _GNU_SOURCE
+#include "backend.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+static int last_errno;
+
+static int64_t failed(void) {
+    last_errno = errno;
+    return -1;
+}
+
+/* The rest of a call that moved less than asked: an interrupted call, or one above the system's limit of
+ * 2 GiB - 4 KiB, goes on; at the end of a file it stays short. */
+#define FINISH(moved, size, again)                                                                           \
+    while (moved < size) {                                                                                   \
+        ssize_t more = (again);                                                                              \
+        if (more == 0)                                                                                       \
+            break;                                                                                           \
+        if (more < 0) {                                                                                      \
+            if (errno == EINTR)                                                                              \
+                continue;                                                                                    \
+            return failed();                                                                                 \
+        }                                                                                                    \
+        moved += more;                                                                                       \
+    }                                                                                                        \
+    return moved
+
+/* A call of one piece, and the same through a vector of one piece. The first try stands alone: it is all
+ * there is in nearly every operation. A read that came short is only asked again when something was moved:
+ * the end of the file was seen otherwise. */
+#define BY_POINTER(function, system_call)                                                                    \
+    static int64_t function(struct open_file *f, char *buffer, int64_t size, int64_t offset) {               \
+        (void)offset;                                                                                        \
+        int64_t moved = system_call(f->fd, buffer, (size_t)size);                                            \
+        if (__builtin_expect(moved == size || moved == 0, 1))                                                \
+            return moved;                                                                                    \
+        if (moved < 0 && errno != EINTR)                                                                     \
+            return failed();                                                                                 \
+        moved = moved < 0 ? 0 : moved;                                                                       \
+        FINISH(moved, size, system_call(f->fd, buffer + moved, (size_t)(size - moved)));                     \
+    }
+#define BY_OFFSET(function, system_call)                                                                     \
+    static int64_t function(struct open_file *f, char *buffer, int64_t size, int64_t offset) {               \
+        int64_t moved = system_call(f->fd, buffer, (size_t)size, offset);                                    \
+        if (__builtin_expect(moved == size || moved == 0, 1))                                                \
+            return moved;                                                                                    \
+        if (moved < 0 && errno != EINTR)                                                                     \
+            return failed();                                                                                 \
+        moved = moved < 0 ? 0 : moved;                                                                       \
+        FINISH(moved, size, system_call(f->fd, buffer + moved, (size_t)(size - moved), offset + moved));     \
+    }
+
+static ssize_t readv_one(int fd, char *b, size_t n) {
+    return readv(fd, &(struct iovec){b, n}, 1);
+}
+static ssize_t writev_one(int fd, char *b, size_t n) {
+    return writev(fd, &(struct iovec){b, n}, 1);
+}
+static ssize_t preadv_one(int fd, char *b, size_t n, off_t o) {
+    return preadv(fd, &(struct iovec){b, n}, 1, o);
+}
+static ssize_t pwritev_one(int fd, char *b, size_t n, off_t o) {
+    return pwritev(fd, &(struct iovec){b, n}, 1, o);
+}
+
+BY_POINTER(posix_read, read)
+BY_POINTER(posix_write, write)
+BY_POINTER(posix_readv, readv_one)
+BY_POINTER(posix_writev, writev_one)
+BY_OFFSET(posix_pread, pread)
+BY_OFFSET(posix_pwrite, pwrite)
+BY_OFFSET(posix_preadv, preadv_one)
+BY_OFFSET(posix_pwritev, pwritev_one)
+
+static data_call posix_data(enum call call) {
+    switch (call) {
+    case CALL_READ:
+        return posix_read;
+    case CALL_WRITE:
+        return posix_write;
+    case CALL_READV:
+        return posix_readv;
+    case CALL_WRITEV:
+        return posix_writev;
+    case CALL_PREAD:
+        return posix_pread;
+    case CALL_PWRITE:
+        return posix_pwrite;
+    case CALL_PREADV:
+        return posix_preadv;
+    default:
+        return posix_pwritev;
+    }
+}
+
+static bool posix_open(const struct file_action *a) {
+    /* Flags that do not change what the storage does, or that make no regular file, stay behind. */
+    const int kept = O_ACCMODE | O_CREAT | O_EXCL | O_TRUNC | O_APPEND | O_SYNC | O_DSYNC | O_DIRECT;
+    int flags = ((int)a->arg & kept) | O_CLOEXEC | (a->direct ? O_DIRECT : 0);
+    int fd = open(a->file->path, flags, 0644);
+    if (fd < 0)
+        return false;
+    struct open_file *f = a->open;
+    f->fd = fd;
+    f->is_open = true;
+    f->append = (flags & O_APPEND) != 0;
+    f->readable = (flags & O_ACCMODE) != O_WRONLY;
+    f->writable = (flags & O_ACCMODE) != O_RDONLY;
+    f->position = 0;
+    return true;
+}
+
+/* The traced resulting position is reached the way the application did; an end of file that lies elsewhere is
+ * noticed, and mended, before the next operation. */
+static bool posix_seek(const struct file_action *a) {
+    struct open_file *f = a->open;
+    int64_t place;
+    if (a->arg == SEEK_CUR)
+        place = lseek(f->fd, a->offset < 0 ? 0 : a->offset - f->position, SEEK_CUR);
+    else if (a->arg == SEEK_END)
+        place = lseek(f->fd, 0, SEEK_END);
+    else
+        place = lseek(f->fd, a->offset < 0 ? 0 : a->offset, SEEK_SET);
+    if (place < 0)
+        return false;
+    f->position = place;
+    return true;
+}
+
+static bool is_missing_or_done(int result) {
+    return result == 0 || errno == ENOENT;
+}
+
+static bool act(const struct file_action *a) {
+    struct stat facts;
+    switch (a->call) {
+    case CALL_OPEN:
+        return posix_open(a);
+    case CALL_CLOSE:
+        a->open->is_open = false;
+        return close(a->open->fd) == 0;
+    case CALL_LSEEK:
+        return posix_seek(a);
+    case CALL_FSYNC:
+        return fsync(a->open->fd) == 0;
+    case CALL_FDATASYNC:
+        return fdatasync(a->open->fd) == 0;
+    case CALL_SYNC_FILE_RANGE:
+        return sync_file_range(a->open->fd, 0, 0, SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER) == 0;
+    case CALL_FTRUNCATE:
+        return ftruncate(a->open->fd, a->arg) == 0;
+    case CALL_TRUNCATE:
+        return truncate(a->file->path, a->arg) == 0;
+    case CALL_FALLOCATE:
+        return fallocate(a->open->fd, 0, 0, a->arg) == 0;
+    case CALL_FSTAT:
+        return fstat(a->open->fd, &facts) == 0;
+    /* An application asks for files that are not there, too. */
+    case CALL_STAT:
+        return is_missing_or_done(stat(a->file->path, &facts));
+    case CALL_ACCESS:
+        return is_missing_or_done(access(a->file->path, F_OK));
+    case CALL_UNLINK:
+        return is_missing_or_done(unlink(a->file->path));
+    default:
+        errno = ENOSYS;
+        return false;
+    }
+}
+
+static bool posix_act(const struct file_action *action) {
+    bool done = act(action);
+    if (!done)
+        last_errno = errno;
+    return done;
+}
+
+static void posix_start(const struct plan *plan) {
+    (void)plan;
+}
+
+static const char *posix_reason(void) {
+    return strerror(last_errno);
+}
+
+const struct backend BACKEND_POSIX = {"posix", posix_start, posix_data, posix_act, posix_reason};

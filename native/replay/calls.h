@@ -1,0 +1,80 @@
+/* The calls that a kernel can hold: names as the trace and the plan write them, and what each means.
+ * One list; enum, table and parser come from it. */
+#ifndef WAVETANK_REPLAY_CALLS_H
+#define WAVETANK_REPLAY_CALLS_H
+
+#include <stdbool.h>
+
+enum call_layer { LAYER_POSIX, LAYER_MPIIO };
+enum call_kind { KIND_READ, KIND_WRITE, KIND_FILE };
+/* Where a data call finds its place in the file. */
+enum call_place { PLACE_OFFSET, PLACE_POINTER, PLACE_SHARED, PLACE_NONE };
+
+/* X(enum name, written name, layer, kind, place, collective) */
+#define REPLAY_CALLS(X)                                                                                      \
+    X(READ, "read", LAYER_POSIX, KIND_READ, PLACE_POINTER, false)                                            \
+    X(WRITE, "write", LAYER_POSIX, KIND_WRITE, PLACE_POINTER, false)                                         \
+    X(READV, "readv", LAYER_POSIX, KIND_READ, PLACE_POINTER, false)                                          \
+    X(WRITEV, "writev", LAYER_POSIX, KIND_WRITE, PLACE_POINTER, false)                                       \
+    X(PREAD, "pread", LAYER_POSIX, KIND_READ, PLACE_OFFSET, false)                                           \
+    X(PWRITE, "pwrite", LAYER_POSIX, KIND_WRITE, PLACE_OFFSET, false)                                        \
+    X(PREADV, "preadv", LAYER_POSIX, KIND_READ, PLACE_OFFSET, false)                                         \
+    X(PWRITEV, "pwritev", LAYER_POSIX, KIND_WRITE, PLACE_OFFSET, false)                                      \
+    X(OPEN, "open", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                               \
+    X(CLOSE, "close", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                             \
+    X(LSEEK, "lseek", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                             \
+    X(FSYNC, "fsync", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                             \
+    X(FDATASYNC, "fdatasync", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                     \
+    X(FTRUNCATE, "ftruncate", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                     \
+    X(TRUNCATE, "truncate", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                       \
+    X(SYNC_FILE_RANGE, "sync_file_range", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                         \
+    X(FALLOCATE, "fallocate", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                     \
+    X(STAT, "stat", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                               \
+    X(FSTAT, "fstat", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                             \
+    X(ACCESS, "access", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                           \
+    X(UNLINK, "unlink", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                           \
+    X(M_READ, "MPI_File_read", LAYER_MPIIO, KIND_READ, PLACE_POINTER, false)                                 \
+    X(M_WRITE, "MPI_File_write", LAYER_MPIIO, KIND_WRITE, PLACE_POINTER, false)                              \
+    X(M_READ_ALL, "MPI_File_read_all", LAYER_MPIIO, KIND_READ, PLACE_POINTER, true)                          \
+    X(M_WRITE_ALL, "MPI_File_write_all", LAYER_MPIIO, KIND_WRITE, PLACE_POINTER, true)                       \
+    X(M_READ_AT, "MPI_File_read_at", LAYER_MPIIO, KIND_READ, PLACE_OFFSET, false)                            \
+    X(M_WRITE_AT, "MPI_File_write_at", LAYER_MPIIO, KIND_WRITE, PLACE_OFFSET, false)                         \
+    X(M_READ_AT_ALL, "MPI_File_read_at_all", LAYER_MPIIO, KIND_READ, PLACE_OFFSET, true)                     \
+    X(M_WRITE_AT_ALL, "MPI_File_write_at_all", LAYER_MPIIO, KIND_WRITE, PLACE_OFFSET, true)                  \
+    X(M_READ_SHARED, "MPI_File_read_shared", LAYER_MPIIO, KIND_READ, PLACE_SHARED, false)                    \
+    X(M_WRITE_SHARED, "MPI_File_write_shared", LAYER_MPIIO, KIND_WRITE, PLACE_SHARED, false)                 \
+    X(M_READ_ORDERED, "MPI_File_read_ordered", LAYER_MPIIO, KIND_READ, PLACE_SHARED, true)                   \
+    X(M_WRITE_ORDERED, "MPI_File_write_ordered", LAYER_MPIIO, KIND_WRITE, PLACE_SHARED, true)                \
+    X(M_OPEN, "MPI_File_open", LAYER_MPIIO, KIND_FILE, PLACE_NONE, true)                                     \
+    X(M_CLOSE, "MPI_File_close", LAYER_MPIIO, KIND_FILE, PLACE_NONE, true)                                   \
+    X(M_SET_VIEW, "MPI_File_set_view", LAYER_MPIIO, KIND_FILE, PLACE_NONE, true)                             \
+    X(M_SEEK, "MPI_File_seek", LAYER_MPIIO, KIND_FILE, PLACE_NONE, false)                                    \
+    X(M_SEEK_SHARED, "MPI_File_seek_shared", LAYER_MPIIO, KIND_FILE, PLACE_NONE, true)                       \
+    X(M_SYNC, "MPI_File_sync", LAYER_MPIIO, KIND_FILE, PLACE_NONE, true)                                     \
+    X(M_SET_SIZE, "MPI_File_set_size", LAYER_MPIIO, KIND_FILE, PLACE_NONE, true)                             \
+    X(M_PREALLOCATE, "MPI_File_preallocate", LAYER_MPIIO, KIND_FILE, PLACE_NONE, true)                       \
+    X(M_GET_SIZE, "MPI_File_get_size", LAYER_MPIIO, KIND_FILE, PLACE_NONE, false)                            \
+    X(M_SET_ATOMICITY, "MPI_File_set_atomicity", LAYER_MPIIO, KIND_FILE, PLACE_NONE, true)                   \
+    X(M_DELETE, "MPI_File_delete", LAYER_MPIIO, KIND_FILE, PLACE_NONE, false)
+
+enum call {
+#define X(id, name, layer, kind, place, collective) CALL_##id,
+    REPLAY_CALLS(X)
+#undef X
+        N_CALLS
+};
+
+struct call_facts {
+    const char *name;
+    enum call_layer layer;
+    enum call_kind kind;
+    enum call_place place;
+    bool collective;
+};
+
+extern const struct call_facts CALLS[N_CALLS];
+
+/* The call of that name, N_CALLS if there is none. */
+enum call call_named(const char *name);
+
+#endif

@@ -1,0 +1,57 @@
+#include "failure.h"
+
+#include "ranks.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+void print_json_string(const char *text) {
+    putchar('"');
+    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+        if (*c == '"' || *c == '\\')
+            printf("\\%c", *c);
+        else if (*c < 0x20 || *c == 0x7f)
+            printf("\\u%04x", *c);
+        else
+            putchar(*c);
+    }
+    putchar('"');
+}
+
+_Noreturn void fail(const struct doing *doing, const char *reason, ...) {
+    char text[1024];
+    va_list args;
+    va_start(args, reason);
+    vsnprintf(text, sizeof text, reason, args);
+    va_end(args);
+    /* Not at the start of a line already begun by another rank: the reader searches for the mark. */
+    printf("\n" FAILURE_MARK "{\"rank\": %d, \"call\": ", rank_number());
+    print_json_string(doing && doing->call ? doing->call : "");
+    printf(", \"file\": ");
+    print_json_string(doing && doing->file ? doing->file : "");
+    printf(", \"offset\": %lld, \"size\": %lld, \"reason\": ", doing ? (long long)doing->offset : -1LL,
+           doing ? (long long)doing->size : -1LL);
+    print_json_string(text);
+    printf("}\n");
+    fflush(stdout);
+    /* The launcher forwards output and kills on abort by different ways; give the line time to get out. */
+    nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+    ranks_abort();
+}
+
+void *must_alloc(size_t size) {
+    void *p = calloc(1, size ? size : 1);
+    if (!p)
+        fail(NULL, "out of memory (%zu bytes)", size);
+    return p;
+}
+
+void *must_grow(void *old, size_t size) {
+    void *p = realloc(old, size ? size : 1);
+    if (!p)
+        fail(NULL, "out of memory (%zu bytes)", size);
+    return p;
+}

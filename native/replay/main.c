@@ -1,0 +1,111 @@
+/* wavetank-replay: performs a kernel's plan in a directory and prints what it measured.
+ * Rank 0 alone reads the plan and writes the result (standard output); the ranks share nothing but the
+ * directory. */
+#include "failure.h"
+#include "perform.h"
+#include "ranks.h"
+#include "report.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+static const char USAGE[] = "usage: wavetank-replay --plan FILE --root DIRECTORY [options]\n"
+                            "  --pauses drop|keep|FACTOR   pauses between operations: left out (default), as "
+                            "recorded, or times FACTOR\n"
+                            "  --flush none|phase|end      have written data on storage: as the application "
+                            "does (default), inside of\n"
+                            "                              each phase's time, or at the end outside of it\n"
+                            "  --verify                    check every byte that is read\n"
+                            "  --direct                    open files with O_DIRECT\n"
+                            "  --null                      perform nothing: the program's own cost\n";
+
+static _Noreturn void usage(const char *what, const char *value) {
+    if (rank_number() == 0)
+        fprintf(stderr, "wavetank-replay: %s %s\n%s", what, value, USAGE);
+    ranks_end();
+    exit(2);
+}
+
+static void set_pauses(struct settings *s, const char *value) {
+    char *end;
+    s->pauses = PAUSES_KEEP;
+    s->pause_factor = 1;
+    if (strcmp(value, "drop") == 0) {
+        s->pauses = PAUSES_DROP;
+    } else if (strcmp(value, "keep") != 0) {
+        s->pause_factor = strtod(value, &end);
+        if (*end || end == value || !(s->pause_factor >= 0 && s->pause_factor < 1e9))
+            usage("--pauses cannot be", value);
+    }
+}
+
+static void set_flush(struct settings *s, const char *value) {
+    if (strcmp(value, "none") == 0)
+        s->flush = FLUSH_NONE;
+    else if (strcmp(value, "phase") == 0)
+        s->flush = FLUSH_PHASE;
+    else if (strcmp(value, "end") == 0)
+        s->flush = FLUSH_END;
+    else
+        usage("--flush cannot be", value);
+}
+
+static struct settings parse_arguments(int argc, char **argv) {
+    static const struct option OPTIONS[] = {
+        {"plan", required_argument, NULL, 'p'},   {"root", required_argument, NULL, 'r'},
+        {"pauses", required_argument, NULL, 'w'}, {"flush", required_argument, NULL, 'f'},
+        {"verify", no_argument, NULL, 'v'},       {"direct", no_argument, NULL, 'd'},
+        {"null", no_argument, NULL, 'n'},         {NULL, 0, NULL, 0},
+    };
+    struct settings s = {.pause_factor = 1};
+    for (int c; (c = getopt_long(argc, argv, "", OPTIONS, NULL)) != -1;) {
+        switch (c) {
+        case 'p':
+            s.plan = optarg;
+            break;
+        case 'r':
+            s.root = optarg;
+            break;
+        case 'w':
+            set_pauses(&s, optarg);
+            break;
+        case 'f':
+            set_flush(&s, optarg);
+            break;
+        case 'v':
+            s.verify = true;
+            break;
+        case 'd':
+            s.direct = true;
+            break;
+        case 'n':
+            s.null = true;
+            break;
+        default:
+            usage("unknown option", "");
+        }
+    }
+    if (!s.plan || !s.root || optind < argc)
+        usage("needs", "--plan and --root");
+    return s;
+}
+
+int main(int argc, char **argv) {
+    ranks_start(&argc, &argv);
+    struct settings settings = parse_arguments(argc, argv);
+    prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); /* the default of 50 us is added to every sleep */
+    char *text = ranks_share_text(rank_number() == 0 ? plan_read_text(settings.plan) : NULL);
+    struct plan *plan = plan_parse(text, settings.root, rank_number());
+    if (plan->n_ranks != rank_count())
+        fail(NULL, "the kernel has %d ranks, %d were started", plan->n_ranks, rank_count());
+    ranks_make_communicators(plan);
+    static struct replay replay;
+    replay_prepare(&replay, &settings, plan);
+    replay_perform(&replay, ranks_common_start());
+    report(&replay);
+    ranks_end();
+    return 0;
+}

@@ -1,0 +1,91 @@
+#include "pattern.h"
+
+#include "failure.h"
+#include "plan.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+char *aligned_buffer(int64_t size) {
+    void *p = NULL;
+    if (posix_memalign(&p, PATTERN_ALIGNMENT, (size_t)size + PATTERN_ALIGNMENT) != 0)
+        fail(NULL, "out of memory: the kernel's largest operation has %lld bytes", (long long)size);
+    memset(p, 0, (size_t)size + PATTERN_ALIGNMENT); /* page faults now, not in the first operation */
+    return p;
+}
+
+/* splitmix64 (Vigna, public domain), as pattern.py. */
+static uint64_t mixed(uint64_t i) {
+    uint64_t z = (i + 1) * 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+void pattern_make(struct pattern *pattern, int64_t largest) {
+    pattern->bytes = aligned_buffer(PATTERN_PERIOD + largest);
+    for (size_t i = 0; i < PATTERN_PERIOD / 8; i++) {
+        uint64_t w = mixed(i);
+        for (int b = 0; b < 8; b++)
+            pattern->bytes[8 * i + (size_t)b] = (char)(w >> (8 * b)); /* little endian on every machine */
+    }
+    for (int64_t done = PATTERN_PERIOD; done < PATTERN_PERIOD + largest;) {
+        int64_t n = PATTERN_PERIOD + largest - done;
+        if (n > done)
+            n = done - done % PATTERN_PERIOD;
+        memcpy(pattern->bytes + done, pattern->bytes, (size_t)n);
+        done += n;
+    }
+}
+
+/* The visible piece of the file at a position of the view: its offset in the file, and how long it goes on.
+ */
+static int64_t piece_at(const struct plan_view *view, int64_t position, int64_t *length) {
+    int64_t rest = position % view->visible;
+    int64_t tile = view->displacement + position / view->visible * view->extent;
+    int32_t i = 0;
+    while (rest >= view->run_lengths[i])
+        rest -= view->run_lengths[i++];
+    *length = view->run_lengths[i] - rest;
+    return tile + view->run_offsets[i] + rest;
+}
+
+static bool has_pieces(const struct plan_view *view) {
+    return view && view->visible > 0;
+}
+
+void pattern_fill(const struct pattern *pattern, int32_t file_id, const struct plan_view *view, char *buffer,
+                  int64_t position, int64_t size) {
+    for (int64_t done = 0; done < size;) {
+        int64_t n = size - done, offset = position + done;
+        if (has_pieces(view)) {
+            int64_t length;
+            offset = piece_at(view, position + done, &length);
+            n = length < n ? length : n;
+        }
+        memcpy(buffer + done, pattern_at(pattern, file_id, offset), (size_t)n);
+        done += n;
+    }
+}
+
+int64_t pattern_first_difference(const struct pattern *pattern, int32_t file_id, const struct plan_view *view,
+                                 const char *buffer, int64_t position, int64_t size) {
+    for (int64_t done = 0; done < size;) {
+        int64_t n = size - done, offset = position + done;
+        if (has_pieces(view)) {
+            int64_t length;
+            offset = piece_at(view, position + done, &length);
+            n = length < n ? length : n;
+        }
+        const char *expected = pattern_at(pattern, file_id, offset);
+        if (memcmp(buffer + done, expected, (size_t)n) != 0) {
+            int64_t i = 0;
+            while (buffer[done + i] == expected[i])
+                i++;
+            return offset + i;
+        }
+        done += n;
+    }
+    return -1;
+}

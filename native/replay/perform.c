@@ -1,0 +1,452 @@
+#include "perform.h"
+
+#include "failure.h"
+#include "ranks.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct backend *backend_of(const struct replay *r, enum call_layer layer) {
+    if (r->settings->null)
+        return &BACKEND_NULL;
+    return layer == LAYER_POSIX ? &BACKEND_POSIX : &BACKEND_MPIIO;
+}
+
+void replay_prepare(struct replay *r, const struct settings *settings, const struct plan *plan) {
+    memset(r, 0, sizeof *r);
+    r->settings = settings;
+    r->plan = plan;
+    r->phases = must_alloc((size_t)plan->n_phases * sizeof *r->phases);
+    for (int32_t i = 0; i < plan->n_phases; i++)
+        r->phases[i].phase = &plan->phases[i];
+    r->file_written = must_alloc((size_t)plan->n_files * sizeof *r->file_written);
+    int64_t largest = plan->largest_write;
+    if (settings->verify && plan->largest_read > largest)
+        largest = plan->largest_read;
+    pattern_make(&r->pattern, largest);
+    r->read_buffer = aligned_buffer(plan->largest_read);
+    r->fill_buffer = settings->verify ? aligned_buffer(plan->largest_write) : NULL;
+    BACKEND_POSIX.start(plan);
+    BACKEND_MPIIO.start(plan);
+}
+
+/* ---- open files ---- */
+
+static struct open_file *slot_for(struct replay *r, int64_t handle, const struct plan_file *file,
+                                  enum call_layer layer) {
+    struct open_file *slot = NULL;
+    for (int32_t i = 0; i < r->n_open_files && !slot; i++)
+        if (!r->open_files[i]->is_open)
+            slot = r->open_files[i];
+    if (slot) { /* the newest is last */
+        int32_t i = 0;
+        while (r->open_files[i] != slot)
+            i++;
+        memmove(&r->open_files[i], &r->open_files[i + 1],
+                (size_t)(r->n_open_files - i - 1) * sizeof(struct open_file *));
+        r->open_files[r->n_open_files - 1] = slot;
+    } else {
+        r->open_files = must_grow(r->open_files, (size_t)(r->n_open_files + 1) * sizeof *r->open_files);
+        slot = r->open_files[r->n_open_files++] = must_alloc(sizeof *slot);
+    }
+    *slot = (struct open_file){.handle = handle, .file = file, .layer = layer, .view_index = -1, .fd = -1};
+    return slot;
+}
+
+static struct open_file *find_open(const struct replay *r, const struct plan_file *file,
+                                   enum call_layer layer, int64_t handle, enum call_kind kind) {
+    struct open_file *latest = NULL;
+    for (int32_t i = r->n_open_files - 1; i >= 0; i--) {
+        struct open_file *f = r->open_files[i];
+        if (!f->is_open || f->file != file || f->layer != layer)
+            continue;
+        if (handle >= 0 && f->handle == handle)
+            return f;
+        bool allowed = kind == KIND_FILE || (kind == KIND_READ ? f->readable : f->writable);
+        if (!latest && allowed)
+            latest = f;
+    }
+    return latest;
+}
+
+static void act(struct replay *r, const struct file_action *action, int32_t traced_error) {
+    const struct backend *backend = backend_of(r, CALLS[action->call].layer);
+    int64_t start = now_ns();
+    bool done = backend->act(action);
+    r->metadata_ns += now_ns() - start;
+    r->metadata_operations++;
+    if (!done && traced_error == 0)
+        fail(&(struct doing){CALLS[action->call].name, action->file->name, action->offset, -1}, "%s",
+             backend->reason());
+    if (r->settings->null && action->open) { /* the null backend keeps no state of its own */
+        struct open_file *f = action->open;
+        f->is_open = action->call != CALL_CLOSE && action->call != CALL_M_CLOSE;
+        f->readable = f->writable = true;
+    }
+}
+
+/* A file that the traced run had open before the trace began. */
+static struct open_file *open_unasked(struct replay *r, const struct plan_file *file, enum call_kind kind) {
+    struct open_file *f = slot_for(r, -1, file, LAYER_POSIX);
+    act(r,
+        &(struct file_action){.call = CALL_OPEN,
+                              .file = file,
+                              .open = f,
+                              .arg = kind == KIND_WRITE ? O_RDWR | O_CREAT : O_RDONLY,
+                              .offset = -1,
+                              .direct = r->settings->direct},
+        0);
+    return f;
+}
+
+static bool is_seek(enum call call) {
+    return call == CALL_LSEEK || call == CALL_M_SEEK;
+}
+
+/* Seeks whose target the plan leaves to the next data call: position, or -1 when none comes. */
+static void make_pending_seeks(struct replay *r, struct open_file *f, int64_t position) {
+    struct file_action action = {.call = f->layer == LAYER_POSIX ? CALL_LSEEK : CALL_M_SEEK,
+                                 .file = f->file,
+                                 .open = f,
+                                 .arg = f->pending_whence,
+                                 .offset = position < 0 ? f->position : position};
+    for (; f->pending_seeks > 0; f->pending_seeks--)
+        act(r, &action, 0);
+}
+
+static bool needs_open_file(enum call call) {
+    return call != CALL_STAT && call != CALL_ACCESS && call != CALL_UNLINK && call != CALL_TRUNCATE &&
+           call != CALL_M_DELETE;
+}
+
+static void perform_file_step(struct replay *r, const struct plan_step *step) {
+    const struct plan_file *file = &r->plan->files[step->file];
+    struct file_action action = {.call = step->call,
+                                 .file = file,
+                                 .arg = step->arg,
+                                 .offset = step->offset,
+                                 .view = step->view,
+                                 .communicator = step->communicator,
+                                 .direct = r->settings->direct};
+    bool opens = step->call == CALL_OPEN || step->call == CALL_M_OPEN;
+    for (int64_t i = 0; i < step->count; i++) {
+        if (opens) {
+            action.open = slot_for(r, step->handle, file, CALLS[step->call].layer);
+        } else if (needs_open_file(step->call)) {
+            action.open = find_open(r, file, CALLS[step->call].layer, step->handle, KIND_FILE);
+            if (!action.open) /* closed already, or its open failed as in the traced run */
+                return;
+        }
+        if (is_seek(step->call) && step->offset < 0) { /* it leads to where the next data call starts */
+            action.open->pending_seeks += step->count;
+            action.open->pending_whence = step->arg;
+            return;
+        }
+        if (action.open && action.open->pending_seeks)
+            make_pending_seeks(r, action.open, -1);
+        act(r, &action, step->error);
+    }
+}
+
+/* A call that moved nothing in the traced run: at the end of a file, or of 0 bytes in a collective. */
+static void perform_empty_step(struct replay *r, const struct plan_step *step) {
+    const struct call_facts *facts = &CALLS[step->call];
+    struct open_file *f = find_open(r, &r->plan->files[step->file], facts->layer, step->handle, facts->kind);
+    if (!f)
+        return;
+    if (f->pending_seeks)
+        make_pending_seeks(r, f, step->offset);
+    data_call issue = backend_of(r, facts->layer)->data(step->call);
+    char *buffer = facts->kind == KIND_READ ? r->read_buffer : pattern_at(&r->pattern, f->file->id, 0);
+    for (int64_t i = 0; i < step->count; i++) {
+        int64_t start = now_ns();
+        int64_t moved = issue(f, buffer, step->size, step->offset < 0 ? 0 : step->offset);
+        r->metadata_ns += now_ns() - start;
+        r->metadata_operations++;
+        if (r->settings->null)
+            continue;
+        if (moved < 0)
+            fail(&(struct doing){facts->name, f->file->name, step->offset, step->size}, "%s",
+                 backend_of(r, facts->layer)->reason());
+        if (moved > 0 && facts->layer == LAYER_POSIX)
+            r->long_reads++;
+        f->position += facts->place == PLACE_POINTER ? moved : 0;
+    }
+}
+
+/* ---- data ---- */
+
+static _Noreturn void fail_data(const struct replay *r, const struct open_file *f, enum call call,
+                                int64_t offset, int64_t size, int64_t moved, int64_t expected) {
+    struct doing doing = {CALLS[call].name, f->file->name, offset, size};
+    if (moved < 0)
+        fail(&doing, "%s", backend_of(r, CALLS[call].layer)->reason());
+    fail(&doing, "%lld bytes were moved, %lld in the traced run: %s", (long long)moved, (long long)expected,
+         CALLS[call].kind == KIND_READ ? "the file is too short; prepare it" : "the write came short");
+}
+
+static void place_pointer(struct replay *r, struct open_file *f, int64_t position) {
+    act(r,
+        &(struct file_action){.call = f->layer == LAYER_POSIX ? CALL_LSEEK : CALL_M_SEEK,
+                              .file = f->file,
+                              .open = f,
+                              .arg = SEEK_SET,
+                              .offset = position},
+        0);
+    f->position = position;
+    r->extra_seeks++;
+}
+
+static void verify_read(struct replay *r, const struct open_file *f, int64_t position, int64_t size,
+                        enum call call) {
+    int64_t wrong =
+        pattern_first_difference(&r->pattern, f->file->id, f->view, r->read_buffer, position, size);
+    if (wrong >= 0)
+        fail(&(struct doing){CALLS[call].name, f->file->name, wrong, size},
+             "a wrong byte was read at offset %lld of the file", (long long)wrong);
+    r->verified_bytes += size;
+}
+
+static char *source_for(struct replay *r, const struct open_file *f, int64_t position, int64_t size) {
+    if (!r->settings->verify || !f->view)
+        return pattern_at(&r->pattern, f->file->id, position);
+    pattern_fill(&r->pattern, f->file->id, f->view, r->fill_buffer, position, size);
+    return r->fill_buffer;
+}
+
+/* n operations of one member, all within its current run. *clock is the end of what came before: where
+ * nothing lies between two operations, one's end is the other's start, which saves a clock call. */
+static void issue(struct replay *r, struct phase_state *p, struct member_state *m, struct open_file *f,
+                  int64_t n, int64_t *clock) {
+    const struct plan_run *run = &m->member->runs[m->run];
+    const enum call call = m->member->call;
+    const bool reads = CALLS[call].kind == KIND_READ;
+    const bool placed = m->member->placed;
+    const bool by_pointer = placed && CALLS[call].place == PLACE_POINTER && !(f->append && !reads);
+    const bool exact = reads && CALLS[call].layer == LAYER_POSIX;
+    const bool verify = r->settings->verify && placed;
+    const int64_t rs = run->rs;
+    int64_t position = run->offset + m->i * run->disp, t = *clock, bytes = 0, io_ns = 0;
+    for (int64_t left = n; left > 0; left--) {
+        char *buffer = r->read_buffer;
+        if (!reads) {
+            buffer = source_for(r, f, position, rs);
+            if (verify)
+                t = now_ns();
+        }
+        if (by_pointer && f->position != position) {
+            place_pointer(r, f, position);
+            t = now_ns();
+        }
+        int64_t moved = m->issue(f, buffer, rs, position);
+        int64_t end = now_ns();
+        int64_t expected = ++m->i == run->count ? run->moved_last : rs;
+        if (__builtin_expect(moved != expected, 0)) {
+            if (r->settings->null)
+                moved = expected;
+            else if (moved < expected)
+                fail_data(r, f, call, position, rs, moved, expected);
+            else if (exact)
+                r->long_reads++;
+        }
+        f->position = (placed ? position : f->position) + moved;
+        bytes += moved;
+        io_ns += end - t;
+        latency_add(&p->latencies, end - t);
+        t = end;
+        if (verify && reads && !r->settings->null) {
+            verify_read(r, f, position, moved, call);
+            t = now_ns();
+        }
+        position += run->disp;
+    }
+    if (m->i == run->count) {
+        m->run++;
+        m->i = 0;
+    }
+    p->bytes += bytes;
+    p->io_ns += io_ns;
+    p->operations += n;
+    *clock = t;
+}
+
+static struct phase_state *enter_phase(struct replay *r, int32_t index) {
+    struct phase_state *p = &r->phases[index];
+    if (p->members)
+        return p;
+    const struct plan_phase *phase = p->phase;
+    p->members = must_alloc((size_t)phase->n_members * sizeof *p->members);
+    for (int32_t i = 0; i < phase->n_members; i++) {
+        const struct plan_member *member = &phase->members[i];
+        p->members[i] = (struct member_state){
+            .member = member, .issue = backend_of(r, CALLS[member->call].layer)->data(member->call)};
+        p->collective |= CALLS[member->call].collective;
+    }
+    p->first_ns = -1;
+    return p;
+}
+
+static void require_run(const struct replay *r, const struct phase_state *p, const struct member_state *m) {
+    if (m->run >= m->member->n_runs)
+        fail(&(struct doing){CALLS[m->member->call].name, r->plan->files[p->phase->file].name, -1, -1},
+             "the plan asks for more repetitions of phase %d than it has offsets for", p->phase->id);
+}
+
+/* Have what the phase wrote on storage before the phase ends, when that is asked for. */
+static void flush_phase(struct replay *r, struct phase_state *p, int64_t *clock) {
+    const struct member_state *last = &p->members[p->phase->n_members - 1];
+    struct open_file *f = last->file;
+    for (int32_t i = 0; i < p->phase->n_members; i++)
+        if (CALLS[p->members[i].member->call].kind == KIND_WRITE)
+            f = p->members[i].file;
+    bool ended = last->run == last->member->n_runs;
+    bool posix = f->layer == LAYER_POSIX;
+    if (!ended || !f->written || !(posix || p->collective)) /* MPI_File_sync is collective */
+        return;
+    struct file_action action = {
+        .call = posix ? CALL_FSYNC : CALL_M_SYNC, .file = f->file, .open = f, .offset = -1};
+    const struct backend *backend = backend_of(r, f->layer);
+    if (!backend->act(&action))
+        fail(&(struct doing){CALLS[action.call].name, f->file->name, -1, -1}, "%s", backend->reason());
+    int64_t end = now_ns();
+    p->io_ns += end - *clock;
+    *clock = end;
+}
+
+/* The opens that a step's calls go through, by member. */
+static void find_files(struct replay *r, const struct plan_step *step, struct phase_state *p) {
+    const struct plan_phase *phase = p->phase;
+    const struct plan_file *file = &r->plan->files[phase->file];
+    for (int32_t i = 0; i < phase->n_members; i++) {
+        const struct plan_member *member = &phase->members[i];
+        const struct call_facts *facts = &CALLS[member->call];
+        int64_t handle = step->handle >= 0 ? step->handle : member->handle;
+        struct open_file *f = find_open(r, file, facts->layer, handle, facts->kind);
+        if (!f && facts->layer == LAYER_MPIIO)
+            fail(&(struct doing){facts->name, file->name, -1, -1}, "the file is not open in the plan");
+        if (!f)
+            f = open_unasked(r, file, facts->kind);
+        if (facts->kind == KIND_WRITE)
+            r->file_written[phase->file] = f->written = true;
+        p->members[i].file = f;
+    }
+}
+
+static void make_null_seeks(struct replay *r, struct open_file *f, int64_t n) {
+    struct file_action action = {
+        .call = CALL_LSEEK, .file = f->file, .open = f, .arg = SEEK_CUR, .offset = f->position};
+    for (; n > 0; n--)
+        act(r, &action, 0);
+}
+
+/* How many of some calls may follow each other until the next null seek is due; seeks are spread evenly. */
+static int64_t until_seek(int64_t done, int64_t calls, int64_t seeks) {
+    if (seeks == 0)
+        return calls - done;
+    if (seeks >= calls)
+        return 1;
+    int64_t made = done * seeks / calls;
+    return ((made + 1) * calls + seeks - 1) / seeks - done;
+}
+
+static void perform_data_step(struct replay *r, const struct plan_step *step) {
+    struct phase_state *p = enter_phase(r, step->phase);
+    const int32_t n_members = p->phase->n_members;
+    const int64_t calls = step->single ? step->count : step->count * n_members;
+    const int64_t seeks = step->null_seeks;
+    find_files(r, step, p);
+    int64_t clock = now_ns();
+    if (p->first_ns < 0)
+        p->first_ns = clock;
+    for (int64_t done = 0; done < calls;) {
+        struct member_state *m = &p->members[p->next];
+        require_run(r, p, m);
+        if (__builtin_expect(m->file->pending_seeks > 0, 0)) {
+            const struct plan_run *run = &m->member->runs[m->run];
+            make_pending_seeks(r, m->file, m->member->placed ? run->offset + m->i * run->disp : -1);
+            clock = now_ns();
+        }
+        int64_t n = 1;
+        if (n_members == 1) {
+            int64_t in_run = m->member->runs[m->run].count - m->i, free = until_seek(done, calls, seeks);
+            n = calls - done < in_run ? calls - done : in_run;
+            n = free < n ? free : n;
+        }
+        issue(r, p, m, m->file, n, &clock);
+        p->next = p->next + 1 == n_members ? 0 : p->next + 1;
+        int64_t due = (done + n) * seeks / calls - done * seeks / calls;
+        done += n;
+        if (due > 0 && m->file->layer == LAYER_POSIX) {
+            make_null_seeks(r, m->file, due);
+            if (done < calls)
+                clock = now_ns();
+        }
+    }
+    if (r->settings->flush == FLUSH_PHASE)
+        flush_phase(r, p, &clock);
+    p->last_ns = clock;
+}
+
+/* ---- steps ---- */
+
+static void perform_steps(struct replay *r, int32_t from, int32_t to) {
+    for (int32_t i = from; i < to; i++) {
+        const struct plan_step *step = &r->plan->steps[i];
+        switch (step->kind) {
+        case STEP_DATA:
+            perform_data_step(r, step);
+            break;
+        case STEP_FILE:
+            perform_file_step(r, step);
+            break;
+        case STEP_EMPTY:
+            perform_empty_step(r, step);
+            break;
+        case STEP_SYNC: {
+            int64_t start = now_ns();
+            for (int64_t n = 0; n < step->count; n++)
+                ranks_barrier(step->communicator);
+            r->sync_ns += now_ns() - start;
+            r->syncs += step->count;
+            break;
+        }
+        case STEP_PAUSE:
+            if (r->settings->pauses == PAUSES_KEEP)
+                pause_for(&r->pacer, (int64_t)((double)step->count * r->settings->pause_factor));
+            break;
+        case STEP_REPEAT:
+            for (int64_t n = 0; n < step->count; n++)
+                perform_steps(r, i + 1, step->end);
+            i = step->end - 1;
+            break;
+        }
+    }
+}
+
+/* Have all that was written on storage; outside of every phase's time. */
+static void flush_all(struct replay *r) {
+    int64_t start = now_ns();
+    for (int32_t i = 0; i < r->plan->n_files; i++) {
+        const struct plan_file *file = &r->plan->files[i];
+        if (!r->file_written[i])
+            continue;
+        int fd = open(file->path, O_RDONLY | O_CLOEXEC);
+        if (fd < 0 && errno == ENOENT) /* removed in the run */
+            continue;
+        if (fd < 0 || fsync(fd) != 0)
+            fail(&(struct doing){"fsync", file->name, -1, -1}, "%s", strerror(errno));
+        close(fd);
+    }
+    r->final_flush_ns = now_ns() - start;
+}
+
+void replay_perform(struct replay *r, int64_t start_ns) {
+    r->start_ns = start_ns;
+    perform_steps(r, 0, r->plan->n_steps);
+    r->end_ns = now_ns();
+    if (r->settings->flush == FLUSH_END && !r->settings->null)
+        flush_all(r);
+}

@@ -1,0 +1,58 @@
+/* Performing this rank's steps of a plan, and what was measured. */
+#ifndef WAVETANK_REPLAY_PERFORM_H
+#define WAVETANK_REPLAY_PERFORM_H
+
+#include "backend.h"
+#include "pattern.h"
+#include "timing.h"
+
+enum pauses { PAUSES_DROP, PAUSES_KEEP };
+enum flush { FLUSH_NONE, FLUSH_PHASE, FLUSH_END };
+
+struct settings {
+    const char *plan, *root;
+    enum pauses pauses;
+    double pause_factor;
+    enum flush flush;
+    bool verify, direct, null;
+};
+
+/* Where a rank is in one call of a phase's pattern. */
+struct member_state {
+    const struct plan_member *member;
+    data_call issue;
+    int32_t run; /* index of the current run */
+    int64_t i;   /* operations of it done */
+    struct open_file *file;
+};
+
+struct phase_state {
+    const struct plan_phase *phase;
+    struct member_state *members; /* NULL until the rank gets here */
+    bool collective;
+    int32_t next; /* the pattern's call that comes next */
+    int64_t bytes, operations, io_ns, first_ns, last_ns;
+    struct latencies latencies;
+};
+
+struct replay {
+    const struct settings *settings;
+    const struct plan *plan;
+    struct phase_state *phases;
+    struct open_file **open_files;
+    int32_t n_open_files;
+    bool *file_written; /* by file index */
+    char *read_buffer, *fill_buffer;
+    struct pattern pattern;
+    struct pacer pacer;
+    int64_t start_ns, end_ns;
+    int64_t metadata_ns, metadata_operations, sync_ns, syncs, final_flush_ns;
+    int64_t extra_seeks; /* that the plan does not hold: the pointer was elsewhere */
+    int64_t long_reads;  /* that moved more than in the traced run: the file is larger */
+    int64_t verified_bytes;
+};
+
+void replay_prepare(struct replay *r, const struct settings *settings, const struct plan *plan);
+void replay_perform(struct replay *r, int64_t start_ns);
+
+#endif

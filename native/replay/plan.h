@@ -1,0 +1,90 @@
+/* The plan: what src/wavetank/kernel/lower.py writes, in memory. docs/reference/kernel.md describes the text.
+ *
+ * Repetitions stay folded: memory grows with the plan's lines, not with the operations. Each rank keeps its
+ * own steps and its own runs of offsets only. */
+#ifndef WAVETANK_REPLAY_PLAN_H
+#define WAVETANK_REPLAY_PLAN_H
+
+#include "calls.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { PLAN_VERSION = 1 };
+
+struct plan_file {
+    int32_t id;
+    char *name; /* below the root */
+    char *path; /* with the root */
+};
+
+/* An MPI file view: tiles of extent bytes, each with visible runs. */
+struct plan_view {
+    int64_t displacement, etype_size, extent;
+    int32_t n_runs;
+    int64_t *run_offsets, *run_lengths; /* bytes */
+    int64_t visible;                    /* bytes of a tile: sum of run_lengths */
+};
+
+struct plan_communicator {
+    int32_t n_ranks; /* 0: all ranks */
+    int32_t *ranks;
+};
+
+/* count calls of rs bytes at offset + i*disp; all move rs bytes but the last, which moves moved_last. */
+struct plan_run {
+    int64_t count, rs, offset, disp, moved_last;
+};
+
+struct plan_member {
+    enum call call;
+    bool placed;    /* false: the place in the file is the pointer's, whatever it is */
+    int64_t handle; /* which open of the file; -1: its latest */
+    int32_t n_runs;
+    struct plan_run *runs; /* this rank's */
+};
+
+struct plan_phase {
+    int32_t id;
+    int32_t file; /* index into files */
+    int32_t n_members;
+    struct plan_member *members;
+};
+
+enum step_kind { STEP_DATA, STEP_FILE, STEP_EMPTY, STEP_SYNC, STEP_PAUSE, STEP_REPEAT };
+
+struct plan_step {
+    enum step_kind kind;
+    enum call call;       /* file, empty */
+    int32_t phase, file;  /* indices: data; file, empty */
+    int32_t view;         /* file: index, -1 for none */
+    int32_t communicator; /* file, sync: index, -1 for none */
+    int32_t error;        /* file: errno of the traced call, 0 for success */
+    int32_t end;          /* repeat: index of the first step after its body */
+    int64_t handle;       /* which open of the file; -1: its latest (file, empty), the call's own (data) */
+    int64_t arg, offset;  /* file; offset -1 for none */
+    int64_t size;         /* empty: bytes asked for by a call that moved none */
+    bool single;          /* data: count is of calls, not of repetitions of the pattern */
+    int64_t null_seeks;   /* data: lseek(fd, 0, SEEK_CUR) spread evenly among the calls */
+    int64_t count;        /* repetitions, times, or ns of a pause */
+};
+
+struct plan {
+    int32_t n_ranks, n_files, n_views, n_communicators, n_phases, n_steps;
+    struct plan_file *files;
+    struct plan_view *views;
+    struct plan_communicator *communicators;
+    struct plan_phase *phases;
+    struct plan_step *steps;
+    int64_t largest_read, largest_write; /* bytes */
+};
+
+/* Read the plan's text (rank 0's file). */
+char *plan_read_text(const char *path);
+
+/* Parse; keep what this rank needs. text is changed. fail() names the line of a damaged plan. */
+struct plan *plan_parse(char *text, const char *root, int rank);
+
+bool plan_communicator_has(const struct plan_communicator *communicator, int rank);
+
+#endif

@@ -1,0 +1,32 @@
+/* The ranks of a replay: by MPI (ranks_mpi.c), or one alone (ranks_serial.c). */
+#ifndef WAVETANK_REPLAY_RANKS_H
+#define WAVETANK_REPLAY_RANKS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct plan;
+
+void ranks_start(int *argc, char ***argv);
+int rank_number(void);
+int rank_count(void);
+const char *rank_library(void); /* for the result: the MPI library's version, or "none" */
+
+/* Text of rank 0 (malloc'ed, NUL-terminated) to all ranks. */
+char *ranks_share_text(char *text);
+
+/* Make the plan's communicators; before the clock starts. */
+void ranks_make_communicators(const struct plan *plan);
+void ranks_barrier(int communicator);
+
+/* Wait for all ranks and return the replay's common start on this rank's clock, ns. */
+int64_t ranks_common_start(void);
+
+/* Let each rank print in turn, by rank: text goes to rank 0's standard output. Text may be NULL on no rank.
+ */
+void ranks_print_in_order(const char *text, size_t length);
+
+void ranks_end(void);
+_Noreturn void ranks_abort(void);
+
+#endif

@@ -1,0 +1,181 @@
+#include "ranks_mpi.h"
+
+#include "failure.h"
+#include "plan.h"
+#include "timing.h"
+
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static int my_rank, n_ranks;
+static MPI_Comm *communicators;
+static int n_communicators;
+
+enum { TAG_CLOCK = 1, TAG_TEXT = 2, CLOCK_ROUNDS = 32, CLOCK_NAME = 96, BCAST_CHUNK = 1 << 30 };
+
+void ranks_start(int *argc, char ***argv) {
+    MPI_Init(argc, argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &my_rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &n_ranks);
+}
+
+int rank_number(void) {
+    return my_rank;
+}
+int rank_count(void) {
+    return n_ranks;
+}
+
+const char *rank_library(void) {
+    static char version[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length;
+    MPI_Get_library_version(version, &length);
+    version[strcspn(version, ",\n")] = '\0';
+    for (char *c = version; *c; c++)
+        if (*c == '\t')
+            *c = ' ';
+    return version;
+}
+
+char *ranks_share_text(char *text) {
+    uint64_t length = text ? strlen(text) : 0;
+    MPI_Bcast(&length, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+    if (my_rank != 0)
+        text = must_alloc(length + 1);
+    for (uint64_t done = 0; done < length; done += BCAST_CHUNK) {
+        uint64_t left = length - done;
+        MPI_Bcast(text + done, (int)(left < BCAST_CHUNK ? left : BCAST_CHUNK), MPI_CHAR, 0, MPI_COMM_WORLD);
+    }
+    return text;
+}
+
+void ranks_make_communicators(const struct plan *plan) {
+    MPI_Group world;
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    n_communicators = plan->n_communicators;
+    communicators = must_alloc((size_t)n_communicators * sizeof *communicators);
+    for (int i = 0; i < n_communicators; i++) {
+        const struct plan_communicator *c = &plan->communicators[i];
+        communicators[i] = MPI_COMM_NULL;
+        if (c->n_ranks == 0) { /* all ranks */
+            MPI_Comm_dup(MPI_COMM_WORLD, &communicators[i]);
+        } else if (plan_communicator_has(c, my_rank)) {
+            MPI_Group group;
+            MPI_Group_incl(world, c->n_ranks, c->ranks, &group);
+            MPI_Comm_create_group(MPI_COMM_WORLD, group, i & 0x7fff, &communicators[i]);
+            MPI_Group_free(&group);
+        }
+    }
+    MPI_Group_free(&world);
+}
+
+MPI_Comm ranks_communicator(int index) {
+    return communicators[index];
+}
+
+void ranks_barrier(int communicator) {
+    if (communicators[communicator] != MPI_COMM_NULL)
+        MPI_Barrier(communicators[communicator]);
+}
+
+/* Ranks with the same name read the same clock: one boot of one machine, one time namespace. */
+static void clock_name(char name[CLOCK_NAME]) {
+    memset(name, 0, CLOCK_NAME);
+    char boot[64] = "";
+    FILE *f = fopen("/proc/sys/kernel/random/boot_id", "r");
+    if (f) {
+        if (!fgets(boot, sizeof boot, f))
+            boot[0] = '\0';
+        fclose(f);
+    }
+    struct stat time_namespace = {0};
+    stat("/proc/self/ns/time", &time_namespace);
+    if (boot[0])
+        snprintf(name, CLOCK_NAME, "%.40s %lu", boot, (unsigned long)time_namespace.st_ino);
+    else
+        snprintf(name, CLOCK_NAME, "rank %d", my_rank);
+}
+
+/* Rank 0's clock minus this one's: by the quickest of some round trips (Cristian's method), so the error is
+ * at most half of that round trip. Zero where both read one clock. */
+static int64_t offset_to_rank_0(void) {
+    char mine[CLOCK_NAME];
+    clock_name(mine);
+    char *all = my_rank == 0 ? must_alloc((size_t)n_ranks * CLOCK_NAME) : NULL;
+    MPI_Gather(mine, CLOCK_NAME, MPI_CHAR, all, CLOCK_NAME, MPI_CHAR, 0, MPI_COMM_WORLD);
+    int *foreign = must_alloc((size_t)n_ranks * sizeof(int));
+    for (int r = 0; my_rank == 0 && r < n_ranks; r++)
+        foreign[r] = memcmp(all + (size_t)r * CLOCK_NAME, mine, CLOCK_NAME) != 0;
+    MPI_Bcast(foreign, n_ranks, MPI_INT, 0, MPI_COMM_WORLD);
+    int64_t offset = 0, quickest = INT64_MAX;
+    for (int r = 1; r < n_ranks; r++) {
+        if (!foreign[r] || (my_rank != 0 && my_rank != r))
+            continue;
+        for (int round = 0; round < CLOCK_ROUNDS; round++) {
+            int64_t theirs = 0, sent = now_ns();
+            if (my_rank == 0) {
+                MPI_Recv(&theirs, 1, MPI_INT64_T, r, TAG_CLOCK, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+                theirs = now_ns();
+                MPI_Send(&theirs, 1, MPI_INT64_T, r, TAG_CLOCK, MPI_COMM_WORLD);
+                continue;
+            }
+            MPI_Send(&theirs, 1, MPI_INT64_T, 0, TAG_CLOCK, MPI_COMM_WORLD);
+            MPI_Recv(&theirs, 1, MPI_INT64_T, 0, TAG_CLOCK, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            int64_t trip = now_ns() - sent;
+            if (trip < quickest) {
+                quickest = trip;
+                offset = theirs - (sent + trip / 2);
+            }
+        }
+    }
+    free(foreign);
+    free(all);
+    return offset;
+}
+
+int64_t ranks_common_start(void) {
+    int64_t offset = offset_to_rank_0();
+    MPI_Barrier(MPI_COMM_WORLD);
+    int64_t start = now_ns() + offset; /* on rank 0's clock */
+    MPI_Allreduce(MPI_IN_PLACE, &start, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
+    return start - offset;
+}
+
+void ranks_print_in_order(const char *text, size_t length) {
+    if (my_rank != 0) {
+        uint64_t n = length;
+        MPI_Send(&n, 1, MPI_UINT64_T, 0, TAG_TEXT, MPI_COMM_WORLD);
+        for (uint64_t done = 0; done < n; done += BCAST_CHUNK)
+            MPI_Send(text + done, (int)(n - done < BCAST_CHUNK ? n - done : BCAST_CHUNK), MPI_CHAR, 0,
+                     TAG_TEXT, MPI_COMM_WORLD);
+        return;
+    }
+    fwrite(text, 1, length, stdout);
+    for (int r = 1; r < n_ranks; r++) {
+        uint64_t n;
+        MPI_Recv(&n, 1, MPI_UINT64_T, r, TAG_TEXT, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        char *part = must_alloc(n < BCAST_CHUNK ? n : BCAST_CHUNK);
+        for (uint64_t done = 0; done < n; done += BCAST_CHUNK) {
+            int chunk = (int)(n - done < BCAST_CHUNK ? n - done : BCAST_CHUNK);
+            MPI_Recv(part, chunk, MPI_CHAR, r, TAG_TEXT, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            fwrite(part, 1, (size_t)chunk, stdout);
+        }
+        free(part);
+    }
+}
+
+void ranks_end(void) {
+    for (int i = 0; i < n_communicators; i++)
+        if (communicators[i] != MPI_COMM_NULL)
+            MPI_Comm_free(&communicators[i]);
+    free(communicators);
+    MPI_Finalize();
+}
+
+_Noreturn void ranks_abort(void) {
+    MPI_Abort(MPI_COMM_WORLD, 1);
+    _Exit(1);
+}

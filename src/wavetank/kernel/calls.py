@@ -1,0 +1,84 @@
+"""Which calls a replay performs, and what stands in for those that it does not know.
+
+The list is compared with the C program's (native/replay/calls.h) in the tests.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+POSIX_DATA = frozenset({"read", "write", "readv", "writev", "pread", "pwrite", "preadv", "pwritev"})
+POSIX_FILE = frozenset(
+    {
+        "open", "close", "lseek", "fsync", "fdatasync", "sync_file_range", "ftruncate", "truncate",
+        "fallocate", "stat", "fstat", "access", "unlink",
+    }
+)  # fmt: skip
+_TRANSFERS = ("", "_at", "_all", "_at_all", "_shared", "_ordered")
+MPI_DATA = frozenset(f"MPI_File_{verb}{how}" for verb in ("read", "write") for how in _TRANSFERS)
+MPI_FILE = frozenset(
+    f"MPI_File_{verb}"
+    for verb in (
+        "open", "close", "set_view", "seek", "seek_shared", "sync", "set_size", "preallocate",
+        "get_size", "set_atomicity", "delete",
+    )
+)  # fmt: skip
+DATA = POSIX_DATA | MPI_DATA
+KNOWN = DATA | POSIX_FILE | MPI_FILE
+
+SHARED_POINTER = frozenset(
+    f"MPI_File_{verb}{how}" for verb in ("read", "write") for how in ("_shared", "_ordered")
+)
+"""Calls whose place in the file is wherever the ranks' common pointer is."""
+
+
+@dataclass(frozen=True)
+class Substitute:
+    """A call that the replay makes in place of another. ``reason`` ends "X is replayed as Y: ..."."""
+
+    name: str
+    reason: str
+
+
+_STAND_INS = {
+    "sendfile": Substitute("read", "the file's side of the transfer alone"),
+    "sendfile_to": Substitute("write", "the file's side of the transfer alone"),
+    "copy_file_range": Substitute("pread", "through memory, not inside of the file system"),
+    "copy_file_range_to": Substitute("pwrite", "through memory, not inside of the file system"),
+    "aio_read": Substitute("pread", "it blocks"),
+    "aio_write": Substitute("pwrite", "it blocks"),
+    "aio_fsync": Substitute("fsync", "it blocks"),
+}
+
+
+def substitute(name: str) -> Substitute | None:
+    """The call that stands in for one that the replay does not know; None if nothing does."""
+    if name in _STAND_INS:
+        return _STAND_INS[name]
+    if name.startswith("MPI_File_i"):
+        blocking = "MPI_File_" + name.removeprefix("MPI_File_i")
+        if blocking in MPI_DATA:
+            return Substitute(blocking, "it blocks, so nothing overlaps with it")
+    if name.endswith("_begin") and (blocking := name.removesuffix("_begin")) in MPI_DATA:
+        return Substitute(blocking, "it blocks, so nothing overlaps with it")
+    return None
+
+
+def performed(name: str) -> str | None:
+    """The call that the replay makes for a traced one: itself, a stand-in, or None."""
+    if name in KNOWN:
+        return name
+    stand_in = substitute(name)
+    return stand_in.name if stand_in else None
+
+
+def is_mpi(name: str) -> bool:
+    """Whether a call is of the MPI-IO level."""
+    return name.startswith("MPI_")
+
+
+def reads(name: str) -> bool:
+    """Whether a data call reads (else it writes)."""
+    if name.startswith(("sendfile", "copy_file_range")):
+        return not name.endswith("_to")
+    return "read" in name

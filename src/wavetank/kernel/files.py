@@ -1,0 +1,131 @@
+"""A kernel's files: safe names below a root, what each is for, and how large it is beforehand."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Literal
+
+from wavetank.kernel import calls
+from wavetank.kernel.plan import KernelFile
+from wavetank.model.file import ModelFile
+from wavetank.model.phase import LinearOffsets, ListedOffsets, Phase, Run
+
+_NAME_LIMIT = 200  # bytes; file systems allow 255, and a temporary suffix needs some
+_UNSAFE = re.compile(r"[^\w.+=,@:-]+", re.ASCII)  # also spaces: names stand in command lines
+_NOT_STORAGE = ("/proc/", "/sys/", "/dev/")
+_IN_MEMORY = "/dev/shm/"  # noqa: S108 (a traced application's path, not ours)
+
+
+def is_stored(path: str) -> bool:
+    """Whether a traced path is a file that a storage system would hold."""
+    return not path.startswith(_NOT_STORAGE) or path.startswith(_IN_MEMORY)
+
+
+def safe_names(paths: Mapping[int, str]) -> dict[int, str]:
+    """A readable name below a root for each path, by file id.
+
+    A name is the path's last component; paths that share it get as many of their directories in
+    front as keep them apart ("a-reads.fq", "b-reads.fq"). No name holds a slash, so none leaves the root.
+    """
+    parts = {
+        file_id: [_clean(part) for part in PurePosixPath(path).parts if part not in ("/", "")]
+        for file_id, path in paths.items()
+    }
+    names = {file_id: part[-1] if part else "file" for file_id, part in parts.items()}
+    depth = 1
+    while clashes := _clashes(names):
+        depth += 1
+        deeper = [file_id for group in clashes for file_id in group if len(parts[file_id]) >= depth]
+        if not deeper:
+            _number(names, clashes)
+            break
+        for file_id in deeper:
+            names[file_id] = "-".join(parts[file_id][-depth:])
+    long = {i: name for i, name in names.items() if len(name) > _NAME_LIMIT}
+    names |= {i: f"{i}-{name[-(_NAME_LIMIT - 20) :]}" for i, name in long.items()}
+    return names
+
+
+def _clean(part: str) -> str:
+    cleaned = _UNSAFE.sub("_", part)
+    return "_" + cleaned.lstrip(".") if cleaned.strip(".") == "" else cleaned
+
+
+def _clashes(names: Mapping[int, str]) -> list[list[int]]:
+    """File ids that share a name; upper and lower case count as one, as on some file systems."""
+    groups: defaultdict[str, list[int]] = defaultdict(list)
+    for file_id, name in names.items():
+        groups[name.casefold()].append(file_id)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _number(names: dict[int, str], clashes: Iterable[Sequence[int]]) -> None:
+    taken = {name.casefold() for name in names.values()}
+    for group in clashes:
+        for file_id in group[1:]:
+            candidate = f"{names[file_id]}-{file_id}"
+            while candidate.casefold() in taken:
+                candidate += "_"
+            names[file_id] = candidate
+            taken.add(candidate.casefold())
+
+
+def kernel_files(files: Collection[ModelFile], phases: Sequence[Phase]) -> list[KernelFile]:
+    """Name, role and size beforehand of each file. ``phases`` are those that the kernel performs."""
+    names = safe_names({file.file_id: file.file_name for file in files})
+    by_file: defaultdict[int, list[Phase]] = defaultdict(list)
+    for phase in phases:
+        by_file[phase.file_id].append(phase)
+    return [
+        _kernel_file(file, names[file.file_id], by_file.get(file.file_id, [])) for file in files
+    ]
+
+
+def _kernel_file(file: ModelFile, name: str, phases: Sequence[Phase]) -> KernelFile:
+    size = _size_beforehand(file, phases)
+    written = any(not calls.reads(member.iop_type) for phase in phases for member in phase.pattern)
+    role: Literal["input", "output", "both"]
+    role = "output" if size is None else "both" if written else "input"
+    return KernelFile(file_id=file.file_id, name=name, role=role, prepare_bytes=size or 0)
+
+
+def _size_beforehand(file: ModelFile, phases: Sequence[Phase]) -> int | None:
+    """Bytes that must be there before the run; None when the run makes the file itself."""
+    if file.file_size_before is not None:
+        return file.file_size_before
+    highest = 0
+    for phase in phases:  # in order of first occurrence
+        if not calls.reads(phase.pattern[0].iop_type):
+            break
+        for index, member in enumerate(phase.pattern):
+            if calls.reads(member.iop_type):
+                end = _end(phase, index)
+                highest = max(highest, file.file_size if end is None else end)
+    return highest or None
+
+
+def _end(phase: Phase, index: int) -> int | None:
+    """The end of what a pattern member moves, over ranks and repetitions; None where offsets are unknown."""
+    offsets, rs = phase.offset[index], phase.pattern[index].rs
+    if isinstance(offsets, LinearOffsets):
+        last = phase.ph_nrep - 1
+        moved_last = rs if phase.moved_last is None else phase.moved_last[index]
+        return max(
+            offsets.a * rank + offsets.b * repetition + offsets.c + (moved_last if repetition == last else rs)
+            for rank in (phase.ph_processid[0], phase.ph_processid[-1])
+            for repetition in {0, max(0, last - 1), last}
+        )  # fmt: skip
+    if isinstance(offsets, ListedOffsets):
+        return max((_run_end(run) for runs in offsets.runs for run in runs), default=0)
+    return None
+
+
+def _run_end(run: Run) -> int:
+    moved_last = run.moved - (run.count - 1) * run.rs
+    end = run.offset + (run.count - 1) * run.disp + moved_last
+    if run.count == 1:
+        return end
+    return max(end, run.offset + run.rs, run.offset + (run.count - 2) * run.disp + run.rs)

@@ -1,0 +1,222 @@
+"""Model -> Kernel: what the replay performs, and sentences on everything that it does not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from wavetank.document import provenance, sha256_of
+from wavetank.errors import KernelError
+from wavetank.kernel import calls
+from wavetank.kernel.files import is_stored, kernel_files
+from wavetank.kernel.plan import Kernel
+from wavetank.kernel.writers.ior import ior_lines
+from wavetank.model.application import Model
+from wavetank.model.phase import (
+    DataStep,
+    FileStep,
+    Phase,
+    Program,
+    RepeatStep,
+    Step,
+    UnknownOffsets,
+)
+
+
+def make_kernel(model: Model, model_path: Path) -> Kernel:
+    """The kernel of a model.
+
+    Args:
+        model: the model.
+        model_path: its file, for the kernel's provenance.
+
+    Raises:
+        KernelError: the model holds no I/O that a replay could perform.
+    """
+    selection = _Selection(model)
+    if not selection.phases:
+        raise KernelError(
+            f"{model.application} has no I/O phase that a kernel could perform. Look at the model with "
+            "'wavetank show'; was the right program traced?"
+        )
+    used = {phase.file_id for phase in selection.phases} | selection.touched
+    files = kernel_files([file for file in model.files if file.file_id in used], selection.phases)
+    bare = Kernel(
+        provenance=provenance(inputs=[model_path]),
+        application=model.application,
+        model_sha256=sha256_of(model_path),
+        n_ranks=model.n_ranks,
+        files=tuple(files),
+        phases=tuple(selection.phases),
+        views=model.views,
+        communicators=model.communicators,
+        programs=tuple(selection.programs),
+        capacity_bytes=sum(file.file_size for file in model.files if file.file_id in used),
+        not_reproduced=tuple(selection.not_reproduced()),
+    )
+    lines, refused = ior_lines(bare, model.series)
+    return bare.model_copy(update={"ior": tuple(lines), "ior_refused": tuple(refused)})
+
+
+class _Selection:
+    """The phases and steps of a model that a replay performs."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._mpi_files = {
+            phase.file_id for phase in model.phases if phase.level == "mpiio"
+        } | _opened_by_mpi(model.programs)
+        self._names = {file.file_id: file.file_name for file in model.files}
+        self.phases = [phase for phase in model.phases if self._performs(phase)]
+        self._ph_ids = {phase.ph_id for phase in self.phases}
+        self.touched: set[int] = set()
+        self._unknown_calls: Counter[str] = Counter()
+        self._null_seeks = 0
+        self.programs = [
+            Program(ranks=program.ranks, steps=self._steps(program.steps, len(program.ranks)))
+            for program in model.programs
+        ]
+
+    def _performs(self, phase: Phase) -> bool:
+        names = [member.iop_type for member in phase.pattern]
+        if phase.level == "posix" and phase.file_id in self._mpi_files:
+            return False
+        if any(calls.performed(name) is None for name in names):
+            return False
+        placed = any(isinstance(offsets, UnknownOffsets) for offsets in phase.offset)
+        seen_in_view = phase.offset_view is not None and not any(
+            isinstance(offsets, UnknownOffsets) for offsets in phase.offset_view
+        )
+        if (
+            placed
+            and not seen_in_view
+            and any("_at" in name or name.startswith("p") for name in names)
+        ):
+            return False
+        return is_stored(self._names[phase.file_id])
+
+    def _steps(self, steps: Sequence[Step], times: int) -> tuple[Step, ...]:
+        kept: list[Step] = []
+        for step in steps:
+            if isinstance(step, RepeatStep):
+                inner = self._steps(step.steps, times * step.times)
+                if inner:
+                    kept.append(RepeatStep(times=step.times, steps=inner))
+            elif isinstance(step, DataStep):
+                if step.ph_id in self._ph_ids:
+                    kept.append(step)
+                    self._null_seeks += times * step.null_seeks
+            elif not isinstance(step, FileStep) or self._performs_step(step, times):
+                kept.append(step)
+        return tuple(kept)
+
+    def _performs_step(self, step: FileStep, times: int) -> bool:
+        inside_mpi = step.file_id in self._mpi_files and not calls.is_mpi(step.iop_type)
+        if inside_mpi or not is_stored(self._names[step.file_id]):
+            return False
+        if calls.performed(step.iop_type) is None:
+            self._unknown_calls[step.iop_type] += times * step.count
+            return False
+        self.touched.add(step.file_id)
+        return True
+
+    def not_reproduced(self) -> list[str]:
+        """Sentences on what the replay leaves out or changes."""
+        return [
+            *self._left_out_phases(),
+            *self._substituted(),
+            *(
+                f"{count} {name} calls are left out: a replay of them is not known."
+                for name, count in sorted(self._unknown_calls.items())
+            ),
+            *self._communicators(),
+            *(
+                [
+                    f"{self._null_seeks} lseek calls that move nothing are spread evenly among the operations; "
+                    "the model does not keep before which of them each came."
+                ]
+                if self._null_seeks
+                else []
+            ),
+        ]
+
+    def _left_out_phases(self) -> list[str]:
+        sentences = []
+        for phase in self._model.phases:
+            if phase.ph_id in self._ph_ids:
+                continue
+            names = sorted({member.iop_type for member in phase.pattern})
+            what = f"Phase {phase.ph_id} ({', '.join(names)}, {phase.ph_weight} bytes) is left out"
+            if phase.level == "posix" and phase.file_id in self._mpi_files:
+                continue  # the MPI library does it again when its call is replayed: nothing is lost
+            if not is_stored(self._names[phase.file_id]):
+                sentences.append(f"{what}: {self._names[phase.file_id]} is not a stored file.")
+            elif unknown := [name for name in names if calls.performed(name) is None]:
+                sentences.append(f"{what}: a replay of {', '.join(unknown)} is not known.")
+            else:
+                sentences.append(f"{what}: the trace does not know its offsets.")
+        return sentences
+
+    def _substituted(self) -> list[str]:
+        sentences = []
+        seen = {member.iop_type for phase in self.phases for member in phase.pattern}
+        for name in sorted(seen):
+            stand_in = calls.substitute(name)
+            if stand_in is not None:
+                sentences.append(f"{name} is replayed as {stand_in.name}: {stand_in.reason}.")
+        vectors = sorted(seen & {"readv", "writev", "preadv", "pwritev"})
+        if vectors:
+            sentences.append(
+                f"{', '.join(vectors)} are replayed with one piece of the whole size: the lengths of the pieces "
+                "are not in the model."
+            )
+        unplaced = [
+            str(phase.ph_id)
+            for phase in self.phases
+            if any(isinstance(offsets, UnknownOffsets) for offsets in phase.offset)
+            and phase.offset_view is None
+        ]
+        if unplaced:
+            sentences.append(
+                f"The offsets of phase {', '.join(unplaced)} are not known: the replay goes on where the file "
+                "pointer is."
+            )
+        return sentences
+
+    def _communicators(self) -> list[str]:
+        guessed = sorted(
+            {
+                self._names[step.file_id]
+                for program in self.programs
+                for step in _flat(program.steps)
+                if isinstance(step, FileStep)
+                and step.iop_type == "MPI_File_open"
+                and step.communicator is None
+            }
+        )
+        if not guessed:
+            return []
+        return [
+            f"The communicator that opened {', '.join(guessed)} is not in the model: the replay opens each file "
+            "with all ranks that open it."
+        ]
+
+
+def _opened_by_mpi(programs: Sequence[Program]) -> set[int]:
+    return {
+        step.file_id
+        for program in programs
+        for step in _flat(program.steps)
+        if isinstance(step, FileStep) and step.iop_type == "MPI_File_open"
+    }
+
+
+def _flat(steps: Sequence[Step]) -> list[Step]:
+    flat: list[Step] = []
+    for step in steps:
+        if isinstance(step, RepeatStep):
+            flat.extend(_flat(step.steps))
+        else:
+            flat.append(step)
+    return flat

@@ -1,0 +1,135 @@
+"""Data operations, folded: what a model's phase or a benchmark's parameters make a rank do, comparable.
+
+A ``Sequence`` of runs stands for operations in order; ``normal`` gives two equal sequences the same
+runs however they were folded. Nothing is unfolded: the cost is that of the runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from wavetank.model.phase import LinearOffsets, ListedOffsets, Offsets, Phase, Run
+
+
+@dataclass(frozen=True)
+class Totals:
+    """What a sequence of operations amounts to."""
+
+    operations: int
+    bytes: int
+
+
+def totals(runs: Iterable[Run]) -> Totals:
+    """Operations and bytes moved."""
+    kept = list(runs)
+    return Totals(sum(run.count for run in kept), sum(run.moved for run in kept))
+
+
+def member_runs(
+    phase: Phase, index: int, rank: int, offsets: Offsets | None = None
+) -> list[Run] | None:
+    """One rank's operations of one pattern member.
+
+    Args:
+        phase: the phase.
+        index: of the pattern member.
+        rank: one of the phase's.
+        offsets: instead of the absolute ones (those in the view, for example).
+
+    Returns:
+        Runs in order; None where the offsets are unknown.
+    """
+    offsets = phase.offset[index] if offsets is None else offsets
+    if isinstance(offsets, ListedOffsets):
+        return list(offsets.runs[phase.ph_processid.index(rank)])
+    if not isinstance(offsets, LinearOffsets):
+        return None
+    rs = phase.pattern[index].rs
+    last = rs if phase.moved_last is None else phase.moved_last[index]
+    return [
+        Run(
+            count=phase.ph_nrep,
+            rs=rs,
+            offset=offsets.a * rank + offsets.c,
+            disp=offsets.b,
+            moved=(phase.ph_nrep - 1) * rs + last,
+        )
+    ]
+
+
+def normal(runs: Iterable[Run]) -> list[Run]:
+    """The same operations with as few runs as possible, folded from the front.
+
+    Only a sequence's last operation may be short in a run; disp of a single operation is 0.
+    """
+    folded: list[Run] = []
+    for run in runs:
+        piece = run if run.count > 1 else run.model_copy(update={"disp": 0})
+        if folded and (joined := _joined(folded[-1], piece)) is not None:
+            folded[-1] = joined
+        else:
+            folded.append(piece)
+    return folded
+
+
+def _joined(first: Run, second: Run) -> Run | None:
+    if first.rs != second.rs or first.moved != first.count * first.rs:
+        return None
+    step = first.disp if first.count > 1 else second.offset - first.offset
+    if second.count > 1 and second.disp != step:
+        return None
+    if second.offset != first.offset + first.count * step:
+        return None
+    return Run(
+        count=first.count + second.count,
+        rs=first.rs,
+        offset=first.offset,
+        disp=step,
+        moved=first.moved + second.moved,
+    )
+
+
+def first_difference(ours: Sequence[Run], theirs: Sequence[Run]) -> int | None:
+    """Number of the first operation, from 0, whose offset or size differs; None if all agree.
+
+    A sequence that ends before the other differs where it ends.
+    """
+    position = 0
+    left, right = _Cursor(ours), _Cursor(theirs)
+    while not left.ended and not right.ended:
+        a, b = left.run, right.run
+        if a.rs != b.rs or left.offset != right.offset:
+            return position
+        n = min(a.count - left.i, b.count - right.i)
+        if n > 1 and a.disp != b.disp:
+            return position + 1
+        position += n
+        left.advance(n)
+        right.advance(n)
+    return None if left.ended and right.ended else position
+
+
+class _Cursor:
+    def __init__(self, runs: Sequence[Run]) -> None:
+        self._runs = runs
+        self._index = 0
+        self.i = 0
+
+    @property
+    def ended(self) -> bool:
+        return self._index >= len(self._runs)
+
+    @property
+    def run(self) -> Run:
+        return self._runs[self._index]
+
+    @property
+    def offset(self) -> int:
+        return self.run.offset + self.i * self.run.disp
+
+    def advance(self, n: int) -> None:
+        self.i += n
+        if self.i == self.run.count:
+            self._index += 1
+            self.i = 0

@@ -1,0 +1,149 @@
+"""Making a kernel's files before it runs: real content, on storage, and never over somebody's data.
+
+The names that were made in a directory are kept there in ``.wavetank-files.json``; a file of the same
+name that is not in that list is somebody else's, and is left alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from wavetank.document import write_whole
+from wavetank.errors import KernelError
+from wavetank.kernel.pattern import FILE_STEP, PERIOD, content, pattern
+from wavetank.kernel.plan import Kernel, KernelFile
+from wavetank.units import format_size
+
+MARKER = ".wavetank-files.json"
+_SAMPLE = 64 * 1024  # bytes compared at the start, middle and end of a file that is there already
+
+
+def prepare_files(
+    kernel: Kernel, root: Path, progress: Callable[[str], None] = lambda _: None
+) -> None:
+    """Make the kernel's input files below ``root`` and remove what an earlier run left of the others.
+
+    Input files hold the kernel's pattern, are not sparse, and are on storage when this returns. A file
+    that is there already with the right size and content is kept.
+
+    Args:
+        kernel: the kernel.
+        root: an existing directory.
+        progress: told each file that is written.
+
+    Raises:
+        KernelError: no such directory, not enough space, or a file that wavetank did not make is in the way.
+    """
+    if not root.is_dir():
+        raise KernelError(f"{root} is not a directory. Make it, or name another one to replay in")
+    ours = _made_here(root)
+    _refuse_others(kernel, root, ours)
+    missing = [
+        file
+        for file in kernel.files
+        if file.prepare_bytes > 0 and not _is_prepared(root / file.name, file)
+    ]
+    _check_space(missing, root)
+    try:
+        write_whole(
+            root / MARKER,
+            json.dumps(sorted(ours | {file.name for file in kernel.files}), indent=1) + "\n",
+        )
+        for file in kernel.files:
+            if file.prepare_bytes == 0 and file.role == "output":
+                (root / file.name).unlink(missing_ok=True)
+        for file in missing:
+            progress(f"writing {file.name}, {format_size(file.prepare_bytes)}")
+            write_content(root / file.name, file.file_id, file.prepare_bytes)
+        for file in kernel.files:
+            if file.role != "output" and file.prepare_bytes == 0:
+                write_content(root / file.name, file.file_id, 0)
+    except OSError as error:
+        raise KernelError(f"cannot prepare the kernel's files in {root}: {error}") from error
+
+
+def remove_files(kernel: Kernel, root: Path) -> None:
+    """Remove what ``prepare_files`` and a replay left below ``root``."""
+    ours = _made_here(root)
+    for file in kernel.files:
+        if file.name in ours:
+            (root / file.name).unlink(missing_ok=True)
+    (root / MARKER).unlink(missing_ok=True)
+
+
+def write_content(path: Path, file_id: int, size_bytes: int) -> None:
+    """Write a file of the kernel's pattern and have it on storage.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    with path.open("wb", buffering=0) as stream:
+        for piece in content(file_id, size_bytes):
+            view = piece
+            while len(view) > 0:
+                view = view[stream.write(view) :]
+        os.fsync(stream.fileno())
+
+
+def _made_here(root: Path) -> set[str]:
+    try:
+        names = json.loads((root / MARKER).read_text())
+    except FileNotFoundError:
+        return set()
+    except (OSError, ValueError) as error:
+        raise KernelError(
+            f"cannot read {root / MARKER}: {error}. Replay in an empty directory"
+        ) from error
+    return {str(name) for name in names}
+
+
+def _refuse_others(kernel: Kernel, root: Path, ours: set[str]) -> None:
+    others = [
+        file.name
+        for file in kernel.files
+        if os.path.lexists(root / file.name) and file.name not in ours
+    ]
+    if others:
+        raise KernelError(
+            f"{root / others[0]} exists and was not made by wavetank; a replay would overwrite it. Replay in an "
+            "empty directory, or with --no-prepare to use the files as they are"
+        )
+
+
+def _is_prepared(path: Path, file: KernelFile) -> bool:
+    """Whether a file has the size, and at three places the content, that it must have."""
+    try:
+        facts = path.stat()
+        if facts.st_size != file.prepare_bytes or facts.st_blocks * 512 < file.prepare_bytes:
+            return False
+        with path.open("rb") as stream:
+            for offset in {0, file.prepare_bytes // 2, max(0, file.prepare_bytes - _SAMPLE)}:
+                stream.seek(offset)
+                found = stream.read(min(_SAMPLE, file.prepare_bytes - offset))
+                if found != _expected(file.file_id, offset, len(found)):
+                    return False
+    except OSError:
+        return False
+    return True
+
+
+def _expected(file_id: int, offset: int, n: int) -> bytes:
+    start = (offset + file_id * FILE_STEP) % PERIOD
+    return (pattern() + pattern())[start : start + n]
+
+
+def _check_space(missing: list[KernelFile], root: Path) -> None:
+    needed = sum(file.prepare_bytes for file in missing)
+    facts = os.statvfs(root)
+    free = facts.f_bavail * facts.f_frsize
+    present = sum(
+        (root / file.name).stat().st_size for file in missing if (root / file.name).exists()
+    )
+    if needed > free + present:
+        raise KernelError(
+            f"the kernel's input files need {format_size(needed)}, {root} has {format_size(free)} free. "
+            "Free some space or name another directory"
+        )

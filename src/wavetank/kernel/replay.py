@@ -1,0 +1,193 @@
+"""Running a kernel: the replay program under a launcher, in a directory.
+
+Only rank 0 reads the plan and prints the result; the ranks share nothing but the directory.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from wavetank import native
+from wavetank.errors import KernelError
+from wavetank.job import Job, Placement
+from wavetank.kernel.lower import lower
+from wavetank.kernel.outcome import outcome
+from wavetank.kernel.plan import Kernel
+from wavetank.kernel.result import ReplayResult
+from wavetank.launchers.base import Launcher
+
+_GRACE_S = 5.0  # between asking a launcher to end its ranks and killing it
+
+
+@dataclass(frozen=True)
+class ReplayOptions:
+    """How a kernel is performed.
+
+    Attributes:
+        pauses: between operations: left out, as recorded, or as recorded times a factor.
+        flush: have written data on storage: as the application does ("none"), inside of each phase's
+            time ("phase"; MPI-IO phases that are not collective excepted), or after the run, outside of
+            every phase's time ("end").
+        verify: compare every byte that is read with the kernel's pattern; outside of the times.
+        direct: open files with O_DIRECT (POSIX level).
+        null: perform nothing, to see the program's own cost.
+        timeout_s: seconds after which the run is ended and counts as failed; None: none.
+        settings: further facts about the run, kept in the result.
+    """
+
+    pauses: Literal["drop", "keep"] | float = "drop"
+    flush: Literal["none", "phase", "end"] = "none"
+    verify: bool = False
+    direct: bool = False
+    null: bool = False
+    timeout_s: float | None = None
+    settings: tuple[tuple[str, str], ...] = ()
+
+    def argv(self) -> list[str]:
+        """The replay program's arguments."""
+        pauses = self.pauses if isinstance(self.pauses, str) else repr(float(self.pauses))
+        return [
+            f"--pauses={pauses}",
+            f"--flush={self.flush}",
+            *(["--verify"] if self.verify else []),
+            *(["--direct"] if self.direct else []),
+            *(["--null"] if self.null else []),
+        ]
+
+    def described(self) -> dict[str, str]:
+        """For the result."""
+        flush = {
+            "none": "as the application does",
+            "phase": "inside of each phase's time",
+            "end": "after the run, outside of the times",
+        }
+        pauses = self.pauses if isinstance(self.pauses, str) else f"scaled by {self.pauses:g}"
+        return {
+            "pauses": pauses,
+            "flush": flush[self.flush],
+            "verify": "yes" if self.verify else "no",
+            "o_direct": "yes" if self.direct else "as the application does",
+            **({"backend": "null: nothing was performed"} if self.null else {}),
+            **dict(self.settings),
+        }
+
+
+def replay_program(launcher: Launcher) -> Path:
+    """The replay program for a launcher.
+
+    Raises:
+        NativeError: it is not built.
+    """
+    name = launcher.mpi_family or "serial"
+    return native.find(f"bin/wavetank-replay-{name}", "perform a kernel")
+
+
+def run_replay(  # noqa: PLR0917
+    kernel: Kernel,
+    root: str | Path,
+    launcher: Launcher,
+    scratch: Path,
+    placement: Placement | None = None,
+    options: ReplayOptions | None = None,
+) -> ReplayResult:
+    """Perform a kernel once.
+
+    Args:
+        kernel: the kernel.
+        root: directory that holds its files, the same path on every host.
+        launcher: starts the ranks.
+        scratch: directory for the plan and the launcher's files; visible where rank 0 and the launcher run.
+        placement: hosts of the ranks; None: this one.
+        options: how to perform it.
+
+    Returns:
+        The result; ``status`` "failed" with the reason when a rank failed, died, or time ran out.
+
+    Raises:
+        KernelError: the kernel cannot be started at all (a launcher for one rank, an operation without offset).
+        NativeError: the replay program is not built.
+    """
+    options = options or ReplayOptions()
+    if launcher.mpi_family is None and kernel.n_ranks != 1:
+        raise KernelError(
+            f"the kernel has {kernel.n_ranks} ranks; without MPI only one can be started. Choose the launcher "
+            "openmpi or mpich"
+        )
+    program = replay_program(launcher)
+    plan = scratch / f"plan-{kernel.model_sha256[:16]}.txt"
+    text = lower(kernel)
+    if not plan.exists() or plan.read_text() != text:
+        plan.write_text(text)
+    job = Job(
+        argv=(str(program), f"--plan={plan}", f"--root={root}", *options.argv()),
+        n_ranks=kernel.n_ranks,
+        placement=placement,
+    )
+    settings = {**options.described(), "launcher": launcher.name, "program": program.name}
+    status, stdout, stderr = _run(launcher.command(job, scratch), options.timeout_s)
+    if status is None:
+        stderr = f"the time limit of {options.timeout_s:g} s ran out\n{stderr}"
+    return outcome(
+        stdout, stderr, -signal.SIGKILL if status is None else status, kernel.n_ranks, settings
+    )
+
+
+def with_settings(result: ReplayResult, **settings: str) -> ReplayResult:
+    """The result with further facts about how it was run."""
+    return result.model_copy(update={"settings": {**result.settings, **settings}})
+
+
+def scaled(options: ReplayOptions, pauses: str) -> ReplayOptions:
+    """Options with pauses as a person writes them: drop, keep, scale=0.5.
+
+    Raises:
+        KernelError: none of these.
+    """
+    if pauses in ("drop", "keep"):
+        return replace(options, pauses="drop" if pauses == "drop" else "keep")
+    try:
+        if not pauses.startswith("scale="):
+            raise ValueError
+        factor = float(pauses.removeprefix("scale="))
+        if not 0 <= factor < 1e9:
+            raise ValueError
+    except ValueError:
+        raise KernelError(
+            f"pauses cannot be {pauses!r}. Write drop, keep, or scale=FACTOR, e.g. scale=0.5"
+        ) from None
+    return replace(options, pauses=factor)
+
+
+def _run(argv: list[str], timeout_s: float | None) -> tuple[int | None, str, str]:
+    """Run a launcher to its end; status None when time ran out. Never leaves a process behind."""
+    try:
+        process = subprocess.Popen(
+            argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=True, errors="replace", start_new_session=True,
+        )  # fmt: skip
+    except OSError as error:
+        raise KernelError(f"cannot start the replay: {argv[0]}: {error.strerror}") from error
+    try:
+        stdout, stderr = process.communicate(timeout=timeout_s)
+    except subprocess.TimeoutExpired:
+        stdout, stderr = _end(process)
+        return None, stdout, stderr
+    except BaseException:
+        _end(process)
+        raise
+    return process.returncode, stdout, stderr
+
+
+def _end(process: subprocess.Popen[str]) -> tuple[str, str]:
+    # mpirun ends its ranks, also on other hosts, when it is asked to; killed at once it cannot.
+    process.terminate()
+    try:
+        return process.communicate(timeout=_GRACE_S)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        return process.communicate()
