@@ -10,7 +10,7 @@ from wavetank.campaign.facts import ClusterFacts
 from wavetank.cluster import deploy
 from wavetank.cluster.host import RunningCluster
 from wavetank.cluster.spec import ClusterSpec, read_spec
-from wavetank.errors import ClusterError, SpecError
+from wavetank.errors import SpecError
 
 GUESSED_UP_S = 10.0
 """For the first estimate of a duration: NFS takes 3 s, GlusterFS 12 s on two cores."""
@@ -60,7 +60,9 @@ class ClusterDeployer:
             SpecError: all that they find, at once.
         """
         problems = [
-            f"{name}: {problem}" for name, spec in self._specs.items() for problem in _check(spec)
+            f"{name}: {problem}"
+            for name, spec in self._specs.items()
+            for problem in deploy.check(spec)
         ]
         if problems:
             raise SpecError("these clusters cannot come up here:\n  " + "\n  ".join(problems))
@@ -80,12 +82,7 @@ def find_cluster(name: str) -> RunningCluster:
     Raises:
         ClusterError: there is none of this name.
     """
-    found = deploy.find(name)
-    if found is None:
-        raise ClusterError(
-            f"no cluster {name!r} is up. See 'wavetank cluster list', or 'wavetank cluster up FILE'"
-        )
-    return found
+    return deploy.find(name)
 
 
 def _title(spec: ClusterSpec) -> str:
@@ -136,8 +133,3 @@ def _flat(tree: Mapping[str, object], prefix: str = "") -> list[tuple[str, str]]
         elif value is not None:
             leaves.append((f"{prefix}{key}", str(value)))
     return leaves
-
-
-def _check(spec: ClusterSpec) -> list[str]:
-    del spec
-    return []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wavetank.cli.output import Table, format_option, print_tables
+from wavetank.cli.output import Cell, Table, format_option, print_tables
 from wavetank.errors import MeasurementError
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ def run(file: Path, dry_run: bool, output: Path | None, fresh: bool, output_form
     folder = output.resolve() if output is not None else spec.output
     loaded = load_campaign(spec, file.resolve().parent, read_cluster)
     plan = make_plan(spec, loaded.applications, loaded.clusters)
+    deployer = ClusterDeployer(spec.clusters)
     if dry_run:
         done, spent = _finished(folder, fresh)
         ahead = forecast(plan, done, spent_s=spent, prices=loaded.prices)
@@ -65,6 +66,7 @@ def run(file: Path, dry_run: bool, output: Path | None, fresh: bool, output_form
         raise MeasurementError(
             f"nothing in {file} can be measured; the plan above says why for each part"
         )
+    deployer.check()
     with write_store(folder) as store:
         if fresh:
             forget(store)
@@ -82,7 +84,7 @@ def run(file: Path, dry_run: bool, output: Path | None, fresh: bool, output_form
                     spec,
                     plan,
                     store,
-                    deployer=ClusterDeployer(spec.clusters),
+                    deployer=deployer,
                     performer=ReplayPerformer(),
                     observer=progress,
                 )
@@ -139,7 +141,7 @@ def _sentence(plan: Plan, ahead: Forecast, loaded: Loaded) -> str:
 
 def _print_plan(loaded: Loaded, plan: Plan, ahead: Forecast | None, output_format: str) -> None:
     cannot = {(part.application, part.cluster, part.mapping): part for part in plan.impossible}
-    rows = []
+    rows: list[list[Cell]] = []
     for application in plan.applications:
         for cluster in plan.clusters:
             for mapping in loaded.spec.mappings:

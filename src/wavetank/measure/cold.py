@@ -31,20 +31,29 @@ class ReadLimits:
 
 
 def read_limits(limits: Mapping[str, str]) -> ReadLimits:
-    """Disk and network rate per node out of a running cluster's ``limits()``.
+    """What bounds reading, out of a running cluster's ``limits()``.
 
-    Reads values such as ``disk: 100 MB/s read and write (blkio throttle)``.
+    Reads entries such as ``"io disk read": "100.0 MB/s by blkio"``; those with ``io`` are of the
+    servers, those with ``compute`` of the nodes with ranks.
     """
-    return ReadLimits(_smallest(limits, "disk"), _smallest(limits, "network"))
+    return ReadLimits(
+        disk_bytes_per_s=_smallest(limits, "disk", "io"),
+        network_bytes_per_s=_smallest(limits, "network", "compute"),
+    )
 
 
-def _smallest(limits: Mapping[str, str], word: str) -> int | None:
-    rates = [
-        parse_rate(found[0])
+def _smallest(limits: Mapping[str, str], word: str, kind: str) -> int | None:
+    """The smallest enforced rate of one thing, on nodes of a kind where there are entries of it."""
+    rates = {
+        key: parse_rate(found[0])
         for key, value in limits.items()
-        if word in key.lower() and "write" not in key.lower() and (found := _RATE.search(value))
-    ]
-    return min(rates, default=None)
+        if word in key.lower()
+        and "write" not in key.lower()
+        and not value.endswith("by nothing")
+        and (found := _RATE.search(value))
+    }
+    of_kind = [rate for key, rate in rates.items() if key.lower().startswith(kind)]
+    return min(of_kind or rates.values(), default=None)
 
 
 def possible_read_rate(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cache
+import tempfile
+from functools import cached_property
+from pathlib import Path
 
 from wavetank.job import Placement
 from wavetank.kernel.plan import Kernel
@@ -23,13 +25,21 @@ class ReplayPerformer:
 
     def perform(self, kernel: Kernel, root: str, placement: Placement) -> ReplayResult:
         """Run the kernel below ``root``, a directory of the ranks' hosts."""
-        return run_replay(kernel, root, self._launcher, placement, self._options)
+        # Nodes of this machine see its /tmp as it was when they look, so the plan is found there.
+        with tempfile.TemporaryDirectory(prefix="wavetank-replay-") as scratch:
+            return run_replay(
+                kernel,
+                root,
+                self._launcher,
+                Path(scratch),
+                placement=placement,
+                options=self._options,
+            )
 
     def versions(self) -> dict[str, str]:
         """Of the launcher."""
-        return {self._launcher.name: _version(self._launcher) or "not found"}
+        return {self._launcher.name: self._version or "not found"}
 
-
-@cache
-def _version(of: Launcher) -> str | None:
-    return of.available()
+    @cached_property
+    def _version(self) -> str | None:
+        return self._launcher.available()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Literal, Protocol
@@ -21,7 +22,7 @@ from wavetank.kernel.plan import Kernel, KernelFile
 from wavetank.kernel.result import ReplayResult
 from wavetank.measure.cold import doubts_of_cold_reads
 from wavetank.measure.mapping import as_placement_hosts, place_ranks
-from wavetank.measure.result import CacheState, Measurement
+from wavetank.measure.result import CacheState, Measurement, Origin
 
 PREPARE_TIMEOUT_S = 300.0
 
@@ -133,7 +134,7 @@ def measure(
         mapping=mapping,
         repetition=repetition,
         order=order,
-        origin="measured under emulated limits" if limits else "measured",
+        origin=origin_of(limits),
         cache=state,
         fs_settings=cluster.settings(),
         limits=limits,
@@ -142,6 +143,16 @@ def measure(
         result=result,
         findings=tuple(findings),
     )
+
+
+def origin_of(limits: Mapping[str, str]) -> Origin:
+    """What a number is, by the limits in force where it was measured."""
+    enforced = [
+        value
+        for value in limits.values()
+        if not value.startswith(("no", "none")) and not value.endswith("by nothing")
+    ]
+    return "measured under emulated limits" if enforced else "measured"
 
 
 def renew_files(bench: Bench) -> None:

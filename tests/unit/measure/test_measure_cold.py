@@ -52,3 +52,15 @@ def test_the_network_of_one_reader_bounds_many_servers():
 def test_a_server_that_reads_from_itself_is_not_bound_by_the_network():
     limits = read_limits({"network": "1 Gbit/s"})
     assert possible_read_rate(limits, {"c1"}, ["c1"]) is None
+
+
+def test_servers_and_ranks_have_limits_of_their_own():
+    limits = read_limits(
+        {
+            "compute disk read": "50.0 MB/s by blkio",
+            "io disk read": "100.0 MB/s by blkio",
+            "compute network": "125.0 MB/s by tbf",
+            "io network": "60.0 MB/s by nothing",
+        }
+    )
+    assert (limits.disk_bytes_per_s, limits.network_bytes_per_s) == (100 * MB, 125 * MB)
