@@ -1,0 +1,109 @@
+from decimal import Decimal
+
+import pytest
+from campaign_fakes import APPLICATION, app, facts, spec
+from measure_fakes import MB, abyss_kernel, phase
+
+from wavetank.campaign.plan import forecast, make_plan, why_not
+from wavetank.cost.prices import load_prices
+
+KERNEL = abyss_kernel()
+
+
+def test_every_combination_is_measured_as_often_as_asked():
+    plan = make_plan(spec(), [APPLICATION], [facts("a"), facts("b")])
+    # 1 application x 2 clusters x 2 mappings x 3 repetitions
+    assert len(plan.runs) == 12
+    assert len({run.key for run in plan.runs}) == 12
+
+
+def test_each_round_holds_every_mapping_once():
+    plan = make_plan(spec(), [APPLICATION], [facts("a")])
+    rounds = [plan.runs[i : i + 2] for i in range(0, 6, 2)]
+    for number, round_ in enumerate(rounds):
+        assert {run.mapping for run in round_} == {"1PxCN", "2PxCN"}
+        assert {run.repetition for run in round_} == {number}
+
+
+def test_the_order_comes_from_the_seed():
+    def order(seed):
+        plan = make_plan(spec(seed=seed, repetitions=10), [APPLICATION], [facts("a")])
+        return [run.mapping for run in plan.runs]
+
+    assert order(1) == order(1)
+    assert order(1) != order(2)
+
+
+def test_adding_a_cluster_changes_nothing_for_the_others():
+    alone = make_plan(spec(), [APPLICATION], [facts("a")]).runs
+    with_another = make_plan(spec(), [APPLICATION], [facts("z"), facts("a")]).runs_on("a")
+    assert alone == with_another
+
+
+def test_a_cluster_that_is_too_small_is_sorted_out_with_both_sizes():
+    reason = why_not(KERNEL, facts("a", capacity_bytes=10 * 2**20), "1PxCN")
+    assert "51.6 MiB" in reason and "10.0 MiB" in reason
+
+
+def test_a_mapping_that_needs_more_nodes_is_sorted_out():
+    assert "needs 2 compute nodes" in why_not(KERNEL, facts("a", n_compute=1), "1PxCN")
+
+
+def test_more_processes_than_cores_are_sorted_out_unless_allowed():
+    small = facts("a", cores_per_node=1)
+    assert "2 processes on one node, and c3.2xlarge has 1 cores" in why_not(KERNEL, small, "2PxCN")
+    assert why_not(KERNEL, small, "2PxCN", oversubscribe=True) is None
+
+
+def test_a_file_shared_between_nodes_needs_a_global_file_system():
+    shared = KERNEL.model_copy(update={"phases": (phase(1, 1, [0, 1], 54 * MB),)})
+    local = facts("a", is_global=False)
+    assert "reads1.fastq is used by ranks on different nodes" in why_not(shared, local, "1PxCN")
+    # Two on one node: the file stays on that node.
+    assert why_not(shared, local, "2PxCN") is None
+
+
+def test_unique_files_can_do_with_local_disks():
+    assert why_not(KERNEL, facts("a", is_global=False), "1PxCN") is None
+
+
+def test_what_cannot_run_is_kept_with_its_reason():
+    plan = make_plan(spec(), [APPLICATION], [facts("a", n_compute=1)])
+    assert [part.mapping for part in plan.impossible] == ["1PxCN"]
+    assert {run.mapping for run in plan.runs} == {"2PxCN"}
+
+
+def test_the_forecast_counts_bringing_up_and_what_is_left():
+    plan = make_plan(spec(), [APPLICATION], [facts("a", expected_up_s=10.0)])
+    ahead = forecast(plan, set(), spent_s={"key-a": [2.0, 4.0]}, prices=None)
+    assert ahead.duration_s == pytest.approx(10 + 6 * 3.0)
+    done = {run.key for run in plan.runs[:4]}
+    later = forecast(plan, done, spent_s={"key-a": [2.0, 4.0]}, prices=None)
+    assert (later.n_done, later.duration_s) == (4, pytest.approx(10 + 2 * 3.0))
+
+
+def test_a_finished_plan_takes_no_time():
+    plan = make_plan(spec(), [APPLICATION], [facts("a")])
+    assert forecast(plan, {run.key for run in plan.runs}, spent_s={}, prices=None).duration_s == 0
+
+
+def test_the_forecast_bills_started_hours_of_every_instance():
+    # 3 instances x 1 started hour x 0.42
+    plan = make_plan(spec(), [APPLICATION], [facts("a")])
+    ahead = forecast(plan, set(), spent_s={}, prices=load_prices("papers-2016"))
+    assert ahead.cost == Decimal("1.26")
+
+
+def test_a_type_without_a_price_is_said():
+    plan = make_plan(spec(), [APPLICATION], [facts("a", instance_type="mine")])
+    ahead = forecast(plan, set(), spent_s={}, prices=load_prices("papers-2016"))
+    assert ahead.cost is None and "'mine'" in ahead.cost_missing
+
+
+def test_two_applications_share_each_round():
+    plan = make_plan(
+        spec(mappings=("1PxCN",)),
+        [APPLICATION, app(abyss_kernel(weight=MB), "small")],
+        [facts("a")],
+    )
+    assert {run.application for run in plan.runs[:2]} == {"ABYSS-P", "small"}

@@ -1,0 +1,164 @@
+import signal
+
+import pytest
+from campaign_fakes import APPLICATION, FakeDeployer, FakeObserver, facts, spec
+from measure_fakes import FakePerformer, abyss_result
+
+from wavetank.campaign.judge import compare_campaign
+from wavetank.campaign.plan import make_plan
+from wavetank.campaign.run import run_campaign
+from wavetank.campaign.store import write_store
+from wavetank.cost.prices import load_prices
+
+NFS, GLUSTER = facts("nfs"), facts("gluster")
+KERNEL = APPLICATION.kernel
+FAILED = abyss_result(KERNEL).model_copy(update={"status": "failed", "failure": "rank 0 died"})
+
+
+class Setting:
+    """A campaign with everything faked but plan, store and comparison."""
+
+    def __init__(self, folder, clusters=(NFS, GLUSTER), *, broken=(), performer=None, **more):
+        self.spec = spec(**more)
+        self.plan = make_plan(self.spec, [APPLICATION], clusters)
+        self.folder = folder
+        self.deployer = FakeDeployer(broken)
+        self.performer = performer or FakePerformer(abyss_result)
+        self.observer = FakeObserver()
+
+    def run(self, prices=None):
+        with write_store(self.folder) as store:
+            outcome = run_campaign(
+                self.spec,
+                self.plan,
+                store,
+                deployer=self.deployer,
+                performer=self.performer,
+                observer=self.observer,
+            )
+            return outcome, compare_campaign(self.spec, self.plan, store, prices)
+
+    def done(self):
+        with write_store(self.folder) as store:
+            return store.done()
+
+
+def test_clusters_come_up_one_after_another_and_go_down_again(tmp_path):
+    setting = Setting(tmp_path)
+    outcome, _ = setting.run()
+    assert setting.deployer.log == [
+        ("up", "nfs"),
+        ("down", "nfs"),
+        ("up", "gluster"),
+        ("down", "gluster"),
+    ]
+    assert (outcome.n_measured, outcome.n_failed) == (12, 0)
+
+
+def test_a_finished_campaign_measures_nothing_again(tmp_path):
+    Setting(tmp_path).run()
+    again = Setting(tmp_path)
+    outcome, comparison = again.run()
+    assert outcome.n_measured == 0 and again.deployer.log == []
+    assert len(comparison.configurations) == 4
+
+
+def test_adding_a_cluster_measures_only_what_is_new(tmp_path):
+    Setting(tmp_path, [NFS]).run()
+    more = Setting(tmp_path, [NFS, GLUSTER])
+    outcome, comparison = more.run()
+    assert outcome.n_measured == 6
+    assert [entry for entry in more.deployer.log if entry[0] == "up"] == [("up", "gluster")]
+    assert len(comparison.configurations) == 4
+
+
+def test_a_cluster_that_does_not_come_up_is_recorded_and_the_others_go_on(tmp_path):
+    setting = Setting(tmp_path, broken=["nfs"])
+    outcome, comparison = setting.run()
+    assert (outcome.n_measured, outcome.n_failed) == (6, 6)
+    assert {each.cluster for each in comparison.configurations} == {"gluster"}
+    assert {(each.cluster, each.mapping) for each in comparison.not_measured} == {
+        ("nfs", "1PxCN"),
+        ("nfs", "2PxCN"),
+    }
+    assert "glusterd died" in comparison.not_measured[0].reason
+
+
+def test_a_failed_measurement_is_recorded_and_tried_again_the_next_time(tmp_path):
+    performer = FakePerformer(FAILED, abyss_result)
+    outcome, comparison = Setting(tmp_path, [NFS], performer=performer).run()
+    assert (outcome.n_measured, outcome.n_failed) == (5, 1)
+    assert "rank 0 died" in comparison.not_measured[0].reason
+    outcome, comparison = Setting(tmp_path, [NFS]).run()
+    assert (outcome.n_measured, outcome.n_failed) == (1, 0)
+    assert comparison.not_measured == ()
+
+
+def test_a_broken_cluster_is_given_up_and_taken_down(tmp_path):
+    setting = Setting(tmp_path, [NFS], performer=FakePerformer(FAILED))
+    outcome, _ = setting.run()
+    assert len(setting.performer.calls) == 3
+    assert outcome.n_failed == 6
+    assert setting.deployer.up_now == []
+
+
+@pytest.mark.parametrize("interruption", [KeyboardInterrupt(), SystemExit(143)])
+def test_an_interruption_takes_the_cluster_down_and_keeps_what_is_finished(tmp_path, interruption):
+    performer = FakePerformer(abyss_result(KERNEL), abyss_result(KERNEL), interruption)
+    setting = Setting(tmp_path, [NFS, GLUSTER], performer=performer)
+    with pytest.raises(type(interruption)):
+        setting.run()
+    assert setting.deployer.log == [("up", "nfs"), ("down", "nfs")]
+    assert len(setting.done()) == 2
+
+
+def test_an_interrupted_campaign_ends_with_the_same_results(tmp_path):
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    _, reference = Setting(whole).run()
+    for survives in (1, 4):
+        stops = FakePerformer(*[abyss_result(KERNEL)] * survives, KeyboardInterrupt())
+        with pytest.raises(KeyboardInterrupt):
+            Setting(parts, performer=stops).run()
+    _, resumed = Setting(parts).run()
+    assert resumed.configurations == reference.configurations
+    assert resumed.rankings == reference.rankings
+
+
+def test_a_second_interruption_waits_until_the_cluster_is_down(tmp_path):
+    setting = Setting(tmp_path, [NFS])
+
+    def down(cluster):
+        signal.raise_signal(signal.SIGINT)
+        FakeDeployer.down(setting.deployer, cluster)
+
+    setting.deployer.down = down
+    setting.run()
+    assert setting.deployer.up_now == []
+    assert any("going down" in text for text in setting.observer.said)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_progress_goes_from_nothing_to_everything(tmp_path):
+    setting = Setting(tmp_path, [NFS])
+    setting.run()
+    assert [n_done for n_done, _, _ in setting.observer.seen] == [0, 1, 2, 3, 4, 5, 6]
+    assert setting.observer.seen[-1][2] == 0
+
+
+def test_the_comparison_has_rankings_costs_notes_and_advice(tmp_path):
+    _, comparison = Setting(tmp_path).run(load_prices("papers-2016"))
+    assert [ranking.by for ranking in comparison.rankings] == ["time", "cost", "ratio"]
+    assert comparison.price.currency == "USD"
+    assert all(each.cost is not None for each in comparison.configurations)
+    assert any("emulated limits" in note for note in comparison.notes)
+    assert any("2 of 4 processes" in each.sentence for each in comparison.advice)
+
+
+def test_an_unfinished_part_is_said_to_wait(tmp_path):
+    setting = Setting(tmp_path, [NFS], performer=FakePerformer(KeyboardInterrupt()))
+    with pytest.raises(KeyboardInterrupt):
+        setting.run()
+    with write_store(tmp_path) as store:
+        comparison = compare_campaign(setting.spec, setting.plan, store, None)
+    assert {each.mapping for each in comparison.not_measured} == {"1PxCN", "2PxCN"}
+    assert "run the campaign again" in comparison.not_measured[0].reason
