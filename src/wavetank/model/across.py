@@ -41,7 +41,7 @@ def group_ranks(parts: Sequence[RankPhase], rules: Rules) -> list[Group]:
             part.offsets_known, part.regular,
         )  # fmt: skip
         by_call[call][(part.rs, disp)].append(number)
-    groups = []
+    groups: list[Group] = []
     for shapes in by_call.values():
         for members in _classes(shapes, rules):
             groups.extend(_by_occurrence(parts, members))
@@ -105,7 +105,5 @@ def offsets_of(parts: Sequence[RankPhase], member: int, in_view: bool) -> Offset
 
 
 def _member_runs(part: RankPhase, member: int, in_view: bool) -> RunArrays:
-    if in_view:
-        assert part.view_runs is not None
-        return part.view_runs[member]
-    return part.runs[member]
+    runs = part.view_runs if in_view else part.runs
+    return (runs or part.runs)[member]

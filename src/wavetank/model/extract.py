@@ -16,6 +16,7 @@ import numpy as np
 from wavetank.document import Provenance
 from wavetank.errors import ModelError
 from wavetank.model.across import group_ranks
+from wavetank.model.activity import Activity
 from wavetank.model.application import Model, View
 from wavetank.model.file_table import make_files
 from wavetank.model.pattern import boundaries, find_patterns
@@ -27,6 +28,7 @@ from wavetank.model.rows import RowKind, Rows, data_rows, prepare
 from wavetank.model.rules import LEVEL_NAMES, Rules
 from wavetank.model.sequence import make_programs
 from wavetank.model.timeline import make_timeline
+from wavetank.trace.ops import OPS
 from wavetank.trace.schema import Level, Op, Trace
 
 
@@ -34,7 +36,7 @@ def extract_model(
     trace: Trace,
     provenance: Provenance,
     rules: Rules | None = None,
-    ops: Mapping[int, Op] | None = None,
+    ops: Mapping[int, Op] = OPS,
     name: str | None = None,
 ) -> Model:
     """The I/O model of a traced run.
@@ -43,7 +45,7 @@ def extract_model(
         trace: what a reader or an importer left.
         provenance: of the model file.
         rules: how phases are split; the method's defaults if None.
-        ops: operations by their code in the trace; the native format's if None.
+        ops: operations by their code in the trace; the native format's by default.
         name: of the application, for titles; found in the command if None.
 
     Raises:
@@ -51,8 +53,6 @@ def extract_model(
     """
     rules = rules or Rules()
     levels = rules.levels or (Level.POSIX, Level.MPIIO)
-    if ops is None:
-        from wavetank.trace.ops import OPS as ops  # noqa: N811, PLC0415
     rows = prepare(trace.folds, ops, rules)
     data = data_rows(rows, levels)
     if not len(data):
@@ -62,10 +62,11 @@ def extract_model(
     table = rows.table
     parted = boundaries(data, table.start_ns[data.row], table.end_ns[data.row], rules)
     parts = describe(data, find_patterns(data, parted, rules))
-    groups = group_ranks(parts, rules)
-    phases, ph_id = make_phases(rows, data, parts, groups, file_ids, own_level)
+    activity = Activity(rows, data, parts, file_ids, own_level)
+    times = clocks(activity)
+    phases, ph_id = make_phases(activity, group_ranks(parts, rules), times)
     series = find_series(phases)
-    files = make_files(trace.files, trace.views, rows, data, phases, series, file_ids, own_level)
+    files = make_files(trace, activity, phases, series)
     by_id = {file_id: LEVEL_NAMES[own_level[file]] for file, file_id in file_ids.items()}
     own = [phase for phase in phases if phase.level == by_id[phase.file_id]]
     return Model(
@@ -79,7 +80,7 @@ def extract_model(
         app_st=sum(phase.ph_weight for phase in own),
         elapsed_s=trace.elapsed_s,
         boundaries=rules.boundaries(),
-        requirements=make_requirements(files, own, parts, ph_id, clocks(rows, data, parts)),
+        requirements=make_requirements(files, own, parts, ph_id, times),
         files=files,
         phases=tuple(phases),
         series=tuple(series),
@@ -94,9 +95,9 @@ def extract_model(
             for view in trace.views
         ),
         communicators=trace.communicators,
-        programs=make_programs(rows, data, parts, ph_id, phases, file_ids, own_level),
-        timeline=make_timeline(rows, data, parts, file_ids, own_level),
-        warnings=(*trace.warnings, *_findings(trace, rows, own_level, rules)),
+        programs=make_programs(activity, ph_id, phases),
+        timeline=make_timeline(activity),
+        warnings=(*trace.warnings, *_findings(trace, rows, rules)),
     )
 
 
@@ -130,7 +131,7 @@ def _nothing(trace: Trace, rules: Rules) -> str:
     return f"{what}, so there is nothing to model. {hint}"
 
 
-def _findings(trace: Trace, rows: Rows, own_level: Mapping[int, Level], rules: Rules) -> list[str]:
+def _findings(trace: Trace, rows: Rows, rules: Rules) -> list[str]:
     """What a reader of the model must know about it."""
     found = []
     table = rows.table

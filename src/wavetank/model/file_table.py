@@ -6,50 +6,44 @@ Counts at the level at which the application itself uses a file. Source: method,
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
 
+from wavetank.model.activity import Activity
 from wavetank.model.file import ModelFile
 from wavetank.model.offsets import ViewPositions, is_contiguous
 from wavetank.model.phase import Phase, Series
 from wavetank.model.rows import DataRows, Rows
-from wavetank.trace.schema import UNKNOWN, FileView, Level, OpKind, TracedFile
+from wavetank.model.rules import LEVEL_NAMES, BoolArray
+from wavetank.trace.schema import UNKNOWN, FileView, Level, OpKind, Trace
 
 AccessMode = Literal["sequential", "strided", "random", "unknown"]
 
 
 def make_files(
-    traced: Sequence[TracedFile],
-    views: Sequence[FileView],
-    rows: Rows,
-    data: DataRows,
-    phases: Sequence[Phase],
-    series: Sequence[Series],
-    file_ids: Mapping[int, int],
-    own_level: Mapping[int, Level],
+    trace: Trace, activity: Activity, phases: Sequence[Phase], series: Sequence[Series]
 ) -> tuple[ModelFile, ...]:
-    """One record for each file, in the order of ``file_ids``."""
+    """One record for each file, in the order of their numbers."""
+    data, traced, views = activity.data, trace.files, trace.views
     n_files = len(traced)
-    levels = np.full(n_files + 1, 255, dtype=np.uint8)
-    for file, level in own_level.items():
-        levels[file] = level
+    levels = activity.own_levels()
     own = levels[data.file] == data.level
-    reads = _reads(rows)
+    reads = activity.codes(lambda op: op.kind == OpKind.READ)
     sequential, consecutive = _darshan_counts(data, reads, n_files)
     highest = _highest_offsets(data, views, own, n_files)
     n_operations = np.bincount(data.file[own], weights=data.count[own], minlength=n_files)
     has_read = np.bincount(data.file[own & reads[data.op]], minlength=n_files) > 0
     has_write = np.bincount(data.file[own & ~reads[data.op]], minlength=n_files) > 0
-    users = _users(rows, levels)
+    users = _users(activity.rows, levels)
     by_file: dict[int, list[Phase]] = defaultdict(list)
     for phase in phases:
         by_file[phase.file_id].append(phase)
     found = []
-    for file, file_id in file_ids.items():
-        level = "mpiio" if own_level[file] == Level.MPIIO else "posix"
-        own_phases = [phase for phase in by_file[file_id] if phase.level == level]
+    for file, file_id in activity.file_ids.items():
+        name = LEVEL_NAMES[activity.own_level[file]]
+        own_phases = [phase for phase in by_file[file_id] if phase.level == name]
         weights = _size_by_weights(own_phases)
         known = own_phases and highest[file] is not None
         ranks = users.get(file, set())
@@ -68,8 +62,8 @@ def make_files(
                 file_accesstype="shared" if len(data_ranks or ranks) > 1 else "unique",
                 file_nphase=len(own_phases),
                 n_operations=int(n_operations[file]),
-                n_sequential=None if highest[file] is None else sequential[level][file],
-                n_consecutive=None if highest[file] is None else consecutive[level][file],
+                n_sequential=None if highest[file] is None else sequential[name][file],
+                n_consecutive=None if highest[file] is None else consecutive[name][file],
                 file_system=traced[file].file_system,
             )
         )
@@ -80,13 +74,6 @@ def _direction(reads: bool, writes: bool) -> Literal["R", "W", "W/R", "none"]:
     if reads and writes:
         return "W/R"
     return "R" if reads else "W" if writes else "none"
-
-
-def _reads(rows: Rows) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    reads = np.zeros(256, dtype=bool)
-    for code, op in rows.ops.items():
-        reads[code] = op.kind == OpKind.READ
-    return reads
 
 
 def _users(rows: Rows, levels: np.ndarray[tuple[int], np.dtype[np.uint8]]) -> dict[int, set[int]]:
@@ -130,7 +117,7 @@ def _writes(name: str) -> bool:
 
 
 def _darshan_counts(
-    data: DataRows, reads: np.ndarray[tuple[int], np.dtype[np.bool_]], n_files: int
+    data: DataRows, reads: BoolArray, n_files: int
 ) -> tuple[dict[str, list[int]], dict[str, list[int]]]:
     """Operations that Darshan counts as sequential and as consecutive, by level and file.
 
@@ -165,7 +152,7 @@ def _darshan_counts(
 def _highest_offsets(
     data: DataRows,
     views: Sequence[FileView],
-    own: np.ndarray[tuple[int], np.dtype[np.bool_]],
+    own: BoolArray,
     n_files: int,
 ) -> list[int | None]:
     """Highest offset touched + 1 of each file, bytes; None where offsets are unknown."""

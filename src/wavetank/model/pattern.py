@@ -13,6 +13,7 @@ displacements that change from one regular value to another part it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -85,7 +86,10 @@ def boundaries(data: DataRows, start_ns: Int64Array, end_ns: Int64Array, rules: 
     """Whether a boundary lies between a row and the next: shape (rows - 1,).
 
     Args:
-        start_ns, end_ns: of the data rows, ns; UNKNOWN where not recorded.
+        data: operations by stream.
+        start_ns: of the data rows, ns; UNKNOWN where not recorded.
+        end_ns: likewise.
+        rules: what lies between two phases.
     """
     parted: BoolArray = (data.stream[1:] != data.stream[:-1]) | (data.view[1:] != data.view[:-1])
     for level, splits in rules.split_at_communication.items():
@@ -184,13 +188,11 @@ def _search(data: DataRows, symbol: Int64Array, start: int, stop: int, rules: Ru
         # Sizes without any regularity: the order of the calls alone makes the pattern.
         found = _greedy(symbols, np.ones_like(sizes), rules)
     base = int(data.first_op[start])
-    ranges = []
+    ranges: list[tuple[int, int, int]] = []
     for low, high, period in found:
         cuts = _member_cuts(offset[low:high], period, rules)
         bounds = [low, *(low + cut for cut in cuts), high]
-        ranges.extend(
-            (a + base, b + base, period) for a, b in zip(bounds, bounds[1:], strict=False)
-        )
+        ranges.extend((a + base, b + base, period) for a, b in pairwise(bounds))
     columns = np.array(ranges, dtype=np.int64).reshape(-1, 3)
     return Ranges(columns[:, 0], columns[:, 1], columns[:, 2])
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from wavetank.model.across import Group, offsets_of
+from wavetank.model.activity import Activity
 from wavetank.model.phase import LinearOffsets, PatternMember, Phase, Series
 from wavetank.model.rank_phase import RankPhase
-from wavetank.model.rows import DataRows, RowKind, Rows
-from wavetank.model.rules import LEVEL_NAMES
-from wavetank.trace.schema import UNKNOWN, Int64Array, Level
+from wavetank.model.rows import RowKind
+from wavetank.trace.schema import UNKNOWN, Int32Array, Int64Array, Level, UInt8Array
 
 
 @dataclass(frozen=True)
@@ -28,9 +29,9 @@ class PartTimes:
     seq: Int64Array  # of the first operation within its rank
 
 
-def clocks(rows: Rows, data: DataRows, parts: Sequence[RankPhase]) -> PartTimes:
+def clocks(activity: Activity) -> PartTimes:
     """When each part happened. A row that two parts share gives each its share of the time."""
-    table = rows.table
+    data, parts, table = activity.data, activity.parts, activity.rows.table
     low = np.array([part.low for part in parts], dtype=np.int64)
     high = np.array([part.high for part in parts], dtype=np.int64)
     first = np.array([part.first_row for part in parts], dtype=np.int64)
@@ -67,39 +68,29 @@ def _share(
 
 
 def make_phases(
-    rows: Rows,
-    data: DataRows,
-    parts: Sequence[RankPhase],
-    groups: Sequence[Group],
-    file_ids: Mapping[int, int],
-    own_level: Mapping[int, Level],
+    activity: Activity, groups: Sequence[Group], times: PartTimes
 ) -> tuple[list[Phase], Int64Array]:
     """The phases in order, and for each part the ``ph_id`` of its phase.
 
-    Args:
-        file_ids: index into the trace's files -> file_id.
-        own_level: the level at which the application itself uses a file; its phases come first.
+    Phases at the level at which the application itself uses their file come first.
     """
-    times = clocks(rows, data, parts)
-    order = sorted(groups, key=lambda group: _order(group, parts, times, own_level))
-    ph_id = np.zeros(len(parts), dtype=np.int64)
+    order = sorted(groups, key=lambda group: _order(group, activity, times))
+    ph_id = np.zeros(len(activity.parts), dtype=np.int64)
     for number, group in enumerate(order, start=1):
         ph_id[list(group.parts)] = number
-    metadata = _metadata(rows, data, parts, ph_id)
+    metadata = _metadata(activity, ph_id)
     phases = [
-        _phase(number, group, parts, times, rows, data, file_ids, metadata.get(number, {}))
+        _phase(activity, number, group, times, metadata.get(number, {}))
         for number, group in enumerate(order, start=1)
     ]
     return phases, ph_id
 
 
-def _order(
-    group: Group, parts: Sequence[RankPhase], times: PartTimes, own_level: Mapping[int, Level]
-) -> tuple[bool, int, int, int]:
+def _order(group: Group, activity: Activity, times: PartTimes) -> tuple[bool, int, int, int]:
     members = list(group.parts)
-    first = parts[members[0]]
+    first = activity.parts[members[0]]
     return (
-        first.level != own_level[first.file],
+        first.level != activity.own_level[first.file],
         int(times.tick_first[members].min()),
         int(times.seq[members].min()),
         first.rank,
@@ -107,17 +98,15 @@ def _order(
 
 
 def _phase(
+    activity: Activity,
     number: int,
     group: Group,
-    all_parts: Sequence[RankPhase],
     times: PartTimes,
-    rows: Rows,
-    data: DataRows,
-    file_ids: Mapping[int, int],
     metadata_ops: dict[str, int],
 ) -> Phase:
     members = list(group.parts)
-    parts = [all_parts[member] for member in members]
+    parts = [activity.parts[member] for member in members]
+    ops = activity.rows.ops
     first = parts[0]
     n_members = len(first.ops)
     offset = tuple(offsets_of(parts, member, in_view=False) for member in range(n_members))
@@ -131,7 +120,7 @@ def _phase(
     linear = all(isinstance(one, LinearOffsets) for one in offset)
     return Phase(
         ph_id=number,
-        file_id=file_ids[first.file],
+        file_id=activity.file_ids[first.file],
         level="mpiio" if first.level == Level.MPIIO else "posix",
         ph_processid=tuple(part.rank for part in parts),
         ph_np=len(parts),
@@ -140,11 +129,11 @@ def _phase(
         ph_niop=first.n_rep * n_members,
         pattern=tuple(
             PatternMember(
-                iop_type=rows.ops[op].name, handle=slot, rs=rs, disp=disp,
+                iop_type=ops[op].name, handle=slot, rs=rs, disp=disp,
                 disp_view=disp_view[position] if disp_view else None, dist=dist,
             )
             for position, (op, slot, rs, disp, dist) in enumerate(
-                zip(first.ops, first.slots, first.rs, first.disp, _dist(first, rows, data), strict=True)
+                zip(first.ops, first.slots, first.rs, first.disp, _dist(first, activity), strict=True)
             )
         ),
         offset=offset,
@@ -153,7 +142,7 @@ def _phase(
         else None,
         view_id=views[0] if in_view and same_view else None,
         view_ids=views if in_view and not same_view else None,
-        collective=any(rows.ops[op].collective for op in first.ops),
+        collective=any(ops[op].collective for op in first.ops),
         exact=linear,
         moved_last=first.moved_last if short and len(moved_last) == 1 else None,
         metadata_ops=metadata_ops,
@@ -165,9 +154,10 @@ def _phase(
     )  # fmt: skip
 
 
-def _dist(part: RankPhase, rows: Rows, data: DataRows) -> list[tuple[int, int] | None]:
+def _dist(part: RankPhase, activity: Activity) -> list[tuple[int, int] | None]:
     """(tick, subtick) between the first two repetitions of each member."""
     n_members = len(part.ops)
+    data, table = activity.data, activity.rows.table
     if part.n_rep == 1:
         return [None] * n_members
     first = part.low + np.arange(n_members)
@@ -175,7 +165,6 @@ def _dist(part: RankPhase, rows: Rows, data: DataRows) -> list[tuple[int, int] |
     row = np.searchsorted(data.first_op, both, side="right") - 1
     within = both - data.first_op[row]
     source = data.row[row]
-    table = rows.table
     tick = table.tick[source] + within * table.tick_step[source]
     subtick = table.subtick[source] + within * table.subtick_step[source]
     return [
@@ -189,14 +178,13 @@ def _dist(part: RankPhase, rows: Rows, data: DataRows) -> list[tuple[int, int] |
 _KIND_LABELS = {RowKind.NULL_SEEK: " (moves nothing)", RowKind.EMPTY: " (moves nothing)"}
 
 
-def _metadata(
-    rows: Rows, data: DataRows, parts: Sequence[RankPhase], ph_id: Int64Array
-) -> dict[int, dict[str, int]]:
+def _metadata(activity: Activity, ph_id: Int64Array) -> dict[int, dict[str, int]]:
     """Calls that move no data, by phase and name.
 
     They belong to the phase of the rank's last data operation on the file before them; those
     before its first, to the first.
     """
+    rows, data, parts = activity.rows, activity.data, activity.parts
     table = rows.table
     kinds = (RowKind.EMPTY, RowKind.NULL_SEEK, RowKind.SEEK, RowKind.FILE)
     index = np.flatnonzero(np.isin(rows.kind, kinds))
@@ -206,7 +194,7 @@ def _metadata(
     n_files = int(table.file.max()) + 1
     n_ranks = int(table.rank.max()) + 1
 
-    def key(level: Int64Array, file: Int64Array, rank: Int64Array) -> Int64Array:
+    def key(level: UInt8Array, file: Int32Array, rank: Int32Array) -> Int64Array:
         joined: Int64Array = (level.astype(np.int64) * n_files + file) * n_ranks + rank
         return joined
 
@@ -268,7 +256,7 @@ def _shape(phase: Phase) -> object:
 
 def _regular(equal: list[Phase]) -> list[Series]:
     firsts = [_first_offsets(phase) for phase in equal]
-    steps = [_step(a, b) for a, b in zip(firsts, firsts[1:], strict=False)]
+    steps = [_step(a, b) for a, b in pairwise(firsts)]
     found = []
     begin = 0
     for position in range(1, len(equal) + 1):
@@ -286,7 +274,7 @@ def _regular(equal: list[Phase]) -> list[Series]:
 
 
 def _series(phases: list[Phase], offset_step: int | None) -> Series:
-    ticks = {b.tick_first - a.tick_first for a, b in zip(phases, phases[1:], strict=False)}
+    ticks = {b.tick_first - a.tick_first for a, b in pairwise(phases)}
     dist = (ticks.pop(), 0) if len(ticks) == 1 else None
     return Series(ph_ids=tuple(p.ph_id for p in phases), offset_step=offset_step, dist=dist)
 

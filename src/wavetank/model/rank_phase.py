@@ -9,7 +9,7 @@ import numpy as np
 from wavetank.model.pattern import Ranges
 from wavetank.model.rows import DataRows
 from wavetank.model.runs import RunArrays, canonical
-from wavetank.trace.schema import UNKNOWN, Int64Array
+from wavetank.trace.schema import UNKNOWN, Int32Array, Int64Array, UInt8Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,7 @@ def _members(rows: dict[str, Int64Array], period: int) -> list[dict[str, Int64Ar
 
 def _first_repetition(
     data: DataRows, row: int, end_row: int, low: int, period: int
-) -> tuple[Int64Array, Int64Array]:
+) -> tuple[UInt8Array, Int32Array]:
     rows = slice(row, min(row + period, end_row + 1))
     index = np.repeat(np.arange(rows.start, rows.stop), data.count[rows])
     index = index[low - int(data.first_op[row]) :][:period]

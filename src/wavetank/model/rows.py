@@ -183,7 +183,8 @@ def _lookup(ops: Mapping[int, Op]) -> tuple[UInt8Array, UInt8Array]:
 
 
 def _is_data(kind: UInt8Array) -> BoolArray:
-    return (kind == _KIND_CODES[OpKind.READ]) | (kind == _KIND_CODES[OpKind.WRITE])
+    found: BoolArray = (kind == _KIND_CODES[OpKind.READ]) | (kind == _KIND_CODES[OpKind.WRITE])
+    return found
 
 
 def _comm_step(table: FoldTable, level: UInt8Array) -> Int64Array:
@@ -199,7 +200,8 @@ def _comm_before(table: FoldTable, level: UInt8Array) -> Int64Array:
     if len(table):
         starts = np.flatnonzero(np.diff(table.rank, prepend=table.rank[0] - 1))
         before -= np.repeat(before[starts], np.diff(starts, append=len(table)))
-    return table.tick - before
+    comm: Int64Array = table.tick - before
+    return comm
 
 
 def _classify(table: FoldTable, kinds: UInt8Array) -> UInt8Array:
@@ -324,7 +326,9 @@ def _assign_slots(
     slots: Int64Array, owners: Int64Array, begin: Int64Array, end: Int64Array, shared: Int64Array
 ) -> None:
     order = shared[np.lexsort((begin[shared], owners[shared]))]
-    owner, free, busy, n_slots = -1, [], [], 0
+    owner, n_slots = -1, 0
+    free: list[int] = []
+    busy: list[tuple[int, int]] = []
     for handle in order.tolist():
         if owners[handle] != owner:
             owner, free, busy, n_slots = int(owners[handle]), [], [], 0

@@ -29,6 +29,7 @@ class Rules:
         split_at_computation_s: seconds without I/O that part two operations; None: never.
         similarity: least and greatest ratio of similar values; None asks for equality.
         levels: those that are modelled; None: all that the trace has.
+        pauses_s: seconds without I/O from which on a pause is kept in the programs; None: none is.
     """
 
     split_at_communication: Mapping[Level, bool] = field(
@@ -37,6 +38,7 @@ class Rules:
     split_at_computation_s: float | None = None
     similarity: tuple[float, float] | None = (0.8, 1.2)
     levels: tuple[Level, ...] | None = None
+    pauses_s: float | None = None
 
     def __post_init__(self) -> None:
         if self.similarity is not None and not 0 < self.similarity[0] <= 1 <= self.similarity[1]:
@@ -46,6 +48,8 @@ class Rules:
             )
         if self.split_at_computation_s is not None and self.split_at_computation_s <= 0:
             raise ModelError("the computation gap must be a positive number of seconds")
+        if self.pauses_s is not None and self.pauses_s <= 0:
+            raise ModelError("the shortest pause to keep must be a positive number of seconds")
 
     def similar(self, first: npt.NDArray[np.int64], second: npt.NDArray[np.int64]) -> BoolArray:
         """Whether second/first lies in the window, element by element; equality for values <= 0."""

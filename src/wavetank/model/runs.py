@@ -92,8 +92,7 @@ def canonical(
 ) -> RunArrays:
     """The longest runs, taken from left to right: the same for every way to fold the operations.
 
-    Args:
-        count, size, moved, offset, disp: of rows in order, as in FoldTable.
+    The columns are those of rows in order, as in FoldTable.
     """
     if len(count) <= 1:
         return RunArrays(count, size, moved, offset, np.where(count > 1, disp, 0))
@@ -117,11 +116,11 @@ def canonical(
     some = length > 1
     begin, length, step = begin[some], length[some], steps.value[some]
     starts, lengths, values = _with_singles(begin, length, step, total)
-    first_op = np.cumsum(count) - count
+    first_op: Int64Array = np.cumsum(count) - count
     row = np.searchsorted(first_op, starts, side="right") - 1
     last = starts + lengths - 1
     last_row = np.searchsorted(first_op, last, side="right") - 1
-    run_offset = offset[row] + (starts - first_op[row]) * disp[row]
+    run_offset: Int64Array = offset[row] + (starts - first_op[row]) * disp[row]
     run_size = size[row]
     is_row_end = last == first_op[last_row] + count[last_row] - 1
     last_moved = np.where(

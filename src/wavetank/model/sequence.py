@@ -7,11 +7,12 @@ level counts for each file: the POSIX calls that an MPI-IO call turns into are i
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from wavetank.model.activity import Activity
 from wavetank.model.loops import Loop, compress
 from wavetank.model.phase import (
     DataStep,
@@ -22,9 +23,9 @@ from wavetank.model.phase import (
     Step,
     SyncStep,
 )
-from wavetank.model.rank_phase import RankPhase
-from wavetank.model.rows import DataRows, RowKind, Rows, take
-from wavetank.trace.schema import UNKNOWN, Int64Array, Level, Op, OpKind
+from wavetank.model.rows import RowKind, Rows, take
+from wavetank.model.rules import BoolArray
+from wavetank.trace.schema import UNKNOWN, Int64Array, Level, OpKind
 
 NEXT_DATA = -2
 """A seek's offset: where the next data operation through the handle starts."""
@@ -43,22 +44,20 @@ class Tokens:
 
 
 def make_programs(
-    rows: Rows,
-    data: DataRows,
-    parts: Sequence[RankPhase],
-    ph_id: Int64Array,
-    phases: Sequence[Phase],
-    file_ids: Mapping[int, int],
-    own_level: Mapping[int, Level],
+    activity: Activity, ph_id: Int64Array, phases: Sequence[Phase]
 ) -> tuple[Program, ...]:
-    """What the ranks do, ranks that do the same together."""
-    files = np.full(max([*file_ids, -1]) + 2, 255, dtype=np.uint8)
-    for file, level in own_level.items():
-        files[file] = level
-    on_file = (rows.table.file >= 0) & (files[rows.table.file] == rows.level)
+    """What the ranks do, ranks that do the same together.
+
+    Args:
+        activity: the trace.
+        ph_id: for each part of the activity the number of its phase.
+        phases: in the order of their numbers.
+    """
+    rows = activity.rows
+    on_file = activity.own_levels()[rows.table.file] == rows.level
     keep = (rows.kind == RowKind.SYNC_RANKS) | (on_file & (rows.kind != RowKind.IGNORED))
     file_steps: list[FileStep] = []
-    tokens = _tokens(rows, data, parts, ph_id, keep, file_ids, file_steps)
+    tokens = _tokens(activity, ph_id, keep, file_steps)
     tokens, nulls = _absorb_null_seeks(tokens)
     tokens, nulls = _join(tokens, nulls)
     return _programs(tokens, nulls, phases, file_steps)
@@ -68,15 +67,10 @@ def make_programs(
 
 
 def _tokens(
-    rows: Rows,
-    data: DataRows,
-    parts: Sequence[RankPhase],
-    ph_id: Int64Array,
-    keep: np.ndarray[tuple[int], np.dtype[np.bool_]],
-    file_ids: Mapping[int, int],
-    file_steps: list[FileStep],
+    activity: Activity, ph_id: Int64Array, keep: BoolArray, file_steps: list[FileStep]
 ) -> Tokens:
     """One token per row; a data row that several phases share becomes several."""
+    rows, data, parts = activity.rows, activity.data, activity.parts
     table = rows.table
     index = np.flatnonzero(keep)
     kind = rows.kind[index].astype(np.int64)
@@ -104,7 +98,7 @@ def _tokens(
     index = index[repeat]
     kind = kind[repeat]
     other = np.flatnonzero((kind != RowKind.DATA) & (kind != RowKind.SYNC_RANKS))
-    what[other] = _distinct_steps(rows, index[other], file_ids, file_steps)
+    what[other] = _distinct_steps(activity, index[other], file_steps)
     sync = kind == RowKind.SYNC_RANKS
     what[sync] = table.arg[index[sync]]
     return Tokens(
@@ -118,9 +112,10 @@ def _tokens(
 
 
 def _distinct_steps(
-    rows: Rows, index: Int64Array, file_ids: Mapping[int, int], file_steps: list[FileStep]
+    activity: Activity, index: Int64Array, file_steps: list[FileStep]
 ) -> Int64Array:
     """Number the different file steps, and append them to ``file_steps``."""
+    rows = activity.rows
     table = take(rows.table, index)
     if not len(index):
         return index
@@ -129,11 +124,11 @@ def _distinct_steps(
     seeks = np.flatnonzero((kind == RowKind.SEEK) | (kind == RowKind.NULL_SEEK))
     position[seeks] = _seek_target(rows, index[seeks])
     empty = kind == RowKind.EMPTY
-    is_data = _codes(rows, lambda op: op.kind in (OpKind.READ, OpKind.WRITE))
+    is_data = activity.codes(lambda op: op.kind in (OpKind.READ, OpKind.WRITE))
     failed_data = is_data[table.op] & (kind == RowKind.FILE)
     position[empty | failed_data] = table.offset[empty | failed_data]
     size = np.where(empty | failed_data, table.size, 0)
-    mpi_open = _codes(rows, lambda op: op.kind == OpKind.OPEN and op.level == Level.MPIIO)
+    mpi_open = activity.codes(lambda op: op.kind == OpKind.OPEN and op.level == Level.MPIIO)
     size = np.where(mpi_open[table.op], table.size, size)  # its communicator + 1
     columns = np.stack(
         [
@@ -149,7 +144,7 @@ def _distinct_steps(
         file_steps.append(
             FileStep(
                 iop_type=op.name,
-                file_id=file_ids[file],
+                file_id=activity.file_ids[file],
                 handle=slot,
                 arg=arg,
                 size=0 if is_open else asked,
@@ -162,14 +157,6 @@ def _distinct_steps(
             )
         )
     return inverse.reshape(-1)
-
-
-def _codes(rows: Rows, chosen: Callable[[Op], bool]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Which operation codes satisfy a condition: shape (256,)."""
-    found = np.zeros(256, dtype=bool)
-    for code, op in rows.ops.items():
-        found[code] = chosen(op)
-    return found
 
 
 def _seek_target(rows: Rows, seeks: Int64Array) -> Int64Array:
@@ -200,7 +187,7 @@ def _seek_target(rows: Rows, seeks: Int64Array) -> Int64Array:
 # --- joining --------------------------------------------------------------------------------------
 
 
-def _pick(tokens: Tokens, mask: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Tokens:
+def _pick(tokens: Tokens, mask: BoolArray) -> Tokens:
     return Tokens(
         tokens.rank[mask], tokens.kind[mask], tokens.what[mask], tokens.file[mask],
         tokens.slot[mask], tokens.n[mask],
@@ -288,8 +275,9 @@ def _inside(tokens: Tokens, phases: Sequence[Phase]) -> Int64Array:
     base = np.repeat((total - n[order])[begin], np.diff(begin, append=len(order)))
     consumed = np.empty(len(order), dtype=np.int64)
     consumed[order] = total - base
-    inside = (consumed % period[what] != 0) | ((consumed - n) % period[what] != 0)
-    return (inside & is_data).astype(np.int64)
+    inside: BoolArray = (consumed % period[what] != 0) | ((consumed - n) % period[what] != 0)
+    result: Int64Array = (inside & is_data).astype(np.int64)
+    return result
 
 
 def _step(row: list[int], phases: Sequence[Phase], file_steps: Sequence[FileStep]) -> Step:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 
+from wavetank.model.activity import Activity
 from wavetank.model.application import TimelinePoint
 from wavetank.model.rank_phase import RankPhase
-from wavetank.model.rows import DataRows, Rows
-from wavetank.trace.schema import UNKNOWN, Level
+from wavetank.trace.schema import UNKNOWN
 
 MAX_POINTS = 4000
 """Points of a timeline: more than a plot of 1600 pixels can tell apart."""
@@ -18,18 +18,14 @@ MAX_PIECES = 100
 
 
 def make_timeline(
-    rows: Rows,
-    data: DataRows,
-    parts: Sequence[RankPhase],
-    file_ids: Mapping[int, int],
-    own_level: Mapping[int, Level],
+    activity: Activity,
 ) -> tuple[TimelinePoint, ...]:
     """Stretches of operations: each part of a phase once or, where there is room, in pieces.
 
     Where there are more parts than points, evenly spaced ranks stand for all; of one rank's parts,
     evenly spaced ones.
     """
-    own = [part for part in parts if part.level == own_level[part.file]]
+    own = [part for part in activity.parts if part.level == activity.own_level[part.file]]
     if len(own) > MAX_POINTS:
         ranks = sorted({part.rank for part in own})
         n_ranks = max(1, MAX_POINTS * len(ranks) // len(own))
@@ -39,30 +35,25 @@ def make_timeline(
     if not own:
         return ()
     pieces = max(1, min(MAX_PIECES, MAX_POINTS // len(own)))
-    points = []
+    points: list[TimelinePoint] = []
     for part in own:
         n_rows = part.last_row - part.first_row + 1
         bounds = np.linspace(part.first_row, part.last_row + 1, min(pieces, n_rows) + 1)
         edges = bounds.astype(int).tolist()
-        points.extend(
-            _point(rows, data, part, first, last - 1, file_ids[part.file])
-            for first, last in zip(edges, edges[1:], strict=False)
-        )
+        points.extend(_point(activity, part, first, last - 1) for first, last in pairwise(edges))
     return tuple(points)
 
 
-def _point(
-    rows: Rows, data: DataRows, part: RankPhase, first: int, last: int, file_id: int
-) -> TimelinePoint:
-    table = rows.table
+def _point(activity: Activity, part: RankPhase, first: int, last: int) -> TimelinePoint:
+    data, table = activity.data, activity.rows.table
     begin, end = int(data.row[first]), int(data.row[last])
     known = int(data.offset[first]) != UNKNOWN
     timed = int(table.start_ns[begin]) != UNKNOWN and int(table.end_ns[end]) != UNKNOWN
     operations = int(data.first_op[last] + data.count[last] - data.first_op[first])
     return TimelinePoint(
         rank=part.rank,
-        file_id=file_id,
-        iop_type=rows.ops[int(data.op[first])].name,
+        file_id=activity.file_ids[part.file],
+        iop_type=activity.rows.ops[int(data.op[first])].name,
         rs=int(data.size[first]),
         tick_first=int(table.tick[begin]),
         tick_last=int(table.tick[end] + (table.count[end] - 1) * table.tick_step[end]),

@@ -1,0 +1,116 @@
+"""``wavetank model``: a trace becomes the I/O model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from wavetank.cli.output import format_option
+
+if TYPE_CHECKING:
+    from wavetank.trace.schema import Level
+
+_LEVEL_SETS = {"none": (), "posix": ("posix",), "mpiio": ("mpiio",), "both": ("posix", "mpiio")}
+
+
+@click.command(name="model")
+@click.argument("trace", type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the model to this file (JSON).",
+)
+@click.option("--name", help="The application's name, for titles.  [default: the program's]")
+@click.option(
+    "--split-at-communication",
+    "communication",
+    type=click.Choice(list(_LEVEL_SETS)),
+    default="mpiio",
+    show_default=True,
+    help="Levels at which MPI communication between two operations parts phases.",
+)
+@click.option(
+    "--computation-gap",
+    "gap_s",
+    type=float,
+    metavar="SECONDS",
+    help="Part phases where a rank does no I/O for this long, seconds.  [default: never]",
+)
+@click.option(
+    "--similarity",
+    type=(float, float),
+    metavar="LOW HIGH",
+    default=(0.8, 1.2),
+    show_default=True,
+    help="Ratios of request size and displacement between which operations are similar.",
+)
+@click.option("--exact", is_flag=True, help="Ask for equality instead of similarity.")
+@click.option(
+    "--levels",
+    metavar="LEVEL[,LEVEL]",
+    help="Model only these levels: posix, mpiio.  [default: all in the trace]",
+)
+@click.option(
+    "--pauses",
+    "pauses_s",
+    type=float,
+    metavar="SECONDS",
+    help="Keep pauses of at least this long in the programs, seconds.  [default: none]",
+)
+@format_option
+def command(  # noqa: PLR0917
+    trace: Path,
+    output: Path | None,
+    name: str | None,
+    communication: str,
+    gap_s: float | None,
+    similarity: tuple[float, float],
+    exact: bool,
+    levels: str | None,
+    pauses_s: float | None,
+    output_format: str,
+) -> None:
+    """Turn a trace into the I/O model: application, files, phases.
+
+    Prints the model's tables; sizes and offsets are in bytes.
+
+    Example: wavetank model run.trace -o run.model.json
+    """  # fmt: skip
+    from wavetank.cli.model_output import print_model
+    from wavetank.document import provenance
+    from wavetank.model.extract import extract_model
+    from wavetank.model.rules import LEVELS, Rules
+    from wavetank.trace.reader import read_trace
+
+    rules = Rules(
+        split_at_communication={
+            level: level_name in _LEVEL_SETS[communication] for level_name, level in LEVELS.items()
+        },
+        split_at_computation_s=gap_s,
+        similarity=None if exact else similarity,
+        levels=_levels(levels),
+        pauses_s=pauses_s,
+    )
+    model = extract_model(read_trace(trace), provenance([trace]), rules, name=name)
+    if output is not None:
+        model.write(output)
+    print_model(model, output_format)
+    if output is not None:
+        click.echo(f"wrote {output}", err=True)
+
+
+def _levels(text: str | None) -> tuple[Level, ...] | None:
+    """Levels named on the command line."""
+    from wavetank.errors import UsageError
+    from wavetank.model.rules import LEVELS
+
+    if text is None:
+        return None
+    names = [part.strip() for part in text.split(",")]
+    for one in names:
+        if one not in LEVELS:
+            raise UsageError(f"--levels: {one!r} is no level. Levels are {' and '.join(LEVELS)}")
+    return tuple(LEVELS[one] for one in names)

@@ -1,0 +1,28 @@
+"""Prints a model's tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from wavetank.cli.output import Table, print_tables
+
+if TYPE_CHECKING:
+    from wavetank.model.application import Model
+
+
+def print_model(model: Model, output_format: str) -> None:
+    """The application, file and phase tables on standard output, warnings on standard error."""
+    from wavetank.model.tables import model_tables
+
+    print_tables(
+        [
+            Table(table.title, table.columns, table.rows, table.shown, table.note)
+            for table in model_tables(model)
+        ],
+        output_format,
+        extra={"warnings": list(model.warnings)},
+    )
+    for warning in model.warnings:
+        click.echo(f"note: {warning}", err=True)

@@ -1,0 +1,46 @@
+"""What the later steps of the extraction share: rows, streams and the ranks' parts of one trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from wavetank.model.rank_phase import RankPhase
+from wavetank.model.rows import DataRows, Rows
+from wavetank.model.rules import BoolArray
+from wavetank.trace.schema import Level, Op
+
+
+@dataclass(frozen=True)
+class Activity:
+    """A trace taken apart.
+
+    Attributes:
+        rows: all rows in rank order.
+        data: those that moved data, by stream.
+        parts: the ranks' parts of phases, in the order of ``data``.
+        file_ids: index into the trace's files -> file_id.
+        own_level: the level at which the application itself uses a file.
+    """
+
+    rows: Rows
+    data: DataRows
+    parts: Sequence[RankPhase]
+    file_ids: Mapping[int, int]
+    own_level: Mapping[int, Level]
+
+    def own_levels(self) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
+        """``own_level`` as an array over files; 255 for others, and for -1 (its last entry)."""
+        levels = np.full(max([*self.file_ids, -1]) + 2, 255, dtype=np.uint8)
+        for file, level in self.own_level.items():
+            levels[file] = level
+        return levels
+
+    def codes(self, chosen: Callable[[Op], bool]) -> BoolArray:
+        """Which operation codes satisfy a condition: shape (256,)."""
+        found = np.zeros(256, dtype=bool)
+        for code, op in self.rows.ops.items():
+            found[code] = chosen(op)
+        return found

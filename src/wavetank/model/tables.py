@@ -1,0 +1,228 @@
+"""The tables of a model as plain rows: what the command line prints and a report shows.
+
+Column names are those of the method, section 2 (P18 table 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from wavetank.model.application import Model
+from wavetank.model.phase import Offsets, Phase, Series
+from wavetank.units import format_rate, format_size
+
+Cell = str | int | float | None
+
+
+@dataclass(frozen=True)
+class ModelTable:
+    """A titled table: ``rows`` with plain values, ``shown`` for people (may join rows)."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    shown: tuple[tuple[str, ...], ...]
+    note: str | None = None
+
+
+def model_tables(model: Model) -> tuple[ModelTable, ...]:
+    """The application, file and phase tables; the phases of the level below where there are any."""
+    level = {file.file_id: own_level(model, file.file_id) for file in model.files}
+    own = [phase for phase in model.phases if phase.level == level[phase.file_id]]
+    lower = [phase for phase in model.phases if phase.level != level[phase.file_id]]
+    tables = [application_table(model), file_table(model), phase_table("Phases", own, model.series)]
+    if lower:
+        tables.append(
+            phase_table(
+                "Phases of the level below",
+                lower,
+                model.series,
+                note="What the MPI library made of the phases above; not counted twice.",
+            )
+        )
+    return tuple(tables)
+
+
+def own_level(model: Model, file_id: int) -> str:
+    """The level at which the application itself uses a file."""
+    levels = {phase.level for phase in model.phases if phase.file_id == file_id}
+    return "mpiio" if "mpiio" in levels else "posix"
+
+
+def application_table(model: Model) -> ModelTable:
+    """The application level, and what it requires."""
+    need = model.requirements
+    values: list[tuple[str, Cell, str]] = [
+        ("application", model.application, model.application),
+        ("app_np", model.app_np, f"{model.app_np} of {model.n_ranks} ranks do I/O"),
+        ("app_nfiles", model.app_nfiles, str(model.app_nfiles)),
+        ("app_st", model.app_st, exact_size(model.app_st)),
+        (
+            "storage_capacity",
+            need.storage_capacity_bytes,
+            exact_size(need.storage_capacity_bytes),
+        ),
+        (
+            "needs_global_file_system",
+            str(need.needs_global_file_system),
+            "yes: a file is shared by ranks" if need.needs_global_file_system else "no",
+        ),
+        ("reached_read", need.reached_read_bytes_per_s, _rate(need.reached_read_bytes_per_s)),
+        ("reached_write", need.reached_write_bytes_per_s, _rate(need.reached_write_bytes_per_s)),
+    ]
+    return ModelTable(
+        title="Application",
+        columns=("field", "value"),
+        rows=tuple((name, value) for name, value, _ in values),
+        shown=tuple((name, text) for name, _, text in values),
+    )
+
+
+def file_table(model: Model) -> ModelTable:
+    """The file level. Files without data operations are counted in the note."""
+    columns = (
+        "file_id", "file_name", "file_size", "file_size_weights", "file_np", "file_accessmode",
+        "file_fileaccesstype", "file_accesstype", "file_nphase", "n_operations", "n_sequential", "n_consecutive",
+    )  # fmt: skip
+    rows: list[tuple[Cell, ...]] = []
+    shown: list[tuple[str, ...]] = []
+    for file in model.files:
+        if file.n_operations == 0:
+            continue
+        values: list[Cell] = [getattr(file, column) for column in columns]
+        rows.append(tuple(values))
+        texts = ["-" if value is None else str(value) for value in values]
+        texts[2] = exact_size(file.file_size)
+        same = file.file_size_weights == file.file_size
+        texts[3] = "the same" if same else exact_size(file.file_size_weights)
+        shown.append(tuple(texts))
+    n_without = len(model.files) - len(rows)
+    note = f"{n_without} more files were touched without moving data." if n_without else None
+    return ModelTable("Files", columns, tuple(rows), tuple(shown), note)
+
+
+PHASE_COLUMNS = (
+    "ph_id", "file_id", "ph_processid", "ph_np", "iop_type", "rs", "offset", "disp", "dist", "ph_nrep", "ph_niop",
+    "ph_weight", "metadata_ops",
+)  # fmt: skip
+
+
+def phase_table(
+    title: str, phases: Sequence[Phase], series: Sequence[Series], note: str | None = None
+) -> ModelTable:
+    """The phase level: a row per phase; for people a row per series."""
+    by_id = {phase.ph_id: phase for phase in phases}
+    rows = tuple(_phase_row(phase) for phase in phases)
+    texts = {row[0]: _shown(row) for row in rows}
+    first_of = {one.ph_ids[0]: one for one in series if one.ph_ids[0] in by_id}
+    later = {ph_id for one in first_of.values() for ph_id in one.ph_ids[1:]}
+    shown = []
+    for row in rows:
+        ph_id = row[0]
+        if ph_id in later:
+            continue
+        text = list(texts[ph_id])
+        if isinstance(ph_id, int) and ph_id in first_of:
+            _tell_series(
+                text, first_of[ph_id], [by_id[number] for number in first_of[ph_id].ph_ids]
+            )
+        shown.append(tuple(text))
+    return ModelTable(title, PHASE_COLUMNS, rows, tuple(shown), note)
+
+
+def _phase_row(phase: Phase) -> tuple[Cell, ...]:
+    members = phase.pattern
+    return (
+        phase.ph_id,
+        phase.file_id,
+        ranks_text(phase.ph_processid),
+        phase.ph_np,
+        " + ".join(member.iop_type for member in members),
+        _joined([member.rs for member in members]),
+        "; ".join(dict.fromkeys(offset_text(offset) for offset in phase.offset)),
+        _joined([member.disp for member in members]),
+        _joined([None if m.dist is None else f"({m.dist[0]}, {m.dist[1]})" for m in members]),
+        phase.ph_nrep,
+        phase.ph_niop,
+        phase.ph_weight,
+        ", ".join(f"{name} {count}" for name, count in phase.metadata_ops.items()),
+    )
+
+
+def _shown(row: tuple[Cell, ...]) -> tuple[str, ...]:
+    texts = ["-" if cell is None or cell == "" else str(cell) for cell in row]
+    weight = row[PHASE_COLUMNS.index("ph_weight")]
+    texts[PHASE_COLUMNS.index("ph_weight")] = exact_size(int(weight or 0))
+    return tuple(texts)
+
+
+def _tell_series(text: list[str], series: Series, phases: Sequence[Phase]) -> None:
+    ids = series.ph_ids
+    step = ids[1] - ids[0]
+    regular = ids == tuple(range(ids[0], ids[-1] + 1, step))
+    text[0] = (
+        f"{ids[0]} to {ids[-1]}" + ("" if step == 1 else f" by {step}")
+        if regular
+        else ", ".join(map(str, ids))
+    )
+    if series.offset_step is not None:
+        text[PHASE_COLUMNS.index("offset")] += f", {series.offset_step:+d} a phase"
+    text[PHASE_COLUMNS.index("ph_weight")] += " each"
+    totals: dict[str, int] = {}
+    for phase in phases:
+        for name, count in phase.metadata_ops.items():
+            totals[name] = totals.get(name, 0) + count
+    calls = ", ".join(f"{name} {count}" for name, count in totals.items())
+    text[PHASE_COLUMNS.index("metadata_ops")] = calls or "-"
+
+
+def _joined(values: Sequence[Cell]) -> Cell:
+    """One value, or all of them where a pattern's members differ."""
+    different = list(dict.fromkeys(values))
+    if len(different) == 1:
+        return different[0]
+    return " + ".join("-" if value is None else str(value) for value in values)
+
+
+def ranks_text(ranks: Sequence[int]) -> str:
+    """Ranks for people: 0-3, 8, 10-30 by 5."""
+    parts = []
+    position = 0
+    while position < len(ranks):
+        step = ranks[position + 1] - ranks[position] if position + 1 < len(ranks) else 1
+        end = position
+        while end + 1 < len(ranks) and ranks[end + 1] - ranks[end] == step:
+            end += 1
+        if end - position >= (1 if step == 1 else 2):
+            parts.append(f"{ranks[position]}-{ranks[end]}" + ("" if step == 1 else f" by {step}"))
+        else:
+            parts.append(str(ranks[position]))
+            end = position
+        position = end + 1
+    return ", ".join(parts)
+
+
+def offset_text(offset: Offsets) -> str:
+    """Where a phase begins: a function of the rank, or the least of a list."""
+    if offset.function == "unknown":
+        return "unknown"
+    if offset.function == "list":
+        firsts = [runs[0].offset for runs in offset.runs]
+        n_runs = sum(len(runs) for runs in offset.runs)
+        if len(firsts) == 1:
+            return f"{firsts[0]}, {n_runs} runs" if n_runs > 1 else str(firsts[0])
+        return f"{min(firsts)} to {max(firsts)}, listed ({n_runs} runs)"
+    if offset.a == 0:
+        return str(offset.c)
+    sign = f" + {offset.c}" if offset.c > 0 else f" - {-offset.c}" if offset.c < 0 else ""
+    return f"{offset.a} * rank{sign}"
+
+
+def exact_size(size_bytes: int) -> str:
+    """Bytes, and what they are in binary units where that is shorter to read."""
+    return f"{size_bytes} B" if size_bytes < 1024 else f"{size_bytes} B ({format_size(size_bytes)})"
+
+
+def _rate(bytes_per_s: float | None) -> str:
+    return "not known" if bytes_per_s is None else format_rate(bytes_per_s)
