@@ -133,7 +133,7 @@ static void choose_levels(const char *levels) {
     if (levels != NULL) {
         wt_level_posix = strstr(levels, "posix") != NULL;
         wt_level_mpiio = strstr(levels, "mpiio") != NULL;
-        wt_level_mpi = strstr(levels, "mpi-sync") != NULL;
+        wt_level_mpi = strstr(levels, "sync") != NULL;
     }
 }
 

@@ -79,9 +79,7 @@ def decode_rows(payload: bytes) -> Columns:
     if n_rows < 0:
         raise DamagedRowsError
     columns = empty_columns(n_rows)
-    pointers = (ctypes.c_void_p * len(COLUMNS))(
-        *(columns[name].ctypes.data for name, _ in COLUMNS)
-    )
+    pointers = (ctypes.c_void_p * len(COLUMNS))(*(columns[name].ctypes.data for name, _ in COLUMNS))
     if library.wt_decode_rows(payload, len(payload), pointers, n_rows) != n_rows:
         raise DamagedRowsError
     return columns

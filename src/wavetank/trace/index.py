@@ -19,7 +19,9 @@ class IndexFile(Record):
     mount_point: str | None
     file_system: str | None
     size_before: int | None
-    striping: dict[str, str] | None = Field(default=None, description="Lustre striping, where there is any")
+    striping: dict[str, str] | None = Field(
+        default=None, description="Lustre striping, where there is any"
+    )
 
 
 class IndexRank(Record):
@@ -40,7 +42,9 @@ class TraceIndex(Document):
     error: ClassVar[type[WavetankError]] = TraceError
 
     command: tuple[str, ...]
-    exit_status: int | None = Field(description="of the traced program; negative: ended by that signal")
+    exit_status: int | None = Field(
+        description="of the traced program; negative: ended by that signal"
+    )
     started_utc: str
     elapsed_s: float
     launcher: str
@@ -52,5 +56,7 @@ class TraceIndex(Document):
     exclude: tuple[str, ...]
     ranks: tuple[IndexRank, ...]
     files: tuple[IndexFile, ...]
-    hints: tuple[tuple[str, str, str], ...] = Field(default=(), description="file, MPI_Info key, value")
+    hints: tuple[tuple[str, str, str], ...] = Field(
+        default=(), description="file, MPI_Info key, value"
+    )
     warnings: tuple[str, ...]

@@ -125,16 +125,16 @@ def read_part(path: Path) -> Part:
     except OSError as error:
         raise TraceError(f"cannot read {path}: {error.strerror}") from error
     if len(content) < HEADER.size or not content.startswith(MAGIC):
-        raise TraceError(f"{path} is not a part of a trace: it is cut short or damaged at its start")
+        raise TraceError(
+            f"{path} is not a part of a trace: it is cut short or damaged at its start"
+        )
     _, version, header_size, utc, mono, pid, ppid, host = HEADER.unpack_from(content)
     if version != VERSION:
         raise TraceError(
             f"{path} has version {version} of the trace format; this wavetank reads version {VERSION}. "
             "Trace again, or use the version that wrote it"
         )
-    part = Part(
-        path, host.split(b"\0")[0].decode(errors="replace"), pid, ppid, utc, mono
-    )
+    part = Part(path, host.split(b"\0")[0].decode(errors="replace"), pid, ppid, utc, mono)
     rows = _read_blocks(part, content, header_size)
     try:
         part.columns = decode_rows(b"".join(rows))
@@ -164,9 +164,7 @@ def _read_blocks(part: Part, content: bytes, at: int) -> list[bytes]:
             elif kind == BLOCK_META and not _read_meta(part, payload):
                 problem = "damaged: a record in it makes no sense"
         if problem is not None:
-            part.damage = (
-                f"{part.path.name} is {problem} at byte {at} of {len(content)}; what comes after is lost"
-            )
+            part.damage = f"{part.path.name} is {problem} at byte {at} of {len(content)}; what comes after is lost"
             break
         at = start + length
     return rows
@@ -178,9 +176,7 @@ def _good_rows(part: Part, rows: list[bytes]) -> list[bytes]:
         try:
             decode_rows(payload)
         except DamagedRowsError:
-            part.damage = (
-                f"{part.path.name} is damaged in its rows (block {number}); what comes after is lost"
-            )
+            part.damage = f"{part.path.name} is damaged in its rows (block {number}); what comes after is lost"
             break
         good.append(payload)
     return good

@@ -46,7 +46,9 @@ def read_trace(path: Path) -> Trace:
         TraceError: it is missing, not a trace, or nothing in it can be read.
     """
     if not path.exists():
-        raise TraceError(f"there is no trace {path}. Make one with: wavetank trace -o {path} -- PROGRAM")
+        raise TraceError(
+            f"there is no trace {path}. Make one with: wavetank trace -o {path} -- PROGRAM"
+        )
     if not path.is_dir():
         raise TraceError(f"{path} is not a trace folder. Traces of other tools: wavetank convert")
     index = TraceIndex.read(path / INDEX_NAME) if (path / INDEX_NAME).exists() else None
@@ -114,7 +116,9 @@ def assemble(parts: list[Part], warnings: list[str]) -> Trace:
             rows["rank"] = np.full(n_rows, entry.rank, dtype=np.int32)
             # Sequence numbers start anew in a part; after damage they follow on from what is left.
             rows["seq"] = n_operations + np.cumsum(rows["count"]) - rows["count"]
-            rows["handle"] = np.where(rows["handle"] >= 0, rows["handle"] + handles, UNKNOWN).astype(np.int32)
+            rows["handle"] = np.where(
+                rows["handle"] >= 0, rows["handle"] + handles, UNKNOWN
+            ).astype(np.int32)
             rows["tick"] = rows["tick"] + tick
             if n_rows:
                 n_operations += int(rows["count"].sum())
@@ -123,7 +127,9 @@ def assemble(parts: list[Part], warnings: list[str]) -> Trace:
             columns.append(rows)
     names = ["rank", *(name for name, _ in COLUMNS)]
     empty = _Tables().empty()
-    folds = FoldTable(**{name: np.concatenate([empty[name], *(c[name] for c in columns)]) for name in names})
+    folds = FoldTable(
+        **{name: np.concatenate([empty[name], *(c[name] for c in columns)]) for name in names}
+    )
     started = datetime.fromtimestamp(origin / 1e9, UTC).isoformat() if parts else None
     return Trace(
         source="wavetank",
@@ -133,7 +139,12 @@ def assemble(parts: list[Part], warnings: list[str]) -> Trace:
         started_utc=started,
         elapsed_s=_elapsed_s(parts, folds),
         ranks=tuple(
-            RankFacts(e.rank, e.parts[0].host, e.parts[0].pid, all(p.ended and not p.damage for p in e.parts))
+            RankFacts(
+                e.rank,
+                e.parts[0].host,
+                e.parts[0].pid,
+                all(p.ended and not p.damage for p in e.parts),
+            )
             for e in ranks
         ),
         files=tuple(tables.files),
@@ -189,10 +200,16 @@ def number_ranks(parts: list[Part]) -> tuple[list[RankParts], list[str]]:
     if others and ranked:
         notes.append(
             f"{len(others)} process(es) outside the MPI program did I/O; they are numbered from {following}: "
-            + ", ".join(sorted({Path(p[0].command[0]).name if p[0].command else str(p[0].pid) for p in others}))
+            + ", ".join(
+                sorted(
+                    {Path(p[0].command[0]).name if p[0].command else str(p[0].pid) for p in others}
+                )
+            )
         )
     elif len(others) > 1:
-        notes.append(f"{len(others)} processes did I/O; each is a rank of its own, in the order of their start")
+        notes.append(
+            f"{len(others)} processes did I/O; each is a rank of its own, in the order of their start"
+        )
     return entries, list(dict.fromkeys(notes))
 
 
@@ -211,18 +228,26 @@ def _part_warnings(ranks: list[RankParts]) -> list[str]:
     missed = sum(part.missed for e in ranks for part in e.parts)
     noted = {note for e in ranks for part in e.parts for note in part.notes}
     if missed or NOTE_MISSED in noted:
-        warnings.append(f"{missed} operation(s) in signal handlers met the tracer at work and were not recorded")
+        warnings.append(
+            f"{missed} operation(s) in signal handlers met the tracer at work and were not recorded"
+        )
     if NOTE_IO_URING in noted:
         warnings.append("the program used io_uring; those operations are not seen")
     if NOTE_MAPPED in noted:
-        warnings.append("files were mapped into memory; only the mapping is recorded, not the accesses")
+        warnings.append(
+            "files were mapped into memory; only the mapping is recorded, not the accesses"
+        )
     if NOTE_STDIO in noted:
-        warnings.append("this C library's streams could not be followed; stdio (fread, fprintf, ...) is not seen")
+        warnings.append(
+            "this C library's streams could not be followed; stdio (fread, fprintf, ...) is not seen"
+        )
     return warnings
 
 
 def _listed(ranks: list[int]) -> str:
-    return ", ".join(map(str, ranks[:10])) + (f" and {len(ranks) - 10} more" if len(ranks) > 10 else "")
+    return ", ".join(map(str, ranks[:10])) + (
+        f" and {len(ranks) - 10} more" if len(ranks) > 10 else ""
+    )
 
 
 class _Tables:
@@ -262,7 +287,12 @@ class _Tables:
             return self._file_numbers[seen.path]
         self._file_numbers[seen.path] = len(self.files)
         self.files.append(
-            TracedFile(seen.path, mount[0] if mount else None, mount[1] if mount else None, seen.size_before)
+            TracedFile(
+                seen.path,
+                mount[0] if mount else None,
+                mount[1] if mount else None,
+                seen.size_before,
+            )
         )
         return self._file_numbers[seen.path]
 
@@ -289,5 +319,3 @@ def _renumber(numbers: Int32Array, mapping: dict[int, int]) -> Int32Array:
     for local, common in mapping.items():
         table[local] = common
     return table[numbers]  # UNKNOWN is -1: the table's last entry, which is UNKNOWN
-
-

@@ -1,0 +1,94 @@
+"""Open MPI's mpirun (4.1; options as of ``man mpirun``)."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from wavetank.errors import KernelError
+from wavetank.job import Job, Placement
+from wavetank.launchers.version import first_with, version_text
+
+_PROGRAMS = ("mpirun", "mpiexec", "mpirun.openmpi", "orterun")
+_NAMES = re.compile(r"^(mpirun|mpiexec|orterun|prterun)(\.openmpi)?$")
+
+
+class OpenMpi:
+    """Starts ranks by mpirun, on this host or on a placement's."""
+
+    name = "openmpi"
+    mpi_family: str | None = "openmpi"
+
+    def available(self) -> str | None:
+        """Version of the installed mpirun, None when there is no Open MPI."""
+        found = first_with(_PROGRAMS, "Open MPI")
+        match = re.search(r"\(Open MPI\) (\S+)", found[1]) if found else None
+        return match[1] if match else None
+
+    def command(self, job: Job, scratch: Path) -> list[str]:
+        """The whole argv; the list of hosts and the remote shell are written into ``scratch``.
+
+        Raises:
+            KernelError: Open MPI is not installed.
+        """
+        found = first_with(_PROGRAMS, "Open MPI")
+        if found is None:
+            raise KernelError(
+                "cannot start MPI programs: Open MPI's mpirun is not installed. Install openmpi-bin, or choose "
+                "another launcher"
+            )
+        argv = [*(job.placement.launcher_prefix if job.placement else ()), found[0]]
+        if os.geteuid() == 0:
+            argv.append("--allow-run-as-root")
+        argv += ["-np", str(job.n_ranks), "--oversubscribe", "--bind-to", "none"]
+        if job.placement is not None:
+            argv += _placed(job.placement, job.n_ranks, scratch)
+        return self.with_environment([*argv, *job.argv], job.env)
+
+    def recognises(self, argv: Sequence[str]) -> bool:
+        """Whether argv[0] is Open MPI's mpirun, by its name and by what it says about itself."""
+        if not argv or not _NAMES.match(Path(argv[0]).name):
+            return False
+        return "Open MPI" in (version_text(argv[0]) or "")
+
+    def with_environment(self, argv: Sequence[str], env: Mapping[str, str]) -> list[str]:
+        """The command line with ``-x NAME=VALUE`` for each part of it (a program after ":" is a part)."""
+        options = [word for name, value in env.items() for word in ("-x", f"{name}={value}")]
+        at = next(i for i, word in enumerate(argv) if _NAMES.match(Path(word).name))
+        changed = [*argv[: at + 1], *options]
+        for word in argv[at + 1 :]:
+            changed.append(word)
+            if word == ":":
+                changed += options
+        return changed
+
+
+def _placed(placement: Placement, n_ranks: int, scratch: Path) -> list[str]:
+    """Options that put rank i on the i-th host of the list, whatever the order of hosts."""
+    lines = [host for host, n in placement.hosts for _ in range(n)]
+    if len(lines) < n_ranks:
+        raise KernelError(
+            f"the placement has room for {len(lines)} ranks, the job has {n_ranks}. Give more hosts, or more ranks a host"
+        )
+    hosts = scratch / "openmpi-hosts"
+    hosts.write_text("\n".join(lines[:n_ranks]) + "\n")
+    options = ["--hostfile", str(hosts), "--mca", "rmaps", "seq"]
+    if placement.remote_shell:
+        shell = scratch / "openmpi-remote-shell"
+        # Called as: shell [-x] HOST COMMAND...; ssh's options mean nothing to the stand-in.
+        shell.write_text(
+            '#!/bin/sh\nwhile [ "${1#-}" != "$1" ]; do shift; done\n'
+            f'exec {shlex.join(placement.remote_shell)} "$@"\n'
+        )
+        shell.chmod(0o755)
+        options += ["--mca", "plm_rsh_agent", str(shell), "--mca", "plm_rsh_no_tree_spawn", "1"]
+    if placement.network:
+        options += ["--mca", "oob_tcp_if_include", placement.network]
+        options += ["--mca", "btl_tcp_if_include", placement.network]
+    if placement.remote_shell:
+        # Hosts may be namespaces of one machine: their memory is not shared, and no fabric reaches them.
+        options += ["--mca", "pml", "ob1", "--mca", "btl", "tcp,self"]
+    return options

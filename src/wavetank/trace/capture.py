@@ -1,0 +1,297 @@
+"""Runs a program under the preload tracer and leaves a trace folder.
+
+Takes the user's command line; puts the preload into the ranks only, where the launcher is known. Leaves
+index.json and a part for every process that did I/O.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from wavetank import native
+from wavetank.document import provenance
+from wavetank.errors import TraceError, UsageError
+from wavetank.launchers.base import Launcher
+from wavetank.launchers.registry import recognise
+from wavetank.trace.elf import is_static
+from wavetank.trace.index import INDEX_NAME, IndexFile, IndexRank, TraceIndex
+from wavetank.trace.reader import assemble, number_ranks, read_parts
+from wavetank.trace.schema import Trace
+
+LEVELS = ("posix", "mpiio", "mpi")
+_LEVEL_WORDS = {"posix": "posix", "mpiio": "mpiio", "mpi": "sync"}  # WAVETANK_TRACE_LEVELS
+_GRACE_S = 10.0  # between asking the program to end and killing it
+_NEEDED_BYTES = 1 << 20  # free space below which no run is started
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class CaptureOptions:
+    """What to record.
+
+    Attributes:
+        levels: any of ``LEVELS``.
+        times: "fold" (first, last, sum and a histogram for each fold) or "event" (each operation on its own).
+        include: paths and globs that are recorded although they would be left out.
+        exclude: paths and globs that are left out. The system's own files and programs' code always are.
+        standard_streams: record standard output and error too, where they are files.
+        force: replace an existing trace.
+    """
+
+    levels: tuple[str, ...] = LEVELS
+    times: str = "fold"
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    standard_streams: bool = False
+    force: bool = False
+
+
+@dataclass(frozen=True)
+class Captured:
+    """A finished run."""
+
+    index: TraceIndex
+    trace: Trace
+    interrupted: bool
+
+
+def trace(argv: Sequence[str], out_dir: Path, options: CaptureOptions | None = None) -> Captured:
+    """Run ``argv`` and record its I/O into ``out_dir``.
+
+    A program that fails leaves a trace all the same; its status is in the index.
+
+    Raises:
+        UsageError: no program, or the folder exists and is not to be replaced.
+        TraceError: the program cannot be run or traced, or the folder cannot be written.
+        NativeError: the tracer is not built.
+    """
+    options = options or CaptureOptions()
+    if not argv:
+        raise UsageError(
+            "no program to trace. Write it after --, e.g.: wavetank trace -o run.trace -- ./app"
+        )
+    launcher = recognise(argv)
+    notes = _check_program(argv, launcher)
+    libraries = preload_libraries(launcher)
+    out_dir = out_dir.resolve()
+    _prepare(out_dir, options.force)
+    env = _environment(out_dir, options, libraries)
+    if launcher.name == "none":
+        command, process_env = list(argv), {**os.environ, **env}
+    else:
+        command, process_env = launcher.with_environment(argv, env), dict(os.environ)
+    started = datetime.now(UTC)
+    clock = time.monotonic()
+    try:
+        status, interrupted = _run(command, process_env)
+    except OSError as error:
+        shutil.rmtree(out_dir, ignore_errors=True)
+        raise TraceError(f"cannot run {argv[0]}: {error.strerror}") from error
+    elapsed_s = time.monotonic() - clock
+    parts, warnings = read_parts(out_dir)
+    recorded = assemble(parts, [*notes, *warnings])
+    ranks, _ = number_ranks(parts)
+    index = TraceIndex(
+        provenance=provenance(),
+        command=tuple(argv),
+        exit_status=status,
+        started_utc=started.isoformat(timespec="milliseconds"),
+        elapsed_s=elapsed_s,
+        launcher=launcher.name,
+        mpi_library=recorded.mpi_library,
+        n_ranks=recorded.n_ranks,
+        levels=options.levels,
+        times=options.times,
+        include=options.include,
+        exclude=options.exclude,
+        ranks=tuple(
+            IndexRank(
+                rank=entry.rank,
+                host=entry.parts[0].host,
+                pid=entry.parts[0].pid,
+                complete=all(part.ended and part.damage is None for part in entry.parts),
+                parts=tuple(part.path.name for part in entry.parts),
+            )
+            for entry in ranks
+        ),
+        files=tuple(
+            IndexFile(
+                path=f.path,
+                mount_point=f.mount_point,
+                file_system=f.file_system,
+                size_before=f.size_before,
+            )
+            for f in recorded.files
+        ),
+        warnings=(*recorded.warnings, *_run_warnings(recorded, launcher, status, interrupted)),
+    )
+    index.write(out_dir / INDEX_NAME)
+    return Captured(index, recorded, interrupted)
+
+
+def preload_libraries(launcher: Launcher) -> list[Path]:
+    """The preload for a launcher's ranks: its MPI family's; both where the family cannot be known.
+
+    Raises:
+        NativeError: the tracer is not built.
+    """
+    families = (
+        [launcher.mpi_family]
+        if launcher.mpi_family and launcher.name != "srun"
+        else ["openmpi", "mpich"]
+    )
+    names = [f"lib/libwavetank-trace-{family}.so" for family in families]
+    built = [name for name in names if native.available(name)]
+    if not built and (launcher.mpi_family is None or launcher.name == "srun"):
+        built = ["lib/libwavetank-trace.so"]
+    return [native.find(name, "trace programs") for name in built or names[:1]]
+
+
+def _environment(
+    out_dir: Path, options: CaptureOptions, libraries: Sequence[Path]
+) -> dict[str, str]:
+    unknown = [level for level in options.levels if level not in LEVELS]
+    if unknown or not options.levels:
+        raise UsageError(
+            f"levels are any of {', '.join(LEVELS)}, not {', '.join(unknown) or 'none at all'}"
+        )
+    for path in [out_dir, *libraries]:
+        if any(character in str(path) for character in ": ;"):
+            raise TraceError(
+                f"the path {path} holds a blank, colon or semicolon, at which the dynamic loader splits it. "
+                "Use another place"
+            )
+    preload = [*map(str, libraries), *filter(None, [os.environ.get("LD_PRELOAD")])]
+    env = {
+        "LD_PRELOAD": ":".join(preload),
+        "WAVETANK_TRACE_DIR": str(out_dir),
+        "WAVETANK_TRACE_LEVELS": "+".join(_LEVEL_WORDS[level] for level in options.levels),
+        "WAVETANK_TRACE_TIMES": options.times,
+    }
+    if options.include:
+        env["WAVETANK_TRACE_INCLUDE"] = ":".join(_absolute(pattern) for pattern in options.include)
+    if options.exclude:
+        env["WAVETANK_TRACE_EXCLUDE"] = ":".join(_absolute(pattern) for pattern in options.exclude)
+    if options.standard_streams:
+        env["WAVETANK_TRACE_STANDARD_STREAMS"] = "1"
+    return env
+
+
+def _absolute(pattern: str) -> str:
+    if ":" in pattern:
+        raise UsageError(f"the pattern {pattern!r} holds a colon; patterns cannot. Write ? for it")
+    return pattern if pattern.startswith(("/", "*")) else str(Path.cwd() / pattern)
+
+
+def _check_program(argv: Sequence[str], launcher: Launcher) -> list[str]:
+    found = shutil.which(argv[0])
+    if found is None:
+        if Path(argv[0]).exists():
+            raise TraceError(
+                f"{argv[0]} is not an executable file. Make it one: chmod +x {argv[0]}"
+            )
+        raise TraceError(f"there is no program {argv[0]}. Check its name and the PATH")
+    if launcher.name == "none":
+        if is_static(Path(found)):
+            raise TraceError(
+                f"{found} is statically linked: its calls do not pass through the C library that the tracer "
+                "stands before, so nothing would be recorded. Link it dynamically, or trace it by strace "
+                "(strace -f -ttt -y) and convert that with: wavetank convert"
+            )
+        return []
+    program = next(
+        (p for word in argv[1:] if not word.startswith("-") and (p := shutil.which(word))), None
+    )
+    if program is not None and is_static(Path(program)):
+        return [f"{program} is statically linked: its operations are not seen"]
+    return []
+
+
+def _prepare(out_dir: Path, force: bool) -> None:
+    try:
+        if out_dir.is_dir() and any(out_dir.iterdir()):
+            _clear(out_dir, force)
+        elif out_dir.exists() and not out_dir.is_dir():
+            raise UsageError(f"{out_dir} exists and is not a folder. Choose another name with -o")
+        out_dir.mkdir(parents=True, exist_ok=True)
+        probe = out_dir / ".probe"
+        probe.write_bytes(b"\0" * 4096)
+        probe.unlink()
+    except OSError as error:
+        raise TraceError(
+            f"cannot write the trace folder {out_dir}: {error.strerror}. Choose a place that is writable and has space"
+        ) from error
+    space = os.statvfs(out_dir)
+    if space.f_bavail * space.f_frsize < _NEEDED_BYTES:
+        raise TraceError(
+            f"there is less than 1 MiB of space left at {out_dir}. Free some, or choose another place"
+        )
+
+
+def _clear(out_dir: Path, force: bool) -> None:
+    ours = [p for p in out_dir.iterdir() if p.name == INDEX_NAME or p.match("part-*.wt")]
+    if len(ours) != len(list(out_dir.iterdir())):
+        raise UsageError(
+            f"{out_dir} holds something else than a trace. Choose another name with -o"
+        )
+    if not force:
+        raise UsageError(
+            f"{out_dir} holds a trace already. Choose another name with -o, or replace it with --force"
+        )
+    for path in ours:
+        path.unlink()
+
+
+def _run(command: Sequence[str], env: dict[str, str]) -> tuple[int, bool]:
+    """Run to the end; (status, whether we were asked to stop meanwhile)."""
+    log.info("running %s", shlex.join(command))
+    with subprocess.Popen(command, env=env) as process:
+        try:
+            return process.wait(), False
+        except KeyboardInterrupt:
+            return _end(process, None), True  # the terminal has sent it to the program as well
+        except BaseException:
+            _end(process, signal.SIGTERM)
+            raise
+
+
+def _end(process: subprocess.Popen[bytes], ask: signal.Signals | None) -> int:
+    if ask is not None:
+        process.send_signal(ask)
+    try:
+        return process.wait(_GRACE_S)
+    except (subprocess.TimeoutExpired, KeyboardInterrupt):
+        process.kill()
+        return process.wait()
+
+
+def _run_warnings(recorded: Trace, launcher: Launcher, status: int, interrupted: bool) -> list[str]:
+    warnings = []
+    if interrupted:
+        warnings.append("the run was interrupted; the trace holds what was done until then")
+    elif status != 0:
+        warnings.append(
+            f"the program failed ({_ending(status)}); the trace holds what it did until then"
+        )
+    absent = sorted(set(range(recorded.n_ranks)) - {facts.rank for facts in recorded.ranks})
+    if absent and (recorded.ranks or launcher.mpi_family):
+        warnings.append(
+            f"{len(absent)} of {recorded.n_ranks} rank(s) left nothing: they ended before MPI_Init, are static, or "
+            "cannot write the trace folder from their host"
+        )
+    return warnings
+
+
+def _ending(status: int) -> str:
+    return f"status {status}" if status >= 0 else f"signal {signal.Signals(-status).name}"
