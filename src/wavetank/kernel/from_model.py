@@ -24,12 +24,13 @@ from wavetank.model.phase import (
 )
 
 
-def make_kernel(model: Model, model_path: Path) -> Kernel:
+def make_kernel(model: Model, model_path: Path, ior_version: str = "4.0") -> Kernel:
     """The kernel of a model.
 
     Args:
         model: the model.
         model_path: its file, for the kernel's provenance.
+        ior_version: dialect of the IOR lines.
 
     Raises:
         KernelError: the model holds no I/O that a replay could perform.
@@ -55,7 +56,7 @@ def make_kernel(model: Model, model_path: Path) -> Kernel:
         capacity_bytes=sum(file.file_size for file in model.files if file.file_id in used),
         not_reproduced=tuple(selection.not_reproduced()),
     )
-    lines, refused = ior_lines(bare, model.series)
+    lines, refused = ior_lines(bare, model.series, ior_version)
     return bare.model_copy(update={"ior": tuple(lines), "ior_refused": tuple(refused)})
 
 

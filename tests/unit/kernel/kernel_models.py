@@ -28,7 +28,9 @@ O_RDONLY, O_WRONLY, O_RDWR, O_CREAT, O_TRUNC = 0, 1, 2, 0o100, 0o1000
 MPI_CREATE_RDWR, MPI_RDONLY = 1 | 8, 2
 
 
-def member(name: str, rs: int, disp: int | None = None, disp_view: int | None = None) -> PatternMember:
+def member(
+    name: str, rs: int, disp: int | None = None, disp_view: int | None = None
+) -> PatternMember:
     return PatternMember(iop_type=name, rs=rs, disp=disp, disp_view=disp_view, dist=(0, 1))
 
 
@@ -94,7 +96,10 @@ def abyss(size: int = 1_000_000, rs: int = 8191, n_ranks: int = 4) -> Model:
               moved_last=(last,) if last != rs else None)
         for reader in (0, 1)
     ]  # fmt: skip
-    files = [model_file(1, "/data/reads1.fastq", size, size), model_file(2, "/data/reads2.fastq", size, size)]
+    files = [
+        model_file(1, "/data/reads1.fastq", size, size),
+        model_file(2, "/data/reads2.fastq", size, size),
+    ]
 
     def reader(rank: int) -> Program:
         steps: tuple[Step, ...] = (
@@ -136,12 +141,18 @@ def btio(steps: int = 40, rs: int = 960, piece: int = 480, n_ranks: int = 4) -> 
     size = steps * absolute
 
     def program(rank: int) -> Program:
-        opening = FileStep(iop_type="MPI_File_open", file_id=1, handle=0, arg=MPI_CREATE_RDWR, communicator=0)
+        opening = FileStep(
+            iop_type="MPI_File_open", file_id=1, handle=0, arg=MPI_CREATE_RDWR, communicator=0
+        )
         closing = FileStep(iop_type="MPI_File_close", file_id=1, handle=0)
         view = FileStep(iop_type="MPI_File_set_view", file_id=1, handle=0, view_id=rank)
         writes: list[Step] = []
         for i in range(steps):
-            writes += [PauseStep(seconds=0.001), DataStep(ph_id=i + 1, n=1), SyncStep(communicator=0)]
+            writes += [
+                PauseStep(seconds=0.001),
+                DataStep(ph_id=i + 1, n=1),
+                SyncStep(communicator=0),
+            ]
         return Program(
             ranks=(rank,),
             steps=(
@@ -162,13 +173,19 @@ def file_per_process(n_ranks: int = 4, rs: int = 65536, count: int = 8) -> Model
     files = [model_file(r + 1, f"/scratch/out.{r:04d}", rs * count) for r in range(n_ranks)]
     phases, programs = [], []
     for r in range(n_ranks):
-        phases.append(phase(2 * r + 1, r + 1, (r,), count, [member("write", rs, rs)], [linear(b=rs)]))
-        phases.append(phase(2 * r + 2, r + 1, (r,), count, [member("pread", rs, rs)], [linear(b=rs)]))
+        phases.append(
+            phase(2 * r + 1, r + 1, (r,), count, [member("write", rs, rs)], [linear(b=rs)])
+        )
+        phases.append(
+            phase(2 * r + 2, r + 1, (r,), count, [member("pread", rs, rs)], [linear(b=rs)])
+        )
         programs.append(
             Program(
                 ranks=(r,),
                 steps=(
-                    FileStep(iop_type="open", file_id=r + 1, handle=0, arg=O_RDWR | O_CREAT | O_TRUNC),
+                    FileStep(
+                        iop_type="open", file_id=r + 1, handle=0, arg=O_RDWR | O_CREAT | O_TRUNC
+                    ),
                     DataStep(ph_id=2 * r + 1, n=count),
                     FileStep(iop_type="fsync", file_id=r + 1, handle=0),
                     DataStep(ph_id=2 * r + 2, n=count),
@@ -194,12 +211,17 @@ def read_write_three_times(rs: int = 4096) -> Model:
             FileStep(iop_type="close", file_id=1, handle=0),
         ),
     )
-    return model(1, [model_file(1, "/scratch/work.dat", 6 * rs, 3 * rs)], [one], [program], name="rw3")
+    return model(
+        1, [model_file(1, "/scratch/work.dat", 6 * rs, 3 * rs)], [one], [program], name="rw3"
+    )
 
 
 def irregular(n_ranks: int = 1) -> Model:
     """Reads of two sizes at places that no function gives: kept as a list."""
-    runs = (Run(count=2, rs=100, offset=50, disp=300, moved=200), Run(count=1, rs=7, offset=3, disp=0, moved=7))
+    runs = (
+        Run(count=2, rs=100, offset=50, disp=300, moved=200),
+        Run(count=1, rs=7, offset=3, disp=0, moved=7),
+    )
     one = phase(1, 1, (0,), 3, [member("read", 100)], [ListedOffsets(runs=(runs,))], 207)
     program = Program(
         ranks=tuple(range(n_ranks)),
@@ -209,4 +231,6 @@ def irregular(n_ranks: int = 1) -> Model:
             FileStep(iop_type="close", file_id=1, handle=0),
         ),
     )
-    return model(n_ranks, [model_file(1, "/data/index", 1000, 1000)], [one], [program], name="irregular")
+    return model(
+        n_ranks, [model_file(1, "/data/index", 1000, 1000)], [one], [program], name="irregular"
+    )

@@ -1,0 +1,64 @@
+"""``wavetank fidelity``: the operations that a kernel will issue against its model's."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from wavetank.cli.output import Cell, Table, format_option, print_tables
+
+_OUTSIDE_TOLERANCE = 3
+
+
+@click.command()
+@click.argument("kernel", type=click.Path(path_type=Path))
+@click.argument("model", type=click.Path(path_type=Path))
+@click.option(
+    "--of", "which", type=click.Choice(["replay", "ior"]), default="replay", show_default=True,
+    help="Which form of the kernel to compare.",
+)  # fmt: skip
+@click.option(
+    "--tolerance", type=click.FloatRange(min=0), default=0.0, show_default=True, metavar="PERCENT",
+    help="How far operations and bytes of a phase may be off, in percent; 0 asks for exactness.",
+)  # fmt: skip
+@format_option
+def command(kernel: Path, model: Path, which: str, tolerance: float, output_format: str) -> None:
+    """Compare the operations that a kernel will issue with its model's.
+
+    Ends with status 3 when a phase is outside of the tolerance.
+
+    Example: wavetank fidelity abyss.kernel.json abyss.model.json
+    """
+    from wavetank.kernel.fidelity import ior_fidelity, replay_fidelity
+    from wavetank.kernel.lower import rank_list
+    from wavetank.kernel.plan import Kernel
+    from wavetank.model.application import Model
+
+    compare = replay_fidelity if which == "replay" else ior_fidelity
+    rows = compare(Kernel.read(kernel), Model.read(model))
+    outside = [row for row in rows if not row.within(tolerance / 100)]
+    table = Table(
+        "Fidelity",
+        ["phases", "exact", "model_operations", "kernel_operations", "model_bytes", "kernel_bytes",
+         "ranks_with_other_offsets"],
+        [
+            [rank_list(row.ph_ids), "left to MPI" if row.left_to_mpi else "yes" if row.exact else "no",
+             row.model.operations, row.kernel.operations, row.model.bytes, row.kernel.bytes,
+             row.ranks_with_other_offsets]
+            for row in rows
+        ],
+        note="Exact." if all(row.exact or row.left_to_mpi for row in rows)
+        else f"{len(outside)} of {len(rows)} outside of the tolerance of {tolerance:g} %.",
+    )  # fmt: skip
+    differences: list[list[Cell]] = [
+        [rank_list(row.ph_ids), what] for row in rows for what in row.differences
+    ]
+    tables = [
+        table,
+        *([Table("Differences", ["phases", "what"], differences)] if differences else []),
+    ]
+    print_tables(tables, output_format, {"within_tolerance": not outside, "of": which})
+    if outside:
+        sys.exit(_OUTSIDE_TOLERANCE)

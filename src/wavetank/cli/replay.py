@@ -1,0 +1,141 @@
+"""``wavetank replay``: perform a kernel in a directory of this machine."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from wavetank.cli.output import Cell, Table, format_option, print_tables
+from wavetank.errors import KernelError, UsageError
+
+if TYPE_CHECKING:
+    from wavetank.kernel.plan import Kernel
+    from wavetank.kernel.replay import ReplayOptions
+    from wavetank.kernel.result import ReplayResult
+
+
+@click.command()
+@click.argument("kernel", type=click.Path(path_type=Path))
+@click.option(
+    "--root", type=click.Path(path_type=Path), required=True,
+    help="Directory that holds the kernel's files.",
+)  # fmt: skip
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Result file to write.")
+@click.option("--np", "n_ranks", type=click.IntRange(min=1), help="Must equal the kernel's ranks.")
+@click.option(
+    "--launcher", "launcher_name", type=click.Choice(["openmpi", "mpich", "none"]), default=None,
+    help="Starts the ranks; by default none for one rank without MPI-IO, else openmpi.",
+)  # fmt: skip
+@click.option(
+    "--prepare/--no-prepare", default=True, show_default=True,
+    help="Make the input files beforehand; not measured.",
+)  # fmt: skip
+@click.option("--drop-caches", is_flag=True, help="Empty the page cache of the kernel's files.")
+@click.option(
+    "--pauses", default="drop", show_default=True, metavar="drop|keep|scale=X",
+    help="Pauses between operations: left out, as recorded, or times X.",
+)  # fmt: skip
+@click.option(
+    "--flush", type=click.Choice(["none", "phase", "end"]), default="none", show_default=True,
+    help="Have written data on storage: as the application does, inside of each phase's time, or after the run.",
+)  # fmt: skip
+@click.option("--verify", is_flag=True, help="Check every byte that is read.")
+@click.option("--direct", is_flag=True, help="Open files with O_DIRECT.")
+@click.option(
+    "--timeout", "timeout_s", type=click.FloatRange(min=0.1), metavar="SECONDS",
+    help="End the run after so many seconds; it then counts as failed.",
+)  # fmt: skip
+@click.option("--keep/--no-keep", default=True, show_default=True, help="Keep the kernel's files.")
+@format_option
+def command(
+    *, kernel: Path, root: Path, output: Path | None, n_ranks: int | None, launcher_name: str | None, prepare: bool,
+    drop_caches: bool, pauses: str, flush: str, verify: bool, direct: bool, timeout_s: float | None, keep: bool,
+    output_format: str,
+) -> None:  # fmt: skip
+    """Perform a kernel in a directory of this machine. Needs no root and no cluster.
+
+    Example: wavetank replay abyss.kernel.json --root /scratch/tank -o result.json
+    """
+    from typing import Literal, cast
+
+    from wavetank.document import write_whole
+    from wavetank.kernel.cache import drop_cached
+    from wavetank.kernel.plan import Kernel
+    from wavetank.kernel.prepare import prepare_files, remove_files
+    from wavetank.kernel.replay import ReplayOptions, run_replay, scaled
+    from wavetank.launchers.registry import launcher
+
+    made = Kernel.read(kernel)
+    if n_ranks is not None and n_ranks != made.n_ranks:
+        raise UsageError(
+            f"the kernel has {made.n_ranks} ranks, not {n_ranks}. For another number make a kernel from a model "
+            "extrapolated to it (wavetank fit)"
+        )
+    starter = launcher(launcher_name or _default_launcher(made))
+    flushing = cast(Literal["none", "phase", "end"], flush)
+    settings = (("prepared", "yes" if prepare else "no: files as they were found"),)
+    options = scaled(
+        ReplayOptions(
+            flush=flushing, verify=verify, direct=direct, timeout_s=timeout_s, settings=settings
+        ),
+        pauses,
+    )
+    if prepare:
+        prepare_files(made, root, lambda what: click.echo(what, err=True))
+    elif not root.is_dir():
+        raise KernelError(f"{root} is not a directory. Name the one that holds the kernel's files")
+    options = _with_cache(options, drop_cached(made, root) if drop_caches else "warm, not touched")
+    with tempfile.TemporaryDirectory(prefix="wavetank-replay-") as scratch:
+        result = run_replay(made, root.resolve(), starter, Path(scratch), None, options)
+    if not keep and prepare:
+        remove_files(made, root)
+    if output is not None:
+        write_whole(output, result.model_dump_json(indent=1) + "\n")
+    print_tables(
+        result_tables(made, result),
+        output_format,
+        {"status": result.status, "failure": result.failure},
+    )
+    if result.status == "failed":
+        raise KernelError(f"the replay failed: {result.failure}")
+
+
+def _with_cache(options: ReplayOptions, how: str) -> ReplayOptions:
+    from dataclasses import replace
+
+    return replace(options, settings=(*options.settings, ("cache", how)))
+
+
+def _default_launcher(kernel: Kernel) -> str:
+    mpi = any(phase.level == "mpiio" for phase in kernel.phases)
+    return "none" if kernel.n_ranks == 1 and not mpi else "openmpi"
+
+
+def result_tables(kernel: Kernel, result: ReplayResult) -> list[Table]:
+    """The tables of a result."""
+    from wavetank.units import format_duration, format_rate, format_size
+
+    operations = {phase.ph_id: phase.pattern[0].iop_type for phase in kernel.phases}
+    rows: list[list[Cell]] = []
+    shown: list[list[str]] = []
+    for phase in result.phases:
+        latency = phase.latency
+        seconds = [phase.time_s, latency.p50_s, latency.p95_s, latency.p99_s, latency.max_s]
+        first: list[Cell] = [phase.ph_id, operations[phase.ph_id], len(phase.ranks)]
+        rows.append(
+            [*first, phase.bytes, phase.operations, phase.rate_bytes_per_s, phase.iops, *seconds]
+        )
+        shown.append(
+            [*map(str, first), format_size(phase.bytes), str(phase.operations),
+             format_rate(phase.rate_bytes_per_s), f"{phase.iops:.0f}", *map(format_duration, seconds)]
+        )  # fmt: skip
+    columns = ["phase", "operation", "ranks", "bytes", "operations", "rate_bytes_per_s", "iops",
+               "time_s", "p50_s", "p95_s", "p99_s", "max_s"]  # fmt: skip
+    settings = Table(
+        "Settings", ["setting", "value"], [list(pair) for pair in result.settings.items()]
+    )
+    note = f"{format_duration(result.elapsed_s)} in all, metadata {format_duration(result.metadata_time_s)} over all ranks."
+    return [Table("Phases", columns, rows, shown, note=note), settings]
