@@ -10,6 +10,7 @@ from wavetank.campaign.facts import ClusterFacts
 from wavetank.cluster import deploy
 from wavetank.cluster.host import RunningCluster
 from wavetank.cluster.spec import ClusterSpec, read_spec
+from wavetank.cluster.state import directory_of
 from wavetank.errors import SpecError
 
 GUESSED_UP_S = 10.0
@@ -72,8 +73,9 @@ class ClusterDeployer:
         return deploy.bring_up(self._specs[cluster])
 
     def down(self, cluster: str) -> None:
-        """Take a cluster down."""
-        deploy.take_down(cluster)
+        """Take a cluster down; one that is not there is down already."""
+        if directory_of(cluster).path.is_dir():
+            deploy.take_down(cluster)
 
 
 def find_cluster(name: str) -> RunningCluster:

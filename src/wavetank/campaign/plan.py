@@ -20,6 +20,7 @@ from wavetank.errors import CostError, MeasurementError
 from wavetank.kernel.plan import Kernel
 from wavetank.measure.mapping import most_ranks_on_a_node, place_ranks
 from wavetank.model.application import Model
+from wavetank.model.phase import FileStep, RepeatStep, Step
 from wavetank.units import format_size
 
 GUESSED_RATE_BYTES_PER_S = 50e6
@@ -140,11 +141,29 @@ def why_not(
 
 
 def file_shared_between_nodes(kernel: Kernel, placed: Sequence[str]) -> str | None:
-    """Name of a file that ranks on different nodes use; None when each file stays on one node."""
+    """Name of a file that ranks on different nodes use; None when each file stays on one node.
+
+    Opening counts as use: ABySS's rank 0 opens what the other ranks wrote, also where it is empty.
+    """
     nodes: dict[int, set[str]] = {}
     for phase in kernel.phases:
         nodes.setdefault(phase.file_id, set()).update(placed[rank] for rank in phase.ph_processid)
+    for program in kernel.programs:
+        at = {placed[rank] for rank in program.ranks}
+        for file_id in _files_of(program.steps):
+            nodes.setdefault(file_id, set()).update(at)
     return next((file.name for file in kernel.files if len(nodes.get(file.file_id, ())) > 1), None)
+
+
+def _files_of(steps: Sequence[Step]) -> set[int]:
+    """Files that steps open, close, resize ..."""
+    found: set[int] = set()
+    for step in steps:
+        if isinstance(step, FileStep):
+            found.add(step.file_id)
+        elif isinstance(step, RepeatStep):
+            found |= _files_of(step.steps)
+    return found
 
 
 def forecast(

@@ -105,28 +105,37 @@ def run_campaign(
 
 
 def _measure_cluster(campaign: _Campaign, cluster: ClusterFacts, left: Sequence[Run]) -> None:
-    observer = campaign.observer
+    observer, store = campaign.observer, campaign.store
+    if store.is_leased(cluster.name):
+        observer.says(f"taking {cluster.name} down: a run that was killed left it")
+        _take_down(campaign, cluster)
     observer.says(f"bringing up {cluster.name}: {cluster.title}, {cluster.n_instances} instances")
     started = time.monotonic()
+    store.lease(cluster.name)
     try:
         running = campaign.deployer.up(cluster.name)
     except WavetankError as error:
-        campaign.n_failed += len(left)
-        for application, mapping in dict.fromkeys((run.application, run.mapping) for run in left):
-            campaign.store.add_failure(
-                Failure(application, cluster.name, mapping, f"the cluster did not come up: {error}")
-            )
-        observer.says(f"failed: {cluster.name} did not come up: {error}")
+        store.release(cluster.name)
+        _record_no_cluster(campaign, left, error)
         return
     try:
         up_s = time.monotonic() - started
-        campaign.store.add_deployment(cluster.key, cluster.name, up_s)
+        store.add_deployment(cluster.key, cluster.name, up_s)
         observer.says(f"{cluster.name} is up after {up_s:.1f} s")
         _measure_runs(campaign, running, left)
     finally:
         observer.says(f"taking {cluster.name} down")
         with _uninterrupted(observer):
             _take_down(campaign, cluster)
+
+
+def _record_no_cluster(campaign: _Campaign, left: Sequence[Run], error: WavetankError) -> None:
+    reason = f"the cluster did not come up: {error}"
+    campaign.n_failed += len(left)
+    cluster = left[0].cluster
+    for application, mapping in dict.fromkeys((run.application, run.mapping) for run in left):
+        campaign.store.add_failure(Failure(application, cluster, mapping, reason))
+    campaign.observer.says(f"failed: {cluster}: {reason}")
 
 
 def _take_down(campaign: _Campaign, cluster: ClusterFacts) -> None:
@@ -137,6 +146,8 @@ def _take_down(campaign: _Campaign, cluster: ClusterFacts) -> None:
             f"{cluster.name} did not go down whole: {error}. "
             f"Run 'wavetank cluster down {cluster.name}'"
         )
+    else:
+        campaign.store.release(cluster.name)
 
 
 def _measure_runs(campaign: _Campaign, running: RunningCluster, left: Sequence[Run]) -> None:

@@ -58,6 +58,9 @@ CREATE TABLE IF NOT EXISTS deployment (
     cluster TEXT NOT NULL,
     up_s REAL NOT NULL
 );
+CREATE TABLE IF NOT EXISTS lease (
+    cluster TEXT PRIMARY KEY
+);
 """
 
 
@@ -133,7 +136,7 @@ class Store:
 
     def clear(self) -> None:
         """Forget every result."""
-        for table in ("measurement", "failure", "deployment"):
+        for table in ("measurement", "failure", "deployment"):  # leases are facts, not results
             self._write(f"DELETE FROM {table}", ())  # noqa: S608 - names from the line above
 
     def add_deployment(self, cluster_key: str, cluster: str, up_s: float) -> None:
@@ -141,6 +144,19 @@ class Store:
         self._write(
             "INSERT OR REPLACE INTO deployment VALUES (?,?,?)", (cluster_key, cluster, up_s)
         )
+
+    def lease(self, cluster: str) -> None:
+        """Note that a cluster is being brought up for this campaign."""
+        self._write("INSERT OR REPLACE INTO lease VALUES (?)", (cluster,))
+
+    def release(self, cluster: str) -> None:
+        """Note that a cluster of this campaign is down."""
+        self._write("DELETE FROM lease WHERE cluster = ?", (cluster,))
+
+    def is_leased(self, cluster: str) -> bool:
+        """Whether a run of this campaign brought the cluster up and never took it down."""
+        found = self._connection.execute("SELECT 1 FROM lease WHERE cluster = ?", (cluster,))
+        return found.fetchone() is not None
 
     def measurements(self) -> list[Measurement]:
         """All measurements in the order in which they were made.

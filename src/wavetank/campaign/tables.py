@@ -97,10 +97,15 @@ def _shown_place(place: str, each: Configuration, tied: bool, currency: str) -> 
     ]
 
 
+SMALL_SHARE = 0.01
+"""People see the phases with at least this share of the bytes; JSON and CSV hold all."""
+
+
 def phase_rows(comparison: Comparison) -> Rows:
     """Rate, IOPS and time of every phase on every configuration."""
     rows: list[list[Cell]] = []
     shown = []
+    left_out = set()
     for each in comparison.configurations:
         for phase in each.phases:
             rate = phase.rate_bytes_per_s
@@ -112,6 +117,9 @@ def phase_rows(comparison: Comparison) -> Rows:
                     phase.usage_percent.median if phase.usage_percent else None, each.origin,
                 ]
             )  # fmt: skip
+            if phase.weight_bytes < SMALL_SHARE * each.weight_bytes:
+                left_out.add((each.application, phase.ph_id))
+                continue
             shown.append(
                 [
                     each.application, each.cluster, each.mapping, str(phase.ph_id),
@@ -133,6 +141,9 @@ def phase_rows(comparison: Comparison) -> Rows:
             "bytes", "rate", "IOPS", "time",
         ),
         shown,
+        f"{len(left_out)} phases with less than 1 % of the bytes are in --format json and csv"
+        if left_out
+        else None,
     )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from measure_fakes import MB, abyss_kernel, phase
 
 from wavetank.campaign.plan import forecast, make_plan, why_not
 from wavetank.cost.prices import load_prices
+from wavetank.model.phase import FileStep, Program, RepeatStep
 
 KERNEL = abyss_kernel()
 
@@ -61,6 +62,20 @@ def test_a_file_shared_between_nodes_needs_a_global_file_system():
     assert "reads1.fastq is used by ranks on different nodes" in why_not(shared, local, "1PxCN")
     # Two on one node: the file stays on that node.
     assert why_not(shared, local, "2PxCN") is None
+
+
+def test_opening_what_another_node_wrote_needs_a_global_file_system_too():
+    opens = FileStep(iop_type="open", file_id=4, handle=0)
+    merging = KERNEL.model_copy(
+        update={
+            "programs": (
+                Program(ranks=(0,), steps=(RepeatStep(times=2, steps=(opens,)),)),
+                Program(ranks=(1,), steps=(opens,)),
+            )
+        }
+    )
+    local = facts("a", is_global=False)
+    assert "contigs-1.fa is used by ranks on different nodes" in why_not(merging, local, "1PxCN")
 
 
 def test_unique_files_can_do_with_local_disks():

@@ -162,3 +162,18 @@ def test_an_unfinished_part_is_said_to_wait(tmp_path):
         comparison = compare_campaign(setting.spec, setting.plan, store, None)
     assert {each.mapping for each in comparison.not_measured} == {"1PxCN", "2PxCN"}
     assert "run the campaign again" in comparison.not_measured[0].reason
+
+
+def test_a_cluster_that_a_killed_run_left_is_taken_down_first(tmp_path):
+    setting = Setting(tmp_path, [NFS])
+    with write_store(tmp_path) as store:
+        store.lease("nfs")  # as a run that was killed leaves it
+    setting.deployer.up_now.append("nfs")
+    setting.run()
+    assert setting.deployer.log == [("down", "nfs"), ("up", "nfs"), ("down", "nfs")]
+
+
+def test_nothing_is_leased_after_a_run(tmp_path):
+    Setting(tmp_path, broken=["gluster"]).run()
+    with write_store(tmp_path) as store:
+        assert not store.is_leased("nfs") and not store.is_leased("gluster")

@@ -1,0 +1,134 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+sys.path.append(str(Path(__file__).parents[1] / "unit" / "measure"))
+
+from measure_fakes import FakeCluster, FakePerformer, abyss_kernel, abyss_result
+
+from wavetank.cli.main import cli
+
+CLUSTER = """\
+name: {name}
+provider: "null"
+instance: {{name: c3.2xlarge, vcpus: 8}}
+nodes: {{compute: {compute}}}
+file_system: {{kind: none}}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    abyss_kernel().write(tmp_path / "k.json")
+    (tmp_path / "one.yaml").write_text(CLUSTER.format(name="one", compute=2))
+    (tmp_path / "two.yaml").write_text(CLUSTER.format(name="two", compute=1))
+    body = {
+        "name": "test",
+        "applications": [{"kernel": "k.json"}],
+        "clusters": ["one.yaml", "two.yaml"],
+        "mappings": ["1PxCN", "2PxCN"],
+        "prices": "papers-2016",
+    }
+    (tmp_path / "campaign.yaml").write_text(yaml.safe_dump(body))
+    return tmp_path
+
+
+@pytest.fixture
+def faked(monkeypatch):
+    """Clusters that come up at once, and a kernel that is performed at once."""
+    performer = FakePerformer(abyss_result)
+    monkeypatch.setattr("wavetank.measure.perform.ReplayPerformer", lambda: performer)
+    monkeypatch.setattr("wavetank.cluster.deploy.bring_up", lambda spec: FakeCluster(spec.name))
+    monkeypatch.setattr("wavetank.cluster.deploy.take_down", lambda name: None)
+    return performer
+
+
+def call(*argv):
+    return CliRunner().invoke(cli, ["campaign", *map(str, argv)], catch_exceptions=False)
+
+
+def test_a_dry_run_prints_the_plan_and_starts_nothing(folder, faked):
+    result = call("run", folder / "campaign.yaml", "--dry-run", "--format", "json")
+    plan = json.loads(result.stdout)
+    assert [row["repetitions"] for row in plan["plan"]] == [3, 3, 0, 3]
+    assert "needs 2 compute nodes" in plan["plan"][2]["cannot_run"]
+    assert plan["measurements"] == 9 and plan["currency"] == "USD"
+    assert faked.calls == [] and not (folder / "results").exists()
+
+
+def test_a_run_prints_the_ranking_and_keeps_everything_in_its_folder(folder, faked):
+    result = call("run", folder / "campaign.yaml", "--format", "json")
+    printed = json.loads(result.stdout)
+    assert len(printed["ranking_of_abyss_p_by_time"]) == 3
+    assert len(faked.calls) == 9
+    kept = {str(path.relative_to(folder / "results")) for path in (folder / "results").rglob("*.*")}
+    assert kept >= {
+        "store.sqlite",
+        "comparison.json",
+        "campaign.yaml",
+        "applications/ABYSS-P.kernel.json",
+        "clusters/one.yaml",
+        "clusters/two.yaml",
+    }
+
+
+def test_progress_goes_to_standard_error(folder, faked):
+    result = call("run", folder / "campaign.yaml")
+    assert "9 of 9 measurements done" in result.stderr
+    assert "measurements done" not in result.stdout
+    assert "Ranking of ABYSS-P by time" in result.stdout
+
+
+def test_a_second_run_measures_nothing_and_a_fresh_one_everything(folder, faked):
+    call("run", folder / "campaign.yaml")
+    call("run", folder / "campaign.yaml")
+    assert len(faked.calls) == 9
+    call("run", folder / "campaign.yaml", "--fresh")
+    assert len(faked.calls) == 18
+
+
+def test_results_prints_what_a_folder_holds(folder, faked):
+    call("run", folder / "campaign.yaml", "-o", folder / "out")
+    result = call("results", folder / "out", "--format", "csv")
+    assert "# Ranking of ABYSS-P by time" in result.stdout
+    assert result.stdout.count("measured under emulated limits") > 0
+
+
+def test_a_failed_part_fails_the_command_and_is_listed(folder, monkeypatch, faked):
+    from wavetank.errors import ClusterError, MeasurementError
+
+    def broken(spec):
+        raise ClusterError("no namespaces here")
+
+    monkeypatch.setattr("wavetank.cluster.deploy.bring_up", broken)
+    with pytest.raises(MeasurementError, match="9 of 9 measurements failed"):
+        call("run", folder / "campaign.yaml")
+    assert "no namespaces here" in call("results", folder / "results").stdout
+
+
+def test_nothing_that_can_run_is_an_error_with_the_plan(folder, faked):
+    from wavetank.errors import MeasurementError
+
+    body = yaml.safe_load((folder / "campaign.yaml").read_text())
+    body |= {"clusters": ["two.yaml"], "mappings": ["1PxCN"]}
+    (folder / "campaign.yaml").write_text(yaml.safe_dump(body))
+    with pytest.raises(MeasurementError, match=r"nothing in .* can be measured"):
+        call("run", folder / "campaign.yaml")
+    assert not (folder / "results").exists()
+
+
+def test_a_misspelt_key_is_a_message_and_exit_status_1(folder):
+    with (folder / "campaign.yaml").open("a") as stream:
+        stream.write("repetitons: 5\n")
+    done = subprocess.run(
+        [sys.executable, "-c", "from wavetank.cli.main import main; main()",
+         "campaign", "run", str(folder / "campaign.yaml")],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "repetitons: no such key" in done.stderr and "Traceback" not in done.stderr
