@@ -47,7 +47,6 @@ def make_files(
         weights = _size_by_weights(own_phases)
         known = own_phases and highest[file] is not None
         ranks = users.get(file, set())
-        data_ranks = {rank for phase in own_phases for rank in phase.ph_processid}
         found.append(
             ModelFile(
                 file_id=file_id,
@@ -59,7 +58,7 @@ def make_files(
                 file_np=len(ranks),
                 file_accessmode=_access_mode(own_phases, series, views),
                 file_fileaccesstype=_direction(bool(has_read[file]), bool(has_write[file])),
-                file_accesstype="shared" if len(data_ranks or ranks) > 1 else "unique",
+                file_accesstype="shared" if len(ranks) > 1 else "unique",
                 file_nphase=len(own_phases),
                 n_operations=int(n_operations[file]),
                 n_sequential=None if highest[file] is None else sequential[name][file],
@@ -272,5 +271,5 @@ def _lone_mode(phases: Sequence[Phase]) -> AccessMode:
 
 
 def shared_files(files: Sequence[ModelFile]) -> bool:
-    """Whether any file with data is used by more than one rank."""
-    return any(file.file_accesstype == "shared" and file.n_operations for file in files)
+    """Whether any file is used by more than one rank, also one after the other."""
+    return any(file.file_accesstype == "shared" for file in files)

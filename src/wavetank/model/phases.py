@@ -14,7 +14,7 @@ from wavetank.model.activity import Activity
 from wavetank.model.phase import LinearOffsets, PatternMember, Phase, Series
 from wavetank.model.rank_phase import RankPhase
 from wavetank.model.rows import RowKind
-from wavetank.trace.schema import UNKNOWN, Int32Array, Int64Array, Level, UInt8Array
+from wavetank.trace.schema import UNKNOWN, Int32Array, Int64Array, Level, OpKind, UInt8Array
 
 
 @dataclass(frozen=True)
@@ -181,8 +181,8 @@ _KIND_LABELS = {RowKind.NULL_SEEK: " (moves nothing)", RowKind.EMPTY: " (moves n
 def _metadata(activity: Activity, ph_id: Int64Array) -> dict[int, dict[str, int]]:
     """Calls that move no data, by phase and name.
 
-    They belong to the phase of the rank's last data operation on the file before them; those
-    before its first, to the first.
+    They belong to the phase of the rank's last data operation on the file before them; opens, and
+    what comes before its first data operation, to that of the next.
     """
     rows, data, parts = activity.rows, activity.data, activity.parts
     table = rows.table
@@ -205,8 +205,10 @@ def _metadata(activity: Activity, ph_id: Int64Array) -> dict[int, dict[str, int]
     index, stream = index[some], stream[some]
     n_rows = len(table) + 1
     before = np.searchsorted(data.stream * n_rows + data.row, stream * n_rows + index) - 1
-    leading = before < starts[stream]
-    before = np.maximum(before, starts[stream])
+    opens = activity.codes(lambda op: op.kind == OpKind.OPEN)[table.op[index]]
+    after = np.minimum(before + 1, len(data) - 1)
+    leading = (before < starts[stream]) | (opens & (data.stream[after] == stream))
+    before = np.where(leading, after, before)
     operation = data.first_op[before] + np.where(leading, 0, data.count[before] - 1)
     lows = np.array([part.low for part in parts], dtype=np.int64)
     phase = ph_id[np.searchsorted(lows, operation, side="right") - 1]

@@ -1,0 +1,138 @@
+"""``wavetank show``: the tables of any file or trace of the chain, told by its content."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from wavetank.cli.output import Cell, Table, format_option, print_tables
+from wavetank.errors import DocumentError
+
+if TYPE_CHECKING:
+    from wavetank.kernel.plan import Kernel
+    from wavetank.measure.result import Measurement
+
+
+@click.command(name="show")
+@click.argument("path", type=click.Path(path_type=Path))
+@format_option
+def command(path: Path, output_format: str) -> None:
+    """Print the tables of a trace, model, kernel or measurement.
+
+    Sizes are in bytes, times in seconds.
+
+    Example: wavetank show run.model.json
+    """
+    if path.is_dir():
+        _show_trace(path, output_format)
+        return
+    kind = _kind(path)
+    if kind == "model":
+        from wavetank.cli.model_output import print_model
+        from wavetank.model.application import Model
+
+        print_model(Model.read(path), output_format)
+    elif kind == "kernel":
+        from wavetank.kernel.plan import Kernel
+
+        _show_kernel(Kernel.read(path), output_format)
+    elif kind == "measurement":
+        from wavetank.measure.result import Measurement
+
+        _show_measurement(Measurement.read(path), output_format)
+    else:
+        print_tables([_generic(path)], output_format)
+
+
+def _kind(path: Path) -> str:
+    """What a file is, by its ``schema`` key: "model" of "wavetank.model/1"."""
+    try:
+        body = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise DocumentError(
+            f"there is no {path}. Give a trace folder or a file that wavetank wrote"
+        ) from error
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise DocumentError(
+            f"cannot show {path}: it is no JSON file that wavetank wrote ({error}). "
+            "Give a trace folder, or a model, kernel or measurement file"
+        ) from error
+    schema = body.get("schema") if isinstance(body, dict) else None
+    if not isinstance(schema, str) or not schema.startswith("wavetank."):
+        raise DocumentError(
+            f"cannot show {path}: it is JSON, but its schema is {schema!r} and not one of wavetank's"
+        )
+    return schema.removeprefix("wavetank.").split("/")[0]
+
+
+def _show_trace(path: Path, output_format: str) -> None:
+    """Ranks, and operations by file and call."""
+    from wavetank.model.trace_tables import trace_tables
+    from wavetank.trace.reader import read_trace
+
+    trace = read_trace(path)
+    print_tables(
+        [Table(t.title, t.columns, t.rows, t.shown, t.note) for t in trace_tables(trace)],
+        output_format,
+        extra={"warnings": list(trace.warnings)},
+    )
+    for warning in trace.warnings:
+        click.echo(f"note: {warning}", err=True)
+
+
+def _show_kernel(kernel: Kernel, output_format: str) -> None:
+    from wavetank.model.tables import phase_table
+
+    files = [(f.file_id, f.name, f.role, f.prepare_bytes) for f in kernel.files]
+    phases = phase_table("Phases", kernel.phases, ())
+    notes: list[tuple[Cell, ...]] = [("replay", text) for text in kernel.not_reproduced]
+    notes += [(line.command, text) for line in kernel.ior for text in line.not_reproduced]
+    notes += [("IOR refused", refused.reason) for refused in kernel.ior_refused]
+    print_tables(
+        [
+            Table("Files", ("file_id", "name", "role", "prepare_bytes"), files),
+            Table(phases.title, phases.columns, phases.rows, phases.shown),
+            Table("Not reproduced", ("kernel", "what"), notes),
+        ],
+        output_format,
+    )
+
+
+def _show_measurement(measurement: Measurement, output_format: str) -> None:
+    result = measurement.result
+    facts = [
+        ("application", measurement.application),
+        ("cluster", measurement.cluster),
+        ("mapping", measurement.mapping),
+        ("repetition", measurement.repetition),
+        ("cache", measurement.cache.state),
+        (
+            "status",
+            result.status if result.failure is None else f"{result.status}: {result.failure}",
+        ),
+        ("elapsed_s", result.elapsed_s),
+        *(("finding", text) for text in measurement.findings),
+    ]
+    columns = ("ph_id", "bytes", "operations", "time_s", "rate_bytes_per_s", "iops")
+    rows = [[getattr(phase, column) for column in columns] for phase in result.phases]
+    print_tables(
+        [Table("Measurement", ("field", "value"), facts), Table("Phases", columns, rows)],
+        output_format,
+    )
+
+
+def _generic(path: Path) -> Table:
+    """Top-level keys of another document: values as they are, lists by their length."""
+    body = json.loads(path.read_text(encoding="utf-8"))
+    rows: list[tuple[Cell, ...]] = []
+    for key, value in body.items():
+        if isinstance(value, list):
+            rows.append((key, f"{len(value)} entries"))
+        elif isinstance(value, dict):
+            rows.append((key, ", ".join(value)))
+        else:
+            rows.append((key, value))
+    return Table(str(body["schema"]), ("key", "value"), rows)

@@ -1,0 +1,80 @@
+"""A trace as plain rows: who recorded what, and which calls were made on which file."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wavetank.model.tables import Cell, ModelTable, exact_size
+from wavetank.trace.ops import OPS
+from wavetank.trace.schema import Trace
+
+
+def trace_tables(trace: Trace) -> tuple[ModelTable, ...]:
+    """The run, its ranks, and calls by file."""
+    return (_run_table(trace), _rank_table(trace), _call_table(trace))
+
+
+def _run_table(trace: Trace) -> ModelTable:
+    facts: list[tuple[Cell, ...]] = [
+        ("command", " ".join(trace.command)),
+        ("source", trace.source),
+        ("n_ranks", trace.n_ranks),
+        ("mpi_library", trace.mpi_library),
+        ("started_utc", trace.started_utc),
+        ("elapsed_s", trace.elapsed_s),
+        ("operations", int(trace.folds.count.sum())),
+        ("rows", len(trace.folds)),
+    ]
+    return _plain("Trace", ("field", "value"), facts)
+
+
+def _rank_table(trace: Trace) -> ModelTable:
+    table = trace.folds
+    operations = np.bincount(table.rank, weights=table.count, minlength=trace.n_ranks)
+    rows = [
+        (
+            facts.rank,
+            facts.host,
+            facts.pid,
+            int(operations[facts.rank]),
+            "yes" if facts.complete else "cut short",
+        )
+        for facts in trace.ranks
+    ]
+    return _plain("Ranks", ("rank", "host", "pid", "operations", "complete"), rows)
+
+
+def _call_table(trace: Trace) -> ModelTable:
+    table = trace.folds
+    some = table.file >= 0
+    key = table.file[some].astype(np.int64) * 256 + table.op[some]
+    pairs, inverse = np.unique(key, return_inverse=True)
+    sums = {}
+    for name in ("count", "moved", "busy_ns"):
+        sums[name] = np.zeros(len(pairs), dtype=np.int64)
+        np.add.at(sums[name], inverse, getattr(table, name)[some])
+    rows: list[tuple[Cell, ...]] = []
+    shown: list[tuple[str, ...]] = []
+    for number, pair in enumerate(pairs.tolist()):
+        file, op = divmod(pair, 256)
+        count, moved = int(sums["count"][number]), int(sums["moved"][number])
+        ranks = np.unique(table.rank[some][key == pair])
+        name = OPS[op].name if op in OPS else f"operation {op}"
+        row: tuple[Cell, ...] = (
+            trace.files[file].path, name, len(ranks), count, moved, int(sums["busy_ns"][number]) / 1e9,
+        )  # fmt: skip
+        rows.append(row)
+        shown.append(
+            (str(row[0]), name, str(len(ranks)), str(count), exact_size(moved), f"{row[5]:.6f}")
+        )
+    columns = ("file_name", "call", "ranks", "calls", "bytes_moved", "time_s")
+    return ModelTable("Calls", columns, tuple(rows), tuple(shown))
+
+
+def _plain(title: str, columns: tuple[str, ...], rows: list[tuple[Cell, ...]]) -> ModelTable:
+    return ModelTable(
+        title,
+        columns,
+        tuple(tuple(row) for row in rows),
+        tuple(tuple("-" if cell is None else str(cell) for cell in row) for row in rows),
+    )
