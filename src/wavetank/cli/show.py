@@ -103,7 +103,7 @@ def _show_kernel(kernel: Kernel, output_format: str) -> None:
 
 def _show_measurement(measurement: Measurement, output_format: str) -> None:
     result = measurement.result
-    facts = [
+    facts: list[tuple[Cell, ...]] = [
         ("application", measurement.application),
         ("cluster", measurement.cluster),
         ("mapping", measurement.mapping),

@@ -98,7 +98,7 @@ def prepare(table: FoldTable, ops: Mapping[int, Op], rules: Rules) -> Rows:
     """Classify rows; part those whose operations the extraction must tell apart.
 
     A row whose last operation moved nothing is parted from it. A row with communication between
-    its operations is unfolded where communication parts phases.
+    its operations is unfolded where communication parts phases, and so are seeks to several places.
     """
     kinds, levels = _lookup(ops)
     table = _part_empty_last(table, kinds)
@@ -107,7 +107,10 @@ def prepare(table: FoldTable, ops: Mapping[int, Op], rules: Rules) -> Rows:
     splits = np.zeros(256, dtype=bool)
     for a_level, does in rules.split_at_communication.items():
         splits[a_level] = does
-    unfolded = (comm_step > 0) & (table.count > 1) & splits[level] & _is_data(kinds[table.op])
+    moves_data = _is_data(kinds[table.op]) & (table.moved > 0)
+    unfolded = (table.count > 1) & np.where(
+        moves_data, (comm_step > 0) & splits[level], table.disp != 0
+    )
     if unfolded.any():
         table = _unfold(table, unfolded)
         level = levels[table.op]

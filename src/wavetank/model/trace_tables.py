@@ -31,7 +31,7 @@ def _run_table(trace: Trace) -> ModelTable:
 def _rank_table(trace: Trace) -> ModelTable:
     table = trace.folds
     operations = np.bincount(table.rank, weights=table.count, minlength=trace.n_ranks)
-    rows = [
+    rows: list[tuple[Cell, ...]] = [
         (
             facts.rank,
             facts.host,
