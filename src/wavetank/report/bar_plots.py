@@ -1,7 +1,7 @@
 """Bars of what was measured, by cluster and mapping.
 
-Whiskers are intervals, dots single repetitions. Sources: P16 figures 6 and 7, P18 figure 4 (rate and
-IOPS), P15 figures 2 and 5 (cost), 3 and 6 (performance-cost ratio, log scale).
+Whiskers are intervals, dots single repetitions. Sources: P16 figures 6 and 7, P18 figure 4 (rate
+and IOPS), P15 figures 2 and 5 (cost), 3 and 6 (performance-cost ratio, log scale).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from wavetank.report.theme import LIGHT, SERIES
 from wavetank.report.words import estimate_words, money, rate
 from wavetank.units import format_duration
 
-MAX_BARS = 48  # configurations in one plot; the tables hold all of them
+MAX_BARS = 40  # configurations in one plot; the tables hold all of them
 MAX_EFFECTS = 30
 _BAR_IN = 0.2  # height of a bar, inches
 
@@ -116,6 +116,7 @@ def bars(
     for panel, quantity in zip(panels, quantities, strict=True):
         for bar in found:
             _draw(panel, plot, quantity, bar)
+        _draw_uncertainty(panel, quantity, found)
         _value_axis(panel, quantity, [q for c in shown if (q := quantity.of(c))], log=log)
         if len(quantities) > 1:
             panel.set_title(quantity.title)
@@ -185,39 +186,46 @@ def _draw(axes: Axes, plot: Plot, quantity: Quantity, bar: _Bar) -> None:
             f"({configuration.n_repetitions} repetitions, {configuration.origin})"
         )
     )
-    values = [value / quantity.scale for value in estimate.values]
-    if len(values) > 1:
-        axes.scatter(
-            values,
-            [y] * len(values),
-            s=9,
-            facecolors=LIGHT["paper"],
-            edgecolors=LIGHT["ink"],
-            linewidths=0.7,
-            zorder=6,
-        )
-    end = max([estimate.median / quantity.scale, *values])
-    if estimate.low is not None and estimate.high is not None:
-        low, high = estimate.low / quantity.scale, estimate.high / quantity.scale
-        axes.plot(
-            [low, high],
-            [y, y],
-            color=LIGHT["ink"],
-            linewidth=1.1,
-            marker="|",
-            markersize=7,
-            zorder=5,
-        )
-        end = max(end, high)
     axes.annotate(
         _bare(estimate.median / quantity.scale),
-        (end, y),
+        (_end(estimate) / quantity.scale, y),
         (4, 0),
         textcoords="offset points",
         va="center",
         fontsize=7.5,
         color=LIGHT["ink"],
     )
+
+
+def _end(estimate: Estimate) -> float:
+    """Where everything that is drawn of it ends."""
+    return max(v for v in (estimate.median, estimate.high, *estimate.values) if v is not None)
+
+
+def _draw_uncertainty(axes: Axes, quantity: Quantity, found: Sequence[_Bar]) -> None:
+    """Whiskers of all bars and dots of all repetitions, as few marks in the file."""
+    known = [(q, bar.y) for bar in found if (q := quantity.of(bar.configuration)) is not None]
+    ranges = [(e.low, e.high, y) for e, y in known if e.low is not None and e.high is not None]
+    if ranges:
+        low, high, at = (np.asarray(column) for column in zip(*ranges, strict=True))
+        axes.hlines(
+            at, low / quantity.scale, high / quantity.scale, LIGHT["ink"], linewidth=1.1, zorder=5
+        )
+        ends = np.concatenate((low, high)) / quantity.scale
+        axes.plot(ends, np.tile(at, 2), "|", color=LIGHT["ink"], markersize=7, zorder=5)
+    dots = [(value, y) for e, y in known if len(e.values) > 1 for value in e.values]
+    if dots:
+        values, at = (np.asarray(column) for column in zip(*dots, strict=True))
+        axes.plot(
+            values / quantity.scale,
+            at,
+            "o",
+            markersize=3,
+            markerfacecolor=LIGHT["paper"],
+            markeredgecolor=LIGHT["ink"],
+            markeredgewidth=0.7,
+            zorder=6,
+        )
 
 
 def _value_axis(

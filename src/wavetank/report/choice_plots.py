@@ -63,8 +63,8 @@ def pareto(
     )
     line = [(point.time.median, point.cost.median) for point in front]
     axes.plot(*zip(*line, strict=True), color=LIGHT["accent"], linewidth=1.2, zorder=1)
-    for point in points:
-        _cross(axes, plot, point)
+    _crosses(axes, plot, points, on_front=False)
+    _crosses(axes, plot, points, on_front=True)
     for point, at in list(zip(front, line, strict=True))[:8]:
         axes.annotate(shorten(point.name, 36), at, (7, 6), textcoords="offset points", fontsize=7.5)
     axes.set(xlabel="I/O time (s)", ylabel=f"cost ({quantity.label})")
@@ -86,17 +86,25 @@ def _point(c: Configuration, cost: Estimate, quantity: Quantity, on_front: bool)
     return _Point(label(c), words, c.io_time_s, scaled, on_front)
 
 
-def _cross(axes: Axes, plot: Plot, point: _Point) -> None:
-    """A dot, and the intervals of both quantities through it."""
-    colour = LIGHT["accent" if point.on_front else "other"]
-    x, y = point.time.median, point.cost.median
-    style: dict[str, Any] = {"color": colour, "linewidth": 1.0, "alpha": 0.8, "zorder": 2}
-    if point.time.low is not None and point.time.high is not None:
-        axes.plot([point.time.low, point.time.high], [y, y], **style)
-    if point.cost.low is not None and point.cost.high is not None:
-        axes.plot([x, x], [point.cost.low, point.cost.high], **style)
-    dot = axes.scatter(x, y, s=34 if point.on_front else 22, color=colour, zorder=3)
-    dot.set_urls([plot.tip(point.words)])
+def _crosses(axes: Axes, plot: Plot, points: Sequence[_Point], *, on_front: bool) -> None:
+    """Dots, and the intervals of both quantities through them."""
+    shown = [point for point in points if point.on_front == on_front]
+    colour = LIGHT["accent" if on_front else "other"]
+    style: dict[str, Any] = {"colors": colour, "linewidths": 1.0, "alpha": 0.8, "zorder": 2}
+    x = [point.time.median for point in shown]
+    y = [point.cost.median for point in shown]
+    axes.hlines(y, *_ends([point.time for point in shown]), **style)
+    axes.vlines(x, *_ends([point.cost for point in shown]), **style)
+    dots = axes.scatter(x, y, s=34 if on_front else 22, color=colour, zorder=3)
+    dots.set_urls([plot.tip(point.words) for point in shown])
+
+
+def _ends(estimates: Sequence[Estimate]) -> tuple[list[float], list[float]]:
+    """Lower and upper ends; the median where there is no interval."""
+    return (
+        [e.median if e.low is None else e.low for e in estimates],
+        [e.median if e.high is None else e.high for e in estimates],
+    )
 
 
 @styled

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from wavetank.report.gather import Campaign
 from wavetank.report.tables import Cell, Column, ReportTable, text
 
+MAX_COLUMNS = 8  # clusters side by side
 # Prefixes of a row's name, by where the value comes from.
 GROUPS = ("as specified", "in force", "emulated limit", "version", "file on")
 
@@ -28,16 +29,7 @@ def cluster_tables(campaign: Campaign) -> tuple[ReportTable, ReportTable]:
             same.append((text(key), text(group), text(values[0])))
     head = (Column("component", "Component"), Column("kind", "Known from"))
     return (
-        ReportTable(
-            name="clusters",
-            title="What differs between the clusters",
-            columns=(
-                *head,
-                *(Column(cluster, title or cluster) for cluster, title in titles.items()),
-            ),
-            rows=tuple(_in_groups(different)),
-            caption="As specified; in force, as read back from the system; limits, as emulated.",
-        ),
+        _side_by_side(_in_groups(different), titles),
         ReportTable(
             name="clusters-same",
             title="The same on every cluster",
@@ -45,6 +37,41 @@ def cluster_tables(campaign: Campaign) -> tuple[ReportTable, ReportTable]:
             rows=tuple(_in_groups(same)),
         ),
     )
+
+
+def _side_by_side(rows: Sequence[tuple[Cell, ...]], titles: Mapping[str, str]) -> ReportTable:
+    """A column for each cluster; where there are many, a row for each cluster instead."""
+    columns: tuple[Column, ...]
+    if len(titles) <= MAX_COLUMNS:
+        columns = (
+            Column("component", "Component"),
+            Column("kind", "Known from"),
+            *(Column(cluster, title or cluster) for cluster, title in titles.items()),
+        )
+    else:
+        columns = (
+            Column("cluster", "Cluster", wide=True),
+            *(
+                Column(f"{row[1].text} {row[0].text}", row[0].text, help=row[1].text)
+                for row in rows
+            ),
+        )
+        rows = [
+            (text(title or cluster), *(row[2 + position] for row in rows))
+            for position, (cluster, title) in enumerate(titles.items())
+        ]
+    return ReportTable(
+        name="clusters",
+        title="What differs between the clusters",
+        columns=columns,
+        rows=tuple(rows),
+        caption="As specified; in force, as read back from the system; limits, as emulated.",
+        filterable=len(titles) > MAX_COLUMNS,
+    )
+
+
+def _property_column(name: str, group: str) -> Column:
+    return Column(f"{group} {name}", name, help=group)
 
 
 def _titles(campaign: Campaign) -> dict[str, str]:

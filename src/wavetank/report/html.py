@@ -59,6 +59,7 @@ def _environment() -> Environment:
     )
     environment.filters["svg"] = _svg
     environment.filters["strip"] = _strip
+    environment.filters["plain"] = _plain
     return environment
 
 
@@ -79,11 +80,12 @@ def _svg(plot: Plot) -> Markup:
 
 
 def _strip(interval: Interval) -> Markup:
-    """A small drawing of an interval: a line from end to end, a dot at the median."""
-    low, middle, high = (f"{100 * v:.1f}" for v in (interval.low, interval.median, interval.high))
-    return Markup(
-        '<svg class="strip" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">'
-        '<line class="track" x1="0" x2="100" y1="3" y2="3"/>'
-        '<line class="range" x1="{}" x2="{}" y1="3" y2="3"/>'
-        '<line class="middle" x1="{}" x2="{}" y1="0" y2="6"/></svg>'
-    ).format(low, high, middle, middle)
+    """A small drawing of an interval: a line from end to end, a mark at the median."""
+    return Markup('<i class="strip" style="--l:{:.1f}%;--m:{:.1f}%;--h:{:.1f}%"></i>').format(
+        100 * interval.low, 100 * interval.median, 100 * interval.high
+    )
+
+
+def _plain(value: object) -> str:
+    """What a cell is sorted by."""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

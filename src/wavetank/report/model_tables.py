@@ -58,7 +58,7 @@ def file_table(model: Model) -> ReportTable:
     )
     columns = [
         Column("file_id", "Id", numeric=True),
-        Column("file_name", "Name"),
+        Column("file_name", "Name", wide=True),
         Column("file_size", "Size", numeric=True, help="what a kernel needs"),
         Column("file_np", "Processes", numeric=True, help="that open it"),
         Column("file_accessmode", "Access mode"),
@@ -134,7 +134,7 @@ def phase_table(model: Model) -> ReportTable:
         title="Phases",
         columns=(
             Column("ph_id", "Id", numeric=True),
-            Column("file", "File"),
+            Column("file", "File", wide=True),
             Column("iop_type", "Operations"),
             Column("ph_processid", "Ranks"),
             Column("ph_np", "np", numeric=True, help="number of ranks"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from wavetank.compare.metrics import io_time_s
 from wavetank.measure.result import Measurement
-from wavetank.report.tables import Cell, Column, ReportTable, number, text
+from wavetank.report.tables import Cell, Column, ReportTable, few, number, text
 from wavetank.report.words import rate
 from wavetank.units import format_duration, format_size
 
@@ -72,12 +72,10 @@ def _row(measurement: Measurement, surroundings: str) -> tuple[Cell, ...]:
     moved = sum(phase.bytes for phase in result.phases)
     reached = moved / time_s if time_s > 0 else None
     phases = [
-        f"phase {phase.ph_id}: {format_size(phase.bytes)}, {phase.operations:,} operations, "
-        f"{format_duration(phase.time_s)}, {rate(phase.rate_bytes_per_s)}"
-        for phase in result.phases[:12]
+        f"phase {phase.ph_id}: {rate(phase.rate_bytes_per_s)}, {format_duration(phase.time_s)}"
+        for phase in result.phases
     ]
-    if len(result.phases) > 12:
-        phases.append(f"and {len(result.phases) - 12} more phases")
+    others = f"opens, closes, seeks: {format_duration(result.metadata_time_s)}"
     return (
         number(measurement.order),
         text(measurement.application),
@@ -88,9 +86,9 @@ def _row(measurement: Measurement, surroundings: str) -> tuple[Cell, ...]:
         Cell(
             "\N{EN DASH}" if reached is None else rate(reached),
             reached,
-            lines=(*phases, f"opens, closes, seeks: {format_duration(result.metadata_time_s)}"),
+            lines=(*few(phases, 6), others),
         ),
-        Cell(measurement.cache.state, measurement.cache.state, lines=(measurement.cache.how,)),
+        text(measurement.cache.state),
         text(measurement.origin),
         text(measurement.provenance.created_utc.replace("T", " ").removesuffix("+00:00")),
         Cell(surroundings, surroundings, target=surroundings),
@@ -129,6 +127,7 @@ def _facts(measurement: Measurement) -> dict[str, dict[str, str]]:
             "instances": f"{measurement.n_instances} x {measurement.instance_type}",
         },
         "File system, in force": measurement.fs_settings,
+        "Caches": {measurement.cache.state: measurement.cache.how},
         "Limits": measurement.limits,
         "Files": measurement.file_placement,
         "Versions": measurement.versions,

@@ -13,6 +13,7 @@ from wavetank.report.tables import (
     Column,
     Interval,
     ReportTable,
+    few,
     limited,
     number,
     ranks_words,
@@ -22,6 +23,8 @@ from wavetank.report.words import change, interval_words, money, place_words, ra
 from wavetank.units import format_duration, format_size
 
 MAX_PHASE_ROWS = 400
+MAX_OTHER_PLACES = 100  # of a ranking by another criterion than the one that was asked for
+MAX_EFFECT_ROWS = 200
 CRITERIA = {
     "time": "I/O time",
     "cost": "cost of a run",
@@ -61,17 +64,19 @@ def ranking_table(comparison: Comparison, ranking: Ranking) -> ReportTable:
                 estimated(c.cost.perf_cost, short_number, ratios, strong=ranking.by == "ratio")
                 if c.cost is not None
                 else number(None),
-                Cell(_tied_words(tied), len(tied), lines=tuple(tied) if len(tied) > 1 else ()),
+                Cell(_tied_words(tied), len(tied), lines=few(tied) if len(tied) > 1 else ()),
                 number(c.n_repetitions),
                 *([] if same_origin else [text(_origin_words(c))]),
             )
         )
+    asked = ranking.by == comparison.rank_by
+    shown, left_out = limited(rows, len(rows) if asked else MAX_OTHER_PLACES)
     return ReportTable(
         name=f"ranking-{ranking.by}",
         title=f"By {CRITERIA[ranking.by]}",
         columns=(
             Column("place", "Place", numeric=True, help="a range where intervals overlap"),
-            Column("cluster", "Cluster"),
+            Column("cluster", "Cluster", wide=True),
             Column("mapping", "Mapping", help="process mapping"),
             Column("io_time_s", "I/O time", numeric=True),
             Column("rate_bytes_per_s", "Rate", numeric=True),
@@ -82,12 +87,13 @@ def ranking_table(comparison: Comparison, ranking: Ranking) -> ReportTable:
             Column("n_repetitions", "Runs", numeric=True),
             *(() if same_origin else (Column("origin", "Origin"),)),
         ),
-        rows=tuple(rows),
+        rows=shown,
         caption=f"{_origin_words(members[0]).capitalize()}. "
         * (same_origin and bool(members))
         + f"Median and {100 * comparison.confidence:.0f} % bootstrap interval over the runs. "
         "Two configurations whose intervals overlap are tied.",
         filterable=len(rows) > 12,
+        n_left_out=left_out,
     )
 
 
@@ -118,10 +124,10 @@ def phase_results_table(configurations: Sequence[Configuration]) -> ReportTable:
         name="phase-results",
         title="Phases on each configuration",
         columns=(
-            Column("cluster", "Cluster"),
+            Column("cluster", "Cluster", wide=True),
             Column("mapping", "Mapping"),
             Column("ph_id", "Phase", numeric=True),
-            Column("file_name", "File"),
+            Column("file_name", "File", wide=True),
             Column("operation", "Operations"),
             Column("rs", "rs", numeric=True, help="request size"),
             Column("ranks", "Ranks"),
@@ -159,6 +165,7 @@ def effects_table(comparison: Comparison, application: str) -> ReportTable:
         )
         for effect in sorted_effects(comparison, application)
     ]
+    shown, left_out = limited(rows, MAX_EFFECT_ROWS)
     return ReportTable(
         name="effects",
         title="What one change does",
@@ -170,9 +177,10 @@ def effects_table(comparison: Comparison, application: str) -> ReportTable:
             Column("rate_change_percent", "Change of rate", numeric=True),
             Column("clear", "Verdict"),
         ),
-        rows=tuple(rows),
+        rows=shown,
         caption="Two configurations that differ in nothing else.",
         filterable=len(rows) > 8,
+        n_left_out=left_out,
     )
 
 
@@ -183,9 +191,9 @@ def not_measured_table(comparison: Comparison) -> ReportTable:
         title="Planned and not measured",
         columns=(
             Column("application", "Application"),
-            Column("cluster", "Cluster"),
+            Column("cluster", "Cluster", wide=True),
             Column("mapping", "Mapping"),
-            Column("reason", "Reason"),
+            Column("reason", "Reason", wide=True),
         ),
         rows=tuple(
             (text(part.application), text(part.cluster), text(part.mapping), text(part.reason))
@@ -221,7 +229,7 @@ def cost_table(comparison: Comparison, configurations: Sequence[Configuration]) 
         name="cost",
         title="Parts of the cost",
         columns=(
-            Column("cluster", "Cluster"),
+            Column("cluster", "Cluster", wide=True),
             Column("mapping", "Mapping"),
             Column("instances", "Instances", help="compute, I/O and head nodes"),
             Column("price_inst_per_h", f"{currency}/h each", numeric=True),

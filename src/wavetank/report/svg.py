@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
 from pathlib import Path
@@ -99,7 +101,7 @@ def inline_svg(plot: Plot) -> str:
     text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
     view_box = re.findall(r'viewBox="([^"]+)"', text)[0]
     head = (
-        f'<svg class="plot" role="img" aria-label={quoteattr(plot.alt)} '
+        f'<svg class="plot" role="img" aria-label={quoteattr(printable(plot.alt))} '
         f'viewBox="{view_box}" xmlns="http://www.w3.org/2000/svg" '
         'xmlns:xlink="http://www.w3.org/1999/xlink">'
     )
@@ -121,20 +123,28 @@ def save(plot: Plot, path: Path, kind: Literal["svg", "png"]) -> None:
         DocumentError: it cannot be written.
     """
     if kind == "svg":
-        title = f"<title>{escape(plot.title)}</title><desc>{escape(plot.alt)}</desc>"
+        title = f"<title>{escape(plot.title)}</title><desc>{escape(printable(plot.alt))}</desc>"
         text = _svg_text(plot, facecolor="#ffffff")
         end_of_head = text.index(">", text.index("<svg")) + 1
         write_whole(path, text[:end_of_head] + title + _with_titles(text[end_of_head:], plot))
         return
     image = io.BytesIO()
-    with mpl.rc_context(matplotlib_settings()):
+    with _saving():
         plot.figure.savefig(image, format="png", dpi=200, facecolor="#ffffff")
     write_whole(path, image.getvalue())
 
 
+@contextmanager
+def _saving() -> Iterator[None]:
+    """The report's style; a glyph that the measuring font lacks is the reader's font's business."""
+    with mpl.rc_context(matplotlib_settings()), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing")
+        yield
+
+
 def _svg_text(plot: Plot, facecolor: str = "none") -> str:
     text = io.StringIO()
-    with mpl.rc_context(matplotlib_settings()):
+    with _saving():
         plot.figure.savefig(
             text, format="svg", facecolor=facecolor, metadata={"Date": None, "Creator": "wavetank"}
         )

@@ -11,12 +11,16 @@ Value: TypeAlias = str | int | float | bool | None
 
 @dataclass(frozen=True)
 class Column:
-    """A column: ``key`` for machines, ``title`` for people, ``help`` says what it means."""
+    """A column: ``key`` for machines, ``title`` for people, ``help`` says what it means.
+
+    ``wide`` columns hold words that should not be broken into many lines.
+    """
 
     key: str
     title: str
     numeric: bool = False
     help: str = ""
+    wide: bool = False
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,13 @@ def limited(
 ) -> tuple[tuple[tuple[Cell, ...], ...], int]:
     """The first rows, and how many are left out."""
     return tuple(rows[:at_most]), max(0, len(rows) - at_most)
+
+
+def few(lines: Sequence[str], at_most: int = 8) -> tuple[str, ...]:
+    """The first lines, and how many more there are."""
+    if len(lines) <= at_most:
+        return tuple(lines)
+    return (*lines[:at_most], f"and {len(lines) - at_most:,} more")
 
 
 def ranks_words(ranks: Sequence[int], n_ranks: int | None = None) -> str:

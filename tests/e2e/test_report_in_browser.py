@@ -1,0 +1,221 @@
+"""The report in a real browser: drawn, quiet, offline, usable."""
+
+from __future__ import annotations
+
+import base64
+import json
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "unit" / "report" / "fixtures"))
+
+CHROMIUM, CHROMEDRIVER = Path("/usr/bin/chromium"), Path("/usr/bin/chromedriver")
+OPTIONS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--window-size=1280,1000",
+)
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(
+        not (CHROMIUM.exists() and CHROMEDRIVER.exists()),
+        reason="needs /usr/bin/chromium and /usr/bin/chromedriver (Debian: chromium, chromium-driver)",
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory) -> Path:
+    import campaign_examples
+    import report_examples
+
+    from wavetank.report.gather import read_folder
+    from wavetank.report.html import write_html
+
+    folder = tmp_path_factory.mktemp("campaign")
+    campaign_examples.make_campaign(
+        folder, [report_examples.abyss(report_examples.SCRIPT_NAME), report_examples.bt_io()]
+    )
+    path = folder / "report.html"
+    write_html(read_folder(folder), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory) -> Iterator[object]:
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    profile = tmp_path_factory.mktemp("profile")
+    options = webdriver.ChromeOptions()
+    options.binary_location = str(CHROMIUM)
+    for option in (*OPTIONS, f"--user-data-dir={profile}"):
+        options.add_argument(option)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(str(CHROMEDRIVER)))
+    try:
+        yield driver
+    finally:
+        driver.quit()
+        shutil.rmtree(profile, ignore_errors=True)
+
+
+@pytest.fixture
+def page(report, chromium, request, tmp_path) -> Iterator[object]:
+    """The report, opened anew; a screenshot is kept when a test fails."""
+    failed_before = request.session.testsfailed
+    chromium.get_log("performance")  # what the browser's own start page asked for
+    chromium.get(report.as_uri())
+    yield chromium
+    if request.session.testsfailed > failed_before:
+        chromium.save_screenshot(str(tmp_path / "failed.png"))
+
+
+def test_the_page_opens_without_a_message_on_the_console(page) -> None:
+    assert "abyss-study" in page.title
+    assert page.get_log("browser") == []
+
+
+def test_nothing_but_the_file_itself_is_loaded(page, report) -> None:
+    requests = [
+        json.loads(entry["message"])["message"]["params"]["request"]["url"]
+        for entry in page.get_log("performance")
+        if '"Network.requestWillBeSent"' in entry["message"]
+    ]
+    assert set(requests) - {"data:,"} == {report.as_uri()}
+
+
+def test_every_visible_plot_is_drawn_with_marks_and_words(page) -> None:
+    sizes = page.execute_script(
+        """return [...document.querySelectorAll('svg.plot')]
+             .filter(svg => svg.checkVisibility())
+             .map(svg => [svg.getBoundingClientRect().width, svg.getBoundingClientRect().height,
+                          svg.querySelectorAll('path').length, svg.querySelectorAll('text').length])"""
+    )
+    # two applications, each with: rate, time, cost, ratio, time and cost, changes, temporal,
+    # spatial, sizes, operations
+    assert len(sizes) == 20
+    for width, height, n_paths, n_words in sizes:
+        assert width > 250
+        assert height > 60
+        assert n_paths > 2
+        assert n_words > 2
+
+
+def test_tables_have_rows(page) -> None:
+    rows = page.execute_script(
+        "return [...document.querySelectorAll('table')].map(t => t.tBodies[0].rows.length)"
+    )
+    assert len(rows) >= 15
+    assert min(rows) >= 1
+
+
+def test_a_file_called_script_is_shown_and_has_not_run(page) -> None:
+    cells = page.execute_script(
+        "return [...document.querySelectorAll('td')].map(td => td.textContent.trim())"
+    )
+    assert "<script>alert(1)</script>" in cells
+    assert page.execute_script("return document.scripts.length") == 1
+
+
+def test_time_and_tick_take_turns(page) -> None:
+    state = """const group = document.querySelector('.fig.switchable');
+               return [...group.querySelectorAll('.variant')].map(v => v.checkVisibility())"""
+    assert page.execute_script(state) == [True, False]
+    page.execute_script("document.querySelectorAll('.fig.switchable .switch button')[1].click()")
+    assert page.execute_script(state) == [False, True]
+
+
+def test_a_table_is_sorted_by_number_in_both_directions(page) -> None:
+    column = """const table = document.querySelector('#app1-ranking-time table');
+                const heads = [...table.tHead.rows[0].cells];
+                const head = heads.findIndex(th => th.textContent.startsWith('Rate'));
+                %s
+                return [...table.tBodies[0].rows].map(row => Number(row.cells[head].dataset.v))"""
+    click = "table.tHead.rows[0].cells[head].querySelector('button').click();"
+    ascending = page.execute_script(column % click)
+    assert ascending == sorted(ascending)
+    descending = page.execute_script(column % click)
+    assert descending == ascending[::-1]
+
+
+def test_a_filter_keeps_the_rows_with_all_its_words(page) -> None:
+    shown = page.execute_script(
+        """const box = document.querySelector('#app1-phase-results');
+           const input = box.querySelector('input[type=search]');
+           input.value = 'nfs 2pxcn';
+           input.dispatchEvent(new Event('input'));
+           return [...box.querySelectorAll('tbody tr')].filter(tr => !tr.hidden)
+                    .map(tr => tr.textContent.toLowerCase())"""
+    )
+    assert shown
+    assert all("nfs" in text and "2pxcn" in text for text in shown)
+
+
+def test_marks_say_what_they_stand_for(page) -> None:
+    said = page.execute_script(
+        """const mark = document.querySelector('svg.plot [data-tip]');
+           const where = {bubbles: true, clientX: 300, clientY: 300};
+           mark.dispatchEvent(new PointerEvent('pointermove', where));
+           const tip = document.getElementById('tip');
+           return [tip.hidden, tip.textContent]"""
+    )
+    assert said[0] is False
+    assert "measured under emulated limits" in said[1]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_plots_follow_the_theme(page, theme) -> None:
+    page.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia",
+        {"features": [{"name": "prefers-color-scheme", "value": theme}]},
+    )
+    paper, words = page.execute_script(
+        """const text = document.querySelector('svg.plot text');
+           return [getComputedStyle(document.body).backgroundColor, getComputedStyle(text).fill]"""
+    )
+    brightness = [
+        sum(float(part) for part in colour[colour.index("(") + 1 : -1].split(",")[:3])
+        for colour in (paper, words)
+    ]
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    assert (brightness[0] > brightness[1]) == (theme == "light")
+
+
+@pytest.mark.parametrize("width", [360, 800, 1280])
+def test_the_page_is_never_wider_than_the_window(page, width) -> None:
+    page.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False},
+    )
+    wide = page.execute_script("return document.documentElement.scrollWidth")
+    page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    assert wide <= width
+
+
+def test_it_is_complete_without_scripts(report, chromium) -> None:
+    chromium.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    try:
+        chromium.get(report.as_uri())
+        document = chromium.execute_cdp_cmd("DOM.getDocument", {"depth": 0})["root"]["nodeId"]
+        found = chromium.execute_cdp_cmd(
+            "DOM.querySelectorAll", {"nodeId": document, "selector": ".variant:not([hidden])"}
+        )
+        assert len(found["nodeIds"]) >= 20
+    finally:
+        chromium.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+
+
+def test_it_prints(page) -> None:
+    printed = page.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})
+    assert base64.b64decode(printed["data"]).startswith(b"%PDF")

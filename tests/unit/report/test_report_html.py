@@ -1,0 +1,220 @@
+"""The HTML file: its parts, its safety, its size."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from html.parser import HTMLParser
+
+import campaign_examples
+import pytest
+import report_examples
+
+from wavetank.errors import WavetankError
+from wavetank.report.gather import flatten, read_folder
+from wavetank.report.html import render, write_html
+
+VOID = {"meta", "link", "br", "img", "input", "hr"}
+
+
+class Outline(HTMLParser):
+    """Elements, attributes and text of a page; fails on elements that are not closed in order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self.open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data) -> None:
+        if not self.open or self.open[-1] not in {"script", "style"}:
+            self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    where = tmp_path_factory.mktemp("campaign")
+    models = [report_examples.abyss(report_examples.SCRIPT_NAME), report_examples.bt_io()]
+    campaign_examples.make_campaign(where, models)
+    return where
+
+
+@pytest.fixture(scope="module")
+def source(folder) -> str:
+    return render(read_folder(folder))
+
+
+@pytest.fixture(scope="module")
+def page(source) -> Outline:
+    return Outline(source)
+
+
+def test_the_answer_comes_before_the_evidence(page) -> None:
+    text = page.text
+    assert text.index("Choose NFS with 1PxCN") < text.index("Ranking By I/O time")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Transfer rate and I/O operations per second",
+        "Performance-cost ratio",
+        "Time and cost",
+        "Change of the transfer rate",
+        "Temporal pattern over time",
+        "Temporal pattern over tick",
+        "Spatial pattern over time",
+        "Request sizes",
+        "app_np",
+        "What differs between the clusters",
+        "Planned and not measured",
+        "ceph-osd is not installed",
+        "a cold read ran at 140 % of what the limits allow",
+        "All 60 measurements",
+        "P16 table 3",
+    ],
+)
+def test_every_part_is_there(page, words) -> None:
+    assert words in page.text
+
+
+def test_every_number_says_where_it_comes_from(page) -> None:
+    # the summary, the rankings, each plot of results, the table of phases, 60 measurements
+    assert page.text.lower().count("measured under emulated limits") > 60
+
+
+def test_a_file_called_script_is_shown_and_not_run(source, page) -> None:
+    assert "<script>alert(1)</script>" in page.text
+    assert len(page.all("script")) == 1
+    assert "<script>alert(1)" not in source
+
+
+def test_the_policy_allows_no_script_but_the_pages_own(source, page) -> None:
+    (script,) = re.findall(r"<script>(.*?)</script>", source, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    (policy,) = [m["content"] for m in page.all("meta") if "default-src" in m.get("content", "")]
+    assert f"script-src 'sha256-{digest}'" in policy
+    assert policy.startswith("default-src 'none'")
+
+
+def test_nothing_is_loaded_from_elsewhere(page) -> None:
+    for tag, attributes in page.elements:
+        for name, value in attributes.items():
+            if name in {"src", "href", "xlink:href", "action", "poster", "srcset"}:
+                assert value is not None
+                assert value.startswith(("#", "data:")), f"{tag} {name}={value}"
+    assert not page.all("iframe")
+
+
+def test_no_identifier_occurs_twice_and_every_link_leads_somewhere(page) -> None:
+    identifiers = [a["id"] for _, a in page.elements if a.get("id")]
+    assert len(identifiers) == len(set(identifiers))
+    for link in page.all("a"):
+        assert link["href"].removeprefix("#") in identifiers
+
+
+def test_every_plot_is_described_in_words(page) -> None:
+    plots = [a for a in page.all("svg") if "plot" in (a.get("class") or "")]
+    assert len(plots) >= 20
+    assert all(a["role"] == "img" and len(a["aria-label"]) > 10 for a in plots)
+
+
+def test_headings_of_table_columns_have_a_scope(page) -> None:
+    assert all(a.get("scope") == "col" for a in page.all("th"))
+
+
+def test_tied_configurations_share_a_range_of_places(folder, page) -> None:
+    campaign = read_folder(folder)
+    tied = [p for r in campaign.comparison.rankings for p in r.places if p.best != p.worst]
+    assert tied, "the example has ties"
+    assert f"{tied[0].best}\N{EN DASH}{tied[0].worst}" in page.text
+
+
+def test_a_campaign_without_prices_has_no_cost_section(tmp_path) -> None:
+    campaign_examples.make_campaign(tmp_path, with_prices=False, clusters=("nfs",))
+    text = Outline(render(read_folder(tmp_path))).text
+    assert "Parts of the cost" not in text
+    assert "Transfer rate and I/O operations per second" in text
+
+
+def test_one_configuration_with_one_run_is_a_report_too(tmp_path) -> None:
+    campaign_examples.make_campaign(tmp_path, clusters=("nfs",), n_repetitions=1)
+    assert "one run: no interval" in Outline(render(read_folder(tmp_path))).text
+
+
+def test_a_campaign_without_its_models_shows_the_results(tmp_path) -> None:
+    campaign_examples.make_campaign(tmp_path, clusters=("nfs", "gluster-1"))
+    for model in (tmp_path / "applications").glob("*.model.json"):
+        model.unlink()
+    (tmp_path / "campaign.yaml").unlink()
+    text = Outline(render(read_folder(tmp_path))).text
+    assert "Temporal pattern" not in text
+    assert "Ranking" in text
+
+
+def test_a_thousand_measurements_stay_below_three_megabytes(tmp_path) -> None:
+    # 2 mappings x 3 repetitions x 167 clusters = 1002 measurements, in 167 surroundings
+    clusters = [f"cluster-{n:03d}" for n in range(167)]
+    campaign_examples.make_campaign(tmp_path, clusters=clusters)
+    write_html(read_folder(tmp_path), tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text()
+    assert len(text) < 3_000_000
+    assert "All 1,002 measurements" in Outline(text).text
+
+
+def test_a_folder_without_results_says_what_to_do(tmp_path) -> None:
+    with pytest.raises(WavetankError, match="wavetank campaign run"):
+        read_folder(tmp_path)
+
+
+def test_a_damaged_comparison_is_an_error_with_its_place(tmp_path) -> None:
+    campaign_examples.make_campaign(tmp_path, clusters=("nfs",))
+    path = tmp_path / "comparison.json"
+    path.write_text(path.read_text()[:400])
+    with pytest.raises(WavetankError, match=r"comparison\.json"):
+        read_folder(tmp_path)
+
+
+def test_a_damaged_copy_of_a_cluster_file_is_an_error_with_its_place(tmp_path) -> None:
+    campaign_examples.make_campaign(tmp_path, clusters=("nfs",))
+    (tmp_path / "clusters" / "nfs.yaml").write_text("a: [1,")
+    with pytest.raises(WavetankError, match=r"nfs\.yaml"):
+        read_folder(tmp_path)
+
+
+def test_a_specification_becomes_one_level_of_names_and_values() -> None:
+    nested = {
+        "data_servers": 2,
+        "network": {"rate": "1 Gbit/s", "latency": None},
+        "nodes": ["a", "b"],
+        "disks": [{"size": 1}],
+    }
+    assert flatten(nested) == {
+        "data servers": "2",
+        "network rate": "1 Gbit/s",
+        "network latency": "none",
+        "nodes": "a, b",
+        "disks 1 size": "1",
+    }

@@ -1,0 +1,168 @@
+"""Plots of a model: what they show, and that their size does not grow with the ranks."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+
+import pytest
+import report_examples
+
+from wavetank.report import axes, model_plots, operation_plots
+from wavetank.report.svg import inline_svg, save
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def titles(plot) -> list[str]:
+    root = ET.fromstring(inline_svg(plot))
+    return [element.text or "" for element in root.iter(f"{SVG}title")]
+
+
+def words(plot) -> list[str]:
+    root = ET.fromstring(inline_svg(plot))
+    return ["".join(element.itertext()) for element in root.iter(f"{SVG}text")]
+
+
+def test_the_temporal_pattern_has_a_mark_for_each_rank_and_kind() -> None:
+    # ABySS with 4 ranks: 0 and 1 read, all four write.
+    found = titles(model_plots.temporal_pattern(report_examples.abyss(), "time"))
+    assert sum("read" in title for title in found) == 2
+    assert sum("write" in title for title in found) == 4
+    # 40 stretches of 53 operations
+    assert any(t.startswith("rank 0: 2,120 read operations of 8,191 B") for t in found)
+
+
+def test_request_sizes_are_the_legend_of_the_temporal_pattern() -> None:
+    shown = words(model_plots.temporal_pattern(report_examples.abyss(), "tick"))
+    assert "4 KiB" in shown
+    assert "8,191 B" in shown
+
+
+def test_ten_thousand_ranks_give_a_plot_as_small_as_a_hundred() -> None:
+    small = inline_svg(
+        model_plots.temporal_pattern(report_examples.many_ranks(100, 10_000), "time")
+    )
+    large = inline_svg(
+        model_plots.temporal_pattern(report_examples.many_ranks(10_000, 10_000), "time")
+    )
+    assert len(large) < 2 * len(small)
+    assert len(large) < 200_000
+    assert "ranks 0 to 99" in large
+
+
+def test_every_operation_is_within_some_mark() -> None:
+    spans = [(k * 0.1, k * 0.1 + 0.05) for k in range(100)]
+    merged = axes.merge_columns(spans, (0.0, 10.0))
+    assert all(any(left <= a and b <= right for left, right in merged) for a, b in spans)
+    # a gap of half a period (0.05 of 10) is 3.5 columns of 700: it stays visible
+    assert len(merged) == 100
+
+
+def test_an_instant_is_at_least_a_column_wide() -> None:
+    ((left, right),) = axes.merge_columns([(5.0, 5.0)], (0.0, 10.0))
+    assert right - left == pytest.approx(10.0 / axes.N_COLUMNS)
+
+
+def test_the_spatial_pattern_has_a_panel_for_each_file() -> None:
+    shown = words(model_plots.spatial_pattern(report_examples.abyss(), "time"))
+    assert {"reads1.fastq", "reads2.fastq", "contigs-0.fa"} <= set(shown)
+
+
+def test_a_model_without_offsets_says_so() -> None:
+    model = report_examples.abyss()
+    timeline = tuple(
+        point.model_copy(update={"offset_first": None, "offset_last": None})
+        for point in model.timeline
+    )
+    plot = model_plots.spatial_pattern(model.model_copy(update={"timeline": timeline}), "time")
+    assert "no offsets in this trace" in words(plot)
+
+
+def test_operations_are_counted_over_ranks_and_repetitions() -> None:
+    found = {
+        (o.kind, o.rs): o.count for o in operation_plots.operations_by_size(report_examples.bt_io())
+    }
+    # 16 ranks x 40 steps, written once each and read once each
+    assert found == {("write", 2_500_000): 640, ("read", 2_500_000): 640}
+
+
+def test_a_short_last_operation_counts_with_its_own_size() -> None:
+    model = report_examples.abyss()
+    first = model.phases[0].model_copy(update={"moved_last": (100,)})
+    found = {
+        (o.kind, o.rs): o.count
+        for o in operation_plots.operations_by_size(model.model_copy(update={"phases": (first,)}))
+    }
+    assert found == {("read", 8191): 2135, ("read", 100): 1}
+
+
+def test_the_gantt_chart_shows_a_series_as_one_row() -> None:
+    shown = words(operation_plots.gantt(report_examples.bt_io(), "time"))
+    assert "1\N{EN DASH}40 · btio.full.out" in shown
+    assert "41 · btio.full.out" in shown
+
+
+def test_metadata_operations_are_among_the_counts() -> None:
+    plot = operation_plots.operation_counts(report_examples.abyss())
+    assert "open 6" in plot.alt
+    assert "read 4,272" in plot.alt
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        report_examples.SCRIPT_NAME,
+        "a$b$c^{x}",
+        "a&b\"c'd",
+        "new\nline\x00\x1b[31m",
+        "x" * 300,
+        "]]>",
+        "tip:0",
+    ],
+)
+def test_any_file_name_gives_well_formed_svg_without_elements_of_its_own(name) -> None:
+    model = report_examples.abyss(name)
+    for plot in (
+        model_plots.spatial_pattern(model, "time"),
+        operation_plots.gantt(model, "time"),
+    ):
+        root = ET.fromstring(inline_svg(plot))
+        assert not list(root.iter(f"{SVG}script"))
+
+
+def test_two_plots_share_no_identifier_and_refer_only_to_their_own() -> None:
+    model = report_examples.abyss()
+    identifiers: list[str] = []
+    for name in ("one", "two"):
+        text = inline_svg(model_plots.temporal_pattern(model, "time", name))
+        root = ET.fromstring(text)
+        own = {element.get("id") for element in root.iter() if element.get("id")}
+        identifiers += own
+        for element in root.iter():
+            for attribute, value in element.attrib.items():
+                if attribute.endswith("href"):
+                    assert value.removeprefix("#") in own
+                elif "url(#" in value:
+                    assert value.partition("url(#")[2].partition(")")[0] in own
+    assert len(identifiers) == len(set(identifiers))
+
+
+def test_colours_follow_the_theme() -> None:
+    text = inline_svg(operation_plots.request_sizes(report_examples.abyss()))
+    assert "var(--read," in text
+    assert "fill: #1d6ea8" not in text
+
+
+@pytest.mark.parametrize("kind", ["svg", "png"])
+def test_a_plot_is_written_as_a_file_of_its_own(tmp_path, kind) -> None:
+    plot = model_plots.temporal_pattern(report_examples.abyss(), "time")
+    path = tmp_path / f"temporal.{kind}"
+    save(plot, path, kind)
+    content = path.read_bytes()
+    if kind == "png":
+        assert content.startswith(b"\x89PNG")
+    else:
+        root = ET.fromstring(content)
+        assert root.find(f"{SVG}title").text == "Temporal pattern over time"
+        assert b"var(--" not in content
+        assert b"http://www.w3.org/1999/xlink" in content
