@@ -72,10 +72,28 @@ static struct open_file *find_open(const struct replay *r, const struct plan_fil
     return latest;
 }
 
+/* A file that another rank makes may come a little later than in the traced run: nothing of the plan orders
+ * the two. Wait for it, but not for ever. */
+static bool act_when_there(struct replay *r, const struct backend *backend,
+                           const struct file_action *action) {
+    const int64_t limit_ns = 30000000000, nap_ns = 1000000;
+    if (backend->act(action))
+        return true;
+    if (action->call != CALL_OPEN || !action->file->made_in_run || (action->arg & O_CREAT) || errno != ENOENT)
+        return false;
+    r->waited_opens++;
+    for (int64_t start = now_ns(); now_ns() - start < limit_ns;) {
+        nanosleep(&(struct timespec){.tv_nsec = nap_ns}, NULL);
+        if (backend->act(action))
+            return true;
+    }
+    return false;
+}
+
 static void act(struct replay *r, const struct file_action *action, int32_t traced_error) {
     const struct backend *backend = backend_of(r, CALLS[action->call].layer);
     int64_t start = now_ns();
-    bool done = backend->act(action);
+    bool done = traced_error ? backend->act(action) : act_when_there(r, backend, action);
     r->metadata_ns += now_ns() - start;
     r->metadata_operations++;
     if (!done && traced_error == 0)
@@ -411,6 +429,16 @@ static void perform_steps(struct replay *r, int32_t from, int32_t to) {
                 ranks_barrier(step->communicator);
             r->sync_ns += now_ns() - start;
             r->syncs += step->count;
+            break;
+        }
+        case STEP_SIGNAL:
+            ranks_signal(step->count, step->ranks, step->n_ranks);
+            break;
+        case STEP_AWAIT: {
+            int64_t start = now_ns();
+            ranks_await(step->count, step->ranks, step->n_ranks);
+            r->sync_ns += now_ns() - start;
+            r->syncs++;
             break;
         }
         case STEP_PAUSE:

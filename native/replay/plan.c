@@ -136,6 +136,7 @@ static void parse_file(struct parser *p, const char *root) {
     plan->files = grown(plan->files, plan->n_files, sizeof *plan->files);
     struct plan_file *f = &plan->files[plan->n_files++];
     f->id = (int32_t)number_from(p, 0, INT32_MAX);
+    f->made_in_run = strcmp(word(p), "output") == 0;
     f->name = word(p);
     unescape(f->name);
     if (f->name[0] == '/' || !f->name[0] || strcmp(f->name, "..") == 0 || strncmp(f->name, "../", 3) == 0 ||
@@ -313,6 +314,16 @@ static void parse_empty(struct parser *p) {
     note_size(p->plan, step->call, step->size);
 }
 
+/* signal NUMBER N_RANKS RANK ...; await NUMBER N_RANKS RANK ... */
+static void parse_wait(struct parser *p, enum step_kind kind) {
+    struct plan_step *step = add_step(p, kind);
+    step->count = number_from(p, 0, INT64_MAX);
+    step->n_ranks = (int32_t)number_from(p, 1, p->plan->n_ranks);
+    step->ranks = must_alloc((size_t)step->n_ranks * sizeof(int32_t));
+    for (int32_t i = 0; i < step->n_ranks; i++)
+        step->ranks[i] = (int32_t)number_from(p, 0, p->plan->n_ranks - 1);
+}
+
 static void parse_steps(struct parser *p) {
     while (next_line(p)) {
         char *keyword = word(p);
@@ -324,6 +335,10 @@ static void parse_steps(struct parser *p) {
             parse_empty(p);
         } else if (strcmp(keyword, "do") == 0) {
             parse_do(p);
+        } else if (strcmp(keyword, "signal") == 0) {
+            parse_wait(p, STEP_SIGNAL);
+        } else if (strcmp(keyword, "await") == 0) {
+            parse_wait(p, STEP_AWAIT);
         } else if (strcmp(keyword, "sync") == 0) {
             struct plan_step *step = add_step(p, STEP_SYNC);
             step->communicator = (int32_t)number_from(p, 0, p->plan->n_communicators - 1);

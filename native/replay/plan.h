@@ -14,8 +14,9 @@ enum { PLAN_VERSION = 1 };
 
 struct plan_file {
     int32_t id;
-    char *name; /* below the root */
-    char *path; /* with the root */
+    bool made_in_run; /* by some rank: not there beforehand */
+    char *name;       /* below the root */
+    char *path;       /* with the root */
 };
 
 /* An MPI file view: tiles of extent bytes, each with visible runs. */
@@ -51,7 +52,16 @@ struct plan_phase {
     struct plan_member *members;
 };
 
-enum step_kind { STEP_DATA, STEP_FILE, STEP_EMPTY, STEP_SYNC, STEP_PAUSE, STEP_REPEAT };
+enum step_kind {
+    STEP_DATA,
+    STEP_FILE,
+    STEP_EMPTY,
+    STEP_SYNC,
+    STEP_PAUSE,
+    STEP_REPEAT,
+    STEP_SIGNAL,
+    STEP_AWAIT
+};
 
 struct plan_step {
     enum step_kind kind;
@@ -66,7 +76,9 @@ struct plan_step {
     int64_t size;         /* empty: bytes asked for by a call that moved none */
     bool single;          /* data: count is of calls, not of repetitions of the pattern */
     int64_t null_seeks;   /* data: lseek(fd, 0, SEEK_CUR) spread evenly among the calls */
-    int64_t count;        /* repetitions, times, or ns of a pause */
+    int32_t *ranks;       /* signal: that wait; await: that are waited for */
+    int32_t n_ranks;
+    int64_t count; /* signal, await: number of the wait; else repetitions, times, or ns of a pause */
 };
 
 struct plan {

@@ -19,6 +19,10 @@ char *ranks_share_text(char *text);
 void ranks_make_communicators(const struct plan *plan);
 void ranks_barrier(int communicator);
 
+/* Tell other ranks that something is done, and wait until others have. */
+void ranks_signal(int64_t number, const int32_t *ranks, int32_t n_ranks);
+void ranks_await(int64_t number, const int32_t *ranks, int32_t n_ranks);
+
 /* Wait for all ranks and return the replay's common start on this rank's clock, ns. */
 int64_t ranks_common_start(void);
 

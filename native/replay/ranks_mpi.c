@@ -81,6 +81,23 @@ void ranks_barrier(int communicator) {
         MPI_Barrier(communicators[communicator]);
 }
 
+/* MPI guarantees tags up to 32767; equal tags of two ranks are received in the order that they were sent. */
+static int wait_tag(int64_t number) {
+    return 16 + (int)(number % 32000);
+}
+
+void ranks_signal(int64_t number, const int32_t *others, int32_t n_others) {
+    for (int32_t i = 0; i < n_others; i++)
+        if (others[i] != my_rank) /* no data: it goes out at once, whether or not the other waits yet */
+            MPI_Send(NULL, 0, MPI_CHAR, others[i], wait_tag(number), MPI_COMM_WORLD);
+}
+
+void ranks_await(int64_t number, const int32_t *others, int32_t n_others) {
+    for (int32_t i = 0; i < n_others; i++)
+        if (others[i] != my_rank)
+            MPI_Recv(NULL, 0, MPI_CHAR, others[i], wait_tag(number), MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
 /* Ranks with the same name read the same clock: one boot of one machine, one time namespace. */
 static void clock_name(char name[CLOCK_NAME]) {
     memset(name, 0, CLOCK_NAME);

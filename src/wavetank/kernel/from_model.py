@@ -10,6 +10,7 @@ from wavetank.document import provenance, sha256_of
 from wavetank.errors import KernelError
 from wavetank.kernel import calls
 from wavetank.kernel.files import is_stored, kernel_files
+from wavetank.kernel.order import find_waits
 from wavetank.kernel.plan import Kernel
 from wavetank.kernel.writers.ior import ior_lines
 from wavetank.model.application import Model
@@ -21,6 +22,11 @@ from wavetank.model.phase import (
     RepeatStep,
     Step,
     UnknownOffsets,
+)
+
+_WAITS = (
+    "{} times ranks read what other ranks wrote before, with no collective between: how the application ordered "
+    "them is not in the model; the replay lets the reader wait until the writer has closed the file."
 )
 
 
@@ -56,6 +62,10 @@ def make_kernel(model: Model, model_path: Path, ior_version: str = "4.0") -> Ker
         capacity_bytes=sum(file.file_size for file in model.files if file.file_id in used),
         not_reproduced=tuple(selection.not_reproduced()),
     )
+    if waits := find_waits(bare).number:
+        bare = bare.model_copy(
+            update={"not_reproduced": (*bare.not_reproduced, _WAITS.format(waits))}
+        )
     lines, refused = ior_lines(bare, model.series, ior_version)
     return bare.model_copy(update={"ior": tuple(lines), "ior_refused": tuple(refused)})
 

@@ -6,12 +6,12 @@ unfolded here: the plan's length does not depend on the number of operations.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from urllib.parse import quote
 
 from wavetank.errors import KernelError
 from wavetank.kernel import calls
+from wavetank.kernel.order import find_waits
 from wavetank.kernel.plan import Kernel
 from wavetank.model.phase import (
     DataStep,
@@ -42,7 +42,7 @@ def _lines(kernel: Kernel) -> Iterator[str]:
     yield f"wavetank-plan {PLAN_VERSION}"
     yield f"ranks {kernel.n_ranks}"
     for file in kernel.files:
-        yield f"file {file.file_id} {quote(file.name)}"
+        yield f"file {file.file_id} {file.role} {quote(file.name)}"
     for view in kernel.views:
         runs = " ".join(
             f"{offset} {length}"
@@ -57,10 +57,15 @@ def _lines(kernel: Kernel) -> Iterator[str]:
             yield f"communicator {len(ranks)} {' '.join(map(str, ranks))}"
     for phase in kernel.phases:
         yield from _phase(phase)
-    for program in kernel.programs:
+    waits = find_waits(kernel)
+    for number, program in enumerate(kernel.programs):
         yield f"program {rank_list(program.ranks)}"
-        openings = _Openings(communicators, program.ranks)
-        yield from _steps(program.steps, openings, kernel, depth=1)
+        for index, step in enumerate(program.steps):
+            for wait in waits.before.get((number, index), ()):
+                yield f" await {wait.number} {len(wait.writers)} {' '.join(map(str, wait.writers))}"
+            yield from _steps([step], communicators, depth=1)
+            for wait in waits.after.get((number, index), ()):
+                yield f" signal {wait.number} {len(wait.readers)} {' '.join(map(str, wait.readers))}"
         yield "end"
     yield "plan-end"
 
@@ -83,24 +88,13 @@ class _Communicators:
                 self._index[self._openers[file_id]] = len(self.table)
                 self.table.append(self._openers[file_id])
 
-    def of_open(self, step: FileStep) -> int:
+    def of_open(self, step: FileStep) -> str:
         """The communicator of an MPI_File_open: as traced, else the ranks that open the file."""
-        if step.communicator is not None:
-            return step.communicator
-        return self._index[self._openers[step.file_id]]
-
-
-class _Openings:
-    """The communicator for each open of one program."""
-
-    def __init__(self, communicators: _Communicators, ranks: Sequence[int]) -> None:
-        self._communicators = communicators
-        self.ranks = ranks
-
-    def communicator(self, step: FileStep) -> str:
         if step.iop_type != "MPI_File_open":
             return "-"
-        return str(self._communicators.of_open(step))
+        if step.communicator is not None:
+            return str(step.communicator)
+        return str(self._index[self._openers[step.file_id]])
 
 
 def _flat(steps: Sequence[Step]) -> Iterator[Step]:
@@ -167,7 +161,7 @@ def _optional(value: int | None) -> str:
     return "-" if value is None else str(value)
 
 
-def _steps(steps: Sequence[Step], openings: _Openings, kernel: Kernel, depth: int) -> Iterator[str]:
+def _steps(steps: Sequence[Step], communicators: _Communicators, depth: int) -> Iterator[str]:
     indent = " " * depth
     for step in steps:
         if isinstance(step, DataStep):
@@ -175,7 +169,7 @@ def _steps(steps: Sequence[Step], openings: _Openings, kernel: Kernel, depth: in
                 f"{indent}data {step.ph_id} {step.n} {_optional(step.handle)} {int(step.single)} {step.null_seeks}"
             )
         elif isinstance(step, FileStep):
-            line = _file_step(step, openings)
+            line = _file_step(step, communicators)
             if line is not None:
                 yield indent + line
         elif isinstance(step, SyncStep):
@@ -184,11 +178,11 @@ def _steps(steps: Sequence[Step], openings: _Openings, kernel: Kernel, depth: in
             yield f"{indent}pause {round(step.seconds * 1e9)}"
         else:
             yield f"{indent}repeat {step.times}"
-            yield from _steps(step.steps, openings, kernel, depth + 1)
+            yield from _steps(step.steps, communicators, depth + 1)
             yield f"{indent}end"
 
 
-def _file_step(step: FileStep, openings: _Openings) -> str | None:
+def _file_step(step: FileStep, communicators: _Communicators) -> str | None:
     name = calls.performed(step.iop_type)
     if name is None:
         return None
@@ -197,21 +191,5 @@ def _file_step(step: FileStep, openings: _Openings) -> str | None:
     # Negative offsets and arguments have no meaning here; "-" is what the plan writes for unknown.
     return (
         f"do {name} {step.file_id} {step.handle} {step.arg} {_optional(step.offset)} {_optional(step.view_id)} "
-        f"{openings.communicator(step)} {step.error} {step.count}"
+        f"{communicators.of_open(step)} {step.error} {step.count}"
     )
-
-
-def left_out(steps_by_program: Sequence[Sequence[Step]]) -> Counter[str]:
-    """Calls that no replay is known for, and how often they occur."""
-    counts: Counter[str] = Counter()
-
-    def count(steps: Sequence[Step], times: int) -> None:
-        for step in steps:
-            if isinstance(step, RepeatStep):
-                count(step.steps, times * step.times)
-            elif isinstance(step, FileStep) and calls.performed(step.iop_type) is None:
-                counts[step.iop_type] += times * step.count
-
-    for steps in steps_by_program:
-        count(steps, 1)
-    return counts

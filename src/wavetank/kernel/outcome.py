@@ -144,6 +144,8 @@ def _facts(reports: Sequence[Mapping[str, Any]]) -> dict[str, str]:
         drift = max(int(report["drift_ns"]) for report in reports)
         facts["pauses_wanted_s"] = f"{wanted * _NS:.6f}"
         facts["pauses_drift_s"] = f"{drift * _NS:.6f}"
+    if waited := total("waited_opens"):
+        facts["opens_that_waited_for_the_file"] = str(waited)
     if longer := total("long_reads"):
         facts["reads_longer_than_traced"] = str(longer)
     if verified := total("verified_bytes"):

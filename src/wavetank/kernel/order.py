@@ -1,0 +1,191 @@
+"""Reads that must wait for another rank's writes.
+
+A trace keeps the collectives between ranks, not every message. Where a rank reads what another rank
+wrote earlier in the traced run, and no collective lies between, the replay would be a race: the reader
+is made to wait until the writer has closed the file. Only what the traced times show is added, so no
+wait can contradict another one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from wavetank.kernel import calls
+from wavetank.kernel.plan import Kernel
+from wavetank.model.phase import DataStep, FileStep, Phase, Program, RepeatStep, Step, SyncStep
+
+_MOST_MESSAGES = 16384  # of one wait: writers times readers; more is left to the collectives
+
+
+@dataclass(frozen=True)
+class Wait:
+    """The readers of one phase wait for the writers of another.
+
+    Attributes:
+        number: unique in the plan.
+        writers: ranks that signal.
+        readers: ranks that wait.
+    """
+
+    number: int
+    writers: tuple[int, ...]
+    readers: tuple[int, ...]
+
+
+@dataclass
+class Waits:
+    """Where waits and signals go: by index into ``kernel.programs`` and into its top-level steps."""
+
+    before: dict[tuple[int, int], list[Wait]] = field(default_factory=lambda: defaultdict(list))
+    after: dict[tuple[int, int], list[Wait]] = field(default_factory=lambda: defaultdict(list))
+    number: int = 0
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A phase in a program: its top-level steps and the collectives that came before, by communicator."""
+
+    program: int
+    ranks: frozenset[int]
+    first: int
+    last: int
+    syncs_before_first: Counter[int]
+    syncs_before_last: Counter[int]
+
+
+def find_waits(kernel: Kernel) -> Waits:
+    """The waits that a kernel's replay needs beside its collectives."""
+    waits = Waits()
+    pairs = list(_read_after_write(kernel))
+    if not pairs:
+        return waits
+    wanted = {phase.ph_id for pair in pairs for phase in pair}
+    places = _places(kernel, wanted)
+    for written, read in pairs:
+        writers = [place for place in places[written.ph_id] if place.ranks]
+        readers = [
+            place
+            for place in places[read.ph_id]
+            if any(not _ordered(writer, place, kernel) for writer in writers)
+        ]
+        from_ranks = {rank for place in writers for rank in place.ranks}
+        to_ranks = {rank for place in readers for rank in place.ranks}
+        if (
+            not readers
+            or len(from_ranks | to_ranks) < 2
+            or len(from_ranks) * len(to_ranks) > _MOST_MESSAGES
+        ):
+            continue
+        wait = Wait(waits.number, tuple(sorted(from_ranks)), tuple(sorted(to_ranks)))
+        waits.number += 1
+        for place in writers:
+            steps = kernel.programs[place.program].steps
+            waits.after[place.program, _close_after(steps, place.last, written.file_id)].append(
+                wait
+            )
+        for place in readers:
+            steps = kernel.programs[place.program].steps
+            waits.before[place.program, _open_before(steps, place.first, read.file_id)].append(wait)
+    return waits
+
+
+def _read_after_write(kernel: Kernel) -> Iterator[tuple[Phase, Phase]]:
+    """Phases that write a file with later phases of other ranks that read it."""
+    by_file: defaultdict[int, list[Phase]] = defaultdict(list)
+    for phase in kernel.phases:
+        by_file[phase.file_id].append(phase)
+    for phases in by_file.values():
+        writes = [p for p in phases if any(not calls.reads(m.iop_type) for m in p.pattern)]
+        reads = [p for p in phases if any(calls.reads(m.iop_type) for m in p.pattern)]
+        for read in reads:
+            before = [written for written in writes if _is_before(written, read)]
+            if (
+                before
+            ):  # the latest one waits for those before it: they are the same ranks' or ordered
+                for ranks in {written.ph_processid for written in before}:
+                    latest = [written for written in before if written.ph_processid == ranks][-1]
+                    yield latest, read
+
+
+def _is_before(written: Phase, read: Phase) -> bool:
+    if written is read or (written.ph_np == 1 and written.ph_processid == read.ph_processid):
+        return False
+    return written.end_s is not None and read.start_s is not None and written.end_s <= read.start_s
+
+
+def _places(kernel: Kernel, wanted: set[int]) -> dict[int, list[_Place]]:
+    ranks_of = {phase.ph_id: set(phase.ph_processid) for phase in kernel.phases}
+    places: defaultdict[int, list[_Place]] = defaultdict(list)
+    for index, program in enumerate(kernel.programs):
+        for ph_id, (first, last, before_first, before_last) in _walk(program, wanted).items():
+            ranks = frozenset(program.ranks) & ranks_of[ph_id]
+            places[ph_id].append(_Place(index, ranks, first, last, before_first, before_last))
+    return places
+
+
+def _walk(
+    program: Program, wanted: set[int]
+) -> dict[int, tuple[int, int, Counter[int], Counter[int]]]:
+    """First and last top-level step of each wanted phase, and the collectives before each."""
+    found: dict[int, tuple[int, int, Counter[int], Counter[int]]] = {}
+    syncs: Counter[int] = Counter()
+    for index, step in enumerate(program.steps):
+        inside = {ph_id for ph_id in _phases_in(step) if ph_id in wanted}
+        before = syncs.copy() if inside else syncs
+        _count_syncs(step, 1, syncs)
+        for ph_id in inside:
+            first, _, before_first, _ = found.get(ph_id, (index, index, before, before))
+            found[ph_id] = (first, index, before_first, syncs.copy())
+    return found
+
+
+def _phases_in(step: Step) -> Iterator[int]:
+    if isinstance(step, DataStep):
+        yield step.ph_id
+    elif isinstance(step, RepeatStep):
+        for inner in step.steps:
+            yield from _phases_in(inner)
+
+
+def _count_syncs(step: Step, times: int, syncs: Counter[int]) -> None:
+    if isinstance(step, SyncStep):
+        syncs[step.communicator] += times * step.count
+    elif isinstance(step, RepeatStep):
+        for inner in step.steps:
+            _count_syncs(inner, times * step.times, syncs)
+
+
+def _ordered(writer: _Place, reader: _Place, kernel: Kernel) -> bool:
+    """Whether a collective lies between a writer's last operation and a reader's first."""
+    if writer.program == reader.program and writer.ranks == reader.ranks and len(writer.ranks) == 1:
+        return True
+    everyone = writer.ranks | reader.ranks
+    return any(
+        reader.syncs_before_first[communicator] > writer.syncs_before_last[communicator]
+        for communicator, ranks in enumerate(kernel.communicators)
+        if everyone <= set(ranks)
+    )
+
+
+def _is_call(step: Step, verb: str, file_id: int) -> bool:
+    return (
+        isinstance(step, FileStep)
+        and step.file_id == file_id
+        and step.iop_type in (verb, f"MPI_File_{verb}")
+    )
+
+
+def _close_after(steps: Sequence[Step], last: int, file_id: int) -> int:
+    for index in range(last + 1, len(steps)):
+        if _is_call(steps[index], "close", file_id):
+            return index
+    return last
+
+
+def _open_before(steps: Sequence[Step], first: int, file_id: int) -> int:
+    for index in range(first - 1, -1, -1):
+        if _is_call(steps[index], "open", file_id):
+            return index
+    return first
