@@ -6,11 +6,16 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+import yaml
+from pydantic import ValidationError
+
 from wavetank.campaign.facts import ClusterFacts
+from wavetank.campaign.spec import ClusterSource, Layout
 from wavetank.cluster import deploy
 from wavetank.cluster.host import RunningCluster
 from wavetank.cluster.spec import ClusterSpec, read_spec
 from wavetank.cluster.state import directory_of
+from wavetank.document import explain
 from wavetank.errors import SpecError
 
 GUESSED_UP_S = 10.0
@@ -19,16 +24,40 @@ GUESSED_UP_S = 10.0
 _TITLES = {"nfs": "NFS", "glusterfs": "GlusterFS", "none": "local disks"}
 
 
-def read_cluster(path: Path) -> ClusterFacts:
+def read_cluster(path: Path, layout: Layout | None = None) -> ClusterFacts:
     """Read and check a cluster file.
+
+    Args:
+        path: the file.
+        layout: of input files, instead of the file's own; the cluster's name gets it as a suffix.
 
     Raises:
         SpecError: everything that is wrong in it.
     """
-    return facts_of(read_spec(path))
+    spec = _read(path, layout)
+    if layout is None:
+        return facts_of(spec, path.read_text(encoding="utf-8"))
+    return facts_of(spec, yaml.safe_dump(spec.model_dump(mode="json"), sort_keys=False))
 
 
-def facts_of(spec: ClusterSpec) -> ClusterFacts:
+def _read(path: Path, layout: Layout | None) -> ClusterSpec:
+    spec = read_spec(path)
+    if layout is None:
+        return spec
+    body = spec.model_dump(mode="json") | {
+        "name": f"{spec.name}-{_SUFFIXES[layout]}",
+        "layout": layout,
+    }
+    try:
+        return ClusterSpec.model_validate(body)
+    except ValidationError as error:
+        raise SpecError(f"cluster file {path} with layout {layout}: {explain(error)}") from error
+
+
+_SUFFIXES: dict[Layout, str] = {"striped": "striped", "one-server-per-file": "1dfx1f"}
+
+
+def facts_of(spec: ClusterSpec, text: str = "") -> ClusterFacts:
     """What a plan must know of a specified cluster."""
     instances = Counter(spec.instance_of(node).name for node in spec.node_names())
     return ClusterFacts(
@@ -42,6 +71,7 @@ def facts_of(spec: ClusterSpec) -> ClusterFacts:
         capacity_bytes=_capacity(spec),
         is_global=spec.file_system.kind != "none",
         expected_up_s=GUESSED_UP_S,
+        text=text,
         knobs=_knobs(spec),
     )
 
@@ -49,9 +79,9 @@ def facts_of(spec: ClusterSpec) -> ClusterFacts:
 class ClusterDeployer:
     """Brings the clusters of some files up and down, by name."""
 
-    def __init__(self, paths: Iterable[Path]) -> None:
+    def __init__(self, sources: Iterable[ClusterSource]) -> None:
         self._specs: Mapping[str, ClusterSpec] = {
-            spec.name: spec for spec in (read_spec(path) for path in paths)
+            spec.name: spec for spec in (_read(*source) for source in sources)
         }
 
     def check(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -11,7 +12,7 @@ import yaml
 
 from wavetank.campaign.facts import ClusterFacts
 from wavetank.campaign.plan import Application
-from wavetank.campaign.spec import ApplicationEntry, CampaignSpec
+from wavetank.campaign.spec import ApplicationEntry, CampaignSpec, Layout
 from wavetank.campaign.store import SPEC, Store
 from wavetank.cost.prices import PriceTable, load_prices
 from wavetank.document import write_whole
@@ -21,7 +22,7 @@ from wavetank.kernel.plan import Kernel
 from wavetank.measure.run import kernel_hash
 from wavetank.model.application import Model
 
-ReadCluster = Callable[[Path], ClusterFacts]
+ReadCluster = Callable[[Path, Layout | None], ClusterFacts]
 T = TypeVar("T")
 
 
@@ -55,8 +56,8 @@ def load_campaign(spec: CampaignSpec, base: Path, read_cluster: ReadCluster) -> 
             problems.append(str(error))
             return None
 
-    applications = [attempt(lambda entry=entry: _application(entry)) for entry in spec.applications]  # type: ignore[misc]
-    clusters = [attempt(lambda path=path: read_cluster(path)) for path in spec.clusters]  # type: ignore[misc]
+    applications = [attempt(partial(_application, entry)) for entry in spec.applications]
+    clusters = [attempt(partial(read_cluster, *source)) for source in spec.cluster_sources()]
     named = spec.prices
     prices = None if named is None else attempt(lambda: load_prices(named, base))
     if prices is not None and spec.keep is not None:
@@ -98,12 +99,11 @@ def keep_copies(loaded: Loaded, store: Store) -> None:
             entry["model"] = str(store.model_path(application.name).relative_to(store.folder))
         entries.append(entry)
     clusters = []
-    for facts, path in zip(loaded.clusters, spec.clusters, strict=True):
+    for facts in loaded.clusters:
         copy = store.cluster_path(facts.name)
-        if copy.resolve() != path.resolve():
-            write_whole(copy, path.read_bytes())
+        write_whole(copy, facts.text)
         clusters.append(str(copy.relative_to(store.folder)))
-    body = spec.model_dump(mode="json", exclude_defaults=True) | {
+    body = spec.model_dump(mode="json", exclude_defaults=True, exclude={"layouts"}) | {
         "applications": entries,
         "clusters": clusters,
         "output": ".",

@@ -6,7 +6,7 @@ Everything is checked here, before anything starts.
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -63,6 +63,10 @@ class Plan:
     def application(self, name: str) -> Application:
         """An application by its name."""
         return next(each for each in self.applications if each.name == name)
+
+    def cluster(self, name: str) -> ClusterFacts:
+        """A cluster by its name."""
+        return next(each for each in self.clusters if each.name == name)
 
     def runs_on(self, cluster: str) -> tuple[Run, ...]:
         """The measurements on one cluster, in their order."""
@@ -168,8 +172,9 @@ def _files_of(steps: Sequence[Step]) -> set[int]:
 
 def forecast(
     plan: Plan,
-    done: set[Key],
+    done: Collection[Key],
     *,
+    not_needed: Collection[Key] = (),
     spent_s: Mapping[str, Sequence[float]],
     prices: PriceTable | None,
 ) -> Forecast:
@@ -178,12 +183,14 @@ def forecast(
     Args:
         plan: the whole plan.
         done: what is finished.
+        not_needed: what a stop rule makes unnecessary.
         spent_s: cluster key -> wall times of its finished measurements.
         prices: for the cost of the same plan on rented instances, billed from up to down.
     """
+    over = {*done, *not_needed}
     total_s, cost, missing = 0.0, Decimal(0), None if prices else "no price table"
     for cluster in plan.clusters:
-        left = [run for run in plan.runs_on(cluster.name) if run.key not in done]
+        left = [run for run in plan.runs_on(cluster.name) if run.key not in over]
         if not left:
             continue
         cluster_s = cluster.expected_up_s + sum(
@@ -196,10 +203,9 @@ def forecast(
                 cost += bill(cluster.instances, cluster_s, prices)
             except CostError as error:
                 missing = str(error)
-    finished = sum(run.key in done for run in plan.runs)
     return Forecast(
-        n_done=finished,
-        n_runs=len(plan.runs),
+        n_done=sum(run.key in done for run in plan.runs),
+        n_runs=sum(run.key in done or run.key not in over for run in plan.runs),
         duration_s=total_s,
         cost=None if missing else cost,
         cost_missing=missing,
@@ -219,7 +225,7 @@ def _ordered(
 ) -> list[Run]:
     shuffled = random.Random(f"{spec.seed} {cluster.name}")  # noqa: S311 - an order, not a secret
     runs: list[Run] = []
-    for repetition in range(spec.repetitions):
+    for repetition in range(spec.most_repetitions):
         round_ = list(possible)
         shuffled.shuffle(round_)
         for application, mapping in round_:

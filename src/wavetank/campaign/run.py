@@ -15,12 +15,15 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from wavetank.campaign.facts import ClusterFacts
-from wavetank.campaign.plan import Plan, Run, forecast
+from wavetank.campaign.limits import Purse, StopRules
+from wavetank.campaign.plan import Plan, Run, expected_s, forecast
 from wavetank.campaign.spec import CampaignSpec
 from wavetank.campaign.store import Failure, Key, Store
 from wavetank.cluster.host import RunningCluster
+from wavetank.cost.prices import PriceTable
 from wavetank.errors import WavetankError
-from wavetank.measure.run import Bench, Performer, measure, set_up
+from wavetank.measure.result import Measurement
+from wavetank.measure.run import Bench, Performer, measure, set_up, warm_up
 
 GIVE_UP_AFTER = 3
 """Failures in a row after which a cluster is given up: it is broken, not unlucky."""
@@ -52,6 +55,7 @@ class Outcome:
 
     n_measured: int
     n_failed: int
+    n_not_afforded: int
 
 
 @dataclass
@@ -64,13 +68,44 @@ class _Campaign:
     deployer: Deployer
     performer: Performer
     observer: Observer
+    rules: StopRules
+    purse: Purse
     done: set[Key]
     n_measured: int = 0
     n_failed: int = 0
+    n_not_afforded: int = 0
+
+    def is_over(self, run: Run) -> bool:
+        return run.key in self.done or run.key in self.rules.not_needed
 
     def report_progress(self) -> None:
-        ahead = forecast(self.plan, self.done, spent_s=self.store.spent_s(), prices=None)
+        ahead = forecast(
+            self.plan,
+            self.done,
+            not_needed=self.rules.not_needed,
+            spent_s=self.store.spent_s(),
+            prices=None,
+        )
         self.observer.at(ahead.n_done, ahead.n_runs, ahead.duration_s)
+
+    def expected_s(self, run: Run) -> float:
+        spent = self.store.spent_s().get(run.key.cluster_key, ())
+        return expected_s(self.plan.application(run.application), spent)
+
+    def afford(self, left: Sequence[Run], next_s: float) -> bool:
+        """Whether the budget allows the next thing; what is left is recorded if it does not."""
+        cluster = self.plan.cluster(left[0].cluster)
+        reason = self.purse.refuses(self.store, next_s, cluster)
+        if reason is None:
+            return True
+        waiting = [run for run in left if not self.is_over(run)]
+        self.n_not_afforded += len(waiting)
+        for run in waiting:
+            self.store.add_failure(
+                Failure(run.application, run.cluster, run.mapping, reason), run.repetition
+            )
+        self.observer.says(f"{cluster.name}: {reason}")
+        return False
 
     def record_failure(self, run: Run, error: WavetankError) -> None:
         self.n_failed += 1
@@ -88,20 +123,33 @@ def run_campaign(
     deployer: Deployer,
     performer: Performer,
     observer: Observer,
+    prices: PriceTable | None = None,
 ) -> Outcome:
     """Measure everything in the plan that is not done yet.
 
     Raises:
         MeasurementError: results cannot be stored. What fails on a cluster is recorded, not raised.
     """
-    campaign = _Campaign(spec, plan, store, deployer, performer, observer, store.done())
+    campaign = _Campaign(
+        spec=spec,
+        plan=plan,
+        store=store,
+        deployer=deployer,
+        performer=performer,
+        observer=observer,
+        rules=StopRules(spec, plan),
+        purse=Purse(spec.budget, plan.clusters, prices),
+        done=store.done(),
+    )
+    for key, measurement in store.keyed_measurements():
+        campaign.rules.learn(key, measurement)
     store.forget_failures()
     campaign.report_progress()
     for cluster in plan.clusters:
-        left = [run for run in plan.runs_on(cluster.name) if run.key not in campaign.done]
-        if left:
+        left = [run for run in plan.runs_on(cluster.name) if not campaign.is_over(run)]
+        if left and campaign.afford(left, cluster.expected_up_s + campaign.expected_s(left[0])):
             _measure_cluster(campaign, cluster, left)
-    return Outcome(campaign.n_measured, campaign.n_failed)
+    return Outcome(campaign.n_measured, campaign.n_failed, campaign.n_not_afforded)
 
 
 def _measure_cluster(campaign: _Campaign, cluster: ClusterFacts, left: Sequence[Run]) -> None:
@@ -154,15 +202,15 @@ def _measure_runs(campaign: _Campaign, running: RunningCluster, left: Sequence[R
     benches: dict[str, Bench] = {}
     in_a_row = 0
     for position, run in enumerate(left):
+        if campaign.is_over(run):
+            continue
+        if not campaign.afford(left[position:], campaign.expected_s(run)):
+            return
         started = time.monotonic()
-        campaign.observer.says(
-            f"measuring {_label(run)} (repetition {run.repetition + 1} of "
-            f"{campaign.spec.repetitions}, {campaign.spec.cache} caches)"
-        )
+        campaign.observer.says(_announcement(campaign.spec, run))
         try:
             if run.application not in benches:
-                kernel = campaign.plan.application(run.application).kernel
-                benches[run.application] = set_up(kernel, running)
+                benches[run.application] = _set_up(campaign, running, run)
             measurement = measure(
                 benches[run.application],
                 run.mapping,
@@ -180,12 +228,32 @@ def _measure_runs(campaign: _Campaign, running: RunningCluster, left: Sequence[R
                 return
             continue
         in_a_row = 0
-        campaign.store.add(measurement, run.key, time.monotonic() - started)
-        campaign.done.add(run.key)
-        campaign.n_measured += 1
-        for finding in measurement.findings:
-            campaign.observer.says(f"doubt: {_label(run)}: {finding}")
-        campaign.report_progress()
+        _keep(campaign, run, measurement, time.monotonic() - started)
+
+
+def _set_up(campaign: _Campaign, running: RunningCluster, run: Run) -> Bench:
+    bench = set_up(campaign.plan.application(run.application).kernel, running)
+    for _ in range(campaign.spec.warm_up):
+        warm_up(bench, run.mapping, campaign.performer)
+    return bench
+
+
+def _keep(campaign: _Campaign, run: Run, measurement: Measurement, spent_s: float) -> None:
+    campaign.store.add(measurement, run.key, spent_s)
+    campaign.done.add(run.key)
+    campaign.rules.learn(run.key, measurement)
+    campaign.n_measured += 1
+    for finding in measurement.findings:
+        campaign.observer.says(f"doubt: {_label(run)}: {finding}")
+    campaign.report_progress()
+
+
+def _announcement(spec: CampaignSpec, run: Run) -> str:
+    most = "at most " if spec.stop else ""
+    return (
+        f"measuring {_label(run)} (repetition {run.repetition + 1} of {most}"
+        f"{spec.most_repetitions}, {spec.cache} caches)"
+    )
 
 
 def _give_up(campaign: _Campaign, rest: Sequence[Run]) -> None:

@@ -5,6 +5,7 @@ Reads YAML that a person wrote. Paths in it are relative to the file itself.
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 from typing import Literal, Self, TypeVar
 
@@ -14,8 +15,13 @@ from wavetank.compare.comparison import Criterion
 from wavetank.document import Record, read_yaml
 from wavetank.errors import MeasurementError, SpecError
 from wavetank.measure.mapping import parse_mapping
+from wavetank.units import Duration
 
 T = TypeVar("T")
+
+Layout = Literal["striped", "one-server-per-file"]
+ClusterSource = tuple[Path, Layout | None]
+"""A cluster file, and the layout of input files that it is used with instead of its own."""
 
 
 class ApplicationEntry(Record):
@@ -41,6 +47,26 @@ class KeptStorage(Record):
     months: float = Field(gt=0, description="how long it is kept")
 
 
+class StopRule(Record):
+    """Repeat until the median is known well enough."""
+
+    width: float = Field(
+        gt=0, lt=1, description="of the interval of the I/O time, relative to its median"
+    )
+    at_most: int = Field(ge=2, le=1000, description="repetitions, whatever the width")
+
+
+class Budget(Record):
+    """What a campaign may take in all, over all its runs."""
+
+    time: Duration | None = Field(default=None, gt=0, description="wall time, e.g. '10 min'")
+    money: Decimal | None = Field(
+        default=None,
+        gt=0,
+        description="what the same takes on rented instances, in the price table's currency",
+    )
+
+
 class CampaignSpec(Record):
     """What to measure, how often, and how to judge it."""
 
@@ -48,7 +74,21 @@ class CampaignSpec(Record):
     applications: tuple[ApplicationEntry, ...] = Field(min_length=1)
     clusters: tuple[Path, ...] = Field(min_length=1, description="cluster files")
     mappings: tuple[str, ...] = Field(default=("1PxCN",), min_length=1)
-    repetitions: int = Field(default=3, ge=1, le=1000)
+    layouts: tuple[Layout, ...] = Field(
+        default=(),
+        description="each cluster in each of these layouts of input files; empty: as its file says",
+    )
+    repetitions: int = Field(
+        default=3, ge=1, le=1000, description="of each combination; at least, with a stop rule"
+    )
+    stop: StopRule | None = Field(default=None, description="more repetitions until it holds")
+    warm_up: int = Field(
+        default=0,
+        ge=0,
+        le=10,
+        description="uncounted runs of each kernel on a cluster that came up",
+    )
+    budget: Budget | None = None
     cache: Literal["cold", "warm"] = "cold"
     seed: int = Field(default=1, ge=0, description="of the order and of the bootstrap")
     prices: str | None = Field(
@@ -61,6 +101,27 @@ class CampaignSpec(Record):
         default=False, description="allow more ranks on a node than the instance has cores"
     )
     output: Path = Field(default=Path("results"), description="folder of the results")
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if self.stop is not None and self.stop.at_most < self.repetitions:
+            raise ValueError(
+                f"stop.at_most is {self.stop.at_most}, less than repetitions ({self.repetitions})"
+            )
+        if self.budget is not None and self.budget.money is not None and self.prices is None:
+            raise ValueError("budget.money needs a price table: name one with 'prices'")
+        _all_different(self.layouts, "layout")
+        return self
+
+    def cluster_sources(self) -> tuple[ClusterSource, ...]:
+        """Every cluster file in every layout."""
+        layouts: tuple[Layout | None, ...] = self.layouts or (None,)
+        return tuple((path, layout) for path in self.clusters for layout in layouts)
+
+    @property
+    def most_repetitions(self) -> int:
+        """Repetitions of each combination, with the stop rule never fulfilled."""
+        return self.repetitions if self.stop is None else self.stop.at_most
 
     @field_validator("mappings")
     @classmethod

@@ -55,7 +55,7 @@ def run(file: Path, dry_run: bool, output: Path | None, fresh: bool, output_form
     folder = output.resolve() if output is not None else spec.output
     loaded = load_campaign(spec, file.resolve().parent, read_cluster)
     plan = make_plan(spec, loaded.applications, loaded.clusters)
-    deployer = ClusterDeployer(spec.clusters)
+    deployer = ClusterDeployer(spec.cluster_sources())
     if dry_run:
         done, spent = _finished(folder, fresh)
         ahead = forecast(plan, done, spent_s=spent, prices=loaded.prices)
@@ -87,12 +87,19 @@ def run(file: Path, dry_run: bool, output: Path | None, fresh: bool, output_form
                     deployer=deployer,
                     performer=ReplayPerformer(),
                     observer=progress,
+                    prices=loaded.prices,
                 )
             finally:
                 comparison = compare_campaign(spec, plan, store, loaded.prices)
                 comparison.write(folder / COMPARISON)
     _print_comparison(comparison, output_format)
     click.echo(f"Results: {folder}", err=True)
+    if outcome.n_not_afforded:
+        click.echo(
+            f"wavetank: {outcome.n_not_afforded} measurements were left out: the budget is spent. "
+            "Raise it and run the same command again to go on",
+            err=True,
+        )
     if outcome.n_failed:
         raise MeasurementError(
             f"{outcome.n_failed} of {len(plan.runs)} measurements failed; the table "

@@ -103,13 +103,7 @@ def measure(
         ClusterError: a node or the file system failed.
     """
     cluster, kernel = bench.cluster, bench.kernel
-    placed = place_ranks(kernel, [host.name for host in cluster.compute_hosts], mapping)
-    placement = Placement(
-        hosts=as_placement_hosts(placed),
-        remote_shell=cluster.remote_shell,
-        launcher_prefix=cluster.launcher_prefix,
-        network=cluster.network,
-    )
+    placement = placement_of(bench, mapping)
     renew_files(bench)
     state = _caches(bench, cache, performer, placement)
     findings = list(cluster.health())
@@ -143,6 +137,37 @@ def measure(
         result=result,
         findings=tuple(findings),
     )
+
+
+def placement_of(bench: Bench, mapping: str) -> Placement:
+    """Where the kernel's ranks run, and how the launcher reaches them.
+
+    Raises:
+        MeasurementError: the mapping does not fit the cluster.
+    """
+    cluster = bench.cluster
+    placed = place_ranks(bench.kernel, [host.name for host in cluster.compute_hosts], mapping)
+    return Placement(
+        hosts=as_placement_hosts(placed),
+        remote_shell=cluster.remote_shell,
+        launcher_prefix=cluster.launcher_prefix,
+        network=cluster.network,
+    )
+
+
+def warm_up(bench: Bench, mapping: str, performer: Performer) -> None:
+    """Run the kernel once without counting it, so that programs and servers have started once.
+
+    Raises:
+        MeasurementError: the mapping does not fit, or the kernel failed.
+    """
+    renew_files(bench)
+    result = performer.perform(bench.kernel, bench.root, placement_of(bench, mapping))
+    if result.status != "ok":
+        raise MeasurementError(
+            f"{bench.kernel.application} failed on {bench.cluster.name} while warming up: "
+            f"{result.failure}"
+        )
 
 
 def origin_of(limits: Mapping[str, str]) -> Origin:

@@ -109,6 +109,32 @@ def test_the_copies_of_a_campaign_can_be_run_again(tmp_path):
     assert load(folder / "campaign.yaml").spec == again.spec
 
 
+def test_layouts_make_a_cluster_of_each_file_and_layout(tmp_path):
+    path = campaign(tmp_path, layouts=["striped", "one-server-per-file"])
+    loaded = load(path)
+    names = ["one-striped", "one-1dfx1f", "two-striped", "two-1dfx1f"]
+    assert [each.name for each in loaded.clusters] == names
+    with write_store(tmp_path / "out") as store:
+        keep_copies(loaded, store)
+    again = load(tmp_path / "out" / "campaign.yaml")
+    assert [each.key for each in again.clusters] == [each.key for each in loaded.clusters]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"stop": {"width": 0.1, "at_most": 2}}, "less than repetitions"),
+        ({"stop": {"width": 1.5, "at_most": 20}}, "stop.width"),
+        ({"budget": {"money": 3}, "prices": None}, "budget.money needs a price table"),
+        ({"budget": {"time": "soon"}}, "not a duration"),
+        ({"layouts": ["striped", "striped"]}, "named twice"),
+    ],
+)
+def test_rules_that_cannot_hold_are_named(tmp_path, wrong, message):
+    with pytest.raises(SpecError, match=message):
+        read_campaign(campaign(tmp_path, **wrong))
+
+
 def cluster(**more):
     body = {
         "name": "x",

@@ -1,0 +1,104 @@
+"""When to stop: the stop rule of each configuration, and the budget of the whole campaign."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from decimal import Decimal
+
+from wavetank.campaign.facts import ClusterFacts
+from wavetank.campaign.plan import Plan
+from wavetank.campaign.spec import Budget, CampaignSpec
+from wavetank.campaign.store import Key, Store
+from wavetank.compare.metrics import io_time_s
+from wavetank.cost.estimate import bill
+from wavetank.cost.prices import PriceTable
+from wavetank.measure.result import Measurement
+from wavetank.measure.statistics import estimate, relative_width
+from wavetank.units import format_duration
+
+Configuration = tuple[str, str, str]
+"""Kernel hash, cluster key and mapping."""
+
+
+class StopRules:
+    """Which repetitions are not needed any more. Looks at I/O times as they come in."""
+
+    def __init__(self, spec: CampaignSpec, plan: Plan) -> None:
+        self._spec = spec
+        self._keys: dict[Configuration, list[Key]] = defaultdict(list)
+        for run in plan.runs:
+            self._keys[_configuration(run.key)].append(run.key)
+        self._times_s: dict[Configuration, list[float]] = defaultdict(list)
+        self.not_needed: set[Key] = set()
+
+    def learn(self, key: Key, measurement: Measurement) -> None:
+        """Take a finished measurement into account."""
+        configuration = _configuration(key)
+        times = self._times_s[configuration]
+        times.append(io_time_s(measurement.result.phases))
+        if self._enough(times):
+            self.not_needed.update(self._keys[configuration])
+
+    def _enough(self, times_s: Sequence[float]) -> bool:
+        stop = self._spec.stop
+        if stop is None or len(times_s) < max(self._spec.repetitions, 2):
+            return False
+        width = relative_width(estimate(times_s, self._spec.seed, self._spec.confidence))
+        return width is not None and width <= stop.width
+
+
+def _configuration(key: Key) -> Configuration:
+    return key.kernel_sha256, key.cluster_key, key.mapping
+
+
+class Purse:
+    """What a campaign has spent of its budget, over all its runs."""
+
+    def __init__(
+        self, budget: Budget | None, clusters: Sequence[ClusterFacts], prices: PriceTable | None
+    ) -> None:
+        self._budget = budget or Budget()
+        self._clusters = clusters
+        self._prices = prices
+
+    def spent_s(self, store: Store) -> float:
+        """Wall time of all measurements and deployments so far."""
+        return sum(self._cluster_s(store, cluster) for cluster in self._clusters)
+
+    def spent_money(self, store: Store) -> Decimal:
+        """What the same took on rented instances, each cluster billed once."""
+        if self._prices is None:
+            return Decimal(0)
+        return sum(
+            (
+                bill(cluster.instances, self._cluster_s(store, cluster), self._prices)
+                for cluster in self._clusters
+            ),
+            Decimal(0),
+        )
+
+    def refuses(self, store: Store, next_s: float, cluster: ClusterFacts) -> str | None:
+        """Why the next thing cannot be afforded; None when it can.
+
+        Args:
+            store: what was done.
+            next_s: wall time that the next thing will take.
+            cluster: that it is done on.
+        """
+        budget = self._budget
+        if budget.time is not None and self.spent_s(store) + next_s > budget.time:
+            return f"the time budget of {format_duration(budget.time)} is spent"
+        if budget.money is None or self._prices is None:
+            return None
+        used_s = self._cluster_s(store, cluster)
+        more = bill(cluster.instances, used_s + next_s, self._prices) - bill(
+            cluster.instances, used_s, self._prices
+        )
+        if self.spent_money(store) + more > budget.money:
+            return f"the budget of {budget.money} {self._prices.currency} is spent"
+        return None
+
+    def _cluster_s(self, store: Store, cluster: ClusterFacts) -> float:
+        up_s = store.deployments_s().get(cluster.key, 0.0)
+        return up_s + sum(store.spent_s().get(cluster.key, ()))
