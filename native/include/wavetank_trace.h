@@ -65,8 +65,8 @@ enum wt_meta {
     WT_META_MOUNT = 2, /* id, mount point, file system type, source (strings) */
     WT_META_RANK = 3,  /* rank + 1 (0: no MPI), ranks, place (enum wt_rank_source), MPI library (string) */
     WT_META_COMMAND = 4, /* argc, argv (strings) */
-    WT_META_VIEW = 5, /* id, displacement, etype size, extent, n_runs, n_runs x (offset svarint, length) */
-    WT_META_COMM = 6, /* id, n_ranks, n_ranks x (svarint difference from the one before) */
+    WT_META_VIEW = 5, /* id, displacement, etype size, extent, n_runs, n_runs x (offset - end of the run before, svarint; length) */
+    WT_META_COMM = 6, /* id, n_runs, n_runs x (first rank - end of the run before, svarint; number of ranks) */
     WT_META_INFO = 7, /* handle, key, value (strings): an MPI hint given by the application */
     WT_META_END = 8, /* reason (enum wt_end), operations seen, operations missed, end ns */
     WT_META_NOTE = 9, /* enum wt_note, detail (string) */
@@ -99,7 +99,7 @@ enum wt_column {
     WT_COL_SUBTICK_STEP, /* count > 1: subtick_step - (tick_step == 0), else 0 */
     WT_COL_ARG,
     WT_COL_ERROR,   /* errno */
-    WT_COL_GAP,     /* zigzag(start - end of the row before), coded */
+    WT_COL_GAP,     /* |start - end of the row before|, coded, times 2; plus 1 if it started earlier */
     WT_COL_ELAPSED, /* end - start, coded */
     WT_COL_BUSY,    /* count > 1: busy, coded; else 0 */
     WT_N_COLUMNS

@@ -199,7 +199,8 @@ static void place_row(struct group *group, unsigned i, struct clocks *now, const
     now->subtick = subtick + steps * subtick_step;
     now->seq += steps + 1;
 
-    uint64_t start = now->ns + (uint64_t)unzigzag(decode_time(COLUMN(GAP), group->mantissa));
+    uint64_t distance = decode_time(COLUMN(GAP) >> 1, group->mantissa);
+    uint64_t start = COLUMN(GAP) & 1 ? now->ns - distance : now->ns + distance;
     uint64_t elapsed = decode_time(COLUMN(ELAPSED), group->mantissa);
     now->ns = start + elapsed;
     out->start_ns[at] = (int64_t)start;

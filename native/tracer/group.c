@@ -137,9 +137,11 @@ size_t wt_group_encode(const struct wt_row *rows, unsigned n, uint64_t base_seq,
         tick = row->tick + (row->count - 1) * row->tick_step; /* what the reader knows */
         subtick = row->subtick + (row->count - 1) * row->subtick_step;
         uint64_t start = wt_clock_ns(row->start), end = wt_clock_ns(row->end);
-        uint64_t gap = code_time(wt_zigzag((int64_t)(start - clock)), mantissa);
-        uint64_t zz = decode_time(gap, mantissa);
-        start = clock + ((zz >> 1) ^ (0 - (zz & 1)));
+        bool early = start < clock; /* threads, and calls inside calls: rows are in the order of their ends */
+        uint64_t gap = code_time(early ? clock - start : start - clock, mantissa);
+        uint64_t distance = decode_time(gap, mantissa);
+        start = early ? clock - distance : clock + distance;
+        gap = gap << 1 | early;
         uint64_t elapsed = code_time(end > start ? end - start : 0, mantissa);
         clock = start + decode_time(elapsed, mantissa);
         uint64_t busy = wt_clock_ns(row->start + row->busy) - wt_clock_ns(row->start);

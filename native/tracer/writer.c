@@ -15,7 +15,7 @@ uint64_t wt_last_flush;
 bool wt_part_wanted;
 
 static uint8_t rows_block[ROWS_BYTES + WT_GROUP_MAX_BYTES];
-static uint8_t meta_block[META_BYTES + 4 * WT_PATH_BYTES];
+static uint8_t meta_block[META_BYTES + (900u << 10)]; /* room for the largest view */
 static uint8_t *meta_record; /* start of the open record's fields */
 static size_t n_rows_bytes, n_meta_bytes;
 static char part_path[WT_PATH_BYTES + 160];

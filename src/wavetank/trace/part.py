@@ -18,6 +18,7 @@ VERSION = 1
 MAGIC = b"WTTRACE\n"
 BLOCK_MAGIC = 0x4B4C4257
 MAX_PAYLOAD = 1 << 20  # bytes
+_MOST_RANKS = 1 << 24  # of a communicator; more is damage
 HEADER = struct.Struct("<8sIIQQII64s")
 BLOCK_HEADER = struct.Struct("<IIII")
 BLOCK_META, BLOCK_ROWS = 1, 2
@@ -238,15 +239,24 @@ def _view(part: Part, fields: _Fields) -> None:
         fields.number(),
         fields.number(),
     )
-    runs = tuple((fields.signed(), fields.number()) for _ in range(fields.bounded(2)))
-    part.views[number] = PartView(displacement, etype_size, extent, runs)
+    end = 0
+    runs: list[tuple[int, int]] = []
+    for _ in range(fields.bounded(2)):
+        first = end + fields.signed()
+        end = first + fields.number()
+        runs.append((first, end - first))
+    part.views[number] = PartView(displacement, etype_size, extent, tuple(runs))
 
 
 def _communicator(part: Part, fields: _Fields) -> None:
-    number, rank, ranks = fields.number(), 0, []
+    number, end = fields.number(), 0
+    ranks: list[int] = []
     for _ in range(fields.bounded(1)):
-        rank += fields.signed()
-        ranks.append(rank)
+        first = end + fields.signed()
+        end = first + fields.number()
+        if len(ranks) + end - first > _MOST_RANKS:
+            raise IndexError
+        ranks.extend(range(first, end))
     part.communicators[number] = tuple(ranks)
 
 

@@ -1,0 +1,59 @@
+/* What the MPI files of the tracer share. Compiled once for each MPI family. */
+#ifndef WT_MPI_CALL_H
+#define WT_MPI_CALL_H
+
+#include "tracer.h"
+
+#include <mpi.h>
+
+/* The function behind a wrapper: PMPI_name of this library's MPI family; of another family, the next in line. */
+void *wt_mpi_real(const char *name); /* "MPI_Send" */
+bool wt_mpi_is_ours(void);           /* the process's MPI is of the family that this library was compiled for */
+bool wt_mpi_traced(void);            /* between MPI_Init and MPI_Finalize, of our family, tracing */
+/* Open MPI's Fortran bindings call PMPI_ directly: such a call is the application's, any other is internal. */
+bool wt_mpi_from_fortran(const void *caller);
+
+#define WT_MPI_REAL(name)                                                                                    \
+    static __typeof__(MPI_##name) *real_##name;                                                              \
+    if (WT_UNLIKELY(real_##name == NULL)) {                                                                  \
+        real_##name = (__typeof__(MPI_##name) *)wt_mpi_real("MPI_" #name);                                   \
+    }
+
+/* Defines the wrapper MPI_name and, for Open MPI, PMPI_name for calls out of its Fortran bindings. The body
+ * calls real_name. */
+#ifdef OPEN_MPI
+#define WT_MPI_TWIN(type, name, parameters, arguments, ...)                                                 \
+    WT_EXPORT type PMPI_##name parameters {                                                                  \
+        WT_MPI_REAL(name)                                                                                    \
+        if (!wt_mpi_from_fortran(__builtin_return_address(0)) || !wt_mpi_traced()) {                         \
+            return real_##name arguments;                                                                    \
+        }                                                                                                    \
+        __VA_ARGS__                                                                                          \
+    }
+#else
+#define WT_MPI_TWIN(type, name, parameters, arguments, ...)
+#endif
+#define WT_MPI_WRAPPER(name, parameters, arguments, ...)                                                    \
+    WT_EXPORT int MPI_##name parameters {                                                                    \
+        WT_MPI_REAL(name)                                                                                    \
+        if (!wt_mpi_traced()) {                                                                              \
+            return real_##name arguments;                                                                    \
+        }                                                                                                    \
+        __VA_ARGS__                                                                                          \
+    }                                                                                                        \
+    WT_MPI_TWIN(int, name, parameters, arguments, __VA_ARGS__)
+
+/* A call under way: the clocks before it. */
+struct wt_call {
+    uint64_t tick, subtick, start;
+};
+static inline struct wt_call wt_call_begin(void) {
+    struct wt_call call;
+    wt_subtick_now(&call.tick, &call.subtick);
+    call.start = wt_now();
+    return call;
+}
+
+int32_t wt_communicator(MPI_Comm comm, bool *ordering); /* number; ordering: more than one rank, no intercomm */
+
+#endif

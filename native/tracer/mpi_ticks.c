@@ -1,0 +1,289 @@
+/* MPI calls as logical clock: ticks are counted by stubs that jump on to the real function; collectives leave a
+ * row; MPI_Init tells the rank. */
+#define _GNU_SOURCE
+#include "intercepted_mpi.h"
+#include "mpi_call.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static bool between_init_and_finalize;
+static int world_size;
+static int keyval = MPI_KEYVAL_INVALID;
+static int32_t next_communicator;
+
+bool wt_mpi_traced(void) { return between_init_and_finalize && wt_active && !wt_inside; }
+
+/* ---- stubs: one counted jump, whatever the function's arguments ---- */
+
+#define TICK_NAME(name) "MPI_" #name,
+static const char *const tick_names[] = {WT_TICK_CALLS(TICK_NAME) WT_LARGE_TICK_CALLS(TICK_NAME)};
+__attribute__((visibility("hidden"))) void *wt_tick_targets[sizeof tick_names / sizeof *tick_names];
+__attribute__((visibility("hidden"), used)) void *wt_tick_resolve(uint64_t index);
+void *wt_tick_resolve(uint64_t index) {
+    int saved = errno;
+    void *target = wt_mpi_real(tick_names[index]);
+    wt_tick_targets[index] = target;
+    errno = saved;
+    return target;
+}
+
+#if defined(__x86_64__)
+#define STUB(prefix, name, count)                                                                            \
+    ".globl " prefix "MPI_" #name "\n.type " prefix "MPI_" #name ",@function\n" prefix "MPI_" #name ":\n"    \
+    ".cfi_startproc\n" count                                                                                 \
+    "movq wt_tick_targets+8*wt_stub_index(%rip), %r11\n"                                                     \
+    "testq %r11, %r11\n"                                                                                     \
+    "je 1f\n"                                                                                                \
+    "jmp *%r11\n"                                                                                            \
+    "1: movl $wt_stub_index, %r11d\n"                                                                        \
+    "jmp wt_tick_slow\n"                                                                                     \
+    ".cfi_endproc\n.size " prefix "MPI_" #name ", .-" prefix "MPI_" #name "\n"
+#define COUNT "lock incq wt_ticks(%rip)\n"
+#ifdef OPEN_MPI /* see wt_mpi_from_fortran */
+#define COUNT_FORTRAN                                                                                        \
+    "movq (%rsp), %r11\nsubq wt_fortran_start(%rip), %r11\ncmpq wt_fortran_size(%rip), %r11\njae 2f\n"       \
+    "lock incq wt_ticks(%rip)\n2:\n"
+#define STUBS(name)                                                                                          \
+    STUB("", name, COUNT) STUB("P", name, COUNT_FORTRAN) ".set wt_stub_index, wt_stub_index+1\n"
+#else
+#define STUBS(name) STUB("", name, COUNT) ".set wt_stub_index, wt_stub_index+1\n"
+#endif
+__asm__(".text\n.set wt_stub_index, 0\n" WT_TICK_CALLS(STUBS) WT_LARGE_TICK_CALLS(STUBS)
+        ".type wt_tick_slow,@function\nwt_tick_slow:\n"
+        ".cfi_startproc\n"
+        "pushq %rdi\npushq %rsi\npushq %rdx\npushq %rcx\npushq %r8\npushq %r9\npushq %r11\n"
+        ".cfi_adjust_cfa_offset 56\n"
+        "movl %r11d, %edi\n"
+        "call wt_tick_resolve\n"
+        "popq %r11\npopq %r9\npopq %r8\npopq %rcx\npopq %rdx\npopq %rsi\npopq %rdi\n"
+        ".cfi_adjust_cfa_offset -56\n"
+        "jmp *%rax\n"
+        ".cfi_endproc\n.size wt_tick_slow, .-wt_tick_slow\n");
+#else
+#error "MPI ticks need a stub for this processor: see STUB above"
+#endif
+
+/* ---- communicators ---- */
+
+/* Ranks of MPI_COMM_WORLD as runs (first rank's difference to the last one's end, length). */
+static void describe_communicator(int32_t number, MPI_Comm comm, int size) {
+    static __typeof__(MPI_Comm_group) *get_group;
+    static __typeof__(MPI_Group_translate_ranks) *translate;
+    static __typeof__(MPI_Group_free) *free_group;
+    get_group = (__typeof__(get_group))wt_mpi_real("MPI_Comm_group");
+    translate = (__typeof__(translate))wt_mpi_real("MPI_Group_translate_ranks");
+    free_group = (__typeof__(free_group))wt_mpi_real("MPI_Group_free");
+    size_t bytes = 2 * (size_t)size * sizeof(int);
+    int *ranks = (int *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if ((void *)ranks == MAP_FAILED) {
+        return;
+    }
+    MPI_Group world, group;
+    get_group(MPI_COMM_WORLD, &world);
+    get_group(comm, &group);
+    for (int i = 0; i < size; i++) {
+        ranks[i] = i;
+    }
+    translate(group, size, ranks, world, ranks + size);
+    free_group(&world);
+    free_group(&group);
+    const int *in_world = ranks + size;
+    int n_runs = 0;
+    for (int i = 0; i < size; i++) {
+        n_runs += i == 0 || in_world[i] != in_world[i - 1] + 1;
+    }
+    wt_lock();
+    wt_meta_begin(WT_META_COMM);
+    wt_meta_number((uint64_t)number);
+    wt_meta_number((uint64_t)n_runs);
+    int end = 0;
+    for (int i = 0; i < size;) {
+        int n = 1;
+        while (i + n < size && in_world[i + n] == in_world[i] + n) {
+            n++;
+        }
+        wt_meta_signed(in_world[i] - end);
+        wt_meta_number((uint64_t)n);
+        end = in_world[i] + n;
+        i += n;
+    }
+    wt_meta_end();
+    wt_unlock();
+    syscall(SYS_munmap, ranks, bytes);
+}
+
+/* The number is kept as an attribute of the communicator (negative: it orders nothing), so a handle that is
+ * used again after MPI_Comm_free is a new one. */
+int32_t wt_communicator(MPI_Comm comm, bool *ordering) {
+    static __typeof__(MPI_Comm_get_attr) *get;
+    static __typeof__(MPI_Comm_set_attr) *set;
+    static __typeof__(MPI_Comm_size) *size_of;
+    static __typeof__(MPI_Comm_test_inter) *test_inter;
+    if (get == NULL) {
+        set = (__typeof__(set))wt_mpi_real("MPI_Comm_set_attr");
+        size_of = (__typeof__(size_of))wt_mpi_real("MPI_Comm_size");
+        test_inter = (__typeof__(test_inter))wt_mpi_real("MPI_Comm_test_inter");
+        get = (__typeof__(get))wt_mpi_real("MPI_Comm_get_attr");
+    }
+    if (comm == MPI_COMM_NULL || keyval == MPI_KEYVAL_INVALID) {
+        *ordering = false;
+        return WT_UNKNOWN;
+    }
+    void *kept;
+    int found = 0, inter = 0, size = 0;
+    get(comm, keyval, &kept, &found);
+    if (!found) {
+        test_inter(comm, &inter);
+        size_of(comm, &size);
+        int32_t number = WT_UNKNOWN;
+        if (!inter) {
+            number = next_communicator++;
+            describe_communicator(number, comm, size);
+        }
+        kept = (void *)(intptr_t)(size > 1 && !inter ? number + 1 : -(number + 1) - 1);
+        set(comm, keyval, kept);
+    }
+    intptr_t value = (intptr_t)kept;
+    *ordering = value > 0;
+    return (int32_t)(value > 0 ? value - 1 : -value - 2);
+}
+
+/* ---- collectives ---- */
+
+static void record_sync(uint32_t op, MPI_Comm comm, const struct wt_call *call, bool ok) {
+    uint64_t end = wt_now();
+    int saved = errno;
+    bool ordering = false;
+    int32_t number = wt_level_mpi ? wt_communicator(comm, &ordering) : WT_UNKNOWN;
+    if (ordering) {
+        struct wt_event event = {.op = op,
+                                 .file = WT_UNKNOWN,
+                                 .handle = WT_UNKNOWN,
+                                 .view = WT_UNKNOWN,
+                                 .offset = WT_UNKNOWN,
+                                 .view_offset = WT_UNKNOWN,
+                                 .arg = number,
+                                 .error = ok ? 0 : EIO,
+                                 .tick = call->tick,
+                                 .subtick = call->subtick,
+                                 .start = call->start,
+                                 .end = end};
+        wt_record_mpi(&event);
+    }
+    errno = saved;
+}
+
+#define SYNC_WRAPPER(name, OP, parameters, arguments)                                                        \
+    WT_MPI_WRAPPER(name, parameters, arguments, {                                                            \
+        struct wt_call call = wt_call_begin();                                                               \
+        int status = real_##name arguments;                                                                  \
+        record_sync(WT_OP_##OP, comm, &call, status == MPI_SUCCESS);                                         \
+        return status;                                                                                       \
+    })
+WT_SYNC_CALLS(SYNC_WRAPPER)
+
+/* ---- start and end ---- */
+
+static void describe_rank(void) {
+    static char library[MPI_MAX_LIBRARY_VERSION_STRING];
+    int rank = 0, n = 0;
+    ((__typeof__(MPI_Comm_rank) *)wt_mpi_real("MPI_Comm_rank"))(MPI_COMM_WORLD, &rank);
+    ((__typeof__(MPI_Comm_size) *)wt_mpi_real("MPI_Comm_size"))(MPI_COMM_WORLD, &world_size);
+    ((__typeof__(MPI_Get_library_version) *)wt_mpi_real("MPI_Get_library_version"))(library, &n);
+    for (char *c = library; *c; c++) { /* "Open MPI v4.1.4, package: ...", or MPICH's several lines */
+        if (*c == ',' || *c == '\n') {
+            *c = 0;
+            break;
+        }
+        *c = *c == '\t' ? ' ' : *c;
+    }
+    wt_lock();
+    wt_meta_begin(WT_META_RANK);
+    wt_meta_number((uint64_t)rank + 1);
+    wt_meta_number((uint64_t)world_size);
+    wt_meta_number(WT_RANK_MPI);
+    wt_meta_string(library);
+    wt_meta_end();
+    wt_part_wanted = true;
+    wt_unlock();
+}
+
+static void after_init(const struct wt_call *call, int status) {
+    if (status != MPI_SUCCESS || !wt_active || !wt_mpi_is_ours()) {
+        return;
+    }
+    ((__typeof__(MPI_Comm_create_keyval) *)wt_mpi_real("MPI_Comm_create_keyval"))(
+        MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &keyval, NULL);
+    describe_rank();
+    between_init_and_finalize = true;
+    record_sync(WT_OP_INIT, MPI_COMM_WORLD, call, true);
+}
+
+static int init(int (*real)(int *, char ***), int *argc, char ***argv) {
+    struct wt_call call = wt_call_begin();
+    int status = real(argc, argv);
+    after_init(&call, status);
+    return status;
+}
+
+static int init_thread(int (*real)(int *, char ***, int, int *), int *argc, char ***argv, int required,
+                       int *provided) {
+    struct wt_call call = wt_call_begin();
+    int status = real(argc, argv, required, provided);
+    after_init(&call, status);
+    return status;
+}
+
+static int finalize(int (*real)(void)) {
+    if (!wt_mpi_traced()) {
+        return real();
+    }
+    struct wt_call call = wt_call_begin();
+    record_sync(WT_OP_FINALIZE, MPI_COMM_WORLD, &call, true); /* before: no communicator outlives it */
+    between_init_and_finalize = false;
+    int saved_keyval = keyval;
+    keyval = MPI_KEYVAL_INVALID;
+    ((__typeof__(MPI_Comm_free_keyval) *)wt_mpi_real("MPI_Comm_free_keyval"))(&saved_keyval);
+    return real();
+}
+
+WT_EXPORT int MPI_Init(int *argc, char ***argv) {
+    WT_MPI_REAL(Init)
+    return init(real_Init, argc, argv);
+}
+WT_EXPORT int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
+    WT_MPI_REAL(Init_thread)
+    return init_thread(real_Init_thread, argc, argv, required, provided);
+}
+WT_EXPORT int MPI_Finalize(void) {
+    WT_MPI_REAL(Finalize)
+    return finalize(real_Finalize);
+}
+#ifdef OPEN_MPI
+WT_EXPORT int PMPI_Init(int *argc, char ***argv) {
+    WT_MPI_REAL(Init)
+    return wt_mpi_from_fortran(__builtin_return_address(0)) ? init(real_Init, argc, argv)
+                                                            : real_Init(argc, argv);
+}
+WT_EXPORT int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
+    WT_MPI_REAL(Init_thread)
+    return wt_mpi_from_fortran(__builtin_return_address(0))
+               ? init_thread(real_Init_thread, argc, argv, required, provided)
+               : real_Init_thread(argc, argv, required, provided);
+}
+WT_EXPORT int PMPI_Finalize(void) {
+    WT_MPI_REAL(Finalize)
+    return wt_mpi_from_fortran(__builtin_return_address(0)) ? finalize(real_Finalize) : real_Finalize();
+}
+#endif
+
+WT_EXPORT int MPI_Abort(MPI_Comm comm, int code) {
+    WT_MPI_REAL(Abort)
+    wt_finish(WT_END_EXIT);
+    return real_Abort(comm, code);
+}
