@@ -36,8 +36,8 @@ def command(kernel: Path, model: Path, which: str, tolerance: float, output_form
     from wavetank.kernel.plan import Kernel
     from wavetank.model.application import Model
 
-    compare = replay_fidelity if which == "replay" else ior_fidelity
-    rows = compare(Kernel.read(kernel), Model.read(model))
+    ours, theirs = Kernel.read(kernel), Model.read(model)
+    rows = replay_fidelity(ours, theirs) if which == "replay" else ior_fidelity(ours, theirs.phases)
     outside = [row for row in rows if not row.within(tolerance / 100)]
     table = Table(
         "Fidelity",

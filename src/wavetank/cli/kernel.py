@@ -84,15 +84,60 @@ def _file_table(kernel: Kernel) -> Table:
     return Table("Files", ["name", "role", "made_beforehand_bytes"], rows)
 
 
+# What is in the IOR table's own columns, and then the rest by what matters most.
+_IN_COLUMNS = ("Bytes:", "Operations:", "Request size")
+_FIRST = (
+    "Offsets",
+    "The last operation",
+    "The MPI file view",
+    "Other ranks",
+    "The files are named",
+)
+
+
 def _ior_tables(kernel: Kernel) -> list[Table]:
-    lines: list[list[Cell]] = [[_phases(line.ph_ids), line.command] for line in kernel.ior]
-    missing: list[list[Cell]] = [
-        [_phases(line.ph_ids), what] for line in kernel.ior for what in line.not_reproduced
-    ]
+    from wavetank.kernel.fidelity import ior_fidelity
+
+    issued = {row.ph_ids: row for row in ior_fidelity(kernel, kernel.phases)}
+    request = {phase.ph_id: phase.pattern[0].rs for phase in kernel.phases}
+    lines: list[list[Cell]] = []
+    for line in kernel.ior:
+        row = issued[line.ph_ids]
+        theirs = int(line.command.split(" -t ")[1].split()[0])
+        lines.append(
+            [_phases(line.ph_ids), line.command, _becomes(request[line.ph_ids[0]], theirs),
+             _becomes(row.model.operations, row.kernel.operations), _becomes(row.model.bytes, row.kernel.bytes)]
+        )  # fmt: skip
+    columns = ["phases", "command", "request_bytes", "operations", "bytes"]
+    note = "Run each in the directory of the kernel's files."
     return [
-        Table("IOR", ["phases", "command"], lines, note="Run each in the directory of the kernel's files."),
-        Table("Not reproduced by IOR", ["phases", "what"], missing),
-    ]  # fmt: skip
+        Table("IOR", columns, lines, note=note),
+        Table("Not reproduced by IOR", ["phases", "what"], _sentences(kernel)),
+    ]
+
+
+def _becomes(ours: int, theirs: int) -> str:
+    return str(ours) if ours == theirs else f"{ours} -> {theirs}"
+
+
+def _sentences(kernel: Kernel) -> list[list[Cell]]:
+    """Each sentence once, with the phases that it is true of."""
+    phases: dict[str, list[int]] = {}
+    for line in kernel.ior:
+        for sentence in line.not_reproduced:
+            if not sentence.startswith(_IN_COLUMNS):
+                phases.setdefault(sentence, []).extend(line.ph_ids)
+    everything = sorted(ph_id for line in kernel.ior for ph_id in line.ph_ids)
+
+    def importance(sentence: str) -> int:
+        return next(
+            (i for i, start in enumerate(_FIRST) if sentence.startswith(start)), len(_FIRST)
+        )
+
+    return [
+        ["all" if sorted(ph_ids) == everything else _phases(ph_ids), sentence]
+        for sentence, ph_ids in sorted(phases.items(), key=lambda item: importance(item[0]))
+    ]
 
 
 def _file_name(kernel: Kernel, file_id: int) -> str:

@@ -81,9 +81,9 @@ def replay_fidelity(kernel: Kernel, model: Model) -> list[PhaseFidelity]:
     return [_replayed(phase, plan, model, made, order, mpi_files) for phase in model.phases]
 
 
-def ior_fidelity(kernel: Kernel, model: Model) -> list[PhaseFidelity]:
-    """The kernel's IOR lines against the model; refused phases with nothing issued."""
-    phases = {phase.ph_id: phase for phase in model.phases}
+def ior_fidelity(kernel: Kernel, model_phases: Sequence[Phase]) -> list[PhaseFidelity]:
+    """The kernel's IOR lines against the model's phases; refused phases with nothing issued."""
+    phases = {phase.ph_id: phase for phase in model_phases}
     rows = []
     for line in kernel.ior:
         ior = parse_command(line.command)

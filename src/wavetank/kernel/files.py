@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -11,7 +12,16 @@ from typing import Literal
 from wavetank.kernel import calls
 from wavetank.kernel.plan import KernelFile
 from wavetank.model.file import ModelFile
-from wavetank.model.phase import LinearOffsets, ListedOffsets, Phase, Run
+from wavetank.model.phase import (
+    FileStep,
+    LinearOffsets,
+    ListedOffsets,
+    Phase,
+    Program,
+    RepeatStep,
+    Run,
+    Step,
+)
 
 _NAME_LIMIT = 200  # bytes; file systems allow 255, and a temporary suffix needs some
 _UNSAFE = re.compile(r"[^\w.+=,@:-]+", re.ASCII)  # also spaces: names stand in command lines
@@ -73,29 +83,67 @@ def _number(names: dict[int, str], clashes: Iterable[Sequence[int]]) -> None:
             taken.add(candidate.casefold())
 
 
-def kernel_files(files: Collection[ModelFile], phases: Sequence[Phase]) -> list[KernelFile]:
-    """Name, role and size beforehand of each file. ``phases`` are those that the kernel performs."""
+def kernel_files(
+    files: Collection[ModelFile], phases: Sequence[Phase], programs: Sequence[Program]
+) -> list[KernelFile]:
+    """Name, role and size beforehand of each file.
+
+    Args:
+        files: of the model, those that the kernel touches.
+        phases: that the kernel performs.
+        programs: that the kernel performs.
+    """
+    flags = _open_flags(programs)
     names = safe_names({file.file_id: file.file_name for file in files})
     by_file: defaultdict[int, list[Phase]] = defaultdict(list)
     for phase in phases:
         by_file[phase.file_id].append(phase)
     return [
-        _kernel_file(file, names[file.file_id], by_file.get(file.file_id, [])) for file in files
+        _kernel_file(
+            file, names[file.file_id], by_file.get(file.file_id, []), flags.get(file.file_id, 0)
+        )
+        for file in files
     ]
 
 
-def _kernel_file(file: ModelFile, name: str, phases: Sequence[Phase]) -> KernelFile:
-    size = _size_beforehand(file, phases)
+def _open_flags(programs: Sequence[Program]) -> dict[int, int]:
+    """The flags of all POSIX opens of each file, together."""
+    flags: defaultdict[int, int] = defaultdict(int)
+
+    def collect(steps: Sequence[Step]) -> None:
+        for step in steps:
+            if isinstance(step, RepeatStep):
+                collect(step.steps)
+            elif isinstance(step, FileStep) and step.iop_type == "open" and not step.error:
+                flags[step.file_id] |= step.arg
+
+    for program in programs:
+        collect(program.steps)
+    return flags
+
+
+def _kernel_file(file: ModelFile, name: str, phases: Sequence[Phase], flags: int) -> KernelFile:
+    size = _size_beforehand(file, phases, flags)
     written = any(not calls.reads(member.iop_type) for phase in phases for member in phase.pattern)
     role: Literal["input", "output", "both"]
     role = "output" if size is None else "both" if written else "input"
     return KernelFile(file_id=file.file_id, name=name, role=role, prepare_bytes=size or 0)
 
 
-def _size_beforehand(file: ModelFile, phases: Sequence[Phase]) -> int | None:
-    """Bytes that must be there before the run; None when the run makes the file itself."""
-    if file.file_size_before is not None:
+def _size_beforehand(file: ModelFile, phases: Sequence[Phase], flags: int) -> int | None:
+    """Bytes that must be there before the run; None when the run makes the file itself.
+
+    A file that was there, but empty and to be created, or to be emptied before anything was read, is what
+    an earlier run or another rank left: the run makes it.
+    """
+    reads_first = bool(phases) and calls.reads(phases[0].pattern[0].iop_type)
+    if file.file_size_before is not None and not (
+        (file.file_size_before == 0 and flags & os.O_CREAT)
+        or (flags & os.O_TRUNC and not reads_first)
+    ):
         return file.file_size_before
+    if file.file_size_before == 0:
+        return None
     highest = 0
     for phase in phases:  # in order of first occurrence
         if not calls.reads(phase.pattern[0].iop_type):

@@ -48,7 +48,9 @@ def make_kernel(model: Model, model_path: Path, ior_version: str = "4.0") -> Ker
             "'wavetank show'; was the right program traced?"
         )
     used = {phase.file_id for phase in selection.phases} | selection.touched
-    files = kernel_files([file for file in model.files if file.file_id in used], selection.phases)
+    files = kernel_files(
+        [file for file in model.files if file.file_id in used], selection.phases, selection.programs
+    )
     bare = Kernel(
         provenance=provenance(inputs=[model_path]),
         application=model.application,

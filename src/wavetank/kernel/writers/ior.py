@@ -309,7 +309,6 @@ def _same_layout(model: Sequence[Run], line: Sequence[Run]) -> bool:
         bool(model)
         and bool(line)
         and model[0].offset == line[0].offset
-        and model[0].rs == line[0].rs
         and (model[0].disp == line[0].disp or min(model[0].count, line[0].count) == 1)
     )
 
@@ -337,7 +336,7 @@ def _surroundings(group: _Group, groups: Sequence[_Group]) -> Iterator[str]:
         yield f"The {len(group.phases)} phases follow each other without what lies between them."
     metadata = sum(sum(one.metadata_ops.values()) for one in group.phases)
     if metadata:
-        yield f"{metadata} calls that move no data (open, close, seek, ...) become IOR's own open and close."
+        yield "Calls that move no data (open, close, seek, ...) become IOR's own open and close."
     others = [
         other for other in groups if other is not group and not set(other.ranks()) & set(ranks)
     ]
