@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import importlib
 import json
+from pathlib import Path
 from typing import Any
 
 import click
 
 # name -> (module, class). Documents first, in the order of the work, then what people write.
 SCHEMAS: dict[str, tuple[str, str]] = {
+    "trace": ("wavetank.trace.index", "TraceIndex"),
     "model": ("wavetank.model.application", "Model"),
     "kernel": ("wavetank.kernel.plan", "Kernel"),
+    "cluster": ("wavetank.cluster.state", "ClusterState"),
     "measurement": ("wavetank.measure.result", "Measurement"),
+    "comparison": ("wavetank.compare.comparison", "Comparison"),
+    "cluster-spec": ("wavetank.cluster.spec", "ClusterSpec"),
+    "campaign-spec": ("wavetank.campaign.spec", "CampaignSpec"),
+    "price-table": ("wavetank.cost.prices", "PriceTable"),
 }
 
 
@@ -31,17 +38,32 @@ def json_schema(name: str) -> dict[str, Any]:
     return schema
 
 
+def schema_text(name: str) -> str:
+    """The published file's text."""
+    return json.dumps(json_schema(name), indent=1, ensure_ascii=False) + "\n"
+
+
 @click.command(name="schema")
 @click.argument("name", type=click.Choice(list(SCHEMAS)), required=False)
-def command(name: str | None) -> None:
+@click.option(
+    "--write",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="Write all schemas to this folder, NAME.schema.json each.",
+)
+def command(name: str | None, folder: Path | None) -> None:
     """Print the JSON Schema of a file that wavetank writes or reads.
 
     Without a NAME: the names of all files.
 
     Example: wavetank schema model > model.schema.json
-    """
+    """  # fmt: skip
+    if folder is not None:
+        for known in [name] if name else SCHEMAS:
+            (folder / f"{known}.schema.json").write_text(schema_text(known), encoding="utf-8")
+        return
     if name is None:
         for known in SCHEMAS:
             click.echo(known)
         return
-    click.echo(json.dumps(json_schema(name), indent=1))
+    click.echo(schema_text(name), nl=False)

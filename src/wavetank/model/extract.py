@@ -95,7 +95,7 @@ def extract_model(
             for view in trace.views
         ),
         communicators=trace.communicators,
-        programs=make_programs(activity, ph_id, phases),
+        programs=make_programs(activity, ph_id, phases, rules.pauses_s),
         timeline=make_timeline(activity),
         warnings=(*trace.warnings, *_findings(trace, rows, rules)),
     )

@@ -23,19 +23,24 @@ class Loop:
 def compress(sequence: npt.NDArray[np.integer[Any]]) -> tuple[int | Loop, ...]:
     """Loops, from left to right, the shortest body first; then loops of loops, until none is left."""
     nodes: list[int | Loop] = sequence.tolist()
-    while True:
+    # Short loops before long ones, else a long one would begin in the middle of what recurs.
+    longest = 2
+    while longest < 2 * len(nodes):
         numbers: dict[int | Loop, int] = {}
         ids = np.array([numbers.setdefault(node, len(numbers)) for node in nodes], dtype=np.int64)
-        found = _one_pass(ids, nodes)
-        if len(found) == len(nodes):
-            return tuple(nodes)
+        if len(numbers) == len(nodes):
+            break
+        found = _one_pass(ids, nodes, longest)
+        longest = 2 if len(found) < len(nodes) else 2 * longest
         nodes = found
+    return tuple(nodes)
 
 
-def _one_pass(ids: npt.NDArray[np.int64], nodes: list[int | Loop]) -> list[int | Loop]:
+def _one_pass(
+    ids: npt.NDArray[np.int64], nodes: list[int | Loop], longest: int
+) -> list[int | Loop]:
+    """Join loops whose body has at most ``longest`` nodes."""
     n = len(ids)
-    if len(set(ids.tolist())) == n:
-        return nodes
     following = _next_occurrence(ids).tolist()
     found: list[int | Loop] = []
     position = 0
@@ -44,7 +49,7 @@ def _one_pass(ids: npt.NDArray[np.int64], nodes: list[int | Loop]) -> list[int |
         other = position
         for _ in range(CANDIDATES):
             other = following[other]
-            if other < 0 or 2 * other - position > n:
+            if other < 0 or other - position > longest or 2 * other - position > n:
                 break
             length = other - position
             matched = _match_length(ids, position, length)

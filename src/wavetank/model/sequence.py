@@ -17,6 +17,7 @@ from wavetank.model.loops import Loop, compress
 from wavetank.model.phase import (
     DataStep,
     FileStep,
+    PauseStep,
     Phase,
     Program,
     RepeatStep,
@@ -27,6 +28,8 @@ from wavetank.model.rows import RowKind, Rows, take
 from wavetank.model.rules import BoolArray
 from wavetank.trace.schema import UNKNOWN, Int64Array, Level, OpKind
 
+PAUSE = 100
+"""Kind of a token that is a pause, beside those of RowKind."""
 NEXT_DATA = -2
 """A seek's offset: where the next data operation through the handle starts."""
 
@@ -37,14 +40,20 @@ class Tokens:
 
     rank: Int64Array
     kind: Int64Array  # RowKind
-    what: Int64Array  # data: ph_id; file steps: number of the distinct step; sync: communicator
+    what: (
+        Int64Array  # data: ph_id; file: number of the distinct step; sync: communicator; pause: us
+    )
     file: Int64Array
     slot: Int64Array
     n: Int64Array  # data: operations; else: calls
+    row: Int64Array  # index into Rows
 
 
 def make_programs(
-    activity: Activity, ph_id: Int64Array, phases: Sequence[Phase]
+    activity: Activity,
+    ph_id: Int64Array,
+    phases: Sequence[Phase],
+    pauses_s: float | None = None,
 ) -> tuple[Program, ...]:
     """What the ranks do, ranks that do the same together.
 
@@ -52,12 +61,15 @@ def make_programs(
         activity: the trace.
         ph_id: for each part of the activity the number of its phase.
         phases: in the order of their numbers.
+        pauses_s: shortest pause that is kept, seconds; None keeps none.
     """
     rows = activity.rows
     on_file = activity.own_levels()[rows.table.file] == rows.level
     keep = (rows.kind == RowKind.SYNC_RANKS) | (on_file & (rows.kind != RowKind.IGNORED))
     file_steps: list[FileStep] = []
     tokens = _tokens(activity, ph_id, keep, file_steps)
+    if pauses_s is not None:
+        tokens = _with_pauses(activity, tokens, np.flatnonzero(keep), pauses_s)
     tokens, nulls = _absorb_null_seeks(tokens)
     tokens, nulls = _join(tokens, nulls)
     return _programs(tokens, nulls, phases, file_steps)
@@ -108,6 +120,31 @@ def _tokens(
         file=table.file[index].astype(np.int64),
         slot=rows.slot[index].astype(np.int64),
         n=n,
+        row=index,
+    )
+
+
+def _with_pauses(activity: Activity, tokens: Tokens, rows: Int64Array, pauses_s: float) -> Tokens:
+    """Put pauses between tokens, rounded to three digits so that like pauses are one step."""
+    table = activity.rows.table
+    before, after = rows[:-1], rows[1:]
+    known = (table.end_ns[before] != UNKNOWN) & (table.start_ns[after] != UNKNOWN)
+    gap = np.where(known, table.start_ns[after] - table.end_ns[before], 0)
+    long = (table.rank[before] == table.rank[after]) & (gap >= pauses_s * 1e9)
+    paused, length_us = after[long], gap[long] / 1e3
+    digits = 10.0 ** (np.floor(np.log10(np.maximum(length_us, 1))) - 2)
+    length = (np.round(length_us / digits) * digits).astype(np.int64)
+    place = np.searchsorted(tokens.row, paused)
+    none = np.full(len(place), -1, dtype=np.int64)
+    inserted = {
+        "rank": table.rank[paused], "kind": np.full(len(place), PAUSE), "what": length, "file": none,
+        "slot": none, "n": np.ones(len(place), dtype=np.int64), "row": paused,
+    }  # fmt: skip
+    return Tokens(
+        **{
+            name: np.insert(getattr(tokens, name), place, values)
+            for name, values in inserted.items()
+        }
     )
 
 
@@ -190,7 +227,7 @@ def _seek_target(rows: Rows, seeks: Int64Array) -> Int64Array:
 def _pick(tokens: Tokens, mask: BoolArray) -> Tokens:
     return Tokens(
         tokens.rank[mask], tokens.kind[mask], tokens.what[mask], tokens.file[mask],
-        tokens.slot[mask], tokens.n[mask],
+        tokens.slot[mask], tokens.n[mask], tokens.row[mask],
     )  # fmt: skip
 
 
@@ -227,7 +264,13 @@ def _join(tokens: Tokens, nulls: Int64Array) -> tuple[Tokens, Int64Array]:
     start = np.flatnonzero(new)
     first = _pick(tokens, new)
     joined = Tokens(
-        first.rank, first.kind, first.what, first.file, first.slot, np.add.reduceat(tokens.n, start)
+        first.rank,
+        first.kind,
+        first.what,
+        first.file,
+        first.slot,
+        np.add.reduceat(tokens.n, start),
+        first.row,
     )
     return joined, np.add.reduceat(nulls, start)
 
@@ -284,6 +327,8 @@ def _step(row: list[int], phases: Sequence[Phase], file_steps: Sequence[FileStep
     kind, what, n, nulls, inside = row
     if kind == RowKind.SYNC_RANKS:
         return SyncStep(communicator=what, count=n)
+    if kind == PAUSE:
+        return PauseStep(seconds=what * n / 1e6)
     if kind == RowKind.DATA:
         pattern = phases[what - 1].pattern
         handles = {member.handle for member in pattern}
