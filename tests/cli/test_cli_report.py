@@ -13,6 +13,7 @@ from wavetank.errors import WavetankError
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "unit" / "report" / "fixtures"))
 import campaign_examples
+import report_examples
 
 
 @pytest.fixture
@@ -47,3 +48,50 @@ def test_a_report_that_cannot_be_written_leaves_the_old_one(folder, tmp_path) ->
     result = run("report", folder, "-o", tmp_path / "missing" / "r.html")
     assert isinstance(result.exception, WavetankError)
     assert "missing" in str(result.exception)
+
+
+@pytest.fixture
+def model(tmp_path):
+    path = tmp_path / "abyss.model.json"
+    report_examples.abyss().write(path)
+    return path
+
+
+def test_plot_writes_every_kind_and_prints_their_names(model, tmp_path) -> None:
+    result = run("plot", model, "-o", tmp_path / "plots")
+    assert result.exit_code == 0, result.output
+    names = ["temporal", "spatial", "sizes", "operations", "gantt"]
+    assert result.stdout.split() == [str(tmp_path / "plots" / f"{name}.svg") for name in names]
+    assert all(Path(name).read_text().startswith("<?xml") for name in result.stdout.split())
+
+
+def test_plot_writes_one_kind_as_a_picture(model, tmp_path) -> None:
+    result = run("plot", model, "-o", tmp_path, "--kind", "gantt", "--format", "png")
+    assert result.stdout.split() == [str(tmp_path / "gantt.png")]
+    assert (tmp_path / "gantt.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_model_without_times_is_plotted_over_tick_only(tmp_path) -> None:
+    model = report_examples.abyss()
+    phases = tuple(p.model_copy(update={"start_s": None, "end_s": None}) for p in model.phases)
+    points = tuple(p.model_copy(update={"start_s": None, "end_s": None}) for p in model.timeline)
+    path = tmp_path / "m.json"
+    model.model_copy(update={"phases": phases, "timeline": points}).write(path)
+    over_time = run("plot", path, "-o", tmp_path, "--kind", "temporal")
+    assert "--axis tick" in str(over_time.exception)
+    over_tick = run("plot", path, "-o", tmp_path, "--kind", "temporal", "--axis", "tick")
+    assert over_tick.exit_code == 0, over_tick.output
+
+
+def test_a_model_without_timeline_has_no_temporal_pattern(tmp_path) -> None:
+    path = tmp_path / "m.json"
+    report_examples.abyss().model_copy(update={"timeline": ()}).write(path)
+    result = run("plot", path, "-o", tmp_path, "--kind", "temporal")
+    assert "no timeline" in str(result.exception)
+
+
+def test_a_damaged_model_leaves_no_folder_behind(tmp_path) -> None:
+    (tmp_path / "m.json").write_text("{")
+    result = run("plot", tmp_path / "m.json", "-o", tmp_path / "plots")
+    assert isinstance(result.exception, WavetankError)
+    assert not (tmp_path / "plots").exists()

@@ -29,7 +29,7 @@ pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(
         not (CHROMIUM.exists() and CHROMEDRIVER.exists()),
-        reason="needs /usr/bin/chromium and /usr/bin/chromedriver (Debian: chromium, chromium-driver)",
+        reason="needs Chromium and its driver (Debian: chromium, chromium-driver)",
     ),
 ]
 
@@ -99,8 +99,9 @@ def test_every_visible_plot_is_drawn_with_marks_and_words(page) -> None:
     sizes = page.execute_script(
         """return [...document.querySelectorAll('svg.plot')]
              .filter(svg => svg.checkVisibility())
-             .map(svg => [svg.getBoundingClientRect().width, svg.getBoundingClientRect().height,
-                          svg.querySelectorAll('path').length, svg.querySelectorAll('text').length])"""
+             .map(svg => [svg, svg.getBoundingClientRect()])
+             .map(([svg, box]) => [box.width, box.height, svg.querySelectorAll('path').length,
+                                   svg.querySelectorAll('text').length])"""
     )
     # two applications, each with: rate, time, cost, ratio, time and cost, changes, temporal,
     # spatial, sizes, operations
@@ -182,7 +183,8 @@ def test_plots_follow_the_theme(page, theme) -> None:
     )
     paper, words = page.execute_script(
         """const text = document.querySelector('svg.plot text');
-           return [getComputedStyle(document.body).backgroundColor, getComputedStyle(text).fill]"""
+           const styles = [getComputedStyle(document.body), getComputedStyle(text)];
+           return [styles[0].backgroundColor, styles[1].fill]"""
     )
     brightness = [
         sum(float(part) for part in colour[colour.index("(") + 1 : -1].split(",")[:3])

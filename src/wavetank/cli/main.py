@@ -29,6 +29,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "cluster": ("cluster", "Bring virtual clusters up and down, list them, check specifications."),
     "measure": ("measure", "Measure a kernel once on a cluster that is up."),
     "campaign": ("campaign", "Measure kernels on clusters by a plan, and rank the clusters."),
+    "instances": ("instances", "Which types of cloud instances suit an application, and what they cost."),
+    "plot": ("plot", "Write plots of a model: temporal, spatial, sizes, operations, phases."),
     "report": ("report", "Write a campaign's report as one self-contained HTML file."),
     "schema": ("schema", "Print the JSON Schema of a file that wavetank writes or reads."),
 }  # fmt: skip

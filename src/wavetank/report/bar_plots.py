@@ -218,12 +218,11 @@ def _draw_uncertainty(axes: Axes, quantity: Quantity, found: Sequence[_Bar]) -> 
         values, at = (np.asarray(column) for column in zip(*dots, strict=True))
         axes.plot(
             values / quantity.scale,
-            at,
+            at + 0.27,  # below the whisker, which with few repetitions has the same ends
             "o",
-            markersize=3,
-            markerfacecolor=LIGHT["paper"],
-            markeredgecolor=LIGHT["ink"],
-            markeredgewidth=0.7,
+            markersize=2.2,
+            markerfacecolor=LIGHT["ink"],
+            markeredgewidth=0,
             zorder=6,
         )
 

@@ -40,8 +40,10 @@ class _Extent:
 
 
 def has_times(model: Model) -> bool:
-    """Whether every point of the timeline knows when it happened."""
-    return all(point.start_s is not None and point.end_s is not None for point in model.timeline)
+    """Whether every point of the timeline and every phase knows when it happened."""
+    spans = [(point.start_s, point.end_s) for point in model.timeline]
+    spans += [(phase.start_s, phase.end_s) for phase in model.phases]
+    return all(start is not None and end is not None for start, end in spans)
 
 
 @styled

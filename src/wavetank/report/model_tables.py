@@ -144,7 +144,9 @@ def phase_table(model: Model) -> ReportTable:
             Column("ph_weight", "Weight", numeric=True, help="bytes moved by all ranks, P15 eq. 1"),
             Column("offset", "Offset", help="bytes; r is the rank, i the repetition"),
             Column("disp", "disp", numeric=True, help="bytes between consecutive operations"),
-            Column("dist", "dist", help="(tick, subtick) between consecutive operations"),
+            Column(
+                "dist", "dist", numeric=True, help="(tick, subtick) between consecutive operations"
+            ),
             Column("io_time_s", "I/O time", numeric=True, help="in the traced run, sum over ranks"),
         ),
         rows=shown,

@@ -25,12 +25,12 @@ ROLES = MappingProxyType(
         "write": ("#bf5014", "#ef9a61"),
         "other": ("#76808b", "#8c97a3"),
         # categories (process mappings): told apart also by those who do not see red and green
-        "series-1": ("#23648f", "#71b6e4"),
-        "series-2": ("#c96a12", "#f0a353"),
-        "series-3": ("#2b7d66", "#62c7a8"),
-        "series-4": ("#8c4a8f", "#cf96d2"),
-        "series-5": ("#6b6f12", "#c2c65e"),
-        "series-6": ("#a83a4d", "#ee8f9f"),
+        "series-1": ("#23648f", "#3f87b8"),
+        "series-2": ("#c96a12", "#b9772f"),
+        "series-3": ("#2b7d66", "#3d957a"),
+        "series-4": ("#8c4a8f", "#a36ba7"),
+        "series-5": ("#6b6f12", "#8d9036"),
+        "series-6": ("#a83a4d", "#b85c6c"),
         # request sizes, small to large: ochre over teal to deep blue, paler in the dark theme
         "size-1": ("#b8860f", "#8d6a1d"),
         "size-2": ("#9c8f1c", "#9b8a2a"),

@@ -20,7 +20,9 @@ def money(value: float | Decimal, currency: str) -> str:
     amount = float(value)
     if amount == 0:
         return f"0 {currency}"
-    return f"{amount:,.2f} {currency}" if abs(amount) >= 1 else f"{amount:#.3g} {currency}"
+    if abs(amount) >= 1:
+        return f"{amount:,.2f} {currency}"
+    return f"{Decimal(f'{amount:#.3g}'):f} {currency}"  # never 9.77e-05
 
 
 def range_words(low: float, high: float, show: Callable[[float], str]) -> str:
