@@ -232,22 +232,31 @@ def _pick(tokens: Tokens, mask: BoolArray) -> Tokens:
 
 
 def _absorb_null_seeks(tokens: Tokens) -> tuple[Tokens, Int64Array]:
-    """Count null seeks with the data operations before them; the array holds them by token."""
-    null = tokens.kind == RowKind.NULL_SEEK
+    """Count null seeks with the data operations before or after them; the array holds them by token."""
     n = len(tokens.rank)
-    carrier = np.maximum.accumulate(np.where(null, -1, np.arange(n))) if n else np.zeros(0, int)
-    at = np.maximum(carrier, 0)
-    absorbed = (
-        null
-        & (carrier >= 0)
-        & (tokens.kind[at] == RowKind.DATA)
-        & (tokens.rank[at] == tokens.rank)
-        & (tokens.file[at] == tokens.file)
-        & (tokens.slot[at] == tokens.slot)
-    )
     nulls = np.zeros(n, dtype=np.int64)
-    np.add.at(nulls, at[absorbed], tokens.n[absorbed])
+    null = tokens.kind == RowKind.NULL_SEEK
+    if not null.any():
+        return tokens, nulls
+    index = np.arange(n)
+    before = np.maximum(np.maximum.accumulate(np.where(null, -1, index)), 0)
+    after = np.minimum(np.minimum.accumulate(np.where(null, n, index)[::-1])[::-1], n - 1)
+    carried = _carries(tokens, before)
+    carrier = np.where(carried, before, after)
+    absorbed = null & (carried | _carries(tokens, after))
+    np.add.at(nulls, carrier[absorbed], tokens.n[absorbed])
     return _pick(tokens, ~absorbed), nulls[~absorbed]
+
+
+def _carries(tokens: Tokens, other: Int64Array) -> BoolArray:
+    """Whether each token's other one moves data through the same handle."""
+    found: BoolArray = (
+        (tokens.kind[other] == RowKind.DATA)
+        & (tokens.rank[other] == tokens.rank)
+        & (tokens.file[other] == tokens.file)
+        & (tokens.slot[other] == tokens.slot)
+    )
+    return found
 
 
 def _join(tokens: Tokens, nulls: Int64Array) -> tuple[Tokens, Int64Array]:
