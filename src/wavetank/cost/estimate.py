@@ -53,10 +53,12 @@ def performance_cost(bandwidth_bytes_per_s: float, cost_tot: Decimal) -> float |
 def storage_cost(capacity_bytes: int, price: StoragePrice, kept_months: Decimal) -> Decimal:
     """Fixed cost: persistent storage for the time that it is kept (cost_fix in P15 eq. 5).
 
-    The capacity is billed in whole steps, and at least the smallest that can be had.
+    What is billed is the smallest capacity that can be had, or whole steps above it (FSx for
+    Lustre: 1200 GB, 2400 GB, and multiples of 2400 GB).
     """
-    steps = -(-capacity_bytes // (price.step_gb * 10**9))
-    capacity_gb = max(steps * price.step_gb, price.minimum_gb)
+    needed_gb = -(-capacity_bytes // 10**9)
+    steps = -(-needed_gb // price.step_gb)
+    capacity_gb = price.minimum_gb if needed_gb <= price.minimum_gb else steps * price.step_gb
     return capacity_gb * price.per_gb_month * kept_months
 
 

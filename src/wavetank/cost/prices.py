@@ -49,8 +49,12 @@ class StoragePrice(Record):
 
     per_gb_month: Decimal = Field(ge=0)
     minimum_gb: int = Field(default=0, ge=0, description="smallest capacity that can be had, GB")
-    step_gb: int = Field(default=1, ge=1, description="capacity grows in steps of this, GB")
+    step_gb: int = Field(
+        default=1, ge=1, description="above the smallest, capacity comes in multiples of this, GB"
+    )
     note: str | None = None
+    date: Date | None = Field(default=None, description="where it differs from the table's")
+    source: str | None = Field(default=None, description="where it differs from the table's")
 
 
 class PriceTable(Record):

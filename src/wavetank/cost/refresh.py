@@ -15,10 +15,12 @@ import re
 import zipfile
 from datetime import datetime
 from decimal import Decimal
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from wavetank.cost.instances import COLUMNS, GIGABYTE
+from wavetank.document import write_whole
 from wavetank.errors import CostError
 
 MOTO_MEMBER = "moto/ec2/resources/instance_types.json.gz"
@@ -163,3 +165,43 @@ def prices_yaml(
         *(f'  {kind}: "{price:f}"' for kind, price in sorted(prices.items())),
     ]
     return "\n".join(lines) + "\n" + storage
+
+
+def write_instances(wheel: Path, folder: Path) -> Path:
+    """Write instances-aws.csv out of a wheel of moto; returns its path.
+
+    Raises:
+        CostError: not a wheel of moto.
+        DocumentError: the folder cannot be written.
+    """
+    version = wheel.name.split("-")[1] if "-" in wheel.name else "of unknown version"
+    text = instances_csv(read_moto(wheel), f"the PyPI package moto {version}")
+    path = folder / "instances-aws.csv"
+    write_whole(path, text)
+    return path
+
+
+def write_prices(module: Path, region: str, folder: Path) -> Path:
+    """Write a price table out of the karpenter module; returns its path.
+
+    Storage prices are in no such source: they come from cost/data/storage, where there is a file
+    of the region.
+
+    Raises:
+        CostError: not that module, or no such region.
+        DocumentError: the folder cannot be written.
+    """
+    taken, prices = read_karpenter(module, region)
+    name = f"aws-{region}-{taken:%Y-%m}"
+    storage = resources.files("wavetank.cost").joinpath("data", "storage", f"{region}.yaml")
+    text = prices_yaml(
+        name=name,
+        region=region,
+        taken=taken,
+        prices=prices,
+        source=f"Go module github.com/aws/{module.name.replace('@', ' ')} (AWS price list API)",
+        storage=storage.read_text(encoding="utf-8") if storage.is_file() else "",
+    )
+    path = folder / "prices" / f"{name}.yaml"
+    write_whole(path, text)
+    return path

@@ -102,3 +102,9 @@ def test_storage_is_billed_in_steps_from_a_minimum():
     price = StoragePrice(per_gb_month=Decimal("0.1"), minimum_gb=20, step_gb=10)
     assert storage_cost(35 * 10**9, price, Decimal(2)) == Decimal("8.0")
     assert storage_cost(1, price, Decimal(1)) == Decimal("2.0")
+
+
+@pytest.mark.parametrize(("used_gb", "billed_gb"), [(1, 1200), (1201, 2400), (2401, 4800)])
+def test_fsx_for_lustre_comes_in_its_own_sizes(used_gb, billed_gb):
+    price = StoragePrice(per_gb_month=Decimal(1), minimum_gb=1200, step_gb=2400)
+    assert storage_cost(used_gb * 10**9, price, Decimal(1)) == billed_gb

@@ -1,0 +1,150 @@
+"""Which instance types can hold an application, how many it takes, and what rules others out.
+
+P15, step 2: capacity, cores (one process per core), a global file system when files are shared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal
+
+from wavetank.cost.instances import InstanceType
+from wavetank.cost.prices import PriceTable
+from wavetank.cost.requirement import COUNTS, RATES, SIZES, Requirement
+
+QUANTITIES = (*RATES, *SIZES, *COUNTS)
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What an application and its user ask for.
+
+    Attributes:
+        n_processes: of the application.
+        capacity_bytes: of storage.
+        global_file_system: whether a file is shared by processes.
+        storage: temporary storage on the instances' own disks, or volumes of any size (EBS).
+        n_servers: I/O nodes of the global file system.
+        max_instances: of the whole cluster.
+        architecture: "x86_64", "arm64"; None: any.
+        requirements: of each instance.
+    """
+
+    n_processes: int
+    capacity_bytes: int
+    global_file_system: bool
+    storage: Literal["local", "ebs"] = "ebs"
+    n_servers: int = 1
+    max_instances: int | None = None
+    architecture: str | None = None
+    requirements: tuple[Requirement, ...] = ()
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An instance type, and the cluster that the application needs of it.
+
+    Attributes:
+        kind: the type.
+        n_compute: instances with ranks, one process per core.
+        n_io: instances with data servers; 0 when local disks do.
+        price_per_h: of the cluster; None without a price.
+        ruled_out: why it cannot be; empty when it can.
+    """
+
+    kind: InstanceType
+    n_compute: int
+    n_io: int
+    price_per_h: Decimal | None
+    ruled_out: tuple[str, ...]
+
+    @property
+    def n_instances(self) -> int:
+        """Of the whole cluster."""
+        return self.n_compute + self.n_io
+
+
+def find_instances(
+    kinds: Iterable[InstanceType], needs: Needs, prices: PriceTable | None
+) -> list[Candidate]:
+    """Judge every type: those that can hold the application first, cheapest cluster first."""
+    judged = [_judge(kind, needs, prices) for kind in kinds]
+    return sorted(judged, key=_order)
+
+
+def reasons(candidates: Sequence[Candidate]) -> list[tuple[str, int]]:
+    """What rules types out, and how many of them; a type may have several reasons."""
+    counts: dict[str, int] = {}
+    for candidate in candidates:
+        for kind in {reason.split(" ", 1)[0] for reason in candidate.ruled_out}:
+            counts[kind] = counts.get(kind, 0) + 1
+    return sorted(counts.items(), key=lambda pair: -pair[1])
+
+
+def quantity(kind: InstanceType, name: str, storage: Literal["local", "ebs"]) -> float | None:
+    """A quantity of a type; None where its provider does not say.
+
+    read and write are what an I/O node of this type can serve for long: the slower of its network
+    and its volumes. What local disks give is not published, so there the network alone bounds.
+    """
+    if name in ("read", "write"):
+        bounds = [kind.network_baseline_bytes_per_s]
+        if storage == "ebs":
+            bounds.append(kind.ebs_baseline_bytes_per_s)
+        known = [bound for bound in bounds if bound is not None]
+        return min(known) if len(known) == len(bounds) else None
+    values: dict[str, float | None] = {
+        "network": kind.network_baseline_bytes_per_s,
+        "network_peak": kind.network_peak_bytes_per_s,
+        "ebs": kind.ebs_baseline_bytes_per_s,
+        "ebs_iops": kind.ebs_baseline_iops,
+        "memory": kind.memory_bytes,
+        "local_storage": kind.local_storage_bytes,
+        "cores": kind.cores,
+        "vcpus": kind.vcpus,
+    }
+    return values[name]
+
+
+def _judge(kind: InstanceType, needs: Needs, prices: PriceTable | None) -> Candidate:
+    n_compute = -(-needs.n_processes // kind.cores)
+    n_io = needs.n_servers if needs.global_file_system else 0
+    against = [
+        f"{why}"
+        for requirement in needs.requirements
+        if (why := requirement.why_not(quantity(kind, requirement.quantity, needs.storage)))
+    ]
+    if needs.storage == "local":
+        holders = n_io or n_compute
+        capacity = Requirement("local_storage", -(-needs.capacity_bytes // holders))
+        if why := capacity.why_not(kind.local_storage_bytes):
+            against.append(f"{why} on each of {holders} instances, for the application's files")
+    if needs.max_instances is not None and n_compute + n_io > needs.max_instances:
+        against.append(
+            f"instances: {n_compute + n_io} are needed for {needs.n_processes} processes on "
+            f"{kind.cores} cores each, {needs.max_instances} are allowed"
+        )
+    if needs.architecture is not None and needs.architecture not in kind.architecture.split("+"):
+        against.append(f"architecture {kind.architecture} is not {needs.architecture}")
+    price = None if prices is None else prices.instances.get(kind.name)
+    if prices is not None and price is None:
+        against.append(f"price: table {prices.name} has none")
+    return Candidate(
+        kind=kind,
+        n_compute=n_compute,
+        n_io=n_io,
+        price_per_h=None if price is None else price * (n_compute + n_io),
+        ruled_out=tuple(against),
+    )
+
+
+def _order(candidate: Candidate) -> tuple[bool, Decimal, int, str]:
+    price = candidate.price_per_h
+    return (
+        bool(candidate.ruled_out),
+        Decimal("Infinity") if price is None else price,
+        candidate.n_instances,
+        candidate.kind.name,
+    )

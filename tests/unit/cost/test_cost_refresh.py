@@ -1,0 +1,108 @@
+import gzip
+import io
+import json
+import zipfile
+from decimal import Decimal
+
+import pytest
+import yaml
+
+from wavetank.cost.refresh import (
+    KARPENTER_FILE,
+    MOTO_MEMBER,
+    instances_csv,
+    read_karpenter,
+    read_moto,
+    write_prices,
+)
+from wavetank.errors import CostError
+
+ENTRY = {
+    "InstanceType": "x1.tiny",
+    "VCpuInfo": {"DefaultVCpus": 2, "DefaultCores": 1},
+    "MemoryInfo": {"SizeInMiB": 1024},
+    "NetworkInfo": {
+        "NetworkPerformance": "Low",
+        "NetworkCards": [
+            {"BaselineBandwidthInGbps": 0.5, "PeakBandwidthInGbps": 1.0},
+            {"BaselineBandwidthInGbps": 0.5, "PeakBandwidthInGbps": 1.0},
+        ],
+    },
+    "EbsInfo": {"EbsOptimizedInfo": {"BaselineThroughputInMBps": 62.5, "BaselineIops": 4000}},
+    "InstanceStorageInfo": {"Disks": [{"Count": 2, "SizeInGB": 80, "Type": "ssd"}]},
+    "ProcessorInfo": {"SupportedArchitectures": ["i386", "x86_64"]},
+    "CurrentGeneration": True,
+    "BurstablePerformanceSupported": False,
+}
+
+GO = """\
+package pricing
+
+// generated at 2026-07-06T14:20:29Z for us-east-1
+
+var InitialOnDemandPricesAWS = map[string]map[ec2types.InstanceType]float64{
+\t// us-east-1
+\t"us-east-1": {
+\t\t// x1 family
+\t\t"x1.tiny": 0.012500, "x1.big": 1.500000,
+\t},
+\t"eu-west-1": {
+\t\t"x1.tiny": 9.000000,
+\t},
+}
+"""
+
+
+def wheel(path, body):
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(MOTO_MEMBER, gzip.compress(json.dumps(body).encode()))
+    return path
+
+
+def module(folder):
+    path = folder / "karpenter-provider-aws@v9" / KARPENTER_FILE
+    path.parent.mkdir(parents=True)
+    path.write_text(GO)
+    return folder / "karpenter-provider-aws@v9"
+
+
+def test_an_instance_becomes_a_row_with_bytes(tmp_path):
+    entries = read_moto(wheel(tmp_path / "moto-9-x.whl", {"x1.tiny": ENTRY}))
+    lines = instances_csv(entries, "a test").splitlines()
+    row = dict(zip(lines[2].split(","), lines[3].split(","), strict=True))
+    assert row["name"] == "x1.tiny" and row["memory_bytes"] == str(2**30)
+    assert row["network_baseline_bytes_per_s"] == "125000000"  # two cards of 0.5 Gbit/s
+    assert row["ebs_baseline_bytes_per_s"] == "62500000" and row["ebs_maximum_iops"] == ""
+    assert (row["n_local_disks"], row["local_disk_bytes"]) == ("2", "80000000000")
+    assert row["architecture"] == "i386+x86_64"
+
+
+def test_prices_are_of_the_region_that_was_asked_for(tmp_path):
+    taken, prices = read_karpenter(module(tmp_path), "us-east-1")
+    assert taken.isoformat() == "2026-07-06T14:20:29+00:00"
+    assert prices == {"x1.tiny": Decimal("0.0125"), "x1.big": Decimal("1.5")}
+
+
+def test_an_unknown_region_names_those_there_are(tmp_path):
+    with pytest.raises(CostError, match="us-east-1, eu-west-1"):
+        read_karpenter(module(tmp_path), "mars-1")
+
+
+def test_a_price_table_has_instances_and_the_regions_storage(tmp_path):
+    (tmp_path / "prices").mkdir()
+    path = write_prices(module(tmp_path), "us-east-1", tmp_path)
+    body = yaml.safe_load(path.read_text())
+    assert path.name == "aws-us-east-1-2026-07.yaml"
+    assert body["instances"]["x1.tiny"] == "0.0125"
+    assert body["storage"]["ebs-gp3"]["per_gb_month"] == "0.08"
+
+
+def test_what_is_no_wheel_of_moto_is_refused(tmp_path):
+    (tmp_path / "x.whl").write_bytes(io.BytesIO(b"no").getvalue())
+    with pytest.raises(CostError, match="pip download"):
+        read_moto(tmp_path / "x.whl")
+
+
+def test_what_is_not_the_module_is_refused(tmp_path):
+    with pytest.raises(CostError, match="go mod download"):
+        read_karpenter(tmp_path, "us-east-1")
