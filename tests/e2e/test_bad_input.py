@@ -19,8 +19,9 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root to mount a
 
 CLUSTER = """\
 name: bad-input
-provider: local
-instance: {type: t2.medium, vcpus: 1, memory: 512 MiB, network: 1 Gbit/s}
+instance: {name: t2.medium, vcpus: 1, memory: 512 MiB, network: 1 Gbit/s}
+file_system: {kind: nfs}
+nodes: {compute: 2, io: 1}
 """
 
 
@@ -86,14 +87,23 @@ def test_a_damaged_model_is_refused(
     assert names_in(tmp_path) == {"m.json"}
 
 
-def test_a_misspelt_key_and_an_impossible_number_are_reported_together(
+def test_misspelt_keys_and_impossible_values_are_reported_together(
     tmp_path: Path, wavetank: Run
 ) -> None:
-    spec = tmp_path / "c.yaml"
-    spec.write_text(CLUSTER + "compute_nods: 2\nmemory_of_everything: -3\n")
-    failed = wavetank("cluster", "check", "c.yaml", cwd=tmp_path, status=1)
-    assert "compute_nods" in failed.stderr
-    assert "memory_of_everything" in failed.stderr
+    spec = (
+        CLUSTER.replace("compute: 2", "compute: 2, compote: 1") + "storage: {size: -3}\nscael: 2\n"
+    )
+    (tmp_path / "c.yaml").write_text(spec)
+    for command in ("check", "up"):
+        failed = wavetank("cluster", command, "c.yaml", cwd=tmp_path, status=1)
+        for finding in ("compote", "storage.size", "scael"):
+            assert finding in failed.stderr
+
+
+def test_more_data_servers_than_nodes_are_refused(tmp_path: Path, wavetank: Run) -> None:
+    (tmp_path / "c.yaml").write_text(CLUSTER.replace("kind: nfs", "kind: glusterfs, servers: 3"))
+    failed = wavetank("cluster", "up", "c.yaml", cwd=tmp_path, status=1)
+    assert "3 data servers" in failed.stderr
 
 
 @needs_root
