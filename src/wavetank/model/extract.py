@@ -94,7 +94,7 @@ def extract_model(
             )
             for view in trace.views
         ),
-        communicators=trace.communicators,
+        communicators=_communicators(trace, rows),
         programs=make_programs(activity, ph_id, phases, rules.pauses_s),
         timeline=make_timeline(activity),
         warnings=(*trace.warnings, *_findings(trace, rows, rules)),
@@ -113,6 +113,13 @@ def _own_levels(rows: Rows, levels: tuple[Level, ...]) -> dict[int, Level]:
         some = (table.file >= 0) & (rows.level == level)
         found.update(dict.fromkeys(np.unique(table.file[some]).tolist(), Level(level)))
     return {int(file): found[file] for file in sorted(found)}
+
+
+def _communicators(trace: Trace, rows: Rows) -> tuple[tuple[int, ...], ...]:
+    """The trace's communicators; all ranks where it synchronises but names none."""
+    if not trace.communicators and (rows.kind == RowKind.SYNC_RANKS).any():
+        return (tuple(range(trace.n_ranks)),)
+    return trace.communicators
 
 
 def _nothing(trace: Trace, rules: Rules) -> str:
