@@ -68,7 +68,7 @@ def legend_above(axes: Axes, colours: Mapping[str, str]) -> None:
         handles=handles,
         loc="lower left",
         bbox_to_anchor=(0, 1),
-        ncols=min(len(handles), 5),
+        ncols=min(len(handles), 6),
         borderaxespad=0.2,
         handlelength=1.0,
         handleheight=0.9,

@@ -138,7 +138,9 @@ def _name_clusters(axes: Axes, found: Sequence[_Bar]) -> None:
     axes.set_yticks([float(np.mean(ys)) for ys in rows.values()], [titles[c] for c in rows])
     axes.yaxis.set_tick_params(labelcolor=LIGHT["ink"])
     positions = [bar.y for bar in found]
-    axes.set_ylim(max(positions, default=0) + 0.8, min(positions, default=0) - 0.8)
+    low, high = min(positions, default=0.0) - 0.8, max(positions, default=0.0) + 0.8
+    room = max(0.0, 3.0 - (high - low)) / 2  # a lone bar is no thicker than many
+    axes.set_ylim(high + room, low - room)
 
 
 def _positions(
@@ -239,7 +241,9 @@ def _value_axis(
             10.0 ** (low - (0.3 if np.log10(min(values)) - low < 0.15 else 0)),
             10 ** (high + 0.25 * max(high - low, 1)),
         )
-        axes.xaxis.set_major_locator(LogLocator(base=10, numticks=8))
+        few_decades = max(values) / min(values) < 30
+        subs = (1.0, 2.0, 5.0) if few_decades else (1.0,)
+        axes.xaxis.set_major_locator(LogLocator(base=10, subs=subs, numticks=8))
         axes.xaxis.set_minor_locator(NullLocator())
     else:
         axes.set_xlim(0, max(values, default=1.0) * 1.22)

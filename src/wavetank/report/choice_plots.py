@@ -68,8 +68,8 @@ def pareto(
     for point, at in list(zip(front, line, strict=True))[:8]:
         axes.annotate(shorten(point.name, 36), at, (7, 6), textcoords="offset points", fontsize=7.5)
     axes.set(xlabel="I/O time (s)", ylabel=f"cost ({quantity.label})")
-    axes.set_xlim(left=0)
-    axes.set_ylim(bottom=0)
+    axes.set_xlim(0, 1.12 * max(_ends([point.time for point in points])[1]))
+    axes.set_ylim(0, 1.15 * max(_ends([point.cost for point in points])[1]))
     return plot
 
 

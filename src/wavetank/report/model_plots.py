@@ -19,6 +19,7 @@ from matplotlib.ticker import MaxNLocator
 
 from wavetank.model.application import Model, TimelinePoint
 from wavetank.report import axes as ax
+from wavetank.report.names import file_names
 from wavetank.report.sizes import exact_size, size_scale
 from wavetank.report.svg import Plot, new_figure, short_name, styled
 from wavetank.report.theme import LIGHT, SIZES
@@ -92,7 +93,7 @@ def spatial_pattern(model: Model, axis: Axis, name: str = "spatial") -> Plot:
     n_columns = 1 if len(chosen) < 2 else 2
     n_rows = max(1, -(-len(chosen) // n_columns))
     figure = new_figure(8.6, 0.4 + (2.6 if n_columns == 1 else 1.75) * n_rows)
-    names = {file.file_id: file.file_name for file in model.files}
+    names = file_names(model).of
     plot = Plot(
         name=name,
         title=f"Spatial pattern over {axis}",
@@ -102,7 +103,7 @@ def spatial_pattern(model: Model, axis: Axis, name: str = "spatial") -> Plot:
         + "; ".join(f"{names[f]}: {_spatial_words(by_file[f])}" for f in chosen),
         figure=figure,
     )
-    for position, file_id in enumerate(sorted(chosen)):
+    for position, file_id in enumerate(chosen):
         axes = figure.add_subplot(n_rows, n_columns, position + 1)
         _spatial_panel(axes, plot, names[file_id], by_file[file_id], extent)
         if position >= len(chosen) - n_columns:
@@ -184,8 +185,10 @@ def _ticks(point: TimelinePoint) -> tuple[float, float]:
 
 
 def _offsets(point: TimelinePoint) -> tuple[int, int]:
+    """Where the stretch begins in the file, and where its last operation ends, bytes."""
     first = point.offset_first if point.offset_first is not None else 0
-    return first, point.offset_last if point.offset_last is not None else first
+    last = point.offset_last if point.offset_last is not None else first
+    return first, last + point.rs
 
 
 def _lane(row: int, kind: str, kinds: Sequence[str], n_rows: int) -> tuple[float, float]:

@@ -6,6 +6,7 @@ from collections import Counter
 
 from wavetank.model.application import Model
 from wavetank.model.phase import LinearOffsets, ListedOffsets, Offsets, Phase
+from wavetank.report.names import file_names
 from wavetank.report.sizes import exact_size
 from wavetank.report.tables import (
     Cell,
@@ -52,6 +53,7 @@ def application_table(model: Model) -> ReportTable:
 
 def file_table(model: Model) -> ReportTable:
     """The file level, largest first."""
+    names = file_names(model)
     files = sorted(model.files, key=lambda file: (-file.file_size, file.file_id))
     differ = any(
         file.file_size_highest_offset not in (None, file.file_size_weights) for file in files
@@ -78,11 +80,11 @@ def file_table(model: Model) -> ReportTable:
     for file in files:
         cells = [
             number(file.file_id),
-            text(file.file_name),
+            text(names.of[file.file_id]),
             _size(file.file_size),
             number(file.file_np),
-            text(file.file_accessmode),
-            text(file.file_fileaccesstype),
+            _known(file.file_accessmode),
+            _known(file.file_fileaccesstype),
             text(file.file_accesstype),
             number(file.file_nphase),
             number(file.n_operations),
@@ -93,13 +95,19 @@ def file_table(model: Model) -> ReportTable:
         rows.append(tuple(cells))
     shown, left_out = limited(rows, MAX_FILES)
     return ReportTable(
-        "files", "Files", tuple(columns), shown, filterable=len(shown) > 8, n_left_out=left_out
+        name="files",
+        title="Files",
+        columns=tuple(columns),
+        rows=shown,
+        caption="" if names.folder is None else f"Names are below {names.folder}.",
+        filterable=len(shown) > 12,
+        n_left_out=left_out,
     )
 
 
 def phase_table(model: Model) -> ReportTable:
     """The phase level; equal phases at regular distance are one row, as in P15 table V."""
-    names = {file.file_id: file.file_name for file in model.files}
+    names = file_names(model).of
     rows = []
     for phases, step in series_rows(model):
         first = phases[0]
@@ -151,7 +159,7 @@ def phase_table(model: Model) -> ReportTable:
         ),
         rows=shown,
         caption="Field names are those of the phase model; offsets and distances are in bytes.",
-        filterable=len(shown) > 8,
+        filterable=len(shown) > 12,
         n_left_out=left_out,
     )
 
@@ -203,6 +211,11 @@ def _offsets_words(offsets: Offsets, step: int | None) -> str:
 
 def _size(size_bytes: int) -> Cell:
     return Cell(format_size(size_bytes), size_bytes)
+
+
+def _known(word: str) -> Cell:
+    """A word, or a dash where no data operation tells."""
+    return number(None) if word in {"unknown", "none"} else text(word)
 
 
 def _seconds(seconds: float | None) -> Cell:

@@ -11,6 +11,7 @@ import numpy as np
 from wavetank.model.application import Model
 from wavetank.model.phase import Phase
 from wavetank.report import axes as ax
+from wavetank.report.names import file_names
 from wavetank.report.sizes import Operations, class_label, exact_size, size_class
 from wavetank.report.svg import Plot, new_figure, short_name, shorten, styled
 from wavetank.report.tables import id_range
@@ -170,7 +171,7 @@ def gantt(model: Model, axis: Literal["time", "tick"], name: str = "gantt") -> P
 
 def _gantt_rows(model: Model) -> list[tuple[str, list[Phase]]]:
     """(label, phases) by first occurrence."""
-    names = {file.file_id: short_name(file.file_name, 34) for file in model.files}
+    names = {i: short_name(name, 34) for i, name in file_names(model).of.items()}
     by_id = {phase.ph_id: phase for phase in model.phases}
     in_series = {ph_id: series.ph_ids for series in model.series for ph_id in series.ph_ids}
     rows = []

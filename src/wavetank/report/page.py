@@ -188,8 +188,10 @@ def _cost_figures(
     ratio = bar_plots.bars(
         members, (bar_plots.ratio_quantity(currency),), f"{anchor}-ratio", log=True
     )
-    front = choice_plots.pareto(members, comparison, currency, f"{anchor}-pareto")
-    return Figure((("", cost),)), Figure((("", ratio),)), Figure((("", front),))
+    figures = [cost, ratio]
+    if sum(c.cost is not None for c in members) > 1:
+        figures.append(choice_plots.pareto(members, comparison, currency, f"{anchor}-pareto"))
+    return tuple(Figure((("", figure),)) for figure in figures)
 
 
 def _effects(comparison: Comparison, name: str, anchor: str) -> tuple[ReportTable, Figure] | None:
