@@ -295,10 +295,12 @@ def _differences(group: _Group, ior: IorParameters) -> Iterator[str]:
         if (first := first_difference(model, line)) is not None
     ]
     if different and any(not _same_layout(m, i) for m, i in zip(models, iors, strict=True)):
-        rank, first = different[0]
+        rank, _ = different[0]
+        where = (
+            "" if len(ranks) == 1 else f" on {len(different)} of {len(ranks)} ranks, as rank {rank}"
+        )
         yield (
-            f"Offsets differ from operation {first} of rank {rank} on "
-            f"({len(different)} of {len(ranks)} ranks): {_layout(models[ranks.index(rank)])} becomes "
+            f"Offsets{where}: {_layout(models[ranks.index(rank)])} becomes "
             f"{_layout(iors[ranks.index(rank)])}."
         )
 
@@ -315,7 +317,7 @@ def _same_layout(model: Sequence[Run], line: Sequence[Run]) -> bool:
 
 def _layout(runs: Sequence[Run]) -> str:
     run = runs[0]
-    return f"offset {run.offset}" + (f", then every {run.disp} bytes" if run.count > 1 else "")
+    return f"from {run.offset}" + (f" every {run.disp} bytes" if run.count > 1 else "")
 
 
 def _surroundings(group: _Group, groups: Sequence[_Group]) -> Iterator[str]:
