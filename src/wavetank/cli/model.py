@@ -61,7 +61,7 @@ _LEVEL_SETS = {"none": (), "posix": ("posix",), "mpiio": ("mpiio",), "both": ("p
     help="Keep pauses of at least this long in the programs, seconds.  [default: none]",
 )
 @format_option
-def command(  # noqa: PLR0917
+def command(
     trace: Path,
     output: Path | None,
     name: str | None,

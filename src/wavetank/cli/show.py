@@ -87,7 +87,9 @@ def _show_kernel(kernel: Kernel, output_format: str) -> None:
     from wavetank.model.tables import phase_table
 
     files = [(f.file_id, f.name, f.role, f.prepare_bytes) for f in kernel.files]
-    phases = phase_table("Phases", kernel.phases, ())
+    phases = phase_table(
+        "Phases", kernel.phases, (), {file.file_id: file.name for file in kernel.files}
+    )
     notes: list[tuple[Cell, ...]] = [("replay", text) for text in kernel.not_reproduced]
     notes += [(line.command, text) for line in kernel.ior for text in line.not_reproduced]
     notes += [("IOR refused", refused.reason) for refused in kernel.ior_refused]

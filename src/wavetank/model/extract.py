@@ -102,7 +102,9 @@ def extract_model(
 
 
 def _own_levels(rows: Rows, levels: tuple[Level, ...]) -> dict[int, Level]:
-    """The level at which the application itself uses each file, in the order of the trace's files.
+    """The level at which the application itself uses each file, in the order of their first use.
+
+    First is by logical clocks: ticks, then operations of the rank, then rank.
 
     A file that is used through MPI-IO at all is used at that level: its POSIX calls are the MPI
     library's (Choice).
@@ -112,7 +114,13 @@ def _own_levels(rows: Rows, levels: tuple[Level, ...]) -> dict[int, Level]:
     for level in sorted(levels):
         some = (table.file >= 0) & (rows.level == level)
         found.update(dict.fromkeys(np.unique(table.file[some]).tolist(), Level(level)))
-    return {int(file): found[file] for file in sorted(found)}
+    own = np.full(max([*found, -1]) + 2, 255, dtype=np.uint8)
+    for file, level in found.items():
+        own[file] = level
+    index = np.flatnonzero(own[table.file] == rows.level)
+    order = index[np.lexsort((table.rank[index], table.seq[index], table.tick[index]))]
+    _, first = np.unique(table.file[order], return_index=True)
+    return {file: found[file] for file in table.file[order[np.sort(first)]].tolist()}
 
 
 def _communicators(trace: Trace, rows: Rows) -> tuple[tuple[int, ...], ...]:

@@ -25,7 +25,8 @@ class PatternMember(Record):
         description="request size, bytes; of the first repetition where they are only similar"
     )
     disp: int | None = Field(
-        description="bytes between this operation's offsets in consecutive repetitions, in the file; None with one repetition or unknown offsets"
+        description="bytes between this operation's offsets in consecutive repetitions, in the file; "
+        "None with one repetition or unknown offsets"
     )
     disp_view: int | None = Field(
         default=None, description="the same in the MPI file view, where there is one"
@@ -165,7 +166,8 @@ class FileStep(Record):
     size: int = Field(default=0, description="read or write that moved nothing: bytes asked for")
     offset: int | None = Field(
         default=None,
-        description="seek: resulting position; None: where the next data operation through this handle starts. Read or write that moved nothing: its offset",
+        description="seek: resulting position; None: where the next data operation through this handle starts. "
+        "Read or write that moved nothing: its offset",
     )
     view_id: int | None = Field(
         default=None, description="MPI_File_set_view: index into the model's views"

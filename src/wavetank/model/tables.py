@@ -5,8 +5,9 @@ Column names are those of the method, section 2 (P18 table 1).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from posixpath import commonpath
 
 from wavetank.model.application import Model
 from wavetank.model.phase import Offsets, Phase, Series
@@ -31,17 +32,35 @@ def model_tables(model: Model) -> tuple[ModelTable, ...]:
     level = {file.file_id: own_level(model, file.file_id) for file in model.files}
     own = [phase for phase in model.phases if phase.level == level[phase.file_id]]
     lower = [phase for phase in model.phases if phase.level != level[phase.file_id]]
-    tables = [application_table(model), file_table(model), phase_table("Phases", own, model.series)]
+    names = short_names({file.file_id: file.file_name for file in model.files})
+    tables = [
+        application_table(model),
+        file_table(model),
+        phase_table("Phases", own, model.series, names),
+    ]
     if lower:
         tables.append(
             phase_table(
                 "Phases of the level below",
                 lower,
                 model.series,
+                names,
                 note="What the MPI library made of the phases above; not counted twice.",
             )
         )
     return tuple(tables)
+
+
+def common_folder(paths: Iterable[str]) -> str:
+    """The deepest folder that all absolute paths lie in, with its slash; "" for none below the root."""
+    folders = [path.rsplit("/", 1)[0] for path in paths if path.startswith("/")]
+    return f"{commonpath(folders)}/" if folders and commonpath(folders) != "/" else ""
+
+
+def short_names(names: Mapping[int, str]) -> dict[int, str]:
+    """File names without the folder that they share, by file_id."""
+    folder = common_folder(names.values())
+    return {file_id: name.removeprefix(folder) for file_id, name in names.items()}
 
 
 def own_level(model: Model, file_id: int) -> str:
@@ -81,6 +100,7 @@ def application_table(model: Model) -> ModelTable:
 
 def file_table(model: Model) -> ModelTable:
     """The file level. Files without data operations are counted in the note."""
+    folder = common_folder(file.file_name for file in model.files)
     columns = (
         "file_id", "file_name", "file_size", "file_size_weights", "file_np", "file_accessmode",
         "file_fileaccesstype", "file_accesstype", "file_nphase", "n_operations", "n_sequential", "n_consecutive",
@@ -93,27 +113,43 @@ def file_table(model: Model) -> ModelTable:
         values: list[Cell] = [getattr(file, column) for column in columns]
         rows.append(tuple(values))
         texts = ["-" if value is None else str(value) for value in values]
+        texts[1] = file.file_name.removeprefix(folder)
         texts[2] = exact_size(file.file_size)
         same = file.file_size_weights == file.file_size
         texts[3] = "the same" if same else exact_size(file.file_size_weights)
         shown.append(tuple(texts))
     n_without = len(model.files) - len(rows)
-    note = f"{n_without} more files were touched without moving data." if n_without else None
+    notes = [f"file_name is below {folder}"] if folder else []
+    if n_without:
+        notes.append(f"{n_without} more files were touched without moving data")
+    note = f"{'; '.join(notes)}." if notes else None
     return ModelTable("Files", columns, tuple(rows), tuple(shown), note)
 
 
 PHASE_COLUMNS = (
-    "ph_id", "file_id", "ph_processid", "ph_np", "iop_type", "rs", "offset", "disp", "dist", "ph_nrep", "ph_niop",
+    "ph_id", "file_id", "file_name", "ph_processid", "ph_np", "iop_type", "rs", "offset", "disp", "dist", "ph_nrep", "ph_niop",
     "ph_weight", "metadata_ops",
 )  # fmt: skip
 
 
 def phase_table(
-    title: str, phases: Sequence[Phase], series: Sequence[Series], note: str | None = None
+    title: str,
+    phases: Sequence[Phase],
+    series: Sequence[Series],
+    file_names: Mapping[int, str],
+    note: str | None = None,
 ) -> ModelTable:
-    """The phase level: a row per phase; for people a row per series."""
+    """The phase level: a row per phase; for people a row per series.
+
+    Args:
+        title: of the table.
+        phases: to show.
+        series: those of the model; ones of other phases are left out.
+        file_names: by file_id.
+        note: below the table.
+    """
     by_id = {phase.ph_id: phase for phase in phases}
-    rows = tuple(_phase_row(phase) for phase in phases)
+    rows = tuple(_phase_row(phase, file_names) for phase in phases)
     texts = {row[0]: _shown(row) for row in rows}
     first_of = {one.ph_ids[0]: one for one in series if one.ph_ids[0] in by_id}
     later = {ph_id for one in first_of.values() for ph_id in one.ph_ids[1:]}
@@ -131,11 +167,12 @@ def phase_table(
     return ModelTable(title, PHASE_COLUMNS, rows, tuple(shown), note)
 
 
-def _phase_row(phase: Phase) -> tuple[Cell, ...]:
+def _phase_row(phase: Phase, file_names: Mapping[int, str]) -> tuple[Cell, ...]:
     members = phase.pattern
     return (
         phase.ph_id,
         phase.file_id,
+        file_names.get(phase.file_id, ""),
         ranks_text(phase.ph_processid),
         phase.ph_np,
         " + ".join(member.iop_type for member in members),
