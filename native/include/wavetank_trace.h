@@ -1,7 +1,8 @@
 /* The trace format of wavetank: version 1. The contract between native/tracer and src/wavetank/trace.
  *
  * A trace is a folder: index.json (written by `wavetank trace` when the program has ended) and one
- * part for every traced process, part-HOST-PID-N.wt. All integers are little endian.
+ * part for every traced process, part-HOST-PID-N.wt. All integers are little endian
+ * (a tail is in the byte order of the machine).
  *
  * part     = part_header block*
  * block    = block_header payload; the checksum covers the payload. A part that was cut short or
@@ -103,6 +104,40 @@ enum wt_column {
     WT_COL_ELAPSED, /* end - start, coded */
     WT_COL_BUSY,    /* count > 1: busy, coded; else 0 */
     WT_N_COLUMNS
+};
+
+/* What has not been written to the part yet, in a file of its own (part-....tail) that is mapped into the process:
+ * the kernel keeps it when the process is killed. It goes when the process ends in order. A reader takes the
+ * part's blocks up to part_length, then meta, rows_coded, rows, and the open row. */
+#define WT_TAIL_MAGIC "WTTAIL\n"
+#define WT_ROWS_BYTES (64u << 10) /* a block is written when it has grown past this */
+#define WT_META_BYTES (64u << 10)
+#define WT_META_LARGEST (900u << 10) /* one record, at most: a view of 65536 runs */
+#define WT_GROUP_MAX_BYTES (WT_GROUP_ROWS * (8u * 17u + 24u) + 1024u) /* 17 columns, and keys */
+
+struct wt_row { /* a fold; FoldTable in schema.py */
+    uint64_t count;
+    int64_t size, moved, offset, disp, view_offset, view_disp, arg;
+    uint64_t tick, subtick, tick_last, subtick_last, tick_step, subtick_step;
+    uint64_t start, end, busy; /* clock units */
+    uint32_t op;
+    int32_t file, handle, view, error;
+    uint32_t unused;
+};
+
+struct wt_tail {
+    char magic[8];
+    uint32_t version;
+    uint32_t rows_at, coded_at, meta_at; /* offsetof rows, rows_coded, meta */
+    uint64_t part_length;  /* bytes */
+    uint64_t seq_of_first; /* of rows[0] */
+    uint64_t older_units, older_ns, newer_units, newer_ns; /* clock units and ns since tracer start: two anchors */
+    uint64_t missed;
+    uint32_t n_rows, has_open; /* rows[n_rows] is the open row */
+    uint32_t n_coded_bytes, n_meta_bytes;
+    struct wt_row rows[WT_GROUP_ROWS + 1];
+    uint8_t rows_coded[WT_ROWS_BYTES + WT_GROUP_MAX_BYTES];
+    uint8_t meta[WT_META_BYTES + WT_META_LARGEST];
 };
 
 /* X(code, NAME, "name", level, kind, collective). Levels: 1 POSIX, 2 MPI-IO, 3 MPI. A code is never reused. */

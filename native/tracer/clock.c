@@ -60,6 +60,10 @@ void wt_clock_anchor(void) {
         newer.units = units;
         newer.ns = ns;
     }
+    wt_tail->older_units = older.units;
+    wt_tail->older_ns = older.ns - wt_start_mono_ns;
+    wt_tail->newer_units = newer.units;
+    wt_tail->newer_ns = newer.ns - wt_start_mono_ns;
 }
 
 uint64_t wt_clock_ns(uint64_t units) {
@@ -73,12 +77,4 @@ uint64_t wt_clock_ns(uint64_t units) {
     double ns = (double)(int64_t)(units - older.units) * ((double)span_ns / (double)span_units);
     int64_t since_start = (int64_t)(older.ns - wt_start_mono_ns) + (int64_t)ns;
     return since_start > 0 ? (uint64_t)since_start : 0;
-}
-
-uint64_t wt_clock_per_second(void) {
-    uint64_t span_ns = newer.ns - older.ns;
-    if (!wt_clock_is_tsc || span_ns < 1000000) {
-        return wt_clock_is_tsc ? 2000000000u : 1000000000u;
-    }
-    return (uint64_t)((double)(newer.units - older.units) * 1e9 / (double)span_ns);
 }

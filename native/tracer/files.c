@@ -31,7 +31,8 @@ static char include_patterns[PATTERNS_BYTES], exclude_patterns[PATTERNS_BYTES];
 /* Left out unless --include names them: the system's own files, and programs' code. */
 static const char *const system_prefixes[] = {"/proc/", "/sys/",  "/dev/", "/etc/",   "/usr/", "/lib/",
                                               "/lib64/", "/bin/", "/sbin/", "/run/", "/boot/"};
-static const char *const code_suffixes[] = {".py", ".pyc", ".pyi", ".pth", ".so", ".egg-link", "/pyvenv.cfg"};
+static const char *const code_suffixes[] = {".py", ".pyc", ".pyi", ".pth", ".so", ".sh", ".bash", ".egg-link",
+                                            "/pyvenv.cfg"};
 static const char *const code_parts[] = {"/site-packages/", "/dist-packages/", "/lib/python3", ".so.",
                                          "/openmpi-sessions-", "/ompi.", "/__pycache__/"};
 

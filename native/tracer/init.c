@@ -19,6 +19,11 @@ char wt_directory[WT_PATH_BYTES];
 int wt_pid;
 
 void wt_stdio_start(void);
+bool wt_family_fits(void); /* mpi_real.c */
+__attribute__((weak)) bool wt_family_fits(void) { return true; }
+
+/* One of our libraries traces a process, whichever are preloaded: this is one variable for all of them. */
+WT_EXPORT int wavetank_trace_claimed;
 
 static atomic_flag lock = ATOMIC_FLAG_INIT;
 static bool started;
@@ -89,7 +94,6 @@ static void describe_command(void) {
 static void fork_prepare(void) {
     if (wt_active) {
         wt_lock();
-        wt_runs_flush(false);
     }
 }
 
@@ -112,7 +116,6 @@ static void fork_child(void) {
 void wt_after_fork_in_child(void) {
     wt_pid = (int)syscall(SYS_getpid);
     wt_clock_start();
-    wt_last_flush = wt_now();
     wt_fds_after_fork();
     wt_files_reset();
     wt_writer_reset();
@@ -146,6 +149,10 @@ __attribute__((constructor(101))) void wt_start(void) {
     if (directory == NULL || directory[0] != '/' || strlen(directory) >= WT_PATH_BYTES - 160) {
         return;
     }
+    if (wavetank_trace_claimed || !wt_family_fits()) {
+        return;
+    }
+    wavetank_trace_claimed = 1;
     wt_inside++;
     strcpy(wt_directory, directory);
     wt_filter_start(getenv("WAVETANK_TRACE_INCLUDE"), getenv("WAVETANK_TRACE_EXCLUDE"));
@@ -155,7 +162,6 @@ __attribute__((constructor(101))) void wt_start(void) {
     wt_standard_streams = set("WAVETANK_TRACE_STANDARD_STREAMS");
     wt_pid = (int)syscall(SYS_getpid);
     wt_clock_start();
-    wt_last_flush = wt_now();
     wt_active = true;
     wt_fds_start();
     describe_command();
@@ -179,6 +185,7 @@ void wt_finish(enum wt_end reason) {
     wt_meta_number(wt_clock_ns(wt_now()));
     wt_meta_end();
     wt_writer_flush();
+    wt_writer_end();
     wt_unlock();
     errno = saved;
 }

@@ -13,6 +13,15 @@ bool wt_mpi_traced(void);            /* between MPI_Init and MPI_Finalize, of ou
 /* Open MPI's Fortran bindings call PMPI_ directly: such a call is the application's, any other is internal. */
 bool wt_mpi_from_fortran(const void *caller);
 
+/* Open MPI's constants are addresses of its objects. They are looked up, not linked: this library is also loaded
+ * into programs without MPI. */
+struct wt_mpi_constants {
+    MPI_Comm world, comm_null;
+    MPI_Info info_null;
+    MPI_Datatype byte;
+};
+extern struct wt_mpi_constants wt_mpi; /* valid once wt_mpi_is_ours() is true */
+
 #define WT_MPI_REAL(name)                                                                                    \
     static __typeof__(MPI_##name) *real_##name;                                                              \
     if (WT_UNLIKELY(real_##name == NULL)) {                                                                  \

@@ -18,6 +18,8 @@
 #define WE_ARE_OPEN_MPI false
 #endif
 
+struct wt_mpi_constants wt_mpi;
+
 static void *library;
 static bool searched, ours;
 __attribute__((visibility("hidden"))) uintptr_t wt_fortran_start, wt_fortran_size;
@@ -48,6 +50,14 @@ static int find_fortran(struct dl_phdr_info *info, size_t size, void *unused) {
     return 1;
 }
 
+#ifdef OPEN_MPI
+/* A program may hold its own copy of an object of the library (a copy relocation): that one is meant. */
+static void *object(const char *name) {
+    void *found = dlsym(RTLD_DEFAULT, name);
+    return found != NULL ? found : dlsym(library, name);
+}
+#endif
+
 static void search(void) {
     const char *name = NULL;
     searched = true;
@@ -56,6 +66,14 @@ static void search(void) {
         library = dlopen(name, RTLD_NOLOAD | RTLD_LAZY);
     }
     if (library != NULL) {
+#ifdef OPEN_MPI
+        wt_mpi.world = object("ompi_mpi_comm_world");
+        wt_mpi.comm_null = object("ompi_mpi_comm_null");
+        wt_mpi.info_null = object("ompi_mpi_info_null");
+        wt_mpi.byte = object("ompi_mpi_byte");
+#else
+        wt_mpi = (struct wt_mpi_constants){MPI_COMM_WORLD, MPI_COMM_NULL, MPI_INFO_NULL, MPI_BYTE};
+#endif
         ours = (dlsym(library, OPEN_MPI_SYMBOL) != NULL) == WE_ARE_OPEN_MPI;
     }
     dl_iterate_phdr(find_fortran, NULL);
@@ -68,6 +86,21 @@ bool wt_mpi_is_ours(void) {
         wt_inside--;
     }
     return ours;
+}
+
+/* Where the libraries of several families are preloaded, one of them traces: that of the process's MPI; before
+ * an MPI library is there, that of the launcher. */
+bool wt_family_fits(void) {
+    const char *name = NULL;
+    dl_iterate_phdr(find_library, &name);
+    if (name != NULL) {
+        searched = false;
+        return wt_mpi_is_ours();
+    }
+    if (getenv("OMPI_COMM_WORLD_SIZE") != NULL) {
+        return WE_ARE_OPEN_MPI;
+    }
+    return getenv("PMI_SIZE") == NULL || !WE_ARE_OPEN_MPI;
 }
 
 bool wt_mpi_from_fortran(const void *caller) {

@@ -84,7 +84,7 @@ static void describe_communicator(int32_t number, MPI_Comm comm, int size) {
         return;
     }
     MPI_Group world, group;
-    get_group(MPI_COMM_WORLD, &world);
+    get_group(wt_mpi.world, &world);
     get_group(comm, &group);
     for (int i = 0; i < size; i++) {
         ranks[i] = i;
@@ -117,6 +117,17 @@ static void describe_communicator(int32_t number, MPI_Comm comm, int size) {
     syscall(SYS_munmap, ranks, bytes);
 }
 
+static int copy_nothing(MPI_Comm comm, int key, void *extra, void *value, void *out, int *flag) {
+    (void)comm, (void)key, (void)extra, (void)value, (void)out;
+    *flag = 0;
+    return MPI_SUCCESS;
+}
+
+static int delete_nothing(MPI_Comm comm, int key, void *value, void *extra) {
+    (void)comm, (void)key, (void)value, (void)extra;
+    return MPI_SUCCESS;
+}
+
 /* The number is kept as an attribute of the communicator (negative: it orders nothing), so a handle that is
  * used again after MPI_Comm_free is a new one. */
 int32_t wt_communicator(MPI_Comm comm, bool *ordering) {
@@ -130,7 +141,7 @@ int32_t wt_communicator(MPI_Comm comm, bool *ordering) {
         test_inter = (__typeof__(test_inter))wt_mpi_real("MPI_Comm_test_inter");
         get = (__typeof__(get))wt_mpi_real("MPI_Comm_get_attr");
     }
-    if (comm == MPI_COMM_NULL || keyval == MPI_KEYVAL_INVALID) {
+    if (comm == wt_mpi.comm_null || keyval == MPI_KEYVAL_INVALID) {
         *ordering = false;
         return WT_UNKNOWN;
     }
@@ -192,8 +203,8 @@ WT_SYNC_CALLS(SYNC_WRAPPER)
 static void describe_rank(void) {
     static char library[MPI_MAX_LIBRARY_VERSION_STRING];
     int rank = 0, n = 0;
-    ((__typeof__(MPI_Comm_rank) *)wt_mpi_real("MPI_Comm_rank"))(MPI_COMM_WORLD, &rank);
-    ((__typeof__(MPI_Comm_size) *)wt_mpi_real("MPI_Comm_size"))(MPI_COMM_WORLD, &world_size);
+    ((__typeof__(MPI_Comm_rank) *)wt_mpi_real("MPI_Comm_rank"))(wt_mpi.world, &rank);
+    ((__typeof__(MPI_Comm_size) *)wt_mpi_real("MPI_Comm_size"))(wt_mpi.world, &world_size);
     ((__typeof__(MPI_Get_library_version) *)wt_mpi_real("MPI_Get_library_version"))(library, &n);
     for (char *c = library; *c; c++) { /* "Open MPI v4.1.4, package: ...", or MPICH's several lines */
         if (*c == ',' || *c == '\n') {
@@ -218,10 +229,10 @@ static void after_init(const struct wt_call *call, int status) {
         return;
     }
     ((__typeof__(MPI_Comm_create_keyval) *)wt_mpi_real("MPI_Comm_create_keyval"))(
-        MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &keyval, NULL);
+        copy_nothing, delete_nothing, &keyval, NULL);
     describe_rank();
     between_init_and_finalize = true;
-    record_sync(WT_OP_INIT, MPI_COMM_WORLD, call, true);
+    record_sync(WT_OP_INIT, wt_mpi.world, call, true);
 }
 
 static int init(int (*real)(int *, char ***), int *argc, char ***argv) {
@@ -244,7 +255,7 @@ static int finalize(int (*real)(void)) {
         return real();
     }
     struct wt_call call = wt_call_begin();
-    record_sync(WT_OP_FINALIZE, MPI_COMM_WORLD, &call, true); /* before: no communicator outlives it */
+    record_sync(WT_OP_FINALIZE, wt_mpi.world, &call, true); /* before: no communicator outlives it */
     between_init_and_finalize = false;
     int saved_keyval = keyval;
     keyval = MPI_KEYVAL_INVALID;

@@ -103,7 +103,7 @@ static void record_data(uint32_t op, const struct open_file *file, const struct 
     mpi.type_size(type, &type_size);
     int64_t asked = (int64_t)count * type_size, moved = result == MPI_SUCCESS ? asked : 0;
     if (result == MPI_SUCCESS && status != NULL &&
-        mpi.elements(status, MPI_BYTE, &elements) == MPI_SUCCESS && elements != MPI_UNDEFINED &&
+        mpi.elements(status, wt_mpi.byte, &elements) == MPI_SUCCESS && elements != MPI_UNDEFINED &&
         elements >= 0 && (elements < asked || asked <= INT32_MAX)) {
         moved = elements;
     }
@@ -129,7 +129,7 @@ static void record_data(uint32_t op, const struct open_file *file, const struct 
 
 static void keep_hints(const struct open_file *file, MPI_Info info) {
     int n = 0;
-    if (file == NULL || info == MPI_INFO_NULL || mpi.info_n(info, &n) != MPI_SUCCESS) {
+    if (file == NULL || info == wt_mpi.info_null || mpi.info_n(info, &n) != MPI_SUCCESS) {
         return;
     }
     for (int i = 0; i < n; i++) {

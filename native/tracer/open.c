@@ -240,13 +240,17 @@ FCNTL(fcntl64)
 
 /* ---- processes: leave nothing unwritten behind ---- */
 
-WT_EXPORT void _exit(int status) {
-    wt_finish(WT_END_EXIT);
-    for (;;) {
-        syscall(SYS_exit_group, status);
+#define EXIT(name)                                                                                           \
+    WT_EXPORT void name(int status) {                                                                        \
+        WT_REAL(name);                                                                                       \
+        wt_finish(WT_END_EXIT);                                                                              \
+        real_##name(status);                                                                                 \
+        for (;;) {                                                                                           \
+            syscall(SYS_exit_group, status);                                                                 \
+        }                                                                                                    \
     }
-}
-WT_EXPORT void _Exit(int status) { _exit(status); }
+EXIT(_exit)
+EXIT(_Exit)
 
 WT_EXPORT int execve(const char *path, char *const argv[], char *const env[]) {
     WT_REAL(execve);

@@ -289,13 +289,16 @@ static void map_seen(int fd, off64_t offset, size_t size, bool ok, int error, ui
     }
 }
 
-/* Called very early and by the loader's friends: no more work than needed for anonymous memory. */
 #define MMAP(name, offset_type)                                                                              \
     WT_EXPORT void *name(void *place, size_t size, int protection, int flags, int fd, offset_type offset) {  \
-        if (fd < 0 || !wt_active || wt_inside) {                                                             \
+        if (fd < 0 || wt_inside) { /* memory: asked for by our own look-up of names, too */                  \
             return (void *)syscall(SYS_mmap, place, size, protection, flags, fd, offset);                    \
         }                                                                                                    \
-        TIMED(void *, (void *)syscall(SYS_mmap, place, size, protection, flags, fd, offset));                \
+        WT_REAL(name);                                                                                       \
+        if (!wt_active) {                                                                                    \
+            return real_##name(place, size, protection, flags, fd, offset);                                  \
+        }                                                                                                    \
+        TIMED(void *, real_##name(place, size, protection, flags, fd, offset));                              \
         map_seen(fd, offset, size, done != MAP_FAILED, error, t0, t1);                                       \
         errno = error;                                                                                       \
         return done;                                                                                         \

@@ -7,12 +7,7 @@ _Atomic uint64_t wt_ticks;
 
 #define STRIDES 256 /* last displacement by handle, direct mapped */
 
-static struct wt_row open_row;
-static bool is_open;
-static struct wt_row rows[WT_GROUP_ROWS];
-static unsigned n_rows;
-static uint64_t seq_of_first;   /* of rows[0], operations of this process */
-static uint64_t n_recorded;     /* operations in closed rows */
+static uint64_t n_recorded; /* operations in closed rows */
 static uint64_t last_tick, posix_since_tick;
 static struct {
     int32_t handle;
@@ -21,19 +16,23 @@ static struct {
 } strides[STRIDES];
 
 void wt_runs_reset(void) {
-    is_open = false;
-    n_rows = 0;
-    seq_of_first = n_recorded = 0;
+    wt_tail->has_open = 0;
+    wt_tail->n_rows = 0;
+    wt_tail->seq_of_first = n_recorded = 0;
     last_tick = posix_since_tick = 0;
     memset(strides, 0, sizeof strides);
 }
 
 static WT_COLD void write_rows(void) {
-    if (n_rows > 0) {
-        wt_write_rows(rows, n_rows, seq_of_first);
+    struct wt_tail *tail = wt_tail;
+    if (tail->n_rows == 0) {
+        return;
     }
-    n_rows = 0;
-    seq_of_first = n_recorded;
+    struct wt_row open_row = tail->rows[tail->n_rows];
+    wt_write_rows(tail->rows, tail->n_rows, tail->seq_of_first);
+    tail->rows[0] = open_row;
+    tail->n_rows = 0;
+    tail->seq_of_first = n_recorded;
 }
 
 /* A strided run is recognised at its second operation at the earliest, when its first is closed already. */
@@ -47,20 +46,21 @@ static bool continues(const struct wt_row *first, const struct wt_row *next) {
 }
 
 static void close_row(void) {
-    if (!is_open) {
+    struct wt_tail *tail = wt_tail;
+    if (!tail->has_open) {
         return;
     }
-    struct wt_row *row = &open_row;
+    struct wt_row *row = &tail->rows[tail->n_rows];
     if (row->size == 0 && row->count > 1) { /* nothing moved: the mean steps, rounded down */
         row->tick_step = (row->tick_last - row->tick) / (row->count - 1);
         row->subtick_step = row->subtick_last > row->subtick && row->tick_step == 0
                                 ? (row->subtick_last - row->subtick) / (row->count - 1)
                                 : 0;
     }
-    is_open = false;
+    tail->has_open = 0;
     n_recorded += row->count;
-    if (n_rows > 0 && continues(&rows[n_rows - 1], row)) {
-        struct wt_row *first = &rows[n_rows - 1];
+    if (tail->n_rows > 0 && continues(row - 1, row)) {
+        struct wt_row *first = row - 1;
         row->count++;
         row->offset = first->offset;
         row->view_offset = first->view_offset;
@@ -72,15 +72,14 @@ static void close_row(void) {
         *first = *row;
         return;
     }
-    rows[n_rows++] = *row;
-    if (n_rows == WT_GROUP_ROWS) {
+    if (++tail->n_rows == WT_GROUP_ROWS) {
         write_rows();
     }
 }
 
 static void open_with(const struct wt_event *e) {
-    struct wt_row *row = &open_row;
-    is_open = true;
+    struct wt_row *row = &wt_tail->rows[wt_tail->n_rows];
+    wt_tail->has_open = 0; /* a kill meanwhile leaves it out */
     row->op = e->op;
     row->file = e->file;
     row->handle = e->handle;
@@ -99,21 +98,21 @@ static void open_with(const struct wt_event *e) {
     row->start = e->start;
     row->end = e->end;
     row->busy = e->end - e->start;
+    wt_tail->has_open = 1;
 }
 
 /* Whether the second operation of a row may define its displacement: it follows the first at once, or at the
  * distance that this handle's last two operations of the kind had. */
-static bool plausible_stride(const struct wt_event *e) {
-    int64_t disp = e->offset - open_row.offset;
-    if (disp == e->size || e->view_offset - open_row.view_offset == e->size) {
+static bool plausible_stride(const struct wt_row *row, const struct wt_event *e) {
+    int64_t disp = e->offset - row->offset;
+    if (disp == e->size || e->view_offset - row->view_offset == e->size) {
         return true;
     }
     unsigned slot = ((unsigned)e->handle * 31u + e->op) % STRIDES;
     return strides[slot].handle == e->handle && strides[slot].op == e->op && strides[slot].disp == disp;
 }
 
-static bool take(const struct wt_event *e) {
-    struct wt_row *row = &open_row;
+static bool take(struct wt_row *row, const struct wt_event *e) {
     if (row->op != e->op || row->handle != e->handle || row->size != e->size || row->file != e->file ||
         row->view != e->view || row->arg != e->arg || row->error != e->error ||
         row->moved != row->size * (int64_t)row->count || wt_event_times) {
@@ -122,7 +121,7 @@ static bool take(const struct wt_event *e) {
     uint64_t tick_step = e->tick - row->tick_last;
     uint64_t subtick_step = e->subtick - row->subtick_last;
     if (row->count == 1) {
-        if (!plausible_stride(e)) {
+        if (!plausible_stride(row, e)) {
             return false;
         }
         row->disp = e->offset - row->offset;
@@ -144,8 +143,12 @@ static bool take(const struct wt_event *e) {
 }
 
 static void record(const struct wt_event *e) {
-    if (WT_LIKELY(is_open && take(e))) {
+    struct wt_tail *tail = wt_tail;
+    if (WT_LIKELY(tail->has_open && take(&tail->rows[tail->n_rows], e))) {
         return;
+    }
+    if (WT_UNLIKELY(!wt_part_is_open)) {
+        wt_open_part();
     }
     unsigned slot = ((unsigned)e->handle * 31u + e->op) % STRIDES;
     bool known = strides[slot].handle == e->handle && strides[slot].op == e->op;
@@ -155,9 +158,6 @@ static void record(const struct wt_event *e) {
     strides[slot].op = e->op;
     strides[slot].last_offset = e->offset;
     open_with(e);
-    if (WT_UNLIKELY(e->end - wt_last_flush > wt_clock_per_second())) {
-        wt_runs_flush(false);
-    }
 }
 
 static void stamp_posix(struct wt_event *e) {

@@ -25,7 +25,6 @@ void wt_clock_start(void);
 uint64_t wt_clock_slow(void);
 uint64_t wt_clock_ns(uint64_t units); /* ns since tracer start; exact at anchors, linear between */
 void wt_clock_anchor(void);           /* called before a group is coded */
-uint64_t wt_clock_per_second(void);   /* clock units, roughly */
 extern uint64_t wt_start_utc_ns, wt_start_mono_ns;
 
 static inline uint64_t wt_now(void) {
@@ -118,14 +117,6 @@ struct wt_event {
     uint64_t tick, subtick; /* of MPI calls: taken at their start */
     uint64_t start, end;    /* clock units */
 };
-struct wt_row {
-    uint32_t op;
-    int32_t file, handle, view, error;
-    uint64_t count;
-    int64_t size, moved, offset, disp, view_offset, view_disp, arg;
-    uint64_t tick, subtick, tick_last, subtick_last, tick_step, subtick_step;
-    uint64_t start, end, busy; /* clock units */
-};
 extern _Atomic uint64_t wt_ticks; /* MPI calls so far */
 void wt_record_posix(const struct wt_event *event);                  /* takes the lock */
 void wt_record_at_position(struct wt_ofd *ofd, struct wt_event *event); /* offset and new position by ofd */
@@ -136,9 +127,12 @@ void wt_runs_reset(void);
 
 /* ---- group.c: columns ---- */
 size_t wt_group_encode(const struct wt_row *rows, unsigned n_rows, uint64_t base_seq, uint8_t *out);
-#define WT_GROUP_MAX_BYTES (WT_GROUP_ROWS * (size_t)(8 * WT_N_COLUMNS + 24) + 1024)
+_Static_assert(WT_N_COLUMNS == 17, "WT_GROUP_MAX_BYTES counts the columns");
 
 /* ---- writer.c: blocks ---- */
+extern struct wt_tail *wt_tail; /* what is not in the part yet; see wavetank_trace.h */
+void wt_open_part(void);        /* once, when the first row comes: the part, and the tail beside it */
+extern bool wt_part_is_open;
 void wt_write_rows(const struct wt_row *rows, unsigned n_rows, uint64_t base_seq);
 void wt_meta_begin(enum wt_meta type);
 void wt_meta_number(uint64_t value);
@@ -147,7 +141,7 @@ void wt_meta_string(const char *text);
 void wt_meta_end(void);
 void wt_writer_flush(void); /* blocks to the part */
 void wt_writer_reset(void);
-extern uint64_t wt_last_flush; /* clock units */
+void wt_writer_end(void); /* the tail goes */
 extern bool wt_part_wanted;    /* leave a part even if nothing happens: this is a rank */
 
 static inline uint8_t *wt_put_varint(uint8_t *at, uint64_t value) {

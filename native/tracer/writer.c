@@ -5,21 +5,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define ROWS_BYTES (64u << 10) /* a block is written when it has grown past this */
-#define META_BYTES (64u << 10)
+bool wt_part_wanted, wt_part_is_open;
 
-uint64_t wt_last_flush;
-bool wt_part_wanted;
-
-static uint8_t rows_block[ROWS_BYTES + WT_GROUP_MAX_BYTES];
-static uint8_t meta_block[META_BYTES + (900u << 10)]; /* room for the largest view */
+static struct wt_tail own_tail; /* until there is a part, and where the tail cannot be mapped */
+struct wt_tail *wt_tail = &own_tail;
 static uint8_t *meta_record; /* start of the open record's fields */
-static size_t n_rows_bytes, n_meta_bytes;
-static char part_path[WT_PATH_BYTES + 160];
-static uint64_t part_length;
+static char part_path[WT_PATH_BYTES + 160], tail_path[WT_PATH_BYTES + 160];
 
 /* zlib's CRC-32, which a reader in any language has. */
 static uint32_t crc32_of(const uint8_t *bytes, size_t n) {
@@ -81,7 +76,7 @@ static int raw_open(const char *path, int flags) {
 static bool put_all(int fd, const void *bytes, size_t n) {
     const char *at = bytes;
     while (n > 0) {
-        ssize_t done = syscall(SYS_pwrite64, fd, at, n, (off_t)part_length);
+        ssize_t done = syscall(SYS_pwrite64, fd, at, n, (off_t)wt_tail->part_length);
         if (done <= 0) {
             if (done < 0 && errno == EINTR) {
                 continue;
@@ -90,7 +85,7 @@ static bool put_all(int fd, const void *bytes, size_t n) {
         }
         at += done;
         n -= (size_t)done;
-        part_length += (uint64_t)done;
+        wt_tail->part_length += (uint64_t)done;
     }
     return true;
 }
@@ -113,7 +108,7 @@ static int create_part(void) {
         put_text(at, ".wt");
         int fd = raw_open(part_path, O_WRONLY | O_CREAT | O_EXCL);
         if (fd >= 0) {
-            part_length = 0;
+            wt_tail->part_length = 0;
             if (!put_all(fd, &header, sizeof header)) {
                 int error = errno;
                 syscall(SYS_close, fd);
@@ -129,63 +124,147 @@ static int create_part(void) {
     return -1;
 }
 
+static bool put_zeros(int fd, size_t n) {
+    static const char zeros[4096];
+    for (size_t at = 0; at < n; at += sizeof zeros) {
+        if (syscall(SYS_pwrite64, fd, zeros, sizeof zeros, (off_t)at) != sizeof zeros) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The tail's space is taken before it is mapped: a full disk is met here, not as SIGBUS in the application. */
+static void map_tail(void) {
+    memcpy(tail_path, part_path, sizeof tail_path);
+    memcpy(tail_path + strlen(tail_path) - strlen(".wt"), ".tail", sizeof ".tail");
+    int fd = (int)syscall(SYS_openat, AT_FDCWD, tail_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (fd < 0) {
+        tail_path[0] = 0;
+        return;
+    }
+    size_t size = (sizeof(struct wt_tail) + 4095) & ~(size_t)4095;
+    void *memory = MAP_FAILED;
+    if (syscall(SYS_fallocate, fd, 0, (off_t)0, (off_t)size) == 0 || put_zeros(fd, size)) {
+        memory = (void *)syscall(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)0);
+    }
+    syscall(SYS_close, fd);
+    if (memory == MAP_FAILED) {
+        syscall(SYS_unlinkat, AT_FDCWD, tail_path, 0);
+        tail_path[0] = 0;
+        return;
+    }
+    struct wt_tail *mapped = memory;
+    memcpy(mapped, wt_tail, offsetof(struct wt_tail, rows));
+    mapped->version = WT_VERSION;
+    mapped->rows_at = offsetof(struct wt_tail, rows);
+    mapped->coded_at = offsetof(struct wt_tail, rows_coded);
+    mapped->meta_at = offsetof(struct wt_tail, meta);
+    memcpy(mapped->rows, wt_tail->rows, (wt_tail->n_rows + 1) * sizeof *wt_tail->rows);
+    memcpy(mapped->meta, wt_tail->meta, wt_tail->n_meta_bytes);
+    memcpy(mapped->magic, WT_TAIL_MAGIC, sizeof mapped->magic); /* complete from here */
+    wt_tail = mapped;
+}
+
+WT_COLD void wt_open_part(void) {
+    int saved = errno;
+    wt_part_is_open = true;
+    int fd = create_part();
+    if (fd < 0) {
+        wt_stop("cannot write the trace", errno);
+    } else {
+        syscall(SYS_close, fd);
+        wt_clock_anchor();
+        map_tail();
+    }
+    errno = saved;
+}
+
 static bool put_block(int fd, enum wt_block type, const uint8_t *payload, size_t n) {
     struct wt_block_header header = {WT_BLOCK_MAGIC, type, (uint32_t)n, crc32_of(payload, n)};
     return n == 0 || (put_all(fd, &header, sizeof header) && put_all(fd, payload, n));
 }
 
 void wt_writer_flush(void) {
-    wt_last_flush = wt_now();
-    bool idle = n_rows_bytes == 0 && part_path[0] == 0 && !wt_part_wanted;
-    if (idle || (n_rows_bytes == 0 && n_meta_bytes == 0)) {
+    struct wt_tail *tail = wt_tail;
+    bool idle = !wt_part_is_open && !wt_part_wanted;
+    if (idle || !wt_active || (tail->n_coded_bytes == 0 && tail->n_meta_bytes == 0)) {
         return; /* a process that does no I/O and is no rank leaves no part */
     }
+    if (!wt_part_is_open) {
+        wt_open_part();
+        tail = wt_tail;
+    }
     int saved = errno;
-    int fd = part_path[0] ? raw_open(part_path, O_WRONLY) : create_part();
-    bool ok = fd >= 0 && put_block(fd, WT_BLOCK_META, meta_block, n_meta_bytes) &&
-              put_block(fd, WT_BLOCK_ROWS, rows_block, n_rows_bytes);
+    uint64_t length = tail->part_length;
+    int fd = raw_open(part_path, O_WRONLY);
+    bool ok = fd >= 0 && put_block(fd, WT_BLOCK_META, tail->meta, tail->n_meta_bytes) &&
+              put_block(fd, WT_BLOCK_ROWS, tail->rows_coded, tail->n_coded_bytes);
     int error = errno;
+    if (!ok) {
+        tail->part_length = length; /* what was written of it is not a block */
+        if (fd >= 0) {
+            syscall(SYS_ftruncate, fd, (off_t)length);
+        }
+        wt_stop("cannot write the trace", error);
+    } else {
+        tail->n_coded_bytes = tail->n_meta_bytes = 0;
+    }
     if (fd >= 0) {
         syscall(SYS_close, fd);
-    }
-    n_rows_bytes = n_meta_bytes = 0;
-    if (!ok) {
-        wt_stop("cannot write the trace", error);
     }
     errno = saved;
 }
 
+void wt_writer_end(void) {
+    if (tail_path[0] && wt_active) {
+        int saved = errno;
+        syscall(SYS_unlinkat, AT_FDCWD, tail_path, 0);
+        errno = saved;
+    }
+}
+
+/* In a child after fork: the parent's tail stays the parent's. */
 void wt_writer_reset(void) {
-    wt_part_wanted = false;
-    part_path[0] = 0;
-    part_length = 0;
-    n_rows_bytes = n_meta_bytes = 0;
+    if (wt_tail != &own_tail) {
+        syscall(SYS_munmap, wt_tail, (sizeof(struct wt_tail) + 4095) & ~(size_t)4095);
+        wt_tail = &own_tail;
+    }
+    memset(wt_tail, 0, offsetof(struct wt_tail, rows));
+    part_path[0] = tail_path[0] = 0;
+    wt_part_is_open = wt_part_wanted = false;
     meta_record = NULL;
 }
 
 void wt_write_rows(const struct wt_row *rows, unsigned n_rows, uint64_t base_seq) {
     wt_clock_anchor();
-    n_rows_bytes += wt_group_encode(rows, n_rows, base_seq, rows_block + n_rows_bytes);
-    if (n_rows_bytes > ROWS_BYTES) {
+    wt_tail->n_coded_bytes +=
+        (uint32_t)wt_group_encode(rows, n_rows, base_seq, wt_tail->rows_coded + wt_tail->n_coded_bytes);
+    if (wt_tail->n_coded_bytes > WT_ROWS_BYTES) {
         wt_writer_flush();
     }
 }
 
-/* A record's length comes before its fields: three bytes are kept for it. */
+/* A record's length comes before its fields: three bytes are kept for it. n_meta_bytes grows when the record is
+ * complete, so a kill meanwhile leaves it out. */
+static uint32_t meta_at;
+
 void wt_meta_begin(enum wt_meta type) {
-    if (n_meta_bytes > META_BYTES) {
+    if (wt_tail->n_meta_bytes > WT_META_BYTES) {
         wt_writer_flush();
+        wt_tail->n_meta_bytes = 0; /* also when nothing can be written: the process may never open a part */
     }
-    meta_block[n_meta_bytes++] = (uint8_t)type;
-    meta_record = meta_block + n_meta_bytes;
-    n_meta_bytes += 3;
+    meta_at = wt_tail->n_meta_bytes;
+    wt_tail->meta[meta_at++] = (uint8_t)type;
+    meta_record = wt_tail->meta + meta_at;
+    meta_at += 3;
 }
 
-static bool meta_has_room(size_t n) { return n_meta_bytes + n + 16 <= sizeof meta_block; }
+static bool meta_has_room(size_t n) { return meta_at + n + 16 <= sizeof wt_tail->meta; }
 
 void wt_meta_number(uint64_t value) {
     if (meta_has_room(0)) {
-        n_meta_bytes = (size_t)(wt_put_varint(meta_block + n_meta_bytes, value) - meta_block);
+        meta_at = (uint32_t)(wt_put_varint(wt_tail->meta + meta_at, value) - wt_tail->meta);
     }
 }
 
@@ -197,14 +276,15 @@ void wt_meta_string(const char *text) {
         n = 0;
     }
     wt_meta_number(n);
-    memcpy(meta_block + n_meta_bytes, text, n);
-    n_meta_bytes += n;
+    memcpy(wt_tail->meta + meta_at, text, n);
+    meta_at += (uint32_t)n;
 }
 
 void wt_meta_end(void) {
-    size_t n = n_meta_bytes - (size_t)(meta_record - meta_block) - 3;
+    size_t n = meta_at - (size_t)(meta_record - wt_tail->meta) - 3;
     meta_record[0] = (uint8_t)(n | 0x80); /* a varint of always three bytes */
     meta_record[1] = (uint8_t)(n >> 7 | 0x80);
     meta_record[2] = (uint8_t)(n >> 14 & 0x7f);
     meta_record = NULL;
+    wt_tail->n_meta_bytes = meta_at;
 }

@@ -240,7 +240,11 @@ def _prepare(out_dir: Path, force: bool) -> None:
 
 
 def _clear(out_dir: Path, force: bool) -> None:
-    ours = [p for p in out_dir.iterdir() if p.name == INDEX_NAME or p.match("part-*.wt")]
+    ours = [
+        p
+        for p in out_dir.iterdir()
+        if p.name == INDEX_NAME or p.match("part-*.wt") or p.match("part-*.tail")
+    ]
     if len(ours) != len(list(out_dir.iterdir())):
         raise UsageError(
             f"{out_dir} holds something else than a trace. Choose another name with -o"

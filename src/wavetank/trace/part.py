@@ -13,6 +13,7 @@ from pathlib import Path
 
 from wavetank.errors import TraceError
 from wavetank.trace.decoder import Columns, DamagedRowsError, decode_rows
+from wavetank.trace.tail import read_tail
 
 VERSION = 1
 MAGIC = b"WTTRACE\n"
@@ -136,11 +137,20 @@ def read_part(path: Path) -> Part:
             "Trace again, or use the version that wrote it"
         )
     part = Part(path, host.split(b"\0")[0].decode(errors="replace"), pid, ppid, utc, mono)
+    tail = read_tail(path.with_suffix(".tail"))
+    if tail is not None:
+        content = content[: tail.part_length]
     rows = _read_blocks(part, content, header_size)
+    if tail is not None and part.damage is None:
+        rows.append(tail.rows_coded)
+        if not _read_meta(part, tail.meta):
+            part.damage = f"{path.name}: the records of its tail are damaged"
     try:
         part.columns = decode_rows(b"".join(rows))
     except DamagedRowsError:
         part.columns = decode_rows(b"".join(_good_rows(part, rows)))
+    if tail is not None and part.damage is None:
+        part.columns = tail.append_rows(part.columns)
     return part
 
 

@@ -15,19 +15,23 @@ import numpy as np
 from wavetank.errors import TraceError
 from wavetank.trace.decoder import COLUMNS
 from wavetank.trace.index import INDEX_NAME, TraceIndex
+from wavetank.trace.ops import OPS, OPS_BY_NAME
 from wavetank.trace.part import NOTE_IO_URING, NOTE_MAPPED, NOTE_MISSED, NOTE_STDIO, Part, read_part
 from wavetank.trace.schema import (
     UNKNOWN,
     FileView,
     FoldTable,
     Int32Array,
-    Int64Array,
     Level,
+    OpKind,
     RankFacts,
     Trace,
     TracedFile,
 )
 
+_SYNC_OPS = np.array(
+    [op.code for op in OPS.values() if op.kind is OpKind.SYNC_RANKS], dtype=np.uint8
+)
 _LEVELS = {"posix": Level.POSIX, "mpiio": Level.MPIIO, "mpi": Level.MPI}
 
 
@@ -221,10 +225,7 @@ def _part_warnings(ranks: list[RankParts]) -> list[str]:
     warnings = []
     cut = [e.rank for e in ranks if not all(part.ended for part in e.parts)]
     if cut:
-        warnings.append(
-            f"rank(s) {_listed(cut)} did not end in order (killed, or still running): "
-            "what they did in their last second may be missing"
-        )
+        warnings.append(f"rank(s) {_listed(cut)} did not end in order: killed, or still running")
     missed = sum(part.missed for e in ranks for part in e.parts)
     noted = {note for e in ranks for part in e.parts for note in part.notes}
     if missed or NOTE_MISSED in noted:
@@ -275,6 +276,16 @@ class _Tables:
         rows["file"] = _renumber(rows["file"], files)
         views = {number: self._view(part, number) for number in sorted(part.views)}
         rows["view"] = _renumber(rows["view"], views)
+        communicators = {n: self._communicator(part, n) for n in sorted(part.communicators)}
+        # Rows name a communicator in arg (collectives) or, plus one, in size (MPI_File_open).
+        sync = np.isin(rows["op"], _SYNC_OPS)
+        rows["arg"] = np.where(
+            sync, _renumber(np.where(sync, rows["arg"], -1), communicators), rows["arg"]
+        )
+        opens = rows["op"] == OPS_BY_NAME["MPI_File_open"].code
+        on = _renumber(np.where(opens, rows["size"] - 1, -1), communicators) + 1
+        rows["size"] = np.where(opens, on, rows["size"])
+        rows["moved"] = np.where(opens, on, rows["moved"])
         shift = part.start_utc_ns - origin_ns + (part.clock_offset_ns or 0)
         rows["start_ns"] = rows["start_ns"] + shift
         rows["end_ns"] = rows["end_ns"] + shift
@@ -296,6 +307,13 @@ class _Tables:
         )
         return self._file_numbers[seen.path]
 
+    def _communicator(self, part: Part, number: int) -> int:
+        ranks = part.communicators[number]
+        if ranks not in self._communicator_numbers:
+            self._communicator_numbers[ranks] = len(self.communicators)
+            self.communicators.append(ranks)
+        return self._communicator_numbers[ranks]
+
     def _view(self, part: Part, number: int) -> int:
         seen = part.views[number]
         view = FileView(
@@ -311,11 +329,11 @@ class _Tables:
         return self._view_numbers[view]
 
 
-def _renumber(numbers: Int32Array, mapping: dict[int, int]) -> Int32Array:
-    size = max([*mapping, int(numbers.max(initial=-1))], default=-1) + 2
-    if size > len(numbers) + len(mapping) + (1 << 20):
-        raise TraceError("a part of the trace is damaged: a row names a file that is not described")
+def _renumber(numbers: np.ndarray, mapping: dict[int, int]) -> Int32Array:
+    """Local numbers to common ones; what is not described (damage) becomes UNKNOWN."""
+    size = max(mapping, default=-1) + 2
     table = np.full(size, UNKNOWN, dtype=np.int32)
     for local, common in mapping.items():
         table[local] = common
-    return table[numbers]  # UNKNOWN is -1: the table's last entry, which is UNKNOWN
+    known = (numbers >= 0) & (numbers < size)
+    return table[np.where(known, numbers, size - 1)]

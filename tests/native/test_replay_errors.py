@@ -1,0 +1,236 @@
+"""A replay that cannot go on ends all ranks and says which rank, file, offset and call."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from replay_run import LAUNCHERS, need, replay  # first: makes kernel_models importable
+
+import kernel_models as km  # isort: skip
+from wavetank import native
+from wavetank.errors import KernelError
+from wavetank.kernel.from_model import make_kernel
+from wavetank.kernel.lower import lower
+from wavetank.kernel.prepare import prepare_files
+from wavetank.kernel.replay import ReplayOptions, run_replay, scaled
+from wavetank.launchers.registry import launcher
+from wavetank.model.phase import DataStep, FileStep, Program, SyncStep
+
+
+@pytest.mark.parametrize("name", LAUNCHERS)
+def test_a_file_that_is_too_short_is_named_with_rank_and_offset(tmp_path, name):
+    made = km.abyss(100_000)
+    _, root = replay(made, tmp_path, name)
+    os.truncate(root / "reads2.fastq", 50_000)
+    result, _ = replay(made, tmp_path, name, prepare=False)
+    # 50000 / 8191 = 6.1: the seventh read starts at 6 * 8191 = 49146 and gets 854 bytes
+    assert result.status == "failed" and result.phases == ()
+    assert result.failure == (
+        "rank 1 read of reads2.fastq at offset 49146 (8191 bytes): 854 bytes were moved, 8191 in the traced run: "
+        "the file is too short; prepare it"
+    )
+
+
+@pytest.mark.parametrize("name", LAUNCHERS)
+def test_a_missing_file_is_named(tmp_path, name):
+    made = km.abyss(100_000)
+    _, root = replay(made, tmp_path, name)
+    (root / "reads1.fastq").unlink()
+    result, _ = replay(made, tmp_path, name, prepare=False)
+    assert result.failure == "rank 0 open of reads1.fastq: No such file or directory"
+
+
+@pytest.mark.parametrize("name", LAUNCHERS)
+def test_a_missing_file_at_mpi_io_level_is_named(tmp_path, name):
+    made = km.btio(1, n_ranks=2)
+    programs = tuple(
+        p.model_copy(update={"steps": p.steps[-4:]}) for p in made.programs
+    )  # opens to read only
+    result, _ = replay(made.model_copy(update={"programs": programs}), tmp_path, name)
+    assert result.status == "failed"
+    assert "MPI_File_open of btio.full.out" in (result.failure or "")
+
+
+def test_a_full_disk_is_named(tmp_path):
+    need("none")
+    if os.geteuid() != 0:
+        pytest.skip("mounting a small tmpfs needs root")
+    root = tmp_path / "root"
+    root.mkdir()
+    if subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(root)], check=False
+    ).returncode:
+        pytest.skip("cannot mount a tmpfs here")
+    try:
+        one = km.phase(1, 1, (0,), 64, [km.member("pwrite", 65536, 65536)], [km.linear(b=65536)])
+        opening = FileStep(iop_type="open", file_id=1, handle=0, arg=km.O_RDWR | km.O_CREAT)
+        made = km.model(1, [km.model_file(1, "/s/f", 64 * 65536)], [one],
+                        [Program(ranks=(0,), steps=(opening, DataStep(ph_id=1, n=64)))])  # fmt: skip
+        result, _ = replay(made, tmp_path, "none")
+    finally:
+        subprocess.run(["umount", str(root)], check=True)
+    assert result.status == "failed"
+    assert "rank 0 pwrite of f at offset" in (result.failure or "")
+    assert (result.failure or "").endswith("No space left on device")
+
+
+@pytest.mark.parametrize("name", LAUNCHERS)
+def test_one_wrong_byte_is_found(tmp_path, name):
+    made = km.abyss(200_000)
+    _, root = replay(made, tmp_path, name)
+    with (root / "reads2.fastq").open("r+b") as stream:
+        stream.seek(123_456)
+        byte = stream.read(1)
+        stream.seek(123_456)
+        stream.write(bytes([byte[0] ^ 0x40]))
+    result, _ = replay(
+        made, tmp_path, name, ReplayOptions(verify=True, timeout_s=120), prepare=False
+    )
+    assert "a wrong byte was read at offset 123456" in (result.failure or "")
+    result, _ = replay(made, tmp_path, name, prepare=False)
+    assert result.status == "ok"  # without --verify nothing is compared
+
+
+def test_one_wrong_byte_is_found_through_a_file_view(tmp_path):
+    made = km.btio(steps=2, rs=960, piece=480, n_ranks=2)
+    reading = made.model_copy(
+        update={
+            "phases": made.phases[-1:],
+            "series": (),
+            "programs": tuple(p.model_copy(update={"steps": p.steps[-4:]}) for p in made.programs),
+        }
+    )
+    _, root = replay(reading, tmp_path, "openmpi")
+    path = root / "btio.full.out"
+    data = bytearray(path.read_bytes())
+    data[1000] ^= 1  # second tile (960 to 1919), first piece: rank 0's
+    path.write_bytes(data)
+    result, _ = replay(
+        reading, tmp_path, "openmpi", ReplayOptions(verify=True, timeout_s=120), prepare=False
+    )
+    assert "rank 0" in (result.failure or "") and "offset 1000" in (result.failure or "")
+
+
+@pytest.mark.parametrize("name", LAUNCHERS)
+def test_a_rank_that_is_killed_ends_all_and_leaves_a_failed_result(tmp_path, name):
+    need(name)
+    made = km.abyss(8191 * 20)
+    kernel = make_kernel(made, km.written(made, tmp_path))
+    waiting = tuple(
+        program.model_copy(
+            update={
+                "steps": (*program.steps, *([SyncStep(communicator=0)] * (program.ranks[0] != 1)))
+            }
+        )
+        for program in kernel.programs
+    )  # rank 1 leaves early, the others wait for it in a barrier that never comes
+    paused = waiting[1].model_copy(
+        update={"steps": (*waiting[1].steps, *km.btio(1).programs[0].steps[2:3])}  # a pause
+    )
+    long = paused.steps[-1].model_copy(update={"seconds": 600.0})
+    paused = paused.model_copy(
+        update={"steps": (*paused.steps[:-1], long, SyncStep(communicator=0))}
+    )
+    kernel = kernel.model_copy(update={"programs": (waiting[0], paused, waiting[2])})
+    root, scratch = tmp_path / "root", tmp_path / "scratch"
+    root.mkdir()
+    scratch.mkdir()
+    prepare_files(kernel, root)
+    killed: list[int] = []
+
+    def kill_rank_1() -> None:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and not killed:
+            for process in Path("/proc").glob("[0-9]*"):
+                try:
+                    command = (process / "cmdline").read_bytes()
+                    environment = (process / "environ").read_bytes()
+                except OSError:
+                    continue
+                ours = (
+                    b"wavetank-replay-" in command.split(b"\0")[0]
+                    and str(scratch).encode() in command
+                )
+                first = b"OMPI_COMM_WORLD_RANK=1\0" in environment or b"PMI_RANK=1\0" in environment
+                if ours and first:
+                    time.sleep(1)
+                    os.kill(int(process.name), signal.SIGKILL)
+                    killed.append(int(process.name))
+                    return
+            time.sleep(0.1)
+
+    from threading import Thread
+
+    thread = Thread(target=kill_rank_1)
+    thread.start()
+    options = ReplayOptions(pauses="keep", timeout_s=100)
+    result = run_replay(kernel, root, launcher(name), scratch, None, options)
+    thread.join()
+    assert killed
+    assert result.status == "failed"
+    assert "time limit" not in (result.failure or "")
+    assert "9" in (result.failure or "")  # the signal, in the launcher's words
+
+
+def test_a_run_that_takes_too_long_is_ended(tmp_path):
+    made = km.btio(1, n_ranks=2)
+    program = made.programs[0]
+    hanging = program.model_copy(update={"steps": (*program.steps, SyncStep(communicator=0))})
+    made = made.model_copy(update={"programs": (hanging, made.programs[1])})
+    result, _ = replay(made, tmp_path, "openmpi", ReplayOptions(timeout_s=8))
+    assert result.status == "failed" and "time limit of 8 s" in (result.failure or "")
+
+
+def test_ranks_that_differ_from_the_kernels_are_refused(tmp_path):
+    need("none")
+    made = km.read_write_three_times()
+    plan = tmp_path / "plan"
+    plan.write_text(
+        lower(make_kernel(made, km.written(made, tmp_path))).replace("ranks 1", "ranks 3")
+    )
+    program = native.find("bin/wavetank-replay-serial", "test")
+    found = subprocess.run([program, f"--plan={plan}", f"--root={tmp_path}"], capture_output=True, text=True, check=False)  # fmt: skip
+    assert found.returncode == 1 and "the kernel has 3 ranks, 1 were started" in found.stdout
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("wavetank-plan 1", "wavetank-plan 9", "version 9"),
+        ("plan-end", "", "cut short"),
+        ("file 1 both work.dat", "file 1 both ../work.dat", "leaves the root"),
+        ("file 1 both work.dat", "file 1 both a%2F..%2F..%2Fb", "leaves the root"),
+        (" call pread", " call frobnicate", "does not know the data call"),
+        ("data 1", "data 7", "names a phase that the plan does not have"),
+        ("linear 3", "linear x", "not a number: x"),
+        ("linear 3", "linear -3", "contradict"),
+        ("program 0", "program 0-", "not a list of ranks"),
+        ("\n end", "\n", ""),
+    ],
+)
+def test_a_damaged_plan_is_refused_with_its_line(tmp_path, old, new, message):
+    need("none")
+    made = km.read_write_three_times()
+    text = lower(make_kernel(made, km.written(made, tmp_path)))
+    plan = tmp_path / "plan"
+    plan.write_text(text.replace(old, new) if old in text else text.replace("\nend\n", "\n"))
+    program = native.find("bin/wavetank-replay-serial", "test")
+    found = subprocess.run([program, f"--plan={plan}", f"--root={tmp_path}"], capture_output=True, text=True, check=False)  # fmt: skip
+    assert found.returncode == 1
+    assert "wavetank-replay-failure" in found.stdout and message in found.stdout
+
+
+def test_a_kernel_of_several_ranks_is_not_started_without_mpi(tmp_path):
+    with pytest.raises(KernelError, match="4 ranks"):
+        replay(km.abyss(10_000), tmp_path, "none")
+
+
+@pytest.mark.parametrize("text", ["kept", "scale=", "scale=-1", "scale=nan", "2"])
+def test_pauses_that_make_no_sense_are_refused(text):
+    with pytest.raises(KernelError, match="scale=FACTOR"):
+        scaled(ReplayOptions(), text)
