@@ -365,8 +365,12 @@ static bool ranks_hold(struct parser *p, const char *text, int rank) {
         long low = strtol(text, &end, 10), high = low;
         if (end == text)
             BAD(p, "not a list of ranks", "");
-        if (*end == '-')
-            high = strtol(end + 1, &end, 10);
+        if (*end == '-') {
+            const char *after = end + 1;
+            high = strtol(after, &end, 10);
+            if (end == after)
+                BAD(p, "not a list of ranks", "");
+        }
         if (rank >= low && rank <= high)
             return true;
         text = *end == ',' ? end + 1 : end;

@@ -173,13 +173,9 @@ TRANSFERS = ["", "_at", "_all", "_at_all", "_shared", "_ordered"]
 @pytest.mark.parametrize("name", LAUNCHERS)
 def test_every_blocking_mpi_io_transfer_is_performed(tmp_path, name, how):
     ranks = (0, 1)
-    if how in (
-        "_shared",
-        "_ordered",
-    ):  # where each rank lands is the pointer's: equal sizes fill the file
-        offsets = km.linear(b=64)
-    else:
-        offsets = km.linear(a=64, b=128)
+    # Where a rank lands by the shared pointer is open: equal sizes fill the file.
+    shared = how in ("_shared", "_ordered")
+    offsets = km.linear(b=64) if shared else km.linear(a=64, b=128)
     verb = [
         km.phase(i, 1, ranks, 3, [km.member(f"MPI_File_{v}{how}", 64, 128)], [offsets],
                  collective="all" in how or how == "_ordered")

@@ -10,7 +10,9 @@ from pathlib import PurePosixPath
 from typing import Literal
 
 from wavetank.kernel import calls
+from wavetank.kernel.operations import member_runs
 from wavetank.kernel.plan import KernelFile
+from wavetank.model.application import View
 from wavetank.model.file import ModelFile
 from wavetank.model.phase import (
     FileStep,
@@ -84,7 +86,10 @@ def _number(names: dict[int, str], clashes: Iterable[Sequence[int]]) -> None:
 
 
 def kernel_files(
-    files: Collection[ModelFile], phases: Sequence[Phase], programs: Sequence[Program]
+    files: Collection[ModelFile],
+    phases: Sequence[Phase],
+    programs: Sequence[Program],
+    views: Sequence[View] = (),
 ) -> list[KernelFile]:
     """Name, role and size beforehand of each file.
 
@@ -92,6 +97,7 @@ def kernel_files(
         files: of the model, those that the kernel touches.
         phases: that the kernel performs.
         programs: that the kernel performs.
+        views: of the model.
     """
     flags = _open_flags(programs)
     names = safe_names({file.file_id: file.file_name for file in files})
@@ -100,7 +106,11 @@ def kernel_files(
         by_file[phase.file_id].append(phase)
     return [
         _kernel_file(
-            file, names[file.file_id], by_file.get(file.file_id, []), flags.get(file.file_id, 0)
+            file,
+            names[file.file_id],
+            by_file.get(file.file_id, []),
+            flags.get(file.file_id, 0),
+            views,
         )
         for file in files
     ]
@@ -122,15 +132,19 @@ def _open_flags(programs: Sequence[Program]) -> dict[int, int]:
     return flags
 
 
-def _kernel_file(file: ModelFile, name: str, phases: Sequence[Phase], flags: int) -> KernelFile:
-    size = _size_beforehand(file, phases, flags)
+def _kernel_file(  # noqa: PLR0917
+    file: ModelFile, name: str, phases: Sequence[Phase], flags: int, views: Sequence[View]
+) -> KernelFile:
+    size = _size_beforehand(file, phases, flags, views)
     written = any(not calls.reads(member.iop_type) for phase in phases for member in phase.pattern)
     role: Literal["input", "output", "both"]
     role = "output" if size is None else "both" if written else "input"
     return KernelFile(file_id=file.file_id, name=name, role=role, prepare_bytes=size or 0)
 
 
-def _size_beforehand(file: ModelFile, phases: Sequence[Phase], flags: int) -> int | None:
+def _size_beforehand(
+    file: ModelFile, phases: Sequence[Phase], flags: int, views: Sequence[View]
+) -> int | None:
     """Bytes that must be there before the run; None when the run makes the file itself.
 
     A file that was there, but empty and to be created, or to be emptied before anything was read, is what
@@ -150,9 +164,37 @@ def _size_beforehand(file: ModelFile, phases: Sequence[Phase], flags: int) -> in
             break
         for index, member in enumerate(phase.pattern):
             if calls.reads(member.iop_type):
-                end = _end(phase, index)
+                in_view = phase.offset_view is not None
+                end = _end_in_views(phase, index, views) if in_view else _end(phase, index)
                 highest = max(highest, file.file_size if end is None else end)
     return highest or None
+
+
+def _end_in_views(phase: Phase, index: int, views: Sequence[View]) -> int | None:
+    """The same through MPI file views: the last visible byte that is moved lies in some tile."""
+    assert phase.offset_view is not None
+    offsets = phase.offset_view[index]
+    ends = []
+    for number, rank in enumerate(phase.ph_processid):
+        view_id = phase.view_id if phase.view_ids is None else phase.view_ids[number]
+        runs = member_runs(phase, index, rank, offsets)
+        if runs is None or view_id is None or view_id < 0:
+            return None
+        ends.append(_absolute_end(views[view_id], max(map(_run_end, runs), default=0)))
+    return max(ends, default=0)
+
+
+def _absolute_end(view: View, position: int) -> int:
+    """Where in the file the byte before a position of a view ends."""
+    visible = sum(view.run_lengths)
+    if position <= 0 or visible == 0:
+        return 0
+    tile, rest = divmod(position - 1, visible)
+    for offset, length in zip(view.run_offsets, view.run_lengths, strict=True):
+        if rest < length:
+            return view.displacement + tile * view.extent + offset + rest + 1
+        rest -= length
+    raise AssertionError("a position is beyond its own tile")
 
 
 def _end(phase: Phase, index: int) -> int | None:

@@ -49,7 +49,10 @@ def make_kernel(model: Model, model_path: Path, ior_version: str = "4.0") -> Ker
         )
     used = {phase.file_id for phase in selection.phases} | selection.touched
     files = kernel_files(
-        [file for file in model.files if file.file_id in used], selection.phases, selection.programs
+        [file for file in model.files if file.file_id in used],
+        selection.phases,
+        selection.programs,
+        model.views,
     )
     bare = Kernel(
         provenance=provenance(inputs=[model_path]),

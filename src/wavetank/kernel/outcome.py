@@ -24,7 +24,7 @@ from wavetank.kernel.result import LatencySummary, PhaseResult, RankPhaseResult,
 
 _BEGIN = "wavetank-replay-result 1\n"
 _END = "wavetank-replay-result-end"
-_FAILURE = re.compile(r"wavetank-replay-failure (\{.*\})")
+_FAILURE = re.compile(r"wavetank-replay-failure (?=\{)")
 _SUB = 32  # counters to each power of two, see native/replay/timing.h
 _NS = 1e-9
 
@@ -98,12 +98,11 @@ def _reports(stdout: str) -> list[dict[str, Any]] | None:
 
 
 def _failure(stdout: str, stderr: str, exit_status: int) -> str:
-    found = _FAILURE.search(stdout)
-    if found is not None:
-        try:
-            return _sentence(json.loads(found[1]))
+    for found in _FAILURE.finditer(stdout):
+        try:  # of a line that another rank's output broke, the next rank's may be whole
+            return _sentence(json.JSONDecoder().raw_decode(stdout, found.end())[0])
         except json.JSONDecodeError:
-            pass
+            continue
     tail = " | ".join(line.strip() for line in stderr.strip().splitlines() if line.strip(" -*="))[
         -1500:
     ]

@@ -74,6 +74,20 @@ def test_a_file_read_first_whose_size_was_not_recorded_is_as_large_as_its_reads(
     assert (file.role, file.prepare_bytes) == ("input", 510)
 
 
+def test_a_file_read_through_views_is_as_large_as_their_last_visible_byte(tmp_path):
+    made = km.btio(steps=2, rs=960, piece=480, n_ranks=2)
+    reading = made.model_copy(
+        update={
+            "phases": made.phases[-1:],
+            "series": (),
+            "programs": tuple(p.model_copy(update={"steps": p.steps[-4:]}) for p in made.programs),
+        }
+    )
+    (file,) = kernel_of(reading, tmp_path).files
+    # 2 reads of 960 bytes by each of 2 ranks, all of the file: 2 * 960 * 2
+    assert (file.role, file.prepare_bytes) == ("input", 3840)
+
+
 @pytest.mark.parametrize(
     ("before", "flags"),
     [(3165, km.O_WRONLY | km.O_CREAT | km.O_TRUNC), (0, km.O_WRONLY | km.O_CREAT)],

@@ -1,0 +1,172 @@
+"""wavetank kernel, fidelity and replay as a user calls them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "unit" / "kernel"))
+
+import kernel_models as km
+
+from wavetank import native
+from wavetank.cli import fidelity, kernel, replay
+from wavetank.errors import DocumentError, KernelError, ModelError, UsageError
+from wavetank.kernel.plan import Kernel
+from wavetank.kernel.result import ReplayResult
+
+
+def run(command: object, *arguments: object, ok: bool = True) -> Result:
+    result = CliRunner().invoke(command, [str(a) for a in arguments], catch_exceptions=not ok)
+    return result
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Path:
+    """A folder with rw3's model.json and kernel.json."""
+    km.written(km.read_write_three_times(), tmp_path)
+    run(kernel.command, tmp_path / "model.json", "-o", tmp_path / "kernel.json")
+    return tmp_path
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    if not native.available("bin/wavetank-replay-serial"):
+        pytest.skip("bin/wavetank-replay-serial is not built; run 'make setup'")
+    (tmp_path / "root").mkdir()
+    return tmp_path / "root"
+
+
+def test_kernel_writes_the_file_and_prints_replay_files_and_ior(tmp_path):
+    km.written(km.abyss(1_000_000), tmp_path)
+    result = run(kernel.command, tmp_path / "model.json", "-o", tmp_path / "k.json")
+    assert result.exit_code == 0
+    for text in (
+        "ABYSS-P",
+        "reads1.fastq",
+        "lseek calls",
+        "8191 -> 8192",
+        "ior -r -N 1 -a POSIX",
+        "Pauses between",
+    ):
+        assert text in result.stdout
+    assert Kernel.read(tmp_path / "k.json").n_ranks == 4
+
+
+def test_kernel_prints_json_of_every_table(tmp_path):
+    km.written(km.btio(3), tmp_path)
+    result = run(
+        kernel.command, tmp_path / "model.json", "-o", tmp_path / "k.json", "--format", "json"
+    )
+    body = json.loads(result.stdout)
+    assert [row["weight_bytes"] for row in body["replay"]] == [3840, 3840, 3840, 3 * 3840]
+    assert [row["phases"] for row in body["ior"]] == ["1-3", "4"]
+
+
+def test_kernel_of_a_damaged_model_is_an_error_that_names_it(tmp_path):
+    (tmp_path / "model.json").write_text('{"schema": "wavetank.model/1"')
+    result = run(kernel.command, tmp_path / "model.json", "-o", tmp_path / "k.json", ok=False)
+    assert isinstance(result.exception, ModelError) and "model.json" in str(result.exception)
+    assert not (tmp_path / "k.json").exists()
+
+
+def test_the_papers_dialect_is_an_option(tmp_path):
+    km.written(km.abyss(1_000_000), tmp_path)
+    result = run(
+        kernel.command, tmp_path / "model.json", "-o", tmp_path / "k.json", "--ior-version", "2.10"
+    )
+    assert "./IOR -r -N 1 -a POSIX" in result.stdout
+
+
+def test_fidelity_of_a_kernel_with_its_model_is_exact(made):
+    result = run(fidelity.command, made / "kernel.json", made / "model.json")
+    assert result.exit_code == 0 and "Exact." in result.stdout
+
+
+def test_fidelity_outside_of_the_tolerance_ends_with_3(made):
+    result = run(
+        fidelity.command,
+        made / "kernel.json",
+        made / "model.json",
+        "--of",
+        "ior",
+        "--format",
+        "json",
+    )
+    assert result.exit_code == 3
+    body = json.loads(result.stdout)
+    assert body["within_tolerance"] is False and "Refused" in body["differences"][0]["what"]
+
+
+def test_fidelity_within_the_tolerance_ends_with_0(tmp_path):
+    km.written(km.abyss(1_000_000), tmp_path)
+    run(kernel.command, tmp_path / "model.json", "-o", tmp_path / "kernel.json")
+    arguments = (tmp_path / "kernel.json", tmp_path / "model.json", "--of", "ior", "--tolerance")
+    # 122 of 123 operations: 0.81 %
+    assert run(fidelity.command, *arguments, "0.8").exit_code == 3
+    assert run(fidelity.command, *arguments, "0.9").exit_code == 0
+
+
+def test_replay_prepares_performs_and_writes_a_result(made, root):
+    result = run(
+        replay.command,
+        made / "kernel.json",
+        "--root",
+        root,
+        "-o",
+        made / "r.json",
+        "--verify",
+        "--drop-caches",
+    )
+    assert result.exit_code == 0, result.output
+    found = ReplayResult.model_validate_json((made / "r.json").read_text())
+    assert found.status == "ok" and found.phases[0].bytes == 6 * 4096
+    assert found.settings["prepared"] == "yes" and "posix_fadvise" in found.settings["cache"]
+    assert (root / "work.dat").stat().st_size == 6 * 4096
+
+
+def test_replay_can_leave_nothing_behind(made, root):
+    run(replay.command, made / "kernel.json", "--root", root, "--no-keep")
+    assert list(root.iterdir()) == []
+
+
+def test_replay_with_another_number_of_ranks_is_a_usage_error(made, root):
+    result = run(replay.command, made / "kernel.json", "--root", root, "--np", 2, ok=False)
+    assert isinstance(result.exception, UsageError) and result.exception.exit_status == 2
+    assert "1 ranks, not 2" in str(result.exception)
+
+
+def test_a_failed_replay_leaves_a_result_marked_failed(made, root):
+    (root / "work.dat").write_bytes(b"short")
+    result = run(
+        replay.command, made / "kernel.json", "--root", root, "--no-prepare", "-o", made / "r.json", ok=False
+    )  # fmt: skip
+    assert isinstance(result.exception, KernelError)
+    found = ReplayResult.model_validate_json((made / "r.json").read_text())
+    assert found.status == "failed" and "too short" in (found.failure or "")
+
+
+def test_replay_does_not_touch_somebody_elses_file(made, root):
+    (root / "work.dat").write_bytes(b"precious")
+    result = run(replay.command, made / "kernel.json", "--root", root, ok=False)
+    assert isinstance(result.exception, KernelError)
+    assert (root / "work.dat").read_bytes() == b"precious"
+
+
+def test_replay_of_a_file_that_is_no_kernel_says_so(made, root):
+    result = run(replay.command, made / "model.json", "--root", root, ok=False)
+    assert isinstance(result.exception, (KernelError, DocumentError))
+    assert "not a kernel file" in str(result.exception)
+
+
+def test_replay_without_its_directory_says_so(made, root):
+    result = run(replay.command, made / "kernel.json", "--root", root / "no", ok=False)
+    assert "not a directory" in str(result.exception)
+    result = run(
+        replay.command, made / "kernel.json", "--root", root / "no", "--no-prepare", ok=False
+    )
+    assert "not a directory" in str(result.exception)
