@@ -153,7 +153,7 @@ def _count(
             counter[int(ph_id)] += times * int(n) * members
 
 
-def _replayed(  # noqa: PLR0917
+def _replayed(
     phase: Phase,
     plan: PlannedRun,
     model: Model,

@@ -132,7 +132,7 @@ def _open_flags(programs: Sequence[Program]) -> dict[int, int]:
     return flags
 
 
-def _kernel_file(  # noqa: PLR0917
+def _kernel_file(
     file: ModelFile, name: str, phases: Sequence[Phase], flags: int, views: Sequence[View]
 ) -> KernelFile:
     size = _size_beforehand(file, phases, flags, views)
@@ -172,8 +172,7 @@ def _size_beforehand(
 
 def _end_in_views(phase: Phase, index: int, views: Sequence[View]) -> int | None:
     """The same through MPI file views: the last visible byte that is moved lies in some tile."""
-    assert phase.offset_view is not None
-    offsets = phase.offset_view[index]
+    offsets = (phase.offset_view or phase.offset)[index]
     ends = []
     for number, rank in enumerate(phase.ph_processid):
         view_id = phase.view_id if phase.view_ids is None else phase.view_ids[number]

@@ -87,7 +87,7 @@ def replay_program(launcher: Launcher) -> Path:
     return native.find(f"bin/wavetank-replay-{name}", "perform a kernel")
 
 
-def run_replay(  # noqa: PLR0917
+def run_replay(
     kernel: Kernel,
     root: str | Path,
     launcher: Launcher,
