@@ -19,6 +19,7 @@ from wavetank.model.across import group_ranks
 from wavetank.model.activity import Activity
 from wavetank.model.application import Model, View
 from wavetank.model.file_table import make_files
+from wavetank.model.fold import fold
 from wavetank.model.pattern import boundaries, find_patterns
 from wavetank.model.phases import clocks, find_series, make_phases
 from wavetank.model.program_name import program_name
@@ -53,7 +54,7 @@ def extract_model(
     """
     rules = rules or Rules()
     levels = rules.levels or (Level.POSIX, Level.MPIIO)
-    rows = prepare(trace.folds, ops, rules)
+    rows = prepare(fold(trace.folds, rules.shortest_gap_s), ops, rules)
     data = data_rows(rows, levels)
     if not len(data):
         raise ModelError(_nothing(trace, rules))

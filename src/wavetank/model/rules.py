@@ -51,6 +51,12 @@ class Rules:
         if self.pauses_s is not None and self.pauses_s <= 0:
             raise ModelError("the shortest pause to keep must be a positive number of seconds")
 
+    @property
+    def shortest_gap_s(self) -> float | None:
+        """The shortest time without I/O that means anything; None if none does."""
+        gaps = [gap for gap in (self.split_at_computation_s, self.pauses_s) if gap is not None]
+        return min(gaps, default=None)
+
     def similar(self, first: npt.NDArray[np.int64], second: npt.NDArray[np.int64]) -> BoolArray:
         """Whether second/first lies in the window, element by element; equality for values <= 0."""
         equal: BoolArray = first == second

@@ -174,7 +174,7 @@ def _distinct_steps(
         ],
         axis=1,
     )  # fmt: skip
-    distinct, inverse = np.unique(columns, axis=0, return_inverse=True)
+    distinct, inverse = _distinct_rows(columns)
     for file, slot, code, at, asked, arg, view, error in distinct.tolist():
         op = rows.ops[code]
         is_open = op.kind == OpKind.OPEN
@@ -193,7 +193,7 @@ def _distinct_steps(
                 error=error,
             )
         )
-    return inverse.reshape(-1)
+    return inverse
 
 
 def _seek_target(rows: Rows, seeks: Int64Array) -> Int64Array:
@@ -291,8 +291,7 @@ def _programs(
     tokens: Tokens, nulls: Int64Array, phases: Sequence[Phase], file_steps: Sequence[FileStep]
 ) -> tuple[Program, ...]:
     columns = np.stack([tokens.kind, tokens.what, tokens.n, nulls, _inside(tokens, phases)], axis=1)
-    distinct, ids = np.unique(columns, axis=0, return_inverse=True)
-    ids = ids.reshape(-1)
+    distinct, ids = _distinct_rows(columns)
     steps = [_step(row, phases, file_steps) for row in distinct.tolist()]
     by_program: dict[bytes, list[int]] = defaultdict(list)
     starts = np.flatnonzero(np.diff(tokens.rank, prepend=-1))
@@ -330,6 +329,22 @@ def _inside(tokens: Tokens, phases: Sequence[Phase]) -> Int64Array:
     inside: BoolArray = (consumed % period[what] != 0) | ((consumed - n) % period[what] != 0)
     result: Int64Array = (inside & is_data).astype(np.int64)
     return result
+
+
+def _distinct_rows(columns: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """The different rows of a table, and for each row which of them it is.
+
+    By a 64-bit hash of the rows, which sorts far faster than the rows; checked afterwards.
+    """
+    mixed = np.zeros(len(columns), dtype=np.uint64)
+    for column in columns.T:
+        mixed = (mixed ^ column.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(29)
+    _, first, inverse = np.unique(mixed, return_index=True, return_inverse=True)
+    distinct = columns[first]
+    if not np.array_equal(distinct[inverse], columns):  # two rows of one hash
+        distinct, inverse = np.unique(columns, axis=0, return_inverse=True)
+    return distinct, inverse.reshape(-1)
 
 
 def _step(row: list[int], phases: Sequence[Phase], file_steps: Sequence[FileStep]) -> Step:

@@ -1,0 +1,129 @@
+"""Folds rows of single operations: equal operations at regular distance become one row.
+
+Reads a FoldTable of any size, or chunks of one; leaves a FoldTable that stands for the same
+operations. Tracers fold as they record; importers and events on demand do not. What is
+worked on at a time is bounded by ``CHUNK_ROWS``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import fields
+
+import numpy as np
+
+from wavetank.model.rules import BoolArray
+from wavetank.trace.schema import FoldTable, Int64Array
+
+CHUNK_ROWS = 1 << 16
+"""Rows folded at a time: 10 MiB of columns, which stay in a core's caches."""
+MIN_STEPS = 3
+"""Equal steps that make a fold: four operations. Shorter ones are found by whoever needs them."""
+_SAME = ("op", "file", "handle", "rank", "view", "error", "size", "arg")
+
+
+def fold(chunks: FoldTable | Iterable[FoldTable], gap_s: float | None = None) -> FoldTable:
+    """Fold a table, or the consecutive chunks of one.
+
+    Rows that are folds already stay as they are. Chunks are folded one by one, so that a source
+    that makes them as they are asked for needs memory for one chunk and the result only.
+
+    Args:
+        chunks: rows in order.
+        gap_s: operations with this many seconds between them or more are not folded; None: all are.
+    """
+    gap_ns = None if gap_s is None else gap_s * 1e9
+    tables = [chunks] if isinstance(chunks, FoldTable) else chunks
+    folded = [_fold_chunk(part, gap_ns) for table in tables for part in _parts(table)]
+    if len(folded) == 1:
+        return folded[0]
+    return FoldTable(
+        **{
+            column.name: np.concatenate([getattr(part, column.name) for part in folded])
+            for column in fields(FoldTable)
+        }
+    ) if folded else _empty()  # fmt: skip
+
+
+def _parts(table: FoldTable) -> Iterator[FoldTable]:
+    if len(table) <= CHUNK_ROWS:
+        yield table
+        return
+    names = [column.name for column in fields(FoldTable)]
+    for start in range(0, len(table), CHUNK_ROWS):
+        yield FoldTable(
+            **{name: getattr(table, name)[start : start + CHUNK_ROWS] for name in names}
+        )
+
+
+def _empty() -> FoldTable:
+    types = {"op": np.uint8, **dict.fromkeys(("rank", "file", "handle", "view", "error"), np.int32)}
+    return FoldTable(
+        **{
+            column.name: np.zeros(0, dtype=types.get(column.name, np.int64))
+            for column in fields(FoldTable)
+        }
+    )
+
+
+def _fold_chunk(table: FoldTable, gap_ns: float | None) -> FoldTable:
+    n = len(table)
+    if n <= MIN_STEPS:
+        return table
+    steps = {
+        name: np.diff(getattr(table, name))
+        for name in ("offset", "view_offset", "tick", "subtick")
+        if name != "view_offset" or bool((table.view >= 0).any())
+    }
+    steps.setdefault("view_offset", steps["offset"])
+    begin, end = _runs(table, steps, gap_ns)
+    if not len(begin):
+        return table
+    # A row for each operation that is not a later one of a run.
+    border = np.zeros(n + 1, dtype=np.int8)
+    border[begin + 1] += 1
+    border[end + 1] -= 1
+    first = np.flatnonzero(np.cumsum(border[:n], dtype=np.int8) == 0)
+    length = np.diff(first, append=n)
+    last = first + length - 1
+    several = length > 1
+    out = {column.name: getattr(table, column.name)[first] for column in fields(FoldTable)}
+    # A row of one operation here may stand for several already.
+    out["count"] = np.where(several, length, out["count"])
+    out["moved"] = np.where(several, (length - 1) * out["size"] + table.moved[last], out["moved"])
+    at = np.minimum(first, n - 2)
+    for name, step in (
+        ("offset", "disp"),
+        ("view_offset", "view_disp"),
+        ("tick", "tick_step"),
+        ("subtick", "subtick_step"),
+    ):
+        out[step] = np.where(several, steps[name][at], out[step])
+    out["end_ns"] = table.end_ns[last]
+    out["busy_ns"] = np.add.reduceat(table.busy_ns, first)
+    return FoldTable(**out)
+
+
+def _runs(
+    table: FoldTable, steps: dict[str, Int64Array], gap_ns: float | None
+) -> tuple[Int64Array, Int64Array]:
+    """First and last operation of each run that is folded."""
+    linked: BoolArray = table.moved[:-1] == table.size[:-1]
+    linked &= (table.count[1:] == 1) & (table.count[:-1] == 1)
+    for name in _SAME:
+        column = getattr(table, name)
+        linked &= column[1:] == column[:-1]
+    if gap_ns is not None:
+        linked &= table.start_ns[1:] - table.end_ns[:-1] < gap_ns
+    goes_on = linked[1:] & linked[:-1]
+    for step in {id(column): column for column in steps.values()}.values():
+        goes_on &= step[1:] == step[:-1]
+    start = np.flatnonzero(np.concatenate([[True], ~goes_on]))
+    n_steps = np.diff(start, append=len(linked))
+    folded = n_steps >= MIN_STEPS
+    # Neighbouring runs share an operation; it belongs to the first of them.
+    shared = np.zeros(len(start), dtype=np.int64)
+    shared[1:] = folded[:-1]
+    begin = (start + shared)[folded]
+    end = (start + n_steps)[folded]
+    return begin, end
