@@ -54,7 +54,7 @@ def command() -> None:
 )  # fmt: skip
 @click.option("--all", "show_all", is_flag=True, help="Print every type, also those ruled out.")
 @format_option
-def find(  # noqa: PLR0917 - click calls it by name
+def find(
     model: Path | None,
     processes: int | None,
     require: tuple[str, ...],
@@ -73,7 +73,7 @@ def find(  # noqa: PLR0917 - click calls it by name
     from wavetank.cost.find import QUANTITIES, Needs, find_instances, reasons
     from wavetank.cost.instances import aws_instances, origin
     from wavetank.cost.prices import load_prices
-    from wavetank.cost.requirement import parse_requirement
+    from wavetank.measure.requirement import parse_requirement
     from wavetank.model.application import Model
 
     if model is None and processes is None:

@@ -27,6 +27,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "fidelity": ("fidelity", "Compare the operations that a kernel will issue with its model's."),
     "replay": ("replay", "Perform a kernel in a directory of this machine."),
     "cluster": ("cluster", "Bring virtual clusters up and down, list them, check specifications."),
+    "characterise": ("characterise", "What the storage and network of a cluster that is up can do."),
     "measure": ("measure", "Measure a kernel once on a cluster that is up."),
     "campaign": ("campaign", "Measure kernels on clusters by a plan, and rank the clusters."),
     "instances": ("instances", "Which types of cloud instances suit an application, and what they cost."),

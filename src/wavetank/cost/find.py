@@ -12,7 +12,7 @@ from typing import Literal
 
 from wavetank.cost.instances import InstanceType
 from wavetank.cost.prices import PriceTable
-from wavetank.cost.requirement import COUNTS, RATES, SIZES, Requirement
+from wavetank.measure.requirement import COUNTS, RATES, SIZES, Requirement
 
 QUANTITIES = (*RATES, *SIZES, *COUNTS)
 

@@ -42,17 +42,23 @@ def read_limits(limits: Mapping[str, str]) -> ReadLimits:
     )
 
 
+def rates_of(limits: Mapping[str, str]) -> dict[str, int]:
+    """Every enforced rate in a running cluster's ``limits()``, bytes/s, by its key."""
+    return {
+        key: parse_rate(found[0])
+        for key, value in limits.items()
+        if not value.endswith("by nothing") and (found := _RATE.search(value))
+    }
+
+
 def _smallest(limits: Mapping[str, str], word: str, kind: str) -> int | None:
     """The smallest enforced rate of one thing, on nodes of a kind where there are entries of it."""
     rates = {
-        key: parse_rate(found[0])
-        for key, value in limits.items()
-        if word in key.lower()
-        and "write" not in key.lower()
-        and not value.endswith("by nothing")
-        and (found := _RATE.search(value))
+        key.lower(): rate
+        for key, rate in rates_of(limits).items()
+        if word in key.lower() and "write" not in key.lower()
     }
-    of_kind = [rate for key, rate in rates.items() if key.lower().startswith(kind)]
+    of_kind = [rate for key, rate in rates.items() if key.startswith(kind)]
     return min(of_kind or rates.values(), default=None)
 
 

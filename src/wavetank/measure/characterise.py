@@ -1,0 +1,249 @@
+"""Characterising a cluster: IOzone's four tests by fio, network, metadata, and the limits in force.
+
+Leaves nothing on the cluster. Local file systems of different nodes are measured one after another:
+on one machine they would share its disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from wavetank.cluster.host import Host, RunningCluster
+from wavetank.document import provenance
+from wavetank.kernel.plan import Kernel
+from wavetank.measure.characterisation import (
+    TESTS,
+    Characterisation,
+    LimitCheck,
+    MetadataRate,
+    NetworkRate,
+    StorageRate,
+    Test,
+)
+from wavetank.measure.cold import TOLERANCE, rates_of
+from wavetank.measure.fio import fio_version, run_fio
+from wavetank.measure.iperf import has_iperf, stream_rate
+from wavetank.measure.requirement import Requirement
+from wavetank.measure.run import origin_of
+from wavetank.model.application import Model
+
+KIB, MIB, GIB = 2**10, 2**20, 2**30
+DEFAULT_SIZES = tuple(4 * KIB * 4**step for step in range(10))  # 4 KiB to 1 GiB
+NETWORK_PORT = 8765
+N_CREATED = 500
+SMALLEST_SHARE = 0.01
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is measured.
+
+    Attributes:
+        sizes: request sizes, bytes.
+        file_bytes: size of the test file; larger requests are left out.
+        runtime_s: of one test at most.
+    """
+
+    sizes: tuple[int, ...] = DEFAULT_SIZES
+    file_bytes: int = 64 * MIB
+    runtime_s: int = 20
+
+
+@dataclass(frozen=True)
+class LocalStorage:
+    """The local file systems that hold data: hosts, and where each has it mounted."""
+
+    hosts: tuple[Host, ...]
+    path: str
+
+
+def request_sizes(of: Model | Kernel) -> tuple[int, ...]:
+    """The request sizes of an application, ascending: what is worth measuring (P18 section 3.1).
+
+    Phases with less than 1 % of the bytes do not count.
+    """
+    total = sum(phase.ph_weight for phase in of.phases)
+    heavy = [phase for phase in of.phases if phase.ph_weight >= SMALLEST_SHARE * total]
+    return tuple(
+        sorted({member.rs for phase in heavy for member in phase.pattern if member.rs > 0})
+    )
+
+
+def characterise(
+    cluster: RunningCluster,
+    local: LocalStorage,
+    effort: Effort,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Characterisation:
+    """Measure what a cluster's storage and network can do.
+
+    Raises:
+        MeasurementError: fio is not there.
+        ClusterError: a node failed.
+    """
+    first = cluster.compute_hosts[0]
+    version = fio_version(first)
+    sizes = tuple(size for size in effort.sizes if size <= effort.file_bytes)
+    storage: list[StorageRate] = []
+    metadata: list[MetadataRate] = []
+    for host in local.hosts:
+        progress(f"local file system of {host.name}")
+        storage += _storage(cluster, host, "local", local.path, sizes, effort)
+        metadata.append(_metadata(host, "local", local.path))
+    if cluster.io_hosts:
+        progress(f"global file system through {first.name}")
+        storage += _storage(cluster, first, "global", cluster.mount_path, sizes, effort)
+        metadata.append(_metadata(first, "global", cluster.mount_path))
+    notes = []
+    network: list[NetworkRate] = []
+    if has_iperf(first):
+        progress("network")
+        network = _network(cluster)
+    else:
+        notes.append("the network was not measured: iperf3 is not installed")
+    limits = cluster.limits()
+    if len(sizes) < len(effort.sizes):
+        notes.append(f"request sizes above the test file of {effort.file_bytes} B were left out")
+    return Characterisation(
+        provenance=provenance(),
+        cluster=cluster.name,
+        cluster_spec_sha256=cluster.spec_sha256,
+        instance_type=cluster.instance_type,
+        origin=origin_of(limits),
+        fio_version=version,
+        storage=tuple(storage),
+        network=tuple(network),
+        metadata=tuple(metadata),
+        limits=tuple(_checks(cluster, storage, network)),
+        notes=tuple(notes),
+    )
+
+
+def _storage(
+    cluster: RunningCluster,
+    host: Host,
+    where: str,
+    path: str,
+    sizes: Sequence[int],
+    effort: Effort,
+) -> list[StorageRate]:
+    file = f"{path}/wavetank-characterise"
+    rates = []
+    try:
+        for size in sizes:
+            host.run(["rm", "-f", "--", file])
+            for test in TESTS:
+                if test == "read":
+                    cluster.drop_caches()
+                direction = "read" if test in ("read", "reread") else "write"
+                done = run_fio(host, _options(file, test, size, effort), direction)
+                rates.append(
+                    StorageRate(
+                        node=host.name,
+                        where="local" if where == "local" else "global",
+                        path=path,
+                        test=test,
+                        rs=size,
+                        bytes=done.bytes,
+                        bytes_per_s=done.bytes_per_s,
+                        iops=done.iops,
+                    )
+                )
+    finally:
+        host.run(["rm", "-f", "--", file])
+    return rates
+
+
+def _options(file: str, test: Test, size: int, effort: Effort) -> list[str]:
+    """Buffered calls of one process, as the applications make them; writes count until on disk."""
+    writes = test in ("write", "rewrite")
+    return [
+        f"--filename={file}",
+        f"--rw={'write' if writes else 'read'}",
+        f"--bs={size}",
+        f"--size={effort.file_bytes // size * size}",
+        f"--runtime={effort.runtime_s}",
+        "--ioengine=psync",
+        "--invalidate=0",  # the caches are ours to empty, also those of servers
+        *(["--end_fsync=1"] if writes else []),
+        *(["--overwrite=1"] if test == "rewrite" else []),
+    ]
+
+
+def _metadata(host: Host, where: str, path: str) -> MetadataRate:
+    folder = f"{path}/wavetank-characterise.d"
+    try:
+        host.run(["mkdir", "-p", "--", folder])
+        done = run_fio(
+            host,
+            [
+                f"--directory={folder}", "--ioengine=filecreate", f"--nrfiles={N_CREATED}",
+                "--filesize=4k", "--openfiles=1", "--create_on_open=1",
+            ],
+            "read",  # where fio's filecreate counts
+        )  # fmt: skip
+    finally:
+        host.run(["rm", "-rf", "--", folder])
+    return MetadataRate(
+        node=host.name, where="local" if where == "local" else "global", creates_per_s=done.iops
+    )
+
+
+def _network(cluster: RunningCluster) -> list[NetworkRate]:
+    """One stream to the first compute node from each I/O node, or from another compute node."""
+    receiver = cluster.compute_hosts[0]
+    senders = cluster.io_hosts or cluster.compute_hosts[1:2]
+    return [
+        stream_rate(sender, receiver, NETWORK_PORT + position)
+        for position, sender in enumerate(senders)
+        if sender.name != receiver.name
+    ]
+
+
+def _checks(
+    cluster: RunningCluster, storage: Iterable[StorageRate], network: Iterable[NetworkRate]
+) -> list[LimitCheck]:
+    asked = rates_of(cluster.limits())
+    servers = {host.name for host in cluster.io_hosts}
+    measured: dict[tuple[str, str], float] = {}
+    for rate in storage:
+        if rate.where == "local" and rate.test in ("read", "write"):
+            key = (rate.node, f"disk {rate.test}")
+            measured[key] = max(measured.get(key, 0.0), rate.bytes_per_s)
+    for stream in network:
+        measured[stream.sender, "network"] = stream.bytes_per_s
+    checks = []
+    for (node, what), reached in measured.items():
+        kind = "io" if node in servers else "compute"
+        limit = asked.get(f"{kind} {what}")
+        if limit is not None:
+            checks.append(
+                LimitCheck(
+                    node=node,
+                    what=what,
+                    asked_bytes_per_s=limit,
+                    measured_bytes_per_s=reached,
+                    within=reached <= TOLERANCE * limit,
+                )
+            )
+    return checks
+
+
+def shortfalls(of: Characterisation, requirements: Iterable[Requirement]) -> list[str]:
+    """Why the instance is discarded; empty when it gives what is required on every node.
+
+    read, write: of the local file systems, best over request sizes. network: of every stream.
+    """
+    found = []
+    for requirement in requirements:
+        if requirement.quantity == "network":
+            values = {f"{each.sender} to {each.receiver}": each.bytes_per_s for each in of.network}
+        else:
+            test: Test = "read" if requirement.quantity == "read" else "write"
+            values = {node: of.best_rate(node, test) or 0.0 for node in of.storage_nodes()}
+        for place, value in values.items():
+            why = requirement.why_not(value)
+            if why is not None:
+                found.append(f"{of.instance_type} is discarded: {place}: {why}")
+    return found
