@@ -1,0 +1,283 @@
+"""What this machine can do: each ability found by trying it where that is cheap, never by a version alone.
+
+Reads the machine, changes nothing that outlives a check.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from wavetank import native
+from wavetank.cluster.namespaces.cgroups import hierarchies
+from wavetank.launchers.registry import launcher, launcher_names
+from wavetank.launchers.version import version_text
+
+State = Literal["ok", "missing", "limited"]
+_TIMEOUT_S = 20.0
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One ability of this machine.
+
+    Attributes:
+        area: what it belongs to: "trace and replay", "virtual clusters", "file systems", ...
+        ability: what it is.
+        found: version, path or mechanism, for people.
+        cost: what does not work without it; empty when it is there.
+        remedy: how to get it; empty when it is there.
+    """
+
+    area: str
+    ability: str
+    state: State
+    found: str
+    cost: str = ""
+    remedy: str = ""
+
+
+@dataclass(frozen=True)
+class _Program:
+    area: str
+    ability: str
+    program: str
+    package: str
+    cost: str
+    version: bool = True
+
+
+_PROGRAMS = (
+    _Program("virtual clusters", "ip, tc (networks of nodes)", "tc", "iproute2", "no virtual clusters on this machine", False),
+    _Program("virtual clusters", "losetup (disks of nodes)", "losetup", "util-linux", "no virtual clusters on this machine"),
+    _Program("virtual clusters", "mkfs.xfs (local file system)", "mkfs.xfs", "xfsprogs", "local_file_system must be ext4", False),
+    _Program("file systems", "glusterfs servers", "glusterd", "glusterfs-server", "no GlusterFS clusters"),
+    _Program("file systems", "glusterfs client", "glusterfs", "glusterfs-client", "no GlusterFS clusters"),
+    _Program("benchmarks", "fio", "fio", "fio", "no characterisation of disks, no comparison with fio"),
+    _Program("benchmarks", "ior", "ior", "ior (not in Debian 12: build it)", "IOR lines are printed, not run", False),
+    _Program("other tools", "strace", "strace", "strace", "no new strace logs (existing ones can still be read)", False),
+)  # fmt: skip
+
+
+def examine() -> list[Finding]:
+    """All findings, by area, areas in the order of the work."""
+    findings = [
+        *_native_parts(),
+        *_launchers(),
+        *_privileges(),
+        *_kernel(),
+        *_nfs(),
+        *(_program(wanted) for wanted in _PROGRAMS),
+    ]
+    areas = list(dict.fromkeys(finding.area for finding in findings))
+    return sorted(findings, key=lambda finding: areas.index(finding.area))
+
+
+def can_work(findings: list[Finding]) -> bool:
+    """Whether the tool can do anything of use here: trace a program, or at least replay a kernel."""
+    return any(
+        f.state != "missing" and f.ability in ("tracer", "replay program")
+        for f in findings
+        if f.area == "trace and replay"
+    )
+
+
+def _native_parts() -> Iterator[Finding]:
+    parts = {
+        "tracer": ("lib/libwavetank-trace.so", "serial programs cannot be traced"),
+        "tracer for Open MPI": ("lib/libwavetank-trace-openmpi.so", "Open MPI programs cannot be traced"),
+        "tracer for MPICH": ("lib/libwavetank-trace-mpich.so", "MPICH programs cannot be traced"),
+        "replay program": ("bin/wavetank-replay-serial", "kernels cannot be performed"),
+        "replay program for Open MPI": ("bin/wavetank-replay-openmpi", "no replay under Open MPI"),
+        "replay program for MPICH": ("bin/wavetank-replay-mpich", "no replay under MPICH"),
+    }  # fmt: skip
+    for ability, (name, cost) in parts.items():
+        if native.available(name):
+            path = str(native.find(name, ability))
+            yield Finding("trace and replay", ability, "ok", path)
+        else:
+            remedy = "make setup (an MPI part needs libopenmpi-dev or libmpich-dev)"
+            yield Finding("trace and replay", ability, "missing", "not built", cost, remedy)
+
+
+def _launchers() -> Iterator[Finding]:
+    remedies = {
+        "openmpi": "apt-get install openmpi-bin",
+        "mpich": "apt-get install mpich",
+        "srun": "use it inside a Slurm site",
+    }
+    costs = {
+        "openmpi": "no Open MPI programs, and none on virtual clusters",
+        "mpich": "no MPICH programs",
+        "srun": "no tracing of srun command lines",
+    }
+    for name in launcher_names():
+        if name == "none":
+            continue
+        version = launcher(name).available()
+        ability = f"launcher {name}"
+        if version is not None:
+            yield Finding("MPI", ability, "ok", version)
+        else:
+            cost, remedy = costs.get(name, ""), remedies.get(name, "")
+            yield Finding("MPI", ability, "missing", "not found", cost, remedy)
+
+
+def _privileges() -> Iterator[Finding]:
+    area = "virtual clusters"
+    no_clusters = "no virtual clusters on this machine; everything else works"
+    if os.geteuid() != 0:
+        yield Finding(area, "root", "missing", f"user {os.geteuid()}", no_clusters, "run with sudo")
+    else:
+        yield Finding(area, "root", "ok", "user 0")
+    namespaces = ["unshare", "--mount", "--uts", "--ipc", "--net", "--pid", "--fork", "true"]
+    yield _tried(
+        area, "namespaces", namespaces, "mount, uts, ipc, net, pid", no_clusters,
+        "needs root and a kernel (or container) that allows namespaces",
+    )  # fmt: skip
+    # A token bucket filter on the loopback device of a network namespace that ends with the check.
+    shaping = ["unshare", "--net", "tc", "qdisc", "add", "dev", "lo", "root", "tbf", "rate", "1gbit",
+               "burst", "128k", "latency", "20ms"]  # fmt: skip
+    yield _tried(
+        area, "network limits", shaping, "tc tbf",
+        "networks of nodes are not limited", "needs root, iproute2, and a kernel with CONFIG_NET_SCH_TBF",
+    )  # fmt: skip
+
+
+def _kernel() -> Iterator[Finding]:
+    area = "virtual clusters"
+    if _kernel_has("overlay"):
+        yield Finding(area, "overlay file system", "ok", "in the kernel")
+    else:
+        yield Finding(area, "overlay file system", "missing", "not in the kernel",
+                      "no virtual clusters on this machine", "modprobe overlay")  # fmt: skip
+    control = Path("/dev/loop-control")
+    if control.exists():
+        yield Finding(area, "loop devices", "ok", str(control))
+    else:
+        yield Finding(area, "loop devices", "missing", "no /dev/loop-control",
+                      "nodes have no disks of their own", "modprobe loop")  # fmt: skip
+    yield _cgroups()
+    yield _fuse()
+
+
+def _cgroups() -> Finding:
+    area, ability = "virtual clusters", "control groups"
+    where = hierarchies()
+    v1 = sorted(where.v1)
+    v2 = sorted(where.v2_controllers & {"memory", "cpu", "io"})
+    kinds = [
+        *([f"v1: {', '.join(v1)}"] if v1 else []),
+        *([f"v2: {', '.join(v2) or 'no controllers'}"] if where.v2 is not None else []),
+    ]
+    lacking = [
+        name
+        for name, known in (("memory", "memory"), ("cpu", "cpu"), ("blkio", "io"))
+        if name not in v1 and known not in v2
+    ]
+    found = "; ".join(kinds) or "none mounted"
+    if len(lacking) == 3:
+        return Finding(area, ability, "missing", found, "no virtual clusters on this machine",
+                       "mount cgroup2 on /sys/fs/cgroup")  # fmt: skip
+    if lacking:
+        cost = f"no limit of {', '.join(lacking).replace('blkio', 'disk rates')}"
+        return Finding(area, ability, "limited", found, cost, "boot with the controllers enabled")
+    return Finding(area, ability, "ok", found)
+
+
+def _fuse() -> Finding:
+    area, ability = "virtual clusters", "FUSE"
+    cost = "no GlusterFS mounts, and no NFS where the kernel has no NFS client"
+    try:
+        os.close(os.open("/dev/fuse", os.O_RDWR))
+    except PermissionError:
+        return Finding(
+            area, ability, "limited", "/dev/fuse is not ours to open", cost, "run with sudo"
+        )
+    except OSError:
+        return Finding(
+            area,
+            ability,
+            "missing",
+            "no /dev/fuse",
+            cost,
+            "modprobe fuse; in a container, bind /dev/fuse",
+        )
+    return Finding(area, ability, "ok", "/dev/fuse")
+
+
+def _nfs() -> Iterator[Finding]:
+    area = "file systems"
+    client = _kernel_has("nfs")
+    bridge = native.available("bin/wavetank-nfs-mount")
+    if client:
+        yield Finding(area, "NFS client", "ok", "kernel")
+    elif bridge:
+        yield Finding(area, "NFS client", "ok", "our FUSE mount; the kernel has none")
+    else:
+        yield Finding(area, "NFS client", "missing", "none", "no NFS clusters",
+                      "modprobe nfs, or make setup (needs libfuse3-dev, libnfs-dev)")  # fmt: skip
+    server = _kernel_has("nfsd")
+    ganesha = shutil.which("ganesha.nfsd", path=_path())
+    found = [*(["kernel"] if server else []), *([f"nfs-ganesha ({ganesha})"] if ganesha else [])]
+    if found:
+        yield Finding(area, "NFS server", "ok", ", ".join(found))
+    else:
+        yield Finding(area, "NFS server", "missing", "none", "no NFS clusters",
+                      "apt-get install nfs-ganesha nfs-ganesha-vfs rpcbind")  # fmt: skip
+
+
+def _program(wanted: _Program) -> Finding:
+    path = shutil.which(wanted.program, path=_path())
+    if path is None:
+        remedy = (
+            f"apt-get install {wanted.package}" if " " not in wanted.package else wanted.package
+        )
+        return Finding(wanted.area, wanted.ability, "missing", "not found", wanted.cost, remedy)
+    text = (version_text(path) or "") if wanted.version else ""
+    return Finding(wanted.area, wanted.ability, "ok", text.strip().partition("\n")[0] or path)
+
+
+def _tried(area: str, ability: str, argv: list[str], found: str, cost: str, remedy: str) -> Finding:
+    """A finding by running a harmless command."""
+    if shutil.which(argv[0], path=_path()) is None:
+        return Finding(
+            area, ability, "missing", f"{argv[0]} not found", cost, "apt-get install util-linux"
+        )
+    try:
+        done = subprocess.run(
+            argv, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False,
+            env={**os.environ, "PATH": _path()},
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Finding(area, ability, "missing", str(error), cost, remedy)
+    if done.returncode != 0:
+        said = done.stderr.strip().splitlines()
+        return Finding(area, ability, "missing", said[-1] if said else "refused", cost, remedy)
+    return Finding(area, ability, "ok", found)
+
+
+def _kernel_has(
+    name: str, run: Callable[..., subprocess.CompletedProcess[str]] = subprocess.run
+) -> bool:
+    """Whether the kernel has a file system, loaded or as a module that could be."""
+    lines = Path("/proc/filesystems").read_text(encoding="ascii").splitlines()
+    if any(line.split("\t")[-1] == name for line in lines):
+        return True
+    modprobe = shutil.which("modprobe", path=_path())
+    if modprobe is None:
+        return False
+    return (
+        run([modprobe, "--dry-run", "--quiet", name], capture_output=True, check=False).returncode
+        == 0
+    )
+
+
+def _path() -> str:
+    """The search path, with the directories of system programs that a user's may lack."""
+    return os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
