@@ -40,6 +40,7 @@ def test_an_mpi_program_that_does_not_exist_is_named(tmp_path: Path, wavetank: R
     command = ["mpirun.openmpi", *as_root, "-np", "2", "./nosuch"]
     failed = wavetank("trace", "-o", "t.trace", "--", *command, cwd=tmp_path, status=1)
     assert "nosuch" in failed.stderr
+    assert names_in(tmp_path) == set()
 
 
 def test_a_program_without_io_gives_no_model_and_says_why(tmp_path: Path, wavetank: Run) -> None:
@@ -55,7 +56,7 @@ def test_a_traced_program_that_fails_is_reported_and_its_trace_kept(
 ) -> None:
     script = "open('kept.txt', 'w').write('x' * 100000); raise SystemExit(7)"
     failed = wavetank(
-        "trace", "-o", "t.trace", "--", sys.executable, "-c", script, cwd=tmp_path, status=1
+        "trace", "-o", "t.trace", "--", sys.executable, "-c", script, cwd=tmp_path, status=7
     )
     assert "7" in failed.stderr
     model = wavetank("model", "t.trace", "-o", "m.json", "--format", "json", cwd=tmp_path)

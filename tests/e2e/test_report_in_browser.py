@@ -103,9 +103,9 @@ def test_every_visible_plot_is_drawn_with_marks_and_words(page) -> None:
              .map(([svg, box]) => [box.width, box.height, svg.querySelectorAll('path').length,
                                    svg.querySelectorAll('text').length])"""
     )
-    # two applications, each with: rate, time, cost, ratio, time and cost, changes, temporal,
-    # spatial, sizes, operations
-    assert len(sizes) == 20
+    # two applications, each with: rate, reads and writes, time, kernel and application, cost, ratio,
+    # time and cost, changes, temporal, spatial, phases, sizes, operations
+    assert len(sizes) == 26
     for width, height, n_paths, n_words in sizes:
         assert width > 250
         assert height > 60
