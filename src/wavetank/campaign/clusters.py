@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import yaml
@@ -35,9 +36,10 @@ def read_cluster(path: Path, layout: Layout | None = None) -> ClusterFacts:
         SpecError: everything that is wrong in it.
     """
     spec = _read(path, layout)
-    if layout is None:
-        return facts_of(spec, path.read_text(encoding="utf-8"))
-    return facts_of(spec, yaml.safe_dump(spec.model_dump(mode="json"), sort_keys=False))
+    resolved = yaml.safe_dump(spec.model_dump(mode="json"), sort_keys=False)
+    text = resolved if layout is not None else path.read_text(encoding="utf-8")
+    against = "; ".join(deploy.check(spec)) or None
+    return replace(facts_of(spec), text=text, unavailable=against)
 
 
 def _read(path: Path, layout: Layout | None) -> ClusterSpec:
@@ -57,7 +59,7 @@ def _read(path: Path, layout: Layout | None) -> ClusterSpec:
 _SUFFIXES: dict[Layout, str] = {"striped": "striped", "one-server-per-file": "1dfx1f"}
 
 
-def facts_of(spec: ClusterSpec, text: str = "") -> ClusterFacts:
+def facts_of(spec: ClusterSpec) -> ClusterFacts:
     """What a plan must know of a specified cluster."""
     instances = Counter(spec.instance_of(node).name for node in spec.node_names())
     return ClusterFacts(
@@ -71,7 +73,6 @@ def facts_of(spec: ClusterSpec, text: str = "") -> ClusterFacts:
         capacity_bytes=_capacity(spec),
         is_global=spec.file_system.kind != "none",
         expected_up_s=GUESSED_UP_S,
-        text=text,
         knobs=_knobs(spec),
     )
 
@@ -83,20 +84,6 @@ class ClusterDeployer:
         self._specs: Mapping[str, ClusterSpec] = {
             spec.name: spec for spec in (_read(*source) for source in sources)
         }
-
-    def check(self) -> None:
-        """Ask the providers and file systems whether these clusters could come up here.
-
-        Raises:
-            SpecError: all that they find, at once.
-        """
-        problems = [
-            f"{name}: {problem}"
-            for name, spec in self._specs.items()
-            for problem in deploy.check(spec)
-        ]
-        if problems:
-            raise SpecError("these clusters cannot come up here:\n  " + "\n  ".join(problems))
 
     def up(self, cluster: str) -> RunningCluster:
         """Bring a cluster up; destroys what it made when it fails."""

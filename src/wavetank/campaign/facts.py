@@ -22,6 +22,7 @@ class ClusterFacts:
         capacity_bytes: of the file system that the application uses; None when not known.
         is_global: whether all compute nodes see the same files.
         expected_up_s: to bring it up.
+        unavailable: why it cannot come up on this machine; None when it can.
         text: the specification as YAML, for the campaign's folder.
         knobs: dotted path -> value of everything in the specification, for comparing two.
     """
@@ -36,6 +37,7 @@ class ClusterFacts:
     capacity_bytes: int | None
     is_global: bool
     expected_up_s: float
+    unavailable: str | None = None
     text: str = ""
     knobs: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 

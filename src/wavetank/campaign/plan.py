@@ -119,6 +119,8 @@ def why_not(
     kernel: Kernel, cluster: ClusterFacts, mapping: str, oversubscribe: bool = False
 ) -> str | None:
     """Why a kernel cannot run on a cluster with a mapping; None when it can."""
+    if cluster.unavailable is not None:
+        return f"the cluster cannot come up here: {cluster.unavailable}"
     if cluster.capacity_bytes is not None and cluster.capacity_bytes < kernel.capacity_bytes:
         return (
             f"it needs {format_size(kernel.capacity_bytes)} of storage, and the cluster has "

@@ -122,3 +122,11 @@ def test_two_applications_share_each_round():
         [facts("a")],
     )
     assert {run.application for run in plan.runs[:2]} == {"ABYSS-P", "small"}
+
+
+def test_a_cluster_that_cannot_come_up_here_is_sorted_out_and_the_others_stay():
+    plan = make_plan(
+        spec(), [APPLICATION], [facts("a", unavailable="glusterd is not installed"), facts("b")]
+    )
+    assert {run.cluster for run in plan.runs} == {"b"}
+    assert "glusterd is not installed" in plan.impossible[0].reason

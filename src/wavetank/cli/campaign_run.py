@@ -1,0 +1,171 @@
+"""Running a plan and printing what comes of it: shared by ``campaign run`` and ``try``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from wavetank.cli.output import Cell, Table, print_tables
+from wavetank.errors import MeasurementError
+
+if TYPE_CHECKING:
+    from wavetank.campaign.load import Loaded
+    from wavetank.campaign.plan import Forecast, Plan
+    from wavetank.campaign.run import Outcome
+    from wavetank.campaign.store import Store
+    from wavetank.cli.progress import Progress
+    from wavetank.compare.comparison import Comparison
+
+
+def print_forecast(
+    loaded: Loaded, plan: Plan, folder: Path, fresh: bool, output_format: str
+) -> None:
+    """Print the plan with what is done already, what is left, how long it takes and what it costs."""
+    from wavetank.campaign.plan import forecast
+    from wavetank.campaign.store import DATABASE, open_store
+
+    if fresh or not (folder / DATABASE).is_file():
+        ahead = forecast(plan, set(), spent_s={}, prices=loaded.prices)
+    else:
+        with open_store(folder) as store:
+            ahead = forecast(plan, store.done(), spent_s=store.spent_s(), prices=loaded.prices)
+    _print_plan(loaded, plan, ahead, output_format)
+
+
+def run_plan(loaded: Loaded, plan: Plan, folder: Path, fresh: bool, output_format: str) -> None:
+    """Measure what is left of a plan, compare, print, and keep everything in ``folder``.
+
+    Raises:
+        MeasurementError: nothing can be measured, or a part of the plan failed.
+    """
+    from wavetank.campaign.judge import compare_campaign
+    from wavetank.campaign.load import keep_copies
+    from wavetank.campaign.store import COMPARISON, forget, write_store
+    from wavetank.cli.progress import Progress
+
+    if not plan.runs:
+        _print_plan(loaded, plan, None, output_format)
+        raise MeasurementError(
+            f"nothing in campaign {loaded.spec.name} can be measured; the plan above says why for "
+            "each part"
+        )
+    with write_store(folder) as store:
+        if fresh:
+            forget(store)
+        keep_copies(loaded, store)
+        with Progress(loaded.spec.name) as progress:
+            try:
+                outcome = _measure(loaded, plan, store, progress)
+            finally:
+                comparison = compare_campaign(loaded.spec, plan, store, loaded.prices)
+                comparison.write(folder / COMPARISON)
+    print_comparison(comparison, output_format)
+    click.echo(f"Results: {folder}", err=True)
+    _judge(outcome, plan)
+
+
+def _measure(loaded: Loaded, plan: Plan, store: Store, progress: Progress) -> Outcome:
+    from wavetank.campaign.clusters import ClusterDeployer
+    from wavetank.campaign.plan import forecast
+    from wavetank.campaign.run import run_campaign
+    from wavetank.measure.perform import ReplayPerformer
+
+    ahead = forecast(plan, store.done(), spent_s=store.spent_s(), prices=loaded.prices)
+    progress.says(_sentence(plan, ahead, loaded))
+    for part in plan.impossible:
+        progress.says(
+            f"cannot run {part.application} on {part.cluster} with {part.mapping}: {part.reason}"
+        )
+    return run_campaign(
+        loaded.spec,
+        plan,
+        store,
+        deployer=ClusterDeployer(loaded.spec.cluster_sources()),
+        performer=ReplayPerformer(),
+        observer=progress,
+        prices=loaded.prices,
+    )
+
+
+def _judge(outcome: Outcome, plan: Plan) -> None:
+    if outcome.n_not_afforded:
+        click.echo(
+            f"wavetank: {outcome.n_not_afforded} measurements were left out: the budget is spent. "
+            "Raise it and run the same command again to go on",
+            err=True,
+        )
+    if outcome.n_failed:
+        raise MeasurementError(
+            f"{outcome.n_failed} of {len(plan.runs)} measurements failed; the table "
+            "'Not measured' says why. Run the same command again to try them again"
+        )
+
+
+def _sentence(plan: Plan, ahead: Forecast, loaded: Loaded) -> str:
+    from wavetank.units import format_duration
+
+    text = (
+        f"{len(plan.applications)} application(s) x {len(plan.clusters)} cluster(s): "
+        f"{ahead.n_runs} measurements, {ahead.n_done} done already, about "
+        f"{format_duration(ahead.duration_s)} to go"
+    )
+    if ahead.cost is not None and loaded.prices is not None:
+        text += (
+            f"; the same on rented instances would cost {ahead.cost:.2f} {loaded.prices.currency}"
+        )
+    return text
+
+
+def _print_plan(loaded: Loaded, plan: Plan, ahead: Forecast | None, output_format: str) -> None:
+    cannot = {(part.application, part.cluster, part.mapping): part for part in plan.impossible}
+    rows: list[list[Cell]] = []
+    for application in plan.applications:
+        for cluster in plan.clusters:
+            for mapping in loaded.spec.mappings:
+                part = cannot.get((application.name, cluster.name, mapping))
+                rows.append(
+                    [
+                        application.name, cluster.name, cluster.title, mapping,
+                        f"{cluster.n_instances} x {cluster.instance_type}",
+                        0 if part else loaded.spec.repetitions,
+                        part.reason if part else None,
+                    ]
+                )  # fmt: skip
+    columns = (
+        "application", "cluster", "title", "mapping", "instances", "repetitions", "cannot_run",
+    )  # fmt: skip
+    extra = {}
+    if ahead is not None:
+        extra = {
+            "measurements": ahead.n_runs,
+            "done": ahead.n_done,
+            "estimated_duration_s": ahead.duration_s,
+            "estimated_cost": None if ahead.cost is None else str(ahead.cost),
+            "currency": loaded.prices.currency if loaded.prices else None,
+        }
+    note = _sentence(plan, ahead, loaded) if ahead is not None else None
+    print_tables([Table("Plan", columns, rows, note=note)], output_format, extra)
+
+
+def print_comparison(comparison: Comparison, output_format: str) -> None:
+    """Print the tables of a comparison, and under them what a reader must know."""
+    from wavetank.campaign.tables import all_rows
+
+    people = output_format == "table"
+    tables = [
+        Table(
+            rows.title,
+            rows.shown_columns if people else rows.columns,
+            rows.shown if people else rows.rows,
+            note=rows.note,
+        )
+        for rows in all_rows(comparison)
+    ]
+    print_tables(
+        tables, output_format, {"campaign": comparison.campaign, "notes": comparison.notes}
+    )
+    if people:
+        for note in comparison.notes:
+            click.echo(note)
