@@ -34,7 +34,7 @@ static const char *const system_prefixes[] = {"/proc/", "/sys/",  "/dev/", "/etc
 static const char *const code_suffixes[] = {".py", ".pyc", ".pyi", ".pth", ".so", ".sh", ".bash", ".egg-link",
                                             "/pyvenv.cfg"};
 static const char *const code_parts[] = {"/site-packages/", "/dist-packages/", "/lib/python3", ".so.",
-                                         "/openmpi-sessions-", "/ompi.", "/__pycache__/"};
+                                         "/openmpi-sessions-", "/ompi.", ".locktest.", "/__pycache__/"};
 
 void wt_files_reset(void) {
     memset(known, 0, sizeof known);
@@ -268,6 +268,16 @@ static uint64_t hash_of(const char *path) {
         hash = (hash ^ (uint8_t)*path) * 0x100000001b3u;
     }
     return hash ? hash : 1;
+}
+
+bool wt_file_is_known(const char *path) {
+    uint64_t hash = hash_of(path);
+    for (unsigned slot = (unsigned)hash % FILES_MAX; known[slot].hash != 0; slot = (slot + 1) % FILES_MAX) {
+        if (known[slot].hash == hash) {
+            return true;
+        }
+    }
+    return false;
 }
 
 int32_t wt_file_of_path(const char *path, int64_t size_before, bool size_known) {

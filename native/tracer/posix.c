@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -279,29 +278,3 @@ WT_EXPORT ssize_t copy_file_range(int from, off64_t *from_offset, int to, off64_
     errno = error;
     return done;
 }
-
-/* ---- mapping ---- */
-
-static void map_seen(int fd, off64_t offset, size_t size, bool ok, int error, uint64_t t0, uint64_t t1) {
-    struct wt_ofd *ofd = wt_ofd_of(fd);
-    if (ofd != NULL) {
-        of_fd(WT_OP_MMAP, ofd, offset, (int64_t)size, ok, error, t0, t1);
-    }
-}
-
-#define MMAP(name, offset_type)                                                                              \
-    WT_EXPORT void *name(void *place, size_t size, int protection, int flags, int fd, offset_type offset) {  \
-        if (fd < 0 || wt_inside) { /* memory: asked for by our own look-up of names, too */                  \
-            return (void *)syscall(SYS_mmap, place, size, protection, flags, fd, offset);                    \
-        }                                                                                                    \
-        WT_REAL(name);                                                                                       \
-        if (!wt_active) {                                                                                    \
-            return real_##name(place, size, protection, flags, fd, offset);                                  \
-        }                                                                                                    \
-        TIMED(void *, real_##name(place, size, protection, flags, fd, offset));                              \
-        map_seen(fd, offset, size, done != MAP_FAILED, error, t0, t1);                                       \
-        errno = error;                                                                                       \
-        return done;                                                                                         \
-    }
-MMAP(mmap, off_t)
-MMAP(mmap64, off64_t)

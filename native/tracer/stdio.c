@@ -192,8 +192,6 @@ static void record_seek(struct wt_ofd *ofd, off64_t done, int whence, int error,
 void wt_stdio_start(void) {}
 #endif
 
-bool wt_may_trace(void);
-
 static int flags_of(const char *mode) {
     int plus = strchr(mode, '+') != NULL;
     switch (mode[0]) {

@@ -47,6 +47,7 @@ void wt_start(void); /* once; by the constructor, or by a wrapper that is called
 void wt_stop(const char *what, int error); /* a fault in the tracer: say so, stop tracing */
 void wt_finish(enum wt_end reason);
 void wt_after_fork_in_child(void);
+bool wt_may_trace(void);     /* recording, not inside the tracer, and not in a vfork's child */
 bool wt_other_process(void); /* true in the child of a vfork, which runs in its parent's memory */
 void wt_lock(void);
 void wt_unlock(void);
@@ -61,6 +62,7 @@ void *wt_next(const char *name);
 
 /* ---- files.c: paths to file numbers, and what is left out ---- */
 int32_t wt_file_of_path(const char *path, int64_t size_before, bool size_known); /* UNKNOWN: left out */
+bool wt_file_is_known(const char *path); /* it has a number already */
 bool wt_path_kept(const char *path);
 void wt_filter_start(const char *include, const char *exclude);
 void wt_files_reset(void);

@@ -52,6 +52,7 @@ def test_every_posix_call_is_reproduced_in_order(
         Call("dup", d),
         Call("close", d),
         Call("mmap", d, 0),
+        Call("munmap", d, 0),
         Call("close", d),
         Call("open", d),
         Call("write", d, 60000, 5, 5),

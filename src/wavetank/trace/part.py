@@ -283,7 +283,8 @@ def _end(part: Part, fields: _Fields) -> None:
 
 
 def _note(part: Part, fields: _Fields) -> None:
-    part.notes[fields.number()] = fields.text()
+    number = fields.number()
+    part.notes[number] = fields.text()
 
 
 def _clock(part: Part, fields: _Fields) -> None:

@@ -30,6 +30,8 @@ ROW = np.dtype(
     ]
 )  # fmt: skip
 
+_ROW_NAMES = frozenset(ROW.names or ())
+
 
 @dataclass(frozen=True)
 class Tail:
@@ -62,7 +64,7 @@ class Tail:
             ),
         }
         return {
-            name: np.concatenate([columns[name], derived.get(name, rows[name] if name in ROW.names else 0)])
+            name: np.concatenate([columns[name], derived.get(name, rows[name] if name in _ROW_NAMES else 0)])
             .astype(dtype)
             for name, dtype in COLUMNS
         }  # fmt: skip

@@ -1,0 +1,59 @@
+/* Tight loops of one operation; prints ns an operation. Arguments: directory, operations, kind
+ * (read: 4 KiB from the page cache, pwrite: 4 KiB to tmpfs, lseek, irregular: pwrites at random places). */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BLOCK 4096
+#define BLOCKS 4096 /* 16 MiB: stays in the page cache */
+
+static char buffer[1 << 16];
+
+static double now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+int main(int argc, char **argv) {
+    if (argc != 4 || chdir(argv[1]) != 0) {
+        return 2;
+    }
+    long n = atol(argv[2]);
+    const char *kind = argv[3];
+    int fd = open("benchmark.bin", O_CREAT | O_RDWR | O_TRUNC, 0644);
+    for (int i = 0; i < BLOCKS; i++) {
+        if (write(fd, buffer, BLOCK) != BLOCK) {
+            return 1;
+        }
+    }
+    lseek(fd, 0, SEEK_SET);
+    srandom(7);
+    double start = now_ns();
+    for (long i = 0; i < n; i++) {
+        long done = 0;
+        if (strcmp(kind, "read") == 0) {
+            if (i % BLOCKS == 0) {
+                lseek(fd, 0, SEEK_SET);
+            }
+            done = read(fd, buffer, BLOCK);
+        } else if (strcmp(kind, "pwrite") == 0) {
+            done = pwrite(fd, buffer, BLOCK, i % BLOCKS * BLOCK);
+        } else if (strcmp(kind, "lseek") == 0) {
+            done = lseek(fd, 0, SEEK_CUR) + 1;
+        } else {
+            long size = 512 * (1 + random() % 16);
+            done = pwrite(fd, buffer, (size_t)size, random() % (BLOCKS * 7) * 512);
+        }
+        if (done <= 0) {
+            return 1;
+        }
+    }
+    printf("%.1f\n", (now_ns() - start) / (double)n);
+    unlink("benchmark.bin");
+    return 0;
+}
