@@ -95,3 +95,14 @@ def test_a_damaged_model_leaves_no_folder_behind(tmp_path) -> None:
     result = run("plot", tmp_path / "m.json", "-o", tmp_path / "plots")
     assert isinstance(result.exception, WavetankError)
     assert not (tmp_path / "plots").exists()
+
+
+@pytest.mark.parametrize(
+    ("report_format", "start"),
+    [("markdown", "# abyss-study"), ("csv", "# ABYSS-P: By I/O time"), ("json", "{")],
+)
+def test_other_formats_go_to_standard_output_when_asked(folder, report_format, start) -> None:
+    result = run("report", folder, "--format", report_format, "-o", "-")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith(start)
+    assert result.stderr == ""

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+FORMATS = {"html": "html", "markdown": "md", "csv": "csv", "json": "json"}
+
 
 @click.command("report")
 @click.argument("campaign", type=click.Path(path_type=Path))
@@ -13,19 +15,38 @@ import click
     "-o",
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
-    default=Path("report.html"),
-    show_default=True,
-    help="The file to write.",
+    help="The file to write; '-' for standard output.  [default: report.html, .md, .csv, .json]",
 )
-def command(campaign: Path, output: Path) -> None:
+@click.option(
+    "--format",
+    "report_format",
+    type=click.Choice(list(FORMATS)),
+    default="html",
+    show_default=True,
+    help="html is for people; csv and json hold all tables in bytes and seconds.",
+)
+def command(campaign: Path, output: Path | None, report_format: str) -> None:
     """Write the report of CAMPAIGN, a folder that 'wavetank campaign run' left.
 
     One HTML file that opens without network: ranking, plots, models, clusters, provenance.
 
     Example: wavetank report results -o report.html
     """
+    from wavetank.document import write_whole
+    from wavetank.report import text_formats
     from wavetank.report.gather import read_folder
-    from wavetank.report.html import write_html
+    from wavetank.report.html import render
 
-    write_html(read_folder(campaign), output)
-    click.echo(f"wrote {output} ({output.stat().st_size / 1e6:.1f} MB)", err=True)
+    renderers = {
+        "html": render,
+        "markdown": text_formats.markdown,
+        "csv": text_formats.csv_text,
+        "json": text_formats.json_text,
+    }
+    text = renderers[report_format](read_folder(campaign))
+    path = output if output is not None else Path(f"report.{FORMATS[report_format]}")
+    if str(path) == "-":
+        click.echo(text, nl=False)
+        return
+    write_whole(path, text)
+    click.echo(f"wrote {path} ({path.stat().st_size / 1e6:.1f} MB)", err=True)

@@ -51,6 +51,8 @@ RATE = Quantity("rate", "Transfer rate", "MB/s", lambda c: c.rate_bytes_per_s, r
 IOPS = Quantity(
     "iops", "I/O operations per second", "IOPS", lambda c: c.iops, lambda v: f"{v:,.0f} IOPS"
 )
+READ_RATE = Quantity("read", "Read rate", "MB/s", lambda c: c.read_bytes_per_s, rate, 1e6)
+WRITE_RATE = Quantity("write", "Write rate", "MB/s", lambda c: c.write_bytes_per_s, rate, 1e6)
 IO_TIME = Quantity("io-time", "I/O time", "s", lambda c: c.io_time_s, format_duration)
 
 
@@ -171,7 +173,7 @@ def _draw(axes: Axes, plot: Plot, quantity: Quantity, bar: _Bar) -> None:
     estimate = quantity.of(configuration)
     if estimate is None:
         axes.annotate(
-            "no cost",
+            "not known",
             (0, y),
             xycoords=("axes fraction", "data"),
             xytext=(4, 0),

@@ -9,11 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
 from wavetank.compare.comparison import Comparison, Configuration, Effect
+from wavetank.measure.result import Measurement
 from wavetank.measure.statistics import Estimate
+from wavetank.model.application import Model
 from wavetank.report import axes as ax
 from wavetank.report.bar_plots import Quantity, cost_quantity, label
 from wavetank.report.svg import Plot, new_figure, shorten, styled
@@ -22,7 +25,7 @@ from wavetank.report.words import change as change_words
 from wavetank.report.words import estimate_words
 from wavetank.units import format_duration
 
-MAX_EFFECTS = 30  # rows
+MAX_EFFECTS = 30  # rows of a plot
 
 
 @dataclass(frozen=True)
@@ -105,6 +108,57 @@ def _ends(estimates: Sequence[Estimate]) -> tuple[list[float], list[float]]:
         [e.median if e.low is None else e.low for e in estimates],
         [e.median if e.high is None else e.high for e in estimates],
     )
+
+
+@styled
+def kernel_times(
+    configurations: Sequence[Configuration],
+    measurements: Sequence[Measurement],
+    model: Model,
+    name: str,
+) -> Plot:
+    """Time that one run of the kernel takes, against the traced run of the application.
+
+    Source: P15 figure 7 (execution time of IOR against that of BT-IO).
+    """
+    elapsed: dict[tuple[str, str], list[float]] = {}
+    for each in measurements:
+        elapsed.setdefault((each.cluster, each.mapping), []).append(each.result.elapsed_s)
+    # A configuration may have been measured under another name of its cluster.
+    shown = [c for c in configurations if (c.cluster, c.mapping) in elapsed][:MAX_EFFECTS]
+    times = [float(np.median(elapsed[c.cluster, c.mapping])) for c in shown]
+    application_s = model.elapsed_s if model.elapsed_s is not None else float("nan")
+    figure = new_figure(8.6, 0.75 + 0.24 * (len(shown) + 1))
+    axes = figure.add_subplot()
+    words = f"The application ran {format_duration(application_s)} when it was traced"
+    plot = Plot(
+        name=name,
+        title="Kernel and application",
+        caption=f"Time of one run. {words}, on {model.provenance.host.hostname}; kernels "
+        "leave out its computation.",
+        alt=f"{words}; kernels: "
+        + "; ".join(f"{label(c)} {format_duration(t)}" for c, t in zip(shown, times, strict=True)),
+        figure=figure,
+    )
+    rows = [(f"{model.application}, traced run", application_s, "other")]
+    rows += [(label(c), time, "accent") for c, time in zip(shown, times, strict=True)]
+    for row, (words, time, colour) in enumerate(rows):
+        bar = axes.barh(row, time, 0.66, color=LIGHT[colour])[0]
+        bar.set_url(plot.tip(f"{words}: {format_duration(time)}"))
+        axes.annotate(
+            format_duration(time),
+            (time, row),
+            (4, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=7.5,
+        )
+    axes.set_yticks(range(len(rows)), [shorten(words, 48) for words, _, _ in rows])
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    axes.set_xlabel("s")
+    axes.margins(x=0.12)
+    ax.no_ticks(axes, "y")
+    return plot
 
 
 @styled

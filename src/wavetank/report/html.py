@@ -81,7 +81,7 @@ def _svg(plot: Plot) -> Markup:
 
 def _strip(interval: Interval) -> Markup:
     """A small drawing of an interval: a line from end to end, a mark at the median."""
-    return Markup('<i class="strip" style="--l:{:.1f}%;--m:{:.1f}%;--h:{:.1f}%"></i>').format(
+    return Markup('<i class="strip" style="--l:{:.0f}%;--m:{:.0f}%;--h:{:.0f}%"></i>').format(
         100 * interval.low, 100 * interval.median, 100 * interval.high
     )
 

@@ -13,7 +13,6 @@ from wavetank.report.tables import (
     Column,
     ReportTable,
     id_range,
-    limited,
     number,
     ranks_words,
     text,
@@ -93,15 +92,14 @@ def file_table(model: Model) -> ReportTable:
         if differ:
             cells.insert(3, _size(file.file_size_weights))
         rows.append(tuple(cells))
-    shown, left_out = limited(rows, MAX_FILES)
     return ReportTable(
         name="files",
         title="Files",
         columns=tuple(columns),
-        rows=shown,
+        rows=tuple(rows),
         caption="" if names.folder is None else f"Names are below {names.folder}.",
-        filterable=len(shown) > 12,
-        n_left_out=left_out,
+        filterable=len(rows) > 12,
+        max_rows=MAX_FILES,
     )
 
 
@@ -136,7 +134,6 @@ def phase_table(model: Model) -> ReportTable:
                 number(io_time, None if io_time is None else format_duration(io_time)),
             )
         )
-    shown, left_out = limited(rows, MAX_PHASES)
     return ReportTable(
         name="phases",
         title="Phases",
@@ -157,10 +154,10 @@ def phase_table(model: Model) -> ReportTable:
             ),
             Column("io_time_s", "I/O time", numeric=True, help="in the traced run, sum over ranks"),
         ),
-        rows=shown,
+        rows=tuple(rows),
         caption="Field names are those of the phase model; offsets and distances are in bytes.",
-        filterable=len(shown) > 12,
-        n_left_out=left_out,
+        filterable=len(rows) > 12,
+        max_rows=MAX_PHASES,
     )
 
 

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wavetank.compare.comparison import Advice, Comparison, Configuration, Price
 from wavetank.kernel.plan import Kernel
 from wavetank.model.application import Model
-from wavetank.report import bar_plots, choice_plots, model_plots, operation_plots
 from wavetank.report.cluster_tables import cluster_tables
+from wavetank.report.figures import (
+    Figure,
+    cost_figures,
+    effects_figure,
+    operation_figures,
+    pattern_figures,
+    performance_figures,
+)
 from wavetank.report.gather import Campaign
 from wavetank.report.model_tables import application_table, file_table, phase_table
 from wavetank.report.provenance import Surroundings, provenance_table
@@ -20,19 +28,10 @@ from wavetank.report.result_tables import (
     origins_words,
     phase_results_table,
     ranking_table,
-    sorted_effects,
 )
-from wavetank.report.svg import Plot
 from wavetank.report.tables import ReportTable
 from wavetank.report.words import estimate_words, money, place_words, rate
 from wavetank.units import format_duration, format_size
-
-
-@dataclass(frozen=True)
-class Figure:
-    """Plots of the same thing, of which one is shown at a time: (label, plot)."""
-
-    variants: tuple[tuple[str, Plot], ...]
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,8 @@ class ApplicationPart:
     phase_results: ReportTable | None
     cost: tuple[Figure, ...]
     cost_parts: ReportTable | None
-    effects: tuple[ReportTable, Figure] | None
+    effects: ReportTable | None
+    effects_plot: Figure | None
     model: ModelPart | None
 
 
@@ -120,26 +120,11 @@ def make_page(campaign: Campaign) -> Page:
 
 def model_part(model: Model, anchor: str, kernel: Kernel | None = None) -> ModelPart:
     """A model's tables and plots."""
-    figures, pairs = [], []
-    if model.timeline:
-        axes: tuple[model_plots.Axis, ...] = (
-            ("time", "tick") if model_plots.has_times(model) else ("tick",)
-        )
-        for draw, name in (
-            (model_plots.temporal_pattern, "temporal"),
-            (model_plots.spatial_pattern, "spatial"),
-        ):
-            variants = tuple((axis, draw(model, axis, f"{anchor}-{name}-{axis}")) for axis in axes)
-            figures.append(Figure(variants))
-    if model.phases:
-        sizes = operation_plots.request_sizes(model, f"{anchor}-sizes")
-        counts = operation_plots.operation_counts(model, f"{anchor}-operations")
-        pairs = [Figure((("", sizes),)), Figure((("", counts),))]
     return ModelPart(
-        command=" ".join(model.command),
+        command=shlex.join(model.command),
         tables=(application_table(model), file_table(model), phase_table(model)),
-        figures=tuple(figures),
-        pairs=tuple(pairs),
+        figures=pattern_figures(model, anchor),
+        pairs=operation_figures(model, anchor),
         kernel_lines=_kernel_lines(kernel),
         warnings=model.warnings,
     )
@@ -151,6 +136,8 @@ def _application(campaign: Campaign, name: str, anchor: str) -> ApplicationPart:
     priced = [c for c in members if c.cost is not None]
     model = campaign.models.get(name)
     phase_results = phase_results_table(members) if members else None
+    own = [m for m in campaign.measurements if m.application == name]
+    effects_plot = effects_figure(comparison, name, anchor)
     return ApplicationPart(
         anchor=anchor,
         name=name,
@@ -163,43 +150,14 @@ def _application(campaign: Campaign, name: str, anchor: str) -> ApplicationPart:
             for ranking in sorted(comparison.rankings, key=lambda r: r.by != comparison.rank_by)
             if ranking.application == name
         ),
-        performance=_performance(members, anchor),
+        performance=performance_figures(members, own, model, anchor),
         phase_results=phase_results if phase_results and phase_results.rows else None,
-        cost=_cost_figures(comparison, members, anchor) if priced else (),
+        cost=cost_figures(comparison, members, anchor),
         cost_parts=cost_table(comparison, members) if priced else None,
-        effects=_effects(comparison, name, anchor),
+        effects=effects_table(comparison, name) if effects_plot is not None else None,
+        effects_plot=effects_plot,
         model=None if model is None else model_part(model, anchor, campaign.kernels.get(name)),
     )
-
-
-def _performance(members: Sequence[Configuration], anchor: str) -> tuple[Figure, ...]:
-    if not members:
-        return ()
-    rate_and_iops = bar_plots.bars(members, (bar_plots.RATE, bar_plots.IOPS), f"{anchor}-rate")
-    time = bar_plots.bars(members, (bar_plots.IO_TIME,), f"{anchor}-time")
-    return Figure((("", rate_and_iops),)), Figure((("", time),))
-
-
-def _cost_figures(
-    comparison: Comparison, members: Sequence[Configuration], anchor: str
-) -> tuple[Figure, ...]:
-    currency = comparison.price.currency if comparison.price is not None else ""
-    cost = bar_plots.bars(members, (bar_plots.cost_quantity(currency, members),), f"{anchor}-cost")
-    ratio = bar_plots.bars(
-        members, (bar_plots.ratio_quantity(currency),), f"{anchor}-ratio", log=True
-    )
-    figures = [cost, ratio]
-    if sum(c.cost is not None for c in members) > 1:
-        figures.append(choice_plots.pareto(members, comparison, currency, f"{anchor}-pareto"))
-    return tuple(Figure((("", figure),)) for figure in figures)
-
-
-def _effects(comparison: Comparison, name: str, anchor: str) -> tuple[ReportTable, Figure] | None:
-    found = sorted_effects(comparison, name)
-    if not found:
-        return None
-    plot = choice_plots.effects(found, comparison, f"{anchor}-effects")
-    return effects_table(comparison, name), Figure((("", plot),))
 
 
 def _tiles(comparison: Comparison, members: Sequence[Configuration]) -> tuple[Tile, ...]:

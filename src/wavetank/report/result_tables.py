@@ -14,7 +14,6 @@ from wavetank.report.tables import (
     Interval,
     ReportTable,
     few,
-    limited,
     number,
     ranks_words,
     text,
@@ -66,11 +65,10 @@ def ranking_table(comparison: Comparison, ranking: Ranking) -> ReportTable:
                 else number(None),
                 Cell(_tied_words(tied), len(tied), lines=few(tied) if len(tied) > 1 else ()),
                 number(c.n_repetitions),
-                *([] if same_origin else [text(_origin_words(c))]),
+                text(_origin_words(c)),
             )
         )
     asked = ranking.by == comparison.rank_by
-    shown, left_out = limited(rows, len(rows) if asked else MAX_OTHER_PLACES)
     return ReportTable(
         name=f"ranking-{ranking.by}",
         title=f"By {CRITERIA[ranking.by]}",
@@ -85,15 +83,15 @@ def ranking_table(comparison: Comparison, ranking: Ranking) -> ReportTable:
             Column("perf_cost", f"MB/s per {currency}", numeric=True, help="P15 eq. 8"),
             Column("ties_with", "Tied with", help="what was measured cannot tell them apart"),
             Column("n_repetitions", "Runs", numeric=True),
-            *(() if same_origin else (Column("origin", "Origin"),)),
+            Column("origin", "Origin", machine=same_origin),
         ),
-        rows=shown,
+        rows=tuple(rows),
         caption=f"{_origin_words(members[0]).capitalize()}. "
         * (same_origin and bool(members))
         + f"Median and {100 * comparison.confidence:.0f} % bootstrap interval over the runs. "
         "Two configurations whose intervals overlap are tied.",
         filterable=len(rows) > 12,
-        n_left_out=left_out,
+        max_rows=None if asked else MAX_OTHER_PLACES,
     )
 
 
@@ -119,7 +117,6 @@ def phase_results_table(configurations: Sequence[Configuration]) -> ReportTable:
         for c in configurations
         for phase in c.phases
     ]
-    shown, left_out = limited(rows, MAX_PHASE_ROWS)
     return ReportTable(
         name="phase-results",
         title="Phases on each configuration",
@@ -137,10 +134,10 @@ def phase_results_table(configurations: Sequence[Configuration]) -> ReportTable:
             Column("time_s", "Time", numeric=True),
             Column("usage_percent", "Usage", numeric=True, help="of the file system's peak"),
         ),
-        rows=shown,
+        rows=tuple(rows),
         caption=origins_words(configurations) + ". Median (confidence interval).",
         filterable=True,
-        n_left_out=left_out,
+        max_rows=MAX_PHASE_ROWS,
     )
 
 
@@ -165,7 +162,6 @@ def effects_table(comparison: Comparison, application: str) -> ReportTable:
         )
         for effect in sorted_effects(comparison, application)
     ]
-    shown, left_out = limited(rows, MAX_EFFECT_ROWS)
     return ReportTable(
         name="effects",
         title="What one change does",
@@ -177,10 +173,10 @@ def effects_table(comparison: Comparison, application: str) -> ReportTable:
             Column("rate_change_percent", "Change of rate", numeric=True),
             Column("clear", "Verdict"),
         ),
-        rows=shown,
+        rows=tuple(rows),
         caption="Two configurations that differ in nothing else.",
         filterable=len(rows) > 8,
-        n_left_out=left_out,
+        max_rows=MAX_EFFECT_ROWS,
     )
 
 
@@ -264,6 +260,9 @@ def estimated(
     return Cell(
         show(estimate.median),
         estimate.median,
+        ends=None
+        if estimate.low is None or estimate.high is None
+        else (estimate.low, estimate.high),
         interval=interval,
         lines=(words,) if words else (),
         strong=strong,

@@ -21,7 +21,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from wavetank.document import write_whole
-from wavetank.report.theme import LIGHT, ROLE_OF, matplotlib_settings
+from wavetank.report.theme import ROLE_OF, matplotlib_settings
 
 P = ParamSpec("P")
 # Matplotlib knows no tool tips, but it keeps an artist's URL: "tip:12" stands for the 12th text.
@@ -106,7 +106,13 @@ def inline_svg(plot: Plot) -> str:
         'xmlns:xlink="http://www.w3.org/1999/xlink">'
     )
     text = head + text[text.index(">") + 1 :]
-    text = re.sub(r'(\s)id="([^"]+)"', rf'\1id="{plot.name}-\2"', text)
+    used = set(re.findall(r'(?:url\(|xlink:href=")#([^)"]+)', text))
+    text = re.sub(
+        r'\sid="([^"]+)"',
+        lambda match: f' id="{plot.name}-{match[1]}"' if match[1] in used else "",
+        text,
+    )
+    text = re.sub(r"; stroke-line(?:join: miter|cap: butt)", "", text)  # what is so anyway
     text = re.sub(r"url\(#([^)]+)\)", rf"url(#{plot.name}-\1)", text)
     text = re.sub(r'xlink:href="#([^"]+)"', rf'href="#{plot.name}-\1"', text)
     text = re.sub(r"#[0-9a-f]{6}\b", _variable, text)
@@ -153,7 +159,7 @@ def _svg_text(plot: Plot, facecolor: str = "none") -> str:
 
 def _variable(match: re.Match[str]) -> str:
     role = ROLE_OF.get(match[0])
-    return match[0] if role is None else f"var(--{role},{LIGHT[role]})"
+    return match[0] if role is None else f"var(--{role})"
 
 
 def _fewer_digits(attribute: re.Match[str]) -> str:

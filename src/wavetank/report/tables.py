@@ -13,7 +13,8 @@ Value: TypeAlias = str | int | float | bool | None
 class Column:
     """A column: ``key`` for machines, ``title`` for people, ``help`` says what it means.
 
-    ``wide`` columns hold words that should not be broken into many lines.
+    ``wide`` columns hold words that should not be broken into many lines; ``machine`` columns are
+    for CSV and JSON only, since the caption says the same to people.
     """
 
     key: str
@@ -21,6 +22,7 @@ class Column:
     numeric: bool = False
     help: str = ""
     wide: bool = False
+    machine: bool = False
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,7 @@ class Cell:
     Attributes:
         text: for people.
         value: plain value in base units; what is sorted by.
+        ends: of the interval around the value, in base units.
         interval: drawn under the text where given.
         lines: more text, collapsed until it is asked for.
         strong: the best of its column.
@@ -47,6 +50,7 @@ class Cell:
 
     text: str
     value: Value
+    ends: tuple[float, float] | None = None
     interval: Interval | None = None
     lines: tuple[str, ...] = ()
     strong: bool = False
@@ -55,7 +59,10 @@ class Cell:
 
 @dataclass(frozen=True)
 class ReportTable:
-    """A table with a name (unique in a report), a title and a caption that says what is counted."""
+    """A table with a name (unique in a report), a title and a caption that says what is counted.
+
+    People are shown the first ``max_rows`` rows; CSV and JSON hold them all.
+    """
 
     name: str
     title: str
@@ -63,7 +70,27 @@ class ReportTable:
     rows: tuple[tuple[Cell, ...], ...]
     caption: str = ""
     filterable: bool = False
-    n_left_out: int = 0
+    max_rows: int | None = None
+
+    @property
+    def shown(self) -> tuple[tuple[Cell, ...], ...]:
+        """The rows for people."""
+        return self.rows[: self.max_rows]
+
+    @property
+    def columns_shown(self) -> tuple[Column, ...]:
+        """The columns for people."""
+        return tuple(column for column in self.columns if not column.machine)
+
+    def cells_shown(self, row: Sequence[Cell]) -> list[tuple[Column, Cell]]:
+        """A row's cells for people, each with its column."""
+        pairs = zip(self.columns, row, strict=True)
+        return [(column, cell) for column, cell in pairs if not column.machine]
+
+    @property
+    def n_left_out(self) -> int:
+        """Rows that people are not shown."""
+        return len(self.rows) - len(self.shown)
 
 
 def text(value: str, lines: Iterable[str] = ()) -> Cell:
@@ -76,13 +103,6 @@ def number(value: float | None, shown: str | None = None, *, strong: bool = Fals
     if value is None:
         return Cell("\N{EN DASH}", None)
     return Cell(f"{value:,}" if shown is None else shown, value, strong=strong)
-
-
-def limited(
-    rows: Sequence[tuple[Cell, ...]], at_most: int
-) -> tuple[tuple[tuple[Cell, ...], ...], int]:
-    """The first rows, and how many are left out."""
-    return tuple(rows[:at_most]), max(0, len(rows) - at_most)
 
 
 def few(lines: Sequence[str], at_most: int = 8) -> tuple[str, ...]:

@@ -149,7 +149,7 @@ def test_two_plots_share_no_identifier_and_refer_only_to_their_own() -> None:
 
 def test_colours_follow_the_theme() -> None:
     text = inline_svg(operation_plots.request_sizes(report_examples.abyss()))
-    assert "var(--read," in text
+    assert "var(--read)" in text
     assert "fill: #1d6ea8" not in text
 
 

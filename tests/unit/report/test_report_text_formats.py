@@ -1,0 +1,89 @@
+"""Markdown, CSV and JSON: the same tables as the page, complete and safe."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import campaign_examples
+import pytest
+import report_examples
+
+from wavetank.report.gather import Campaign, read_folder
+from wavetank.report.model_tables import phase_table
+from wavetank.report.text_formats import csv_text, json_text, markdown
+
+
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory) -> Campaign:
+    folder = tmp_path_factory.mktemp("campaign")
+    campaign_examples.make_campaign(
+        folder, [report_examples.abyss(report_examples.SCRIPT_NAME)], clusters=("nfs", "gluster-1")
+    )
+    return read_folder(folder)
+
+
+def tables_of(text: str) -> dict[str, list[dict[str, str]]]:
+    """The tables of a CSV report: title -> rows."""
+    tables = {}
+    for block in text.split("\n# "):
+        title, _, body = block.removeprefix("# ").partition("\n")
+        tables[title] = list(csv.DictReader(body.splitlines()))
+    return tables
+
+
+def test_json_holds_medians_and_ends_in_base_units(campaign) -> None:
+    body = json.loads(json_text(campaign))
+    (application,) = body["applications"]
+    first = application["tables"]["ranking-time"][0]
+    best = min(campaign.comparison.configurations, key=lambda c: c.io_time_s.median)
+    assert first["io_time_s"] == best.io_time_s.median
+    assert first["io_time_s_low"] == best.io_time_s.low
+    assert first["io_time_s_high"] == best.io_time_s.high
+    assert first["origin"] == "measured under emulated limits, cold cache"
+
+
+def test_json_holds_the_advice_and_where_it_comes_from(campaign) -> None:
+    body = json.loads(json_text(campaign))
+    assert body["schema"] == "wavetank.report/1"
+    assert body["provenance"]["tool_version"] == "0.1.0"
+    sentences = [advice["sentence"] for advice in body["applications"][0]["advice"]]
+    assert sentences == [advice.sentence for advice in campaign.comparison.advice]
+
+
+def test_csv_holds_every_measurement(campaign) -> None:
+    # 2 clusters x 2 mappings x 3 repetitions
+    rows = tables_of(csv_text(campaign))["Measurements"]
+    assert len(rows) == 12
+    assert {row["origin"] for row in rows} == {"measured under emulated limits"}
+
+
+def test_csv_holds_rows_that_the_page_leaves_out() -> None:
+    model = report_examples.bt_io().model_copy(update={"series": ()})
+    many = tuple(model.phases[0].model_copy(update={"ph_id": n}) for n in range(1, 401))
+    table = phase_table(model.model_copy(update={"phases": many}))
+    assert len(table.rows) == 400
+    assert len(table.shown) + table.n_left_out == 400
+    assert table.n_left_out > 0
+
+
+def test_markdown_says_the_answer_first_and_has_tables(campaign) -> None:
+    text = markdown(campaign)
+    assert text.startswith("# abyss-study\n")
+    assert text.index("Choose NFS with 1PxCN") < text.index("### ABYSS-P: By I/O time")
+    assert "| 1PxCN |" in text
+    assert "Measured under emulated limits" in text
+
+
+def test_markdown_shows_a_name_that_looks_like_markup(campaign) -> None:
+    text = markdown(campaign)
+    assert r"\<script\>alert(1)\</script\>" in text
+    assert "<script>" not in text
+
+
+def test_no_cell_of_csv_is_a_formula(campaign, tmp_path) -> None:
+    campaign_examples.make_campaign(
+        tmp_path, [report_examples.abyss("=cmd|' /C calc'!A0")], clusters=("nfs",), n_repetitions=1
+    )
+    rows = tables_of(csv_text(read_folder(tmp_path)))["ABYSS-P: Files"]
+    assert "'=cmd|' /C calc'!A0" in [row["file_name"] for row in rows]
