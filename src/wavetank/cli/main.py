@@ -29,6 +29,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "cluster": ("cluster", "Bring virtual clusters up and down, list them, check specifications."),
     "characterise": ("characterise", "What the storage and network of a cluster that is up can do."),
     "measure": ("measure", "Measure a kernel once on a cluster that is up."),
+    "try": ("attempt", "From a log to ranked clusters and a report, with sensible defaults."),
     "campaign": ("campaign", "Measure kernels on clusters by a plan, and rank the clusters."),
     "instances": ("instances", "Which types of cloud instances suit an application, and what they cost."),
     "plot": ("plot", "Write plots of a model: temporal, spatial, sizes, operations, phases."),

@@ -1,0 +1,115 @@
+"""``wavetank try``: from a log to a ranked answer and a report, with sensible defaults."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from wavetank.cli.output import format_option
+from wavetank.errors import DocumentError, WavetankError
+
+if TYPE_CHECKING:
+    from wavetank.kernel.plan import Kernel
+
+
+@click.command("try")
+@click.argument("log", type=click.Path(path_type=Path))
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, file_okay=False), default=Path("try"),
+    show_default=True, help="Folder for the model, the kernel, the clusters, results and report.",
+)  # fmt: skip
+@click.option(
+    "--repetitions", type=click.IntRange(1, 1000), default=3, show_default=True,
+    help="Of each cluster and mapping.",
+)  # fmt: skip
+@click.option(
+    "--dry-run", is_flag=True, help="Write the files and print the plan; start no cluster."
+)
+@click.option("--fresh", is_flag=True, help="Forget the results that the folder holds already.")
+@format_option
+def command(
+    log: Path, output: Path, repetitions: int, dry_run: bool, fresh: bool, output_format: str
+) -> None:
+    """Rank the clusters that this machine can hold for the application in LOG.
+
+    LOG is a trace, a log of another tool that wavetank reads (Darshan, DFTracer, strace, ...), a
+    model or a kernel. Everything that is made on the way stays in the folder, the campaign file
+    included, to be changed and run again.
+
+    Example: wavetank try abyss.trace -o try-abyss
+    """
+    from wavetank.campaign.attempt import write_attempt
+    from wavetank.campaign.clusters import read_cluster
+    from wavetank.campaign.load import load_campaign
+    from wavetank.campaign.plan import make_plan
+    from wavetank.campaign.spec import read_campaign
+    from wavetank.cli.campaign_run import print_forecast, run_plan
+
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DocumentError(f"cannot make {output}: {error.strerror}") from error
+    kernel, model = _kernel_of(log, output)
+    free = shutil.disk_usage(output).free
+    path = write_attempt(kernel, model, output, repetitions=repetitions, free_bytes=free)
+    spec = read_campaign(path)
+    loaded = load_campaign(spec, path.resolve().parent, read_cluster)
+    plan = make_plan(spec, loaded.applications, loaded.clusters)
+    if dry_run:
+        print_forecast(loaded, plan, spec.output, fresh, output_format)
+        return
+    try:
+        run_plan(loaded, plan, spec.output, fresh, output_format)
+    finally:
+        _report(spec.output, output / "report.html")
+
+
+def _kernel_of(log: Path, folder: Path) -> tuple[Kernel, Path | None]:
+    """The kernel of what the user has, and the path of its model if there is one."""
+    from wavetank.document import provenance
+    from wavetank.kernel.from_model import make_kernel
+    from wavetank.kernel.plan import Kernel
+    from wavetank.model.application import Model
+    from wavetank.model.extract import extract_model
+    from wavetank.trace.reader import read_trace
+
+    kind = _document_kind(log)
+    if kind == Kernel.kind:
+        return Kernel.read(log), None
+    if kind == Model.kind:
+        return make_kernel(Model.read(log), log), log
+    model = extract_model(read_trace(log), provenance([log]))
+    path = folder / "model.json"
+    model.write(path)
+    click.echo(f"wrote {path}", err=True)
+    return make_kernel(model, path), path
+
+
+def _document_kind(log: Path) -> str | None:
+    """Which of wavetank's documents a file is, by its schema key; None when it is none of them."""
+    try:
+        with log.open(encoding="utf-8", errors="strict") as stream:
+            found = re.match(r'\s*\{\s*"schema":\s*"wavetank\.([a-z-]+)/', stream.read(200))
+    except (OSError, UnicodeDecodeError):
+        return None  # a folder, or a binary log
+    return found[1] if found else None
+
+
+def _report(results: Path, path: Path) -> None:
+    from wavetank.campaign.store import COMPARISON
+    from wavetank.document import write_whole
+    from wavetank.report.gather import read_folder
+    from wavetank.report.html import render
+
+    if not (results / COMPARISON).is_file():
+        return
+    try:
+        write_whole(path, render(read_folder(results)))
+    except WavetankError as error:
+        click.echo(f"wavetank: no report: {error}", err=True)
+    else:
+        click.echo(f"wrote {path}", err=True)
