@@ -127,6 +127,18 @@ void wt_after_fork_in_child(void) {
     wt_unlock();
 }
 
+/* Launchers and their daemons are no part of the application, also where a script starts them. */
+static bool is_launcher(void) {
+    static const char *const names[] = {"mpirun", "mpiexec", "orterun", "orted",      "prterun", "prted",
+                                        "hydra_", "pmi_",    "srun",    "slurmstepd", "ssh",     "strace"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strncmp(program_invocation_short_name, names[i], strlen(names[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool set(const char *name) {
     const char *value = getenv(name);
     return value != NULL && strcmp(value, "1") == 0;
@@ -149,7 +161,7 @@ __attribute__((constructor(101))) void wt_start(void) {
     if (directory == NULL || directory[0] != '/' || strlen(directory) >= WT_PATH_BYTES - 160) {
         return;
     }
-    if (wavetank_trace_claimed || !wt_family_fits()) {
+    if (wavetank_trace_claimed || is_launcher() || !wt_family_fits()) {
         return;
     }
     wavetank_trace_claimed = 1;

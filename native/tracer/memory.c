@@ -98,7 +98,7 @@ static unsigned find(const void *place) {
 }
 
 WT_EXPORT int munmap(void *place, size_t size) {
-    if (n_maps == 0 || wt_inside) {
+    if (wt_inside) {
         return (int)syscall(SYS_munmap, place, size);
     }
     WT_REAL(munmap);

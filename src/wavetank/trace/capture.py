@@ -100,6 +100,12 @@ def trace(argv: Sequence[str], out_dir: Path, options: CaptureOptions | None = N
         raise TraceError(f"cannot run {argv[0]}: {error.strerror}") from error
     elapsed_s = time.monotonic() - clock
     parts, warnings = read_parts(out_dir)
+    if launcher.mpi_family and status != 0 and not any(part.rank is not None for part in parts):
+        shutil.rmtree(out_dir, ignore_errors=True)
+        raise TraceError(
+            f"{argv[0]} started no rank of the program (status {status}); its message is above. "
+            "Check the program's name and the launcher's options"
+        )
     recorded = assemble(parts, [*notes, *warnings])
     ranks, _ = number_ranks(parts)
     index = TraceIndex(
