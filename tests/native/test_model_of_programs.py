@@ -109,6 +109,16 @@ def test_the_files_that_were_written_are_as_big_as_the_model_says(
     assert (tmp_path / "bt.out").stat().st_size == model.files[0].file_size
 
 
+def test_what_collective_calls_became_below_the_mpi_library_is_all_of_their_bytes(model_of: ModelOf) -> None:
+    model = model_of("bt_io.c", 4, "bt.out", "24", "10")
+    written = {phase.ph_id for phase in model.phases if phase.pattern[0].iop_type == "MPI_File_write_at_all"}
+    made = [relation for relation in model.relations if relation.ph_id in written]
+    # One node: the library collects the ranks' pieces, so that every byte is written once.
+    assert sum(relation.moved for relation in made) == 10 * 552_960
+    assert {relation.ph_id for relation in made} == written
+    assert all(model.phases[relation.below - 1].level == "posix" for relation in made)
+
+
 def test_one_posix_program_without_mpi_is_one_rank(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

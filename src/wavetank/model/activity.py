@@ -33,7 +33,8 @@ class Activity:
 
     def own_levels(self) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
         """``own_level`` as an array over files; 255 for others, and for -1 (its last entry)."""
-        levels = np.full(max([*self.file_ids, -1]) + 2, 255, dtype=np.uint8)
+        n_files = int(self.rows.table.file.max(initial=-1)) + 1
+        levels = np.full(n_files + 1, 255, dtype=np.uint8)
         for file, level in self.own_level.items():
             levels[file] = level
         return levels

@@ -44,6 +44,18 @@ class Boundaries(Record):
     similarity: tuple[float, float] | None = Field(description="(0.8, 1.2); None asks for equality")
 
 
+class LevelRelation(Record):
+    """What an MPI-IO phase became below the MPI library (P16 does this by hand)."""
+
+    ph_id: int = Field(description="phase at MPI-IO level")
+    below: int = Field(description="ph_id of the phase at POSIX level")
+    ranks: tuple[int, ...] = Field(description="that made the POSIX calls: the aggregators")
+    n_operations: int
+    moved: int = Field(description="bytes")
+    rs_min: int
+    rs_max: int
+
+
 class TimelinePoint(Record):
     """A stretch of one rank's operations on one file, for the temporal pattern."""
 
@@ -83,6 +95,7 @@ class Model(Document):
     views: tuple[View, ...] = ()
     communicators: tuple[tuple[int, ...], ...] = ()
     programs: tuple[Program, ...]
+    relations: tuple[LevelRelation, ...] = ()
     timeline: tuple[TimelinePoint, ...] = Field(
         description="at most some thousand points, for plots"
     )

@@ -24,13 +24,14 @@ from wavetank.model.pattern import boundaries, find_patterns
 from wavetank.model.phases import clocks, find_series, make_phases
 from wavetank.model.program_name import program_name
 from wavetank.model.rank_phase import describe
+from wavetank.model.relations import relate_levels
 from wavetank.model.requirements import make_requirements
-from wavetank.model.rows import RowKind, Rows, data_rows, prepare
+from wavetank.model.rows import RowKind, Rows, data_rows, prepare, without_library_files
 from wavetank.model.rules import LEVEL_NAMES, Rules
 from wavetank.model.sequence import make_programs
 from wavetank.model.timeline import make_timeline
 from wavetank.trace.ops import OPS
-from wavetank.trace.schema import Level, Op, Trace
+from wavetank.trace.schema import UNKNOWN, Int64Array, Level, Op, Trace
 
 
 def extract_model(
@@ -55,6 +56,7 @@ def extract_model(
     rules = rules or Rules()
     levels = rules.levels or (Level.POSIX, Level.MPIIO)
     rows = prepare(fold(trace.folds, rules.shortest_gap_s), ops, rules)
+    rows, library_files = without_library_files(rows)
     data = data_rows(rows, levels)
     if not len(data):
         raise ModelError(_nothing(trace, rules))
@@ -97,8 +99,13 @@ def extract_model(
         ),
         communicators=_communicators(trace, rows),
         programs=make_programs(activity, ph_id, phases, rules.pauses_s),
+        relations=relate_levels(activity, ph_id),
         timeline=make_timeline(activity),
-        warnings=(*trace.warnings, *_findings(trace, rows, rules)),
+        warnings=(
+            *trace.warnings,
+            *_findings(activity, trace, rules),
+            *_library(trace, library_files),
+        ),
     )
 
 
@@ -113,9 +120,9 @@ def _own_levels(rows: Rows, levels: tuple[Level, ...]) -> dict[int, Level]:
     table = rows.table
     found: dict[int, Level] = {}
     for level in sorted(levels):
-        some = (table.file >= 0) & (rows.level == level)
+        some = (table.file >= 0) & (rows.level == level) & (rows.kind != RowKind.IGNORED)
         found.update(dict.fromkeys(np.unique(table.file[some]).tolist(), Level(level)))
-    own = np.full(max([*found, -1]) + 2, 255, dtype=np.uint8)
+    own = np.full(int(table.file.max(initial=-1)) + 2, 255, dtype=np.uint8)
     for file, level in found.items():
         own[file] = level
     index = np.flatnonzero(own[table.file] == rows.level)
@@ -147,10 +154,38 @@ def _nothing(trace: Trace, rules: Rules) -> str:
     return f"{what}, so there is nothing to model. {hint}"
 
 
-def _findings(trace: Trace, rows: Rows, rules: Rules) -> list[str]:
+def _library(trace: Trace, files: Int64Array) -> list[str]:
+    """Files that were left out because only the MPI library used them."""
+    if not len(files):
+        return []
+    names = [PurePath(trace.files[file].path).name for file in files.tolist()]
+    shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+    return [f"files that only the MPI library used are left out: {shown}"]
+
+
+def _findings(activity: Activity, trace: Trace, rules: Rules) -> list[str]:
     """What a reader of the model must know about it."""
     found = []
+    rows = activity.rows
     table = rows.table
+    beside = (
+        (rows.kind == RowKind.DATA)
+        & (rows.level == Level.POSIX)
+        & (rows.inside < 0)
+        & (table.start_ns != UNKNOWN)
+    )
+    beside &= activity.own_levels()[table.file] == Level.MPIIO
+    if beside.any():
+        names = sorted(
+            {
+                PurePath(trace.files[file].path).name
+                for file in np.unique(table.file[beside]).tolist()
+            }
+        )
+        found.append(
+            f"{', '.join(names)} was used through MPI-IO and beside it: {int(table.count[beside].sum())} POSIX operations "
+            "outside of MPI-IO calls are phases of the level below, and in no program"
+        )
     lost = [facts.rank for facts in trace.ranks if not facts.complete]
     if lost:
         found.append(

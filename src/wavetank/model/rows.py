@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import IntEnum
 
 import numpy as np
@@ -48,6 +48,7 @@ class Rows:
     slot: Int32Array  # which open of the file, lowest number not in use
     comm: Int64Array  # communication calls of the rank before the row
     comm_step: Int64Array  # communication calls between two operations of the row
+    inside: Int64Array  # row of the MPI-IO call that a POSIX call was made in; -1 for the others
     ops: Mapping[int, Op]
 
 
@@ -127,8 +128,24 @@ def prepare(table: FoldTable, ops: Mapping[int, Op], rules: Rules) -> Rows:
         slot=slot.astype(np.int32),
         comm=_comm_before(table, level),
         comm_step=comm_step,
+        inside=_inside_calls(table, level),
         ops=ops,
     )
+
+
+def without_library_files(rows: Rows) -> tuple[Rows, Int64Array]:
+    """Leave out files that only the MPI library uses (locks, shared pointers), and say which they are."""
+    table = rows.table
+    on_file = table.file >= 0
+    inside = rows.inside >= 0
+    n_files = int(table.file.max(initial=-1)) + 1
+    used_inside = np.bincount(table.file[on_file & inside], minlength=n_files) > 0
+    used_outside = np.bincount(table.file[on_file & ~inside], minlength=n_files) > 0
+    own = np.append(used_inside & ~used_outside, False)
+    if not own.any():
+        return rows, np.zeros(0, dtype=np.int64)
+    kind = np.where(on_file & own[table.file], RowKind.IGNORED, rows.kind).astype(np.uint8)
+    return replace(rows, kind=kind), np.flatnonzero(own)
 
 
 def data_rows(rows: Rows, levels: tuple[Level, ...]) -> DataRows:
@@ -205,6 +222,29 @@ def _comm_before(table: FoldTable, level: UInt8Array) -> Int64Array:
         before -= np.repeat(before[starts], np.diff(starts, append=len(table)))
     comm: Int64Array = table.tick - before
     return comm
+
+
+def _inside_calls(table: FoldTable, level: UInt8Array) -> Int64Array:
+    """The MPI-IO call of the same rank that contains each POSIX call in time; -1 for none.
+
+    Rows are in the order of their ends (traces) or of their starts (importers): the call is the
+    next MPI-IO row or the one before.
+    """
+    inside = np.full(len(table), -1, dtype=np.int64)
+    calls = np.flatnonzero((level == Level.MPIIO) & (table.start_ns != UNKNOWN))
+    posix = np.flatnonzero((level == Level.POSIX) & (table.start_ns != UNKNOWN))
+    if not len(calls) or not len(posix):
+        return inside
+    position = np.searchsorted(calls, posix)
+    for candidate in (np.maximum(position - 1, 0), np.minimum(position, len(calls) - 1)):
+        call = calls[candidate]
+        contains = (
+            (table.rank[call] == table.rank[posix])
+            & (table.start_ns[call] <= table.start_ns[posix])
+            & (table.end_ns[posix] <= table.end_ns[call])
+        )
+        inside[posix[contains]] = call[contains]
+    return inside
 
 
 def _classify(table: FoldTable, kinds: UInt8Array) -> UInt8Array:

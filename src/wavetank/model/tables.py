@@ -48,7 +48,40 @@ def model_tables(model: Model) -> tuple[ModelTable, ...]:
                 note="What the MPI library made of the phases above; not counted twice.",
             )
         )
+    if model.relations:
+        tables.append(relation_table(model))
     return tuple(tables)
+
+
+def relation_table(model: Model) -> ModelTable:
+    """Which phases at POSIX level the MPI-IO phases became; for people equal neighbours are joined."""
+    columns = ("ph_id", "below", "ranks", "n_operations", "moved", "rs_min", "rs_max")
+    rows = tuple(
+        (r.ph_id, r.below, ranks_text(r.ranks), r.n_operations, r.moved, r.rs_min, r.rs_max)
+        for r in model.relations
+    )
+    shown: list[tuple[str, ...]] = []
+    begin = 0
+    for end in range(1, len(rows) + 1):
+        if end < len(rows) and rows[end][1:] == rows[begin][1:]:
+            continue
+        first, last = rows[begin], rows[end - 1]
+        each = "" if end - begin == 1 else " each"
+        span = str(first[0]) if end - begin == 1 else f"{first[0]} to {last[0]}"
+        moved = exact_size(int(first[4])) + each
+        shown.append(
+            (
+                span,
+                str(first[1]),
+                str(first[2]),
+                f"{first[3]}{each}",
+                moved,
+                str(first[5]),
+                str(first[6]),
+            )
+        )
+        begin = end
+    return ModelTable("What the phases became below MPI-IO", columns, rows, tuple(shown))
 
 
 def common_folder(paths: Iterable[str]) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 
 from wavetank.model.tables import Cell, ModelTable, exact_size
 from wavetank.trace.ops import OPS
-from wavetank.trace.schema import Trace
+from wavetank.trace.schema import OpKind, Trace
 
 
 def trace_tables(trace: Trace) -> tuple[ModelTable, ...]:
@@ -53,11 +53,13 @@ def _call_table(trace: Trace) -> ModelTable:
     for name in ("count", "moved", "busy_ns"):
         sums[name] = np.zeros(len(pairs), dtype=np.int64)
         np.add.at(sums[name], inverse, getattr(table, name)[some])
+    moves = {code for code, op in OPS.items() if op.kind in (OpKind.READ, OpKind.WRITE)}
     rows: list[tuple[Cell, ...]] = []
     shown: list[tuple[str, ...]] = []
     for number, pair in enumerate(pairs.tolist()):
         file, op = divmod(pair, 256)
-        count, moved = int(sums["count"][number]), int(sums["moved"][number])
+        count = int(sums["count"][number])
+        moved = int(sums["moved"][number]) if op in moves else 0
         ranks = np.unique(table.rank[some][key == pair])
         name = OPS[op].name if op in OPS else f"operation {op}"
         row: tuple[Cell, ...] = (

@@ -1,0 +1,90 @@
+"""Two levels of one run: whose calls are whose, and what became of what."""
+
+from __future__ import annotations
+
+from fold_builder import Event, model_of
+
+from wavetank.model.rules import Rules
+from wavetank.model.tables import model_tables
+from wavetank.trace.schema import Level
+
+
+def collective_run(n_ranks: int = 4, steps: int = 5, rs: int = 1000) -> list[Event]:
+    """Collective writes of all ranks that rank 0 performs, in two requests a step; lock files of the library's."""
+    events = []
+    for rank in range(n_ranks):
+        clock = 0
+        events += [
+            Event(rank, "open", 1 + rank, start_ns=clock + 1, duration_ns=1),
+            Event(rank, "close", 1 + rank, start_ns=clock + 3, duration_ns=1),
+            Event(rank, "open", 0, start_ns=clock + 5, duration_ns=1),
+            Event(rank, "MPI_File_open", 0, start_ns=clock, duration_ns=10),
+        ]
+        for step in range(steps):
+            clock += 100
+            at = step * n_ranks * rs
+            if rank == 0:
+                half = n_ranks * rs // 2
+                events += [
+                    Event(
+                        0, "pwrite", 0, at + i * half, half, start_ns=clock + 1 + i, duration_ns=1
+                    )
+                    for i in range(2)
+                ]
+            events.append(
+                Event(
+                    rank,
+                    "MPI_File_write_at_all",
+                    0,
+                    at + rank * rs,
+                    rs,
+                    start_ns=clock,
+                    duration_ns=50,
+                )
+            )
+    return events
+
+
+def test_bytes_are_counted_once_at_the_applications_own_level() -> None:
+    model = model_of(collective_run())
+    assert model.app_st == 4 * 5 * 1000
+    assert [(phase.level, phase.ph_processid) for phase in model.phases] == [
+        ("mpiio", (0, 1, 2, 3)),
+        ("posix", (0,)),
+    ]
+    assert model.files[0].n_operations == 20
+    assert model.requirements.storage_capacity_bytes == 20_000
+
+
+def test_a_collective_phase_names_its_aggregators_and_their_requests() -> None:
+    model = model_of(collective_run())
+    (relation,) = model.relations
+    assert (relation.ph_id, relation.below, relation.ranks) == (1, 2, (0,))
+    assert (relation.n_operations, relation.moved) == (10, 20_000)
+    assert (relation.rs_min, relation.rs_max) == (2000, 2000)
+    assert "What the phases became below MPI-IO" in {table.title for table in model_tables(model)}
+
+
+def test_files_that_only_the_mpi_library_uses_are_left_out_and_named() -> None:
+    model = model_of(collective_run())
+    assert [file.file_name for file in model.files] == ["/scratch/file0"]
+    assert any("file1" in warning and "left out" in warning for warning in model.warnings)
+
+
+def test_programs_hold_no_calls_of_the_mpi_librarys() -> None:
+    model = model_of(collective_run())
+    (program,) = model.programs
+    assert program.ranks == (0, 1, 2, 3)
+    assert [step.step for step in program.steps] == ["file", "data"]
+
+
+def test_one_level_can_be_modelled_alone() -> None:
+    posix = model_of(collective_run(), Rules(levels=(Level.POSIX,)))
+    assert {phase.level for phase in posix.phases} == {"posix"}
+    assert (posix.app_np, posix.app_st) == (1, 20_000)
+    assert posix.relations == ()
+
+
+def test_posix_operations_beside_mpi_io_are_told() -> None:
+    events = [*collective_run(1), Event(0, "pwrite", 0, 0, 64, start_ns=10_000)]
+    assert any("beside it: 1 POSIX operations" in warning for warning in model_of(events).warnings)
