@@ -86,8 +86,9 @@ def relation_table(model: Model) -> ModelTable:
 
 def common_folder(paths: Iterable[str]) -> str:
     """The deepest folder that all absolute paths lie in, with its slash; "" for none below the root."""
-    folders = [path.rsplit("/", 1)[0] for path in paths if path.startswith("/")]
-    return f"{commonpath(folders)}/" if folders and commonpath(folders) != "/" else ""
+    folders = [path.rsplit("/", 1)[0] or "/" for path in paths if path.startswith("/")]
+    common = commonpath(folders) if folders else "/"
+    return "" if common == "/" else f"{common}/"
 
 
 def short_names(names: Mapping[int, str]) -> dict[int, str]:

@@ -1,0 +1,70 @@
+"""What people see of a model."""
+
+from __future__ import annotations
+
+import pytest
+from fold_builder import Event, model_of
+
+from wavetank.model.phase import LinearOffsets
+from wavetank.model.tables import common_folder, file_table, model_tables, offset_text, ranks_text
+
+
+@pytest.mark.parametrize(
+    ("paths", "folder"),
+    [
+        (["/a/b/c", "/a/b/d/e"], "/a/b/"),
+        (["/a/b/c"], "/a/b/"),
+        (["/c", "/a/b"], ""),  # a file in the root
+        (["/c"], ""),
+        (["relative", "/a/b"], "/a/"),
+        (["relative"], ""),
+        ([], ""),
+        (["/ab/x", "/abc/x"], ""),
+    ],
+)
+def test_the_folder_that_all_files_share_is_told_once(paths: list[str], folder: str) -> None:
+    assert common_folder(paths) == folder
+
+
+@pytest.mark.parametrize(
+    ("ranks", "text"),
+    [
+        ((0,), "0"),
+        ((0, 1), "0-1"),
+        ((0, 1, 2, 5), "0-2, 5"),
+        ((0, 4, 8), "0-8 by 4"),
+        ((1, 3), "1, 3"),
+    ],
+)
+def test_ranks_are_told_as_ranges(ranks: tuple[int, ...], text: str) -> None:
+    assert ranks_text(ranks) == text
+
+
+def test_offsets_are_told_as_a_function_of_the_rank() -> None:
+    assert offset_text(LinearOffsets(a=100, b=10, c=5)) == "100 * rank + 5"
+    assert offset_text(LinearOffsets(a=100, b=10, c=-5)) == "100 * rank - 5"
+    assert offset_text(LinearOffsets(a=0, b=10, c=7)) == "7"
+
+
+def test_files_without_data_are_only_counted() -> None:
+    table = file_table(
+        model_of([Event(0, "open", 0), Event(0, "open", 1), Event(0, "pwrite", 1, size=5)])
+    )
+    assert [row[1] for row in table.rows] == ["/scratch/file1"]
+    assert "1 more files" in (table.note or "")
+
+
+def test_both_file_sizes_are_shown_where_they_differ() -> None:
+    # The same 100 bytes written twice: eq. 2 says 200, the file has 100.
+    events = [Event(0, "pwrite", offset=i * 10, size=10) for _ in range(2) for i in range(10)]
+    table = file_table(model_of(events))
+    (shown,) = table.shown
+    assert shown[2].startswith("100 B")
+    assert shown[3].startswith("200 B")
+
+
+def test_rows_and_columns_agree_in_every_table() -> None:
+    for table in model_tables(
+        model_of([Event(0, "pwrite", offset=i * 10, size=10) for i in range(10)])
+    ):
+        assert {len(row) for row in (*table.rows, *table.shown)} == {len(table.columns)}
