@@ -1,0 +1,255 @@
+"""``wavetank cluster``: virtual clusters up, down, listed, checked, planned."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from wavetank.cli.output import Cell, Table, format_option, print_tables
+from wavetank.errors import ClusterError, SpecError, UsageError
+
+if TYPE_CHECKING:
+    from wavetank.cluster.spec import ClusterSpec, Instance
+
+spec_argument = click.argument("file", type=click.Path(path_type=Path))
+
+
+@click.group()
+def command() -> None:
+    """Bring virtual clusters up and down, list them, check their specifications.
+
+    Example: wavetank cluster up lab.yaml
+    """
+
+
+@command.command()
+@spec_argument
+@format_option
+def up(file: Path, output_format: str) -> None:
+    """Bring up the cluster that FILE describes, and leave it up.
+
+    What was made is taken down again when it fails or is interrupted.
+
+    Example: wavetank cluster up lab.yaml
+    """
+    from wavetank.cluster import deploy
+    from wavetank.cluster.spec import read_spec
+
+    spec = read_spec(file)
+    click.echo(f"bringing up {spec.name}: {_summary(spec)}", err=True)
+    deploy.bring_up(spec)
+    _print_status(spec.name, output_format)
+
+
+@command.command()
+@click.argument("names", nargs=-1)
+@click.option("--all", "everything", is_flag=True, help="Every cluster that was brought up here.")
+def down(names: tuple[str, ...], everything: bool) -> None:
+    """Take down the clusters NAMES, or all of them; whatever state they are in.
+
+    Nothing that wavetank did not make is touched.
+
+    Example: wavetank cluster down --all
+    """
+    from wavetank.cluster import deploy
+    from wavetank.cluster.state import directories
+
+    if bool(names) == everything:
+        raise UsageError(
+            "name the clusters to take down, or give --all ('wavetank cluster list' shows them)"
+        )
+    chosen = [directory.name for directory in directories()] if everything else list(names)
+    failures = []
+    for name in chosen:
+        try:
+            deploy.take_down(name)
+        except ClusterError as error:
+            failures.append(str(error))
+        else:
+            click.echo(f"{name} is down", err=True)
+    if not chosen:
+        click.echo("no cluster is up", err=True)
+    if failures:
+        raise ClusterError("\n  ".join(failures))
+
+
+@command.command(name="list")
+@format_option
+def list_clusters(output_format: str) -> None:
+    """List the clusters that were brought up on this machine.
+
+    Example: wavetank cluster list --format json
+    """
+    from wavetank.cluster.state import directories
+
+    rows: list[list[Cell]] = []
+    for directory in directories():
+        try:
+            state = directory.read_state()
+        except ClusterError:
+            state = None
+        if state is None:
+            rows.append([directory.name, "half made", None, None, None, None])
+            continue
+        spec = state.spec
+        nodes = len(spec.node_names())
+        since = state.provenance.created_utc
+        rows.append([spec.name, state.status, spec.provider, spec.file_system.kind, nodes, since])
+    columns = ["name", "status", "provider", "file_system", "nodes", "since_utc"]
+    note = None if rows else "No cluster is up. 'wavetank cluster up FILE' brings one up."
+    print_tables([Table("Clusters", columns, rows, note=note)], output_format)
+
+
+@command.command()
+@click.argument("name")
+@format_option
+def status(name: str, output_format: str) -> None:
+    """Show a cluster's nodes, its settings and limits as in force, and its health.
+
+    Exit status 1 when a node, a daemon or a mount is gone.
+
+    Example: wavetank cluster status lab
+    """
+    _print_status(name, output_format)
+
+
+@command.command()
+@spec_argument
+def check(file: Path) -> None:
+    """Explain every problem of FILE, and what this machine lacks for it, before anything starts.
+
+    Example: wavetank cluster check lab.yaml
+    """
+    from wavetank.cluster import deploy
+    from wavetank.cluster.spec import read_spec
+
+    spec = read_spec(file)
+    findings = deploy.check(spec)
+    if findings:
+        raise SpecError(
+            f"{file}: cluster {spec.name} cannot come up here:\n  " + "\n  ".join(findings)
+        )
+    click.echo(f"{spec.name} can come up here: {_summary(spec)}")
+
+
+@command.command()
+@spec_argument
+@click.option(
+    "--prices", help="A shipped price table's name or a file, for the cost of an hour.",
+)  # fmt: skip
+@format_option
+def plan(file: Path, prices: str | None, output_format: str) -> None:
+    """Print what will run where, with every default filled in. Starts nothing.
+
+    Example: wavetank cluster plan lab.yaml --prices aws-us-east-1-2026-07
+    """
+    from wavetank.cluster.spec import read_spec
+
+    spec = read_spec(file)
+    tables = [_nodes_table(spec), _settings_table(spec)]
+    if prices is not None:
+        tables.append(_price_table(spec, prices))
+    print_tables(tables, output_format)
+
+
+def _summary(spec: ClusterSpec) -> str:
+    """In one line: 5 nodes of c3.2xlarge, glusterfs on 3 data servers."""
+    n, servers = len(spec.node_names()), len(spec.server_names())
+    where = f" on {servers} data server{'s' if servers > 1 else ''}" if servers else ""
+    kind = spec.file_system.kind
+    file_system = "no global file system" if kind == "none" else f"{kind}{where}"
+    return f"{n} node{'s' if n > 1 else ''} of {spec.instance.name}, {file_system}, provider {spec.provider}"
+
+
+def _nodes_table(spec: ClusterSpec) -> Table:
+    from wavetank.units import format_rate, format_size
+
+    def rate(value: int | None) -> str:
+        return "no limit" if value is None else format_rate(value / spec.scale)
+
+    def limits(instance: Instance) -> tuple[list[Cell], list[str]]:
+        scaled = [
+            None if r is None else round(r / spec.scale)
+            for r in (instance.network, instance.disk_read, instance.disk_write)
+        ]
+        plain: list[Cell] = [instance.vcpus, instance.memory, *scaled]
+        shown = [f"{instance.vcpus:g}", format_size(instance.memory), rate(instance.network)]
+        return plain, [*shown, rate(instance.disk_read), rate(instance.disk_write)]
+
+    rows: list[list[Cell]] = []
+    shown_rows = []
+    for node in spec.node_names():
+        roles = [
+            *(["compute"] if node in spec.compute_names() else []),
+            *(["data server"] if node in spec.server_names() else []),
+        ]
+        instance = spec.instance_of(node)
+        storage = spec.storage.size if node in spec.storage_names() else None
+        plain, shown = limits(instance)
+        first = [node, ", ".join(roles) or "idle", instance.name]
+        rows.append([*first, *plain, storage])
+        shown_rows.append([*first, *shown, "-" if storage is None else format_size(storage)])
+    columns = ["node", "role", "instance", "vcpus", "memory_bytes", "network_bytes_per_s",
+               "disk_read_bytes_per_s", "disk_write_bytes_per_s", "storage_bytes"]  # fmt: skip
+    note = None if spec.scale == 1 else f"Rates are the instance's divided by scale {spec.scale:g}."
+    return Table("Nodes", columns, rows, shown_rows, note)
+
+
+def _settings_table(spec: ClusterSpec) -> Table:
+    fs = spec.file_system
+    stripe = fs.stripe.kind + (f", blocks of {fs.stripe.size} B" if fs.stripe.size else "")
+    settings = {
+        "provider": spec.provider,
+        "file system": fs.kind,
+        "mount": fs.mount,
+        "stripe": stripe,
+        "layout of input files": spec.layout,
+        "local file system": spec.storage.local_file_system,
+        "scale": f"{spec.scale:g}",
+        **{f"option {name}": str(value) for name, value in fs.options.items()},
+        **{f"mount option {name}": str(value) for name, value in fs.mount_options.items()},
+    }
+    return Table("Settings", ["setting", "value"], [list(item) for item in settings.items()])
+
+
+def _price_table(spec: ClusterSpec, prices: str) -> Table:
+    from collections import Counter
+
+    from wavetank.cost.estimate import cluster_per_h
+    from wavetank.cost.prices import load_prices
+
+    table = load_prices(prices)
+    counted = Counter(spec.instance_of(node).name for node in spec.node_names())
+    rows: list[list[Cell]] = [
+        [name, n, str(table.price_per_h(name)), str(n * table.price_per_h(name))]
+        for name, n in counted.items()
+    ]
+    rows.append(["all", sum(counted.values()), None, str(cluster_per_h(counted, table))])
+    columns = ["instance", "number", "price_per_h", "cost_per_h"]
+    note = f"Computed, in {table.currency}, from price table {prices}; storage not included."
+    return Table("Cost per hour", columns, rows, note=note)
+
+
+def _print_status(name: str, output_format: str) -> None:
+    from wavetank.cluster import deploy
+
+    cluster = deploy.find(name)
+    findings = cluster.health()
+    nodes: list[list[Cell]] = [
+        [host.name, host.address, "compute" if host in cluster.compute_hosts else "data server"]
+        for host in dict.fromkeys([*cluster.compute_hosts, *cluster.io_hosts])
+    ]
+    in_force: list[list[Cell]] = [list(item) for item in cluster.settings().items()]
+    limits: list[list[Cell]] = [list(item) for item in cluster.limits().items()]
+    health: list[list[Cell]] = [[finding] for finding in findings] or [["all is well"]]
+    tables = [
+        Table(f"Nodes of {name}", ["node", "address", "role"], nodes),
+        Table("Settings in force", ["setting", "value"], in_force),
+        Table("Limits (emulated)", ["limit", "in_force"], limits),
+        Table("Health", ["finding"], health),
+    ]
+    print_tables(tables, output_format, {"name": name, "healthy": not findings})
+    if findings:
+        raise ClusterError(f"cluster {name} is not healthy: {'; '.join(findings)}")

@@ -1,0 +1,120 @@
+"""The cluster commands, on clusters of the null provider: no root, no nodes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from wavetank.cli.main import cli
+from wavetank.errors import ClusterError, SpecError, UsageError, WavetankError
+
+SPEC = """\
+name: lab
+provider: "null"
+instance: {name: c3.2xlarge, vcpus: 8, memory: 15 GiB, network: 1 Gbit/s}
+nodes: {compute: 2}
+file_system: {kind: none}
+"""
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("WAVETANK_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lab.yaml").write_text(SPEC)
+    return tmp_path / "state"
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["cluster", *arguments])
+
+
+def succeed(*arguments: str) -> str:
+    result = run(*arguments)
+    assert result.exit_code == 0, (result.output, result.exception)
+    return result.stdout
+
+
+def fail(error: type[WavetankError], *arguments: str) -> str:
+    result = run(*arguments)
+    assert isinstance(result.exception, error), (result.output, result.exception)
+    return str(result.exception)
+
+
+def listed() -> list[dict[str, object]]:
+    return json.loads(succeed("list", "--format", "json"))["clusters"]
+
+
+def test_a_cluster_is_listed_while_it_is_up_and_gone_after_it_is_down() -> None:
+    assert listed() == []
+    succeed("up", "lab.yaml")
+    (row,) = listed()
+    assert (row["name"], row["status"], row["nodes"]) == ("lab", "up", 2)
+    succeed("down", "lab")
+    assert listed() == []
+
+
+def test_a_name_can_only_be_up_once() -> None:
+    succeed("up", "lab.yaml")
+    assert "lab" in fail(ClusterError, "up", "lab.yaml")
+    assert len(listed()) == 1
+
+
+def test_down_all_takes_every_cluster_down(tmp_path: Path, state: Path) -> None:
+    (tmp_path / "two.yaml").write_text(SPEC.replace("name: lab", "name: two"))
+    succeed("up", "lab.yaml")
+    succeed("up", "two.yaml")
+    succeed("down", "--all")
+    assert listed() == []
+    assert not list((state / "clusters").iterdir())
+
+
+def test_down_without_a_name_or_all_is_a_usage_error() -> None:
+    assert "--all" in fail(UsageError, "down")
+    assert "--all" in fail(UsageError, "down", "lab", "--all")
+
+
+def test_one_cluster_that_is_not_there_does_not_keep_the_others_up() -> None:
+    succeed("up", "lab.yaml")
+    assert "nosuch" in fail(ClusterError, "down", "nosuch", "lab")
+    assert listed() == []
+
+
+def test_a_half_made_cluster_is_listed_and_can_be_taken_down(state: Path) -> None:
+    (state / "clusters" / "broken").mkdir(parents=True)
+    (state / "clusters" / "broken" / "cluster.json").write_text("{")
+    assert listed()[0]["status"] == "half made"
+    succeed("down", "broken")
+    assert listed() == []
+
+
+def test_check_reports_every_problem_at_once(tmp_path: Path) -> None:
+    (tmp_path / "bad.yaml").write_text(
+        SPEC.replace("compute: 2", "compute: 0, oi: 1") + "scale: 0\n"
+    )
+    message = fail(SpecError, "check", "bad.yaml")
+    for place in ("nodes.compute", "nodes.oi", "scale"):
+        assert place in message
+
+
+def test_plan_says_what_an_hour_costs_on_all_nodes() -> None:
+    # P16: c3.2xlarge 0.42 USD per hour; two nodes of it.
+    tables = json.loads(succeed("plan", "lab.yaml", "--prices", "papers-2016", "--format", "json"))
+    assert [row["node"] for row in tables["nodes"]] == ["c1", "c2"]
+    assert tables["cost_per_hour"][-1]["cost_per_h"] == "0.84"
+
+
+def test_plan_divides_rates_by_the_scale(tmp_path: Path) -> None:
+    (tmp_path / "half.yaml").write_text(SPEC + "scale: 2\n")
+    tables = json.loads(succeed("plan", "half.yaml", "--format", "json"))
+    assert tables["nodes"][0]["network_bytes_per_s"] == 1e9 / 8 / 2
+
+
+def test_status_names_nodes_and_health() -> None:
+    succeed("up", "lab.yaml")
+    tables = json.loads(succeed("status", "lab", "--format", "json"))
+    assert [row["node"] for row in tables["nodes_of_lab"]] == ["c1", "c2"]
+    assert tables["healthy"] is True
