@@ -85,6 +85,8 @@ def _configurations(
             )
             grouped[run.application, run.cluster, run.mapping].append(named)
     up_s = store.deployments_s()
+    known = store.characterisations()
+    peaks = {key: found.peaks() for key, found in known.items()}
     over_runs = Averager(spec.seed, spec.confidence)
     return [
         describe(
@@ -95,6 +97,7 @@ def _configurations(
             prices=prices,
             cost_fix=_cost_fix(spec, application, prices),
             deployment_s=up_s.get(cluster.key),
+            peaks=peaks.get(cluster.key),
             over_runs=over_runs,
         )
         for application in plan.applications

@@ -22,6 +22,7 @@ from wavetank.campaign.store import Failure, Key, Store
 from wavetank.cluster.host import RunningCluster
 from wavetank.cost.prices import PriceTable
 from wavetank.errors import WavetankError
+from wavetank.measure.characterise import peaks_of
 from wavetank.measure.result import Measurement
 from wavetank.measure.run import Bench, Performer, measure, set_up, warm_up
 
@@ -170,11 +171,26 @@ def _measure_cluster(campaign: _Campaign, cluster: ClusterFacts, left: Sequence[
         up_s = time.monotonic() - started
         store.add_deployment(cluster.key, cluster.name, up_s)
         observer.says(f"{cluster.name} is up after {up_s:.1f} s")
+        _characterise(campaign, cluster, running)
         _measure_runs(campaign, running, left)
     finally:
         observer.says(f"taking {cluster.name} down")
         with _uninterrupted(observer):
             _take_down(campaign, cluster)
+
+
+def _characterise(campaign: _Campaign, cluster: ClusterFacts, running: RunningCluster) -> None:
+    """Measure the peaks once per cluster; without them there is no usage, and the campaign goes on."""
+    if not campaign.spec.characterise or cluster.key in campaign.store.characterisations():
+        return
+    campaign.observer.says(f"characterising the local file systems of {cluster.name}")
+    kernels = [application.kernel for application in campaign.plan.applications]
+    try:
+        found = peaks_of(running, kernels, lambda _: None)
+    except WavetankError as error:
+        campaign.observer.says(f"{cluster.name} was not characterised: {error}")
+    else:
+        campaign.store.add_characterisation(cluster.key, found)
 
 
 def _record_no_cluster(campaign: _Campaign, left: Sequence[Run], error: WavetankError) -> None:

@@ -89,6 +89,10 @@ class CampaignSpec(Record):
         description="uncounted runs of each kernel on a cluster that came up",
     )
     budget: Budget | None = None
+    characterise: bool = Field(
+        default=False,
+        description="measure the local file systems of each cluster first: usage of the peak",
+    )
     cache: Literal["cold", "warm"] = "cold"
     seed: int = Field(default=1, ge=0, description="of the order and of the bootstrap")
     prices: str | None = Field(

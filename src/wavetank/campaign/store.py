@@ -18,10 +18,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypeVar
 
 from wavetank.compare.comparison import Comparison
+from wavetank.document import Document
 from wavetank.errors import MeasurementError
+from wavetank.measure.characterisation import Characterisation
 from wavetank.measure.result import Measurement
+
+DocumentT = TypeVar("DocumentT", bound=Document)
 
 DATABASE = "store.sqlite"
 LOCK = "store.lock"
@@ -57,6 +62,10 @@ CREATE TABLE IF NOT EXISTS deployment (
     cluster_key TEXT PRIMARY KEY,
     cluster TEXT NOT NULL,
     up_s REAL NOT NULL
+);
+CREATE TABLE IF NOT EXISTS characterisation (
+    cluster_key TEXT PRIMARY KEY,
+    document TEXT NOT NULL
 );
 CREATE TABLE IF NOT EXISTS lease (
     cluster TEXT PRIMARY KEY
@@ -136,7 +145,12 @@ class Store:
 
     def clear(self) -> None:
         """Forget every result."""
-        for table in ("measurement", "failure", "deployment"):  # leases are facts, not results
+        for table in (
+            "measurement",
+            "failure",
+            "deployment",
+            "characterisation",
+        ):  # leases are facts, not results
             self._write(f"DELETE FROM {table}", ())  # noqa: S608 - names from the line above
 
     def add_deployment(self, cluster_key: str, cluster: str, up_s: float) -> None:
@@ -144,6 +158,24 @@ class Store:
         self._write(
             "INSERT OR REPLACE INTO deployment VALUES (?,?,?)", (cluster_key, cluster, up_s)
         )
+
+    def add_characterisation(self, cluster_key: str, found: Characterisation) -> None:
+        """Keep what a cluster's storage can do."""
+        self._write(
+            "INSERT OR REPLACE INTO characterisation VALUES (?,?)", (cluster_key, found.to_json())
+        )
+
+    def characterisations(self) -> dict[str, Characterisation]:
+        """Cluster key -> what its storage can do, where that was measured.
+
+        Raises:
+            MeasurementError: a row is damaged.
+        """
+        rows = self._connection.execute("SELECT cluster_key, document FROM characterisation")
+        return {
+            key: self._parse(f"the characterisation of {key[:12]}", text, Characterisation)
+            for key, text in rows
+        }
 
     def lease(self, cluster: str) -> None:
         """Note that a cluster is being brought up for this campaign."""
@@ -176,7 +208,7 @@ class Store:
             "SELECT id, document, kernel_sha256, cluster_key, mapping, cache, repetition "
             "FROM measurement ORDER BY id"
         )
-        return [(Key(*row[2:]), self._parse(row[0], row[1])) for row in rows]
+        return [(Key(*row[2:]), self._parse(f"row {row[0]}", row[1], Measurement)) for row in rows]
 
     def failures(self) -> list[Failure]:
         """What failed in the last attempt."""
@@ -227,14 +259,14 @@ class Store:
                 f"cannot write to {self.folder / DATABASE}: {error}. Is the disk full?"
             ) from error
 
-    def _parse(self, row: int, document: str) -> Measurement:
+    def _parse(self, what: str, document: str, kind: type[DocumentT]) -> DocumentT:
         try:
             body = json.loads(document)
             body.pop("schema")
-            return Measurement.model_validate(body)
+            return kind.model_validate(body)
         except (ValueError, KeyError) as error:  # pydantic's and json's are ValueErrors
             raise MeasurementError(
-                f"row {row} of {self.folder / DATABASE} is damaged: {error}"
+                f"{what} in {self.folder / DATABASE} is damaged: {error}"
             ) from error
 
 

@@ -60,7 +60,6 @@ def command(
     from wavetank.errors import UsageError
     from wavetank.measure.characterise import (
         Effort,
-        LocalStorage,
         characterise,
         request_sizes,
         shortfalls,
@@ -76,11 +75,9 @@ def command(
     except ValueError as error:
         raise UsageError(f"--file-size: {error}") from error
     running = find(cluster)
-    hosts = tuple(running.nodes.hosts[name] for name in running.spec.storage_names())
     effort = Effort(file_bytes=file_bytes) if sizes is None else Effort(sizes, file_bytes)
     found = characterise(
         running,
-        LocalStorage(hosts, running.nodes.storage_path),
         effort,
         lambda text: click.echo(f"measuring: {text}", err=True),
     )

@@ -69,6 +69,16 @@ class DeployedCluster:
         return tuple(self.nodes.hosts[name] for name in self.spec.server_names())
 
     @property
+    def storage_hosts(self) -> tuple[Host, ...]:
+        """The nodes that hold data."""
+        return tuple(self.nodes.hosts[name] for name in self.spec.storage_names())
+
+    @property
+    def storage_path(self) -> str:
+        """Where each of them has its local file system mounted."""
+        return self.nodes.storage_path
+
+    @property
     def remote_shell(self) -> tuple[str, ...]:
         """See job.Placement."""
         return self.nodes.remote_shell

@@ -59,6 +59,27 @@ class DropsCaches(Protocol):
         """Empty the cache; says how it was done, for the result."""
 
 
+@runtime_checkable
+class WatchesDaemons(Protocol):
+    """A node that knows whether a daemon it started still runs."""
+
+    def death_of(self, log: str) -> str | None:
+        """The last lines of a daemon that is dead; None while it runs."""
+
+
+@runtime_checkable
+class HasLocalStorage(Protocol):
+    """A cluster with local file systems under its global one, which can be measured on their own."""
+
+    @property
+    def storage_hosts(self) -> tuple[Host, ...]:
+        """The nodes that hold data: data servers, or the compute nodes when there are none."""
+
+    @property
+    def storage_path(self) -> str:
+        """Where each of them has its local file system mounted."""
+
+
 class RunningCluster(Protocol):
     """A cluster that is up, with its file system mounted."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from wavetank.cluster.host import Host, RunningCluster
+from wavetank.cluster.host import HasLocalStorage, Host, RunningCluster
 from wavetank.document import provenance
 from wavetank.kernel.plan import Kernel
 from wavetank.measure.characterisation import (
@@ -32,6 +32,7 @@ KIB, MIB, GIB = 2**10, 2**20, 2**30
 DEFAULT_SIZES = tuple(4 * KIB * 4**step for step in range(10))  # 4 KiB to 1 GiB
 NETWORK_PORT = 8765
 N_CREATED = 500
+PEAK_FILE_BYTES = 32 * MIB
 SMALLEST_SHARE = 0.01
 
 
@@ -43,19 +44,15 @@ class Effort:
         sizes: request sizes, bytes.
         file_bytes: size of the test file; larger requests are left out.
         runtime_s: of one test at most.
+        tests: of IOzone's four.
+        local_only: neither the global mount nor the network nor metadata.
     """
 
     sizes: tuple[int, ...] = DEFAULT_SIZES
     file_bytes: int = 64 * MIB
     runtime_s: int = 20
-
-
-@dataclass(frozen=True)
-class LocalStorage:
-    """The local file systems that hold data: hosts, and where each has it mounted."""
-
-    hosts: tuple[Host, ...]
-    path: str
+    tests: tuple[Test, ...] = TESTS
+    local_only: bool = False
 
 
 def request_sizes(of: Model | Kernel) -> tuple[int, ...]:
@@ -72,7 +69,6 @@ def request_sizes(of: Model | Kernel) -> tuple[int, ...]:
 
 def characterise(
     cluster: RunningCluster,
-    local: LocalStorage,
     effort: Effort,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Characterisation:
@@ -87,20 +83,22 @@ def characterise(
     sizes = tuple(size for size in effort.sizes if size <= effort.file_bytes)
     storage: list[StorageRate] = []
     metadata: list[MetadataRate] = []
-    for host in local.hosts:
-        progress(f"local file system of {host.name}")
-        storage += _storage(cluster, host, "local", local.path, sizes, effort)
-        metadata.append(_metadata(host, "local", local.path))
-    if cluster.io_hosts:
+    network: list[NetworkRate] = []
+    notes = []
+    if isinstance(cluster, HasLocalStorage):
+        for host in cluster.storage_hosts:
+            progress(f"local file system of {host.name}")
+            storage += _storage(cluster, host, "local", cluster.storage_path, sizes, effort)
+            if not effort.local_only:
+                metadata.append(_metadata(host, "local", cluster.storage_path))
+    if cluster.io_hosts and not effort.local_only:
         progress(f"global file system through {first.name}")
         storage += _storage(cluster, first, "global", cluster.mount_path, sizes, effort)
         metadata.append(_metadata(first, "global", cluster.mount_path))
-    notes = []
-    network: list[NetworkRate] = []
-    if has_iperf(first):
+    if not effort.local_only and has_iperf(first):
         progress("network")
         network = _network(cluster)
-    else:
+    elif not effort.local_only:
         notes.append("the network was not measured: iperf3 is not installed")
     limits = cluster.limits()
     if len(sizes) < len(effort.sizes):
@@ -133,7 +131,7 @@ def _storage(
     try:
         for size in sizes:
             host.run(["rm", "-f", "--", file])
-            for test in TESTS:
+            for test in effort.tests:
                 if test == "read":
                     cluster.drop_caches()
                 direction = "read" if test in ("read", "reread") else "write"
@@ -228,6 +226,24 @@ def _checks(
                 )
             )
     return checks
+
+
+def peaks_of(
+    cluster: RunningCluster, kernels: Iterable[Kernel], progress: Callable[[str], None]
+) -> Characterisation:
+    """The quick part, for the usage of the peak: local writes and cold reads only.
+
+    With the request sizes of some kernels, and 1 MiB for what the devices reach at best.
+    """
+    sizes = {size for kernel in kernels for size in request_sizes(kernel)} | {MIB}
+    effort = Effort(
+        sizes=tuple(sorted(size for size in sizes if size <= PEAK_FILE_BYTES)),
+        file_bytes=PEAK_FILE_BYTES,
+        runtime_s=5,
+        tests=("write", "read"),
+        local_only=True,
+    )
+    return characterise(cluster, effort, progress)
 
 
 def shortfalls(of: Characterisation, requirements: Iterable[Requirement]) -> list[str]:

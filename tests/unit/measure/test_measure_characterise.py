@@ -7,8 +7,8 @@ from wavetank.cluster.host import Finished
 from wavetank.errors import MeasurementError, RemoteCommandError
 from wavetank.measure.characterise import (
     Effort,
-    LocalStorage,
     characterise,
+    peaks_of,
     request_sizes,
     shortfalls,
 )
@@ -27,6 +27,7 @@ class MeasuredHost(FakeHost):
         self.speed = speed
         self.without = without
         self.calls = 0
+        self.tests = tuple(RATES)
 
     def start(self, argv, *, log, env=None):
         self.log.append((self.name, "start", *argv))
@@ -49,7 +50,7 @@ class MeasuredHost(FakeHost):
             return fio("read", 0, 5000.0)
         direction = options["rw"]
         # write, rewrite, read, reread come in this order for each request size.
-        test = list(RATES)[self.calls % 4]
+        test = self.tests[self.calls % len(self.tests)]
         assert test.endswith(direction)
         self.calls += 1
         return fio(direction, RATES[test] * self.speed, 1.0)
@@ -78,12 +79,14 @@ def cluster(n_io=2, without=()):
         MeasuredHost(f"c{i + 1}", made.log, without=without) for i in range(2)
     )
     made.io_hosts = tuple(MeasuredHost(f"io{i + 1}", made.log, speed=i + 1) for i in range(n_io))
+    made.storage_hosts = made.io_hosts
+    made.storage_path = "/storage"
     return made
 
 
 def measured(on=None, sizes=(4096, 8191)):
     on = on or cluster()
-    return characterise(on, LocalStorage(on.io_hosts, "/storage"), Effort(sizes=sizes))
+    return characterise(on, Effort(sizes=sizes))
 
 
 def test_the_peak_is_the_sum_over_the_io_nodes():
@@ -110,6 +113,18 @@ def test_only_reading_for_the_first_time_is_cold():
     ]
     once = ["--rw=write", "--rw=write", "drop", "--rw=read", "--rw=read"]
     assert steps == once * 2  # io1, and c1 through the mount
+
+
+def test_the_quick_part_for_peaks_reads_cold_and_touches_nothing_else():
+    on = cluster()
+    for host in on.io_hosts:
+        host.tests = ("write", "read")
+    found = peaks_of(on, [abyss_kernel()], lambda text: None)
+    assert {each.test for each in found.storage} == {"write", "read"}
+    assert {each.rs for each in found.storage} == {8191, 2**20}
+    assert {each.node for each in found.storage} == {"io1", "io2"}
+    assert found.peaks() == {"read": 300 * MB, "write": 270 * MB}
+    assert (found.network, found.metadata) == ((), ())
 
 
 def test_limits_are_shown_with_what_was_measured():
