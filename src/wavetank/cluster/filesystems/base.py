@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from wavetank.cluster.host import Host
+from wavetank.cluster.host import Host, WatchesDaemons
 from wavetank.cluster.spec import ClusterSpec
-from wavetank.errors import FileSystemError
+from wavetank.errors import FileSystemError, RemoteCommandError
 
 T = TypeVar("T")
 
@@ -116,3 +117,25 @@ def mount_line(host: Host, mount_path: str) -> str | None:
         if line.split(" ")[1] == mount_path:
             return line
     return None
+
+
+def wait_until(host: Host, argv: Sequence[str], what: str, timeout_s: float, log: str) -> None:
+    """Run a command until it succeeds; give up when the daemon of ``log`` is dead.
+
+    Raises:
+        FileSystemError: it did not within the time; with what it said last.
+    """
+    deadline = time.monotonic() + timeout_s
+    while True:
+        try:
+            host.run(argv, timeout_s=timeout_s)
+            return
+        except RemoteCommandError as error:
+            death = host.death_of(log) if isinstance(host, WatchesDaemons) else None
+            if death is not None:
+                raise FileSystemError(f"{what} on {host.name} died: {death}") from error
+            if time.monotonic() > deadline:
+                raise FileSystemError(
+                    f"{what} on {host.name} does not answer after {timeout_s:.0f} s: {error}"
+                ) from error
+            time.sleep(0.02)

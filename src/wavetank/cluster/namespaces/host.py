@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -11,6 +12,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from wavetank.cluster.host import Finished
 from wavetank.cluster.namespaces.cgroups import NodeGroup
@@ -94,6 +96,17 @@ class NamespaceHost:
         with _journal_lock, (self._directory / "daemons.jsonl").open("a") as journal:
             journal.write(json.dumps(entry) + "\n")
 
+    def death_of(self, log: str) -> str | None:
+        """The last lines of a daemon that is dead; see the protocol."""
+        for entry in daemons(self._directory):
+            if (
+                entry["node"] == self.name
+                and entry["log"] == log
+                and start_ticks(entry["pid"]) == entry["start"]
+            ):
+                return None
+        return _last_lines(self.log_file(log), 4)
+
     def log_file(self, log: str) -> Path:
         """Where a daemon's output goes, on this machine."""
         directory = self._directory / "nodes" / self.name / "log"
@@ -135,28 +148,37 @@ class NamespaceHost:
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
     process.communicate()
 
 
-def dead_daemons(directory: Path) -> list[str]:
-    """Daemons that were started on any node and do not run any more, with the last line they wrote."""
-    findings = []
+def daemons(directory: Path) -> list[dict[str, Any]]:
+    """What was started on any node: node, log, program, pid, start."""
     try:
         lines = (directory / "daemons.jsonl").read_text().splitlines()
     except OSError:
         return []
-    for line in lines:
-        entry = json.loads(line)
+    return [json.loads(line) for line in lines]
+
+
+def dead_daemons(directory: Path) -> list[str]:
+    """Daemons that were started on any node and do not run any more, with the last line they wrote.
+
+    A daemon that was started again under the same log (a mount that was made again) counts by its last start.
+    """
+    latest = {(entry["node"], entry["log"]): entry for entry in daemons(directory)}
+    findings = []
+    for (node, log), entry in latest.items():
         if start_ticks(entry["pid"]) != entry["start"]:
-            log = directory / "nodes" / entry["node"] / "log" / f"{entry['log']}.log"
-            last = (
-                (log.read_text(errors="replace").strip().splitlines() or ["it wrote nothing"])[-1]
-                if log.exists()
-                else ""
-            )
-            findings.append(f"{entry['node']}: {entry['program']} ({entry['log']}) died: {last}")
+            last = _last_lines(directory / "nodes" / node / "log" / f"{log}.log", 1)
+            findings.append(f"{node}: {entry['program']} ({log}) died: {last}")
     return findings
+
+
+def _last_lines(file: Path, n: int) -> str:
+    try:
+        lines = file.read_text(errors="replace").strip().splitlines()
+    except OSError:
+        lines = []
+    return "\n".join(lines[-n:]) or "it wrote nothing"
