@@ -13,10 +13,11 @@
 #include <stdint.h>
 #include <unistd.h>
 
-/* clang-format off: libnfs' headers only compile in this order */
-#include <nfsc/libnfs-raw-nfs.h>
-#include <nfsc/libnfs-raw.h>
+/* libnfs' headers only compile in this order */
+/* clang-format off */
 #include <nfsc/libnfs.h>
+#include <nfsc/libnfs-raw.h>
+#include <nfsc/libnfs-raw-nfs.h>
 /* clang-format on */
 
 enum { MAX_HANDLE = 64 /* NFS3_FHSIZE */, LARGEST_TRANSFER = 1 << 20 /* FUSE's largest request */ };

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/sysmacros.h>
 
 static int error_in(int status, const void *result) {
@@ -247,8 +248,10 @@ static void on_unlink_lookup(struct rpc_context *rpc, int status, void *data, vo
     }
     call->node = node;
     node->n_lookups++;
-    snprintf(call->new_name, sizeof node->hidden_name, ".nfs%08x%012llx", (unsigned)getpid(),
-             (unsigned long long)++client.n_hidden);
+    uint64_t unique[2] = {(uint64_t)(uintptr_t)node, ++client.n_hidden}; /* other nodes hide files here too */
+    (void)!getrandom(&unique[0], sizeof unique[0], 0);
+    snprintf(call->new_name, sizeof node->hidden_name, ".nfs%016llx%08x", (unsigned long long)unique[0],
+             (unsigned)unique[1]);
     RENAME3args args = {.from = place(call->parent, call->name), .to = place(call->parent, call->new_name)};
     sent_or_error(rpc_nfs3_rename_async(rpc, on_hidden, &args, call), call);
 }

@@ -6,7 +6,6 @@ Which programs are used is a fact of the machine and is said in ``settings()``. 
 from __future__ import annotations
 
 import shutil
-import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 

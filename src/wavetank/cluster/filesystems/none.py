@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from wavetank.cluster.filesystems.base import Site, mount_line, on_all, write_content
 from wavetank.cluster.spec import ClusterSpec
@@ -52,10 +53,8 @@ class NoFileSystem:
         for path, size in sizes.items():
             on_all(
                 site.clients,
-                lambda host, path=path, size=size: write_content(
-                    host, f"{site.storage_path}/{path}", size
-                ),
-            )  # type: ignore[misc]
+                partial(write_content, path=f"{site.storage_path}/{path}", size_bytes=size),
+            )
         everywhere = ", ".join(host.name for host in site.clients)
         return dict.fromkeys(sizes, f"a copy on each of {everywhere}")
 
