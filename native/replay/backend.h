@@ -43,6 +43,7 @@ struct backend {
     data_call (*data)(enum call call);
     bool (*act)(const struct file_action *action); /* false: reason() says why */
     const char *(*reason)(void);                   /* of the last failure */
+    void (*end)(void);
 };
 
 extern const struct backend BACKEND_POSIX, BACKEND_MPIIO, BACKEND_NULL;

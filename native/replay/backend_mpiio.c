@@ -27,10 +27,11 @@ static bool succeeded(int code) {
     return false;
 }
 
+static MPI_Datatype large_type = MPI_DATATYPE_NULL;
+static int64_t large_size;
+
 /* A count and type for that many bytes: MPI counts are ints. */
 static MPI_Datatype type_of(int64_t size, int *count) {
-    static MPI_Datatype large = MPI_DATATYPE_NULL;
-    static int64_t large_size;
     if (size <= INT_MAX) {
         *count = (int)size;
         return MPI_BYTE;
@@ -40,16 +41,16 @@ static MPI_Datatype type_of(int64_t size, int *count) {
         MPI_Datatype blocks, of[2] = {MPI_DATATYPE_NULL, MPI_BYTE};
         MPI_Type_contiguous((int)block, MPI_BYTE, &blocks);
         of[0] = blocks;
-        if (large != MPI_DATATYPE_NULL)
-            MPI_Type_free(&large);
+        if (large_type != MPI_DATATYPE_NULL)
+            MPI_Type_free(&large_type);
         MPI_Type_create_struct(2, (int[]){(int)(size / block), (int)(size % block)},
-                               (MPI_Aint[]){0, (MPI_Aint)(size / block * block)}, of, &large);
-        MPI_Type_commit(&large);
+                               (MPI_Aint[]){0, (MPI_Aint)(size / block * block)}, of, &large_type);
+        MPI_Type_commit(&large_type);
         MPI_Type_free(&blocks);
         large_size = size;
     }
     *count = 1;
-    return large;
+    return large_type;
 }
 
 static int64_t moved_by(int code, MPI_Status *status, MPI_Datatype type, int64_t size) {
@@ -235,4 +236,15 @@ static const char *mpiio_reason(void) {
     return text;
 }
 
-const struct backend BACKEND_MPIIO = {"mpiio", mpiio_start, mpiio_data, mpiio_act, mpiio_reason};
+static void mpiio_end(void) {
+    for (int32_t i = 0; i < the_plan->n_views; i++) {
+        if (view_types[i].made) {
+            MPI_Type_free(&view_types[i].etype);
+            MPI_Type_free(&view_types[i].filetype);
+        }
+    }
+    if (large_type != MPI_DATATYPE_NULL)
+        MPI_Type_free(&large_type);
+}
+
+const struct backend BACKEND_MPIIO = {"mpiio", mpiio_start, mpiio_data, mpiio_act, mpiio_reason, mpiio_end};

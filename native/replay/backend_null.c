@@ -25,4 +25,6 @@ static const char *null_reason(void) {
     return "";
 }
 
-const struct backend BACKEND_NULL = {"null", null_start, null_data, null_act, null_reason};
+static void null_end(void) {}
+
+const struct backend BACKEND_NULL = {"null", null_start, null_data, null_act, null_reason, null_end};

@@ -15,45 +15,22 @@ static int64_t failed(void) {
     return -1;
 }
 
-/* The rest of a call that moved less than asked: an interrupted call, or one above the system's limit of
- * 2 GiB - 4 KiB, goes on; at the end of a file it stays short. */
-#define FINISH(moved, size, again)                                                                           \
-    while (moved < size) {                                                                                   \
-        ssize_t more = (again);                                                                              \
-        if (more == 0)                                                                                       \
-            break;                                                                                           \
-        if (more < 0) {                                                                                      \
-            if (errno == EINTR)                                                                              \
-                continue;                                                                                    \
-            return failed();                                                                                 \
-        }                                                                                                    \
-        moved += more;                                                                                       \
-    }                                                                                                        \
-    return moved
-
-/* A call of one piece, and the same through a vector of one piece. The first try stands alone: it is all
- * there is in nearly every operation. A read that came short is only asked again when something was moved:
- * the end of the file was seen otherwise. */
 #define BY_POINTER(function, system_call)                                                                    \
     static int64_t function(struct open_file *f, char *buffer, int64_t size, int64_t offset) {               \
+        int64_t moved;                                                                                       \
         (void)offset;                                                                                        \
-        int64_t moved = system_call(f->fd, buffer, (size_t)size);                                            \
-        if (__builtin_expect(moved == size || moved == 0, 1))                                                \
-            return moved;                                                                                    \
-        if (moved < 0 && errno != EINTR)                                                                     \
-            return failed();                                                                                 \
-        moved = moved < 0 ? 0 : moved;                                                                       \
-        FINISH(moved, size, system_call(f->fd, buffer + moved, (size_t)(size - moved)));                     \
+        do                                                                                                   \
+            moved = system_call(f->fd, buffer, (size_t)size);                                                \
+        while (__builtin_expect(moved < 0, 0) && errno == EINTR);                                            \
+        return moved < 0 ? failed() : moved;                                                                 \
     }
 #define BY_OFFSET(function, system_call)                                                                     \
     static int64_t function(struct open_file *f, char *buffer, int64_t size, int64_t offset) {               \
-        int64_t moved = system_call(f->fd, buffer, (size_t)size, offset);                                    \
-        if (__builtin_expect(moved == size || moved == 0, 1))                                                \
-            return moved;                                                                                    \
-        if (moved < 0 && errno != EINTR)                                                                     \
-            return failed();                                                                                 \
-        moved = moved < 0 ? 0 : moved;                                                                       \
-        FINISH(moved, size, system_call(f->fd, buffer + moved, (size_t)(size - moved), offset + moved));     \
+        int64_t moved;                                                                                       \
+        do                                                                                                   \
+            moved = system_call(f->fd, buffer, (size_t)size, offset);                                        \
+        while (__builtin_expect(moved < 0, 0) && errno == EINTR);                                            \
+        return moved < 0 ? failed() : moved;                                                                 \
     }
 
 static ssize_t readv_one(int fd, char *b, size_t n) {
@@ -189,4 +166,6 @@ static const char *posix_reason(void) {
     return strerror(last_errno);
 }
 
-const struct backend BACKEND_POSIX = {"posix", posix_start, posix_data, posix_act, posix_reason};
+static void posix_end(void) {}
+
+const struct backend BACKEND_POSIX = {"posix", posix_start, posix_data, posix_act, posix_reason, posix_end};

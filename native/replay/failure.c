@@ -37,8 +37,8 @@ _Noreturn void fail(const struct doing *doing, const char *reason, ...) {
     print_json_string(text);
     printf("}\n");
     fflush(stdout);
-    /* The launcher forwards output and kills on abort by different ways; give the line time to get out, also on
-     * a busy machine (100 ms was lost once in many runs under load). */
+    /* The launcher forwards output and kills on abort by different ways; give the line time to get out, also
+     * on a busy machine (100 ms was lost once in many runs under load). */
     nanosleep(&(struct timespec){.tv_nsec = 500000000}, NULL);
     ranks_abort();
 }

@@ -105,7 +105,9 @@ int main(int argc, char **argv) {
     static struct replay replay;
     replay_prepare(&replay, &settings, plan);
     replay_perform(&replay, ranks_common_start());
+    ranks_wait_for_all();
     report(&replay);
+    replay_end(&replay);
     ranks_end();
     return 0;
 }

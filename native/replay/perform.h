@@ -55,5 +55,6 @@ struct replay {
 
 void replay_prepare(struct replay *r, const struct settings *settings, const struct plan *plan);
 void replay_perform(struct replay *r, int64_t start_ns);
+void replay_end(struct replay *r);
 
 #endif

@@ -19,6 +19,9 @@ char *ranks_share_text(char *text);
 void ranks_make_communicators(const struct plan *plan);
 void ranks_barrier(int communicator);
 
+/* After the run: wait until all ranks have ended theirs. */
+void ranks_wait_for_all(void);
+
 /* Tell other ranks that something is done, and wait until others have. */
 void ranks_signal(int64_t number, const int32_t *ranks, int32_t n_ranks);
 void ranks_await(int64_t number, const int32_t *ranks, int32_t n_ranks);

@@ -38,6 +38,7 @@ void ranks_signal(int64_t number, const int32_t *ranks, int32_t n_ranks) {
 void ranks_await(int64_t number, const int32_t *ranks, int32_t n_ranks) {
     ranks_signal(number, ranks, n_ranks);
 }
+void ranks_wait_for_all(void) {}
 int64_t ranks_common_start(void) {
     return now_ns();
 }

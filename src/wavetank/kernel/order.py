@@ -9,13 +9,17 @@ wait can contradict another one.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from wavetank.kernel import calls
 from wavetank.kernel.plan import Kernel
 from wavetank.model.phase import DataStep, FileStep, Phase, Program, RepeatStep, Step, SyncStep
 
+_Key = int | str  # a communicator's index, or "file N" for collective calls on an MPI file
+_COLLECTIVE = frozenset(
+    f"MPI_File_{verb}" for verb in ("open", "close", "sync", "set_view", "set_size", "preallocate")
+)
 _MOST_MESSAGES = 16384  # of one wait: writers times readers; more is left to the collectives
 
 
@@ -51,8 +55,8 @@ class _Place:
     ranks: frozenset[int]
     first: int
     last: int
-    syncs_before_first: Counter[int]
-    syncs_before_last: Counter[int]
+    syncs_before_first: Counter[_Key]
+    syncs_before_last: Counter[_Key]
 
 
 def find_waits(kernel: Kernel) -> Waits:
@@ -63,12 +67,13 @@ def find_waits(kernel: Kernel) -> Waits:
         return waits
     wanted = {phase.ph_id for pair in pairs for phase in pair}
     places = _places(kernel, wanted)
+    openers = _openers(kernel)
     for written, read in pairs:
         writers = [place for place in places[written.ph_id] if place.ranks]
         readers = [
             place
             for place in places[read.ph_id]
-            if any(not _ordered(writer, place, kernel) for writer in writers)
+            if any(not _ordered(writer, place, kernel, openers) for writer in writers)
         ]
         from_ranks = {rank for place in writers for rank in place.ranks}
         to_ranks = {rank for place in readers for rank in place.ranks}
@@ -127,10 +132,10 @@ def _places(kernel: Kernel, wanted: set[int]) -> dict[int, list[_Place]]:
 
 def _walk(
     program: Program, wanted: set[int]
-) -> dict[int, tuple[int, int, Counter[int], Counter[int]]]:
+) -> dict[int, tuple[int, int, Counter[_Key], Counter[_Key]]]:
     """First and last top-level step of each wanted phase, and the collectives before each."""
-    found: dict[int, tuple[int, int, Counter[int], Counter[int]]] = {}
-    syncs: Counter[int] = Counter()
+    found: dict[int, tuple[int, int, Counter[_Key], Counter[_Key]]] = {}
+    syncs: Counter[_Key] = Counter()
     for index, step in enumerate(program.steps):
         inside = {ph_id for ph_id in _phases_in(step) if ph_id in wanted}
         before = syncs.copy() if inside else syncs
@@ -149,24 +154,51 @@ def _phases_in(step: Step) -> Iterator[int]:
             yield from _phases_in(inner)
 
 
-def _count_syncs(step: Step, times: int, syncs: Counter[int]) -> None:
+def _count_syncs(step: Step, times: int, syncs: Counter[_Key]) -> None:
     if isinstance(step, SyncStep):
         syncs[step.communicator] += times * step.count
+    elif isinstance(step, FileStep) and step.iop_type in _COLLECTIVE:
+        syncs[f"file {step.file_id}"] += times * step.count
     elif isinstance(step, RepeatStep):
         for inner in step.steps:
             _count_syncs(inner, times * step.times, syncs)
 
 
-def _ordered(writer: _Place, reader: _Place, kernel: Kernel) -> bool:
-    """Whether a collective lies between a writer's last operation and a reader's first."""
+def _ordered(
+    writer: _Place, reader: _Place, kernel: Kernel, openers: Mapping[int, set[int]]
+) -> bool:
+    """Whether a collective lies between a writer's last operation and a reader's first.
+
+    Opening, closing, syncing, ... an MPI file is one for the ranks that open it.
+    """
     if writer.program == reader.program and writer.ranks == reader.ranks and len(writer.ranks) == 1:
         return True
     everyone = writer.ranks | reader.ranks
+    together: list[tuple[_Key, set[int]]] = [
+        (index, set(ranks)) for index, ranks in enumerate(kernel.communicators)
+    ]
+    together += [(f"file {file_id}", ranks) for file_id, ranks in openers.items()]
     return any(
-        reader.syncs_before_first[communicator] > writer.syncs_before_last[communicator]
-        for communicator, ranks in enumerate(kernel.communicators)
-        if everyone <= set(ranks)
+        reader.syncs_before_first[key] > writer.syncs_before_last[key]
+        for key, ranks in together
+        if everyone <= ranks
     )
+
+
+def _openers(kernel: Kernel) -> dict[int, set[int]]:
+    """The ranks that open each MPI file."""
+    openers: defaultdict[int, set[int]] = defaultdict(set)
+
+    def collect(steps: Sequence[Step], ranks: Sequence[int]) -> None:
+        for step in steps:
+            if isinstance(step, RepeatStep):
+                collect(step.steps, ranks)
+            elif isinstance(step, FileStep) and step.iop_type == "MPI_File_open":
+                openers[step.file_id].update(ranks)
+
+    for program in kernel.programs:
+        collect(program.steps, program.ranks)
+    return openers
 
 
 def _is_call(step: Step, verb: str, file_id: int) -> bool:

@@ -3,7 +3,8 @@
 Sample (version 1 of the program), between other output of the launcher:
 
     wavetank-replay-result 1
-    {"rank":0,"host":"c1","mpi":"Open MPI v4.1.4","elapsed_ns":1204118,...,"phases":[[1,27123457,3312,1100342,92,1203981,8812,[[148,3301],...]]]}
+    {"rank":0,"host":"c1","mpi":"Open MPI v4.1.4","elapsed_ns":1204118,...,
+     "phases":[[1,27123457,3312,1100342,92,1203981,8812,[[148,3301],...]]]}    (on one line)
     wavetank-replay-result-end
 
 and, from a rank that failed:

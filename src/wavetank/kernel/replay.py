@@ -21,6 +21,8 @@ from wavetank.kernel.plan import Kernel
 from wavetank.kernel.result import ReplayResult
 from wavetank.launchers.base import Launcher
 
+_QUIET = {"OMPI_MCA_mpi_yield_when_idle": "1"}
+"""Ranks that wait inside of a collective call let others work: virtual nodes may share cores."""
 _GRACE_S = 5.0  # between asking a launcher to end its ranks and killing it
 
 
@@ -126,6 +128,7 @@ def run_replay(
     job = Job(
         argv=(str(program), f"--plan={plan}", f"--root={root}", *options.argv()),
         n_ranks=kernel.n_ranks,
+        env=_QUIET,
         placement=placement,
     )
     settings = {**options.described(), "launcher": launcher.name, "program": program.name}

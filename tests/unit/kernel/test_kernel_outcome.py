@@ -46,7 +46,10 @@ def test_a_rank_that_is_missing_is_a_failure():
 
 
 def test_a_failure_names_rank_call_file_offset_and_reason():
-    line = 'x\nwavetank-replay-failure {"rank": 3, "call": "pwrite", "file": "out.1", "offset": 4096, "size": 512, "reason": "No space left on device"}\n'
+    line = (
+        'x\nwavetank-replay-failure {"rank": 3, "call": "pwrite", "file": "out.1", "offset": 4096, "size": 512, '
+        '"reason": "No space left on device"}\n'
+    )
     result = outcome(line, "mpirun noise", 1, 4, {"pauses": "drop"})
     assert (
         result.failure

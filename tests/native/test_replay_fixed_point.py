@@ -1,0 +1,179 @@
+"""Trace the replay of a program, extract its model: it is the model that the replay was made from."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from tracer_run import FAMILIES, compile_c, need
+
+from wavetank.document import provenance
+from wavetank.job import Job
+from wavetank.kernel.fidelity import replay_fidelity
+from wavetank.kernel.from_model import make_kernel
+from wavetank.kernel.lower import lower
+from wavetank.kernel.plan import Kernel
+from wavetank.kernel.prepare import prepare_files
+from wavetank.kernel.replay import replay_program
+from wavetank.launchers.registry import launcher
+from wavetank.model.application import Model
+from wavetank.model.extract import extract_model
+from wavetank.model.phase import DataStep, Phase, RepeatStep, Step
+from wavetank.trace.capture import CaptureOptions, trace
+from wavetank.trace.reader import read_trace
+
+
+@dataclass(frozen=True)
+class Round:
+    """A program's model, the kernel made from it, and the model of the kernel's replay."""
+
+    model: Model
+    kernel: Kernel
+    again: Model
+
+
+def model_of(argv: list[str], folder: Path) -> Model:
+    trace(argv, folder, CaptureOptions(exclude=("*/plan",)))
+    return extract_model(read_trace(folder), provenance())
+
+
+def go_round(family: str, argv: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch) -> Round:
+    work, root = folder / "work", folder / "root"
+    work.mkdir(exist_ok=True)
+    root.mkdir()
+    monkeypatch.chdir(work)
+    model = model_of(argv, folder / "first.trace")
+    model.write(folder / "model.json")
+    kernel = make_kernel(model, folder / "model.json")
+    (folder / "plan").write_text(lower(kernel))
+    prepare_files(kernel, root)
+    starter = launcher(family)
+    job = Job(
+        (str(replay_program(starter)), f"--plan={folder}/plan", f"--root={root}"), kernel.n_ranks
+    )
+    return Round(model, kernel, model_of(starter.command(job, folder), folder / "second.trace"))
+
+
+def described(phase: Phase, model: Model, names: dict[int, str]) -> dict[str, object]:
+    """All of a phase but times, ticks and numbers that only hold within one model."""
+    told = phase.model_dump(
+        exclude={"ph_id", "file_id", "view_id", "view_ids", "start_s", "end_s", "io_time_s", "tick_first",
+                 "tick_last", "pattern", "metadata_ops"}
+    )  # fmt: skip
+    told["pattern"] = [member.model_dump(exclude={"dist"}) for member in phase.pattern]
+    told["file"] = names[phase.file_id]
+    ids = phase.view_ids or ((phase.view_id,) if phase.view_id is not None else ())
+    told["views"] = [model.views[view_id] for view_id in ids if view_id is not None]
+    told["metadata"] = {
+        name: n
+        for name, n in phase.metadata_ops.items()
+        if name not in ("mmap", "munmap", "dup", "stat")
+    }
+    return told
+
+
+def data_order(steps: tuple[Step, ...], numbers: dict[int, int]) -> list[tuple[int, int]]:
+    """(phase, calls) in order, neighbours of one phase joined."""
+    order: list[tuple[int, int]] = []
+
+    def walk(some: tuple[Step, ...]) -> None:
+        for step in some:
+            if isinstance(step, RepeatStep):
+                for _ in range(step.times):
+                    walk(step.steps)
+            elif isinstance(step, DataStep) and step.ph_id in numbers:
+                number = numbers[step.ph_id]
+                if order and order[-1][0] == number:
+                    order[-1] = (number, order[-1][1] + step.n)
+                else:
+                    order.append((number, step.n))
+
+    walk(steps)
+    return order
+
+
+def assert_equal(found: Round) -> None:
+    performed = {phase.ph_id for phase in found.kernel.phases}
+    names = {file.file_id: Path(file.file_name).name for file in found.model.files}
+    names_again = {file.file_id: Path(file.file_name).name for file in found.again.files}
+    kernel_names = {names[file.file_id]: file.name for file in found.kernel.files}
+    first = [phase for phase in found.model.phases if phase.ph_id in performed]
+    again = [
+        phase
+        for phase in found.again.phases
+        if phase.level == "mpiio" or not is_mpi_file(found.again, phase.file_id)
+    ]
+    expected = [described(phase, found.model, names) for phase in first]
+    for one in expected:
+        one["file"] = kernel_names[str(one["file"])]
+    assert [described(phase, found.again, names_again) for phase in again] == expected
+    numbers = {phase.ph_id: i for i, phase in enumerate(first)}
+    numbers_again = {phase.ph_id: i for i, phase in enumerate(again)}
+    orders = {r: data_order(p.steps, numbers) for p in found.model.programs for r in p.ranks}
+    orders_again = {
+        r: data_order(p.steps, numbers_again) for p in found.again.programs for r in p.ranks
+    }
+    assert orders_again == orders
+
+
+def is_mpi_file(model: Model, file_id: int) -> bool:
+    return any(phase.level == "mpiio" and phase.file_id == file_id for phase in model.phases)
+
+
+MPI_PROGRAMS = {
+    "BT-IO": ("bt_io.c", 4, ["bt.out", "12", "5"]),
+    "S3D-IO": ("s3d_io.c", 4, ["s3d", "8", "3"]),
+    "MADbench2": ("madbench2.c", 2, ["mad.out", "4", "4096"]),
+    "every blocking MPI-IO call": ("mpiio_calls.c", 2, []),
+}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("name", MPI_PROGRAMS)
+def test_the_model_of_the_replay_is_the_model(name, family, tmp_path, monkeypatch):
+    compiler, _, starter = FAMILIES[family]
+    need(f"libwavetank-trace-{family}.so", compiler, starter[0])
+    source, n_ranks, arguments = MPI_PROGRAMS[name]
+    program = compile_c(source, tmp_path / "program", compiler=compiler)
+    found = go_round(
+        family, [*starter, "-n", str(n_ranks), str(program), *arguments], tmp_path, monkeypatch
+    )
+    assert all(row.exact or row.left_to_mpi for row in replay_fidelity(found.kernel, found.model))
+    assert_equal(found)
+
+
+def test_stdio_programs_are_replayed_by_their_system_calls(tmp_path, monkeypatch):
+    need("libwavetank-trace.so", "gcc")
+    program = compile_c("stdio_calls.c", tmp_path / "program")
+    assert_equal(go_round("none", [str(program)], tmp_path, monkeypatch))
+
+
+def test_abyss_like_reads_with_seeks_that_move_nothing(tmp_path, monkeypatch):
+    """ABYSS-P's reads: 8191 bytes, some lseek(fd, 0, SEEK_CUR) after each, a short last read, one of 0."""
+    need("libwavetank-trace.so", "gcc")
+    source = tmp_path / "reader.c"
+    source.write_text(
+        """
+        #include <fcntl.h>
+        #include <unistd.h>
+        int main(void) {
+            char b[8191];
+            int fd = open("reads.fq", O_RDONLY);
+            while (read(fd, b, sizeof b) > 0)
+                for (int i = 0; i < 3; i++)
+                    lseek(fd, 0, SEEK_CUR);
+            close(fd);
+            return 0;
+        }
+        """
+    )
+    subprocess.run(["gcc", "-o", str(tmp_path / "reader"), str(source)], check=True)
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "reads.fq").write_bytes(b"x" * 100_000)
+    found = go_round("none", [str(tmp_path / "reader")], tmp_path, monkeypatch)
+    assert_equal(found)
+    # 100000 / 8191 = 12.2: 13 reads that move something, 3 seeks after each
+    assert found.again.phases[0].ph_nrep == 13
+    assert found.again.phases[0].metadata_ops["lseek (moves nothing)"] == 39
