@@ -40,14 +40,14 @@ def report(tmp_path_factory) -> Path:
     import report_examples
 
     from wavetank.report.gather import read_folder
-    from wavetank.report.html import write_html
+    from wavetank.report.html import render
 
     folder = tmp_path_factory.mktemp("campaign")
     campaign_examples.make_campaign(
         folder, [report_examples.abyss(report_examples.SCRIPT_NAME), report_examples.bt_io()]
     )
     path = folder / "report.html"
-    write_html(read_folder(folder), path)
+    path.write_text(render(read_folder(folder)), encoding="utf-8")
     return path
 
 

@@ -37,6 +37,7 @@ class Quantity:
         of: its estimate; None where it is not known.
         show: a value for people.
         scale: what an axis value is divided by.
+        computed: whether it is computed from measurements and prices, not measured itself.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Quantity:
     of: Callable[[Configuration], Estimate | None]
     show: Callable[[float], str]
     scale: float = 1.0
+    computed: bool = False
 
 
 RATE = Quantity("rate", "Transfer rate", "MB/s", lambda c: c.rate_bytes_per_s, rate, 1e6)
@@ -67,6 +69,7 @@ def cost_quantity(currency: str, configurations: Sequence[Configuration]) -> Qua
         lambda c: c.cost.cost_tot if c.cost else None,
         lambda value: money(value, currency),
         1e-3 if small else 1.0,
+        computed=True,
     )
 
 
@@ -78,6 +81,7 @@ def ratio_quantity(currency: str) -> Quantity:
         f"MB/s per {currency}, log scale",
         lambda c: c.cost.perf_cost if c.cost else None,
         lambda value: f"{ax.short_number(value)} MB/s per {currency}",
+        computed=True,
     )
 
 
@@ -111,7 +115,7 @@ def bars(
         title=" and ".join(
             q.title if i == 0 else _inside(q.title) for i, q in enumerate(quantities)
         ),
-        caption=_bars_caption(shown, len(configurations)),
+        caption=_bars_caption(shown, len(configurations), quantities[0]),
         alt="; ".join(_bars_alt(shown, quantity) for quantity in quantities),
         figure=figure,
     )
@@ -187,7 +191,7 @@ def _draw(axes: Axes, plot: Plot, quantity: Quantity, bar: _Bar) -> None:
     body.set_url(
         plot.tip(
             f"{label(configuration)}: {estimate_words(estimate, quantity.show)} "
-            f"({configuration.n_repetitions} repetitions, {configuration.origin})"
+            f"({configuration.n_repetitions} repetitions, {_origin([configuration], quantity)})"
         )
     )
     axes.annotate(
@@ -269,12 +273,18 @@ def label(configuration: Configuration) -> str:
     return f"{configuration.cluster_title}, {configuration.mapping}"
 
 
-def _bars_caption(shown: Sequence[Configuration], n_all: int) -> str:
-    origins = " and ".join(sorted({c.origin for c in shown}))
-    text = f"Median; whiskers: interval; dots: single repetitions. {origins.capitalize()}."
+def _bars_caption(shown: Sequence[Configuration], n_all: int, quantity: Quantity) -> str:
+    text = "Median; whiskers: interval; dots: single repetitions. "
+    text += f"{_origin(shown, quantity).capitalize()}."
     if len(shown) < n_all:
         text += f" The first {len(shown)} of {n_all} configurations by rank."
     return text
+
+
+def _origin(configurations: Sequence[Configuration], quantity: Quantity) -> str:
+    """Where the numbers come from."""
+    origins = " and ".join(sorted({c.origin for c in configurations}))
+    return f"computed from prices and what was {origins}" if quantity.computed else origins
 
 
 def _bars_alt(shown: Sequence[Configuration], quantity: Quantity) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import yaml
 
-from wavetank.campaign.store import SPEC, Store, open_store
+from wavetank.campaign.store import COMPARISON, SPEC, Store, open_store
 from wavetank.compare.comparison import Comparison
 from wavetank.errors import ReportError
 from wavetank.kernel.plan import Kernel
@@ -52,6 +52,11 @@ def read_folder(folder: Path) -> Campaign:
         ModelError, KernelError, ReportError: a copy of an input in it is damaged.
     """
     with open_store(folder) as store:
+        if not (folder / COMPARISON).is_file():
+            raise ReportError(
+                f"{folder} holds measurements but no comparison ({COMPARISON} is missing): the "
+                "campaign was stopped before its end. Run it again, it goes on where it was"
+            )
         comparison = store.comparison()
         measurements = tuple(store.measurements())
         names = {c.application for c in comparison.configurations}

@@ -5,27 +5,16 @@ from __future__ import annotations
 import base64
 import hashlib
 from importlib.resources import files
-from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from wavetank import __version__
-from wavetank.document import write_whole
 from wavetank.report.gather import Campaign
 from wavetank.report.page import make_page
 from wavetank.report.svg import Plot, inline_svg, printable
 from wavetank.report.tables import Interval
 from wavetank.report.theme import FONTS, css_variables
-
-
-def write_html(campaign: Campaign, path: Path) -> None:
-    """Write a campaign's report.
-
-    Raises:
-        DocumentError: the file cannot be written.
-    """
-    write_whole(path, render(campaign))
 
 
 def render(campaign: Campaign) -> str:

@@ -184,7 +184,7 @@ def _tiles(comparison: Comparison, members: Sequence[Configuration]) -> tuple[Ti
     ]
     if best.cost is not None:
         shown = money(best.cost.cost_tot.median, currency)
-        tiles.append(Tile("Cost of a run", shown, _range(best, "cost", currency)))
+        tiles.append(Tile("Cost of a run, computed", shown, _range(best, "cost", currency)))
     return tuple(tiles)
 
 
@@ -240,7 +240,7 @@ def _kernel_lines(kernel: Kernel | None) -> tuple[str, ...]:
         return ()
     if not kernel.not_reproduced:
         return ("The replay is exact: it issues the operations of the model.",)
-    return tuple(f"The replay leaves out: {sentence}" for sentence in kernel.not_reproduced)
+    return tuple(f"Not reproduced exactly: {sentence}" for sentence in kernel.not_reproduced)
 
 
 def in_rank_order(comparison: Comparison, application: str) -> tuple[Configuration, ...]:

@@ -236,7 +236,8 @@ def cost_table(comparison: Comparison, configurations: Sequence[Configuration]) 
             Column("deployment", "Deployment", numeric=True, help="not in the total"),
         ),
         rows=tuple(rows),
-        caption="Computed from measured I/O times and the price table named below.",
+        caption="Computed from the price table named below and I/O times that were "
+        + f"{origins_words(configurations).lower()}.",
         filterable=len(rows) > 12,
     )
 

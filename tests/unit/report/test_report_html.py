@@ -13,7 +13,7 @@ import report_examples
 
 from wavetank.errors import WavetankError
 from wavetank.report.gather import flatten, read_folder
-from wavetank.report.html import render, write_html
+from wavetank.report.html import render
 
 VOID = {"meta", "link", "br", "img", "input", "hr"}
 
@@ -105,6 +105,11 @@ def test_every_number_says_where_it_comes_from(page) -> None:
     assert page.text.lower().count("measured under emulated limits") > 60
 
 
+def test_costs_are_called_computed(page) -> None:
+    words = "Computed from prices and what was measured under emulated limits"
+    assert page.text.count(words) == 4  # cost and ratio of two applications
+
+
 def test_a_file_called_script_is_shown_and_not_run(source, page) -> None:
     assert "<script>alert(1)</script>" in page.text
     assert len(page.all("script")) == 1
@@ -178,14 +183,20 @@ def test_a_thousand_measurements_stay_below_three_megabytes(tmp_path) -> None:
     # 2 mappings x 3 repetitions x 167 clusters = 1002 measurements, in 167 surroundings
     clusters = [f"cluster-{n:03d}" for n in range(167)]
     campaign_examples.make_campaign(tmp_path, clusters=clusters)
-    write_html(read_folder(tmp_path), tmp_path / "report.html")
-    text = (tmp_path / "report.html").read_text()
+    text = render(read_folder(tmp_path))
     assert len(text) < 3_000_000
     assert "All 1,002 measurements" in Outline(text).text
 
 
 def test_a_folder_without_results_says_what_to_do(tmp_path) -> None:
     with pytest.raises(WavetankError, match="wavetank campaign run"):
+        read_folder(tmp_path)
+
+
+def test_a_campaign_that_was_killed_before_its_comparison_says_how_to_go_on(tmp_path) -> None:
+    campaign_examples.make_campaign(tmp_path, clusters=("nfs",))
+    (tmp_path / "comparison.json").unlink()
+    with pytest.raises(WavetankError, match="Run it again"):
         read_folder(tmp_path)
 
 

@@ -68,6 +68,17 @@ def test_the_spatial_pattern_has_a_panel_for_each_file() -> None:
     assert {"reads1.fastq", "reads2.fastq", "contigs-0.fa"} <= set(shown)
 
 
+def test_a_single_operation_is_a_stroke_as_long_as_its_bytes() -> None:
+    # one write of 4096 bytes at offset 0: its panel reaches 4 KiB and not less
+    model = report_examples.abyss()
+    point = model.timeline[-1].model_copy(
+        update={"count": 1, "rs": 4096, "offset_first": 0, "offset_last": 0}
+    )
+    plot = model_plots.spatial_pattern(model.model_copy(update={"timeline": (point,)}), "time")
+    assert "4 KiB" in words(plot)
+    assert "offsets 0 B to 4.0 KiB" in plot.alt
+
+
 def test_a_model_without_offsets_says_so() -> None:
     model = report_examples.abyss()
     timeline = tuple(
