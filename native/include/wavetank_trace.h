@@ -68,7 +68,7 @@ enum wt_meta {
     WT_META_COMMAND = 4, /* argc, argv (strings) */
     WT_META_VIEW = 5, /* id, displacement, etype size, extent, n_runs, n_runs x (offset - end of the run before, svarint; length) */
     WT_META_COMM = 6, /* id, n_runs, n_runs x (first rank - end of the run before, svarint; number of ranks) */
-    WT_META_INFO = 7, /* handle, key, value (strings): an MPI hint given by the application */
+    WT_META_INFO = 7, /* file id, key, value (strings): an MPI hint given by the application */
     WT_META_END = 8, /* reason (enum wt_end), operations seen, operations missed, end ns */
     WT_META_NOTE = 9, /* enum wt_note, detail (string) */
     WT_META_TIMES = 10, /* histogram: seq, op, n, n x (bin, count): bin b holds durations in [2^b, 2^(b+1)) ns */
@@ -218,6 +218,8 @@ struct wt_tail {
     X(97, FILE_DELETE, "MPI_File_delete", 2, NAMESPACE, 0)                                                   \
     X(98, FILE_SET_ATOMICITY, "MPI_File_set_atomicity", 2, OTHER, 1)                                         \
     X(99, FILE_SET_INFO, "MPI_File_set_info", 2, OTHER, 1)                                                   \
+    X(100, FILE_WAIT, "MPI_Wait", 2, OTHER, 0)                                                               \
+    X(101, FILE_TEST, "MPI_Test", 2, OTHER, 0)                                                               \
     X(200, BARRIER, "MPI_Barrier", 3, SYNC_RANKS, 1)                                                         \
     X(201, ALLREDUCE, "MPI_Allreduce", 3, SYNC_RANKS, 1)                                                     \
     X(202, ALLGATHER, "MPI_Allgather", 3, SYNC_RANKS, 1)                                                     \

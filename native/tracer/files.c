@@ -34,7 +34,7 @@ static const char *const system_prefixes[] = {"/proc/", "/sys/",  "/dev/", "/etc
 static const char *const code_suffixes[] = {".py", ".pyc", ".pyi", ".pth", ".so", ".sh", ".bash", ".egg-link",
                                             "/pyvenv.cfg"};
 static const char *const code_parts[] = {"/site-packages/", "/dist-packages/", "/lib/python3", ".so.",
-                                         "/openmpi-sessions-", "/ompi.", ".locktest.", "/__pycache__/"};
+                                         "/openmpi-sessions-", "/ompi.", ".locktest.", ".shfp.", "/__pycache__/"};
 
 void wt_files_reset(void) {
     memset(known, 0, sizeof known);

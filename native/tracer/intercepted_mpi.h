@@ -7,8 +7,7 @@
     X(Send) X(Ssend) X(Bsend) X(Rsend) X(Isend) X(Issend) X(Ibsend) X(Irsend) X(Recv) X(Irecv) X(Mrecv)      \
     X(Imrecv) X(Sendrecv) X(Sendrecv_replace) X(Isendrecv) X(Isendrecv_replace) X(Probe) X(Iprobe)           \
     X(Mprobe) X(Improbe) X(Cancel) X(Start) X(Startall) X(Request_get_status) X(Pready) X(Pready_range)      \
-    X(Pready_list) X(Parrived) X(Buffer_detach) X(Test) X(Testall) X(Testany) X(Testsome) X(Wait)            \
-    X(Waitall) X(Waitany) X(Waitsome)                                                                        \
+    X(Pready_list) X(Parrived) X(Buffer_detach)                                                              \
     X(Ibarrier) X(Ibcast) X(Igather) X(Igatherv) X(Iscatter) X(Iscatterv) X(Iallgather) X(Iallgatherv)       \
     X(Ialltoall) X(Ialltoallv) X(Ialltoallw) X(Ireduce) X(Iallreduce) X(Ireduce_scatter)                     \
     X(Ireduce_scatter_block) X(Iscan) X(Iexscan)                                                             \
@@ -34,6 +33,49 @@
     X(Iallreduce_c) X(Ireduce_scatter_c) X(Ireduce_scatter_block_c) X(Iscan_c) X(Iexscan_c) X(Put_c)         \
     X(Get_c) X(Accumulate_c) X(Get_accumulate_c) X(Rput_c) X(Rget_c) X(Raccumulate_c)                        \
     X(Rget_accumulate_c)
+
+#if MPI_VERSION >= 4
+#define WT_LARGE_SYNC_CALLS(X)                                                                               \
+    X(Allreduce_c, ALLREDUCE, (const void *a, void *b, MPI_Count n, MPI_Datatype t, MPI_Op op,               \
+                               MPI_Comm comm), (a, b, n, t, op, comm))                                       \
+    X(Allgather_c, ALLGATHER, (const void *a, MPI_Count n, MPI_Datatype t, void *b, MPI_Count m,             \
+                               MPI_Datatype u, MPI_Comm comm), (a, n, t, b, m, u, comm))                     \
+    X(Allgatherv_c, ALLGATHERV, (const void *a, MPI_Count n, MPI_Datatype t, void *b, const MPI_Count m[],   \
+                                 const MPI_Aint d[], MPI_Datatype u, MPI_Comm comm),                         \
+      (a, n, t, b, m, d, u, comm))                                                                           \
+    X(Alltoall_c, ALLTOALL, (const void *a, MPI_Count n, MPI_Datatype t, void *b, MPI_Count m,               \
+                             MPI_Datatype u, MPI_Comm comm), (a, n, t, b, m, u, comm))                       \
+    X(Alltoallv_c, ALLTOALLV, (const void *a, const MPI_Count n[], const MPI_Aint d[], MPI_Datatype t,       \
+                               void *b, const MPI_Count m[], const MPI_Aint e[], MPI_Datatype u,             \
+                               MPI_Comm comm), (a, n, d, t, b, m, e, u, comm))                               \
+    X(Alltoallw_c, ALLTOALLW, (const void *a, const MPI_Count n[], const MPI_Aint d[],                       \
+                               const MPI_Datatype t[], void *b, const MPI_Count m[], const MPI_Aint e[],     \
+                               const MPI_Datatype u[], MPI_Comm comm), (a, n, d, t, b, m, e, u, comm))       \
+    X(Reduce_scatter_c, REDUCE_SCATTER, (const void *a, void *b, const MPI_Count n[], MPI_Datatype t,        \
+                                         MPI_Op op, MPI_Comm comm), (a, b, n, t, op, comm))                  \
+    X(Reduce_scatter_block_c, REDUCE_SCATTER_BLOCK, (const void *a, void *b, MPI_Count n, MPI_Datatype t,    \
+                                                     MPI_Op op, MPI_Comm comm), (a, b, n, t, op, comm))      \
+    X(Bcast_c, BCAST, (void *a, MPI_Count n, MPI_Datatype t, int root, MPI_Comm comm),                       \
+      (a, n, t, root, comm))                                                                                 \
+    X(Reduce_c, REDUCE, (const void *a, void *b, MPI_Count n, MPI_Datatype t, MPI_Op op, int root,           \
+                         MPI_Comm comm), (a, b, n, t, op, root, comm))                                       \
+    X(Gather_c, GATHER, (const void *a, MPI_Count n, MPI_Datatype t, void *b, MPI_Count m, MPI_Datatype u,   \
+                         int root, MPI_Comm comm), (a, n, t, b, m, u, root, comm))                           \
+    X(Gatherv_c, GATHERV, (const void *a, MPI_Count n, MPI_Datatype t, void *b, const MPI_Count m[],         \
+                           const MPI_Aint d[], MPI_Datatype u, int root, MPI_Comm comm),                     \
+      (a, n, t, b, m, d, u, root, comm))                                                                     \
+    X(Scatter_c, SCATTER, (const void *a, MPI_Count n, MPI_Datatype t, void *b, MPI_Count m,                 \
+                           MPI_Datatype u, int root, MPI_Comm comm), (a, n, t, b, m, u, root, comm))         \
+    X(Scatterv_c, SCATTERV, (const void *a, const MPI_Count n[], const MPI_Aint d[], MPI_Datatype t,         \
+                             void *b, MPI_Count m, MPI_Datatype u, int root, MPI_Comm comm),                 \
+      (a, n, d, t, b, m, u, root, comm))                                                                     \
+    X(Scan_c, SCAN, (const void *a, void *b, MPI_Count n, MPI_Datatype t, MPI_Op op, MPI_Comm comm),         \
+      (a, b, n, t, op, comm))                                                                                \
+    X(Exscan_c, EXSCAN, (const void *a, void *b, MPI_Count n, MPI_Datatype t, MPI_Op op, MPI_Comm comm),     \
+      (a, b, n, t, op, comm))
+#else
+#define WT_LARGE_SYNC_CALLS(X)
+#endif
 
 /* Collectives that leave a row: an order between the ranks of a communicator. Rooted ones are among them:
  * they order the root before the others or after them, and a replay that keeps more order than that only
@@ -73,6 +115,7 @@
       (a, b, n, t, op, comm))                                                                                \
     X(Exscan, EXSCAN, (const void *a, void *b, int n, MPI_Datatype t, MPI_Op op, MPI_Comm comm),             \
       (a, b, n, t, op, comm))                                                                                \
+    WT_LARGE_SYNC_CALLS(X)                                                                                   \
     X(Comm_dup, COMM_DUP, (MPI_Comm comm, MPI_Comm * out), (comm, out))                                      \
     X(Comm_split, COMM_SPLIT, (MPI_Comm comm, int color, int key, MPI_Comm *out), (comm, color, key, out))   \
     X(Comm_create, COMM_CREATE, (MPI_Comm comm, MPI_Group group, MPI_Comm *out), (comm, group, out))

@@ -63,6 +63,7 @@ static inline struct wt_call wt_call_begin(void) {
     return call;
 }
 
+void wt_request_started(MPI_Request request, int32_t file, int32_t handle); /* of a nonblocking MPI-IO call */
 int32_t wt_communicator(MPI_Comm comm, bool *ordering); /* number; ordering: more than one rank, no intercomm */
 
 #endif

@@ -94,14 +94,14 @@ static void record(uint32_t op, const struct open_file *file, const struct wt_ca
 }
 
 static void record_data(uint32_t op, const struct open_file *file, const struct wt_call *call, int result,
-                        int64_t view_offset, int count, MPI_Datatype type, const MPI_Status *status) {
+                        int64_t view_offset, int64_t count, MPI_Datatype type, const MPI_Status *status) {
     uint64_t end = wt_now();
     if (file == NULL || !wt_level_mpiio) {
         return;
     }
     int saved = errno, type_size = 0, elements = 0;
     mpi.type_size(type, &type_size);
-    int64_t asked = (int64_t)count * type_size, moved = result == MPI_SUCCESS ? asked : 0;
+    int64_t asked = count * type_size, moved = result == MPI_SUCCESS ? asked : 0;
     if (result == MPI_SUCCESS && status != NULL &&
         mpi.elements(status, wt_mpi.byte, &elements) == MPI_SUCCESS && elements != MPI_UNDEFINED &&
         elements >= 0 && (elements < asked || asked <= INT32_MAX)) {
@@ -139,7 +139,7 @@ static void keep_hints(const struct open_file *file, MPI_Info info) {
             mpi.info_get(info, key, MPI_MAX_INFO_VAL, value, &found) == MPI_SUCCESS && found) {
             wt_lock();
             wt_meta_begin(WT_META_INFO);
-            wt_meta_number((uint64_t)file->handle);
+            wt_meta_number((uint64_t)file->file);
             wt_meta_string(key);
             wt_meta_string(value);
             wt_meta_end();
@@ -264,6 +264,10 @@ static int64_t pointer_of(MPI_File fh, const struct open_file *file) {
     return (int64_t)position * file->etype_size;
 }
 
+static int64_t in_view(const struct open_file *file, MPI_Offset offset) {
+    return file != NULL ? (int64_t)offset * file->etype_size : 0;
+}
+
 WT_MPI_WRAPPER(File_seek, (MPI_File fh, MPI_Offset offset, int whence), (fh, offset, whence), {
     struct open_file *file = find(fh);
     struct wt_call call = wt_call_begin();
@@ -299,27 +303,22 @@ WT_MPI_WRAPPER(File_set_info, (MPI_File fh, MPI_Info info), (fh, info), {
     return status;
 })
 
-/* ---- data: blocking ---- */
+/* ---- data: X(suffix, count type), once for each width of counts ---- */
 
-#define AT(name, OP, buffer_type)                                                                            \
-    WT_MPI_WRAPPER(name, (MPI_File fh, MPI_Offset offset, buffer_type buffer, int count, MPI_Datatype type,  \
-                          MPI_Status * status), (fh, offset, buffer, count, type, status), {                 \
+#define AT(name, OP, buffer_type, count_type)                                                                \
+    WT_MPI_WRAPPER(name, (MPI_File fh, MPI_Offset offset, buffer_type buffer, count_type count,              \
+                          MPI_Datatype type, MPI_Status * status), (fh, offset, buffer, count, type, status), { \
         struct open_file *file = find(fh);                                                                   \
         MPI_Status own;                                                                                      \
         status = status == MPI_STATUS_IGNORE ? &own : status;                                                \
         struct wt_call call = wt_call_begin();                                                               \
         int result = real_##name(fh, offset, buffer, count, type, status);                                   \
-        record_data(WT_OP_##OP, file, &call, result, file ? (int64_t)offset * file->etype_size : 0, count,   \
-                    type, status);                                                                           \
+        record_data(WT_OP_##OP, file, &call, result, in_view(file, offset), (int64_t)count, type, status);   \
         return result;                                                                                       \
     })
-AT(File_read_at, FILE_READ_AT, void *)
-AT(File_write_at, FILE_WRITE_AT, const void *)
-AT(File_read_at_all, FILE_READ_AT_ALL, void *)
-AT(File_write_at_all, FILE_WRITE_AT_ALL, const void *)
 
-#define BY_POINTER(name, OP, buffer_type, where)                                                             \
-    WT_MPI_WRAPPER(name, (MPI_File fh, buffer_type buffer, int count, MPI_Datatype type,                     \
+#define BY_POINTER(name, OP, buffer_type, count_type, where)                                                 \
+    WT_MPI_WRAPPER(name, (MPI_File fh, buffer_type buffer, count_type count, MPI_Datatype type,              \
                           MPI_Status * status), (fh, buffer, count, type, status), {                         \
         struct open_file *file = find(fh);                                                                   \
         MPI_Status own;                                                                                      \
@@ -327,15 +326,105 @@ AT(File_write_at_all, FILE_WRITE_AT_ALL, const void *)
         int64_t place = where;                                                                               \
         struct wt_call call = wt_call_begin();                                                               \
         int result = real_##name(fh, buffer, count, type, status);                                           \
-        record_data(WT_OP_##OP, file, &call, result, place, count, type, status);                            \
+        record_data(WT_OP_##OP, file, &call, result, place, (int64_t)count, type, status);                   \
         return result;                                                                                       \
     })
-BY_POINTER(File_read, FILE_READ, void *, pointer_of(fh, file))
-BY_POINTER(File_write, FILE_WRITE, const void *, pointer_of(fh, file))
-BY_POINTER(File_read_all, FILE_READ_ALL, void *, pointer_of(fh, file))
-BY_POINTER(File_write_all, FILE_WRITE_ALL, const void *, pointer_of(fh, file))
-/* The shared pointer may move under other ranks' calls at any time: offsets are not known. */
-BY_POINTER(File_read_shared, FILE_READ_SHARED, void *, WT_UNKNOWN)
-BY_POINTER(File_write_shared, FILE_WRITE_SHARED, const void *, WT_UNKNOWN)
-BY_POINTER(File_read_ordered, FILE_READ_ORDERED, void *, WT_UNKNOWN)
-BY_POINTER(File_write_ordered, FILE_WRITE_ORDERED, const void *, WT_UNKNOWN)
+
+/* Nonblocking: recorded when it is asked for, as if it moved all; the call that completes it is a row too. */
+#define I_AT(name, OP, buffer_type, count_type)                                                              \
+    WT_MPI_WRAPPER(name, (MPI_File fh, MPI_Offset offset, buffer_type buffer, count_type count,              \
+                          MPI_Datatype type, MPI_Request * request),                                         \
+                   (fh, offset, buffer, count, type, request), {                                             \
+        struct open_file *file = find(fh);                                                                   \
+        struct wt_call call = wt_call_begin();                                                               \
+        int result = real_##name(fh, offset, buffer, count, type, request);                                  \
+        record_data(WT_OP_##OP, file, &call, result, in_view(file, offset), (int64_t)count, type, NULL);     \
+        wt_request_started(*request, file ? file->file : WT_UNKNOWN, file ? file->handle : WT_UNKNOWN);      \
+        return result;                                                                                       \
+    })
+
+#define I_BY_POINTER(name, OP, buffer_type, count_type, where)                                               \
+    WT_MPI_WRAPPER(name, (MPI_File fh, buffer_type buffer, count_type count, MPI_Datatype type,              \
+                          MPI_Request * request), (fh, buffer, count, type, request), {                      \
+        struct open_file *file = find(fh);                                                                   \
+        int64_t place = where;                                                                               \
+        struct wt_call call = wt_call_begin();                                                               \
+        int result = real_##name(fh, buffer, count, type, request);                                          \
+        record_data(WT_OP_##OP, file, &call, result, place, (int64_t)count, type, NULL);                     \
+        wt_request_started(*request, file ? file->file : WT_UNKNOWN, file ? file->handle : WT_UNKNOWN);      \
+        return result;                                                                                       \
+    })
+
+/* Split collectives: the begin has the operation, the end is a row of its own. */
+#define BEGIN_AT(name, OP, buffer_type, count_type)                                                          \
+    WT_MPI_WRAPPER(name, (MPI_File fh, MPI_Offset offset, buffer_type buffer, count_type count,              \
+                          MPI_Datatype type), (fh, offset, buffer, count, type), {                           \
+        struct open_file *file = find(fh);                                                                   \
+        struct wt_call call = wt_call_begin();                                                               \
+        int result = real_##name(fh, offset, buffer, count, type);                                           \
+        record_data(WT_OP_##OP, file, &call, result, in_view(file, offset), (int64_t)count, type, NULL);     \
+        return result;                                                                                       \
+    })
+
+#define BEGIN_BY_POINTER(name, OP, buffer_type, count_type, where)                                           \
+    WT_MPI_WRAPPER(name, (MPI_File fh, buffer_type buffer, count_type count, MPI_Datatype type),             \
+                   (fh, buffer, count, type), {                                                              \
+        struct open_file *file = find(fh);                                                                   \
+        int64_t place = where;                                                                               \
+        struct wt_call call = wt_call_begin();                                                               \
+        int result = real_##name(fh, buffer, count, type);                                                   \
+        record_data(WT_OP_##OP, file, &call, result, place, (int64_t)count, type, NULL);                     \
+        return result;                                                                                       \
+    })
+
+#define END(name, buffer_type)                                                                               \
+    WT_MPI_WRAPPER(name, (MPI_File fh, buffer_type buffer, MPI_Status * status), (fh, buffer, status), {     \
+        struct open_file *file = find(fh);                                                                   \
+        struct wt_call call = wt_call_begin();                                                               \
+        int result = real_##name(fh, buffer, status);                                                        \
+        record(WT_OP_FILE_SPLIT_END, file, &call, result, WT_UNKNOWN, 0);                                    \
+        return result;                                                                                       \
+    })
+
+/* The shared pointer may move under other ranks' calls at any time: the offsets of its calls are not known. */
+#define OWN pointer_of(fh, file)
+#define SHARED WT_UNKNOWN
+#define DATA_CALLS(c, count)                                                                                 \
+    AT(File_read_at##c, FILE_READ_AT, void *, count)                                                         \
+    AT(File_write_at##c, FILE_WRITE_AT, const void *, count)                                                 \
+    AT(File_read_at_all##c, FILE_READ_AT_ALL, void *, count)                                                 \
+    AT(File_write_at_all##c, FILE_WRITE_AT_ALL, const void *, count)                                         \
+    BY_POINTER(File_read##c, FILE_READ, void *, count, OWN)                                                  \
+    BY_POINTER(File_write##c, FILE_WRITE, const void *, count, OWN)                                          \
+    BY_POINTER(File_read_all##c, FILE_READ_ALL, void *, count, OWN)                                          \
+    BY_POINTER(File_write_all##c, FILE_WRITE_ALL, const void *, count, OWN)                                  \
+    BY_POINTER(File_read_shared##c, FILE_READ_SHARED, void *, count, SHARED)                                 \
+    BY_POINTER(File_write_shared##c, FILE_WRITE_SHARED, const void *, count, SHARED)                         \
+    BY_POINTER(File_read_ordered##c, FILE_READ_ORDERED, void *, count, SHARED)                               \
+    BY_POINTER(File_write_ordered##c, FILE_WRITE_ORDERED, const void *, count, SHARED)                       \
+    I_AT(File_iread_at##c, FILE_IREAD_AT, void *, count)                                                     \
+    I_AT(File_iwrite_at##c, FILE_IWRITE_AT, const void *, count)                                             \
+    I_AT(File_iread_at_all##c, FILE_IREAD_AT_ALL, void *, count)                                             \
+    I_AT(File_iwrite_at_all##c, FILE_IWRITE_AT_ALL, const void *, count)                                     \
+    I_BY_POINTER(File_iread##c, FILE_IREAD, void *, count, OWN)                                              \
+    I_BY_POINTER(File_iwrite##c, FILE_IWRITE, const void *, count, OWN)                                      \
+    I_BY_POINTER(File_iread_all##c, FILE_IREAD_ALL, void *, count, OWN)                                      \
+    I_BY_POINTER(File_iwrite_all##c, FILE_IWRITE_ALL, const void *, count, OWN)                              \
+    I_BY_POINTER(File_iread_shared##c, FILE_IREAD_SHARED, void *, count, SHARED)                             \
+    I_BY_POINTER(File_iwrite_shared##c, FILE_IWRITE_SHARED, const void *, count, SHARED)                     \
+    BEGIN_AT(File_read_at_all_begin##c, FILE_READ_AT_ALL_BEGIN, void *, count)                               \
+    BEGIN_AT(File_write_at_all_begin##c, FILE_WRITE_AT_ALL_BEGIN, const void *, count)                       \
+    BEGIN_BY_POINTER(File_read_all_begin##c, FILE_READ_ALL_BEGIN, void *, count, OWN)                        \
+    BEGIN_BY_POINTER(File_write_all_begin##c, FILE_WRITE_ALL_BEGIN, const void *, count, OWN)                \
+    BEGIN_BY_POINTER(File_read_ordered_begin##c, FILE_READ_ORDERED_BEGIN, void *, count, SHARED)             \
+    BEGIN_BY_POINTER(File_write_ordered_begin##c, FILE_WRITE_ORDERED_BEGIN, const void *, count, SHARED)
+DATA_CALLS(, int)
+#if MPI_VERSION >= 4
+DATA_CALLS(_c, MPI_Count)
+#endif
+END(File_read_at_all_end, void *)
+END(File_write_at_all_end, const void *)
+END(File_read_all_end, void *)
+END(File_write_all_end, const void *)
+END(File_read_ordered_end, void *)
+END(File_write_ordered_end, const void *)

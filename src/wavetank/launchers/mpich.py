@@ -23,7 +23,7 @@ class Mpich:
 
     def available(self) -> str | None:
         """Version of the installed Hydra, None when there is no MPICH."""
-        found = first_with(_PROGRAMS, "HYDRA")
+        found = first_with(_PROGRAMS, ("HYDRA",))
         match = re.search(r"Version:\s+(\S+)", found[1]) if found else None
         return match[1] if match else None
 
@@ -33,7 +33,7 @@ class Mpich:
         Raises:
             KernelError: MPICH is not installed.
         """
-        found = first_with(_PROGRAMS, "HYDRA")
+        found = first_with(_PROGRAMS, ("HYDRA",))
         if found is None:
             raise KernelError(
                 "cannot start MPI programs: MPICH's mpiexec is not installed. Install mpich, or choose another launcher"

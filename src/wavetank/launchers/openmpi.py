@@ -13,6 +13,8 @@ from wavetank.job import Job, Placement
 from wavetank.launchers.version import first_with, version_text
 
 _PROGRAMS = ("mpirun", "mpiexec", "mpirun.openmpi", "orterun")
+# "mpirun (Open MPI) 4.1.4"; by another name of the same program: "mpirun.openmpi (OpenRTE) 4.1.4"
+_MARKS = ("Open MPI", "OpenRTE", "PRRTE")
 _NAMES = re.compile(r"^(mpirun|mpiexec|orterun|prterun)(\.openmpi)?$")
 
 
@@ -24,8 +26,8 @@ class OpenMpi:
 
     def available(self) -> str | None:
         """Version of the installed mpirun, None when there is no Open MPI."""
-        found = first_with(_PROGRAMS, "Open MPI")
-        match = re.search(r"\(Open MPI\) (\S+)", found[1]) if found else None
+        found = first_with(_PROGRAMS, _MARKS)
+        match = re.search(r"\((?:Open MPI|OpenRTE|PRRTE)\) (\S+)", found[1]) if found else None
         return match[1] if match else None
 
     def command(self, job: Job, scratch: Path) -> list[str]:
@@ -34,7 +36,7 @@ class OpenMpi:
         Raises:
             KernelError: Open MPI is not installed.
         """
-        found = first_with(_PROGRAMS, "Open MPI")
+        found = first_with(_PROGRAMS, _MARKS)
         if found is None:
             raise KernelError(
                 "cannot start MPI programs: Open MPI's mpirun is not installed. Install openmpi-bin, or choose "
@@ -52,7 +54,8 @@ class OpenMpi:
         """Whether argv[0] is Open MPI's mpirun, by its name and by what it says about itself."""
         if not argv or not _NAMES.match(Path(argv[0]).name):
             return False
-        return "Open MPI" in (version_text(argv[0]) or "")
+        text = version_text(argv[0]) or ""
+        return any(mark in text for mark in _MARKS)
 
     def with_environment(self, argv: Sequence[str], env: Mapping[str, str]) -> list[str]:
         """The command line with ``-x NAME=VALUE`` for each part of it (a program after ":" is a part)."""

@@ -30,10 +30,10 @@ def version_text(program: str) -> str | None:
     return found.stdout + found.stderr
 
 
-def first_with(programs: tuple[str, ...], word: str) -> tuple[str, str] | None:
-    """The first of some programs whose version text holds ``word``: (program, text)."""
+def first_with(programs: tuple[str, ...], words: tuple[str, ...]) -> tuple[str, str] | None:
+    """The first of some programs whose version text holds one of ``words``: (program, text)."""
     for program in programs:
         text = version_text(program)
-        if text is not None and word in text:
+        if text is not None and any(word in text for word in words):
             return program, text
     return None

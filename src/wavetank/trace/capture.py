@@ -25,6 +25,7 @@ from wavetank.launchers.base import Launcher
 from wavetank.launchers.registry import recognise
 from wavetank.trace.elf import is_static
 from wavetank.trace.index import INDEX_NAME, IndexFile, IndexRank, TraceIndex
+from wavetank.trace.part import Part
 from wavetank.trace.reader import assemble, number_ranks, read_parts
 from wavetank.trace.schema import Trace
 
@@ -140,6 +141,7 @@ def trace(argv: Sequence[str], out_dir: Path, options: CaptureOptions | None = N
             )
             for f in recorded.files
         ),
+        hints=_hints(parts),
         warnings=(*recorded.warnings, *_run_warnings(recorded, launcher, status, interrupted)),
     )
     index.write(out_dir / INDEX_NAME)
@@ -301,6 +303,17 @@ def _run_warnings(recorded: Trace, launcher: Launcher, status: int, interrupted:
             "cannot write the trace folder from their host"
         )
     return warnings
+
+
+def _hints(parts: Sequence[Part]) -> tuple[tuple[str, str, str], ...]:
+    """(file, MPI_Info key, value), each once however many ranks gave it."""
+    given = {
+        (part.files[file].path, key, value): None
+        for part in parts
+        for file, key, value in part.hints
+        if file in part.files
+    }
+    return tuple(given)
 
 
 def _ending(status: int) -> str:

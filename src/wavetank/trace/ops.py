@@ -87,6 +87,8 @@ _TABLE = (
     Op(97, "MPI_File_delete", Level.MPIIO, OpKind.NAMESPACE),
     Op(98, "MPI_File_set_atomicity", Level.MPIIO, OpKind.OTHER, collective=True),
     Op(99, "MPI_File_set_info", Level.MPIIO, OpKind.OTHER, collective=True),
+    Op(100, "MPI_Wait", Level.MPIIO, OpKind.OTHER),  # that completed an MPI-IO request
+    Op(101, "MPI_Test", Level.MPIIO, OpKind.OTHER),
     Op(200, "MPI_Barrier", Level.MPI, OpKind.SYNC_RANKS, collective=True),
     Op(201, "MPI_Allreduce", Level.MPI, OpKind.SYNC_RANKS, collective=True),
     Op(202, "MPI_Allgather", Level.MPI, OpKind.SYNC_RANKS, collective=True),

@@ -66,7 +66,7 @@ class Part:
     mounts: dict[int, tuple[str, str, str]] = field(default_factory=dict)  # point, type, source
     views: dict[int, PartView] = field(default_factory=dict)
     communicators: dict[int, tuple[int, ...]] = field(default_factory=dict)
-    hints: list[tuple[int, str, str]] = field(default_factory=list)  # handle, key, value
+    hints: list[tuple[int, str, str]] = field(default_factory=list)  # file, key, value
     notes: dict[int, str] = field(default_factory=dict)
     clock_offset_ns: int | None = None  # to rank 0's clock
     clock_uncertainty_ns: int | None = None
