@@ -4,10 +4,10 @@ Reads ``DataRows``; leaves ranges of operations with the length of the pattern t
 them. Ranges never cross a boundary, cover every operation once, and are the same however the
 trace was folded. Source: method, section 2.
 
-How: neighbouring operations of the same kind and similar size are one stretch. A stretch of
-``MIN_RUN`` operations or more stands alone; between such stretches a pattern of several operations
-is looked for, the one that covers most, the shortest of those that cover as much. Inside a stretch,
-displacements that change from one regular value to another part it.
+How: neighbouring operations of the same kind and similar size are one stretch. Inside a stretch,
+displacements that change from one regular value to another part it. A part of ``MIN_RUN``
+operations or more stands alone; between such parts a pattern of several operations is looked for,
+the one that covers most, the shortest of those that cover as much.
 """
 
 from __future__ import annotations
@@ -57,20 +57,21 @@ def find_patterns(data: DataRows, parted: BoolArray, rules: Rules) -> Ranges:
     symbol = _symbols(data)
     linked = ~parted & (symbol[1:] == symbol[:-1]) & rules.similar(data.size[:-1], data.size[1:])
     start = np.flatnonzero(np.append(True, ~linked))  # first row of each stretch
-    stop = np.append(start[1:], n)
-    n_ops = np.add.reduceat(data.count, start)
-    # Short stretches next to each other, with no boundary between, may hold a longer pattern.
-    short = n_ops < MIN_RUN
-    with_next = np.zeros(len(start), dtype=bool)
-    with_next[:-1] = short[:-1] & short[1:] & ~parted[start[1:] - 1]
+    low, high = _part_by_displacement(data, start, np.append(start[1:], n), rules)
+    order = np.argsort(low)
+    low, high = low[order], high[order]
+    # Short pieces next to each other, with no boundary between, may hold a longer pattern.
+    short = high - low < MIN_RUN
+    row = np.searchsorted(data.first_op, low, side="right") - 1
+    crosses = (data.first_op[row] == low) & np.append(True, parted)[row]
+    with_next = np.zeros(len(low), dtype=bool)
+    with_next[:-1] = short[:-1] & short[1:] & ~crosses[1:]
     with_previous = np.append(False, with_next[:-1])
-    mixed = with_next | with_previous
-    alone = np.flatnonzero(~mixed)
-    low, high = _part_by_displacement(data, start[alone], stop[alone], rules)
-    ranges = [Ranges(low, high, np.ones(len(low), dtype=np.int64))]
+    alone = ~with_next & ~with_previous
+    ranges = [Ranges(low[alone], high[alone], np.ones(int(alone.sum()), dtype=np.int64))]
     first = np.flatnonzero(with_next & ~with_previous)
     last = np.flatnonzero(with_previous & ~with_next)
-    for a, b in zip(start[first].tolist(), stop[last].tolist(), strict=True):
+    for a, b in zip(low[first].tolist(), high[last].tolist(), strict=True):
         ranges.append(_search(data, symbol, a, b, rules))
     merged = Ranges(
         *(
@@ -175,11 +176,11 @@ def _cuts(steps: Steps, change: BoolArray, low: int, high: int) -> Int64Array:
 # --- several operations ---------------------------------------------------------------------------
 
 
-def _search(data: DataRows, symbol: Int64Array, start: int, stop: int, rules: Rules) -> Ranges:
-    """Patterns of several operations in rows [start, stop), all in few operations per row."""
-    count = data.count[start:stop]
-    index = np.repeat(np.arange(start, stop), count)
-    within = np.arange(len(index)) - np.repeat(np.cumsum(count) - count, count)
+def _search(data: DataRows, symbol: Int64Array, base: int, stop: int, rules: Rules) -> Ranges:
+    """Patterns of several operations in operations [base, stop), all in few operations per row."""
+    operation = np.arange(base, stop)
+    index = np.searchsorted(data.first_op, operation, side="right") - 1
+    within = operation - data.first_op[index]
     offset = data.offset[index] + within * data.disp[index]
     offset = np.where(data.offset[index] == UNKNOWN, 0, offset)
     symbols, sizes = symbol[index], data.size[index]
@@ -187,7 +188,6 @@ def _search(data: DataRows, symbol: Int64Array, start: int, stop: int, rules: Ru
     if len(found) > MAX_PIECES:
         # Sizes without any regularity: the order of the calls alone makes the pattern.
         found = _greedy(symbols, np.ones_like(sizes), rules)
-    base = int(data.first_op[start])
     ranges: list[tuple[int, int, int]] = []
     for low, high, period in found:
         cuts = _member_cuts(offset[low:high], period, rules)

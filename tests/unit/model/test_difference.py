@@ -1,0 +1,73 @@
+"""Two models of the same I/O are the same, whatever machine and folder they come from."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from applications import bt_io, madbench2
+from fold_builder import PROVENANCE, Event, model_of, trace_of
+
+from wavetank.model.difference import compare_models
+from wavetank.model.extract import extract_model
+
+
+def test_a_model_is_the_same_as_itself_in_another_folder_and_at_another_speed() -> None:
+    events = madbench2(4, 8, 1000)
+    slower = [replace(event, duration_ns=10**6) for event in events]
+    other = extract_model(trace_of(slower, paths=["/elsewhere/file0"]), PROVENANCE)
+    result = compare_models(model_of(events), other)
+    assert result.same
+    assert result.n_equal_phases == 5
+
+
+def test_a_request_size_that_differs_is_named_with_its_phase() -> None:
+    a, b = model_of(madbench2(4, 8, 1000)), model_of(madbench2(4, 8, 2000))
+    result = compare_models(a, b)
+    rs = [d for d in result.differences if d.field == "rs"]
+    assert [(d.ph_id_a, d.ph_id_b) for d in rs] == [(n, n) for n in range(1, 6)]
+    assert (rs[0].a, rs[0].b) == ("1000", "2000")
+    assert result.n_equal_phases == 0
+
+
+def test_a_phase_that_one_model_lacks_is_missing_and_the_others_are_matched() -> None:
+    events = madbench2(2, 8, 1000)
+    # Without the two reads of phase 2, the operations after the open and eight writes.
+    fewer = [
+        event
+        for rank in (0, 1)
+        for n, event in enumerate(e for e in events if e.rank == rank)
+        if n not in (9, 10)
+    ]
+    result = compare_models(model_of(events), model_of(fewer))
+    missing = [d for d in result.differences if d.field == "phase"]
+    assert [(d.ph_id_a, d.ph_id_b, d.a, d.b) for d in missing] == [(2, None, "there", "missing")]
+    assert result.n_equal_phases == 4
+
+
+def test_listed_offsets_are_compared_in_full() -> None:
+    events, views = bt_io(12, 4, steps=3)
+    moved = [
+        replace(e, offset=e.offset + 8) if e.rank == 2 and "read" in e.op else e for e in events
+    ]
+    result = compare_models(model_of(events, views=views), model_of(moved, views=views))
+    assert [(d.ph_id_a, d.field) for d in result.differences] == [(4, "offset")]
+
+
+def test_another_order_of_the_same_phases_differs() -> None:
+    def two_files(first: int) -> list[Event]:
+        return [
+            Event(0, "pwrite", file, offset=i * 10, size=10)
+            for file in (first, 1 - first)
+            for i in range(5)
+        ]
+
+    result = compare_models(model_of(two_files(0)), model_of(two_files(1)))
+    assert [d.field for d in result.differences] == ["order of operations"]
+
+
+def test_a_file_that_one_model_lacks_is_named() -> None:
+    one = [Event(0, "pwrite", 0, size=10)]
+    result = compare_models(model_of(one), model_of([*one, Event(0, "pwrite", 1, size=10)]))
+    assert ("file1", "file", "missing", "there") in [
+        (d.where, d.field, d.a, d.b) for d in result.differences
+    ]
