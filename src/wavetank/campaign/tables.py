@@ -41,6 +41,7 @@ def ranking_rows(comparison: Comparison) -> list[Rows]:
                     place.best, place.worst, each.cluster, each.cluster_title, each.mapping,
                     each.n_instances, each.io_time_s.median, each.io_time_s.low,
                     each.io_time_s.high, each.rate_bytes_per_s.median, each.iops.median,
+                    each.usage_percent.median if each.usage_percent else None,
                     each.cost.cost_tot.median if each.cost else None,
                     each.cost.perf_cost.median if each.cost else None,
                     "; ".join(place.ties_with), each.id in comparison.pareto, each.origin,
@@ -62,6 +63,7 @@ def ranking_rows(comparison: Comparison) -> list[Rows]:
                     "io_time_high_s",
                     "rate_bytes_per_s",
                     "iops",
+                    "usage_percent",
                     "cost",
                     "perf_cost",
                     "ties_with",
@@ -77,7 +79,7 @@ def ranking_rows(comparison: Comparison) -> list[Rows]:
 
 
 RANKING_SHOWN = (
-    "place", "cluster", "mapping", "instances", "I/O time", "rate", "IOPS", "cost of a run",
+    "place", "cluster", "mapping", "instances", "I/O time", "rate", "IOPS", "of peak", "cost of a run",
     "MB/s per unit", "",
 )  # fmt: skip
 
@@ -91,6 +93,7 @@ def _shown_place(place: str, each: Configuration, tied: bool, currency: str) -> 
         show(each.io_time_s, "time"),
         format_rate(each.rate_bytes_per_s.median),
         f"{each.iops.median:.0f}",
+        f"{each.usage_percent.median:.0f} %" if each.usage_percent else "-",
         f"{each.cost.cost_tot.median:.3g} {currency}" if each.cost else "-",
         f"{each.cost.perf_cost.median:.3g}" if each.cost else "-",
         "tie" if tied else "",
@@ -126,6 +129,7 @@ def phase_rows(comparison: Comparison) -> Rows:
                     phase.operation, phase.file_name, f"{phase.rs} B",
                     format_size(phase.weight_bytes), show_rate(rate),
                     f"{phase.iops.median:.0f}", show(phase.time_s, "time"),
+                    f"{phase.usage_percent.median:.0f} %" if phase.usage_percent else "-",
                 ]
             )  # fmt: skip
     return Rows(
@@ -138,7 +142,7 @@ def phase_rows(comparison: Comparison) -> Rows:
         rows,
         (
             "application", "cluster", "mapping", "phase", "operation", "file", "request",
-            "bytes", "rate", "IOPS", "time",
+            "bytes", "rate", "IOPS", "time", "of peak",
         ),
         shown,
         f"{len(left_out)} phases with less than 1 % of the bytes are in --format json and csv"

@@ -14,6 +14,9 @@ from wavetank.units import format_duration, format_rate, format_size
 SMALL_REQUEST_BYTES = 64 * 1024
 """Below the stripe unit that parallel file systems use by default (PVFS2: 64 KiB, P16 table 4)."""
 
+FULL_PERCENT = 80
+"""Usage of the peak from which the storage counts as the limit."""
+
 
 def advise(
     application: str,
@@ -37,6 +40,7 @@ def advise(
     return (
         *_choice(application, ours, ranking),
         *_effects(application, [each for each in effects if each.application == application]),
+        *_full_storage(application, list(ours.values())),
         *_few_io_processes(application, kernel),
         *_small_requests(application, kernel, ours[ranking.places[0].configuration]),
         *_repetitions(application, list(ours.values())),
@@ -86,12 +90,9 @@ def _choice(
         )
     else:
         others = ", ".join(f"{each.cluster_title} with {each.mapping}" for each in tied)
-        simplest = min([best, *tied], key=_simplicity)
         sentence = (
             f"{best.cluster_title} with {best.mapping} has {named[ranking.by]} by its median, "
-            f"but what was measured cannot tell it from {others}. Among them, "
-            f"{simplest.cluster_title} with {simplest.mapping} needs the fewest instances "
-            f"({simplest.n_instances}); choose it unless other reasons speak against it."
+            f"but what was measured cannot tell it from {others}. {_among([best, *tied])}"
         )
     return (
         Advice(
@@ -100,8 +101,14 @@ def _choice(
     )
 
 
-def _simplicity(configuration: Configuration) -> tuple[int, float]:
-    return configuration.n_instances, configuration.io_time_s.median
+def _among(tied: Sequence[Configuration]) -> str:
+    """Which of several that tie to take."""
+    fewest = min(each.n_instances for each in tied)
+    simple = [each for each in tied if each.n_instances == fewest]
+    if len(simple) == len(tied):
+        return f"All of them need {fewest} instances: any of them will do."
+    names = " or ".join(f"{each.cluster_title} with {each.mapping}" for each in simple)
+    return f"{names} needs the fewest instances ({fewest}) among them; choose it."
 
 
 def _effects(application: str, effects: Sequence[Effect]) -> tuple[Advice, ...]:
@@ -190,16 +197,52 @@ def _small_requests(application: str, kernel: Kernel, best: Configuration) -> tu
         if phase.ph_id in measured
     )
     share = 100 * sum(phase.ph_weight for phase in small) / total
+    fact = f"{share:.0f} % of the bytes move in requests below {format_size(SMALL_REQUEST_BYTES)}"
+    usage = best.usage_percent
+    if usage is not None and usage.median >= FULL_PERCENT:
+        sentence = (
+            f"{fact}, and still the storage is used to {usage.median:.0f} % of its peak on "
+            f"{best.cluster_title}: the file system gathers them, and larger buffers would not help."
+        )
+    elif usage is not None:
+        sentence = (
+            f"{fact}, and {best.cluster_title} reaches {usage.median:.0f} % of its storage's peak: "
+            "each request reaches one server at a time, and waits for it. Use larger buffers."
+        )
+    else:
+        sentence = (
+            f"{fact}, less than one stripe unit: each reaches one server at a time. Larger buffers "
+            "may help; the peak of the storage, which would tell, was not measured (characterise: "
+            "true)."
+        )
+    return (
+        Advice(about="application", application=application, sentence=sentence, evidence=evidence),
+    )
+
+
+def _full_storage(application: str, configurations: Sequence[Configuration]) -> tuple[Advice, ...]:
+    full = [
+        each
+        for each in configurations
+        if each.usage_percent is not None and each.usage_percent.median >= FULL_PERCENT
+    ]
+    if not full:
+        return ()
+    titles = ", ".join(dict.fromkeys(each.cluster_title for each in full))
     return (
         Advice(
-            about="application",
+            about="cluster",
             application=application,
             sentence=(
-                f"{share:.0f} % of the bytes move in requests below "
-                f"{format_size(SMALL_REQUEST_BYTES)}, less than one stripe unit: each request "
-                "reaches one server only, and its latency limits the rate. Use larger buffers."
+                f"The storage itself is the limit on {titles}: faster devices or more data servers "
+                "would help there, a faster network would not."
             ),
-            evidence=evidence,
+            evidence=tuple(
+                f"{each.id}: {format_rate(each.rate_bytes_per_s.median)} are "
+                f"{each.usage_percent.median:.0f} % of the peak"
+                for each in full
+                if each.usage_percent is not None
+            ),
         ),
     )
 

@@ -93,6 +93,10 @@ class Configuration(Record):
     )
     write_bytes_per_s: Estimate | None
     iops: Estimate
+    usage_percent: Estimate | None = Field(
+        default=None,
+        description="100 * rate / BW_PK, in the direction that moves most bytes; None without a peak",
+    )
     cost: Cost | None
     cost_missing: str | None = Field(default=None, description="why there is no cost")
     settings: dict[str, str] = Field(description="of the file system, as in force")

@@ -22,7 +22,7 @@ from wavetank.cost.prices import PriceTable
 from wavetank.errors import CostError
 from wavetank.kernel.plan import Kernel
 from wavetank.kernel.result import PhaseResult, ReplayResult
-from wavetank.measure.direction import direction
+from wavetank.measure.direction import Direction, direction
 from wavetank.measure.result import Measurement
 from wavetank.measure.statistics import CONFIDENCE, Estimate, estimate, harmonic_mean
 from wavetank.model.phase import Phase
@@ -102,6 +102,7 @@ def describe(
     first = measurements[0]
     results = [each.result for each in measurements]
 
+    peak = (peaks or {}).get(main_direction(kernel))
     weights = [sum(phase.bytes for phase in result.phases) for result in results]
     times = [io_time_s(result.phases) for result in results]
     rates = [_per_second(weight, time) for weight, time in zip(weights, times, strict=True)]
@@ -139,6 +140,9 @@ def describe(
             _per_second(sum(phase.operations for phase in result.phases), time)
             for result, time in zip(results, times, strict=True)
         ),
+        usage_percent=None
+        if peak is None
+        else over_runs(usage_percent(rate, peak) for rate in rates),
         cost=cost,
         cost_missing=missing,
         settings=first.fs_settings,
@@ -195,6 +199,14 @@ def _phases(
             )
         )
     return tuple(described)
+
+
+def main_direction(kernel: Kernel) -> Direction:
+    """The direction in which a kernel moves most of its bytes."""
+    moved: dict[Direction, int] = {}
+    for phase in kernel.phases:
+        moved[direction(phase)] = moved.get(direction(phase), 0) + phase.ph_weight
+    return max(moved, key=lambda way: moved[way], default="mixed")
 
 
 def _operation(phase: Phase) -> str:

@@ -1,4 +1,4 @@
-from compare_fakes import configuration
+from compare_fakes import configuration, of
 from measure_fakes import abyss_kernel
 
 from wavetank.compare.advice import advise
@@ -79,3 +79,32 @@ def test_the_mapping_gets_a_sentence_with_each_pair_as_evidence():
 
 def test_nothing_measured_gives_no_advice():
     assert advice([]) == ()
+
+
+def used(usage, **more):
+    plain = configuration("nfs", [1.0, 1.1, 1.2], **more)
+    return plain.model_copy(update={"usage_percent": of(usage)})
+
+
+def test_storage_at_its_peak_is_named_as_the_limit():
+    advices = advice([used(96.0), configuration("gl", [2.0, 2.1, 2.2])])
+    (limit,) = about(advices, "cluster")
+    assert "limit on nfs" in limit.sentence and "96 % of the peak" in limit.evidence[0]
+
+
+def test_larger_buffers_are_advised_where_the_storage_is_idle_and_not_where_it_is_full():
+    def sentence(usage):
+        found = about(advice([used(usage)]), "application")
+        return next(each.sentence for each in found if "64.0 KiB" in each.sentence)
+
+    assert "Use larger buffers" in sentence(30.0)
+    assert "would not help" in sentence(96.0)
+
+
+def test_ties_with_the_same_number_of_instances_are_all_alike():
+    tied = [
+        configuration("nfs", [1.0, 1.1, 1.2]),
+        configuration("nfs", [1.1, 1.2, 1.3], mapping="2PxCN"),
+    ]
+    (choice,) = about(advice(tied), "choice")
+    assert "any of them will do" in choice.sentence

@@ -163,6 +163,7 @@ def test_the_mean_read_rate_is_harmonic_over_the_reading_phases():
 
 def test_usage_is_shown_where_the_peak_is_known():
     each = described(0.5, peaks={"read": 400.0 * MB})
+    assert each.usage_percent.median == pytest.approx(100 * (200.08 / 0.6) / 400)
     usage = {phase.ph_id: phase.usage_percent for phase in each.phases}
     assert usage[1].median == pytest.approx(50.0)
     assert usage[3] is None
