@@ -23,6 +23,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "trace": ("trace", "Run a program and record its I/O."),
     "model": ("model", "Turn a trace into the I/O model: application, files, phases."),
     "show": ("show", "Print the tables of a trace, model, kernel or measurement."),
+    "diff": ("diff", "Compare two models phase by phase."),
+    "fit": ("fit", "Fit models of one application at several process counts, and extrapolate."),
     "kernel": ("kernel", "Turn a model into a kernel: exact replay, and the nearest IOR lines."),
     "fidelity": ("fidelity", "Compare the operations that a kernel will issue with its model's."),
     "replay": ("replay", "Perform a kernel in a directory of this machine."),

@@ -1,0 +1,79 @@
+"""``wavetank diff`` and ``wavetank fit``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "unit/model"))
+
+from applications import madbench2
+from fold_builder import model_of
+
+from wavetank.cli import diff, fit
+from wavetank.errors import ModelError, UsageError
+from wavetank.model.application import Model
+
+
+@pytest.fixture
+def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with models of MADbench2 at 2, 4 and 8 processes: mN.json."""
+    for n in (2, 4, 8):
+        model_of(madbench2(n, 8, 1000)).write(tmp_path / f"m{n}.json")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(command: object, *arguments: str) -> tuple[int, str]:
+    """Exit status as main() gives it, and what was printed."""
+    result = CliRunner().invoke(command, arguments, catch_exceptions=False, standalone_mode=False)  # type: ignore[call-overload]
+    return result.return_value or 0, result.stdout
+
+
+def test_models_that_are_the_same_give_status_0(models: Path) -> None:
+    status, text = run(diff.command, "m4.json", "m4.json")
+    assert status == 0
+    assert "5 phases are the same" in text
+
+
+def test_models_that_differ_give_status_3_and_say_where(models: Path) -> None:
+    status, text = run(diff.command, "m4.json", "m8.json", "--format", "json")
+    assert status == 3
+    body = json.loads(text)
+    assert not body["same"]
+    weights = {
+        row["ph_id_a"]: row["ratio"] for row in body["differences"] if row["field"] == "ph_weight"
+    }
+    assert weights == dict.fromkeys(range(1, 6), 2.0)
+
+
+def test_fit_prints_functions_of_np(models: Path) -> None:
+    _, text = run(fit.command, "m2.json", "m4.json", "m8.json", "--format", "json")
+    rows = {
+        (row["ph_id"], row["field"]): row["function"]
+        for row in json.loads(text)["fields_by_number_of_processes"]
+    }
+    assert rows[None, "app_st"] == "32000 * np"
+    assert rows[1, "rs"] == "1000"
+    assert rows[1, "a"] == "8000"
+
+
+def test_fit_writes_the_model_of_a_run_that_never_was(models: Path) -> None:
+    run(fit.command, "m2.json", "m4.json", "--np", "64", "-o", "m64.json")
+    model = Model.read(models / "m64.json")
+    assert (model.n_ranks, model.app_st, model.source) == (64, 64 * 32_000, "extrapolated")
+    assert [one.path for one in model.provenance.inputs] == ["m2.json", "m4.json"]
+
+
+def test_an_output_without_a_process_count_is_a_usage_error(models: Path) -> None:
+    with pytest.raises(UsageError, match="--np"):
+        run(fit.command, "m2.json", "m4.json", "-o", "x.json")
+
+
+def test_one_model_cannot_be_fitted(models: Path) -> None:
+    with pytest.raises(ModelError, match="two process counts"):
+        run(fit.command, "m2.json")
