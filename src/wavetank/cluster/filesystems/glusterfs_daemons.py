@@ -1,0 +1,156 @@
+"""Daemons of GlusterFS on a host: how glusterd starts quickly, which daemons died, how they are ended.
+
+Everything runs as shell text that is written here once; values only reach it as arguments.
+"""
+
+from __future__ import annotations
+
+from wavetank.cluster.host import Host
+from wavetank.errors import FileSystemError, RemoteCommandError
+
+STATE = "/run/wavetank-glusterfs"  # of glusterd: peers, volume files, its log
+VOLUME = "wavetank"
+BRICK = "brick"  # directory on the local file system of each server
+
+# Of the 8 s that glusterd 10.3 takes to start, 7.5 s go to two dozen starts of the Python program of
+# geo-replication, one a setting (strace). glusterd does without where that program cannot be executed for
+# want of a file (ENOENT), so a stand-in with a missing interpreter covers it, in glusterd's own mount
+# namespace only. glusterd goes into the background once it serves, and its status says when it cannot.
+START = r"""
+set -e
+state=$1
+if [ -s "$state/glusterd.pid" ] && kill -0 "$(cat "$state/glusterd.pid")" 2>/dev/null; then
+  echo "a glusterd of wavetank runs here already" >&2
+  exit 1
+fi
+mkdir -p "$state" /run/gluster /var/log/glusterfs
+mkdir -- "$2"
+cat >"$state/glusterd.vol"
+printf '#!/nonexistent\n' >"$state/no-geo-replication"
+chmod 755 "$state/no-geo-replication"
+for program in /usr/lib/*/glusterfs/gsyncd /usr/libexec/glusterfs/gsyncd; do
+  if [ -x "$program" ]; then mount --bind "$state/no-geo-replication" "$program"; fi
+done
+exec glusterd --volfile="$state/glusterd.vol" --pid-file="$state/glusterd.pid" --log-file="$state/glusterd.log"
+"""
+
+# A line for each dead daemon. A process that is a zombie is dead too.
+DEAD = r"""
+for file in "$1/glusterd.pid" /run/gluster/vols/"$2"/*.pid; do
+  pid=$(cat "$file" 2>/dev/null)
+  if [ -z "$pid" ] || ! grep -q '^State:[^Z]*$' "/proc/$pid/status" 2>/dev/null; then
+    case $file in */glusterd.pid) echo glusterd ;; *) echo brick ;; esac
+  fi
+done
+"""
+
+# Bricks first, then glusterd, each waited for; a kill after 5 s.
+STOP = r"""
+for file in /run/gluster/vols/"$2"/*.pid "$1/glusterd.pid"; do
+  pid=$(cat "$file" 2>/dev/null)
+  [ -n "$pid" ] && kill "$pid" 2>/dev/null || continue
+  tenths=0
+  while kill -0 "$pid" 2>/dev/null; do
+    tenths=$((tenths + 1))
+    [ "$tenths" -le 50 ] || kill -9 "$pid" 2>/dev/null
+    sleep 0.1
+  done
+done
+rm -rf -- "$1" /run/gluster/vols/"$2" "$3"
+"""
+
+COMMAND_LINES = (
+    "for file in /proc/[0-9]*/cmdline; do tr '\\0' ' ' <\"$file\" 2>/dev/null && echo; done; true"
+)
+
+
+def glusterd_volfile(address: str) -> str:
+    """Glusterd's own configuration: state below /run, listening on the cluster's network only."""
+    return f"""volume management
+    type mgmt/glusterd
+    option working-directory {STATE}
+    option transport-type socket
+    option transport.socket.keepalive-time 10
+    option transport.socket.keepalive-interval 2
+    option transport.socket.read-fail-log off
+    option transport.socket.listen-port 24007
+    option transport.socket.bind-address {address}
+    option ping-timeout 0
+    option event-threads 1
+end-volume
+"""
+
+
+def brick_path(storage_path: str) -> str:
+    """Directory of the brick on every server."""
+    return f"{storage_path}/{BRICK}"
+
+
+def start_server(host: Host, storage_path: str) -> None:
+    """Start glusterd; it serves when this returns.
+
+    Raises:
+        FileSystemError: it does not start, or a brick of an earlier volume is there; with the errors of its log.
+    """
+    try:
+        host.run(
+            ["unshare", "--mount", "--propagation", "private", "sh", "-c", START, "sh", STATE, brick_path(storage_path)],
+            stdin=glusterd_volfile(host.address),
+        )  # fmt: skip
+    except RemoteCommandError as error:
+        raise FileSystemError(
+            f"glusterd does not start on {host.name}: {error.stderr_tail or 'no output'}; "
+            f"its log: {errors_in(host, f'{STATE}/glusterd.log')}"
+        ) from error
+
+
+def stop_server(host: Host, storage_path: str) -> None:
+    """End bricks and glusterd, and delete what they kept."""
+    host.run(["sh", "-c", STOP, "sh", STATE, VOLUME, brick_path(storage_path)])
+
+
+def dead_daemons(host: Host, storage_path: str) -> list[str]:
+    """Findings: glusterd or the brick died, with the last error of its log."""
+    try:
+        out = host.run(["sh", "-c", DEAD, "sh", STATE, VOLUME], timeout_s=20).stdout
+    except RemoteCommandError as error:
+        return [f"glusterfs server {host.name} does not answer: {error}"]
+    brick_log = f"/var/log/glusterfs/bricks/{log_name(brick_path(storage_path))}"
+    logs = {"glusterd": f"{STATE}/glusterd.log", "brick": brick_log}
+    return [
+        f"glusterfs {daemon} on {host.name} died; its log: {errors_in(host, logs[daemon])}"
+        for daemon in out.split()
+    ]
+
+
+def client_command_lines(host: Host, mount_path: str) -> list[str]:
+    """Command lines of the FUSE client processes of a mount.
+
+    Sample (10.3): ``/usr/sbin/glusterfs --process-name fuse --volfile-server=10.77.0.3 --volfile-id=/wavetank /wavetank``.
+    """
+    lines = host.run(["sh", "-c", COMMAND_LINES]).stdout.splitlines()
+    return [
+        line.strip()
+        for line in lines
+        if (words := line.split())
+        and words[0].rpartition("/")[2] == "glusterfs"
+        and words[-1] == mount_path
+    ]
+
+
+def log_name(path: str) -> str:
+    """How gluster names the log of a brick or of a mount."""
+    return f"{path.strip('/').replace('/', '-')}.log"
+
+
+def errors_in(host: Host, log: str) -> str:
+    """The last errors of a gluster log, or its last line; for messages, so never an error itself.
+
+    Sample (10.3): ``[2026-11-21 02:09:03.654830 +0000] E [MSGID: 106053] [glusterd.c:1467:init] 0-management: Failed ...``.
+    """
+    try:
+        lines = host.run(["tail", "-n", "60", "--", log], timeout_s=10).stdout.strip().splitlines()
+    except RemoteCommandError:
+        return f"no log {log}"
+    errors = [line for line in lines if "] E [" in line or "] C [" in line]
+    return " | ".join((errors or lines)[-2:]) or f"{log} is empty"

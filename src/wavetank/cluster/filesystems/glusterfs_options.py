@@ -1,0 +1,121 @@
+"""Options of GlusterFS: what a specification may ask for, and the words that ask gluster for it.
+
+A value becomes a word of a command line and a line in gluster's own files, so it may not look like an
+option of the command line, name a path of the server, or hold a line break.
+"""
+
+from __future__ import annotations
+
+import re
+
+from wavetank.cluster.spec import ClusterSpec, OptionValue
+from wavetank.units import format_size
+
+SMALLEST_SHARD_BYTES = 4 * 2**20  # gluster 10.3 refuses less
+NAME = re.compile(r"[a-z][a-z0-9-]*(\.[a-z0-9_-]+)+")
+VALUE = re.compile(r"-?[A-Za-z0-9*][A-Za-z0-9 _.,:/%+*@=-]{0,199}")
+MOUNT_VALUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:+-]{0,63}")
+FROM_STRIPE = ("features.shard", "features.shard-block-size")
+
+# mount.glusterfs 10.3: options with a value, and without. Those that write files where they are told
+# (log-file, dump-fuse), choose the volume, or reach inside the translators are left out.
+MOUNT_WITH_VALUE = frozenset({
+    "log-level", "direct-io-mode", "attribute-timeout", "entry-timeout", "negative-timeout", "gid-timeout", "lru-limit",
+    "invalidate-limit", "background-qlen", "fetch-attempts", "congestion-threshold", "use-readdirp", "event-history",
+    "reader-thread-count", "auto-invalidation", "kernel-writeback-cache", "attr-times-granularity", "io-engine",
+    "root-squash", "no-root-squash", "fuse-flush-handle-interrupt", "halo-max-latency", "halo-max-replicas",
+    "halo-min-replicas", "fopen-keep-cache",
+})  # fmt: skip
+MOUNT_WITHOUT_VALUE = frozenset({
+    "ro", "acl", "selinux", "worm", "enable-ino32", "mem-accounting", "thin-client", "resolve-gids", "global-threading",
+    "localtime-logging", "fopen-keep-cache", "noatime", "relatime", "strictatime", "nodiratime", "nodev", "noexec", "nosuid",
+})  # fmt: skip
+# These take yes/no; everything else takes on/off where YAML read a truth value.
+YES_NO = frozenset({"use-readdirp", "auto-invalidation", "kernel-writeback-cache", "event-history"})
+
+
+def check_stripe(spec: ClusterSpec) -> list[str]:
+    """Whether the volume type has the servers and the sizes that it needs."""
+    stripe, servers = spec.file_system.stripe, len(spec.server_names())
+    if stripe.kind == "sharded" and stripe.size is not None and stripe.size < SMALLEST_SHARD_BYTES:
+        return [
+            f"file_system.stripe.size {format_size(stripe.size)} is too small: shards of glusterfs have "
+            f"{format_size(SMALLEST_SHARD_BYTES)} or more"
+        ]
+    if stripe.kind == "replicated" and servers < 2:
+        return [
+            f"file_system.stripe.kind replicated needs 2 data servers or more, there is {servers}"
+        ]
+    if stripe.kind == "disperse":
+        redundancy = stripe.redundancy or 1
+        if servers < 3 or 2 * redundancy >= servers:
+            return [
+                f"file_system.stripe.kind disperse with redundancy {redundancy} needs {max(3, 2 * redundancy + 1)} "
+                f"data servers or more, there are {servers}"
+            ]
+    return []
+
+
+def check_options(spec: ClusterSpec) -> list[str]:
+    """Options that cannot be handed to gluster. Whether gluster knows a volume option, only gluster says."""
+    findings = []
+    for name, value in spec.file_system.options.items():
+        where = f"file_system.options {name}"
+        if NAME.fullmatch(name) is None:
+            findings.append(f"{where} is no option of a volume: write, e.g., performance.io-cache")
+        elif name in FROM_STRIPE:
+            findings.append(f"{where} is set by file_system.stripe (kind: sharded, size: ...)")
+        elif VALUE.fullmatch(word(value)) is None:
+            findings.append(f"{where}: {value!r} is no value that can be handed to gluster")
+    for name, value in spec.file_system.mount_options.items():
+        where = f"file_system.mount_options {name}"
+        if name in MOUNT_WITHOUT_VALUE and isinstance(value, bool):
+            continue
+        if name not in MOUNT_WITH_VALUE | MOUNT_WITHOUT_VALUE:
+            known = ", ".join(sorted(MOUNT_WITH_VALUE | MOUNT_WITHOUT_VALUE))
+            findings.append(f"{where} is none that can be set; there are {known}")
+        elif name not in MOUNT_WITH_VALUE:
+            findings.append(f"{where} takes no value: write true")
+        elif MOUNT_VALUE.fullmatch(word(value)) is None:
+            findings.append(f"{where}: {value!r} is no value of a mount option")
+    return findings
+
+
+def word(value: OptionValue, truth: tuple[str, str] = ("on", "off")) -> str:
+    """A value as gluster reads it."""
+    if isinstance(value, bool):
+        return truth[0] if value else truth[1]
+    return str(value)
+
+
+def volume_words(spec: ClusterSpec) -> list[str]:
+    """The volume's type, as ``gluster volume create`` reads it."""
+    stripe, servers = spec.file_system.stripe, len(spec.server_names())
+    if stripe.kind == "replicated":
+        return ["replica", str(servers)]
+    if stripe.kind == "disperse":
+        return ["disperse", str(servers), "redundancy", str(stripe.redundancy or 1)]
+    return []
+
+
+def volume_options(spec: ClusterSpec) -> dict[str, str]:
+    """Options of the volume: those of the stripe, then those of expert mode."""
+    stripe = spec.file_system.stripe
+    chosen = {}
+    if stripe.kind == "sharded":
+        chosen["features.shard"] = "on"
+        if stripe.size is not None:
+            chosen["features.shard-block-size"] = str(stripe.size)
+    return chosen | {name: word(value) for name, value in spec.file_system.options.items()}
+
+
+def mount_words(spec: ClusterSpec) -> list[str]:
+    """Options of the mount, as ``mount -o`` reads them."""
+    words = []
+    for name, value in spec.file_system.mount_options.items():
+        if name in MOUNT_WITHOUT_VALUE and isinstance(value, bool):
+            words += [name] if value else []
+        else:
+            truth = ("yes", "no") if name in YES_NO else ("on", "off")
+            words.append(f"{name}={word(value, truth)}")
+    return words
