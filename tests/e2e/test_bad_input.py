@@ -135,19 +135,15 @@ def test_without_root_all_but_virtual_clusters_works(tmp_path: Path, assembled: 
     """The chain as user nobody: doctor, model, kernel, replay; a cluster says what it needs."""
     if shutil.which("setpriv") is None:
         pytest.skip("setpriv is not installed (Debian package util-linux)")
-    readable = all(parent.stat().st_mode & 0o5 == 0o5 for parent in WAVETANK.parents)
-    if not readable:
-        pytest.skip("the checkout cannot be read by another user")
     work = tmp_path / "work"
     shutil.copytree(assembled, work)
     for path in [work, *work.rglob("*")]:
         os.chown(path, 65534, 65534)
-    for parent in work.parents:
-        if parent.stat().st_uid == os.geteuid() and parent != Path("/"):
-            parent.chmod(parent.stat().st_mode | 0o5)
 
     def as_nobody(*arguments: str) -> subprocess.CompletedProcess[str]:
-        prefix = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+        # The checkout and its interpreter may lie in a folder of root's: reading is all it may do there.
+        reading = ["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"]
+        prefix = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *reading]
         return subprocess.run(
             [*prefix, str(WAVETANK), *arguments],
             cwd=work,
