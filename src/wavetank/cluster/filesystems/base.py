@@ -89,17 +89,14 @@ def write_content(host: Host, path: str, size_bytes: int) -> None:
         FileSystemError: the file system is full, or the file is shorter than asked.
     """
     host.run(["mkdir", "-p", "--", path.rpartition("/")[0] or "/"])
-    # openssl's stream is quicker than /dev/urandom, but may be missing; dd's fullblock makes counts exact.
-    megabytes = -(-size_bytes // 2**20)
     try:
         host.run(
-            ["dd", "if=/dev/urandom", f"of={path}", "bs=1M", f"count={megabytes}", "iflag=fullblock", "conv=fsync,notrunc",
-             "status=none"],
+            ["dd", "if=/dev/urandom", f"of={path}", "bs=1M", f"count={size_bytes}", "iflag=fullblock,count_bytes",
+             "conv=fsync", "status=none"],
             timeout_s=60 + size_bytes / 1e6,
         )  # fmt: skip
-        host.run(["truncate", "-s", str(size_bytes), path])
         found = host.run(["stat", "-c", "%s", path]).stdout.strip()
-    except Exception as error:
+    except RemoteCommandError as error:
         raise FileSystemError(
             f"cannot write {path} ({size_bytes} bytes) on {host.name}: {error}. "
             "If it is full, give the cluster a larger storage.size"

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from wavetank.cluster.filesystems.base import Site, mount_line, on_all, write_content
+from wavetank.cluster.host import Host
 from wavetank.cluster.spec import ClusterSpec
 
 
@@ -53,7 +54,7 @@ class NoFileSystem:
         for path, size in sizes.items():
             on_all(
                 site.clients,
-                partial(write_content, path=f"{site.storage_path}/{path}", size_bytes=size),
+                partial(_write_copy, path=f"{site.storage_path}/{path}", size_bytes=size),
             )
         everywhere = ", ".join(host.name for host in site.clients)
         return dict.fromkeys(sizes, f"a copy on each of {everywhere}")
@@ -65,3 +66,9 @@ class NoFileSystem:
 
     def remove(self, site: Site) -> None:
         """Nothing was installed."""
+
+
+def _write_copy(host: Host, path: str, size_bytes: int) -> None:
+    own = f"{path}.{host.name}"  # several nodes of the null provider share one directory
+    write_content(host, own, size_bytes)
+    host.run(["mv", "--", own, path])

@@ -13,6 +13,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from wavetank.cluster.state import start_ticks
 from wavetank.errors import ProviderError
 
 log = logging.getLogger(__name__)
@@ -203,6 +204,7 @@ def kill_all(group: str, where: Hierarchies) -> None:
         ProviderError: some are still there after the time limit.
     """
     deadline = time.monotonic() + KILL_TIMEOUT_S
+    seen: dict[int, int | None] = {}
     while True:
         pids: set[int] = set()
         for root in where.roots():
@@ -213,8 +215,13 @@ def kill_all(group: str, where: Hierarchies) -> None:
                 (top / "cgroup.kill").write_text("1")  # version 2, Linux 5.14 and later
             pids |= _pids_below(top)
         for pid in pids:
+            seen.setdefault(pid, start_ticks(pid))
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+        # a dying process leaves its group before it lets go of its namespaces and mounts
+        pids |= {
+            pid for pid, start in seen.items() if start is not None and start_ticks(pid) == start
+        }
         if not pids:
             return
         if time.monotonic() > deadline:

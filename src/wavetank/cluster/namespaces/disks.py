@@ -75,9 +75,14 @@ def make_disk(image: Path, size_bytes: int, file_system: str) -> Disk:
         log.warning("no direct I/O on %s: its data is cached twice (%s)", image, error)
         device = command(["losetup", "-f", "--show", str(image)]).strip()
     command([*MKFS[file_system], device])
-    number = Path(device).stat().st_rdev
     direct = Path(f"/sys/block/{Path(device).name}/loop/dio").read_text().strip() == "1"
-    return Disk(device, f"{os.major(number)}:{os.minor(number)}", direct)
+    return Disk(device, device_number(device), direct)
+
+
+def device_number(device: str) -> str:
+    """major:minor of a device, as control groups name it."""
+    number = Path(device).stat().st_rdev
+    return f"{os.major(number)}:{os.minor(number)}"
 
 
 def attached(image: Path) -> list[str]:

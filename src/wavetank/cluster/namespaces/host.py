@@ -44,7 +44,6 @@ class NamespaceHost:
         self._enter = tuple(enter)
         self._directory = directory
         self._group = group
-        self._children: list[subprocess.Popen[bytes]] = []
 
     def run(
         self,
@@ -81,11 +80,10 @@ class NamespaceHost:
                 f"{log!r} is no name of a log: use letters, digits, '.', '_' and '-'"
             )
         with self.log_file(log).open("ab") as output:
-            process = subprocess.Popen(
+            process = subprocess.Popen(  # outlives this process: ended and reaped by end_daemons
                 [*self._enter, *argv], stdin=subprocess.DEVNULL, stdout=output, stderr=output,
                 env={**NODE_ENV, **(env or {})}, start_new_session=True,
             )  # fmt: skip
-        self._children.append(process)
         entry = {
             "node": self.name,
             "log": log,
@@ -93,6 +91,7 @@ class NamespaceHost:
             "pid": process.pid,
             "start": start_ticks(process.pid) or 0,
         }
+        process.returncode = 0  # it is no child that Python should wait for or warn about
         with _journal_lock, (self._directory / "daemons.jsonl").open("a") as journal:
             journal.write(json.dumps(entry) + "\n")
 
@@ -160,6 +159,18 @@ def daemons(directory: Path) -> list[dict[str, Any]]:
     except OSError:
         return []
     return [json.loads(line) for line in lines]
+
+
+def end_daemons(directory: Path) -> None:
+    """End the daemons that still run (verified by their start), and reap those that were started by this process."""
+    for entry in daemons(directory):
+        if start_ticks(entry["pid"]) == entry["start"]:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(entry["pid"], signal.SIGKILL)  # each leads a session of its own
+    for entry in daemons(directory):
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(entry["pid"], os.WNOHANG) == (0, 0):  # ours, and still going
+                time.sleep(0.005)
 
 
 def dead_daemons(directory: Path) -> list[str]:

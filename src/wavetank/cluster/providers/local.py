@@ -21,8 +21,15 @@ from wavetank.cluster.namespaces.cgroups import (
     kill_all,
     remove_groups,
 )
-from wavetank.cluster.namespaces.disks import MKFS, detach, limit_disk, make_disk
-from wavetank.cluster.namespaces.host import NamespaceHost, dead_daemons
+from wavetank.cluster.namespaces.disks import (
+    MKFS,
+    attached,
+    detach,
+    device_number,
+    limit_disk,
+    make_disk,
+)
+from wavetank.cluster.namespaces.host import NamespaceHost, dead_daemons, end_daemons
 from wavetank.cluster.namespaces.node import LaidOutNode, create_switch, read_map, write_map
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import ClusterDirectory, directory_of, start_ticks, state_root
@@ -244,8 +251,13 @@ class LocalProvider:
             if value is not None
         }
         if limits:
+            names = ",".join(limits)
             directory.note(
-                do="throttle", number=disk.number, group=node.group.path, names=",".join(limits)
+                do="throttle",
+                image=str(image),
+                number=disk.number,
+                group=node.group.path,
+                names=names,
             )
             mechanisms["disk"] = (
                 limit_disk(where, node.group.path, disk.number, limits) or "nothing"
@@ -334,19 +346,29 @@ class LocalProvider:
         groups = [str(entry["path"]) for entry in entries if entry["do"] == "cgroup"]
         for group in groups:
             kill_all(group, where)
+        end_daemons(directory.path)
         for entry in entries:
             if entry["do"] == "throttle":
-                lifted = dict.fromkeys(str(entry["names"]).split(","), 0)
-                try:
-                    limit_disk(where, str(entry["group"]), str(entry["number"]), lifted)
-                except OSError as error:  # version 2: the limit went with its group
-                    log.info("limit of disk %s is gone already: %s", entry["number"], error)
+                _lift_limits(where, entry)
         for entry in entries:
             if entry["do"] == "image":
                 detach(Path(str(entry["path"])))
                 Path(str(entry["path"])).unlink(missing_ok=True)
         for group in groups:
             remove_groups(group, where)
+
+
+def _lift_limits(where: Hierarchies, entry: Mapping[str, str | int]) -> None:
+    """Lift the limits of a disk, while it is ours: once detached, its number may be another cluster's."""
+    if not any(
+        device_number(device) == entry["number"] for device in attached(Path(str(entry["image"])))
+    ):
+        return
+    lifted = dict.fromkeys(str(entry["names"]).split(","), 0)
+    try:
+        limit_disk(where, str(entry["group"]), str(entry["number"]), lifted)
+    except OSError as error:  # version 2: the limit went with its group
+        log.info("limit of disk %s is gone already: %s", entry["number"], error)
 
 
 def _existing(path: Path) -> Path:

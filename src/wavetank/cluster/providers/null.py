@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from wavetank import native
 from wavetank.cluster.host import Host
-from wavetank.cluster.namespaces.host import NODE_ENV, NamespaceHost, dead_daemons
+from wavetank.cluster.namespaces.host import NODE_ENV, NamespaceHost, dead_daemons, end_daemons
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import ClusterDirectory, directory_of
 from wavetank.errors import ProviderError
@@ -93,4 +93,4 @@ class NullProvider:
 
     def destroy(self, name: str) -> None:
         """End the daemons that were started; the directory goes with the cluster's."""
-        del name
+        end_daemons(directory_of(name).path)

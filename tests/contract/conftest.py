@@ -1,0 +1,80 @@
+"""Clusters for the contract tests: small, of an own name, in an own state directory."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.append(str(Path(__file__).parent))
+
+from leftovers import Traces, skip_unless_possible
+
+from wavetank.cluster import deploy
+from wavetank.cluster.spec import ClusterSpec
+
+INSTANCE = {
+    "name": "t.small",
+    "vcpus": 1,
+    "memory": "384 MiB",
+    "network": "1 Gbit/s",
+    "disk_read": "100 MB/s",
+    "disk_write": "80 MB/s",
+}
+CLUSTERS: dict[str, dict[str, Any]] = {
+    "null-none": {"provider": "null", "nodes": {"compute": 2}, "file_system": {"kind": "none"}},
+    "local-none": {"provider": "local", "nodes": {"compute": 2}, "file_system": {"kind": "none"}},
+    "local-nfs": {
+        "provider": "local",
+        "nodes": {"compute": 2, "io": 1},
+        "file_system": {"kind": "nfs"},
+    },
+    "local-glusterfs": {
+        "provider": "local",
+        "nodes": {"compute": 2, "io": 2},
+        "file_system": {"kind": "glusterfs"},
+    },
+}
+
+
+def spec_of(kind: str, suffix: str) -> ClusterSpec:
+    return ClusterSpec.model_validate(
+        {
+            "name": f"t{os.getpid()}-{suffix}",
+            "instance": INSTANCE,
+            "storage": {"size": "512 MiB"},
+            **CLUSTERS[kind],
+        }
+    )
+
+
+@pytest.fixture(scope="module", params=list(CLUSTERS))
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def traces(kind: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Traces]:
+    """An own state directory for the clusters of one kind."""
+    state = tmp_path_factory.mktemp("state")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WAVETANK_STATE_DIR", str(state))
+        yield Traces(state, spec_of(kind, kind).name)
+
+
+@pytest.fixture(scope="module")
+def cluster(kind: str, traces: Traces) -> Iterator[deploy.DeployedCluster]:
+    """A cluster of each kind, up for the tests of one module."""
+    spec = spec_of(kind, kind)
+    skip_unless_possible(spec)
+    up = deploy.bring_up(spec)
+    try:
+        traces.note_namespaces()
+        yield up
+    finally:
+        deploy.take_down(spec.name)
+        assert traces.left() == []

@@ -1,0 +1,149 @@
+"""What every provider with every file system must do."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from leftovers import Traces
+
+from wavetank.cluster import deploy
+from wavetank.cluster.host import RunningCluster
+from wavetank.errors import ClusterError, RemoteCommandError
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+
+Cluster = deploy.DeployedCluster
+
+
+def test_it_is_a_running_cluster(cluster: Cluster) -> None:
+    running: RunningCluster = cluster
+    assert running.n_instances == len(cluster.spec.node_names())
+    assert [host.name for host in running.compute_hosts] == ["c1", "c2"]
+    assert running.spec_sha256 == cluster.spec.sha256()
+
+
+def test_a_command_gets_its_arguments_environment_and_input_as_they_are(cluster: Cluster) -> None:
+    host = cluster.compute_hosts[0]
+    nasty = "a b;$(touch /tmp/x)'\"\\*"
+    done = host.run(
+        ["sh", "-c", 'printf "%s|%s|" "$1" "$V"; cat', "sh", nasty], env={"V": nasty}, stdin="in\n"
+    )
+    assert done.stdout == f"{nasty}|{nasty}|in\n"
+
+
+def test_a_failing_command_names_node_command_status_and_last_words(cluster: Cluster) -> None:
+    with pytest.raises(RemoteCommandError, match=r"on c2: sh -c .* status 3: oh no") as caught:
+        cluster.compute_hosts[1].run(["sh", "-c", "echo oh no >&2; exit 3"])
+    assert caught.value.status == 3
+
+
+def test_a_missing_program_is_an_error_that_names_it(cluster: Cluster) -> None:
+    with pytest.raises(RemoteCommandError, match="no-such-program"):
+        cluster.compute_hosts[0].run(["no-such-program"])
+
+
+def test_a_command_that_does_not_end_is_ended(cluster: Cluster, tmp_path: Path) -> None:
+    mark = f"86{os.getpid()}"
+    with pytest.raises(RemoteCommandError, match="timed out") as caught:
+        cluster.compute_hosts[0].run(["sh", "-c", f"sleep {mark}; true"], timeout_s=0.3)
+    assert caught.value.status is None
+    left = subprocess.run(["pgrep", "-f", f"^sleep {mark}"], capture_output=True, check=False)
+    assert left.stdout == b""
+
+
+def test_files_go_to_a_node_and_come_back(cluster: Cluster, tmp_path: Path) -> None:
+    there = f"{cluster.mount_path}/copied"
+    source = tmp_path / "source"
+    source.write_bytes(os.urandom(300_001))
+    cluster.compute_hosts[0].put(source, there)
+    cluster.compute_hosts[0].get(there, tmp_path / "back")
+    assert (tmp_path / "back").read_bytes() == source.read_bytes()
+
+
+def test_every_compute_node_sees_a_global_file(cluster: Cluster) -> None:
+    if not cluster.file_system.is_global:
+        pytest.skip("file system none has no shared files")
+    one, other = cluster.compute_hosts
+    one.run(["dd", f"of={cluster.mount_path}/seen", "status=none"], stdin="by all")
+    assert other.run(["cat", f"{cluster.mount_path}/seen"]).stdout == "by all"
+
+
+def test_placed_files_have_their_size_and_survive_an_emptied_cache(cluster: Cluster) -> None:
+    sizes = {"in/one": 3_000_001, "in/two": 1_048_576}
+    places = cluster.place_files(sizes)
+    assert set(places) == set(sizes)
+    path = f"{cluster.mount_path}/in/one"
+    before = cluster.compute_hosts[0].run(["sha256sum", path]).stdout
+    blocks = int(cluster.compute_hosts[0].run(["stat", "-c", "%b", path]).stdout)
+    assert blocks * 512 >= 3_000_001 - 4096, "content is written, not sparse"
+    if cluster.spec.provider != "null":  # it could only empty the cache of the whole machine
+        assert "left" in cluster.drop_caches()
+    assert cluster.compute_hosts[0].run(["sha256sum", path]).stdout == before
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "../outside", "a/../../b", ""])
+def test_a_path_outside_the_mount_is_refused(cluster: Cluster, path: str) -> None:
+    with pytest.raises(ClusterError, match="relative to the mount"):
+        cluster.place_files({path: 1})
+
+
+def test_settings_and_limits_say_what_is_in_force(cluster: Cluster) -> None:
+    assert cluster.spec.file_system.kind in cluster.settings()["file system"]
+    assert cluster.limits()
+
+
+def test_a_cluster_that_is_up_is_healthy(cluster: Cluster) -> None:
+    assert cluster.health() == []
+
+
+def test_another_process_finds_the_cluster(cluster: Cluster) -> None:
+    code = (
+        "import sys; from wavetank.cluster import deploy; c = deploy.find(sys.argv[1]);"
+        "print(c.compute_hosts[1].run(['cat', c.mount_path + '/left-here']).stdout, c.health())"
+    )
+    for host in cluster.compute_hosts:
+        host.run(["dd", f"of={cluster.mount_path}/left-here", "status=none"], stdin="hello")
+    done = subprocess.run(
+        [sys.executable, "-c", code, cluster.name], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "hello []\n"
+
+
+def test_a_second_cluster_of_the_name_is_refused(cluster: Cluster) -> None:
+    with pytest.raises(ClusterError, match="exists already"):
+        deploy.bring_up(cluster.spec)
+    assert cluster.health() == []
+
+
+def test_a_daemon_that_dies_is_noticed(cluster: Cluster) -> None:
+    host = cluster.compute_hosts[1]
+    host.start(["sh", "-c", "echo last words; exit 1"], log="short-lived")
+    for _ in range(200):
+        if cluster.health():
+            break
+    assert any("c2" in finding and "last words" in finding for finding in cluster.health())
+    host.start(["sleep", "1000"], log="short-lived")  # started again: well again
+    assert cluster.health() == []
+
+
+def test_the_remote_shell_reaches_every_node(cluster: Cluster, traces: Traces) -> None:
+    if not cluster.remote_shell:
+        pytest.skip("wavetank-node is not built")
+    for host in cluster.compute_hosts:
+        argv = [
+            *cluster.launcher_prefix,
+            *cluster.remote_shell,
+            "-x",
+            "-p",
+            "22",
+            host.name,
+            "echo",
+            "a   b;",
+            "echo $0",
+        ]
+        out = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=30).stdout
+        assert out == "a b\n/bin/sh\n", "joined by blanks and given to a shell, as sshd does"
