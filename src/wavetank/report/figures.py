@@ -10,6 +10,7 @@ from wavetank.compare.comparison import Comparison, Configuration
 from wavetank.measure.result import Measurement
 from wavetank.model.application import Model
 from wavetank.report import bar_plots, choice_plots, model_plots, operation_plots
+from wavetank.report.model_tables import by_level
 from wavetank.report.result_tables import sorted_effects
 from wavetank.report.svg import Plot
 
@@ -97,10 +98,26 @@ def pattern_figures(model: Model, anchor: str) -> tuple[Figure, ...]:
 
 
 def operation_figures(model: Model, anchor: str) -> tuple[Figure, ...]:
-    """Request sizes and operation counts, narrow enough to stand side by side."""
-    if not model.phases:
-        return ()
-    return (
-        _one(partial(operation_plots.request_sizes, model, f"{anchor}-sizes")),
-        _one(partial(operation_plots.operation_counts, model, f"{anchor}-operations")),
+    """Request sizes and operation counts, narrow enough to stand side by side.
+
+    Where the MPI library works below the application, its calls are the other variant.
+    """
+    levels = [
+        (label, phases)
+        for label, phases in zip(("application", "below MPI-IO"), by_level(model), strict=True)
+        if phases
+    ]
+    kinds = (
+        (operation_plots.request_sizes, "sizes"),
+        (operation_plots.operation_counts, "operations"),
+    )
+    return tuple(
+        Figure(
+            tuple(
+                (label, partial(draw, phases, f"{anchor}-{name}-{position}"))
+                for position, (label, phases) in enumerate(levels)
+            )
+        )
+        for draw, name in kinds
+        if levels
     )

@@ -7,6 +7,7 @@ from typing import Literal
 from wavetank.errors import ReportError
 from wavetank.model.application import Model
 from wavetank.report.model_plots import Axis, has_times, spatial_pattern, temporal_pattern
+from wavetank.report.model_tables import by_level
 from wavetank.report.operation_plots import gantt, operation_counts, request_sizes
 from wavetank.report.svg import Plot
 
@@ -35,4 +36,5 @@ def draw(model: Model, kind: PlotKind, axis: Axis) -> Plot:
         return spatial_pattern(model, axis)
     if kind == "gantt":
         return gantt(model, axis)
-    return request_sizes(model) if kind == "sizes" else operation_counts(model)
+    own, _ = by_level(model)
+    return request_sizes(own) if kind == "sizes" else operation_counts(own)

@@ -7,7 +7,7 @@ drawn, so that ten ranks and ten thousand give a plot of the same size.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,7 +19,7 @@ from matplotlib.ticker import MaxNLocator
 
 from wavetank.model.application import Model, TimelinePoint
 from wavetank.report import axes as ax
-from wavetank.report.names import file_names
+from wavetank.report.model_tables import by_level, names_of
 from wavetank.report.sizes import exact_size, size_scale
 from wavetank.report.svg import Plot, new_figure, short_name, styled
 from wavetank.report.theme import LIGHT, SIZES
@@ -47,38 +47,68 @@ def has_times(model: Model) -> bool:
     return all(start is not None and end is not None for start, end in spans)
 
 
+@dataclass(frozen=True)
+class _Stripe:
+    """Ranks that share a row: first to last, of which some may stand for the others."""
+
+    first: int
+    last: int
+
+
 @styled
 def temporal_pattern(model: Model, axis: Axis, name: str = "temporal") -> Plot:
     """Operations per rank over time or tick, coloured by request size."""
     extent = _extent(model.timeline, axis)
-    ranks_per_row = -(-model.n_ranks // MAX_ROWS)
-    n_rows = -(-model.n_ranks // ranks_per_row)
+    stripes = _stripes(model)
+    n_rows = min(model.n_ranks, MAX_ROWS)
     figure = new_figure(8.6, min(5.4, 1.15 + max(n_rows * 0.24, 0.5)))
     axes = figure.add_subplot()
     kinds = sorted({ax.kind_of(point.iop_type) for point in model.timeline})
     plot = Plot(
         name=name,
         title=f"Temporal pattern over {axis}",
-        caption=_temporal_caption(kinds, ranks_per_row),
-        alt=_temporal_alt(model, axis, extent),
+        caption=_temporal_caption(model, kinds, stripes),
+        alt=_temporal_alt(model),
         figure=figure,
     )
     scale = size_scale(point.rs for point in model.timeline)
     groups: dict[tuple[int, str, int], list[TimelinePoint]] = defaultdict(list)
     for point in model.timeline:
-        row = point.rank // ranks_per_row
-        groups[row, ax.kind_of(point.iop_type), scale.of[point.rs]].append(point)
-    for (row, kind, size), points in sorted(groups.items()):
-        low, high = _lane(row, kind, kinds, n_rows)
+        stripe = stripes[point.rank]
+        groups[stripe.first, ax.kind_of(point.iop_type), scale.of[point.rs]].append(point)
+    for (_, kind, size), points in sorted(groups.items()):
+        stripe = stripes[points[0].rank]
         intervals = ax.merge_columns((extent.of(point) for point in points), extent.span)
-        who = _row_words(row, ranks_per_row, model.n_ranks)
-        tip = plot.tip(f"{who}: {_mark_words(kind, points, extent)}")
+        tip = plot.tip(f"{_ranks_of(stripe)}: {_mark_words(kind, points, extent)}")
+        low, high = _lane(stripe, kind, kinds, n_rows)
         axes.add_patch(ax.rectangles(intervals, low, high, SIZES[size], tip))
     ax.legend_above(axes, {label: SIZES[size] for size, label in scale.labels.items()})
-    axes.set(xlim=extent.span, ylim=(n_rows - 0.5, -0.5), xlabel=extent.label, ylabel="rank")
-    _rank_ticks(axes, n_rows, ranks_per_row)
+    axes.set(xlim=extent.span, ylim=(model.n_ranks - 0.5, -0.5))
+    axes.set(xlabel=extent.label, ylabel="rank")
+    _rank_ticks(axes, model.n_ranks)
     axes.grid(visible=False, axis="y")
     return plot
+
+
+def _stripes(model: Model) -> dict[int, _Stripe]:
+    """Rank of the timeline -> the row that it is drawn in.
+
+    At most ``MAX_ROWS`` rows. A timeline of very many ranks holds evenly spaced ones, which stand for
+    those up to the next; ranks without I/O stay empty.
+    """
+    shown = sorted({point.rank for point in model.timeline})
+    active = {rank for phase in by_level(model)[0] for rank in phase.ph_processid}
+    stands_for = max(1, round(len(active | set(shown)) / max(len(shown), 1)))
+    width = -(-model.n_ranks // MAX_ROWS)
+    stripes = {}
+    for position, rank in enumerate(shown):
+        following = shown[position + 1] if position + 1 < len(shown) else model.n_ranks
+        if stands_for > width:
+            stripes[rank] = _Stripe(rank, min(rank + stands_for, following) - 1)
+        else:
+            first = rank // width * width
+            stripes[rank] = _Stripe(first, min(first + width, model.n_ranks) - 1)
+    return stripes
 
 
 @styled
@@ -93,7 +123,7 @@ def spatial_pattern(model: Model, axis: Axis, name: str = "spatial") -> Plot:
     n_columns = 1 if len(chosen) < 2 else 2
     n_rows = max(1, -(-len(chosen) // n_columns))
     figure = new_figure(8.6, 0.4 + (2.6 if n_columns == 1 else 1.75) * n_rows)
-    names = file_names(model).of
+    names = names_of(model)
     plot = Plot(
         name=name,
         title=f"Spatial pattern over {axis}",
@@ -191,26 +221,29 @@ def _offsets(point: TimelinePoint) -> tuple[int, int]:
     return first, last + point.rs
 
 
-def _lane(row: int, kind: str, kinds: Sequence[str], n_rows: int) -> tuple[float, float]:
-    """Lower and upper edge: reads in the upper half of a rank's row, the rest in the lower one."""
+def _lane(stripe: _Stripe, kind: str, kinds: Sequence[str], n_rows: int) -> tuple[float, float]:
+    """Lower and upper edge: reads in the upper half of a row, the rest in the lower one."""
     gap = 0.09 if n_rows <= 40 else 0.0
+    low, high = stripe.first - 0.5 + gap, stripe.last + 0.5 - gap
     if "read" not in kinds or len(kinds) == 1:
-        return row - 0.5 + gap, row + 0.5 - gap
-    return (row - 0.5 + gap, row) if kind == "read" else (row, row + 0.5 - gap)
+        return low, high
+    middle = (stripe.first + stripe.last) / 2
+    return (low, middle) if kind == "read" else (middle, high)
 
 
-def _rank_ticks(axes: Axes, n_rows: int, ranks_per_row: int) -> None:
-    if n_rows <= 32:
-        axes.set_yticks(range(n_rows))
+def _rank_ticks(axes: Axes, n_ranks: int) -> None:
+    if n_ranks <= 32:
+        axes.set_yticks(range(n_ranks))
         axes.yaxis.set_tick_params(length=0)
     else:
         axes.yaxis.set_major_locator(MaxNLocator(nbins=8, integer=True))
-    axes.yaxis.set_major_formatter(lambda value, _: f"{int(value) * ranks_per_row:,}")
+    axes.yaxis.set_major_formatter(lambda value, _: f"{int(value):,}")
 
 
-def _row_words(row: int, ranks_per_row: int, n_ranks: int) -> str:
-    first, last = row * ranks_per_row, min((row + 1) * ranks_per_row, n_ranks) - 1
-    return f"rank {first}" if first == last else f"ranks {first:,} to {last:,}"
+def _ranks_of(stripe: _Stripe) -> str:
+    if stripe.first == stripe.last:
+        return f"rank {stripe.first:,}"
+    return f"ranks {stripe.first:,} to {stripe.last:,}"
 
 
 def _mark_words(kind: str, points: Sequence[TimelinePoint], extent: _Extent) -> str:
@@ -230,26 +263,33 @@ def _mark_words(kind: str, points: Sequence[TimelinePoint], extent: _Extent) -> 
     return f"{count:,} {kind} operations of {of_size}, {format_size(_bytes(points))}, {when}"
 
 
-def _temporal_caption(kinds: Sequence[str], ranks_per_row: int) -> str:
-    text = "Each row is a rank" if ranks_per_row == 1 else f"Each row is {ranks_per_row:,} ranks"
+def _temporal_caption(model: Model, kinds: Sequence[str], stripes: Mapping[int, _Stripe]) -> str:
+    width = max((stripe.last - stripe.first + 1 for stripe in stripes.values()), default=1)
+    text = "Each row is a rank" if width == 1 else f"Each row is {width:,} ranks"
     text += "; a mark is a stretch of operations, coloured by request size."
     if "read" in kinds and len(kinds) > 1:
         text += " Reads are in the upper half of a row, writes in the lower half."
+    if len(stripes) < model.app_np:
+        text += f" {len(stripes):,} evenly spaced ranks stand for {model.app_np:,} that do I/O."
     return text
 
 
-def _temporal_alt(model: Model, axis: Axis, extent: _Extent) -> str:
+def _temporal_alt(model: Model) -> str:
+    """What the phases say of ranks, bytes and when; a timeline may hold only some of the ranks."""
+    own, _ = by_level(model)
     parts = []
     for kind in ("read", "write"):
-        points = [point for point in model.timeline if ax.kind_of(point.iop_type) == kind]
-        if points:
-            ends = np.asarray([extent.of(point) for point in points])
-            when = (
-                f"between {format_duration(max(ends.min(), 0))} and {format_duration(ends.max())}"
-                if axis == "time"
-                else f"between tick {ends.min():.0f} and {ends.max():.0f}"
-            )
-            parts.append(f"{kind}s: {format_size(_bytes(points))} by {_n_ranks(points)} {when}")
+        phases = [phase for phase in own if ax.kind_of(phase.pattern[0].iop_type) == kind]
+        if not phases:
+            continue
+        ranks = {rank for phase in phases for rank in phase.ph_processid}
+        weight = sum(phase.ph_weight for phase in phases)
+        words = f"{kind}s: {format_size(weight)} by {len(ranks):,} rank{'s' * (len(ranks) != 1)}"
+        starts = [phase.start_s for phase in phases if phase.start_s is not None]
+        ends = [phase.end_s for phase in phases if phase.end_s is not None]
+        if starts and ends:
+            words += f" between {format_duration(min(starts))} and {format_duration(max(ends))}"
+        parts.append(words)
     return f"{model.n_ranks:,} ranks; " + ("; ".join(parts) or "none does I/O") + "."
 
 

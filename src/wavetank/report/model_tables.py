@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
-from wavetank.model.application import Model
+from wavetank.model.application import LevelRelation, Model
 from wavetank.model.phase import LinearOffsets, ListedOffsets, Offsets, Phase
-from wavetank.report.names import file_names
+from wavetank.model.tables import common_folder, own_level, short_names
 from wavetank.report.sizes import exact_size
 from wavetank.report.tables import (
     Cell,
@@ -52,8 +53,10 @@ def application_table(model: Model) -> ReportTable:
 
 def file_table(model: Model) -> ReportTable:
     """The file level, largest first."""
-    names = file_names(model)
-    files = sorted(model.files, key=lambda file: (-file.file_size, file.file_id))
+    names = names_of(model)
+    folder = common_folder(file.file_name for file in model.files)
+    used = [file for file in model.files if file.n_operations]
+    files = sorted(used, key=lambda file: (-file.file_size, file.file_id))
     differ = any(
         file.file_size_highest_offset not in (None, file.file_size_weights) for file in files
     )
@@ -79,7 +82,7 @@ def file_table(model: Model) -> ReportTable:
     for file in files:
         cells = [
             number(file.file_id),
-            text(names.of[file.file_id]),
+            text(names[file.file_id]),
             _size(file.file_size),
             number(file.file_np),
             _known(file.file_accessmode),
@@ -97,17 +100,53 @@ def file_table(model: Model) -> ReportTable:
         title="Files",
         columns=tuple(columns),
         rows=tuple(rows),
-        caption="" if names.folder is None else f"Names are below {names.folder}.",
+        caption=_files_caption(folder, len(model.files) - len(used)),
         filterable=len(rows) > 12,
         max_rows=MAX_FILES,
     )
 
 
-def phase_table(model: Model) -> ReportTable:
-    """The phase level; equal phases at regular distance are one row, as in P15 table V."""
-    names = file_names(model).of
+def names_of(model: Model) -> dict[int, str]:
+    """Names of the files without the folder that they share, by file_id."""
+    return short_names({file.file_id: file.file_name for file in model.files})
+
+
+def by_level(model: Model) -> tuple[tuple[Phase, ...], tuple[Phase, ...]]:
+    """Phases of the application's own calls, and those of the MPI library below them."""
+    levels = {file.file_id: own_level(model, file.file_id) for file in model.files}
+    own = tuple(phase for phase in model.phases if phase.level == levels[phase.file_id])
+    below = tuple(phase for phase in model.phases if phase.level != levels[phase.file_id])
+    return own, below
+
+
+def phase_tables(model: Model) -> tuple[ReportTable, ...]:
+    """The phase level; what the MPI library made of it below, and how the two belong together."""
+    own, below = by_level(model)
+    rows = series_rows(model, own)
+    tables = [_phase_table(model, rows, "phases", "Phases", _PHASES_CAPTION)]
+    if below:
+        caption = "What the MPI library made of the phases above; the bytes are the same ones."
+        rows = series_rows(model, below)
+        tables.append(_phase_table(model, rows, "phases-below", "Phases below MPI-IO", caption))
+    if model.relations:
+        tables.append(_relation_table(model))
+    return tuple(tables)
+
+
+_PHASES_CAPTION = "Field names are those of the phase model; offsets and distances are in bytes."
+
+
+def _phase_table(
+    model: Model,
+    series: Sequence[tuple[list[Phase], int | None]],
+    name: str,
+    title: str,
+    caption: str,
+) -> ReportTable:
+    """A row for each phase or series of equal ones, as in P15 table V."""
+    names = names_of(model)
     rows = []
-    for phases, step in series_rows(model):
+    for phases, step in series:
         first = phases[0]
         member = first.pattern[0]
         weight = sum(phase.ph_weight for phase in phases)
@@ -115,7 +154,7 @@ def phase_table(model: Model) -> ReportTable:
         io_time = None if None in times else sum(time for time in times if time is not None)
         rows.append(
             (
-                Cell(id_range(phase.ph_id for phase in phases), first.ph_id),
+                _ids(phases),
                 text(names.get(first.file_id, "?")),
                 text(pattern_words(first)),
                 Cell(ranks_words(first.ph_processid, model.n_ranks), id_range(first.ph_processid)),
@@ -135,8 +174,8 @@ def phase_table(model: Model) -> ReportTable:
             )
         )
     return ReportTable(
-        name="phases",
-        title="Phases",
+        name=name,
+        title=title,
         columns=(
             Column("ph_id", "Id", numeric=True),
             Column("file", "File", wide=True),
@@ -155,18 +194,18 @@ def phase_table(model: Model) -> ReportTable:
             Column("io_time_s", "I/O time", numeric=True, help="in the traced run, sum over ranks"),
         ),
         rows=tuple(rows),
-        caption="Field names are those of the phase model; offsets and distances are in bytes.",
+        caption=caption,
         filterable=len(rows) > 12,
         max_rows=MAX_PHASES,
     )
 
 
-def series_rows(model: Model) -> list[tuple[list[Phase], int | None]]:
+def series_rows(model: Model, phases: Sequence[Phase]) -> list[tuple[list[Phase], int | None]]:
     """Phases, those of a series together, with the series' offset step; by first occurrence."""
-    by_id = {phase.ph_id: phase for phase in model.phases}
+    by_id = {phase.ph_id: phase for phase in phases}
     series_of = {ph_id: series for series in model.series for ph_id in series.ph_ids}
     rows: list[tuple[list[Phase], int | None]] = []
-    for phase in model.phases:
+    for phase in phases:
         series = series_of.get(phase.ph_id)
         if series is None:
             rows.append(([phase], None))
@@ -174,6 +213,54 @@ def series_rows(model: Model) -> list[tuple[list[Phase], int | None]]:
             members = [by_id[ph_id] for ph_id in series.ph_ids if ph_id in by_id]
             rows.append((members, series.offset_step))
     return rows
+
+
+def _relation_table(model: Model) -> ReportTable:
+    """Which POSIX phases the MPI-IO phases became, by aggregator and request size."""
+    joined: dict[tuple[object, ...], list[LevelRelation]] = {}
+    for relation in model.relations:
+        key = (relation.below, relation.ranks, relation.rs_min, relation.rs_max)
+        joined.setdefault(key, []).append(relation)
+    rows = tuple(
+        (
+            text(id_range(relation.ph_id for relation in members)),
+            number(members[0].below),
+            Cell(ranks_words(members[0].ranks, model.n_ranks), id_range(members[0].ranks)),
+            number(sum(relation.n_operations for relation in members)),
+            _size(sum(relation.moved for relation in members)),
+            Cell(exact_size(members[0].rs_min), members[0].rs_min),
+            Cell(exact_size(members[0].rs_max), members[0].rs_max),
+        )
+        for members in joined.values()
+    )
+    return ReportTable(
+        name="relations",
+        title="What the phases became below MPI-IO",
+        columns=(
+            Column("ph_id", "Phase"),
+            Column("below", "Became", numeric=True, help="phase at POSIX level"),
+            Column("ranks", "Ranks", help="that made the POSIX calls: the aggregators"),
+            Column("n_operations", "Operations", numeric=True),
+            Column("moved", "Bytes", numeric=True),
+            Column("rs_min", "Smallest", numeric=True, help="request"),
+            Column("rs_max", "Largest", numeric=True, help="request"),
+        ),
+        rows=rows,
+        filterable=len(rows) > 12,
+        max_rows=MAX_PHASES,
+    )
+
+
+def _ids(phases: Sequence[Phase]) -> Cell:
+    words = id_range(phase.ph_id for phase in phases)
+    return Cell(words, phases[0].ph_id if len(phases) == 1 else words)
+
+
+def _files_caption(folder: str, n_without: int) -> str:
+    words = [f"Names are below {folder}."] if folder else []
+    if n_without:
+        words.append(f"{n_without:,} more files were touched without moving data.")
+    return " ".join(words)
 
 
 def pattern_words(phase: Phase) -> str:

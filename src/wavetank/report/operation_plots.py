@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from wavetank.model.application import Model
 from wavetank.model.phase import Phase
 from wavetank.report import axes as ax
-from wavetank.report.names import file_names
+from wavetank.report.model_tables import by_level, names_of, series_rows
 from wavetank.report.sizes import Operations, class_label, exact_size, size_class
 from wavetank.report.svg import Plot, new_figure, short_name, shorten, styled
 from wavetank.report.tables import id_range
@@ -21,10 +21,10 @@ from wavetank.units import format_size
 MAX_GANTT_ROWS = 40
 
 
-def operations_by_size(model: Model) -> tuple[Operations, ...]:
-    """All data operations by kind and request size, counted over all ranks and phases."""
+def operations_by_size(phases: Iterable[Phase]) -> tuple[Operations, ...]:
+    """Data operations of phases by kind and request size, counted over all ranks."""
     counts: Counter[tuple[str, int]] = Counter()
-    for phase in model.phases:
+    for phase in phases:
         for position, member in enumerate(phase.pattern):
             moved = phase.moved_last[position] if phase.moved_last is not None else member.rs
             last = 0 if moved == member.rs else 1
@@ -35,9 +35,9 @@ def operations_by_size(model: Model) -> tuple[Operations, ...]:
 
 
 @styled
-def request_sizes(model: Model, name: str = "sizes") -> Plot:
+def request_sizes(phases: Sequence[Phase], name: str = "sizes") -> Plot:
     """Data operations by class of request size, reads and writes side by side."""
-    operations = operations_by_size(model)
+    operations = operations_by_size(phases)
     classes = [size_class(operation.rs) for operation in operations] or [0]
     first, last = min(classes), max(classes)
     figure = new_figure(4.3, 2.7)
@@ -92,10 +92,10 @@ def request_sizes(model: Model, name: str = "sizes") -> Plot:
 
 
 @styled
-def operation_counts(model: Model, name: str = "operations") -> Plot:
+def operation_counts(phases: Sequence[Phase], name: str = "operations") -> Plot:
     """How often each operation was called, data and metadata (P16 figure 4a)."""
     counts: Counter[str] = Counter()
-    for phase in model.phases:
+    for phase in phases:
         for member in phase.pattern:
             counts[member.iop_type] += phase.ph_np * phase.ph_nrep
         counts.update(phase.metadata_ops)
@@ -132,7 +132,8 @@ def operation_counts(model: Model, name: str = "operations") -> Plot:
 @styled
 def gantt(model: Model, axis: Literal["time", "tick"], name: str = "gantt") -> Plot:
     """Phases as bars over time or tick; a series of equal phases is one row."""
-    rows = _gantt_rows(model)
+    own, _ = by_level(model)
+    rows = _gantt_rows(model, own)
     shown = rows[:MAX_GANTT_ROWS]
     figure = new_figure(8.6, 0.75 + 0.24 * max(len(shown), 2))
     axes = figure.add_subplot()
@@ -142,7 +143,7 @@ def gantt(model: Model, axis: Literal["time", "tick"], name: str = "gantt") -> P
         title=f"Phases over {axis}",
         caption="A bar lasts from the first rank's start to the last rank's end in the phase."
         + (f" {n_left_out} later rows are not shown." if n_left_out else ""),
-        alt=f"{len(model.phases)} phases in {len(rows)} rows: "
+        alt=f"{len(own)} phases in {len(rows)} rows: "
         + "; ".join(f"{label}" for label, _ in shown),
         figure=figure,
     )
@@ -162,25 +163,24 @@ def gantt(model: Model, axis: Literal["time", "tick"], name: str = "gantt") -> P
         else "tick (MPI calls before the operation)"
     )
     ax.no_ticks(axes, "y")
-    kinds = {ax.kind_of(phase.pattern[0].iop_type) for phase in model.phases}
+    kinds = {ax.kind_of(phase.pattern[0].iop_type) for phase in own}
     ax.legend_above(
         axes, {kind: LIGHT[kind] for kind in ("read", "write", "other") if kind in kinds}
     )
     return plot
 
 
-def _gantt_rows(model: Model) -> list[tuple[str, list[Phase]]]:
+def _gantt_rows(model: Model, own: Sequence[Phase]) -> list[tuple[str, list[Phase]]]:
     """(label, phases) by first occurrence."""
-    names = {i: short_name(name, 34) for i, name in file_names(model).of.items()}
-    by_id = {phase.ph_id: phase for phase in model.phases}
-    in_series = {ph_id: series.ph_ids for series in model.series for ph_id in series.ph_ids}
-    rows = []
-    for phase in model.phases:
-        ids = in_series.get(phase.ph_id, (phase.ph_id,))
-        if ids[0] == phase.ph_id:
-            members = [by_id[ph_id] for ph_id in ids if ph_id in by_id]
-            rows.append((f"{id_range(ids)} · {names.get(phase.file_id, '?')}", members))
-    return rows
+    names = names_of(model)
+    return [
+        (
+            f"{id_range(phase.ph_id for phase in phases)} · "
+            f"{short_name(names.get(phases[0].file_id, '?'), 34)}",
+            phases,
+        )
+        for phases, _ in series_rows(model, own)
+    ]
 
 
 def _phase_ends(phase: Phase, axis: Literal["time", "tick"]) -> tuple[float, float]:

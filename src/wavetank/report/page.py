@@ -19,7 +19,7 @@ from wavetank.report.figures import (
     performance_figures,
 )
 from wavetank.report.gather import Campaign
-from wavetank.report.model_tables import application_table, file_table, phase_table
+from wavetank.report.model_tables import application_table, file_table, phase_tables
 from wavetank.report.provenance import Surroundings, provenance_table
 from wavetank.report.result_tables import (
     cost_table,
@@ -122,7 +122,7 @@ def model_part(model: Model, anchor: str, kernel: Kernel | None = None) -> Model
     """A model's tables and plots."""
     return ModelPart(
         command=shlex.join(model.command),
-        tables=(application_table(model), file_table(model), phase_table(model)),
+        tables=(application_table(model), file_table(model), *phase_tables(model)),
         figures=pattern_figures(model, anchor),
         pairs=operation_figures(model, anchor),
         kernel_lines=_kernel_lines(kernel),

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from wavetank.model.tables import ranks_text
+
 Value: TypeAlias = str | int | float | bool | None
 
 
@@ -123,11 +125,5 @@ def ranks_words(ranks: Sequence[int], n_ranks: int | None = None) -> str:
 
 
 def id_range(ids: Iterable[int]) -> str:
-    """(1, 2, 3, 7) -> "1-3, 7"."""
-    runs: list[list[int]] = []
-    for identity in sorted(ids):
-        if runs and identity == runs[-1][1] + 1:
-            runs[-1][1] = identity
-        else:
-            runs.append([identity, identity])
-    return ", ".join(str(low) if low == high else f"{low}\N{EN DASH}{high}" for low, high in runs)
+    """(1, 2, 3, 7) -> "1-3, 7", with en dashes."""
+    return ranks_text(sorted(ids)).replace("-", "\N{EN DASH}")

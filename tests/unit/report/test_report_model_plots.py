@@ -7,7 +7,10 @@ import xml.etree.ElementTree as ET
 import pytest
 import report_examples
 
+from wavetank.model.phase import PatternMember
 from wavetank.report import axes, model_plots, operation_plots
+from wavetank.report.figures import operation_figures
+from wavetank.report.model_tables import phase_tables
 from wavetank.report.svg import inline_svg, save
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -48,6 +51,42 @@ def test_ten_thousand_ranks_give_a_plot_as_small_as_a_hundred() -> None:
     assert len(large) < 2 * len(small)
     assert len(large) < 200_000
     assert "ranks 0 to 99" in large
+
+
+def test_evenly_spaced_ranks_of_a_timeline_stand_for_the_ranks_between_them() -> None:
+    # 10,000 ranks write, the timeline holds every 500th: 20 ranks, each stands for 500
+    model = report_examples.many_ranks(10_000, 10_000)
+    some = tuple(point for point in model.timeline if point.rank % 500 == 0)
+    plot = model_plots.temporal_pattern(model.model_copy(update={"timeline": some}), "time")
+    assert "20 evenly spaced ranks stand for 10,000 that do I/O" in plot.caption
+    assert any(title.startswith("ranks 500 to 999:") for title in titles(plot))
+
+
+def test_ranks_without_io_stay_empty() -> None:
+    # of ABySS's 4 ranks only 0 and 1 read: no row of a reader is wider than one rank
+    found = titles(model_plots.temporal_pattern(report_examples.abyss(), "time"))
+    assert all(title.startswith("rank ") for title in found)
+
+
+def test_calls_of_the_mpi_library_are_not_counted_as_the_applications() -> None:
+    model = report_examples.bt_io(4, 2)
+    lower = model.phases[0].model_copy(
+        update={
+            "ph_id": 99,
+            "level": "posix",
+            "pattern": (PatternMember(iop_type="pwrite", rs=8192, disp=None, dist=None),),
+        }
+    )
+    both = model.model_copy(update={"phases": (*model.phases, lower)})
+    plots = [figure.variants for figure in operation_figures(both, "a")]
+    assert [[label for label, _ in variants] for variants in plots] == [
+        ["application", "below MPI-IO"]
+    ] * 2
+    asked, below = (draw().alt for _, draw in plots[1])
+    assert "pwrite" not in asked
+    assert "pwrite 4" in below
+    tables = phase_tables(both)
+    assert [table.name for table in tables] == ["phases", "phases-below"]
 
 
 def test_every_operation_is_within_some_mark() -> None:
@@ -91,7 +130,8 @@ def test_a_model_without_offsets_says_so() -> None:
 
 def test_operations_are_counted_over_ranks_and_repetitions() -> None:
     found = {
-        (o.kind, o.rs): o.count for o in operation_plots.operations_by_size(report_examples.bt_io())
+        (o.kind, o.rs): o.count
+        for o in operation_plots.operations_by_size(report_examples.bt_io().phases)
     }
     # 16 ranks x 40 steps, written once each and read once each
     assert found == {("write", 2_500_000): 640, ("read", 2_500_000): 640}
@@ -100,10 +140,7 @@ def test_operations_are_counted_over_ranks_and_repetitions() -> None:
 def test_a_short_last_operation_counts_with_its_own_size() -> None:
     model = report_examples.abyss()
     first = model.phases[0].model_copy(update={"moved_last": (100,)})
-    found = {
-        (o.kind, o.rs): o.count
-        for o in operation_plots.operations_by_size(model.model_copy(update={"phases": (first,)}))
-    }
+    found = {(o.kind, o.rs): o.count for o in operation_plots.operations_by_size([first])}
     assert found == {("read", 8191): 2135, ("read", 100): 1}
 
 
@@ -114,7 +151,7 @@ def test_the_gantt_chart_shows_a_series_as_one_row() -> None:
 
 
 def test_metadata_operations_are_among_the_counts() -> None:
-    plot = operation_plots.operation_counts(report_examples.abyss())
+    plot = operation_plots.operation_counts(report_examples.abyss().phases)
     assert "open 6" in plot.alt
     assert "read 4,272" in plot.alt
 
@@ -159,7 +196,7 @@ def test_two_plots_share_no_identifier_and_refer_only_to_their_own() -> None:
 
 
 def test_colours_follow_the_theme() -> None:
-    text = inline_svg(operation_plots.request_sizes(report_examples.abyss()))
+    text = inline_svg(operation_plots.request_sizes(report_examples.abyss().phases))
     assert "var(--read)" in text
     assert "fill: #1d6ea8" not in text
 

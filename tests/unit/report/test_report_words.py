@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import pytest
-import report_examples
 
 from wavetank.measure.statistics import Estimate
-from wavetank.report.names import file_names
 from wavetank.report.sizes import class_label, exact_size, size_class, size_scale
 from wavetank.report.svg import printable, short_name, shorten
 from wavetank.report.tables import id_range, ranks_words
@@ -90,7 +88,9 @@ def test_small_amounts_keep_their_digits() -> None:
 def test_ids_are_written_as_ranges() -> None:
     assert id_range([7, 1, 2, 3]) == "1\N{EN DASH}3, 7"
     assert ranks_words([0, 1, 2, 3], 4) == "all"
-    assert ranks_words(list(range(0, 100, 2))) == "50 of 0\N{EN DASH}98"
+    assert ranks_words(list(range(0, 100, 2))) == "0\N{EN DASH}98 by 2"
+    squares = [rank * rank for rank in range(10)]
+    assert ranks_words(squares) == "10 of 0\N{EN DASH}81"
 
 
 def test_a_long_name_keeps_both_ends() -> None:
@@ -102,21 +102,3 @@ def test_a_long_name_keeps_both_ends() -> None:
 def test_characters_that_would_hide_or_break_something_are_made_visible() -> None:
     assert printable("a\x00b\x1bc\u202ed\udc80") == "a�b�c�d�"
     assert shorten("two\nlines", 20) == "two�lines"
-
-
-def test_file_names_are_shown_below_the_folder_that_they_share() -> None:
-    model = report_examples.abyss("/data/run/in/reads1.fastq")
-    files = tuple(
-        f.model_copy(update={"file_name": f"/data/run/{f.file_name}"}) if f.file_id > 1 else f
-        for f in model.files
-    )
-    names = file_names(model.model_copy(update={"files": files}))
-    assert names.folder == "/data/run"
-    assert names.of[1] == "in/reads1.fastq"
-    assert names.of[2] == "reads2.fastq"
-
-
-def test_names_that_share_no_folder_stay_whole() -> None:
-    names = file_names(report_examples.abyss("/data/reads1.fastq"))  # the others are relative
-    assert names.folder is None
-    assert names.of[1] == "/data/reads1.fastq"

@@ -74,6 +74,16 @@
     table.closest(".scroll").before(line);
   }
 
+  // What is wider than the window can be scrolled from the keyboard too.
+  const reachable = () => {
+    for (const box of all(".canvas, .scroll")) {
+      if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+      else box.removeAttribute("tabindex");
+    }
+  };
+  addEventListener("resize", reachable);
+  reachable();
+
   // Marks of plots say what they stand for.
   const tip = document.getElementById("tip");
   for (const title of all("svg .mark > title")) {
