@@ -18,6 +18,7 @@ from wavetank.errors import ModelError
 from wavetank.model.across import group_ranks
 from wavetank.model.activity import Activity
 from wavetank.model.application import Model, View
+from wavetank.model.check import in_order, mended, one_name_each
 from wavetank.model.file_table import make_files
 from wavetank.model.fold import fold
 from wavetank.model.pattern import boundaries, find_patterns
@@ -51,11 +52,13 @@ def extract_model(
         name: of the application, for titles; found in the command if None.
 
     Raises:
-        ModelError: the trace has no data operations at the levels asked for.
+        ModelError: the trace has no data operations at the levels asked for, or holds what cannot be.
     """
     rules = rules or Rules()
     levels = rules.levels or (Level.POSIX, Level.MPIIO)
-    rows = prepare(fold(trace.folds, rules.shortest_gap_s), ops, rules)
+    table, notes = mended(fold(in_order(trace.folds), rules.shortest_gap_s), trace)
+    table, names = one_name_each(trace, table)
+    rows = prepare(table, ops, rules)
     rows, library_files = without_library_files(rows)
     data = data_rows(rows, levels)
     if not len(data):
@@ -103,6 +106,8 @@ def extract_model(
         timeline=make_timeline(activity),
         warnings=(
             *trace.warnings,
+            *notes,
+            *names,
             *_findings(activity, trace, rules),
             *_library(trace, library_files),
         ),

@@ -22,6 +22,13 @@ MIN_STEPS = 3
 _SAME = ("op", "file", "handle", "rank", "view", "error", "size", "arg")
 
 
+def take(table: FoldTable, index: Int64Array | BoolArray) -> FoldTable:
+    """Some rows of a table."""
+    return FoldTable(
+        **{column.name: getattr(table, column.name)[index] for column in fields(FoldTable)}
+    )
+
+
 def fold(chunks: FoldTable | Iterable[FoldTable], gap_s: float | None = None) -> FoldTable:
     """Fold a table, or the consecutive chunks of one.
 

@@ -88,13 +88,6 @@ class DataRows:
         return self.offset + (self.count - 1) * self.disp
 
 
-def take(table: FoldTable, index: Int64Array | BoolArray) -> FoldTable:
-    """Some rows of a table."""
-    return FoldTable(
-        **{column.name: getattr(table, column.name)[index] for column in fields(FoldTable)}
-    )
-
-
 def prepare(table: FoldTable, ops: Mapping[int, Op], rules: Rules) -> Rows:
     """Classify rows; part those whose operations the extraction must tell apart.
 

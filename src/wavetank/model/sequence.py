@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from wavetank.model.activity import Activity
+from wavetank.model.fold import take
 from wavetank.model.loops import Loop, compress
 from wavetank.model.phase import (
     DataStep,
@@ -24,7 +25,7 @@ from wavetank.model.phase import (
     Step,
     SyncStep,
 )
-from wavetank.model.rows import RowKind, Rows, take
+from wavetank.model.rows import RowKind, Rows
 from wavetank.model.rules import BoolArray
 from wavetank.trace.schema import UNKNOWN, Int64Array, Level, OpKind
 
