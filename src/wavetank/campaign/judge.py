@@ -30,19 +30,26 @@ def compare_campaign(
     """
     configurations = _configurations(spec, plan, store, prices)
     rankings = tuple(
-        rank(configurations, application.name, by)
+        rank(configurations, application.name, by, spec.smallest_difference)
         for application in plan.applications
         for by in CRITERIA
         if by == "time" or prices is not None
     )
     knobs = {cluster.name: cluster.knobs for cluster in plan.clusters}
-    turned = effects(configurations, knobs, seed=spec.seed, confidence=spec.confidence)
+    turned = effects(
+        configurations,
+        knobs,
+        seed=spec.seed,
+        confidence=spec.confidence,
+        smallest_difference=spec.smallest_difference,
+    )
     by = spec.rank_by if prices is not None else "time"
     asked = {ranking.application: ranking for ranking in rankings if ranking.by == by}
     return Comparison(
         provenance=provenance(seed=spec.seed),
         campaign=spec.name,
         confidence=spec.confidence,
+        smallest_difference=spec.smallest_difference,
         rank_by=by,
         price=None if prices is None else price_of(prices),
         configurations=tuple(configurations),
@@ -166,9 +173,10 @@ def _notes(
             f"{spec.cache} caches, random order with seed {spec.seed}."
         )
     notes.append(
-        "Places are ranges: configurations whose intervals overlap tie, and ties are not "
-        "transitive, so a place runs from one after those that are certainly better to the last "
-        "before those that are certainly worse."
+        "Places are ranges: configurations tie whose intervals overlap or whose medians are closer "
+        f"than {100 * spec.smallest_difference:g} %. Ties are not transitive, so a place runs from "
+        "one after those that are certainly better to the last before those that are certainly "
+        "worse."
     )
     if prices is not None:
         notes.append(

@@ -15,6 +15,7 @@ from wavetank.compare.comparison import Criterion
 from wavetank.document import Record, read_yaml
 from wavetank.errors import MeasurementError, SpecError
 from wavetank.measure.mapping import parse_mapping
+from wavetank.measure.statistics import SMALLEST_DIFFERENCE
 from wavetank.units import Duration
 
 T = TypeVar("T")
@@ -100,6 +101,12 @@ class CampaignSpec(Record):
     )
     rank_by: Criterion = "time"
     confidence: float = Field(default=0.95, gt=0.5, lt=1)
+    smallest_difference: float = Field(
+        default=SMALLEST_DIFFERENCE,
+        ge=0,
+        lt=1,
+        description="relative; configurations whose medians are closer tie",
+    )
     keep: KeptStorage | None = None
     oversubscribe: bool = Field(
         default=False, description="allow more ranks on a node than the instance has cores"

@@ -89,10 +89,10 @@ def _choice(
             "measured; there is nothing to choose from."
         )
     else:
-        others = ", ".join(f"{each.cluster_title} with {each.mapping}" for each in tied)
+        others = "; ".join(f"{each.cluster_title} with {each.mapping}" for each in tied)
         sentence = (
             f"{best.cluster_title} with {best.mapping} has {named[ranking.by]} by its median, "
-            f"but what was measured cannot tell it from {others}. {_among([best, *tied])}"
+            f"but what was measured cannot tell it from: {others}. {_among([best, *tied])}"
         )
     return (
         Advice(
@@ -112,38 +112,39 @@ def _among(tied: Sequence[Configuration]) -> str:
 
 
 def _effects(application: str, effects: Sequence[Effect]) -> tuple[Advice, ...]:
-    """One sentence per knob, over all pairs in which it was turned."""
+    """One advice per knob: what each change of it does, over all pairs that differ in it alone."""
     advice = []
     for knob in dict.fromkeys(effect.knob for effect in effects):
         pairs = [effect for effect in effects if effect.knob == knob]
-        clear = [effect for effect in pairs if effect.clear]
-        faster = [e for e in clear if e.rate_change_percent.median > 0]
-        slower = [e for e in clear if e.rate_change_percent.median < 0]
-        named = "the process mapping" if knob == "mapping" else knob
-        if not clear:
-            sentence = (
-                f"Changing {named} made no difference that these measurements can show, in "
-                f"{len(pairs)} {'pair' if len(pairs) == 1 else 'pairs'} of configurations."
-            )
-        else:
-            sentence = (
-                f"Changing {named} matters in {len(clear)} of {len(pairs)} "
-                f"{'pair' if len(pairs) == 1 else 'pairs'} of configurations: "
-                + " and ".join(
-                    [f"{len(faster)} {'is' if len(faster) == 1 else 'are'} faster"] * bool(faster)
-                    + [f"{len(slower)} {'is' if len(slower) == 1 else 'are'} slower"] * bool(slower)
-                )
-                + "."
-            )
+        changes = dict.fromkeys((effect.before, effect.after) for effect in pairs)
+        named = {"mapping": "Process mapping"}.get(knob, knob[:1].upper() + knob[1:])
+        parts = [
+            _change_words([e for e in pairs if (e.before, e.after) == change]) for change in changes
+        ]
         advice.append(
             Advice(
                 about="mapping" if knob == "mapping" else "cluster",
                 application=application,
-                sentence=sentence,
+                sentence=f"{named}: {'; '.join(parts)}.",
                 evidence=tuple(_evidence(effect) for effect in pairs),
             )
         )
     return tuple(advice)
+
+
+def _change_words(pairs: Sequence[Effect]) -> str:
+    """What one change does: from 1 to 2 the rate changes by +28 to +93 % in 2 of 2 pairs."""
+    before, after = pairs[0].before, pairs[0].after
+    clear = sorted(each.rate_change_percent.median for each in pairs if each.clear)
+    of_pairs = f"{len(pairs)} {'pair' if len(pairs) == 1 else 'pairs'}"
+    if not clear:
+        return f"from {before} to {after} no difference that can be told in {of_pairs}"
+    span = f"{clear[0]:+.0f} %"
+    if round(clear[0]) != round(clear[-1]):
+        span = f"{clear[0]:+.0f} to {clear[-1]:+.0f} %"
+    return f"from {before} to {after} the rate changes by {span} in {len(clear)} of {of_pairs}" + (
+        "" if len(clear) == len(pairs) else ", and cannot be told to change in the others"
+    )
 
 
 def _evidence(effect: Effect) -> str:
@@ -228,7 +229,7 @@ def _full_storage(application: str, configurations: Sequence[Configuration]) -> 
     ]
     if not full:
         return ()
-    titles = ", ".join(dict.fromkeys(each.cluster_title for each in full))
+    titles = "; ".join(dict.fromkeys(each.cluster_title for each in full))
     return (
         Advice(
             about="cluster",

@@ -15,7 +15,7 @@ from pydantic import Field
 from wavetank.document import Document, Record
 from wavetank.errors import MeasurementError, WavetankError
 from wavetank.measure.result import Origin
-from wavetank.measure.statistics import Estimate
+from wavetank.measure.statistics import SMALLEST_DIFFERENCE, Estimate
 
 Criterion = Literal["time", "cost", "ratio"]
 
@@ -136,7 +136,9 @@ class Effect(Record):
     rate_change_percent: Estimate = Field(
         description="of the application's rate; values hold the medians' change alone"
     )
-    clear: bool = Field(description="the interval does not hold 0")
+    clear: bool = Field(
+        description="the interval does not hold 0, and the change is no smaller than the smallest difference"
+    )
 
 
 class Advice(Record):
@@ -166,6 +168,9 @@ class Comparison(Document):
 
     campaign: str
     confidence: float = Field(description="of the intervals, e.g. 0.95")
+    smallest_difference: float = Field(
+        default=SMALLEST_DIFFERENCE, description="relative; medians that are closer tie"
+    )
     rank_by: Criterion = Field(description="the ranking that was asked for")
     price: Price | None
     configurations: tuple[Configuration, ...]

@@ -7,7 +7,7 @@ from itertools import combinations
 
 from wavetank.compare.comparison import Configuration, Effect
 from wavetank.measure.mapping import parse_mapping
-from wavetank.measure.statistics import CONFIDENCE, change_percent
+from wavetank.measure.statistics import CONFIDENCE, SMALLEST_DIFFERENCE, change_percent
 
 Knobs = Mapping[str, str]
 """Dotted path in a cluster's specification -> value."""
@@ -19,6 +19,7 @@ def effects(
     *,
     seed: int = 0,
     confidence: float = CONFIDENCE,
+    smallest_difference: float = SMALLEST_DIFFERENCE,
 ) -> tuple[Effect, ...]:
     """The effect of each knob that was turned alone.
 
@@ -27,6 +28,7 @@ def effects(
         knobs: cluster name -> its specification, flattened; names and titles left out.
         seed: of the bootstrap.
         confidence: of the intervals.
+        smallest_difference: relative; a smaller effect is not clear.
     """
     found = []
     for first, second in combinations(configurations, 2):
@@ -51,7 +53,8 @@ def effects(
                 rate_change_percent=change,
                 clear=change.low is not None
                 and change.high is not None
-                and (change.low > 0 or change.high < 0),
+                and (change.low > 0 or change.high < 0)
+                and abs(change.median) >= 100 * smallest_difference,
             )
         )
     return tuple(found)

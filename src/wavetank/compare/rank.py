@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from wavetank.compare.comparison import Configuration, Criterion, Place, Ranking
-from wavetank.measure.statistics import Estimate
+from wavetank.measure.statistics import SMALLEST_DIFFERENCE, Estimate
 
 
 def quantity(configuration: Configuration, by: Criterion) -> Estimate | None:
@@ -17,10 +17,16 @@ def quantity(configuration: Configuration, by: Criterion) -> Estimate | None:
     return configuration.cost.cost_tot if by == "cost" else configuration.cost.perf_cost
 
 
-def rank(configurations: Sequence[Configuration], application: str, by: Criterion) -> Ranking:
+def rank(
+    configurations: Sequence[Configuration],
+    application: str,
+    by: Criterion,
+    smallest_difference: float = SMALLEST_DIFFERENCE,
+) -> Ranking:
     """Rank the configurations of one application, best median first.
 
-    Two configurations tie when their intervals overlap. Ties are not transitive (A may tie with B
+    Two configurations tie when their intervals overlap or their medians are closer than the
+    smallest difference, relative. Ties are not transitive (A may tie with B
     and B with C while A is certainly better than C), so a place is a range: from one plus the
     number of those that are certainly better to the last place that is not certainly worse.
     Configurations without the quantity are left out.
@@ -36,15 +42,20 @@ def rank(configurations: Sequence[Configuration], application: str, by: Criterio
     places = []
     for name, value in compared:
         others = [(other, theirs) for other, theirs in compared if other != name]
-        better = sum(_certainly_better(theirs, value, more_is_better) for _, theirs in others)
-        worse = sum(_certainly_better(value, theirs, more_is_better) for _, theirs in others)
+        apart = [theirs for _, theirs in others if not value.ties_with(theirs, smallest_difference)]
+        better = sum((theirs.median > value.median) == more_is_better for theirs in apart)
+        worse = len(apart) - better
         places.append(
             Place(
                 configuration=name,
                 value=value,
                 best=1 + better,
                 worst=len(compared) - worse,
-                ties_with=tuple(other for other, theirs in others if value.overlaps(theirs)),
+                ties_with=tuple(
+                    other
+                    for other, theirs in others
+                    if value.ties_with(theirs, smallest_difference)
+                ),
             )
         )
     return Ranking(application=application, by=by, places=tuple(places))
@@ -69,9 +80,3 @@ def pareto_front(configurations: Sequence[Configuration]) -> tuple[str, ...]:
         if not front or cost < front[-1][1] or (time, cost) == front[-1][:2]:
             front.append((time, cost, name))
     return tuple(name for _, _, name in front)
-
-
-def _certainly_better(first: Estimate, second: Estimate, more_is_better: bool) -> bool:
-    if first.overlaps(second):
-        return False
-    return (first.median > second.median) == more_is_better

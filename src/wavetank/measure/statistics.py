@@ -16,6 +16,12 @@ from wavetank.document import Record
 from wavetank.errors import MeasurementError
 
 CONFIDENCE = 0.95
+SMALLEST_DIFFERENCE = 0.03
+"""Medians that are closer than this, relative to the smaller one, tie whatever their intervals.
+
+Repetitions on one deployment do not show how deployments differ: medians of the same NFS cluster,
+brought up four times on a busy machine of two cores, lay within 2 % of each other.
+"""
 N_RESAMPLES = 4000
 """Enough for the ends of a 95 % interval to move by less than the third digit."""
 
@@ -35,6 +41,11 @@ class Estimate(Record):
         if self.low is None or self.high is None or other.low is None or other.high is None:
             return True
         return self.low <= other.high and other.low <= self.high
+
+    def ties_with(self, other: Estimate, smallest_difference: float = SMALLEST_DIFFERENCE) -> bool:
+        """Whether the two cannot be told apart: intervals overlap, or medians are too close."""
+        near = min(abs(self.median), abs(other.median)) * smallest_difference
+        return self.overlaps(other) or abs(self.median - other.median) < near
 
 
 def estimate(values: Sequence[float], seed: int, confidence: float = CONFIDENCE) -> Estimate:

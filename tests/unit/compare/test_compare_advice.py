@@ -41,7 +41,7 @@ def test_a_tie_is_said_and_the_fewest_instances_are_advised():
         ),
         "choice",
     )
-    assert "cannot tell it from small" in choice.sentence
+    assert "cannot tell it from: small" in choice.sentence
     assert "small with 1PxCN needs the fewest instances (3)" in choice.sentence
 
 
@@ -73,7 +73,9 @@ def test_the_mapping_gets_a_sentence_with_each_pair_as_evidence():
         configuration("nfs", [2.0, 2.0, 2.0], mapping="2PxCN"),
     ]
     (mapping,) = about(advice(pairs), "mapping")
-    assert "matters in 1 of 1 pair" in mapping.sentence and "1 is slower" in mapping.sentence
+    assert mapping.sentence == (
+        "Process mapping: from 1PxCN to 2PxCN the rate changes by -50 % in 1 of 1 pair."
+    )
     assert "-50.0 %" in mapping.evidence[0]
 
 
@@ -108,3 +110,18 @@ def test_ties_with_the_same_number_of_instances_are_all_alike():
     ]
     (choice,) = about(advice(tied), "choice")
     assert "any of them will do" in choice.sentence
+
+
+def test_a_knob_is_told_step_by_step():
+    knobs = {name: {"data servers": name[-1]} for name in ("gl1", "gl2", "gl3")}
+    found = advice(
+        [
+            configuration("gl1", [2.0, 2.0, 2.0]),
+            configuration("gl2", [1.0, 1.0, 1.0]),
+            configuration("gl3", [1.0, 1.01, 0.99]),
+        ],
+        knobs,
+    )
+    (servers,) = [each for each in found if each.sentence.startswith("Data servers")]
+    assert "from 1 to 2 the rate changes by +100 % in 1 of 1 pair" in servers.sentence
+    assert "from 2 to 3 no difference that can be told in 1 pair" in servers.sentence

@@ -59,3 +59,9 @@ def test_the_file_system_is_a_knob():
 def test_applications_are_not_compared_with_each_other():
     pair = [configuration("one", [1.0]), configuration("two", [1.0], application="b")]
     assert effects(pair, KNOBS) == ()
+
+
+def test_an_effect_below_the_smallest_difference_is_not_clear():
+    pair = [configuration("one", [1.0, 1.0, 1.0]), configuration("two", [0.99, 0.99, 0.99])]
+    assert not effects(pair, KNOBS)[0].clear
+    assert effects(pair, KNOBS, smallest_difference=0.005)[0].clear

@@ -57,6 +57,12 @@ def test_what_has_no_price_is_not_ranked_by_cost():
     assert rank(CLEAR, "a", "cost").places == ()
 
 
+def test_medians_within_the_smallest_difference_tie_however_narrow_their_intervals():
+    near = [configuration("x", [1.0, 1.0, 1.0]), configuration("y", [1.02, 1.02, 1.02])]
+    assert places(rank(near, "a", "time")) == {"x": (1, 2), "y": (1, 2)}
+    assert places(rank(near, "a", "time", 0.01)) == {"x": (1, 1), "y": (2, 2)}
+
+
 def test_applications_are_ranked_apart():
     other = configuration("fast", [0.1, 0.1, 0.1], application="b")
     assert len(rank([*CLEAR, other], "a", "time").places) == 3
