@@ -207,7 +207,9 @@ def _metadata(activity: Activity, ph_id: Int64Array) -> dict[int, dict[str, int]
     before = np.searchsorted(data.stream * n_rows + data.row, stream * n_rows + index) - 1
     opens = activity.codes(lambda op: op.kind == OpKind.OPEN)[table.op[index]]
     after = np.minimum(before + 1, len(data) - 1)
-    leading = (before < starts[stream]) | (opens & (data.stream[after] == stream))
+    leading = (before < starts[stream]) | (
+        opens & (after > before) & (data.stream[after] == stream)
+    )
     before = np.where(leading, after, before)
     operation = data.first_op[before] + np.where(leading, 0, data.count[before] - 1)
     lows = np.array([part.low for part in parts], dtype=np.int64)
