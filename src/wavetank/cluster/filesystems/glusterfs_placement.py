@@ -84,7 +84,9 @@ class Placer:
         for _ in range(ROUNDS):
             candidates = self._candidates(path, 8 * len(self.servers))
             try:
-                right = [name for name in candidates if self._lies_on(candidates[name], server)]
+                right = [
+                    name for name in candidates if self._servers_in(candidates[name]) == [server]
+                ]
                 if right:
                     self.client.run(["mv", "-f", "-T", "--", right[0], path])
                     return
@@ -102,7 +104,7 @@ class Placer:
         (natural,) = self._servers_of(path)
         candidates = self._candidates(path, CANDIDATES_PER_SERVER * len(self.servers))
         try:
-            right = [name for name in candidates if self._lies_on(candidates[name], natural)]
+            right = [name for name in candidates if self._servers_in(candidates[name]) == [natural]]
             gfids = self._attributes(GFID_XATTR, right) if right else {}
 
             def unevenness(name: str) -> tuple[int, int]:
@@ -125,11 +127,9 @@ class Placer:
         out = self.client.run(["getfattr", "--absolute-names", "-n", attribute, "--", *names])
         return attributes(out.stdout, attribute)
 
-    def _lies_on(self, pathinfo: str, server: str) -> bool:
-        return self._servers_in(pathinfo) == [server]
-
     def _servers_in(self, pathinfo: str) -> list[str]:
-        return [self._names.get(name, name) for name in _BRICK.findall(pathinfo)]
+        named = {self._names.get(name, name) for name in _BRICK.findall(pathinfo)}
+        return sorted(named, key=lambda name: (*self.servers, name).index(name))
 
     def _servers_of(self, path: str) -> list[str]:
         """Servers that hold a file, or the first shard of it."""

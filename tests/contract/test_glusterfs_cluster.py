@@ -1,0 +1,304 @@
+"""GlusterFS for real: layouts, options, faults, and what is left of it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from leftovers import Traces, skip_unless_possible
+
+from wavetank.cluster import deploy
+from wavetank.cluster.filesystems.base import mount_line
+from wavetank.cluster.filesystems.glusterfs_daemons import STATE, client_command_lines
+from wavetank.cluster.filesystems.glusterfs_hash import hash_range, name_hash
+from wavetank.cluster.filesystems.glusterfs_placement import attributes
+from wavetank.cluster.host import Host
+from wavetank.cluster.spec import ClusterSpec
+from wavetank.errors import ClusterError, FileSystemError
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+
+Cluster = deploy.DeployedCluster
+MIB = 2**20
+
+
+def gluster_spec(name: str, servers: int, stripe: dict[str, Any], **more: Any) -> ClusterSpec:
+    return ClusterSpec.model_validate(
+        {
+            "name": f"t{os.getpid()}-{name}",
+            "instance": {"name": "t.small", "memory": "512 MiB", "network": "2 Gbit/s"},
+            "nodes": {"compute": 2, "io": servers},
+            "storage": {"size": "512 MiB"},
+            "layout": more.pop("layout", "striped"),
+            "file_system": {"kind": "glusterfs", "stripe": stripe, **more},
+        }
+    )
+
+
+@contextlib.contextmanager
+def up(state: Path, spec: ClusterSpec) -> Iterator[Cluster]:
+    """A cluster with a state directory of its own, and nothing left of it afterwards."""
+    skip_unless_possible(spec)
+    traces = Traces(state, spec.name)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WAVETANK_STATE_DIR", str(state))
+        cluster = deploy.bring_up(spec)
+    try:
+        traces.note_namespaces()
+        yield cluster
+    finally:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("WAVETANK_STATE_DIR", str(state))
+            deploy.take_down(spec.name)
+        assert traces.left() == []
+
+
+@pytest.fixture(scope="module")
+def sharded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    options = {"performance.io-cache": True, "performance.cache-size": "8MB"}
+    mount_options = {"attribute-timeout": 3, "use-readdirp": False, "acl": True}
+    stripe = {"kind": "sharded", "size": "4 MiB"}
+    spec = gluster_spec("sharded", 3, stripe, options=options, mount_options=mount_options)
+    with up(tmp_path_factory.mktemp("sharded"), spec) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    spec = gluster_spec("whole", 2, {"kind": "distributed"}, layout="one-server-per-file")
+    with up(tmp_path_factory.mktemp("whole"), spec) as cluster:
+        yield cluster
+
+
+def until(condition: Callable[[], bool], timeout_s: float = 20.0) -> bool:
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def on_brick(host: Host, name: str) -> list[tuple[int, str]]:
+    """Sizes and permissions of a file on a server's brick; DHT's link files have mode 1000 and no content."""
+    argv = ["find", "/storage/brick", "-path", "*/.glusterfs", "-prune", "-o", "-name", name, "-printf", "%s %m\n"]  # fmt: skip
+    lines = host.run(argv).stdout.splitlines()
+    return [(int(line.split()[0]), line.split()[1]) for line in lines]
+
+
+# --- layouts
+
+
+def test_each_file_lies_whole_on_a_server_of_its_own_in_turn(whole: Cluster) -> None:
+    sizes = {f"in/reads_{i}.fastq": MIB + i for i in range(5)}
+    places = whole.place_files(sizes)
+    assert list(places.values()) == [f"whole on io{1 + i % 2}" for i in range(5)]
+    for i, (path, size) in enumerate(sizes.items()):
+        own, other = whole.io_hosts[i % 2], whole.io_hosts[(i + 1) % 2]
+        assert (size, "644") in on_brick(own, path[3:])
+        assert all(found == (0, "1000") for found in on_brick(other, path[3:]))
+
+
+def test_placing_files_again_replaces_them_and_leaves_no_candidates(whole: Cluster) -> None:
+    whole.place_files({"again": 1000})
+    assert whole.place_files({"first": 10, "again": 2000}) == {
+        "first": "whole on io1",
+        "again": "whole on io2",
+    }
+    names = whole.compute_hosts[1].run(["ls", "-A", whole.mount_path]).stdout.split()
+    assert not [name for name in names if name.startswith("wavetank-")]
+
+
+def test_shards_lie_evenly_on_all_servers(sharded: Cluster) -> None:
+    # 27 000 000 bytes are 7 shards, the last of 1 834 176: 3 + 2 + 2 on three servers is the most even.
+    places = sharded.place_files({"a.fastq": 27_000_000, "b.fastq": 27_000_000})
+    assert all(text.startswith("shards of 4.0 MiB: io1 ") for text in places.values())
+    for host in sharded.io_hosts:
+        argv = ["find", "/storage/brick", "-path", "*/.glusterfs", "-prune", "-o", "-type", "f", "-printf", "%s\n"]  # fmt: skip
+        held = sum(int(line) for line in host.run(argv).stdout.split())
+        assert held <= 2 * 3 * 4 * MIB
+
+
+def test_a_small_file_on_a_sharded_volume_lies_on_one_server(sharded: Cluster) -> None:
+    assert sharded.place_files({"small": 1000})["small"].count("1000 B") == 1
+
+
+def test_our_hash_of_names_is_the_file_systems(whole: Cluster) -> None:
+    attribute = "trusted.glusterfs.dht"
+    ranges = {}
+    for i, host in enumerate(whole.io_hosts):
+        out = host.run(["getfattr", "--absolute-names", "-e", "hex", "-n", attribute, "/storage/brick"]).stdout  # fmt: skip
+        ranges[f"wavetank-client-{i}"] = hash_range(attributes(out, attribute)["/storage/brick"])
+    for length in range(1, 34):
+        name = "".join(chr(97 + (7 * i + length) % 26) for i in range(length))
+        argv = ["getfattr", "--absolute-names", "--only-values", "-n", f"dht.file.hashed-subvol.{name}", whole.mount_path]  # fmt: skip
+        said = whole.compute_hosts[0].run(argv).stdout.strip("\0\n")
+        first, last = ranges[said]
+        assert first <= name_hash(name) <= last, name
+
+
+@pytest.mark.parametrize(
+    ("servers", "stripe", "volume_type", "place"),
+    [
+        (2, {"kind": "replicated"}, "Replicate", "a copy on each of io1, io2"),
+        (3, {"kind": "disperse", "redundancy": 1}, "Disperse", "erasure coded over io1, io2, io3"),
+    ],
+)
+def test_files_are_on_all_servers(
+    tmp_path: Path, servers: int, stripe: dict[str, Any], volume_type: str, place: str
+) -> None:
+    with up(tmp_path, gluster_spec(stripe["kind"], servers, stripe)) as cluster:
+        assert cluster.settings()["volume type"] == volume_type
+        assert cluster.place_files({"file": 100_000}) == {"file": place}
+
+
+# --- options
+
+
+def test_expert_options_are_in_force_as_gluster_says(sharded: Cluster) -> None:
+    settings = sharded.settings()
+    assert settings["performance.io-cache"] == "on"
+    assert settings["performance.cache-size"] == "8MB"
+    assert settings["features.shard-block-size"] == str(4 * MIB)
+    for node in ("c1", "c2"):
+        assert " fuse.glusterfs " in settings[f"{node} /wavetank"]
+        assert "--attribute-timeout=3" in settings[f"{node} client"]
+        assert "--use-readdirp=no" in settings[f"{node} client"]
+        assert "--acl" in settings[f"{node} client"]
+
+
+def test_an_option_that_gluster_does_not_know_is_refused_in_its_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = gluster_spec("unknown", 1, {}, options={"performance.warp-drive": "on"})
+    skip_unless_possible(spec)
+    monkeypatch.setenv("WAVETANK_STATE_DIR", str(tmp_path))
+    with pytest.raises(FileSystemError, match=r"performance.warp-drive does not exist"):
+        deploy.bring_up(spec)
+    assert Traces(tmp_path, spec.name).left() == []
+
+
+def test_daemons_listen_on_the_clusters_network_only(sharded: Cluster) -> None:
+    for host in (*sharded.io_hosts, *sharded.compute_hosts):
+        lines = host.run(["ss", "-Hltn"]).stdout.splitlines()
+        listening = {line.split()[3].rpartition(":")[0] for line in lines}
+        assert listening <= {host.address}
+
+
+# --- cold caches
+
+
+def test_a_cold_read_comes_from_the_servers_disks(sharded: Cluster) -> None:
+    size = 12_000_000
+    sharded.place_files({"cold": size})
+    client = sharded.compute_hosts[0]
+    argv = ["dd", f"if={sharded.mount_path}/cold", "of=/dev/null", "bs=8191", "status=none"]
+
+    def from_disks() -> int:
+        before = sum(disk_read_bytes(host) for host in sharded.io_hosts)
+        client.run(argv)
+        return sum(disk_read_bytes(host) for host in sharded.io_hosts) - before
+
+    old = client_pids(client)
+    sharded.drop_caches()
+    assert client_pids(client).isdisjoint(old), "the client's own caches went with its process"
+    assert from_disks() >= size
+    assert from_disks() < size // 10, "the second read is warm"
+
+
+def disk_read_bytes(host: Host) -> int:
+    device = (mount_line(host, "/storage") or "").split()[0].rpartition("/")[2]
+    line = next(
+        line.split()
+        for line in host.run(["cat", "/proc/diskstats"]).stdout.splitlines()
+        if line.split()[2] == device
+    )
+    return int(line[5]) * 512  # sectors read
+
+
+def client_pids(host: Host) -> set[str]:
+    return set(host.run(["pidof", "glusterfs"]).stdout.split())
+
+
+# --- faults
+
+
+def kill(host: Host, pid_files: str) -> None:
+    host.run(["sh", "-c", f"kill -9 $(cat {pid_files})"])
+
+
+def test_a_dead_brick_is_noticed_and_the_cluster_goes_down_clean(tmp_path: Path) -> None:
+    with up(tmp_path, gluster_spec("brick", 2, {"kind": "distributed"})) as cluster:
+        kill(cluster.io_hosts[1], "/run/gluster/vols/wavetank/*.pid")
+        assert until(lambda: any("brick on io2 died" in finding for finding in cluster.health()))
+
+
+def test_a_dead_glusterd_is_noticed(tmp_path: Path) -> None:
+    with up(tmp_path, gluster_spec("glusterd", 1, {"kind": "distributed"})) as cluster:
+        kill(cluster.io_hosts[0], f"{STATE}/glusterd.pid")
+        assert until(lambda: any("glusterd on io1 died" in finding for finding in cluster.health()))
+
+
+def test_a_dead_client_is_noticed_and_mounted_again_by_an_emptied_cache(tmp_path: Path) -> None:
+    with up(tmp_path, gluster_spec("client", 1, {"kind": "distributed"})) as cluster:
+        cluster.compute_hosts[1].run(["sh", "-c", "kill -9 $(pidof glusterfs)"])
+        assert until(lambda: any("client on c2 died" in finding for finding in cluster.health()))
+        cluster.drop_caches()
+        assert cluster.health() == []
+        assert client_command_lines(cluster.compute_hosts[1], cluster.mount_path)
+
+
+def test_a_full_brick_is_an_error_that_says_what_to_do(whole: Cluster) -> None:
+    with pytest.raises(FileSystemError, match=r"storage\.size"):
+        whole.place_files({"huge": 600 * MIB})  # the disk has 512 MiB
+    whole.compute_hosts[0].run(["rm", "-f", f"{whole.mount_path}/huge"])
+    assert whole.health() == []
+
+
+def test_what_was_removed_can_be_installed_again(tmp_path: Path) -> None:
+    with up(tmp_path, gluster_spec("remove", 2, {"kind": "distributed"})) as cluster:
+        cluster.place_files({"file": 1000})
+        cluster.file_system.unmount(cluster.site)
+        cluster.file_system.remove(cluster.site)
+        for host in cluster.io_hosts:
+            assert host.run(["sh", "-c", "pidof glusterd glusterfsd; ls -A /storage"]).stdout == ""
+        cluster.file_system.install(cluster.site)
+        cluster.file_system.mount(cluster.site)
+        assert cluster.health() == []
+        assert cluster.compute_hosts[0].run(["ls", "-A", cluster.mount_path]).stdout == ""
+
+
+@pytest.mark.parametrize("after_s", [0.6, 0.9, 1.3, 2.0])
+def test_a_tool_killed_while_bringing_up_leaves_only_what_down_removes(
+    tmp_path: Path, after_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = gluster_spec("killed", 2, {"kind": "distributed"})
+    skip_unless_possible(spec)
+    code = (
+        "import sys; from wavetank.cluster import deploy; from wavetank.cluster.spec import ClusterSpec;"
+        "deploy.bring_up(ClusterSpec.model_validate_json(sys.stdin.read()))"
+    )
+    monkeypatch.setenv("WAVETANK_STATE_DIR", str(tmp_path))
+    traces = Traces(tmp_path, spec.name)
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as tool:
+        assert tool.stdin is not None
+        tool.stdin.write(spec.model_dump_json())
+        tool.stdin.close()
+        time.sleep(after_s)
+        tool.send_signal(signal.SIGKILL)
+    traces.note_namespaces()
+    try:
+        deploy.take_down(spec.name)
+    except ClusterError as error:
+        assert "no cluster is called" in str(error)  # killed before it had begun
+    assert traces.left() == []
