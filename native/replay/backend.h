@@ -8,6 +8,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* A data call that is under way: nonblocking, or the first half of a split collective one. */
+struct under_way {
+    enum call call;
+    char *buffer;
+    int64_t position, size;
+    int32_t phase;            /* index: to which its completion is counted */
+    unsigned long long id[1]; /* MPI_Request */
+};
+
 /* One open of a file on this rank. */
 struct open_file {
     int64_t handle;
@@ -17,10 +26,12 @@ struct open_file {
     int64_t position;      /* of the file pointer: bytes, in the view where there is one */
     int64_t pending_seeks; /* seeks to where the next data call starts, not yet made */
     int64_t pending_whence;
-    const struct plan_view *view; /* NULL: none */
-    int32_t view_index;           /* -1: none */
-    int fd;                       /* posix */
-    void *mpi_file;               /* mpiio: MPI_File * */
+    const struct plan_view *view;     /* NULL: none */
+    int32_t view_index;               /* -1: none */
+    int fd;                           /* posix */
+    void *mpi_file;                   /* mpiio: MPI_File * */
+    struct under_way *under_way;      /* oldest first */
+    int32_t n_under_way, n_completed; /* the first n_completed are done, and not yet taken away */
 };
 
 /* A call that moves no data. */

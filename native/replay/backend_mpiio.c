@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int last_error;
 static const struct plan *the_plan;
@@ -101,6 +102,107 @@ BY_POINTER(write_shared, MPI_File_write_shared)
 BY_POINTER(read_ordered, MPI_File_read_ordered)
 BY_POINTER(write_ordered, MPI_File_write_ordered)
 
+/* ---- calls that are completed later ---- */
+
+_Static_assert(sizeof(MPI_Request) <= sizeof(unsigned long long), "a request fits struct under_way");
+
+static int64_t started(struct open_file *f, int code, MPI_Request request, int64_t size) {
+    if (!succeeded(code))
+        return -1;
+    if (f->n_under_way > 0) /* the caller has described the call; only the request is ours */
+        memcpy(f->under_way[f->n_under_way - 1].id, &request, sizeof request);
+    return size;
+}
+
+#define I_AT(function, mpi_call)                                                                             \
+    static int64_t function(struct open_file *f, char *buffer, int64_t size, int64_t offset) {               \
+        int count;                                                                                           \
+        MPI_Request request = MPI_REQUEST_NULL;                                                              \
+        MPI_Datatype type = type_of(size, &count);                                                           \
+        int code = mpi_call(file_of(f), in_etypes(f, offset), buffer, count, type, &request);                \
+        return started(f, code, request, size);                                                              \
+    }
+#define I_BY_POINTER(function, mpi_call)                                                                     \
+    static int64_t function(struct open_file *f, char *buffer, int64_t size, int64_t offset) {               \
+        int count;                                                                                           \
+        MPI_Request request = MPI_REQUEST_NULL;                                                              \
+        MPI_Datatype type = type_of(size, &count);                                                           \
+        (void)offset;                                                                                        \
+        int code = mpi_call(file_of(f), buffer, count, type, &request);                                      \
+        return started(f, code, request, size);                                                              \
+    }
+#define BEGIN_AT(function, mpi_call)                                                                         \
+    static int64_t function(struct open_file *f, char *buffer, int64_t size, int64_t offset) {               \
+        int count;                                                                                           \
+        MPI_Datatype type = type_of(size, &count);                                                           \
+        int code = mpi_call(file_of(f), in_etypes(f, offset), buffer, count, type);                          \
+        return started(f, code, MPI_REQUEST_NULL, size);                                                     \
+    }
+#define BEGIN_BY_POINTER(function, mpi_call)                                                                 \
+    static int64_t function(struct open_file *f, char *buffer, int64_t size, int64_t offset) {               \
+        int count;                                                                                           \
+        MPI_Datatype type = type_of(size, &count);                                                           \
+        (void)offset;                                                                                        \
+        int code = mpi_call(file_of(f), buffer, count, type);                                                \
+        return started(f, code, MPI_REQUEST_NULL, size);                                                     \
+    }
+
+I_AT(iread_at, MPI_File_iread_at)
+I_AT(iwrite_at, MPI_File_iwrite_at)
+I_AT(iread_at_all, MPI_File_iread_at_all)
+I_AT(iwrite_at_all, MPI_File_iwrite_at_all)
+I_BY_POINTER(iread_own, MPI_File_iread)
+I_BY_POINTER(iwrite_own, MPI_File_iwrite)
+I_BY_POINTER(iread_all, MPI_File_iread_all)
+I_BY_POINTER(iwrite_all, MPI_File_iwrite_all)
+I_BY_POINTER(iread_shared, MPI_File_iread_shared)
+I_BY_POINTER(iwrite_shared, MPI_File_iwrite_shared)
+BEGIN_AT(read_at_all_begin, MPI_File_read_at_all_begin)
+BEGIN_AT(write_at_all_begin, MPI_File_write_at_all_begin)
+BEGIN_BY_POINTER(read_all_begin, MPI_File_read_all_begin)
+BEGIN_BY_POINTER(write_all_begin, MPI_File_write_all_begin)
+BEGIN_BY_POINTER(read_ordered_begin, MPI_File_read_ordered_begin)
+BEGIN_BY_POINTER(write_ordered_begin, MPI_File_write_ordered_begin)
+
+/* Wait for the oldest call under way, or for all of them. */
+static bool complete(struct open_file *f, bool all) {
+    int n = all ? f->n_under_way : 1;
+    if (f->n_under_way == 0)
+        return true;
+    MPI_Request *requests = must_alloc((size_t)n * sizeof *requests);
+    for (int i = 0; i < n; i++)
+        memcpy(&requests[i], f->under_way[i].id, sizeof requests[i]);
+    MPI_Status *statuses = must_alloc((size_t)n * sizeof *statuses);
+    int code = n == 1 ? MPI_Wait(requests, statuses) : MPI_Waitall(n, requests, statuses);
+    free(statuses);
+    free(requests);
+    f->n_completed = n;
+    return succeeded(code);
+}
+
+static bool end_split(struct open_file *f) {
+    if (f->n_under_way == 0)
+        return true;
+    MPI_File file = file_of(f);
+    MPI_Status status;
+    char *buffer = f->under_way[0].buffer;
+    f->n_completed = 1;
+    switch (f->under_way[0].call) {
+    case CALL_M_READ_AT_ALL_BEGIN:
+        return succeeded(MPI_File_read_at_all_end(file, buffer, &status));
+    case CALL_M_WRITE_AT_ALL_BEGIN:
+        return succeeded(MPI_File_write_at_all_end(file, buffer, &status));
+    case CALL_M_READ_ALL_BEGIN:
+        return succeeded(MPI_File_read_all_end(file, buffer, &status));
+    case CALL_M_WRITE_ALL_BEGIN:
+        return succeeded(MPI_File_write_all_end(file, buffer, &status));
+    case CALL_M_READ_ORDERED_BEGIN:
+        return succeeded(MPI_File_read_ordered_end(file, buffer, &status));
+    default:
+        return succeeded(MPI_File_write_ordered_end(file, buffer, &status));
+    }
+}
+
 static data_call mpiio_data(enum call call) {
     switch (call) {
     case CALL_M_READ:
@@ -123,6 +225,38 @@ static data_call mpiio_data(enum call call) {
         return read_shared;
     case CALL_M_WRITE_SHARED:
         return write_shared;
+    case CALL_M_IREAD:
+        return iread_own;
+    case CALL_M_IWRITE:
+        return iwrite_own;
+    case CALL_M_IREAD_AT:
+        return iread_at;
+    case CALL_M_IWRITE_AT:
+        return iwrite_at;
+    case CALL_M_IREAD_ALL:
+        return iread_all;
+    case CALL_M_IWRITE_ALL:
+        return iwrite_all;
+    case CALL_M_IREAD_AT_ALL:
+        return iread_at_all;
+    case CALL_M_IWRITE_AT_ALL:
+        return iwrite_at_all;
+    case CALL_M_IREAD_SHARED:
+        return iread_shared;
+    case CALL_M_IWRITE_SHARED:
+        return iwrite_shared;
+    case CALL_M_READ_ALL_BEGIN:
+        return read_all_begin;
+    case CALL_M_WRITE_ALL_BEGIN:
+        return write_all_begin;
+    case CALL_M_READ_AT_ALL_BEGIN:
+        return read_at_all_begin;
+    case CALL_M_WRITE_AT_ALL_BEGIN:
+        return write_at_all_begin;
+    case CALL_M_READ_ORDERED_BEGIN:
+        return read_ordered_begin;
+    case CALL_M_WRITE_ORDERED_BEGIN:
+        return write_ordered_begin;
     case CALL_M_READ_ORDERED:
         return read_ordered;
     default:
@@ -202,6 +336,10 @@ static bool mpiio_act(const struct file_action *a) {
         return mpiio_open(a);
     case CALL_M_CLOSE:
         return mpiio_close(f);
+    case CALL_M_END:
+        return end_split(f);
+    case CALL_M_WAIT:
+        return complete(f, a->arg == 0);
     case CALL_M_SET_VIEW:
         return mpiio_set_view(a);
     case CALL_M_SEEK:

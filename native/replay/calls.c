@@ -14,3 +14,11 @@ enum call call_named(const char *name) {
             return (enum call)i;
     return N_CALLS;
 }
+
+enum completion completion_of(enum call call) {
+    if (call >= CALL_M_IREAD && call <= CALL_M_IWRITE_SHARED)
+        return COMPLETES_BY_WAIT;
+    if (call >= CALL_M_READ_ALL_BEGIN && call <= CALL_M_WRITE_ORDERED_BEGIN)
+        return COMPLETES_BY_END;
+    return COMPLETES_AT_ONCE;
+}

@@ -45,6 +45,22 @@ enum call_place { PLACE_OFFSET, PLACE_POINTER, PLACE_SHARED, PLACE_NONE };
     X(M_WRITE_SHARED, "MPI_File_write_shared", LAYER_MPIIO, KIND_WRITE, PLACE_SHARED, false)                 \
     X(M_READ_ORDERED, "MPI_File_read_ordered", LAYER_MPIIO, KIND_READ, PLACE_SHARED, true)                   \
     X(M_WRITE_ORDERED, "MPI_File_write_ordered", LAYER_MPIIO, KIND_WRITE, PLACE_SHARED, true)                \
+    X(M_IREAD, "MPI_File_iread", LAYER_MPIIO, KIND_READ, PLACE_POINTER, false)                               \
+    X(M_IWRITE, "MPI_File_iwrite", LAYER_MPIIO, KIND_WRITE, PLACE_POINTER, false)                            \
+    X(M_IREAD_AT, "MPI_File_iread_at", LAYER_MPIIO, KIND_READ, PLACE_OFFSET, false)                          \
+    X(M_IWRITE_AT, "MPI_File_iwrite_at", LAYER_MPIIO, KIND_WRITE, PLACE_OFFSET, false)                       \
+    X(M_IREAD_ALL, "MPI_File_iread_all", LAYER_MPIIO, KIND_READ, PLACE_POINTER, true)                        \
+    X(M_IWRITE_ALL, "MPI_File_iwrite_all", LAYER_MPIIO, KIND_WRITE, PLACE_POINTER, true)                     \
+    X(M_IREAD_AT_ALL, "MPI_File_iread_at_all", LAYER_MPIIO, KIND_READ, PLACE_OFFSET, true)                   \
+    X(M_IWRITE_AT_ALL, "MPI_File_iwrite_at_all", LAYER_MPIIO, KIND_WRITE, PLACE_OFFSET, true)                \
+    X(M_IREAD_SHARED, "MPI_File_iread_shared", LAYER_MPIIO, KIND_READ, PLACE_SHARED, false)                  \
+    X(M_IWRITE_SHARED, "MPI_File_iwrite_shared", LAYER_MPIIO, KIND_WRITE, PLACE_SHARED, false)               \
+    X(M_READ_ALL_BEGIN, "MPI_File_read_all_begin", LAYER_MPIIO, KIND_READ, PLACE_POINTER, true)              \
+    X(M_WRITE_ALL_BEGIN, "MPI_File_write_all_begin", LAYER_MPIIO, KIND_WRITE, PLACE_POINTER, true)           \
+    X(M_READ_AT_ALL_BEGIN, "MPI_File_read_at_all_begin", LAYER_MPIIO, KIND_READ, PLACE_OFFSET, true)         \
+    X(M_WRITE_AT_ALL_BEGIN, "MPI_File_write_at_all_begin", LAYER_MPIIO, KIND_WRITE, PLACE_OFFSET, true)      \
+    X(M_READ_ORDERED_BEGIN, "MPI_File_read_ordered_begin", LAYER_MPIIO, KIND_READ, PLACE_SHARED, true)       \
+    X(M_WRITE_ORDERED_BEGIN, "MPI_File_write_ordered_begin", LAYER_MPIIO, KIND_WRITE, PLACE_SHARED, true)    \
     X(M_OPEN, "MPI_File_open", LAYER_MPIIO, KIND_FILE, PLACE_NONE, true)                                     \
     X(M_CLOSE, "MPI_File_close", LAYER_MPIIO, KIND_FILE, PLACE_NONE, true)                                   \
     X(M_SET_VIEW, "MPI_File_set_view", LAYER_MPIIO, KIND_FILE, PLACE_NONE, true)                             \
@@ -54,6 +70,8 @@ enum call_place { PLACE_OFFSET, PLACE_POINTER, PLACE_SHARED, PLACE_NONE };
     X(M_SET_SIZE, "MPI_File_set_size", LAYER_MPIIO, KIND_FILE, PLACE_NONE, true)                             \
     X(M_PREALLOCATE, "MPI_File_preallocate", LAYER_MPIIO, KIND_FILE, PLACE_NONE, true)                       \
     X(M_GET_SIZE, "MPI_File_get_size", LAYER_MPIIO, KIND_FILE, PLACE_NONE, false)                            \
+    X(M_END, "MPI_File_end", LAYER_MPIIO, KIND_FILE, PLACE_NONE, true)                                       \
+    X(M_WAIT, "MPI_Wait", LAYER_MPIIO, KIND_FILE, PLACE_NONE, false)                                         \
     X(M_SET_ATOMICITY, "MPI_File_set_atomicity", LAYER_MPIIO, KIND_FILE, PLACE_NONE, true)                   \
     X(M_DELETE, "MPI_File_delete", LAYER_MPIIO, KIND_FILE, PLACE_NONE, false)
 
@@ -73,6 +91,10 @@ struct call_facts {
 };
 
 extern const struct call_facts CALLS[N_CALLS];
+
+/* When a data call's buffer is its own again: when it returns, after MPI_Wait, or after MPI_File_..._end. */
+enum completion { COMPLETES_AT_ONCE, COMPLETES_BY_WAIT, COMPLETES_BY_END };
+enum completion completion_of(enum call call);
 
 /* The call of that name, N_CALLS if there is none. */
 enum call call_named(const char *name);

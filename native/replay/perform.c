@@ -135,6 +135,75 @@ static void make_pending_seeks(struct replay *r, struct open_file *f, int64_t po
         act(r, &action, 0);
 }
 
+/* ---- calls that are completed later ---- */
+
+static char *take_buffer(struct replay *r, int64_t size) {
+    for (int32_t i = 0; i < r->n_buffers; i++) {
+        if (!r->buffers[i].used && r->buffers[i].size >= size) {
+            r->buffers[i].used = true;
+            return r->buffers[i].bytes;
+        }
+    }
+    r->buffers = must_grow(r->buffers, (size_t)(r->n_buffers + 1) * sizeof *r->buffers);
+    r->buffers[r->n_buffers++] = (struct spare_buffer){aligned_buffer(size), size, true};
+    return r->buffers[r->n_buffers - 1].bytes;
+}
+
+static void give_back(struct replay *r, const char *bytes) {
+    for (int32_t i = 0; i < r->n_buffers; i++)
+        if (r->buffers[i].bytes == bytes)
+            r->buffers[i].used = false;
+}
+
+static void note_under_way(struct open_file *f, struct under_way call) {
+    f->under_way = must_grow(f->under_way, (size_t)(f->n_under_way + 1) * sizeof *f->under_way);
+    f->under_way[f->n_under_way++] = call;
+}
+
+static void verify_read(struct replay *r, const struct open_file *f, const char *buffer, int64_t position,
+                        int64_t size, enum call call);
+
+/* Complete calls under way on a file; what it takes is I/O time of their phase, which lasts until then. */
+static void perform_completion(struct replay *r, const struct file_action *action) {
+    struct open_file *f = action->open;
+    if (f->n_under_way == 0)
+        return;
+    const struct backend *backend = backend_of(r, LAYER_MPIIO);
+    int64_t start = now_ns();
+    if (r->settings->null)
+        f->n_completed = action->call == CALL_M_WAIT && action->arg == 0 ? f->n_under_way : 1;
+    else if (!backend->act(action))
+        fail(&(struct doing){CALLS[action->call].name, f->file->name, f->under_way[0].position,
+                             f->under_way[0].size},
+             "%s", backend->reason());
+    int64_t end = now_ns();
+    if (f->under_way[0].phase < 0)
+        r->metadata_ns += end - start;
+    else
+        r->phases[f->under_way[0].phase].io_ns += end - start;
+    for (int32_t i = 0; i < f->n_completed; i++) {
+        const struct under_way *call = &f->under_way[i];
+        if (call->phase >= 0)
+            r->phases[call->phase].last_ns = end;
+        if (r->settings->verify && CALLS[call->call].kind == KIND_READ && call->position >= 0)
+            verify_read(r, f, call->buffer, call->position, call->size, call->call);
+        give_back(r, call->buffer);
+    }
+    f->n_under_way -= f->n_completed;
+    memmove(f->under_way, f->under_way + f->n_completed, (size_t)f->n_under_way * sizeof *f->under_way);
+    f->n_completed = 0;
+}
+
+/* Before a file is closed nothing may be under way on it. */
+static void complete_all(struct replay *r, struct open_file *f) {
+    while (f->n_under_way > 0) {
+        bool split = completion_of(f->under_way[0].call) == COMPLETES_BY_END;
+        perform_completion(
+            r, &(struct file_action){
+                   .call = split ? CALL_M_END : CALL_M_WAIT, .arg = 1, .file = f->file, .open = f});
+    }
+}
+
 static bool needs_open_file(enum call call) {
     return call != CALL_STAT && call != CALL_ACCESS && call != CALL_UNLINK && call != CALL_TRUNCATE &&
            call != CALL_M_DELETE;
@@ -165,6 +234,12 @@ static void perform_file_step(struct replay *r, const struct plan_step *step) {
         }
         if (action.open && action.open->pending_seeks)
             make_pending_seeks(r, action.open, -1);
+        if (step->call == CALL_M_WAIT || step->call == CALL_M_END) {
+            perform_completion(r, &action);
+            continue;
+        }
+        if (step->call == CALL_M_CLOSE)
+            complete_all(r, action.open);
         act(r, &action, step->error);
     }
 }
@@ -180,6 +255,11 @@ static void perform_empty_step(struct replay *r, const struct plan_step *step) {
     data_call issue = backend_of(r, facts->layer)->data(step->call);
     char *buffer = facts->kind == KIND_READ ? r->read_buffer : pattern_at(&r->pattern, f->file->id, 0);
     for (int64_t i = 0; i < step->count; i++) {
+        if (completion_of(step->call) != COMPLETES_AT_ONCE) {
+            buffer = take_buffer(r, step->size);
+            note_under_way(
+                f, (struct under_way){.call = step->call, .buffer = buffer, .position = -1, .phase = -1});
+        }
         int64_t start = now_ns();
         int64_t moved = issue(f, buffer, step->size, step->offset < 0 ? 0 : step->offset);
         r->metadata_ns += now_ns() - start;
@@ -189,7 +269,7 @@ static void perform_empty_step(struct replay *r, const struct plan_step *step) {
         if (moved < 0)
             fail(&(struct doing){facts->name, f->file->name, step->offset, step->size}, "%s",
                  backend_of(r, facts->layer)->reason());
-        if (moved > 0 && facts->layer == LAYER_POSIX)
+        if (moved > 0 && facts->layer == LAYER_POSIX && facts->kind == KIND_READ)
             r->long_reads++;
         f->position += facts->place == PLACE_POINTER ? moved : 0;
     }
@@ -218,10 +298,9 @@ static void place_pointer(struct replay *r, struct open_file *f, int64_t positio
     r->extra_seeks++;
 }
 
-static void verify_read(struct replay *r, const struct open_file *f, int64_t position, int64_t size,
-                        enum call call) {
-    int64_t wrong =
-        pattern_first_difference(&r->pattern, f->file->id, f->view, r->read_buffer, position, size);
+static void verify_read(struct replay *r, const struct open_file *f, const char *buffer, int64_t position,
+                        int64_t size, enum call call) {
+    int64_t wrong = pattern_first_difference(&r->pattern, f->file->id, f->view, buffer, position, size);
     if (wrong >= 0)
         fail(&(struct doing){CALLS[call].name, f->file->name, wrong, size},
              "a wrong byte was read at offset %lld of the file", (long long)wrong);
@@ -229,7 +308,7 @@ static void verify_read(struct replay *r, const struct open_file *f, int64_t pos
 }
 
 static char *source_for(struct replay *r, const struct open_file *f, int64_t position, int64_t size) {
-    if (!r->settings->verify || !f->view)
+    if (!r->settings->verify || !f->view) /* one piece of the file, or nobody looks */
         return pattern_at(&r->pattern, f->file->id, position);
     pattern_fill(&r->pattern, f->file->id, f->view, r->fill_buffer, position, size);
     return r->fill_buffer;
@@ -258,7 +337,8 @@ static void issue(struct replay *r, struct phase_state *p, struct member_state *
     const bool placed = m->member->placed;
     const bool by_pointer = placed && CALLS[call].place == PLACE_POINTER && !(f->append && !reads);
     const bool posix = CALLS[call].layer == LAYER_POSIX;
-    const bool verify = r->settings->verify && placed;
+    const enum completion later = completion_of(call);
+    const bool verify = r->settings->verify && placed && later == COMPLETES_AT_ONCE;
     const int64_t rs = run->rs;
     int64_t position = run->offset + m->i * run->disp, t = *clock, bytes = 0, io_ns = 0;
     for (int64_t left = n; left > 0; left--) {
@@ -267,6 +347,18 @@ static void issue(struct replay *r, struct phase_state *p, struct member_state *
             buffer = source_for(r, f, position, rs);
             if (verify)
                 t = now_ns();
+        }
+        if (later != COMPLETES_AT_ONCE) {
+            char *own = take_buffer(r, rs);
+            if (!reads)
+                memcpy(own, buffer, (size_t)rs);
+            buffer = own;
+            note_under_way(f, (struct under_way){.call = call,
+                                                 .buffer = own,
+                                                 .size = rs,
+                                                 .position = placed ? position : -1,
+                                                 .phase = (int32_t)(p - r->phases)});
+            t = now_ns();
         }
         if (by_pointer && f->position != position) {
             place_pointer(r, f, position);
@@ -291,7 +383,7 @@ static void issue(struct replay *r, struct phase_state *p, struct member_state *
         latency_add(&p->latencies, end - t);
         t = end;
         if (verify && reads && !r->settings->null) {
-            verify_read(r, f, position, moved, call);
+            verify_read(r, f, buffer, position, moved, call);
             t = now_ns();
         }
         position += run->disp;
@@ -495,8 +587,10 @@ static void flush_all(struct replay *r) {
 void replay_end(struct replay *r) {
     for (int32_t i = 0; i < r->n_open_files; i++) {
         struct open_file *f = r->open_files[i];
-        if (f->is_open && f->layer == LAYER_MPIIO && !r->settings->null)
+        if (f->is_open && f->layer == LAYER_MPIIO && !r->settings->null) {
+            complete_all(r, f);
             BACKEND_MPIIO.act(&(struct file_action){.call = CALL_M_CLOSE, .file = f->file, .open = f});
+        }
     }
     BACKEND_POSIX.end();
     BACKEND_MPIIO.end();

@@ -44,6 +44,12 @@ struct replay {
     bool *file_written; /* by file index */
     char *read_buffer, *fill_buffer;
     struct pattern pattern;
+    struct spare_buffer { /* of calls that are completed later */
+        char *bytes;
+        int64_t size;
+        bool used;
+    } * buffers;
+    int32_t n_buffers;
     struct pacer pacer;
     int64_t start_ns, end_ns;
     int64_t metadata_ns, metadata_operations, sync_ns, syncs, final_flush_ns;

@@ -48,7 +48,7 @@ def test_kernel_writes_the_file_and_prints_replay_files_and_ior(tmp_path):
     for text in (
         "ABYSS-P",
         "reads1.fastq",
-        "lseek calls",
+        "Seeks that move nothing",
         "8191 -> 8192",
         "ior -r -N 1 -a POSIX",
         "Pauses between",

@@ -126,7 +126,8 @@ MPI_PROGRAMS = {
     "BT-IO": ("bt_io.c", 4, ["bt.out", "12", "5"]),
     "S3D-IO": ("s3d_io.c", 4, ["s3d", "8", "3"]),
     "MADbench2": ("madbench2.c", 2, ["mad.out", "4", "4096"]),
-    "every blocking MPI-IO call": ("mpiio_calls.c", 2, []),
+    "blocking MPI-IO calls": ("mpiio_calls.c", 2, []),
+    "nonblocking, split and shared MPI-IO calls": ("mpiio_later.c", 2, []),
 }
 
 

@@ -197,6 +197,46 @@ def test_every_blocking_mpi_io_transfer_is_performed(tmp_path, name, how):
         assert (root / "f").read_bytes() == b"".join(content(1, 384))
 
 
+LATER = [
+    ("i", ""),
+    ("i", "_at"),
+    ("i", "_all"),
+    ("i", "_at_all"),
+    ("", "_all_begin"),
+    ("", "_at_all_begin"),
+]
+
+
+@pytest.mark.parametrize(("before", "after"), LATER)
+@pytest.mark.parametrize("name", LAUNCHERS)
+def test_calls_that_are_completed_later_are_completed_and_counted(tmp_path, name, before, after):
+    ranks = (0, 1)
+    ending = FileStep(iop_type="MPI_Wait" if before else "MPI_File_end", file_id=1, handle=0)
+    both = [
+        km.phase(i, 1, ranks, 4, [km.member(f"MPI_File_{before}{verb}{after}", 64, 128)], [km.linear(a=64, b=128)],
+                 collective="all" in after)
+        for i, verb in ((1, "write"), (2, "read"))
+    ]  # fmt: skip
+    opening = FileStep(
+        iop_type="MPI_File_open", file_id=1, handle=0, arg=km.MPI_CREATE_RDWR, communicator=0
+    )
+    closing = FileStep(iop_type="MPI_File_close", file_id=1, handle=0)
+    # nonblocking writes are completed two at a time, everything else one at a time
+    at_once = 2 if before else 1
+    writing = RepeatStep(times=4 // at_once, steps=(DataStep(ph_id=1, n=at_once), ending))
+    reading = RepeatStep(times=4, steps=(DataStep(ph_id=2, n=1), ending))
+    steps = (opening, writing, closing, opening, reading, closing)
+    made = km.model(2, [km.model_file(1, "/s/f", 512)], both, [Program(ranks=ranks, steps=steps)],
+                    communicators=(ranks,))  # fmt: skip
+    result, root = replay(made, tmp_path, name, ReplayOptions(verify=True, timeout_s=120))
+    assert result.status == "ok", result.failure
+    assert [(p.bytes, p.operations) for p in result.phases] == [(512, 8), (512, 8)]
+    assert result.settings["verified_bytes"] == "512"
+    assert (root / "f").read_bytes() == b"".join(content(1, 512))
+    for phase in result.phases:  # what completing takes is in the phase: more than the calls alone
+        assert all(rank.end_s - rank.start_s <= result.elapsed_s for rank in phase.ranks)
+
+
 def test_pauses_are_kept_scaled_or_dropped_and_their_drift_is_told(tmp_path):
     one = km.phase(1, 1, (0,), 50, [km.member("write", 10, 10)], [km.linear(b=10)])
     steps = (

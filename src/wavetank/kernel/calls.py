@@ -15,20 +15,32 @@ POSIX_FILE = frozenset(
     }
 )  # fmt: skip
 _TRANSFERS = ("", "_at", "_all", "_at_all", "_shared", "_ordered")
-MPI_DATA = frozenset(f"MPI_File_{verb}{how}" for verb in ("read", "write") for how in _TRANSFERS)
+NONBLOCKING = frozenset(
+    f"MPI_File_i{verb}{how}"
+    for verb in ("read", "write")
+    for how in ("", "_at", "_all", "_at_all", "_shared")
+)
+SPLIT = frozenset(
+    f"MPI_File_{verb}{how}_begin"
+    for verb in ("read", "write")
+    for how in ("_all", "_at_all", "_ordered")
+)
+MPI_DATA = (
+    frozenset(f"MPI_File_{verb}{how}" for verb in ("read", "write") for how in _TRANSFERS)
+    | NONBLOCKING
+    | SPLIT
+)
 MPI_FILE = frozenset(
     f"MPI_File_{verb}"
     for verb in (
         "open", "close", "set_view", "seek", "seek_shared", "sync", "set_size", "preallocate",
-        "get_size", "set_atomicity", "delete",
+        "get_size", "set_atomicity", "delete", "end",
     )
-)  # fmt: skip
+) | {"MPI_Wait"}  # fmt: skip
 DATA = POSIX_DATA | MPI_DATA
 KNOWN = DATA | POSIX_FILE | MPI_FILE
 
-SHARED_POINTER = frozenset(
-    f"MPI_File_{verb}{how}" for verb in ("read", "write") for how in ("_shared", "_ordered")
-)
+SHARED_POINTER = frozenset(name for name in MPI_DATA if "_shared" in name or "_ordered" in name)
 """Calls whose place in the file is wherever the ranks' common pointer is."""
 
 
@@ -48,20 +60,13 @@ _STAND_INS = {
     "aio_read": Substitute("pread", "it blocks"),
     "aio_write": Substitute("pwrite", "it blocks"),
     "aio_fsync": Substitute("fsync", "it blocks"),
+    "MPI_Test": Substitute("MPI_Wait", "it waits instead of asking again and again"),
 }
 
 
 def substitute(name: str) -> Substitute | None:
     """The call that stands in for one that the replay does not know; None if nothing does."""
-    if name in _STAND_INS:
-        return _STAND_INS[name]
-    if name.startswith("MPI_File_i"):
-        blocking = "MPI_File_" + name.removeprefix("MPI_File_i")
-        if blocking in MPI_DATA:
-            return Substitute(blocking, "it blocks, so nothing overlaps with it")
-    if name.endswith("_begin") and (blocking := name.removesuffix("_begin")) in MPI_DATA:
-        return Substitute(blocking, "it blocks, so nothing overlaps with it")
-    return None
+    return _STAND_INS.get(name)
 
 
 def performed(name: str) -> str | None:

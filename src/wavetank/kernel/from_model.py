@@ -25,8 +25,8 @@ from wavetank.model.phase import (
 )
 
 _WAITS = (
-    "{} times ranks read what other ranks wrote before, with no collective between: how the application ordered "
-    "them is not in the model; the replay lets the reader wait until the writer has closed the file."
+    "Ranks read what other ranks wrote before, with no collective between (phases of which that holds: {}). How the "
+    "application ordered them is not in the model; the replay lets the reader wait until the writer is done."
 )
 
 
@@ -88,6 +88,7 @@ class _Selection:
         self._ph_ids = {phase.ph_id for phase in self.phases}
         self.touched: set[int] = set()
         self._unknown_calls: Counter[str] = Counter()
+        self._file_calls: set[str] = set()
         self._null_seeks = 0
         self.programs = [
             Program(ranks=program.ranks, steps=self._steps(program.steps, len(program.ranks)))
@@ -135,6 +136,7 @@ class _Selection:
             self._unknown_calls[step.iop_type] += times * step.count
             return False
         self.touched.add(step.file_id)
+        self._file_calls.add(step.iop_type)
         return True
 
     def not_reproduced(self) -> list[str]:
@@ -149,7 +151,7 @@ class _Selection:
             *self._communicators(),
             *(
                 [
-                    f"{self._null_seeks} lseek calls that move nothing are spread evenly among the operations; "
+                    f"Seeks that move nothing ({self._null_seeks}) are spread evenly among the operations; "
                     "the model does not keep before which of them each came."
                 ]
                 if self._null_seeks
@@ -176,7 +178,9 @@ class _Selection:
 
     def _substituted(self) -> list[str]:
         sentences = []
-        seen = {member.iop_type for phase in self.phases for member in phase.pattern}
+        seen = {
+            member.iop_type for phase in self.phases for member in phase.pattern
+        } | self._file_calls
         for name in sorted(seen):
             stand_in = calls.substitute(name)
             if stand_in is not None:
@@ -190,7 +194,10 @@ class _Selection:
         unplaced = [
             str(phase.ph_id)
             for phase in self.phases
-            if any(isinstance(offsets, UnknownOffsets) for offsets in phase.offset)
+            if any(
+                isinstance(offsets, UnknownOffsets) and member.iop_type not in calls.SHARED_POINTER
+                for member, offsets in zip(phase.pattern, phase.offset, strict=True)
+            )
             and phase.offset_view is None
         ]
         if unplaced:

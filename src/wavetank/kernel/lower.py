@@ -6,7 +6,9 @@ unfolded here: the plan's length does not depend on the number of operations.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from urllib.parse import quote
 
 from wavetank.errors import KernelError
@@ -21,6 +23,7 @@ from wavetank.model.phase import (
     Offsets,
     PauseStep,
     Phase,
+    Program,
     RepeatStep,
     Step,
     SyncStep,
@@ -60,10 +63,11 @@ def _lines(kernel: Kernel) -> Iterator[str]:
     waits = find_waits(kernel)
     for number, program in enumerate(kernel.programs):
         yield f"program {rank_list(program.ranks)}"
+        places = _Places(communicators, _one_by_one(program, kernel))
         for index, step in enumerate(program.steps):
             for wait in waits.before.get((number, index), ()):
                 yield f" await {wait.number} {len(wait.writers)} {' '.join(map(str, wait.writers))}"
-            yield from _steps([step], communicators, depth=1)
+            yield from _steps([step], places, depth=1)
             for wait in waits.after.get((number, index), ()):
                 yield f" signal {wait.number} {len(wait.readers)} {' '.join(map(str, wait.readers))}"
         yield "end"
@@ -95,6 +99,41 @@ class _Communicators:
         if step.communicator is not None:
             return str(step.communicator)
         return str(self._index[self._openers[step.file_id]])
+
+
+@dataclass(frozen=True)
+class _Places:
+    """What a program's steps need to know beside themselves."""
+
+    communicators: _Communicators
+    one_by_one: frozenset[
+        int
+    ]  # files whose MPI_Wait completes one call, not all that are under way
+
+
+def _one_by_one(program: Program, kernel: Kernel) -> frozenset[int]:
+    """Files with as many waits as nonblocking calls; with fewer, a wait (MPI_Waitall) completes all.
+
+    Which requests a wait completed is not in the model.
+    """
+    members = {phase.ph_id: phase for phase in kernel.phases}
+    calls_of: Counter[int] = Counter()
+    waits_of: Counter[int] = Counter()
+
+    def count(steps: Sequence[Step], times: int) -> None:
+        for step in steps:
+            if isinstance(step, RepeatStep):
+                count(step.steps, times * step.times)
+            elif isinstance(step, DataStep) and step.ph_id in members:
+                phase = members[step.ph_id]
+                later = sum(member.iop_type in calls.NONBLOCKING for member in phase.pattern)
+                n = step.n if not step.single else -(-step.n // len(phase.pattern))
+                calls_of[phase.file_id] += times * n * later
+            elif isinstance(step, FileStep) and calls.performed(step.iop_type) == "MPI_Wait":
+                waits_of[step.file_id] += times * step.count
+
+    count(program.steps, 1)
+    return frozenset(file_id for file_id, n in waits_of.items() if n >= calls_of[file_id])
 
 
 def _flat(steps: Sequence[Step]) -> Iterator[Step]:
@@ -161,7 +200,7 @@ def _optional(value: int | None) -> str:
     return "-" if value is None else str(value)
 
 
-def _steps(steps: Sequence[Step], communicators: _Communicators, depth: int) -> Iterator[str]:
+def _steps(steps: Sequence[Step], places: _Places, depth: int) -> Iterator[str]:
     indent = " " * depth
     for step in steps:
         if isinstance(step, DataStep):
@@ -169,7 +208,7 @@ def _steps(steps: Sequence[Step], communicators: _Communicators, depth: int) -> 
                 f"{indent}data {step.ph_id} {step.n} {_optional(step.handle)} {int(step.single)} {step.null_seeks}"
             )
         elif isinstance(step, FileStep):
-            line = _file_step(step, communicators)
+            line = _file_step(step, places)
             if line is not None:
                 yield indent + line
         elif isinstance(step, SyncStep):
@@ -178,18 +217,21 @@ def _steps(steps: Sequence[Step], communicators: _Communicators, depth: int) -> 
             yield f"{indent}pause {round(step.seconds * 1e9)}"
         else:
             yield f"{indent}repeat {step.times}"
-            yield from _steps(step.steps, communicators, depth + 1)
+            yield from _steps(step.steps, places, depth + 1)
             yield f"{indent}end"
 
 
-def _file_step(step: FileStep, communicators: _Communicators) -> str | None:
+def _file_step(step: FileStep, places: _Places) -> str | None:
     name = calls.performed(step.iop_type)
     if name is None:
         return None
     if name in calls.DATA:
         return f"empty {name} {step.file_id} {step.handle} {_optional(step.offset)} {step.size} {step.count}"
+    arg = step.arg
+    if name == "MPI_Wait":
+        arg = int(step.file_id in places.one_by_one)
     # Negative offsets and arguments have no meaning here; "-" is what the plan writes for unknown.
     return (
-        f"do {name} {step.file_id} {step.handle} {step.arg} {_optional(step.offset)} {_optional(step.view_id)} "
-        f"{communicators.of_open(step)} {step.error} {step.count}"
+        f"do {name} {step.file_id} {step.handle} {arg} {_optional(step.offset)} {_optional(step.view_id)} "
+        f"{places.communicators.of_open(step)} {step.error} {step.count}"
     )

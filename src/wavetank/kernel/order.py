@@ -2,8 +2,9 @@
 
 A trace keeps the collectives between ranks, not every message. Where a rank reads what another rank
 wrote earlier in the traced run, and no collective lies between, the replay would be a race: the reader
-is made to wait until the writer has closed the file. Only what the traced times show is added, so no
-wait can contradict another one.
+is made to wait until the writer has written, and closed the file if it did so at once. Only what the
+traced times show is added, and nothing that may wait lies between a wait and its read or a write and its
+signal; so no wait can contradict another one.
 """
 
 from __future__ import annotations
@@ -14,11 +15,21 @@ from dataclasses import dataclass, field
 
 from wavetank.kernel import calls
 from wavetank.kernel.plan import Kernel
-from wavetank.model.phase import DataStep, FileStep, Phase, Program, RepeatStep, Step, SyncStep
+from wavetank.model.phase import (
+    DataStep,
+    FileStep,
+    PauseStep,
+    Phase,
+    Program,
+    RepeatStep,
+    Step,
+    SyncStep,
+)
 
 _Key = int | str  # a communicator's index, or "file N" for collective calls on an MPI file
 _COLLECTIVE = frozenset(
-    f"MPI_File_{verb}" for verb in ("open", "close", "sync", "set_view", "set_size", "preallocate")
+    f"MPI_File_{verb}"
+    for verb in ("open", "close", "sync", "set_view", "set_size", "preallocate", "seek_shared")
 )
 _MOST_MESSAGES = 16384  # of one wait: writers times readers; more is left to the collectives
 
@@ -77,6 +88,10 @@ def find_waits(kernel: Kernel) -> Waits:
         ]
         from_ranks = {rank for place in writers for rank in place.ranks}
         to_ranks = {rank for place in readers for rank in place.ranks}
+        if not _are_free(kernel, [(place, place.last) for place in writers]) or not _are_free(
+            kernel, [(place, place.first) for place in readers]
+        ):
+            continue
         if (
             not readers
             or len(from_ranks | to_ranks) < 2
@@ -117,6 +132,8 @@ def _read_after_write(kernel: Kernel) -> Iterator[tuple[Phase, Phase]]:
 def _is_before(written: Phase, read: Phase) -> bool:
     if written is read or (written.ph_np == 1 and written.ph_processid == read.ph_processid):
         return False
+    if read.collective and set(written.ph_processid) <= set(read.ph_processid):
+        return False  # the replay makes the same collective call
     return written.end_s is not None and read.start_s is not None and written.end_s <= read.start_s
 
 
@@ -201,23 +218,39 @@ def _openers(kernel: Kernel) -> dict[int, set[int]]:
     return openers
 
 
-def _is_call(step: Step, verb: str, file_id: int) -> bool:
-    return (
-        isinstance(step, FileStep)
-        and step.file_id == file_id
-        and step.iop_type in (verb, f"MPI_File_{verb}")
-    )
+def _blocks(step: Step) -> bool:
+    """Whether a step may wait for other ranks, or does more than handle one file's metadata."""
+    return not isinstance(step, FileStep) or calls.is_mpi(step.iop_type)
 
 
 def _close_after(steps: Sequence[Step], last: int, file_id: int) -> int:
+    """Where the writer signals: after the close that follows its write at once, else after the write."""
     for index in range(last + 1, len(steps)):
-        if _is_call(steps[index], "close", file_id):
+        step = steps[index]
+        if _blocks(step):
+            break
+        if isinstance(step, FileStep) and (step.iop_type, step.file_id) == ("close", file_id):
             return index
     return last
 
 
 def _open_before(steps: Sequence[Step], first: int, file_id: int) -> int:
+    """Where the reader waits: before the open that comes right before its read, else before the read."""
     for index in range(first - 1, -1, -1):
-        if _is_call(steps[index], "open", file_id):
+        step = steps[index]
+        if _blocks(step):
+            break
+        if isinstance(step, FileStep) and (step.iop_type, step.file_id) == ("open", file_id):
             return index
     return first
+
+
+def _are_free(kernel: Kernel, places: Sequence[tuple[_Place, int]]) -> bool:
+    return all(_is_free(kernel.programs[place.program].steps[index]) for place, index in places)
+
+
+def _is_free(step: Step) -> bool:
+    """Whether a step has no part that waits for other ranks: a wait beside it cannot be in its way."""
+    if isinstance(step, RepeatStep):
+        return all(_is_free(inner) for inner in step.steps)
+    return isinstance(step, DataStep) or not _blocks(step) or isinstance(step, PauseStep)
