@@ -164,10 +164,10 @@ def _highest_offsets(
     offset = np.where(in_view, data.view_offset[index], data.offset[index])
     disp = np.where(in_view, data.view_disp[index], data.disp[index])
     count, size, moved = data.count[index], data.size[index], data.moved[index]
-    end = np.maximum(
-        offset + np.where(count > 1, size, moved),
-        offset + (count - 1) * disp + moved - (count - 1) * size,
-    )
+    # Only the last operation of a row may be short, so that the one before it may reach further.
+    last = offset + (count - 1) * disp
+    end = np.maximum(last + moved - (count - 1) * size, offset + np.where(count > 1, size, moved))
+    end = np.maximum(end, np.where(count > 1, last - disp + size, end))
     pairs = data.file[index].astype(np.int64) * (len(views) + 1) + data.view[index] + 1
     values, inverse = np.unique(pairs, return_inverse=True)
     ends = np.zeros(len(values), dtype=np.int64)

@@ -38,7 +38,7 @@ def unfolded(table: FoldTable) -> dict[str, list[int]]:
     return {name: column.tolist() for name, column in found.items()}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=70, deadline=None)
 @given(events=runs(), chunk=st.sampled_from([5, 16, 1 << 16]))
 def test_folding_keeps_every_operation(events: list[Event], chunk: int) -> None:
     table = fold_table(events)

@@ -93,7 +93,7 @@ RULES = st.sampled_from(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=70, deadline=None)
 @given(events=runs(), rules=RULES, fold=st.booleans())
 def test_weights_are_the_bytes_of_the_events(events: list[Event], rules: Rules, fold: bool) -> None:
     if not has_data(events):
@@ -111,7 +111,7 @@ def test_weights_are_the_bytes_of_the_events(events: list[Event], rules: Rules, 
     assert +found == +expected
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(events=runs(), rules=RULES, fold=st.booleans())
 def test_unfolding_gives_back_every_event_of_every_rank_in_order(
     events: list[Event], rules: Rules, fold: bool
@@ -134,7 +134,7 @@ def test_unfolding_gives_back_every_event_of_every_rank_in_order(
         assert found == expected
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(events=runs())
 def test_calls_that_move_nothing_keep_their_place(events: list[Event]) -> None:
     if not has_data(events):
@@ -148,7 +148,7 @@ def test_calls_that_move_nothing_keep_their_place(events: list[Event]) -> None:
         assert found == expected
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=70, deadline=None)
 @given(events=runs(), rules=RULES)
 def test_a_folded_trace_gives_the_same_model(events: list[Event], rules: Rules) -> None:
     if not has_data(events):
@@ -163,7 +163,7 @@ def _without_times(model: Model) -> object:
     return model.files, phases, model.series, model.programs
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(events=runs(), rules=RULES)
 def test_every_event_is_in_exactly_one_phase(events: list[Event], rules: Rules) -> None:
     if not has_data(events):
@@ -193,7 +193,7 @@ def test_every_event_is_in_exactly_one_phase(events: list[Event], rules: Rules) 
     assert found == expected
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(events=runs())
 def test_a_model_survives_its_file(events: list[Event]) -> None:
     if not has_data(events):
