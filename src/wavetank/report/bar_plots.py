@@ -195,7 +195,7 @@ def _draw(axes: Axes, plot: Plot, quantity: Quantity, bar: _Bar) -> None:
         )
     )
     axes.annotate(
-        _bare(estimate.median / quantity.scale),
+        _three_digits(estimate.median / quantity.scale),
         (_end(estimate) / quantity.scale, y),
         (4, 0),
         textcoords="offset points",
@@ -266,6 +266,13 @@ def _bare(value: float) -> str:
     if abs(value) >= 1e5:
         return ax.short_number(value)
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def _three_digits(value: float) -> str:
+    """A value beside its bar: 48.0, 0.300."""
+    if value == 0 or abs(value) >= 100:
+        return _bare(value)
+    return f"{value:#.3g}"
 
 
 def label(configuration: Configuration) -> str:

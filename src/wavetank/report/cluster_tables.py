@@ -2,72 +2,103 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 from wavetank.report.gather import Campaign
 from wavetank.report.tables import Cell, Column, ReportTable, text
 
 MAX_COLUMNS = 8  # clusters side by side
-# Prefixes of a row's name, by where the value comes from.
-GROUPS = ("as specified", "in force", "emulated limit", "version", "file on")
+MAX_ROWS = 60  # clusters of the table of settings, where each is a row
+# Where a value comes from. The first two are the components of a cluster; the others tell how it was.
+GROUPS = ("as specified", "emulated limit", "in force", "version", "file on")
+COMPONENTS = frozenset(GROUPS[:2])
+
+Key: TypeAlias = tuple[str, str]
+"""(group, name)."""
 
 
-def cluster_tables(campaign: Campaign) -> tuple[ReportTable, ReportTable]:
-    """What differs between the clusters, a column each; and what is the same on all of them."""
-    properties = {cluster: _properties(campaign, cluster) for cluster in _titles(campaign)}
+def cluster_tables(campaign: Campaign) -> tuple[ReportTable, ...]:
+    """Components side by side, then settings in force, then what is the same everywhere.
+
+    A part without rows is left out.
+    """
     titles = _titles(campaign)
-    names = list(dict.fromkeys(name for values in properties.values() for name in values))
-    different, same = [], []
-    for group, key in names:
-        values = [properties[cluster].get((group, key)) for cluster in titles]
-        if len(set(values)) > 1:
-            cells = [
-                text(value) if value is not None else Cell("\N{EN DASH}", None) for value in values
-            ]
-            different.append((text(key), text(group), *cells))
-        elif values[0] is not None:
-            same.append((text(key), text(group), text(values[0])))
-    head = (Column("component", "Component"), Column("kind", "Known from"))
-    return (
-        _side_by_side(_in_groups(different), titles),
+    properties = {cluster: _properties(campaign, cluster) for cluster in titles}
+    keys = dict.fromkeys(key for values in properties.values() for key in values)
+    values = {key: [properties[cluster].get(key) for cluster in titles] for key in _in_groups(keys)}
+    same = {key for key in values if len(titles) > 1 and len(set(values[key])) == 1}
+    tables = (
+        _side_by_side(
+            "clusters",
+            "Components" if len(titles) == 1 else "Components that differ",
+            {k: v for k, v in values.items() if k not in same and k[0] in COMPONENTS},
+            titles,
+        ),
+        _side_by_side(
+            "clusters-settings",
+            "Settings in force, versions and files",
+            {k: v for k, v in values.items() if k not in same and k[0] not in COMPONENTS},
+            titles,
+        ),
         ReportTable(
             name="clusters-same",
             title="The same on every cluster",
-            columns=(*head, Column("value", "Value")),
-            rows=tuple(_in_groups(same)),
+            columns=(*_HEAD, Column("value", "Value")),
+            rows=tuple(
+                (text(name), text(group), _cell(values[group, name][0]))
+                for group, name in values
+                if (group, name) in same
+            ),
         ),
     )
+    return tuple(table for table in tables if table.rows)
 
 
-def _side_by_side(rows: Sequence[tuple[Cell, ...]], titles: Mapping[str, str]) -> ReportTable:
+_HEAD = (Column("component", "Component"), Column("kind", "Known from"))
+
+
+def _side_by_side(
+    name: str,
+    title: str,
+    values: Mapping[Key, Sequence[str | None]],
+    titles: Mapping[str, str],
+) -> ReportTable:
     """A column for each cluster; where there are many, a row for each cluster instead."""
     columns: tuple[Column, ...]
-    if len(titles) <= MAX_COLUMNS:
-        columns = (
-            Column("component", "Component"),
-            Column("kind", "Known from"),
-            *(Column(cluster, title or cluster) for cluster, title in titles.items()),
-        )
-    else:
+    rows: list[tuple[Cell, ...]]
+    many = len(titles) > MAX_COLUMNS
+    if many:
         columns = (
             Column("cluster", "Cluster", wide=True),
-            *(
-                Column(f"{row[1].text} {row[0].text}", row[0].text, help=row[1].text)
-                for row in rows
-            ),
+            *(_property_column(key, group) for group, key in values),
         )
         rows = [
-            (text(title or cluster), *(row[2 + position] for row in rows))
+            (text(title or cluster), *(_cell(found[position]) for found in values.values()))
             for position, (cluster, title) in enumerate(titles.items())
         ]
+    else:
+        columns = (
+            *_HEAD,
+            *(Column(cluster, title or cluster) for cluster, title in titles.items()),
+        )
+        rows = [
+            (text(key), text(group), *(_cell(value) for value in found))
+            for (group, key), found in values.items()
+        ]
     return ReportTable(
-        name="clusters",
-        title="What differs between the clusters",
+        name=name,
+        title=title,
         columns=columns,
-        rows=tuple(rows),
+        rows=tuple(rows) if values else (),
         caption="As specified; in force, as read back from the system; limits, as emulated.",
-        filterable=len(titles) > MAX_COLUMNS,
+        filterable=len(rows) > 12,
+        max_rows=MAX_ROWS if many and name != "clusters" else None,
     )
+
+
+def _cell(value: str | None) -> Cell:
+    return Cell("\N{EN DASH}", None) if value is None else text(value)
 
 
 def _property_column(name: str, group: str) -> Column:
@@ -78,27 +109,25 @@ def _titles(campaign: Campaign) -> dict[str, str]:
     return {c.cluster: c.cluster_title for c in campaign.comparison.configurations}
 
 
-def _properties(campaign: Campaign, cluster: str) -> dict[tuple[str, str], str]:
-    """(group, name) -> value, of the cluster's first measurement and its specification."""
+def _properties(campaign: Campaign, cluster: str) -> dict[Key, str]:
+    """What is known of a cluster: from its specification, and from its first measurement."""
     specified = dict(campaign.cluster_specs.get(cluster, {}))
     specified.pop("name", None)
     specified.pop("title", None)
-    found = {(GROUPS[0], key): value for key, value in specified.items()}
     configuration = next(c for c in campaign.comparison.configurations if c.cluster == cluster)
-    found.setdefault((GROUPS[0], "instance type"), configuration.instance_type)
-    found[GROUPS[0], "number of instances"] = str(configuration.n_instances)
-    found |= _grouped(GROUPS[1], configuration.settings)
-    found |= _grouped(GROUPS[2], configuration.limits)
+    specified["number of instances"] = str(configuration.n_instances)
+    if configuration.instance_type not in specified.values():
+        specified["instance type"] = configuration.instance_type
+    parts = [specified, configuration.limits, configuration.settings]
     first = next((m for m in campaign.measurements if m.cluster == cluster), None)
     if first is not None:
-        found |= _grouped(GROUPS[3], first.versions)
-        found |= _grouped(GROUPS[4], first.file_placement)
-    return found
+        parts += [first.versions, first.file_placement]
+    return {
+        (group, name): value
+        for group, values in zip(GROUPS, parts, strict=False)
+        for name, value in values.items()
+    }
 
 
-def _grouped(group: str, values: Mapping[str, str]) -> dict[tuple[str, str], str]:
-    return {(group, key): value for key, value in values.items()}
-
-
-def _in_groups(rows: Sequence[tuple[Cell, ...]]) -> list[tuple[Cell, ...]]:
-    return sorted(rows, key=lambda row: GROUPS.index(row[1].text))
+def _in_groups(keys: Iterable[Key]) -> list[Key]:
+    return sorted(keys, key=lambda key: GROUPS.index(key[0]))

@@ -147,13 +147,13 @@ def gantt(model: Model, axis: Literal["time", "tick"], name: str = "gantt") -> P
         + "; ".join(f"{label}" for label, _ in shown),
         figure=figure,
     )
+    ends = [_phase_ends(phase, axis) for _, phases in shown for phase in phases] or [(0.0, 1.0)]
+    least = 0.003 * (max(right for _, right in ends) - min(left for left, _ in ends))
     for row, (label, phases) in enumerate(shown):
         for phase in phases:
             left, right = _phase_ends(phase, axis)
             kind = ax.kind_of(phase.pattern[0].iop_type)
-            bar = axes.barh(row, max(right - left, 1e-9), 0.62, left=left, color=LIGHT[kind])[0]
-            bar.set_linewidth(0.8)
-            bar.set_edgecolor(LIGHT[kind])
+            bar = axes.barh(row, max(right - left, least), 0.62, left=left, color=LIGHT[kind])[0]
             bar.set_url(plot.tip(f"{label}: {format_size(phase.ph_weight)} by {phase.ph_np} ranks"))
     axes.set_yticks(range(len(shown)), [shorten(label, 46) for label, _ in shown])
     axes.set_ylim(max(len(shown), 1) - 0.4, -0.6)

@@ -83,7 +83,7 @@ class Page:
     facts: tuple[str, ...]
     notes: tuple[str, ...]
     applications: tuple[ApplicationPart, ...]
-    clusters: tuple[ReportTable, ReportTable] | None
+    clusters: tuple[ReportTable, ...]
     not_measured: ReportTable | None
     findings: tuple[str, ...]
     price: Price | None
@@ -106,7 +106,7 @@ def make_page(campaign: Campaign) -> Page:
             _application(campaign, name, f"app{position}")
             for position, name in enumerate(campaign.applications, 1)
         ),
-        clusters=cluster_tables(campaign) if comparison.configurations else None,
+        clusters=cluster_tables(campaign) if comparison.configurations else (),
         not_measured=not_measured_table(comparison) if comparison.not_measured else None,
         findings=_findings(comparison),
         price=comparison.price,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from wavetank.compare.metrics import io_time_s
 from wavetank.measure.result import Measurement
@@ -12,10 +12,13 @@ from wavetank.report.tables import Cell, Column, ReportTable, few, number, text
 from wavetank.report.words import rate
 from wavetank.units import format_duration, format_size
 
+Facts: TypeAlias = Mapping[tuple[str, str], str]
+"""(group, name) -> value."""
+
 
 @dataclass(frozen=True)
 class Surroundings:
-    """Facts that many measurements share: told once, referred to by name.
+    """What all measurements of an application on a cluster share: told once, referred to by name.
 
     Attributes:
         name: "E1", "E2", ...
@@ -32,17 +35,17 @@ def provenance_table(
     measurements: Sequence[Measurement],
 ) -> tuple[ReportTable, tuple[Surroundings, ...]]:
     """Every measurement as a row, and the surroundings that the rows refer to."""
-    names: dict[str, str] = {}
-    counts: dict[str, int] = {}
-    facts: dict[str, Mapping[str, Mapping[str, str]]] = {}
+    groups: dict[tuple[str, str], list[Facts]] = {}
+    for measurement in measurements:
+        key = (measurement.application, measurement.cluster)
+        groups.setdefault(key, []).append(_facts(measurement))
+    shared = {key: _shared(members) for key, members in groups.items()}
+    names = {key: f"E{position}" for position, key in enumerate(groups, 1)}
     rows = []
     for measurement in measurements:
-        found = _facts(measurement)
-        key = json.dumps(found, sort_keys=True)
-        name = names.setdefault(key, f"E{len(names) + 1}")
-        facts[name] = found
-        counts[name] = counts.get(name, 0) + 1
-        rows.append(_row(measurement, name))
+        key = (measurement.application, measurement.cluster)
+        own = _own(_facts(measurement), shared[key])
+        rows.append(_row(measurement, names[key], own))
     table = ReportTable(
         name="measurements",
         title="Measurements",
@@ -63,10 +66,40 @@ def provenance_table(
         rows=tuple(rows),
         filterable=True,
     )
-    return table, tuple(Surroundings(name, counts[name], facts[name]) for name in facts)
+    surroundings = (
+        Surroundings(names[key], len(members), _by_group(shared[key]))
+        for key, members in groups.items()
+    )
+    return table, tuple(surroundings)
 
 
-def _row(measurement: Measurement, surroundings: str) -> tuple[Cell, ...]:
+def _shared(members: Sequence[Facts]) -> Facts:
+    """The facts that all of them agree on."""
+    first, *others = members
+    return {
+        key: value
+        for key, value in first.items()
+        if all(other.get(key) == value for other in others)
+    }
+
+
+def _own(facts: Facts, shared: Facts) -> tuple[str, ...]:
+    """The facts of one measurement that its surroundings do not tell."""
+    return tuple(
+        f"{group}, {name}: {value}"
+        for (group, name), value in facts.items()
+        if (group, name) not in shared
+    )
+
+
+def _by_group(facts: Facts) -> dict[str, dict[str, str]]:
+    groups: dict[str, dict[str, str]] = {}
+    for (group, name), value in facts.items():
+        groups.setdefault(group, {})[name] = value
+    return groups
+
+
+def _row(measurement: Measurement, surroundings: str, own: tuple[str, ...]) -> tuple[Cell, ...]:
     result = measurement.result
     time_s = io_time_s(result.phases)
     moved = sum(phase.bytes for phase in result.phases)
@@ -86,7 +119,7 @@ def _row(measurement: Measurement, surroundings: str) -> tuple[Cell, ...]:
         Cell(
             "\N{EN DASH}" if reached is None else rate(reached),
             reached,
-            lines=(*few(phases, 6), others),
+            lines=(*few(phases, 6), others, *own),
         ),
         text(measurement.cache.state),
         text(measurement.origin),
@@ -100,10 +133,10 @@ def _row(measurement: Measurement, surroundings: str) -> tuple[Cell, ...]:
     )
 
 
-def _facts(measurement: Measurement) -> dict[str, dict[str, str]]:
+def _facts(measurement: Measurement) -> Facts:
     made = measurement.provenance
     host = made.host
-    return {
+    groups: dict[str, Mapping[str, str]] = {
         "Tool": {
             "version": made.tool_version,
             "commit": made.tool_commit or "not a source checkout",
@@ -132,4 +165,7 @@ def _facts(measurement: Measurement) -> dict[str, dict[str, str]]:
         "Files": measurement.file_placement,
         "Versions": measurement.versions,
         "Replay": measurement.result.settings,
+    }
+    return {
+        (group, name): value for group, facts in groups.items() for name, value in facts.items()
     }

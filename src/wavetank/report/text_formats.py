@@ -94,7 +94,7 @@ def _of(application: ApplicationPart) -> list[ReportTable]:
 
 def _of_all(page: Page) -> list[ReportTable]:
     tables = [] if page.not_measured is None else [page.not_measured]
-    return [*tables, *(page.clusters or ()), page.measurements]
+    return [*tables, *page.clusters, page.measurements]
 
 
 def _records(table: ReportTable) -> Iterator[dict[str, Value]]:

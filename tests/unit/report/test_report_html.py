@@ -12,8 +12,10 @@ import pytest
 import report_examples
 
 from wavetank.errors import WavetankError
+from wavetank.report.cluster_tables import cluster_tables
 from wavetank.report.gather import flatten, read_folder
 from wavetank.report.html import render
+from wavetank.report.provenance import provenance_table
 
 VOID = {"meta", "link", "br", "img", "input", "hr"}
 
@@ -88,7 +90,7 @@ def test_the_answer_comes_before_the_evidence(page) -> None:
         "Spatial pattern over time",
         "Request sizes",
         "app_np",
-        "What differs between the clusters",
+        "Components that differ",
         "Planned and not measured",
         "ceph-osd is not installed",
         "a cold read ran at 140 % of what the limits allow",
@@ -206,6 +208,32 @@ def test_a_damaged_comparison_is_an_error_with_its_place(tmp_path) -> None:
     path.write_text(path.read_text()[:400])
     with pytest.raises(WavetankError, match=r"comparison\.json"):
         read_folder(tmp_path)
+
+
+def test_facts_that_vary_between_runs_are_told_with_the_run_and_the_others_once(tmp_path) -> None:
+    campaign_examples.make_campaign(tmp_path, clusters=("nfs",))
+    campaign = read_folder(tmp_path)
+    varied = tuple(
+        m.model_copy(
+            update={
+                "result": m.result.model_copy(
+                    update={"settings": {"sync": f"{n} ms", "pauses": "dropped"}}
+                )
+            }
+        )
+        for n, m in enumerate(campaign.measurements)
+    )
+    table, (surroundings,) = provenance_table(varied)
+    assert surroundings.n_measurements == len(varied)
+    assert surroundings.facts["Replay"] == {"pauses": "dropped"}
+    assert ["Replay, sync: 3 ms" in cell.lines for cell in table.rows[3]].count(True) == 1
+
+
+def test_settings_that_are_the_same_everywhere_are_told_once(folder) -> None:
+    differ, settings, same = cluster_tables(read_folder(folder))
+    assert "file system data servers" in [row[0].text for row in differ.rows]
+    assert "mount options" in [row[0].text for row in settings.rows]
+    assert "memory" in [row[0].text for row in same.rows]
 
 
 def test_a_damaged_copy_of_a_cluster_file_is_an_error_with_its_place(tmp_path) -> None:
