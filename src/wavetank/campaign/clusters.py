@@ -16,6 +16,7 @@ from wavetank.cluster import deploy
 from wavetank.cluster.host import RunningCluster
 from wavetank.cluster.spec import ClusterSpec, read_spec
 from wavetank.cluster.state import directory_of
+from wavetank.compare.effects import ANY
 from wavetank.document import explain
 from wavetank.errors import SpecError
 
@@ -138,6 +139,9 @@ def _knobs(spec: ClusterSpec) -> dict[str, str]:
     io_nodes = int(knobs.pop("nodes.io"))
     on_io_nodes = sum(name.startswith("io") for name in spec.server_names())
     knobs["I/O nodes without a server"] = str(io_nodes - on_io_nodes)
+    if servers == 1:  # one server holds everything whole, whatever the stripes and the layout are
+        knobs |= {key: ANY for key in knobs if key.startswith("file_system.stripe.")}
+        knobs["layout"] = ANY
     return {_NAMES.get(key, key): value for key, value in knobs.items()}
 
 
@@ -149,6 +153,6 @@ def _flat(tree: Mapping[str, object], prefix: str = "") -> list[tuple[str, str]]
     for key, value in tree.items():
         if isinstance(value, Mapping):
             leaves += _flat(value, f"{prefix}{key}.")
-        elif value is not None:
-            leaves.append((f"{prefix}{key}", str(value)))
+        else:
+            leaves.append((f"{prefix}{key}", "default" if value is None else str(value)))
     return leaves

@@ -11,6 +11,8 @@ from wavetank.measure.statistics import CONFIDENCE, SMALLEST_DIFFERENCE, change_
 
 Knobs = Mapping[str, str]
 """Dotted path in a cluster's specification -> value."""
+ANY = "any"
+"""A knob's value where the knob does nothing, such as the stripe size of one server."""
 
 
 def effects(
@@ -71,7 +73,12 @@ def _turned(
     if first.mapping != second.mapping:
         return None
     before, after = knobs.get(first.cluster, {}), knobs.get(second.cluster, {})
-    different = [key for key in {**before, **after} if before.get(key) != after.get(key)]
+    different = [
+        key
+        for key in {**before, **after}
+        if ANY not in (before.get(key, ""), after.get(key, ""))
+        and before.get(key) != after.get(key)
+    ]
     if len(different) != 1:
         return None
     key = different[0]

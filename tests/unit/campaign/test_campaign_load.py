@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 import yaml
 from campaign_fakes import facts
+from compare_fakes import configuration
 from measure_fakes import abyss_kernel
 
 from wavetank.campaign.clusters import facts_of, read_cluster
@@ -10,6 +11,7 @@ from wavetank.campaign.load import keep_copies, load_campaign
 from wavetank.campaign.spec import CampaignSpec, read_campaign
 from wavetank.campaign.store import write_store
 from wavetank.cluster.spec import ClusterSpec
+from wavetank.compare.effects import effects
 from wavetank.errors import SpecError
 
 CLUSTER = """\
@@ -181,6 +183,15 @@ def test_one_more_data_server_is_one_knob_however_it_is_written():
     assert different(two, cluster()) == {"data servers"}
     by_servers = cluster(file_system={"kind": "glusterfs", "servers": 3})
     assert different(two, by_servers) == {"data servers"}
+
+
+def test_stripes_of_one_server_are_no_knob():
+    one = facts_of(cluster(nodes={"compute": 2, "io": 1})).knobs
+    sharded = {"kind": "glusterfs", "stripe": {"kind": "sharded", "size": "64 KiB"}}
+    two = facts_of(cluster(nodes={"compute": 2, "io": 2}, file_system=sharded)).knobs
+    pair = [configuration("one", [1.0]), configuration("two", [1.0])]
+    (effect,) = effects(pair, {"one": one, "two": two})
+    assert (effect.knob, effect.before, effect.after) == ("data servers", "1", "2")
 
 
 def test_the_file_system_alone_is_one_knob():

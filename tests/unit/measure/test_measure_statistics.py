@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wavetank.errors import MeasurementError
@@ -41,6 +41,7 @@ def test_an_interval_at_95_percent_holds_the_median_about_as_often():
     assert 175 <= hits <= 200
 
 
+@settings(deadline=None)  # other work on the machine is no failure
 @given(st.lists(positive, min_size=2, max_size=9), st.integers(0, 100))
 def test_an_interval_lies_within_the_values_and_holds_the_median(values, seed):
     of = estimate(values, seed)
