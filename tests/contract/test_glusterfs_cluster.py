@@ -52,7 +52,7 @@ def up(state: Path, spec: ClusterSpec) -> Iterator[Cluster]:
         patch.setenv("WAVETANK_STATE_DIR", str(state))
         cluster = deploy.bring_up(spec)
     try:
-        traces.note_namespaces()
+        traces.note_processes()
         yield cluster
     finally:
         with pytest.MonkeyPatch.context() as patch:
@@ -239,6 +239,12 @@ def test_a_dead_brick_is_noticed_and_the_cluster_goes_down_clean(tmp_path: Path)
     with up(tmp_path, gluster_spec("brick", 2, {"kind": "distributed"})) as cluster:
         kill(cluster.io_hosts[1], "/run/gluster/vols/wavetank/*.pid")
         assert until(lambda: any("brick on io2 died" in finding for finding in cluster.health()))
+        assert until(
+            lambda: any(
+                "c1 has no connection to the brick of io2" in finding
+                for finding in cluster.health()
+            )
+        )
 
 
 def test_a_dead_glusterd_is_noticed(tmp_path: Path) -> None:
@@ -296,7 +302,7 @@ def test_a_tool_killed_while_bringing_up_leaves_only_what_down_removes(
         tool.stdin.close()
         time.sleep(after_s)
         tool.send_signal(signal.SIGKILL)
-    traces.note_namespaces()
+    traces.note_processes()
     try:
         deploy.take_down(spec.name)
     except ClusterError as error:

@@ -21,6 +21,7 @@ from wavetank.cluster.filesystems.glusterfs_daemons import (
     log_name,
     start_server,
     stop_server,
+    unreached_bricks,
 )
 from wavetank.cluster.filesystems.glusterfs_placement import Placer
 from wavetank.cluster.filesystems.glusterfs_volume import Volume
@@ -38,6 +39,7 @@ PROGRAMS = {
 }
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 UNMOUNT_TIMEOUT_S = 30.0
+CONNECT_TIMEOUT_S = 20.0
 
 
 class GlusterFS:
@@ -81,7 +83,8 @@ class GlusterFS:
         with_options = ["-o", ",".join(words)] if words else []
         path = self.mount_path(site)
         argv = ["mount", "-t", "glusterfs", *with_options, f"{first}:/{VOLUME}", path]
-        on_all(site.clients, lambda host: _mount_on(host, argv, path))
+        names = [server.name for server in site.servers]
+        on_all(site.clients, lambda host: _mount_on(host, argv, path, names))
 
     def unmount(self, site: Site) -> None:
         """Unmount from all clients, and wait until the client processes and their caches are gone."""
@@ -104,7 +107,8 @@ class GlusterFS:
         """Dead glusterds, bricks and clients."""
         path = self.mount_path(site)
         servers = on_all(site.servers, lambda host: dead_daemons(host, site.storage_path))
-        clients = on_all(site.clients, lambda host: _client_findings(host, path))
+        names = [server.name for server in site.servers]
+        clients = on_all(site.clients, lambda host: _client_findings(host, path, names))
         return [finding for of_host in (*servers, *clients) for finding in of_host]
 
     def remove(self, site: Site) -> None:
@@ -116,18 +120,30 @@ def _is_mounted(host: Host, path: str) -> bool:
     return " fuse.glusterfs " in (mount_line(host, path) or "")
 
 
-def _mount_on(host: Host, argv: list[str], path: str) -> None:
+def _mount_on(host: Host, argv: list[str], path: str, servers: list[str]) -> None:
     try:
         host.run(["mkdir", "-p", "--", path])
         host.run(argv)
         if not _is_mounted(host, path):
             raise FileSystemError(f"{path} is no glusterfs after mounting it")
         host.run(["stat", "-f", "--", path], timeout_s=20)
+        _await_bricks(host, path, servers)
     except ClusterError as error:
         log = errors_in(host, f"/var/log/glusterfs/{log_name(path)}")
         raise FileSystemError(
             f"cannot mount glusterfs on {host.name}: {error}; its log: {log}"
         ) from error
+
+
+def _await_bricks(host: Host, path: str, servers: list[str]) -> None:
+    """Wait for the client's connections: before them, copies and parts of new files would be missing."""
+    deadline = time.monotonic() + CONNECT_TIMEOUT_S
+    while missing := unreached_bricks(host, path, servers):
+        if time.monotonic() > deadline:
+            raise FileSystemError(
+                f"no connection to the bricks of {', '.join(missing)} within {CONNECT_TIMEOUT_S:g} s"
+            )
+        time.sleep(0.02)
 
 
 def _unmount_from(host: Host, path: str) -> None:
@@ -142,11 +158,14 @@ def _unmount_from(host: Host, path: str) -> None:
         time.sleep(0.02)
 
 
-def _client_findings(host: Host, path: str) -> list[str]:
+def _client_findings(host: Host, path: str, servers: list[str]) -> list[str]:
     try:
         if not _is_mounted(host, path):
             return [f"glusterfs is not mounted on {host.name} at {path} any more"]
         host.run(["stat", "-f", "--", path], timeout_s=20)
+        missing = unreached_bricks(host, path, servers)
     except RemoteCommandError as error:
         return [f"glusterfs client on {host.name} died or does not answer: {error.stderr_tail}"]
-    return []
+    return [
+        f"glusterfs client on {host.name} has no connection to the brick of {m}" for m in missing
+    ]

@@ -5,6 +5,8 @@ Everything runs as shell text that is written here once; values only reach it as
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from wavetank.cluster.host import Host
 from wavetank.errors import FileSystemError, RemoteCommandError
 
@@ -57,6 +59,15 @@ for file in /run/gluster/vols/"$2"/*.pid "$1/glusterd.pid"; do
   done
 done
 rm -rf -- "$1" /run/gluster/vols/"$2" "$3"
+"""
+
+# What the client itself knows of its connections, a file a brick, in the order of the bricks' numbers.
+CONNECTIONS = """
+number=0
+while file="$1/.meta/graphs/active/$2-client-$number/private"; [ -e "$file" ]; do
+  grep '^connected' "$file"
+  number=$((number + 1))
+done
 """
 
 COMMAND_LINES = (
@@ -136,6 +147,20 @@ def client_command_lines(host: Host, mount_path: str) -> list[str]:
         and words[0].rpartition("/")[2] == "glusterfs"
         and words[-1] == mount_path
     ]
+
+
+def unreached_bricks(host: Host, mount_path: str, servers: Sequence[str]) -> list[str]:
+    """Servers whose bricks a client is not connected to.
+
+    Sample of a line (10.3): ``connected = 1``.
+
+    Raises:
+        RemoteCommandError: the client does not answer.
+    """
+    out = host.run(["sh", "-c", CONNECTIONS, "sh", mount_path, VOLUME], timeout_s=20).stdout
+    connected = [line.rpartition("=")[2].strip() == "1" for line in out.splitlines()]
+    connected += [False] * (len(servers) - len(connected))
+    return [server for server, yes in zip(servers, connected, strict=True) if not yes]
 
 
 def log_name(path: str) -> str:

@@ -66,7 +66,7 @@ class Placer:
                 self._create_even(path, size, total)
             write_content(self.client, path, size)
             held = self._held_shards(path, size) if sharded else None
-            found[relative] = self._describe(path, held)
+            found[relative] = self._describe(relative, held)
             if held is not None:
                 total.update(held)
             if wanted is not None and self._servers_of(path) != [wanted]:
@@ -186,16 +186,30 @@ class Placer:
             )
         return held
 
-    def _describe(self, path: str, held: Mapping[str, int] | None) -> str:
+    def _describe(self, relative: str, held: Mapping[str, int] | None) -> str:
+        """Where a file lies, as read back."""
         if held is not None:
             parts = ", ".join(f"{name} {format_size(n)}" for name, n in held.items())
             return f"shards of {format_size(self._shard_size)}: {parts}"
-        servers = self._servers_of(path)
-        how = {
-            "replicated": "a copy on each of",
-            "disperse": "erasure coded over",
-        }.get(self.site.spec.file_system.stripe.kind, "whole on")
-        return f"{how} {', '.join(servers)}"
+        how = {"replicated": "a copy on each of", "disperse": "erasure coded over"}
+        kind = self.site.spec.file_system.stripe.kind
+        if kind in how:
+            return f"{how[kind]} {', '.join(self._on_all_bricks(relative))}"
+        return f"whole on {', '.join(self._servers_of(f'{self.mount_path}/{relative}'))}"
+
+    def _on_all_bricks(self, relative: str) -> list[str]:
+        """See that every brick has the file. Asked there: a dispersed file's pathinfo is ENOMEM (10.3).
+
+        Raises:
+            FileSystemError: a brick has it not.
+        """
+        path = f"{brick_path(self.site.storage_path)}/{relative}"
+        for host in self.site.servers:
+            try:
+                host.run(["test", "-f", path])
+            except RemoteCommandError as error:
+                raise FileSystemError(f"{relative} is not on the brick of {host.name}") from error
+        return list(self.servers)
 
 
 def attributes(text: str, attribute: str) -> dict[str, str]:
