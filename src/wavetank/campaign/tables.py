@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wavetank.compare.advice import place_range, show
+from wavetank.compare.advice import place_range, show, three_digits
 from wavetank.compare.comparison import Comparison, Configuration
 from wavetank.measure.statistics import Estimate
 from wavetank.units import format_rate, format_size
@@ -94,8 +94,8 @@ def _shown_place(place: str, each: Configuration, tied: bool, currency: str) -> 
         format_rate(each.rate_bytes_per_s.median),
         f"{each.iops.median:.0f}",
         f"{each.usage_percent.median:.0f} %" if each.usage_percent else "-",
-        f"{each.cost.cost_tot.median:.3g} {currency}" if each.cost else "-",
-        f"{each.cost.perf_cost.median:.3g}" if each.cost else "-",
+        f"{three_digits(each.cost.cost_tot.median)} {currency}" if each.cost else "-",
+        three_digits(each.cost.perf_cost.median) if each.cost else "-",
         "tie" if tied else "",
     ]
 
@@ -216,8 +216,8 @@ def cost_rows(comparison: Comparison) -> Rows:
                 each.application, each.cluster, each.mapping,
                 f"{cost.n_instances} x {each.instance_type}",
                 f"{cost.price_inst_per_h} {currency}/h", show(cost.cost_tot, "cost", currency),
-                f"{cost.billed:.4f} {currency}",
-                "-" if cost.deployment is None else f"{cost.deployment:.4f} {currency}",
+                f"{three_digits(float(cost.billed))} {currency}",
+                "-" if cost.deployment is None else f"{three_digits(float(cost.deployment))} {currency}",
                 show(cost.perf_cost, "ratio", currency),
             ]
         )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from wavetank.compare.comparison import Advice, Configuration, Criterion, Effect, Place, Ranking
@@ -12,7 +13,7 @@ from wavetank.measure.statistics import Estimate, coverage_limit
 from wavetank.units import format_duration, format_rate, format_size
 
 SMALL_REQUEST_BYTES = 64 * 1024
-"""Below the stripe unit that parallel file systems use by default (PVFS2: 64 KiB, P16 table 4)."""
+"""Requests below this count as small: PVFS2's stripe unit in P16 table 4."""
 
 FULL_PERCENT = 80
 """Usage of the peak from which the storage counts as the limit."""
@@ -54,12 +55,20 @@ def show(of: Estimate, by: Criterion, currency: str = "") -> str:
         if by == "time":
             return format_duration(value)
         if by == "cost":
-            return f"{value:.3g} {currency}".rstrip()
-        return f"{value:.3g} MB/s per {currency or 'unit'}"
+            return f"{three_digits(value)} {currency}".rstrip()
+        return f"{three_digits(value)} MB/s per {currency or 'unit'}"
 
     if of.low is None or of.high is None:
         return f"{one(of.median)} (one repetition)"
     return f"{one(of.median)} [{one(of.low)} to {one(of.high)}]"
+
+
+def three_digits(value: float) -> str:
+    """A number with three significant digits, never in powers of ten: 0.000198, 12.3, 484,000."""
+    if value == 0:
+        return "0"
+    digits = 2 - math.floor(math.log10(abs(value)))
+    return f"{round(value, digits):,.{max(digits, 0)}f}"
 
 
 def place_range(place: Place) -> str:
@@ -212,9 +221,8 @@ def _small_requests(application: str, kernel: Kernel, best: Configuration) -> tu
         )
     else:
         sentence = (
-            f"{fact}, less than one stripe unit: each reaches one server at a time. Larger buffers "
-            "may help; the peak of the storage, which would tell, was not measured (characterise: "
-            "true)."
+            f"{fact}. Larger buffers may help; the peak of the storage, which would tell, was not "
+            "measured (characterise: true)."
         )
     return (
         Advice(about="application", application=application, sentence=sentence, evidence=evidence),

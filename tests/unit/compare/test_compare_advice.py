@@ -1,7 +1,8 @@
+import pytest
 from compare_fakes import configuration, of
 from measure_fakes import abyss_kernel
 
-from wavetank.compare.advice import advise
+from wavetank.compare.advice import advise, three_digits
 from wavetank.compare.effects import effects
 from wavetank.compare.rank import rank
 
@@ -125,3 +126,11 @@ def test_a_knob_is_told_step_by_step():
     (servers,) = [each for each in found if each.sentence.startswith("Data servers")]
     assert "from 1 to 2 the rate changes by +100 % in 1 of 1 pair" in servers.sentence
     assert "from 2 to 3 no difference that can be told in 1 pair" in servers.sentence
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(0.00019847, "0.000198"), (12.345, "12.3"), (484321.0, "484,000"), (0, "0"), (9.999, "10.00")],
+)
+def test_numbers_have_three_digits_and_no_powers_of_ten(value, shown):
+    assert three_digits(value) == shown
