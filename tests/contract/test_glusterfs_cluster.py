@@ -302,9 +302,11 @@ def test_a_tool_killed_while_bringing_up_leaves_only_what_down_removes(
         tool.stdin.close()
         time.sleep(after_s)
         tool.send_signal(signal.SIGKILL)
-    traces.note_processes()
     try:
-        deploy.take_down(spec.name)
-    except ClusterError as error:
-        assert "no cluster is called" in str(error)  # killed before it had begun
+        traces.note_processes()
+    finally:
+        with contextlib.suppress(
+            ClusterError
+        ):  # killed before it had begun: there is none of this name
+            deploy.take_down(spec.name)
     assert traces.left() == []
