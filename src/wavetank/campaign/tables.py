@@ -178,7 +178,7 @@ def effect_rows(comparison: Comparison) -> Rows:
         shown.append(
             [
                 effect.knob, f"{effect.before} -> {effect.after}", effect.first,
-                f"{change.median:+.1f} %", interval, "yes" if effect.clear else "cannot be told",
+                effect.second, f"{change.median:+.1f} %", interval, "yes" if effect.clear else "cannot be told",
             ]
         )  # fmt: skip
     return Rows(
@@ -188,7 +188,7 @@ def effect_rows(comparison: Comparison) -> Rows:
             "low", "high", "clear",
         ),
         rows,
-        ("knob", "change", "from", "rate", "interval", "clear"),
+        ("knob", "change", "from", "to", "rate", "interval", "clear"),
         shown,
     )  # fmt: skip
 

@@ -1,0 +1,148 @@
+"""Campaigns on a real NFS cluster of this machine: interrupted, terminated, killed and gone on with."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+from wavetank.cluster import deploy
+from wavetank.cluster.spec import ClusterSpec
+from wavetank.cluster.state import directory_of
+from wavetank.launchers.registry import launcher
+
+sys.path.append(str(Path(__file__).parents[1] / "unit" / "measure"))
+
+from measure_fakes import PROVENANCE, phase
+
+from wavetank.kernel.plan import Kernel, KernelFile
+from wavetank.model.phase import DataStep, FileStep, Program
+
+NAME = f"int{os.getpid()}"
+SPEC = {
+    "name": NAME,
+    "instance": {"name": "c3.2xlarge", "vcpus": 2, "memory": "512 MiB", "disk_read": "50 MB/s"},
+    "nodes": {"compute": 2, "io": 1},
+    "file_system": {"kind": "nfs"},
+    "storage": {"size": "512 MiB"},
+}
+
+
+def missing() -> str | None:
+    if launcher("openmpi").available() is None:
+        return "Open MPI is not installed"
+    return "; ".join(deploy.check(ClusterSpec.model_validate(SPEC))) or None
+
+
+pytestmark = [
+    pytest.mark.cluster,
+    pytest.mark.e2e,
+    pytest.mark.skipif(missing() is not None, reason=str(missing())),
+]
+
+RS, N = 8191, 1000
+
+
+def kernel() -> Kernel:
+    """Two ranks, each reads a file of its own."""
+    programs = tuple(
+        Program(
+            ranks=(rank,),
+            steps=(
+                FileStep(iop_type="open", file_id=rank + 1, handle=0, arg=os.O_RDONLY),
+                DataStep(ph_id=rank + 1, n=N, handle=0),
+                FileStep(iop_type="close", file_id=rank + 1, handle=0),
+            ),
+        )
+        for rank in range(2)
+    )
+    return Kernel(
+        provenance=PROVENANCE,
+        application="readers",
+        model_sha256="0" * 64,
+        n_ranks=2,
+        files=tuple(
+            KernelFile(file_id=n, name=f"in{n}", role="input", prepare_bytes=N * RS) for n in (1, 2)
+        ),
+        phases=tuple(phase(rank + 1, rank + 1, [rank], N * RS, rs=RS) for rank in range(2)),
+        programs=programs,
+        capacity_bytes=2 * N * RS,
+        not_reproduced=(),
+    )
+
+
+@pytest.fixture
+def folder(tmp_path):
+    kernel().write(tmp_path / "k.json")
+    (tmp_path / "nfs.yaml").write_text(yaml.safe_dump(SPEC))
+    body = {
+        "name": "interrupted",
+        "applications": [{"kernel": "k.json"}],
+        "clusters": ["nfs.yaml"],
+        "mappings": ["1PxCN", "2PxCN"],
+        "repetitions": 3,
+        "output": "results",
+    }
+    (tmp_path / "campaign.yaml").write_text(yaml.safe_dump(body))
+    yield tmp_path
+    if directory_of(NAME).path.is_dir():
+        deploy.take_down(NAME)
+
+
+def start(folder):
+    code = "from wavetank.cli.main import main; main()"
+    return subprocess.Popen(
+        [sys.executable, "-c", code, "campaign", "run", str(folder / "campaign.yaml"),
+         "--format", "json"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def until_measuring(process, n_done):
+    """Read progress until a measurement after ``n_done`` finished ones is under way."""
+    lines = []
+    for line in process.stderr:
+        lines.append(line)
+        done = any(f"{n_done} of 6 measurements done" in each for each in lines)
+        if done and "measuring" in line:
+            return
+    pytest.fail("it ended early: " + "".join(lines))
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupted_campaign_leaves_no_cluster_and_keeps_what_is_finished(
+    folder, number, status
+):
+    process = start(folder)
+    until_measuring(process, 1)
+    process.send_signal(number)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == status, stderr
+    assert not directory_of(NAME).path.exists()
+    results = json.loads((folder / "results" / "comparison.json").read_text())
+    assert sum(each["n_repetitions"] for each in results["configurations"]) >= 1
+
+
+def test_a_killed_campaign_goes_on_and_cleans_up_what_it_left(folder):
+    process = start(folder)
+    until_measuring(process, 2)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert directory_of(NAME).path.is_dir()  # it had no time to take its cluster down
+    again = start(folder)
+    stdout, stderr = again.communicate(timeout=200)
+    assert again.returncode == 0, stderr
+    assert "a run that was killed left it" in stderr
+    assert not directory_of(NAME).path.exists()
+    ranking = json.loads(stdout)["ranking_of_readers_by_time"]
+    assert len(ranking) == 2
+    comparison = json.loads((folder / "results" / "comparison.json").read_text())
+    assert [each["n_repetitions"] for each in comparison["configurations"]] == [3, 3]
+    # Cold reads from one disk of 50 MB/s cannot be faster than it, but for a burst.
+    assert all(each["rate_bytes_per_s"] < 1.15 * 50e6 for each in ranking)
