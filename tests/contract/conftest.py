@@ -73,7 +73,7 @@ def cluster(kind: str, traces: Traces) -> Iterator[deploy.DeployedCluster]:
     skip_unless_possible(spec)
     up = deploy.bring_up(spec)
     try:
-        traces.note_namespaces()
+        traces.note_processes()
         yield up
     finally:
         deploy.take_down(spec.name)

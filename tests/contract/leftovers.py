@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,26 +10,21 @@ from pathlib import Path
 import pytest
 
 from wavetank.cluster.spec import ClusterSpec
+from wavetank.cluster.state import start_ticks
 
 
 @dataclass
 class Traces:
-    """Everything of a cluster that was seen while it was up, and can be looked for afterwards."""
+    """What belongs to one cluster, by its name, its directory, and the processes that were seen in it."""
 
     state: Path
     name: str
-    namespaces: set[str] = field(default_factory=set)
+    seen: dict[int, int] = field(default_factory=dict)
 
-    def note_namespaces(self) -> None:
-        """Remember the namespaces of every process that belongs to the cluster now."""
+    def note_processes(self) -> None:
+        """Remember the cluster's processes: no namespace outlives the last of them."""
         for pid in self.processes():
-            for kind in ("net", "mnt", "pid", "uts", "ipc"):
-                try:
-                    inode = os.readlink(f"/proc/{pid}/ns/{kind}")
-                except OSError:
-                    continue
-                if inode != os.readlink(f"/proc/self/ns/{kind}"):
-                    self.namespaces.add(inode)
+            self.seen[pid] = start_ticks(pid) or 0
 
     def processes(self) -> list[int]:
         """Processes in the cluster's control groups."""
@@ -47,24 +41,23 @@ class Traces:
     def left(self) -> list[str]:
         """What is still there."""
         found = [f"process {pid}" for pid in self.processes()]
-        for entry in living_processes() if self.namespaces else []:
-            for kind in ("net", "mnt", "pid", "uts", "ipc"):
-                try:
-                    if os.readlink(entry / "ns" / kind) in self.namespaces:
-                        found.append(f"{kind} namespace of process {entry.name}")
-                except OSError:
-                    continue
+        found += [
+            f"process {pid}, outside of its group"
+            for pid, start in self.seen.items()
+            if start_ticks(pid) == start
+        ]
+        directory = self.state / "clusters" / self.name
         mounts = Path("/proc/self/mountinfo").read_text()
-        found += [f"mount {line}" for line in mounts.splitlines() if str(self.state) in line]
+        found += [f"mount {line}" for line in mounts.splitlines() if f"{directory}/" in line]
         loops = subprocess.run(
             ["losetup", "--json", "--list"], capture_output=True, text=True, check=True
         )
         for loop in json.loads(loops.stdout or '{"loopdevices": []}')["loopdevices"]:
-            if str(self.state) in loop["back-file"]:
+            if loop["back-file"].startswith(f"{directory}/"):
                 found.append(f"loop device {loop['name']}")
         for directory in Path("/sys/fs/cgroup").rglob(f"{self.name}-*"):
             found.append(f"control group {directory}")
-        if (self.state / "clusters" / self.name).exists():
+        if directory.exists():
             found.append("its directory")
         return found
 

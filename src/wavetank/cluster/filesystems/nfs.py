@@ -161,12 +161,10 @@ class NFS:
             if equals:
                 found[f"ganesha {key}"] = value
         for client in site.clients:
-            found[f"mount on {client.name}"] = mount_line(client, at) or "not mounted"
-            device = client.run(["mountpoint", "-d", at]).stdout.strip()
-            found[f"read-ahead on {client.name}"] = (
-                client.run(["cat", f"/sys/class/bdi/{device}/read_ahead_kb"]).stdout.strip()
-                + " KiB"
-            )
+            line = mount_line(client, at)
+            found[f"mount on {client.name}"] = line or "not mounted"
+            if line is not None:
+                found[f"read-ahead on {client.name}"] = _read_ahead(client, at)
         return found
 
     def place_files(self, site: Site, sizes: Mapping[str, int]) -> dict[str, str]:
@@ -260,6 +258,16 @@ def has_kernel_client() -> bool:
     """Whether this kernel mounts NFS 3 now, with its mount program there. Sample of /proc/filesystems: ``nodev<TAB>nfs``."""
     kinds = {line.split()[-1] for line in Path("/proc/filesystems").read_text().splitlines()}
     return "nfs" in kinds and _which("mount.nfs") is not None
+
+
+def _read_ahead(client: Host, at: str) -> str:
+    """As in force. The device number is asked from mountinfo: the mount itself may be dead."""
+    for line in client.run(["cat", "/proc/self/mountinfo"]).stdout.splitlines():
+        fields = line.split()
+        if fields[4] == at:  # "61 50 0:48 / /wavetank rw ...": the third field is major:minor
+            control = f"/sys/class/bdi/{fields[2]}/read_ahead_kb"
+            return client.run(["cat", control]).stdout.strip() + " KiB"
+    return "unknown"
 
 
 def _named(options: Mapping[str, object]) -> list[str]:

@@ -1,0 +1,199 @@
+"""Whatever kills the tool, and whenever: ``down`` finds what it made and leaves nothing, and touches nothing else."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import spec_of
+from leftovers import Traces, skip_unless_possible
+
+from wavetank import native
+from wavetank.cluster import deploy
+from wavetank.cluster.spec import ClusterSpec
+from wavetank.cluster.state import directory_of
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+
+WAVETANK = str(Path(sys.executable).parent / "wavetank")
+
+# Runs the command line, and kills itself with SIGKILL when it starts its n-th program.
+KILLED = """
+import os, signal, subprocess, sys
+left = int(sys.argv.pop(1))
+start = subprocess.Popen.__init__
+def counted(self, *args, **kwargs):
+    global left
+    left -= 1
+    if left < 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    start(self, *args, **kwargs)
+subprocess.Popen.__init__ = counted
+from wavetank.cli.main import main
+main()
+"""
+
+
+@pytest.fixture
+def spec(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ClusterSpec]:
+    """A cluster's specification, in an own state directory, as lab.yaml of the test's folder."""
+    spec = spec_of(getattr(request, "param", "local-nfs"), "killed")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WAVETANK_STATE_DIR", str(tmp_path / "state"))
+        patch.chdir(tmp_path)
+        skip_unless_possible(spec)
+        (tmp_path / "lab.yaml").write_text(spec.model_dump_json())  # JSON is YAML
+        yield spec
+        subprocess.run([WAVETANK, "cluster", "down", "--all"], check=False, capture_output=True)
+
+
+@pytest.fixture
+def traces(spec: ClusterSpec, tmp_path: Path) -> Traces:
+    return Traces(tmp_path / "state", spec.name)
+
+
+def down_all() -> None:
+    done = subprocess.run(
+        [WAVETANK, "cluster", "down", "--all"], check=False, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+# A bring-up of NFS on three nodes starts at least 30 programs: disks, nodes, links, rates, servers, mounts.
+@pytest.mark.parametrize("n_programs", [0, 1, 2, 4, 7, 11, 15, 19, 23, 27])
+def test_killed_while_bringing_up_leaves_nothing_after_down(
+    n_programs: int, spec: ClusterSpec, traces: Traces
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, str(n_programs), "cluster", "up", "lab.yaml"],
+        check=False, capture_output=True, text=True, start_new_session=True,
+    )  # fmt: skip
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    traces.note_processes()
+    down_all()
+    assert traces.left() == []
+
+
+@pytest.mark.parametrize("n_programs", [0, 1, 2])
+def test_an_interrupted_down_is_finished_by_the_next(
+    n_programs: int, spec: ClusterSpec, traces: Traces
+) -> None:
+    deploy.bring_up(spec)
+    traces.note_processes()
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, str(n_programs), "cluster", "down", spec.name],
+        check=False, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    down_all()
+    assert traces.left() == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_an_interrupted_up_takes_down_what_it_made(
+    number: signal.Signals, spec: ClusterSpec, traces: Traces
+) -> None:
+    up = subprocess.Popen(
+        [WAVETANK, "cluster", "up", "lab.yaml"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    while not traces.processes():
+        time.sleep(0.001)
+    traces.note_processes()
+    up.send_signal(number)
+    up.communicate(timeout=60)
+    if up.returncode != 0:  # else it was up before the signal came
+        assert traces.left() == []
+
+
+@pytest.mark.parametrize("spec", ["local-nfs", "local-glusterfs", "local-none"], indirect=True)
+def test_killed_in_the_middle_of_a_job_leaves_nothing_after_down(
+    spec: ClusterSpec, traces: Traces
+) -> None:
+    cluster = deploy.bring_up(spec)
+    path = f"{cluster.mount_path}/growing"
+    job = subprocess.Popen(
+        [*cluster.launcher_prefix, *cluster.remote_shell, "c1", f"dd if=/dev/zero of={path} bs=64k"],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    while "growing" not in cluster.compute_hosts[0].run(["ls", cluster.mount_path]).stdout:
+        time.sleep(0.01)
+    traces.note_processes()
+    down_all()
+    assert traces.left() == []
+    assert job.wait(timeout=10) != 0
+
+
+def test_up_fails_cleanly_when_a_server_cannot_start(
+    spec: ClusterSpec, traces: Traces, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wavetank.cluster.filesystems.nfs.NFS_PORT", "no-port")
+    with pytest.raises(Exception, match=r"(?s)ganesha.nfsd on io1 (died|does not answer)"):
+        deploy.bring_up(spec)
+    assert traces.left() == []
+
+
+def test_a_dead_server_is_said_by_status(spec: ClusterSpec) -> None:
+    cluster = deploy.bring_up(spec)
+    cluster.io_hosts[0].run(["pkill", "-9", "ganesha.nfsd"])  # in the node's own process space
+    deadline = time.monotonic() + 30
+    while not cluster.health() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    status = subprocess.run(
+        [WAVETANK, "cluster", "status", spec.name], check=False, capture_output=True, text=True
+    )
+    assert status.returncode == 1
+    assert "ganesha" in status.stdout + status.stderr
+    down_all()
+
+
+def test_a_full_disk_is_said_with_what_to_do(spec: ClusterSpec) -> None:
+    with (
+        deploy.deployed(spec) as cluster,
+        pytest.raises(Exception, match=r"cannot write .* larger storage.size"),
+    ):
+        cluster.place_files({"too-large": spec.storage.size})
+
+
+def test_down_leaves_a_cluster_of_another_name_alone(spec: ClusterSpec, traces: Traces) -> None:
+    other = spec.model_copy(update={"name": spec.name + "x"})
+    deploy.bring_up(spec)
+    with deploy.deployed(other) as stays:
+        deploy.take_down(spec.name)
+        assert traces.left() == []
+        assert stays.health() == []
+        with deploy.deployed(spec) as again:  # its name is free again
+            assert again.health() == []
+    assert Traces(traces.state, other.name).left() == []
+
+
+def test_a_node_that_is_killed_is_said_and_down_cleans(spec: ClusterSpec, traces: Traces) -> None:
+    cluster = deploy.bring_up(spec)
+    lines = (directory_of(spec.name).path / "nodes.map").read_text().splitlines()
+    pid = next(int(line.split()[1]) for line in lines if line.startswith("c2 "))
+    os.kill(pid, signal.SIGKILL)
+    while Path(f"/proc/{pid}/ns/net").exists():
+        time.sleep(0.01)
+    assert any("c2" in finding for finding in cluster.health())
+    down_all()
+    assert traces.left() == []
+
+
+def test_a_state_file_that_is_damaged_does_not_stop_down(spec: ClusterSpec, traces: Traces) -> None:
+    deploy.bring_up(spec)
+    directory_of(spec.name).state_file.write_text("{")
+    down_all()
+    assert traces.left() == []
+
+
+@pytest.mark.skipif(not native.available("bin/wavetank-node"), reason="C parts are not built")
+def test_up_and_down_many_times_leaves_nothing(spec: ClusterSpec, traces: Traces) -> None:
+    for _ in range(5):
+        with deploy.deployed(spec):
+            traces.note_processes()
+        assert traces.left() == []
