@@ -16,7 +16,7 @@ _OUTSIDE_TOLERANCE = 3
 @click.argument("kernel", type=click.Path(path_type=Path))
 @click.argument("model", type=click.Path(path_type=Path))
 @click.option(
-    "--of", "which", type=click.Choice(["replay", "ior"]), default="replay", show_default=True,
+    "--of", "which", type=click.Choice(["replay", "ior", "fio"]), default="replay", show_default=True,
     help="Which form of the kernel to compare.",
 )  # fmt: skip
 @click.option(
@@ -31,13 +31,17 @@ def command(kernel: Path, model: Path, which: str, tolerance: float, output_form
 
     Example: wavetank fidelity abyss.kernel.json abyss.model.json
     """
-    from wavetank.kernel.fidelity import ior_fidelity, replay_fidelity
+    from wavetank.kernel.fidelity import fio_fidelity, ior_fidelity, replay_fidelity
     from wavetank.kernel.lower import rank_list
     from wavetank.kernel.plan import Kernel
     from wavetank.model.application import Model
 
     ours, theirs = Kernel.read(kernel), Model.read(model)
-    rows = replay_fidelity(ours, theirs) if which == "replay" else ior_fidelity(ours, theirs.phases)
+    rows = {
+        "replay": lambda: replay_fidelity(ours, theirs),
+        "ior": lambda: ior_fidelity(ours, theirs.phases),
+        "fio": lambda: fio_fidelity(ours, theirs.phases),
+    }[which]()
     outside = [row for row in rows if not row.within(tolerance / 100)]
     table = Table(
         "Fidelity",

@@ -11,7 +11,8 @@ import click
 from wavetank.cli.output import Cell, Table, format_option, print_tables
 
 if TYPE_CHECKING:
-    from wavetank.kernel.plan import Kernel
+    from wavetank.kernel.plan import IorLine, Kernel, Refused
+    from wavetank.kernel.writers.fio import FioPlan
 
 
 @click.command()
@@ -23,8 +24,16 @@ if TYPE_CHECKING:
     "--ior-version", type=click.Choice(["4.0", "3.3", "2.10"]), default="4.0", show_default=True,
     help="Dialect of the IOR lines; 2.10 is that of the papers.",
 )  # fmt: skip
+@click.option(
+    "--fio", "fio_file", type=click.Path(path_type=Path), help="Write a fio job file as well."
+)
+@click.option(
+    "--mpi-io-test", is_flag=True, help="Print lines of LANL's MPI-IO Test (fs_test) as well."
+)
 @format_option
-def command(model: Path, output: Path, ior_version: str, output_format: str) -> None:
+def command(
+    model: Path, output: Path, ior_version: str, fio_file: Path | None, mpi_io_test: bool, output_format: str
+) -> None:  # fmt: skip
     """Turn a model into a kernel: exact replay, and the nearest IOR lines.
 
     Prints what the replay performs, the IOR lines, and what each does not reproduce.
@@ -34,9 +43,23 @@ def command(model: Path, output: Path, ior_version: str, output_format: str) -> 
     from wavetank.kernel.from_model import make_kernel
     from wavetank.model.application import Model
 
-    kernel = make_kernel(Model.read(model), model, ior_version=ior_version)
+    source = Model.read(model)
+    kernel = make_kernel(source, model, ior_version=ior_version)
     kernel.write(output)
-    print_tables(kernel_tables(kernel), output_format, {"kernel": str(output)})
+    tables = kernel_tables(kernel)
+    if fio_file is not None:
+        from wavetank.document import write_whole
+        from wavetank.kernel.writers.fio import fio_plan
+
+        plan = fio_plan(kernel)
+        write_whole(fio_file, plan.text())
+        tables += _fio_tables(plan)
+    if mpi_io_test:
+        from wavetank.kernel.writers.mpi_io_test import mpi_io_test_lines
+
+        lines, refused = mpi_io_test_lines(kernel, source.series)
+        tables += _line_tables("MPI-IO Test", lines, refused)
+    print_tables(tables, output_format, {"kernel": str(output)})
 
 
 def kernel_tables(kernel: Kernel) -> list[Table]:
@@ -113,6 +136,45 @@ def _ior_tables(kernel: Kernel) -> list[Table]:
     return [
         Table("IOR", columns, lines, note=note),
         Table("Not reproduced by IOR", ["phases", "what"], _sentences(kernel)),
+    ]
+
+
+def _fio_tables(plan: FioPlan) -> list[Table]:
+    jobs: list[list[Cell]] = [
+        [
+            job.ph_id,
+            job.rank,
+            job.file,
+            job.engine,
+            "write" if job.write else "read",
+            job.block,
+            job.skip,
+            job.count,
+        ]
+        for job in plan.jobs
+    ]
+    columns = ["phase", "rank", "file", "ioengine", "rw", "bs", "skip", "number_ios"]
+    missing: list[list[Cell]] = [
+        [str(ph_id), what] for ph_id, notes in plan.not_reproduced.items() for what in notes
+    ]
+    refused: list[list[Cell]] = [[_phases(one.ph_ids), one.reason] for one in plan.refused]
+    return [
+        Table("fio jobs", columns, jobs),
+        Table("Not reproduced by fio", ["phases", "what"], missing),
+        *([Table("Refused by fio", ["phases", "reason"], refused)] if refused else []),
+    ]
+
+
+def _line_tables(name: str, lines: Sequence[IorLine], refused: Sequence[Refused]) -> list[Table]:
+    commands: list[list[Cell]] = [[_phases(line.ph_ids), line.command] for line in lines]
+    missing: list[list[Cell]] = [
+        [_phases(line.ph_ids), what] for line in lines for what in line.not_reproduced
+    ]
+    reasons: list[list[Cell]] = [[_phases(one.ph_ids), one.reason] for one in refused]
+    return [
+        Table(name, ["phases", "command"], commands),
+        Table(f"Not reproduced by {name}", ["phases", "what"], missing),
+        *([Table(f"Refused by {name}", ["phases", "reason"], reasons)] if reasons else []),
     ]
 
 

@@ -48,12 +48,16 @@ if TYPE_CHECKING:
     "--timeout", "timeout_s", type=click.FloatRange(min=0.1), metavar="SECONDS",
     help="End the run after so many seconds; it then counts as failed.",
 )  # fmt: skip
+@click.option(
+    "--with", "program", type=click.Choice(["replay", "fio"]), default="replay", show_default=True,
+    help="Perform it exactly, or by the nearest jobs of an installed fio (says what differs).",
+)  # fmt: skip
 @click.option("--keep/--no-keep", default=True, show_default=True, help="Keep the kernel's files.")
 @format_option
 def command(
     *, kernel: Path, root: Path, output: Path | None, n_ranks: int | None, launcher_name: str | None, prepare: bool,
     drop_caches: bool, pauses: str, flush: str, verify: bool, direct: bool, timeout_s: float | None, keep: bool,
-    output_format: str,
+    program: str,    output_format: str,
 ) -> None:  # fmt: skip
     """Perform a kernel in a directory of this machine. Needs no root and no cluster.
 
@@ -65,7 +69,8 @@ def command(
     from wavetank.kernel.cache import drop_cached
     from wavetank.kernel.plan import Kernel
     from wavetank.kernel.prepare import prepare_files, remove_files
-    from wavetank.kernel.replay import ReplayOptions, run_replay, scaled
+    from wavetank.kernel.replay import ReplayOptions, run_replay, scaled, with_settings
+    from wavetank.kernel.with_fio import run_fio
     from wavetank.launchers.registry import launcher
 
     made = Kernel.read(kernel)
@@ -89,7 +94,11 @@ def command(
         raise KernelError(f"{root} is not a directory. Name the one that holds the kernel's files")
     options = _with_cache(options, drop_cached(made, root) if drop_caches else "warm, not touched")
     with tempfile.TemporaryDirectory(prefix="wavetank-replay-") as scratch:
-        result = run_replay(made, root.resolve(), starter, Path(scratch), None, options)
+        if program == "fio":
+            result = run_fio(made, root.resolve(), Path(scratch), timeout_s)
+            result = with_settings(result, **dict(options.settings))
+        else:
+            result = run_replay(made, root.resolve(), starter, Path(scratch), None, options)
     if not keep and prepare:
         remove_files(made, root)
     if output is not None:

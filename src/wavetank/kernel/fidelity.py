@@ -7,7 +7,7 @@ IOR and fio the operations that their parameters produce are worked out and comp
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from wavetank.kernel import calls
@@ -19,8 +19,9 @@ from wavetank.kernel.operations import (
     normal,
     totals,
 )
-from wavetank.kernel.plan import Kernel
+from wavetank.kernel.plan import Kernel, Refused
 from wavetank.kernel.plan_reader import PlannedCall, PlannedRun, PlannedStep, read_plan
+from wavetank.kernel.writers.fio import fio_plan
 from wavetank.kernel.writers.ior import parse_command
 from wavetank.model.application import Model, View
 from wavetank.model.phase import DataStep, Phase, RepeatStep, Run, Step, SyncStep, UnknownOffsets
@@ -89,33 +90,57 @@ def ior_fidelity(kernel: Kernel, model_phases: Sequence[Phase]) -> list[PhaseFid
         ior = parse_command(line.command)
         group = [phases[ph_id] for ph_id in line.ph_ids if ph_id in phases]
         if ior.file_per_process:
-            ranks = [phase.ph_processid[0] for phase in group]
             theirs = [_runs([phase], phase.ph_processid[0]) for phase in group]
         else:
-            ranks = list(group[0].ph_processid)
-            theirs = [_runs(group, rank) for rank in ranks]
+            theirs = [_runs(group, rank) for rank in group[0].ph_processid]
         ours = [ior.operations(task) for task in range(ior.n_tasks)]
-        rows.append(
-            PhaseFidelity(
-                ph_ids=line.ph_ids, by="ior",
-                model=totals(run for runs in theirs for run in runs),
-                kernel=totals(run for runs in ours for run in runs),
-                ranks_with_other_offsets=sum(
-                    first_difference(a, b) is not None for a, b in zip(theirs, ours, strict=False)
-                ) + abs(len(theirs) - len(ours)),
-                differences=line.not_reproduced,
-            )
-        )  # fmt: skip
-    for refused in kernel.ior_refused:
-        group = [phases[ph_id] for ph_id in refused.ph_ids if ph_id in phases]
-        rows.append(
-            PhaseFidelity(
-                ph_ids=refused.ph_ids, by="ior", model=_phase_totals(group), kernel=Totals(0, 0),
-                ranks_with_other_offsets=len({rank for phase in group for rank in phase.ph_processid}),
-                differences=(f"Refused: {refused.reason}.",),
-            )
-        )  # fmt: skip
+        rows.append(_benchmark(line.ph_ids, "ior", theirs, ours, line.not_reproduced))
+    rows += [_refused(refused, phases, "ior") for refused in kernel.ior_refused]
     return sorted(rows, key=lambda row: row.ph_ids)
+
+
+def fio_fidelity(kernel: Kernel, model_phases: Sequence[Phase]) -> list[PhaseFidelity]:
+    """The kernel's fio jobs against the model's phases; refused phases with nothing issued."""
+    phases = {phase.ph_id: phase for phase in model_phases}
+    plan = fio_plan(kernel)
+    rows = [_refused(refused, phases, "fio") for refused in plan.refused]
+    for ph_id, notes in plan.not_reproduced.items():
+        if ph_id not in phases:
+            continue
+        jobs = [job for job in plan.jobs if job.ph_id == ph_id]
+        theirs = [_runs([phases[ph_id]], job.rank) for job in jobs]
+        rows.append(_benchmark((ph_id,), "fio", theirs, [job.operations() for job in jobs], notes))
+    return sorted(rows, key=lambda row: row.ph_ids)
+
+
+def _benchmark(
+    ph_ids: tuple[int, ...],
+    by: str,
+    theirs: Sequence[Sequence[Run]],
+    ours: Sequence[Sequence[Run]],
+    notes: tuple[str, ...],
+) -> PhaseFidelity:
+    different = sum(first_difference(a, b) is not None for a, b in zip(theirs, ours, strict=False))
+    return PhaseFidelity(
+        ph_ids=ph_ids,
+        by=by,
+        model=totals(run for runs in theirs for run in runs),
+        kernel=totals(run for runs in ours for run in runs),
+        ranks_with_other_offsets=different + abs(len(theirs) - len(ours)),
+        differences=notes,
+    )
+
+
+def _refused(refused: Refused, phases: Mapping[int, Phase], by: str) -> PhaseFidelity:
+    group = [phases[ph_id] for ph_id in refused.ph_ids if ph_id in phases]
+    return PhaseFidelity(
+        ph_ids=refused.ph_ids,
+        by=by,
+        model=_phase_totals(group),
+        kernel=Totals(0, 0),
+        ranks_with_other_offsets=len({rank for phase in group for rank in phase.ph_processid}),
+        differences=(f"Refused: {refused.reason}.",),
+    )
 
 
 def _runs(group: Sequence[Phase], rank: int) -> list[Run]:

@@ -1,0 +1,134 @@
+"""Running a kernel's fio jobs by an installed fio, with its output as the same result as a replay's.
+
+Sample of fio-3.33's JSON, cut down:
+
+    {"jobs": [{"jobname": "phase-1-rank-0", "error": 0, "read": {"io_bytes": 1048448, "total_ios": 128,
+     "iops": 64000.0, "clat_ns": {"max": 51234, "percentile": {"50.000000": 1224, ...}}}, "write": {...}}]}
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import shutil
+import subprocess
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from wavetank.errors import KernelError
+from wavetank.kernel.outcome import failed
+from wavetank.kernel.plan import Kernel
+from wavetank.kernel.result import LatencySummary, PhaseResult, RankPhaseResult, ReplayResult
+from wavetank.kernel.writers.fio import FioJob, FioPlan, fio_plan
+
+_NS = 1e-9
+
+
+def run_fio(
+    kernel: Kernel, root: Path, scratch: Path, timeout_s: float | None = None
+) -> ReplayResult:
+    """Run the kernel's fio jobs in a directory.
+
+    Args:
+        kernel: the kernel.
+        root: directory that holds its files.
+        scratch: directory for the job file.
+        timeout_s: seconds after which the run is ended and counts as failed.
+
+    Raises:
+        KernelError: fio is not installed, or can express none of the phases.
+    """
+    program = shutil.which("fio")
+    if program is None:
+        raise KernelError(
+            "fio is not installed. Install it (Debian: apt-get install fio), or leave out --with fio"
+        )
+    plan = fio_plan(kernel)
+    if not plan.jobs:
+        raise KernelError(
+            f"fio can express no phase of this kernel: {plan.refused[0].reason}. Replay it instead"
+        )
+    job_file = scratch / "kernel.fio"
+    job_file.write_text(plan.text())
+    settings = _settings(plan)
+    start = time.monotonic()
+    try:
+        found = subprocess.run(
+            [program, "--output-format=json", str(job_file)], cwd=root, capture_output=True, text=True,
+            timeout=timeout_s, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return failed(f"the time limit of {timeout_s:g} s ran out", settings)
+    elapsed_s = time.monotonic() - start
+    try:
+        report = json.loads(found.stdout[found.stdout.index("{") :])
+    except ValueError:
+        report = {"jobs": []}
+    wrong = [job["jobname"] for job in report["jobs"] if job["error"]]
+    if found.returncode != 0 or wrong:
+        tail = " | ".join((found.stderr.strip() or found.stdout.strip()).splitlines()[-4:])
+        return failed(
+            f"fio ended with status {found.returncode} ({', '.join(wrong) or 'no job'}): {tail}",
+            settings,
+        )
+    return ReplayResult(
+        status="ok",
+        elapsed_s=elapsed_s,
+        metadata_time_s=0.0,
+        phases=tuple(_phases(plan.jobs, report["jobs"])),
+        settings={**settings, "fio": str(report.get("fio version", "unknown"))},
+    )
+
+
+def _settings(plan: FioPlan) -> dict[str, str]:
+    refused = [str(ph_id) for one in plan.refused for ph_id in one.ph_ids]
+    return {
+        "program": "fio",
+        "not_performed": f"phase {', '.join(refused)}" if refused else "nothing",
+        "elapsed": "with the start and end of fio",
+        "metadata_time": "not told by fio",
+    }
+
+
+def _phases(jobs: Sequence[FioJob], reports: Sequence[dict[str, Any]]) -> list[PhaseResult]:
+    by_name = {report["jobname"]: report for report in reports}
+    ranks: defaultdict[int, list[RankPhaseResult]] = defaultdict(list)
+    for job in jobs:
+        report = by_name[job.name]["write" if job.write else "read"]
+        ranks[job.ph_id].append(_rank(job, report))
+    return [_phase(ph_id, found) for ph_id, found in ranks.items()]
+
+
+def _rank(job: FioJob, report: dict[str, Any]) -> RankPhaseResult:
+    operations = int(report["total_ios"])
+    # fio tells run times in whole ms, but reckons its rate from finer ones.
+    seconds = operations / report["iops"] if report["iops"] else _NS
+    clat = report["clat_ns"]
+    percentiles = clat.get("percentile", {})
+
+    def percentile(key: str) -> float:
+        return float(percentiles.get(key, clat["max"])) * _NS
+
+    return RankPhaseResult(
+        rank=job.rank, host=platform.node(), bytes=int(report["io_bytes"]), operations=operations,
+        io_time_s=clat.get("mean", 0.0) * operations * _NS, start_s=0.0, end_s=seconds,
+        latency=LatencySummary(
+            p50_s=percentile("50.000000"), p95_s=percentile("95.000000"), p99_s=percentile("99.000000"),
+            max_s=clat["max"] * _NS,
+        ),
+    )  # fmt: skip
+
+
+def _phase(ph_id: int, ranks: Sequence[RankPhaseResult]) -> PhaseResult:
+    """Ranks start together, so a phase takes as long as its slowest rank; its percentiles are its slowest rank's."""
+    slowest = max(ranks, key=lambda rank: rank.end_s)
+    moved, operations = sum(rank.bytes for rank in ranks), sum(rank.operations for rank in ranks)
+    return PhaseResult(
+        ph_id=ph_id, bytes=moved, operations=operations, time_s=slowest.end_s,
+        rate_bytes_per_s=moved / slowest.end_s, iops=operations / slowest.end_s,
+        latency=slowest.latency.model_copy(update={"max_s": max(rank.latency.max_s for rank in ranks)}),
+        ranks=tuple(ranks),
+    )  # fmt: skip

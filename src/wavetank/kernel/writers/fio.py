@@ -1,0 +1,169 @@
+"""A kernel's phases as a fio job file: one job for each rank of a phase (fio 3).
+
+fio's psync, sync, pvsync and vsync engines make the calls that the phase makes; "rw=read:SKIP" leaves a
+gap after each block, which gives a constant displacement. Phases of different ranks that overlap in time
+run together; otherwise a phase waits for the one before (stonewall).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from wavetank.kernel import calls
+from wavetank.kernel.groups import Group, differences, is_short, overlap
+from wavetank.kernel.plan import Kernel, Refused
+from wavetank.model.phase import Phase, Run
+
+ENGINES = {
+    "read": "sync", "write": "sync", "readv": "vsync", "writev": "vsync",
+    "pread": "psync", "pwrite": "psync", "preadv": "pvsync", "pwritev": "pvsync",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class FioJob:
+    """One rank of one phase. Sizes in bytes."""
+
+    ph_id: int
+    rank: int
+    file: str
+    engine: str
+    write: bool
+    block: int
+    offset: int
+    skip: int  # from the end of a block to the next one
+    count: int
+    waits: bool  # for all jobs before it
+
+    @property
+    def name(self) -> str:
+        """The job's section: phase and rank."""
+        return f"phase-{self.ph_id}-rank-{self.rank}"
+
+    def section(self) -> str:
+        """The job file's section."""
+        span = (self.count - 1) * (self.block + self.skip) + self.block
+        verb = "write" if self.write else "read"
+        lines = [
+            f"[{self.name}]",
+            *(["stonewall"] if self.waits else []),
+            f"filename={self.file}",
+            f"ioengine={self.engine}",
+            f"rw={verb}" + (f":{self.skip}" if self.skip else ""),
+            f"bs={self.block}",
+            f"offset={self.offset}",
+            f"size={span}",
+            f"io_size={self.count * self.block}",
+            f"number_ios={self.count}",
+        ]
+        return "\n".join(lines)
+
+    def operations(self) -> list[Run]:
+        """What the job does, in order."""
+        return [
+            Run(
+                count=self.count,
+                rs=self.block,
+                offset=self.offset,
+                disp=self.block + self.skip if self.count > 1 else 0,
+                moved=self.count * self.block,
+            )
+        ]
+
+
+@dataclass(frozen=True)
+class FioPlan:
+    """A kernel as fio jobs.
+
+    Attributes:
+        jobs: in the order of the job file.
+        not_reproduced: by phase, a sentence each.
+        refused: phases that fio cannot express.
+    """
+
+    jobs: tuple[FioJob, ...]
+    not_reproduced: dict[int, tuple[str, ...]]
+    refused: tuple[Refused, ...]
+
+    def text(self) -> str:
+        """The job file; run it in the directory of the kernel's files."""
+        # fio would drop the cache, lay files out beforehand and give hints; the application does not.
+        common = [
+            "[global]", "thread=0", "invalidate=0", "fadvise_hint=0", "fallocate=none", "create_on_open=1",
+            "overwrite=0", "fsync_on_close=0", "allow_file_create=1", "random_generator=lfsr",
+        ]  # fmt: skip
+        return "\n\n".join(["\n".join(common), *(job.section() for job in self.jobs)]) + "\n"
+
+
+def fio_plan(kernel: Kernel) -> FioPlan:
+    """The nearest fio jobs of a kernel."""
+    names = {file.file_id: file.name for file in kernel.files}
+    files = {file.file_id: file for file in kernel.files}
+    jobs: list[FioJob] = []
+    notes: dict[int, tuple[str, ...]] = {}
+    refused: list[Refused] = []
+    before: list[Group] = []
+    for phase in kernel.phases:
+        group = Group((phase,), (files[phase.file_id],))
+        reason = _refusal(group)
+        if reason is not None:
+            refused.append(Refused(ph_ids=(phase.ph_id,), reason=reason))
+            continue
+        together = bool(before) and all(
+            overlap(group, other) and not set(group.ranks()) & set(other.ranks())
+            for other in before
+        )
+        waits = bool(before) and not together
+        before = [*before, group] if together else [group]
+        made = [
+            _job(phase, rank, names[phase.file_id], group.runs(rank) or [], waits and first)
+            for first, rank in zip([True, *[False] * phase.ph_np], phase.ph_processid, strict=False)
+        ]
+        jobs.extend(made)
+        notes[phase.ph_id] = tuple(_notes(group, made))
+    return FioPlan(tuple(jobs), notes, tuple(refused))
+
+
+def _refusal(group: Group) -> str | None:
+    phase = group.phases[0]
+    if len(phase.pattern) > 1:
+        return "it mixes operations in one pattern; fio chooses between reads and writes by chance"
+    name = phase.pattern[0].iop_type
+    if name not in ENGINES:
+        return f"fio has no engine that makes {name}"
+    found = (_irregular(rank, group.runs(rank)) for rank in group.ranks())
+    return next((reason for reason in found if reason is not None), None)
+
+
+def _irregular(rank: int, runs: Sequence[Run] | None) -> str | None:
+    """Why one size, offset and gap do not describe a rank's operations."""
+    if not runs:
+        return "its offsets are unknown"
+    first = runs[0]
+    if first.rs == 0:
+        return "its operations move nothing"
+    if len(runs) > 1 and not (len(runs) == 2 and runs[1].count == 1 and is_short(runs[1])):
+        return f"rank {rank}'s offsets or sizes are irregular ({len(runs)} different stretches)"
+    if first.count > 1 and first.disp < first.rs:
+        return f"rank {rank} goes back or stays: fio's blocks do not overlap"
+    return None
+
+
+def _job(phase: Phase, rank: int, name: str, runs: Sequence[Run], waits: bool) -> FioJob:
+    run = runs[0]
+    reads = calls.reads(phase.pattern[0].iop_type)
+    # fio reads whole blocks only: the short one at the end of a file is left out.
+    whole = sum(one.count for one in runs) - (1 if reads and is_short(runs[-1]) else 0)
+    return FioJob(
+        ph_id=phase.ph_id, rank=rank, file=name, engine=ENGINES[phase.pattern[0].iop_type], write=not reads,
+        block=run.rs, offset=run.offset, skip=max(0, run.disp - run.rs) if run.count > 1 else 0,
+        count=max(1, whole), waits=waits,
+    )  # fmt: skip
+
+
+def _notes(group: Group, jobs: Sequence[FioJob]) -> Iterator[str]:
+    yield from differences(group, [job.operations() for job in jobs])
+    if sum(group.phases[0].metadata_ops.values()):
+        yield "Calls that move no data (open, close, seek, ...) become fio's own open and close."
+    yield "Ranks meet only where a job waits for all before it; pauses are left out."

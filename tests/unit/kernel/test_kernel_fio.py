@@ -1,0 +1,147 @@
+"""fio job files and MPI-IO Test lines: what they issue is worked out, and fio does just that."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import kernel_models as km
+import pytest
+
+from wavetank.errors import KernelError
+from wavetank.kernel.fidelity import fio_fidelity
+from wavetank.kernel.from_model import make_kernel
+from wavetank.kernel.plan import Kernel
+from wavetank.kernel.prepare import prepare_files
+from wavetank.kernel.with_fio import run_fio
+from wavetank.kernel.writers.fio import fio_plan
+from wavetank.kernel.writers.mpi_io_test import mpi_io_test_lines
+from wavetank.model.application import Model
+from wavetank.model.phase import Program
+
+
+def kernel_of(model: Model, folder: Path) -> Kernel:
+    return make_kernel(model, km.written(model, folder))
+
+
+def strided(verb: str = "pwrite") -> Model:
+    """Two ranks, 5 operations of 1000 bytes each, every 4000 bytes; rank 1 starts at 1500."""
+    one = km.phase(1, 1, (0, 1), 5, [km.member(verb, 1000, 4000)], [km.linear(a=1500, b=4000)])
+    return km.model(2, [km.model_file(1, "/s/f", 18_500)], [one], [Program(ranks=(0, 1), steps=())])
+
+
+def need_fio() -> None:
+    if shutil.which("fio") is None:
+        pytest.skip("fio is not installed")
+
+
+def test_a_job_for_each_rank_with_the_engine_of_its_call(tmp_path):
+    plan = fio_plan(kernel_of(strided(), tmp_path))
+    assert [
+        (job.rank, job.engine, job.block, job.offset, job.skip, job.count) for job in plan.jobs
+    ] == [
+        (0, "psync", 1000, 0, 3000, 5),
+        (1, "psync", 1000, 1500, 3000, 5),
+    ]
+    assert "rw=write:3000" in plan.text()
+
+
+def test_where_fio_can_say_all_operations_the_comparison_finds_no_difference(tmp_path):
+    model = strided()
+    (row,) = fio_fidelity(kernel_of(model, tmp_path), model.phases)
+    assert (row.model, row.ranks_with_other_offsets) == (row.kernel, 0)
+
+
+def test_fio_writes_where_the_jobs_say(tmp_path):
+    need_fio()
+    (tmp_path / "root").mkdir()
+    result = run_fio(kernel_of(strided(), tmp_path), tmp_path / "root", tmp_path, 60)
+    assert result.status == "ok", result.failure
+    data = (tmp_path / "root" / "f").read_bytes()
+    expected = {first + i * 4000 for first in (0, 1500) for i in range(5)}
+    written = {at for at in range(0, 18_500, 500) if any(data[at : at + 500])}
+    assert written == {at + half for at in expected for half in (0, 500)}
+    assert (result.phases[0].operations, result.phases[0].bytes) == (10, 10_000)
+
+
+def test_fio_reads_abyss_files_with_their_own_request_size(tmp_path):
+    need_fio()
+    model = km.abyss(500_000)
+    kernel = kernel_of(model, tmp_path)
+    (tmp_path / "root").mkdir()
+    prepare_files(kernel, tmp_path / "root")
+    result = run_fio(kernel, tmp_path / "root", tmp_path, 60)
+    assert result.status == "ok", result.failure
+    # 500000 / 8191 = 61.04: 61 whole reads by each; fio leaves out the short one
+    assert [phase.operations for phase in result.phases] == [61, 61]
+    assert [row.kernel.operations for row in fio_fidelity(kernel, model.phases)] == [61, 61]
+
+
+def test_phases_that_overlap_run_together_and_others_wait(tmp_path):
+    plan = fio_plan(kernel_of(km.abyss(100_000), tmp_path))
+    assert [job.waits for job in plan.jobs] == [False, False]
+    plan = fio_plan(kernel_of(km.file_per_process(2), tmp_path))
+    assert [(job.ph_id, job.waits) for job in plan.jobs] == [
+        (1, False),
+        (2, True),
+        (3, False),
+        (4, True),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("model", "reason"),
+    [
+        (km.btio(2), "no engine that makes MPI_File_write_at_all"),
+        (km.read_write_three_times(), "mixes operations"),
+        (km.irregular(), "irregular"),
+    ],
+)
+def test_what_fio_cannot_say_is_refused_with_the_reason(tmp_path, model, reason):
+    plan = fio_plan(kernel_of(model, tmp_path))
+    assert plan.jobs == () and reason in plan.refused[0].reason
+    with pytest.raises(KernelError, match="express no phase"):
+        need_fio()
+        run_fio(kernel_of(model, tmp_path), tmp_path, tmp_path)
+
+
+def test_operations_that_go_back_are_refused(tmp_path):
+    one = km.phase(1, 1, (0,), 5, [km.member("pread", 100, -100)], [km.linear(b=-100, c=400)])
+    kernel = kernel_of(km.model(1, [km.model_file(1, "/s/f", 500, 500)], [one], []), tmp_path)
+    assert "goes back" in fio_plan(kernel).refused[0].reason
+
+
+def test_a_fio_run_that_fails_is_a_failed_result(tmp_path):
+    need_fio()
+    kernel = kernel_of(km.abyss(100_000), tmp_path)
+    (tmp_path / "root").mkdir()
+    (tmp_path / "root" / "reads1.fastq").mkdir()  # a directory cannot be read
+    result = run_fio(kernel, tmp_path / "root", tmp_path, 60)
+    assert result.status == "failed" and "fio ended with status" in (result.failure or "")
+
+
+def test_mpi_io_test_lays_out_strided_objects_as_the_phase(tmp_path):
+    rs, np, rep = 262144, 4, 16
+    one = km.phase(
+        1,
+        1,
+        tuple(range(np)),
+        rep,
+        [km.member("pwrite", rs, np * rs)],
+        [km.linear(a=rs, b=np * rs)],
+    )
+    kernel = kernel_of(
+        km.model(np, [km.model_file(1, "/s/shared", rep * np * rs)], [one], []), tmp_path
+    )
+    ((line,), refused) = mpi_io_test_lines(kernel, ())
+    assert line.command == (
+        "mpirun -np 4 fs_test -io posix -op write -type 2 -strided 1 -collective 0 -nobj 16 -size 262144 -target shared"
+    )
+    assert line.not_reproduced == ("Pauses and calls that move no data are left out.",)
+    assert refused == []
+
+
+def test_mpi_io_test_with_a_file_for_each_process_is_type_1(tmp_path):
+    model = km.file_per_process(4)
+    lines, _ = mpi_io_test_lines(kernel_of(model, tmp_path), model.series)
+    assert all("-type 1" in line.command for line in lines)
