@@ -135,6 +135,20 @@ class RankFacts:
 
 
 @dataclass(frozen=True)
+class FileTotals:
+    """What a source knows of one file over the whole run, where it has no order of operations."""
+
+    file: int  # index into Trace.files
+    level: Level
+    n_ranks: int | None
+    n_reads: int
+    n_writes: int
+    bytes_read: int
+    bytes_written: int
+    highest_offset: int | None  # last byte touched, from 0
+
+
+@dataclass(frozen=True)
 class Trace:
     """A trace in memory.
 
@@ -154,3 +168,4 @@ class Trace:
     folds: FoldTable
     levels: tuple[Level, ...]  # that the source records at all
     warnings: tuple[str, ...] = field(default=())
+    totals: tuple[FileTotals, ...] = field(default=())  # of sources with counters (Darshan)

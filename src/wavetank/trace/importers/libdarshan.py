@@ -1,0 +1,264 @@
+"""PyDarshan's C library (libdarshan-util), called directly: a whole module at a time, not a segment.
+
+Reads a Darshan log; leaves its job, names, mounts, counters, and the raw bytes of its DXT modules.
+Structures are those of darshan-log-format.h and darshan-logutils.h, 3.4 to 3.5.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import struct
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from ctypes.util import find_library
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from wavetank.errors import TraceError
+
+_MODULE_NAMES = (
+    "NULL", "POSIX", "MPI-IO", "H5F", "H5D", "PNETCDF_FILE", "PNETCDF_VAR", "BG/Q", "LUSTRE", "STDIO",
+    "DXT_POSIX", "DXT_MPIIO", "MDHIM", "APXC", "APMPI", "HEATMAP", "DFS", "DAOS",
+)  # fmt: skip
+_MOST_COUNTERS = 256  # of a module; a list of names without its end is damage
+_CHUNK = 16 << 20  # bytes, the first try
+
+
+class _Job(ctypes.Structure):
+    _fields_ = [
+        *((name, ctypes.c_int64) for name in (
+            "uid", "start_s", "start_ns", "end_s", "end_ns", "n_processes", "job_id",
+        )),
+        ("metadata", ctypes.c_char * 1024),
+    ]  # fmt: skip
+
+
+class _Module(ctypes.Structure):
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("length", ctypes.c_int),
+        ("version", ctypes.c_int),
+        ("index", ctypes.c_int),
+        ("partial", ctypes.c_int),
+    ]
+
+
+class _Name(ctypes.Structure):
+    _fields_ = [("id", ctypes.c_uint64), ("name", ctypes.c_void_p)]
+
+
+class _Mount(ctypes.Structure):
+    _fields_ = [("type", ctypes.c_char * 3015), ("path", ctypes.c_char * 3015)]
+
+
+@dataclass(frozen=True)
+class DarshanModule:
+    """A module in a log. ``partial``: it ran out of memory in the traced run, records are missing."""
+
+    name: str
+    version: int
+    index: int
+    partial: bool
+    length: int  # bytes in the log, compressed
+
+
+@dataclass(frozen=True)
+class CounterRecord:
+    """Integer counters of one file; rank -1 stands for all ranks together."""
+
+    file: int  # Darshan's record id
+    rank: int
+    counters: dict[str, int]
+
+
+@dataclass(frozen=True)
+class DarshanJob:
+    """The run that a log describes."""
+
+    n_processes: int
+    started_ns: int  # UTC
+    ended_ns: int
+    metadata: str
+
+
+class DarshanLog:
+    """An open log. Methods may be called once each, in any order."""
+
+    def __init__(self, library: ctypes.CDLL, handle: int) -> None:
+        self._library = library
+        self._handle = ctypes.c_void_p(handle)
+
+    def job(self) -> DarshanJob:
+        """When it ran, and with how many processes."""
+        job = _Job()
+        self._library.darshan_log_get_job(self._handle, ctypes.byref(job))
+        return DarshanJob(
+            job.n_processes,
+            job.start_s * 10**9 + job.start_ns,
+            job.end_s * 10**9 + job.end_ns,
+            job.metadata.decode(errors="replace"),
+        )
+
+    def command(self) -> str:
+        """The program and its arguments, as one text."""
+        text = ctypes.create_string_buffer(4097)
+        self._library.darshan_log_get_exe(self._handle, text)
+        return text.value.decode(errors="replace").strip()
+
+    def modules(self) -> dict[str, DarshanModule]:
+        """What the log holds, by module name."""
+        found, n = ctypes.POINTER(_Module)(), ctypes.c_int()
+        self._library.darshan_log_get_modules(self._handle, ctypes.byref(found), ctypes.byref(n))
+        modules = {}
+        for i in range(n.value):
+            name = (found[i].name or b"").decode(errors="replace")
+            modules[name] = DarshanModule(
+                name, found[i].version, found[i].index, bool(found[i].partial), found[i].length
+            )
+        self._library.darshan_free(found)
+        return modules
+
+    def names(self) -> dict[int, str]:
+        """Paths by record id."""
+        found, n = ctypes.POINTER(_Name)(), ctypes.c_int()
+        self._library.darshan_log_get_name_records(
+            self._handle, ctypes.byref(found), ctypes.byref(n)
+        )
+        names = {}
+        for i in range(n.value):
+            if found[i].name:
+                text = ctypes.string_at(found[i].name)
+                names[found[i].id] = text.decode(errors="backslashreplace")
+                self._library.darshan_free(ctypes.c_void_p(found[i].name))
+        self._library.darshan_free(found)
+        return names
+
+    def mounts(self) -> list[tuple[str, str]]:
+        """(mount point, file system type)."""
+        found, n = ctypes.POINTER(_Mount)(), ctypes.c_int()
+        self._library.darshan_log_get_mounts(self._handle, ctypes.byref(found), ctypes.byref(n))
+        mounts = [
+            (found[i].path.decode(errors="replace"), found[i].type.decode(errors="replace"))
+            for i in range(n.value)
+        ]
+        self._library.darshan_free(found)
+        return mounts
+
+    def counters(self, module: DarshanModule) -> Iterator[CounterRecord]:
+        """The records of a counter module ("POSIX", "MPI-IO", "STDIO")."""
+        names = self._counter_names(module.name)
+        record = ctypes.c_void_p()
+        while True:
+            got = self._library.darshan_log_get_record(
+                self._handle, module.index, ctypes.byref(record)
+            )
+            if got < 1 or not record.value:
+                return
+            file = ctypes.c_uint64.from_address(record.value).value
+            values = (ctypes.c_int64 * (1 + len(names))).from_address(record.value + 8)
+            yield CounterRecord(file, values[0], dict(zip(names, values[1:], strict=True)))
+            self._library.darshan_free(record)
+            record = ctypes.c_void_p()
+
+    def raw(self, module: DarshanModule) -> bytes | None:
+        """The bytes of a module as they are in the log, uncompressed; None if the library refuses."""
+        room = _CHUNK
+        while True:
+            buffer = ctypes.create_string_buffer(room)
+            n = self._library.darshan_log_get_mod(self._handle, module.index, buffer, room)
+            if n < 0:
+                return None
+            if n < room:
+                return buffer.raw[:n]
+            room *= 4  # each call begins anew: try with more
+
+    def _counter_names(self, module: str) -> list[str]:
+        prefix = {"POSIX": "posix", "MPI-IO": "mpiio", "STDIO": "stdio"}[module]
+        table = (ctypes.c_char_p * _MOST_COUNTERS).in_dll(self._library, f"{prefix}_counter_names")
+        names: list[str] = []
+        for entry in table:
+            if entry is None or entry.endswith(b"_NUM_INDICES"):
+                break
+            names.append(entry.decode())
+        return names
+
+
+# struct darshan_header of format 3.41: version, magic, compression, partial flags, then (offset, length) of the
+# job, of the names, and of each module by its number
+_HEADER_MAGIC = 6567223
+_MODULE_MAP = 48  # bytes from the start
+_ZLIB = 0
+
+
+def raw_of_newer_version(path: Path, module: DarshanModule) -> bytes | None:
+    """The bytes of a module whose version the library refuses, taken from the log by the format's header.
+
+    None where the header is not laid out as in format 3.41, or the log is not compressed by zlib.
+    """
+    try:
+        content = path.read_bytes()
+        magic, compression = struct.unpack_from("<QB", content, 8)
+        offset, length = struct.unpack_from("<QQ", content, _MODULE_MAP + 16 * module.index)
+    except (OSError, struct.error):
+        return None
+    if magic != _HEADER_MAGIC or compression != _ZLIB or length != module.length:
+        return None
+    rest, out = content[offset : offset + length], []
+    while rest:  # each process group may have written a stream of its own
+        stream = zlib.decompressobj()
+        try:
+            out.append(stream.decompress(rest) + stream.flush())
+        except zlib.error:
+            return None
+        if stream.unused_data == rest:
+            return None
+        rest = stream.unused_data
+    return b"".join(out)
+
+
+@cache
+def _load() -> ctypes.CDLL:
+    spec = importlib.util.find_spec("darshan")
+    beside = []
+    if spec is not None and spec.origin is not None:
+        beside = sorted(Path(spec.origin).parents[1].glob("darshan.libs/libdarshan-util*.so*"))
+    name = str(beside[0]) if beside else find_library("darshan-util")
+    if name is None:
+        raise TraceError(
+            "cannot read Darshan logs: libdarshan-util is not there. Install it with: pip install 'wavetank[darshan]'"
+        )
+    library = ctypes.CDLL(name)
+    library.darshan_log_open.restype = ctypes.c_void_p
+    library.darshan_log_open.argtypes = [ctypes.c_char_p]
+    for function in (
+        "get_job",
+        "get_exe",
+        "get_modules",
+        "get_name_records",
+        "get_mounts",
+        "close",
+    ):
+        getattr(library, f"darshan_log_{function}").restype = ctypes.c_int
+    return library
+
+
+@contextmanager
+def open_log(path: Path) -> Iterator[DarshanLog]:
+    """Open a log.
+
+    Raises:
+        TraceError: no library, or the library cannot read the file.
+    """
+    library = _load()
+    handle = library.darshan_log_open(str(path).encode())
+    if not handle:
+        raise TraceError(
+            f"{path} is not a Darshan log that libdarshan-util reads: damaged, or of another version"
+        )
+    try:
+        yield DarshanLog(library, handle)
+    finally:
+        library.darshan_log_close(ctypes.c_void_p(handle))
