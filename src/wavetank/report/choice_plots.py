@@ -59,8 +59,7 @@ def pareto(
     plot = Plot(
         name=name,
         title="Time and cost",
-        caption="Each dot is a configuration with its intervals. "
-        "On the line, no other is better in both.",
+        caption="Each dot is a configuration with its intervals. Blue: no other is better in both.",
         alt="On the front: " + "; ".join(point.words for point in front),
         figure=figure,
     )
@@ -172,7 +171,7 @@ def effects(found: Sequence[Effect], comparison: Comparison, name: str) -> Plot:
         name=name,
         title="Change of the transfer rate",
         caption="Between two configurations that differ in nothing else. "
-        "Filled: the interval does not hold 0."
+        "Filled: a clear change. Hollow: what was measured cannot tell."
         + (f" The first {len(shown)} of {len(found)}." if len(found) > len(shown) else ""),
         alt="; ".join(_effect_words(effect, by_id) for effect in shown),
         figure=figure,

@@ -73,7 +73,7 @@ def ranking_table(comparison: Comparison, ranking: Ranking) -> ReportTable:
         name=f"ranking-{ranking.by}",
         title=f"By {CRITERIA[ranking.by]}",
         columns=(
-            Column("place", "Place", numeric=True, help="a range where intervals overlap"),
+            Column("place", "Place", numeric=True, help="a range where others are tied with it"),
             Column("cluster", "Cluster", wide=True),
             Column("mapping", "Mapping", help="process mapping"),
             Column("io_time_s", "I/O time", numeric=True),
@@ -89,7 +89,7 @@ def ranking_table(comparison: Comparison, ranking: Ranking) -> ReportTable:
         caption=f"{_origin_words(members[0]).capitalize()}. "
         * (same_origin and bool(members))
         + f"Median and {100 * comparison.confidence:.0f} % bootstrap interval over the runs. "
-        "Two configurations whose intervals overlap are tied.",
+        "Tied: what was measured cannot tell them apart.",
         filterable=len(rows) > 12,
         max_rows=None if asked else MAX_OTHER_PLACES,
     )
