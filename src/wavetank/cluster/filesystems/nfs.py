@@ -73,7 +73,7 @@ class NFS:
         server.start(["rpcbind", "-f", "-h", server.address], log="rpcbind")
         wait_until(
             server,
-            ["rpcinfo", "-T", "tcp", "127.0.0.1", "portmapper"],
+            ["rpcinfo", "-T", "tcp", "127.0.0.1", "100000"],
             "rpcbind",
             START_TIMEOUT_S,
             "rpcbind",
@@ -95,7 +95,7 @@ class NFS:
         )
         wait_until(
             server,
-            ["rpcinfo", "-T", "tcp", server.address, "nfs", "3"],
+            ["rpcinfo", "-T", "tcp", server.address, "100003", "3"],
             "ganesha.nfsd",
             START_TIMEOUT_S,
             "ganesha",
@@ -161,9 +161,9 @@ class NFS:
             if equals:
                 found[f"ganesha {key}"] = value
         for client in site.clients:
-            line = mount_line(client, at)
-            found[f"mount on {client.name}"] = line or "not mounted"
-            if line is not None:
+            mounted = mount_line(client, at)
+            found[f"mount on {client.name}"] = mounted or "not mounted"
+            if mounted is not None:
                 found[f"read-ahead on {client.name}"] = _read_ahead(client, at)
         return found
 
