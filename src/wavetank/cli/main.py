@@ -21,6 +21,7 @@ from wavetank.errors import WavetankError
 COMMANDS: dict[str, tuple[str, str]] = {
     "doctor": ("doctor", "What this machine can do, what is missing, what that costs, how to install it."),
     "trace": ("trace", "Run a program and record its I/O."),
+    "convert": ("convert", "Take a Darshan log, a DFTracer file or strace's output into a trace."),
     "model": ("model", "Turn a trace into the I/O model: application, files, phases."),
     "show": ("show", "Print the tables of a trace, model, kernel or measurement."),
     "diff": ("diff", "Compare two models phase by phase."),

@@ -28,6 +28,7 @@ from wavetank.trace.schema import (
     Trace,
     TracedFile,
 )
+from wavetank.trace.store import is_imported, read_imported
 
 _SYNC_OPS = np.array(
     [op.code for op in OPS.values() if op.kind is OpKind.SYNC_RANKS], dtype=np.uint8
@@ -44,17 +45,21 @@ class RankParts:
 
 
 def read_trace(path: Path) -> Trace:
-    """Read a trace folder.
+    """Read a trace folder; or another tool's log, by its content.
 
     Raises:
-        TraceError: it is missing, not a trace, or nothing in it can be read.
+        TraceError: it is missing, of no kind that is known, or nothing in it can be read.
     """
     if not path.exists():
         raise TraceError(
             f"there is no trace {path}. Make one with: wavetank trace -o {path} -- PROGRAM"
         )
-    if not path.is_dir():
-        raise TraceError(f"{path} is not a trace folder. Traces of other tools: wavetank convert")
+    if not path.is_dir():  # of another tool
+        from wavetank.trace.open import open_trace  # noqa: PLC0415 (it imports this module)
+
+        return open_trace(path)
+    if is_imported(path):
+        return read_imported(path)
     index = TraceIndex.read(path / INDEX_NAME) if (path / INDEX_NAME).exists() else None
     parts, warnings = read_parts(path)
     if index is None:
@@ -67,10 +72,9 @@ def read_trace(path: Path) -> Trace:
     if index is None:
         return trace
     lost = [name for entry in index.ranks for name in entry.parts if not (path / name).exists()]
+    warnings = list(trace.warnings)
     if lost:
-        warnings = [*trace.warnings, f"parts of the trace are missing: {', '.join(lost)}"]
-    else:
-        warnings = list(trace.warnings)
+        warnings.append(f"parts of the trace are missing: {', '.join(lost)}")
     return Trace(
         source=trace.source,
         command=index.command,

@@ -94,7 +94,7 @@ def read(path: Path) -> Trace:
             for module in modules.values()
             if module.partial
         ]
-        counters = {
+        counters: dict[str, list[CounterRecord]] = {
             name: list(log.counters(modules[name]))
             for name in ("POSIX", "MPI-IO", "STDIO")
             if name in modules

@@ -1,0 +1,103 @@
+"""Opens a trace of whatever kind, by its content: ours, Darshan's, DFTracer's, strace's.
+
+Every command that takes a trace comes through here.
+"""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+import zlib
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Protocol
+
+from wavetank.errors import TraceError
+from wavetank.trace.reader import read_trace
+from wavetank.trace.schema import Trace
+
+# Asked in this order whether a file is theirs; a module has recognises(path, head) and read(path).
+IMPORTERS: dict[str, str] = {
+    "darshan": "wavetank.trace.importers.darshan",
+    "dftracer": "wavetank.trace.importers.dftracer",
+    "strace": "wavetank.trace.importers.strace",
+}
+ENTRY_POINTS = "wavetank.importers"
+HEAD_BYTES = 4096  # what an importer is shown
+
+
+class Importer(Protocol):
+    """What an importer module must have."""
+
+    def recognises(self, path: Path, head: bytes) -> bool:
+        """Whether a file is of this kind; ``head`` is its first bytes, uncompressed."""
+
+    def read(self, path: Path) -> Trace:
+        """Import it."""
+
+
+def importer_names() -> list[str]:
+    """All names, ours first."""
+    return [*IMPORTERS, *(point.name for point in entry_points(group=ENTRY_POINTS))]
+
+
+def importer(name: str) -> Importer:
+    """An importer by its name.
+
+    Raises:
+        TraceError: there is none.
+    """
+    if name in IMPORTERS:
+        module: Importer = importlib.import_module(IMPORTERS[name])
+        return module
+    for point in entry_points(group=ENTRY_POINTS):
+        if point.name == name:
+            found: Importer = point.load()
+            return found
+    raise TraceError(f"there is no importer {name!r}. Known: {', '.join(importer_names())}")
+
+
+def kind_of(path: Path) -> str:
+    """ "wavetank", or the name of the importer that recognises the file.
+
+    Raises:
+        TraceError: it is missing, or of no kind that is known.
+    """
+    if path.is_dir():
+        return "wavetank"
+    if not path.exists():
+        raise TraceError(
+            f"there is no trace {path}. Make one with: wavetank trace -o {path} -- PROGRAM"
+        )
+    head = _head(path)
+    if not head:
+        raise TraceError(f"{path} is empty")
+    for name in importer_names():
+        if importer(name).recognises(path, head):
+            return name
+    raise TraceError(
+        f"{path} is of no kind that is known: not a wavetank trace folder, a Darshan log, a DFTracer file (.pfw, "
+        ".pfw.gz) or strace's output. Check that it is the right file"
+    )
+
+
+def open_trace(path: Path) -> Trace:
+    """Read a trace of any kind.
+
+    Raises:
+        TraceError: it is missing, damaged, or of no kind that is known.
+    """
+    kind = kind_of(path)
+    return read_trace(path) if kind == "wavetank" else importer(kind).read(path)
+
+
+def _head(path: Path) -> bytes:
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(HEAD_BYTES)
+        if head[:2] == b"\x1f\x8b":
+            with gzip.open(path) as unpacked:
+                head = unpacked.read(HEAD_BYTES)
+    except (OSError, EOFError, zlib.error) as error:
+        raise TraceError(f"cannot read {path}: {error}") from error
+    return head

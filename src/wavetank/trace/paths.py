@@ -1,0 +1,31 @@
+"""Which paths are data: the tracer's default rule (native/tracer/files.c), for importers."""
+
+from __future__ import annotations
+
+_SYSTEM = (
+    "/proc/",
+    "/sys/",
+    "/dev/",
+    "/etc/",
+    "/usr/",
+    "/lib/",
+    "/lib64/",
+    "/bin/",
+    "/sbin/",
+    "/run/",
+    "/boot/",
+)
+_CODE_SUFFIXES = (".py", ".pyc", ".pyi", ".pth", ".so", ".sh", ".bash", ".egg-link", "/pyvenv.cfg")
+_CODE_PARTS = (
+    "/site-packages/", "/dist-packages/", "/lib/python3", ".so.", "/openmpi-sessions-", "/ompi.", ".locktest.",
+    ".shfp.", "/__pycache__/",
+)  # fmt: skip
+
+
+def is_kept(path: str) -> bool:
+    """False for the system's own files, programs' code, and files that MPI libraries make for themselves."""
+    return not (
+        path.startswith(_SYSTEM)
+        or path.endswith(_CODE_SUFFIXES)
+        or any(part in path for part in _CODE_PARTS)
+    )

@@ -1,0 +1,120 @@
+"""Writes an imported trace as a trace folder: index.json, tables.json and folds.npz.
+
+``read_trace`` reads it back. What the tracer itself leaves are parts; see part.py.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wavetank.document import InputFile, provenance, sha256_of, write_whole
+from wavetank.errors import TraceError, UsageError
+from wavetank.trace.schema import (
+    FileTotals,
+    FileView,
+    FoldTable,
+    Level,
+    RankFacts,
+    Trace,
+    TracedFile,
+)
+
+TABLES_NAME = "tables.json"
+FOLDS_NAME = "folds.npz"
+SCHEMA = "wavetank.imported-trace/1"
+
+
+def write_imported(trace: Trace, folder: Path, source: Path) -> None:
+    """Write a trace that an importer made from ``source``.
+
+    Raises:
+        UsageError: the folder exists and is not empty.
+        DocumentError: it cannot be written.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UsageError(f"{folder} exists. Choose another name with -o")
+    folder.mkdir(parents=True, exist_ok=True)
+    packed = io.BytesIO()
+    np.savez_compressed(
+        packed, **{f.name: getattr(trace.folds, f.name) for f in dataclasses.fields(FoldTable)}
+    )
+    write_whole(folder / FOLDS_NAME, packed.getvalue())
+    body: dict[str, Any] = {"schema": SCHEMA}
+    body["provenance"] = (
+        provenance()
+        .model_copy(update={"inputs": (InputFile(path=str(source), sha256=sha256_of(source)),)})
+        .model_dump(mode="json")
+    )
+    for name in (
+        "source",
+        "command",
+        "n_ranks",
+        "mpi_library",
+        "started_utc",
+        "elapsed_s",
+        "communicators",
+        "warnings",
+    ):
+        body[name] = getattr(trace, name)
+    body["levels"] = [int(level) for level in trace.levels]
+    for name in ("ranks", "files", "views", "totals"):
+        body[name] = [dataclasses.asdict(entry) for entry in getattr(trace, name)]
+    write_whole(folder / TABLES_NAME, json.dumps(body, indent=1) + "\n")
+
+
+def is_imported(folder: Path) -> bool:
+    """Whether a trace folder was written by ``write_imported``."""
+    return (folder / TABLES_NAME).exists()
+
+
+def read_imported(folder: Path) -> Trace:
+    """Read a trace that was imported before.
+
+    Raises:
+        TraceError: a part of it is missing or damaged.
+    """
+    try:
+        body = json.loads((folder / TABLES_NAME).read_text(encoding="utf-8"))
+        if body.get("schema") != SCHEMA:
+            raise TraceError(
+                f"{folder} is of schema {body.get('schema')!r}, expected {SCHEMA!r}. Convert it again"
+            )
+        with np.load(folder / FOLDS_NAME, allow_pickle=False) as packed:
+            folds = FoldTable(**{f.name: packed[f.name] for f in dataclasses.fields(FoldTable)})
+        return Trace(
+            source=body["source"],
+            command=tuple(body["command"]),
+            n_ranks=body["n_ranks"],
+            mpi_library=body["mpi_library"],
+            started_utc=body["started_utc"],
+            elapsed_s=body["elapsed_s"],
+            ranks=tuple(RankFacts(**entry) for entry in body["ranks"]),
+            files=tuple(TracedFile(**entry) for entry in body["files"]),
+            views=tuple(_view(entry) for entry in body["views"]),
+            communicators=tuple(tuple(entry) for entry in body["communicators"]),
+            folds=folds,
+            levels=tuple(Level(level) for level in body["levels"]),
+            warnings=tuple(body["warnings"]),
+            totals=tuple(
+                FileTotals(**{**entry, "level": Level(entry["level"])}) for entry in body["totals"]
+            ),
+        )
+    except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
+        raise TraceError(f"{folder} is damaged: {error}. Convert the log again") from error
+
+
+def _view(entry: dict[str, Any]) -> FileView:
+    return FileView(
+        displacement=entry["displacement"],
+        etype_size=entry["etype_size"],
+        extent=entry["extent"],
+        run_offsets=tuple(entry["run_offsets"]),
+        run_lengths=tuple(entry["run_lengths"]),
+    )
