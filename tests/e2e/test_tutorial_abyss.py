@@ -1,0 +1,73 @@
+"""The ABySS tutorial, its commands run as they stand, at small size."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from wavetank.cluster import deploy
+from wavetank.cluster.spec import read_spec
+
+ROOT = Path(__file__).parents[2]
+TUTORIAL = ROOT / "docs" / "tutorials" / "abyss-study.md"
+CLUSTERS = ROOT / "examples" / "abyss" / "clusters"
+
+
+def missing() -> str | None:
+    if not Path("/usr/lib/abyss/ABYSS-P").is_file():
+        return "ABySS is not installed"
+    if shutil.which("mpirun.openmpi") is None:
+        return "Open MPI is not installed"
+    for name in ("nfs", "glusterfs-2", "glusterfs-3"):
+        found = deploy.check(read_spec(CLUSTERS / f"{name}.yaml"))
+        if found:
+            return "; ".join(found)
+    return None
+
+
+pytestmark = [
+    pytest.mark.cluster,
+    pytest.mark.e2e,
+    pytest.mark.skipif(missing() is not None, reason=str(missing())),
+]
+
+
+def test_the_abyss_tutorial_runs_as_it_stands(tmp_path):
+    blocks = re.findall(r"^```sh\n(.*?)^```$", TUTORIAL.read_text(), re.MULTILINE | re.DOTALL)
+    assert len(blocks) == 7
+    script = "set -eu\n" + "\n".join(blocks)
+    # The tutorial's clusters get names of their own, so that a demo beside it is not disturbed.
+    rename = f"sed -i 's/^name: abyss-/name: tut{os.getpid() % 1000}-/' clusters/*.yaml\n"
+    script = script.replace("cat > campaign.yaml", rename + "cat > campaign.yaml", 1)
+    done = subprocess.run(
+        ["bash", "-c", script],
+        cwd=tmp_path,
+        env=os.environ
+        | {
+            "WAVETANK": str(ROOT),
+            "PAIRS": "4000",
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        },
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    comparison = json.loads((tmp_path / "results" / "comparison.json").read_text())
+    measured = {(each["cluster_title"], each["mapping"]) for each in comparison["configurations"]}
+    assert len(measured) == 6  # three clusters, two mappings
+    assert all(each["n_repetitions"] == 3 for each in comparison["configurations"])
+    assert comparison["price"]["table"] == "papers-2016"
+    reads = [
+        phase
+        for phase in comparison["configurations"][0]["phases"]
+        if phase["file_name"].startswith("reads")
+    ]
+    assert [(phase["rs"], phase["ranks"]) for phase in reads] == [(8191, [0]), (8191, [1])]
+    assert (tmp_path / "report.html").stat().st_size > 10_000
