@@ -262,11 +262,25 @@ def test_a_dead_client_is_noticed_and_mounted_again_by_an_emptied_cache(tmp_path
         assert client_command_lines(cluster.compute_hosts[1], cluster.mount_path)
 
 
-def test_a_full_brick_is_an_error_that_says_what_to_do(whole: Cluster) -> None:
-    with pytest.raises(FileSystemError, match=r"storage\.size"):
-        whole.place_files({"huge": 600 * MIB})  # the disk has 512 MiB
-    whole.compute_hosts[0].run(["rm", "-f", f"{whole.mount_path}/huge"])
-    assert whole.health() == []
+@pytest.mark.parametrize("kind", ["distributed", "sharded"])
+def test_a_full_brick_is_an_error_that_says_what_to_do_and_passes(
+    kind: str, whole: Cluster, sharded: Cluster
+) -> None:
+    cluster, size = (whole, 600 * MIB) if kind == "distributed" else (sharded, 1800 * MIB)
+    with pytest.raises(FileSystemError, match=r"storage\.size"):  # each disk has 512 MiB
+        cluster.place_files({"huge": size})
+    assert cluster.health() == []
+    names = cluster.compute_hosts[1].run(["ls", cluster.mount_path]).stdout.split()
+    assert "huge" not in names
+    assert until(lambda: can_place(cluster))
+
+
+def can_place(cluster: Cluster) -> bool:
+    """Whether there is room again: gluster deletes shards in the background."""
+    try:
+        return bool(cluster.place_files({"fits": 20 * MIB}))
+    except FileSystemError:
+        return False
 
 
 def test_what_was_removed_can_be_installed_again(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ Whoever opens a file whose name points to another server pays one lookup there, 
 
 from __future__ import annotations
 
+import contextlib
 import re
 import secrets
 from collections import Counter
@@ -58,13 +59,13 @@ class Placer:
         for number, (relative, size) in enumerate(sizes.items()):
             path = f"{self.mount_path}/{relative}"
             self.client.run(["mkdir", "-p", "--", path.rpartition("/")[0]])
-            self.client.run(["rm", "-f", "--", path])
+            self._discard(path)
             wanted = self.servers[number % len(self.servers)] if own_server else None
             if wanted is not None:
                 self._create_on(path, wanted)
             elif sharded and len(self.servers) > 1 and size > self._shard_size:
                 self._create_even(path, size, total)
-            write_content(self.client, path, size)
+            self._write(path, size)
             held = self._held_shards(path, size) if sharded else None
             found[relative] = self._describe(relative, held)
             if held is not None:
@@ -75,6 +76,21 @@ class Placer:
                     "Is that server's storage nearly full? Give the cluster a larger storage.size"
                 )
         return found
+
+    def _write(self, path: str, size: int) -> None:
+        """Write the content; a file that does not fit is taken away again."""
+        try:
+            write_content(self.client, path, size)
+        except FileSystemError:
+            with contextlib.suppress(RemoteCommandError):
+                self._discard(path)
+            raise
+
+    def _discard(self, path: str) -> None:
+        """Delete a file. Emptied first: on a full brick a file that has shards cannot be deleted (10.3: ENOSPC)."""
+        self.client.run(
+            ["sh", "-c", '[ ! -f "$1" ] || : >"$1"; rm -f -- "$1"', "sh", path], timeout_s=300
+        )
 
     def _create_on(self, path: str, server: str) -> None:
         """Create an empty file on a server, by its own name if that leads there."""
