@@ -147,3 +147,40 @@ def test_the_remote_shell_reaches_every_node(cluster: Cluster, traces: Traces) -
         ]
         out = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=30).stdout
         assert out == "a b\n/bin/sh\n", "joined by blanks and given to a shell, as sshd does"
+
+
+def test_limits_in_force_are_those_of_the_instance_type(cluster: Cluster) -> None:
+    if cluster.spec.provider != "local":
+        pytest.skip("only provider local limits its nodes")
+    limits = cluster.limits()
+    # of INSTANCE: 1 Gbit/s = 125 MB/s; 384 MiB; what enforces them depends on the machine
+    assert limits["compute vcpus"].startswith("1 by cgroup")
+    assert limits["compute memory"].startswith("384.0 MiB by cgroup")
+    assert limits["compute network"].startswith("125.0 MB/s by tbf")
+    on = "io" if cluster.spec.nodes.io else "compute"
+    assert limits[f"{on} disk read"].startswith("100.0 MB/s by cgroup")
+    assert limits[f"{on} disk write"].startswith("80.0 MB/s by cgroup")
+
+
+def test_a_node_has_the_memory_and_the_name_that_it_should(cluster: Cluster) -> None:
+    if cluster.spec.provider != "local":
+        pytest.skip("only provider local makes nodes")
+    host = cluster.compute_hosts[1]
+    assert host.run(["hostname"]).stdout == "c2\n"
+    assert host.run(["getent", "hosts", "c1"]).stdout.split() == ["10.77.0.1", "c1"]
+    # a process that takes more than the node's 384 MiB is ended; the node lives on
+    with pytest.raises(RemoteCommandError):
+        host.run([sys.executable, "-c", "x = b'x' * (500 << 20)"])
+    assert cluster.health() == []
+
+
+def test_nodes_do_not_see_each_others_files_or_the_state_directory(
+    cluster: Cluster, traces: Traces
+) -> None:
+    if cluster.spec.provider != "local":
+        pytest.skip("only provider local makes nodes")
+    one, other = cluster.compute_hosts
+    one.run(["touch", "/root/only-here", "/tmp/only-here", "/dev/shm/only-here"])
+    assert "only-here" not in other.run(["ls", "/root", "/tmp", "/dev/shm"]).stdout
+    assert not Path("/root/only-here").exists()
+    assert one.run(["ls", "-A", str(traces.state)]).stdout == ""

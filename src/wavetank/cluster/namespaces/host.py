@@ -25,6 +25,7 @@ NODE_ENV = {
     "LANG": "C.UTF-8",
     "TERM": "dumb",
 }
+END_TIMEOUT_S = 10.0
 _journal_lock = threading.Lock()
 
 
@@ -167,10 +168,13 @@ def end_daemons(directory: Path) -> None:
         if start_ticks(entry["pid"]) == entry["start"]:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(entry["pid"], signal.SIGKILL)  # each leads a session of its own
+    deadline = time.monotonic() + END_TIMEOUT_S
     for entry in daemons(directory):
-        with contextlib.suppress(ChildProcessError):
-            while os.waitpid(entry["pid"], os.WNOHANG) == (0, 0):  # ours, and still going
-                time.sleep(0.005)
+        while start_ticks(entry["pid"]) == entry["start"] and time.monotonic() < deadline:
+            time.sleep(0.005)
+        if start_ticks(entry["pid"]) is None:  # dead; a later process of the same number is not
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(entry["pid"], os.WNOHANG)
 
 
 def dead_daemons(directory: Path) -> list[str]:

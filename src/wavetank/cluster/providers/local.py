@@ -8,7 +8,6 @@ import secrets
 import shutil
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 
 from wavetank import native
@@ -29,105 +28,20 @@ from wavetank.cluster.namespaces.disks import (
     limit_disk,
     make_disk,
 )
-from wavetank.cluster.namespaces.host import NamespaceHost, dead_daemons, end_daemons
-from wavetank.cluster.namespaces.node import LaidOutNode, create_switch, read_map, write_map
+from wavetank.cluster.namespaces.host import NamespaceHost, end_daemons
+from wavetank.cluster.namespaces.node import LaidOutNode, create_switch, write_map
+from wavetank.cluster.namespaces.nodes import STORAGE_PATH, LocalNodes
 from wavetank.cluster.spec import ClusterSpec
-from wavetank.cluster.state import ClusterDirectory, directory_of, start_ticks, state_root
+from wavetank.cluster.state import ClusterDirectory, directory_of, state_root
 from wavetank.document import write_whole
 from wavetank.errors import ProviderError
-from wavetank.units import format_rate, format_size
+from wavetank.units import format_size
 
 log = logging.getLogger(__name__)
 
-STORAGE_PATH = "/storage"
 NODE_PROGRAM = "bin/wavetank-node"
 NEEDED_PROGRAMS = {"ip": "iproute2", "tc": "iproute2", "losetup": "util-linux"}
 MKFS_PACKAGES = {"xfs": "xfsprogs", "ext4": "e2fsprogs"}
-
-
-@dataclass(frozen=True)
-class LocalNodes:
-    """Nodes that are up."""
-
-    spec: ClusterSpec
-    directory: ClusterDirectory
-    hosts: Mapping[str, Host]
-    program: str
-    mechanisms: Mapping[str, str]
-    where: Hierarchies
-    storage_path: str = STORAGE_PATH
-    network: str | None = network.NETWORK
-
-    @property
-    def map_file(self) -> str:
-        """The nodes' processes, for wavetank-node."""
-        return str(self.directory.path / "nodes.map")
-
-    @property
-    def remote_shell(self) -> tuple[str, ...]:
-        """Stands in for ssh."""
-        return (self.program, "shell", self.map_file)
-
-    @property
-    def launcher_prefix(self) -> tuple[str, ...]:
-        """Runs a launcher in the switch, from where it reaches all nodes."""
-        return (self.program, "run", self.map_file, "switch")
-
-    def limits(self) -> dict[str, str]:
-        """Asked limits per instance type, what enforces each, and the scale."""
-        found = {}
-        kinds = {"compute": self.spec.instance}
-        if self.spec.nodes.io:
-            kinds["io"] = self.spec.io_instance or self.spec.instance
-        for kind, instance in kinds.items():
-            rates = {
-                "network": instance.network,
-                "disk read": instance.disk_read,
-                "disk write": instance.disk_write,
-            }
-            found[f"{kind} vcpus"] = (
-                f"{instance.vcpus:g} by {self.mechanisms.get('cpu', 'nothing')}"
-            )
-            found[f"{kind} memory"] = (
-                f"{format_size(instance.memory)} by {self.mechanisms.get('memory', 'nothing')}"
-            )
-            for name, rate in rates.items():
-                if rate is None:
-                    found[f"{kind} {name}"] = "no limit"
-                else:
-                    by = self.mechanisms.get(name.split()[0], "nothing")
-                    found[f"{kind} {name}"] = f"{format_rate(rate / self.spec.scale)} by {by}"
-            for name, iops in (
-                ("read", instance.disk_read_iops),
-                ("write", instance.disk_write_iops),
-            ):
-                if iops is not None:
-                    found[f"{kind} disk {name} IOPS"] = (
-                        f"{iops / self.spec.scale:g} by {self.mechanisms.get('disk', 'nothing')}"
-                    )
-        found["scale"] = f"1/{self.spec.scale:g}" if self.spec.scale != 1 else "1"
-        found["disk image"] = self.mechanisms.get("image", "none")
-        return found
-
-    def drop_caches(self) -> str:
-        """Write back what is dirty, then empty every node's cache."""
-        hosts = [host for host in self.hosts.values() if isinstance(host, NamespaceHost)]
-        with ThreadPoolExecutor(max_workers=8) as pool:
-            list(
-                pool.map(lambda host: host.run(["sync"], timeout_s=600), hosts[:1])
-            )  # of the whole machine
-            said = list(pool.map(lambda host: host.drop_caches(), hosts))
-        return "; ".join(f"{host.name}: {how}" for host, how in zip(hosts, said, strict=True))
-
-    def health(self) -> list[str]:
-        """Nodes and daemons that died."""
-        alive = read_map(Path(self.map_file))
-        dead = [
-            f"node {name} is gone"
-            for name, (pid, start) in alive.items()
-            if start_ticks(pid) != start
-        ]
-        return dead + dead_daemons(self.directory.path)
 
 
 class LocalProvider:
@@ -245,13 +159,13 @@ class LocalProvider:
             "read_iops": node.instance.disk_read_iops,
             "write_iops": node.instance.disk_write_iops,
         }
-        limits = {
+        rates = {
             name: max(1, round(value / spec.scale))
             for name, value in asked.items()
             if value is not None
         }
-        if limits:
-            names = ",".join(limits)
+        if rates:
+            names = ",".join(rates)
             directory.note(
                 do="throttle",
                 image=str(image),
@@ -259,9 +173,7 @@ class LocalProvider:
                 group=node.group.path,
                 names=names,
             )
-            mechanisms["disk"] = (
-                limit_disk(where, node.group.path, disk.number, limits) or "nothing"
-            )
+            mechanisms["disk"] = limit_disk(where, node.group.path, disk.number, rates) or "nothing"
         mechanisms["image"] = (
             "loop device with direct I/O" if disk.direct else "loop device, cached twice"
         )
@@ -336,7 +248,7 @@ class LocalProvider:
             hosts[name] = node.host(program, directory)
         lines = (directory.path / "mechanisms.txt").read_text().splitlines()
         mechanisms = dict(line.split("=", 1) for line in lines)
-        return LocalNodes(spec, directory, hosts, program, mechanisms, where)
+        return LocalNodes(spec, directory, hosts, program, mechanisms, where, top)
 
     def destroy(self, name: str) -> None:
         """Remove everything that the journal names; see the protocol."""

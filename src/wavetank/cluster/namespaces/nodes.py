@@ -1,0 +1,134 @@
+"""Nodes out of namespaces that are up: their limits, caches and health."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from wavetank.cluster.host import Host
+from wavetank.cluster.namespaces import limits, network
+from wavetank.cluster.namespaces.cgroups import Hierarchies, NodeGroup
+from wavetank.cluster.namespaces.host import NamespaceHost, dead_daemons
+from wavetank.cluster.namespaces.node import read_map
+from wavetank.cluster.spec import ClusterSpec, Instance
+from wavetank.cluster.state import ClusterDirectory, start_ticks
+from wavetank.units import format_rate, format_size
+
+STORAGE_PATH = "/storage"
+
+
+@dataclass(frozen=True)
+class LocalNodes:
+    """Nodes that are up."""
+
+    spec: ClusterSpec
+    directory: ClusterDirectory
+    hosts: Mapping[str, Host]
+    program: str
+    mechanisms: Mapping[str, str]
+    where: Hierarchies
+    top: str  # control group of the cluster
+    storage_path: str = STORAGE_PATH
+    network: str | None = network.NETWORK
+
+    @property
+    def map_file(self) -> str:
+        """The nodes' processes, for wavetank-node."""
+        return str(self.directory.path / "nodes.map")
+
+    @property
+    def remote_shell(self) -> tuple[str, ...]:
+        """Stands in for ssh."""
+        return (self.program, "shell", self.map_file)
+
+    @property
+    def launcher_prefix(self) -> tuple[str, ...]:
+        """Runs a launcher in the switch, from where it reaches all nodes."""
+        return (self.program, "run", self.map_file, "switch")
+
+    def limits(self) -> dict[str, str]:
+        """Limits of each kind of node as read back from the system, what enforces them, and the scale."""
+        found: dict[str, str] = {}
+        names = self.spec.node_names()
+        for kind, prefix in (("compute", "c"), ("io", "io"), ("head", "h")):
+            of_kind = [name for name in names if name.rstrip("0123456789") == prefix]
+            if of_kind:
+                found |= {
+                    f"{kind} {key}": text for key, text in self._limits_of(of_kind[0]).items()
+                }
+        found["scale"] = f"1/{self.spec.scale:g}" if self.spec.scale != 1 else "1"
+        found["disk image"] = self.mechanisms.get("image", "none")
+        return found
+
+    def _limits_of(self, node: str) -> dict[str, str]:
+        """Of one node; asked limits that nothing enforces are said to be so."""
+        instance = self.spec.instance_of(node)
+        group = NodeGroup(f"{self.top}/{node}", self.where)
+        cpus, memory = limits.cpus(group), limits.memory_bytes(group)
+        found = {
+            "vcpus": self._by("cpu", f"{instance.vcpus:g}", None if cpus is None else f"{cpus:g}"),
+            "memory": self._by(
+                "memory",
+                format_size(instance.memory),
+                None if memory is None else format_size(memory),
+            ),
+        }
+        if instance.network is None:
+            found["network"] = "no limit"
+        else:
+            rate = limits.network_bytes_per_s(self.hosts[node], "eth0")
+            asked = format_rate(instance.network / self.spec.scale)
+            found["network"] = self._by(
+                "network", asked, None if rate is None else format_rate(rate)
+            )
+        if node in self.spec.storage_names():
+            found |= self._disk_limits(instance, group)
+        return found
+
+    def _disk_limits(self, instance: Instance, group: NodeGroup) -> dict[str, str]:
+        number = limits.disk_number(self.directory.journal(), group.path)
+        real = {} if number is None else limits.disk(group, number)
+        found = {}
+        for key, name, asked, show in (
+            ("read", "disk read", instance.disk_read, format_rate),
+            ("write", "disk write", instance.disk_write, format_rate),
+            ("read_iops", "disk read IOPS", instance.disk_read_iops, _format_iops),
+            ("write_iops", "disk write IOPS", instance.disk_write_iops, _format_iops),
+        ):
+            if asked is not None:
+                in_force = None if key not in real else show(real[key])
+                found[name] = self._by("disk", show(asked / self.spec.scale), in_force)
+            elif not key.endswith("iops"):
+                found[name] = "no limit"
+        return found
+
+    def _by(self, mechanism: str, asked: str, in_force: str | None) -> str:
+        if in_force is None:
+            return f"{asked} asked for, limited by nothing"
+        return f"{in_force} by {self.mechanisms.get(mechanism, 'nothing')}"
+
+    def drop_caches(self) -> str:
+        """Write back what is dirty, then empty every node's cache."""
+        hosts = [host for host in self.hosts.values() if isinstance(host, NamespaceHost)]
+        with ThreadPoolExecutor(max_workers=8) as pool:
+            list(
+                pool.map(lambda host: host.run(["sync"], timeout_s=600), hosts[:1])
+            )  # of the whole machine
+            said = list(pool.map(lambda host: host.drop_caches(), hosts))
+        return "; ".join(f"{host.name}: {how}" for host, how in zip(hosts, said, strict=True))
+
+    def health(self) -> list[str]:
+        """Nodes and daemons that died."""
+        alive = read_map(Path(self.map_file))
+        dead = [
+            f"node {name} is gone"
+            for name, (pid, start) in alive.items()
+            if start_ticks(pid) != start
+        ]
+        return dead + dead_daemons(self.directory.path)
+
+
+def _format_iops(value: float) -> str:
+    return f"{value:g}"

@@ -1,0 +1,126 @@
+"""Every way that a cluster file can be wrong is said, all at once, before anything starts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from wavetank.cluster import registry
+from wavetank.cluster.spec import ClusterSpec, read_spec
+from wavetank.errors import SpecError
+
+GOOD: dict[str, Any] = {
+    "name": "lab",
+    "instance": {"name": "c3.2xlarge", "vcpus": 8, "memory": "15 GiB", "network": "1 Gbit/s"},
+    "nodes": {"compute": 2, "io": 3, "head": 1},
+    "file_system": {"kind": "glusterfs"},
+}
+
+
+def changed(**parts: Any) -> dict[str, Any]:
+    body = {key: dict(value) if isinstance(value, dict) else value for key, value in GOOD.items()}
+    for key, value in parts.items():
+        section, _, name = key.partition("__")
+        if name:
+            body.setdefault(section, {})[name] = value
+        else:
+            body[section] = value
+    return body
+
+
+def findings(tmp_path: Path, body: dict[str, Any]) -> str:
+    (tmp_path / "lab.yaml").write_text(yaml.safe_dump(body))
+    with pytest.raises(SpecError) as caught:
+        read_spec(tmp_path / "lab.yaml")
+    return str(caught.value)
+
+
+def test_nodes_are_named_by_what_they_do() -> None:
+    spec = ClusterSpec.model_validate(GOOD)
+    assert spec.node_names() == ("c1", "c2", "io1", "io2", "io3", "h1")
+    assert spec.compute_names() == ("c1", "c2")
+    assert spec.server_names() == ("io1", "io2", "io3")  # the default: all I/O nodes
+
+
+@pytest.mark.parametrize(
+    ("file_system", "servers"),
+    [
+        ({"servers": 2}, ("io1", "io2")),
+        ({"placement": "compute"}, ("c1", "c2")),
+        ({"placement": ["c2", "io3"]}, ("c2", "io3")),
+        ({"kind": "none"}, ()),
+    ],
+)
+def test_data_servers_are_placed_as_asked(
+    file_system: dict[str, Any], servers: tuple[str, ...]
+) -> None:
+    body = changed(file_system={"kind": "glusterfs", **file_system})
+    assert ClusterSpec.model_validate(body).server_names() == servers
+
+
+def test_without_data_servers_the_compute_nodes_have_the_disks() -> None:
+    spec = ClusterSpec.model_validate(changed(file_system={"kind": "none"}))
+    assert spec.storage_names() == ("c1", "c2")
+
+
+def test_all_findings_are_given_at_once_with_their_places(tmp_path: Path) -> None:
+    body = changed(
+        nodes__compute=0, instance__memroy="1 GiB", storage__size="many", file_system__kind="NFS!"
+    )
+    said = findings(tmp_path, body)
+    assert "instance.memroy: no such key; is it misspelt?" in said
+    assert "nodes.compute" in said
+    assert "storage.size: 'many' is not a size" in said
+    assert "file_system.kind" in said
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (changed(file_system__servers=4), "asks for 4 data servers, but 3 nodes can hold one"),
+        (changed(nodes={"compute": 2}), "placement is 'io', but nodes.io is 0"),
+        (changed(file_system__placement=["io9"]), "names io9, but the nodes are c1, c2, io1"),
+        (changed(file_system__placement=["io1", "io1"]), "names a node twice"),
+        (changed(storage__size="1 MiB"), "too small"),
+        (changed(instance__memory="1 MiB"), "less than 64 MiB"),
+        (changed(layout="one-server-per-file", file_system__stripe={"kind": "sharded", "size": "1 MiB"}), "needs whole files"),
+        (changed(file_system__stripe={"size": "1 MiB"}), "only has a meaning with kind: sharded"),
+        (changed(file_system__stripe={"redundancy": 1}), "only has a meaning with kind: disperse"),
+        (changed(scale=0.5), "scale"),
+        (changed(name="a/../../etc"), "name"),
+        (changed(name="x; rm -rf /"), "name"),
+        (changed(file_system__mount="/a b"), "mount"),
+        (changed(file_system__options={"a b": 1}), "options"),
+        (changed(instance__network="1 GiB"), "is not a rate"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_refused_with_the_reason(
+    tmp_path: Path, body: dict[str, Any], said: str
+) -> None:
+    assert said in findings(tmp_path, body)
+
+
+def test_the_hash_is_of_the_content_not_of_its_layout() -> None:
+    one = ClusterSpec.model_validate(changed(storage__size="2 GiB"))
+    same = ClusterSpec.model_validate(changed(storage__size=2 * 2**30))
+    other = ClusterSpec.model_validate(changed(storage__size="3 GiB"))
+    assert one.sha256() == same.sha256() != other.sha256()
+
+
+def test_an_unknown_driver_is_refused_with_the_names_that_there_are() -> None:
+    with pytest.raises(SpecError, match=r"no provider is called 'cloud'; there are local, null"):
+        registry.provider("cloud")
+    with pytest.raises(SpecError, match=r"no file system is called 'zfs'; there are .*nfs"):
+        registry.file_system("zfs")
+
+
+def test_the_repositorys_examples_are_good() -> None:
+    root = Path(__file__).parents[3] / "examples"
+    files = [*root.glob("abyss/clusters/*.yaml"), *root.glob("clusters/*.yaml")]
+    assert files
+    for file in files:
+        spec = read_spec(file)
+        registry.file_system(spec.file_system.kind)
