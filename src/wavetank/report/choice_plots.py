@@ -22,7 +22,7 @@ from wavetank.report.bar_plots import Quantity, cost_quantity, label
 from wavetank.report.svg import Plot, new_figure, shorten, styled
 from wavetank.report.theme import LIGHT
 from wavetank.report.words import change as change_words
-from wavetank.report.words import estimate_words
+from wavetank.report.words import estimate_words, origins_words
 from wavetank.units import format_duration
 
 MAX_EFFECTS = 30  # rows of a plot
@@ -59,7 +59,8 @@ def pareto(
     plot = Plot(
         name=name,
         title="Time and cost",
-        caption="Each dot is a configuration with its intervals. Blue: no other is better in both.",
+        caption="Each dot is a configuration with its intervals. Blue: no other is better in both. "
+        f"{origins_words(configurations)}; costs are computed.",
         alt="On the front: " + "; ".join(point.words for point in front),
         figure=figure,
     )
@@ -134,7 +135,7 @@ def kernel_times(
         name=name,
         title="Kernel and application",
         caption=f"Time of one run. {words}, on {model.provenance.host.hostname}; kernels "
-        "leave out its computation.",
+        f"leave out its computation. Kernels: {origins_words(shown).lower()}.",
         alt=f"{words}; kernels: "
         + "; ".join(f"{label(c)} {format_duration(t)}" for c, t in zip(shown, times, strict=True)),
         figure=figure,
@@ -171,7 +172,8 @@ def effects(found: Sequence[Effect], comparison: Comparison, name: str) -> Plot:
         name=name,
         title="Change of the transfer rate",
         caption="Between two configurations that differ in nothing else. "
-        "Filled: a clear change. Hollow: what was measured cannot tell."
+        "Filled: a clear change. Hollow: what was measured cannot tell. Computed from rates that "
+        f"were {origins_words(by_id[e.first] for e in shown if e.first in by_id).lower()}."
         + (f" The first {len(shown)} of {len(found)}." if len(found) > len(shown) else ""),
         alt="; ".join(_effect_words(effect, by_id) for effect in shown),
         figure=figure,

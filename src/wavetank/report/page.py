@@ -25,12 +25,11 @@ from wavetank.report.result_tables import (
     cost_table,
     effects_table,
     not_measured_table,
-    origins_words,
     phase_results_table,
     ranking_table,
 )
 from wavetank.report.tables import ReportTable
-from wavetank.report.words import estimate_words, money, place_words, rate
+from wavetank.report.words import estimate_words, money, origins_words, place_words, rate
 from wavetank.units import format_duration, format_size
 
 
@@ -148,7 +147,7 @@ def _application(campaign: Campaign, name: str, anchor: str) -> ApplicationPart:
         rankings=tuple(
             ranking_table(comparison, ranking)
             for ranking in sorted(comparison.rankings, key=lambda r: r.by != comparison.rank_by)
-            if ranking.application == name
+            if ranking.application == name and ranking.places
         ),
         performance=performance_figures(members, own, model, anchor),
         phase_results=phase_results if phase_results and phase_results.rows else None,

@@ -18,7 +18,7 @@ from wavetank.report.tables import (
     ranks_words,
     text,
 )
-from wavetank.report.words import change, interval_words, money, place_words, rate
+from wavetank.report.words import change, interval_words, money, origins_words, place_words, rate
 from wavetank.units import format_duration, format_size
 
 MAX_PHASE_ROWS = 400
@@ -86,8 +86,7 @@ def ranking_table(comparison: Comparison, ranking: Ranking) -> ReportTable:
             Column("origin", "Origin", machine=same_origin),
         ),
         rows=tuple(rows),
-        caption=f"{_origin_words(members[0]).capitalize()}. "
-        * (same_origin and bool(members))
+        caption="".join({f"{_origin_words(c).capitalize()}. " for c in members if same_origin})
         + f"Median and {100 * comparison.confidence:.0f} % bootstrap interval over the runs. "
         "Tied: what was measured cannot tell them apart.",
         filterable=len(rows) > 12,
@@ -141,6 +140,10 @@ def phase_results_table(configurations: Sequence[Configuration]) -> ReportTable:
     )
 
 
+def _origins_of(comparison: Comparison, application: str) -> str:
+    return origins_words(c for c in comparison.configurations if c.application == application)
+
+
 def sorted_effects(comparison: Comparison, application: str) -> list[Effect]:
     """An application's effects, those of one knob together, in the order in which knobs appear."""
     found = [effect for effect in comparison.effects if effect.application == application]
@@ -174,7 +177,8 @@ def effects_table(comparison: Comparison, application: str) -> ReportTable:
             Column("clear", "Verdict"),
         ),
         rows=tuple(rows),
-        caption="Two configurations that differ in nothing else.",
+        caption="Two configurations that differ in nothing else. "
+        f"Computed from rates that were {_origins_of(comparison, application).lower()}.",
         filterable=len(rows) > 8,
         max_rows=MAX_EFFECT_ROWS,
     )
@@ -268,11 +272,6 @@ def estimated(
         lines=(words,) if words else (),
         strong=strong,
     )
-
-
-def origins_words(configurations: Sequence[Configuration]) -> str:
-    """Where the numbers come from: "Measured under emulated limits"."""
-    return " and ".join(sorted({c.origin for c in configurations})).capitalize()
 
 
 def _origin_words(configuration: Configuration) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 
-from wavetank.compare.comparison import Place
+from wavetank.compare.comparison import Configuration, Place
 from wavetank.measure.statistics import Estimate
 from wavetank.units import format_rate
 
@@ -51,6 +51,11 @@ def interval_words(estimate: Estimate, show: Callable[[float], str]) -> str:
 def estimate_words(estimate: Estimate, show: Callable[[float], str]) -> str:
     """Median with its interval."""
     return show(estimate.median) + interval_words(estimate, show)
+
+
+def origins_words(configurations: Iterable[Configuration]) -> str:
+    """Where numbers come from, for a caption: "Measured under emulated limits"."""
+    return " and ".join(sorted({c.origin for c in configurations})).capitalize()
 
 
 def place_words(place: Place) -> str:

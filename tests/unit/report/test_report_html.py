@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import campaign_examples
@@ -188,6 +189,25 @@ def test_a_thousand_measurements_stay_below_three_megabytes(tmp_path) -> None:
     text = render(read_folder(tmp_path))
     assert len(text) < 3_000_000
     assert "All 1,002 measurements" in Outline(text).text
+
+
+def test_a_campaign_in_which_everything_failed_says_so_and_why(tmp_path) -> None:
+    comparison = campaign_examples.make_campaign(tmp_path, clusters=("nfs",))
+    failed = comparison.model_copy(
+        update={
+            "configurations": (),
+            "rankings": tuple(r.model_copy(update={"places": ()}) for r in comparison.rankings),
+            "pareto": (),
+            "effects": (),
+            "advice": (),
+        }
+    )
+    failed.write(tmp_path / "comparison.json")
+    campaign = read_folder(tmp_path)
+    text = Outline(render(replace(campaign, measurements=()))).text
+    assert "Nothing was measured for this application" in text
+    assert "ceph-osd is not installed" in text
+    assert "Temporal pattern" in text  # the model is known all the same
 
 
 def test_a_folder_without_results_says_what_to_do(tmp_path) -> None:
