@@ -9,9 +9,16 @@ from wavetank.campaign.plan import Application, Plan
 from wavetank.campaign.spec import CampaignSpec
 from wavetank.campaign.store import Store
 from wavetank.compare.advice import advise
-from wavetank.compare.comparison import Comparison, Configuration, Criterion, NotMeasured
+from wavetank.compare.comparison import (
+    Comparison,
+    Configuration,
+    Criterion,
+    NotMeasured,
+    OwnRunError,
+)
 from wavetank.compare.effects import effects
 from wavetank.compare.metrics import Averager, describe, price_of
+from wavetank.compare.own_run import own_run_errors
 from wavetank.compare.rank import pareto_front, rank
 from wavetank.cost.estimate import storage_cost
 from wavetank.cost.prices import PriceTable
@@ -74,6 +81,11 @@ def compare_campaign(
             )
         ),
         not_measured=_not_measured(plan, store, configurations),
+        own_runs=tuple(
+            error
+            for each in configurations
+            for error in _own_run_errors(plan.application(each.application), each)
+        ),
         notes=_notes(spec, configurations, prices),
     )
 
@@ -112,6 +124,13 @@ def _configurations(
         for mapping in spec.mappings
         if (application.name, cluster.name, mapping) in grouped
     ]
+
+
+def _own_run_errors(
+    application: Application, configuration: Configuration
+) -> tuple[OwnRunError, ...]:
+    own = application.own_runs.get((configuration.cluster, configuration.mapping))
+    return () if own is None else own_run_errors(configuration, application.kernel, own)
 
 
 def _cost_fix(spec: CampaignSpec, application: Application, prices: PriceTable | None) -> Decimal:

@@ -14,6 +14,7 @@ from wavetank.campaign.facts import ClusterFacts
 from wavetank.campaign.plan import Application
 from wavetank.campaign.spec import ApplicationEntry, CampaignSpec, Layout
 from wavetank.campaign.store import SPEC, Store
+from wavetank.compare.own_run import match_phases
 from wavetank.cost.prices import PriceTable, load_prices
 from wavetank.document import write_whole
 from wavetank.errors import DocumentError, SpecError, WavetankError
@@ -90,13 +91,15 @@ def keep_copies(loaded: Loaded, store: Store) -> None:
     entries = []
     for application in loaded.applications:
         application.kernel.write(store.kernel_path(application.name))
-        entry = {
+        entry: dict[str, object] = {
             "name": application.name,
             "kernel": str(store.kernel_path(application.name).relative_to(store.folder)),
         }
         if application.model is not None:
             application.model.write(store.model_path(application.name))
             entry["model"] = str(store.model_path(application.name).relative_to(store.folder))
+        if application.own_runs:
+            entry["own_runs"] = _keep_own_runs(application, store)
         entries.append(entry)
     clusters = []
     for facts in loaded.clusters:
@@ -117,6 +120,21 @@ def keep_copies(loaded: Loaded, store: Store) -> None:
     )
 
 
+def _keep_own_runs(application: Application, store: Store) -> list[dict[str, str]]:
+    kept = []
+    for (cluster, mapping), model in application.own_runs.items():
+        copy = store.own_run_path(application.name, cluster, mapping)
+        model.write(copy)
+        kept.append(
+            {
+                "cluster": cluster,
+                "mapping": mapping,
+                "model": str(copy.relative_to(store.folder)),
+            }
+        )
+    return kept
+
+
 def _keep_prices(prices: PriceTable, store: Store, named: str | None) -> str:
     if named == prices.name:
         return prices.name  # a shipped table
@@ -133,7 +151,11 @@ def _application(entry: ApplicationEntry) -> Application:
         kernel = make_kernel(model, entry.model)
     else:
         raise SpecError("an application needs a kernel file, a model file, or both")
-    return Application(entry.name or kernel.application, kernel, kernel_hash(kernel), model)
+    own = {(run.cluster, run.mapping): Model.read(run.model) for run in entry.own_runs}
+    for run in own.values():
+        match_phases(kernel, run)  # before hours are spent on measuring
+    name = entry.name or kernel.application
+    return Application(name, kernel, kernel_hash(kernel), model, own)
 
 
 def _twice(names: Sequence[str], what: str) -> list[str]:

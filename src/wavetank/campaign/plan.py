@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
+from types import MappingProxyType
 
 from wavetank.campaign.facts import ClusterFacts
 from wavetank.campaign.spec import CampaignSpec
@@ -37,6 +38,9 @@ class Application:
     kernel: Kernel
     kernel_sha256: str
     model: Model | None
+    own_runs: Mapping[tuple[str, str], Model] = field(
+        default_factory=lambda: MappingProxyType({})
+    )  # of the application itself, by cluster and mapping
 
 
 @dataclass(frozen=True)

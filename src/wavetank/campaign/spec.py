@@ -25,6 +25,14 @@ ClusterSource = tuple[Path, Layout | None]
 """A cluster file, and the layout of input files that it is used with instead of its own."""
 
 
+class OwnRun(Record):
+    """A run of the application itself on a cluster, to judge the kernel by."""
+
+    cluster: str = Field(description="name of the cluster")
+    mapping: str = "1PxCN"
+    model: Path = Field(description="model of its trace")
+
+
 class ApplicationEntry(Record):
     """An application: its kernel, its model, or both (then the report shows the model too)."""
 
@@ -33,6 +41,13 @@ class ApplicationEntry(Record):
     name: str | None = Field(
         default=None, min_length=1, description="for titles; the kernel's own if not given"
     )
+    own_runs: tuple[OwnRun, ...] = Field(
+        default=(), description="runs of the application itself, to judge the kernel by"
+    )
+
+    def files(self) -> tuple[Path | None, ...]:
+        """Every file that the entry names."""
+        return (self.kernel, self.model, *(run.model for run in self.own_runs))
 
     @model_validator(mode="after")
     def _names_something(self) -> Self:
@@ -170,7 +185,7 @@ def read_campaign(path: Path) -> CampaignSpec:
         f"{file}: no such file"
         for file in (
             *spec.clusters,
-            *(file for entry in spec.applications for file in (entry.kernel, entry.model)),
+            *(file for entry in spec.applications for file in entry.files()),
         )
         if file is not None and not (base / file).is_file()
     ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from wavetank.compare.advice import place_range, show, three_digits
 from wavetank.compare.comparison import Comparison, Configuration
 from wavetank.measure.statistics import Estimate
-from wavetank.units import format_rate, format_size
+from wavetank.units import format_duration, format_rate, format_size
 
 Cell = str | int | float | bool | None
 
@@ -237,6 +237,40 @@ def cost_rows(comparison: Comparison) -> Rows:
     )  # fmt: skip
 
 
+def own_run_rows(comparison: Comparison) -> Rows:
+    """Kernels against the application's own runs."""
+    rows: list[list[Cell]] = []
+    shown = []
+    for each in comparison.own_runs:
+        rows.append(
+            [
+                each.configuration, each.ph_id, each.kernel_bytes_per_s,
+                each.application_bytes_per_s, each.error_percent, each.kernel_s,
+                each.application_s,
+            ]
+        )  # fmt: skip
+        shown.append(
+            [
+                each.configuration, str(each.ph_id), format_rate(each.kernel_bytes_per_s),
+                format_rate(each.application_bytes_per_s), f"{each.error_percent:.1f} %",
+                format_duration(each.kernel_s), format_duration(each.application_s),
+            ]
+        )  # fmt: skip
+    return Rows(
+        "Kernel against application",
+        (
+            "configuration", "ph_id", "kernel_bytes_per_s", "application_bytes_per_s",
+            "error_percent", "kernel_s", "application_s",
+        ),
+        rows,
+        (
+            "configuration", "phase", "kernel", "application", "error", "kernel's time",
+            "application's I/O time",
+        ),
+        shown,
+    )  # fmt: skip
+
+
 def advice_rows(comparison: Comparison) -> Rows:
     """The advice, a sentence a row, with the numbers behind it."""
     return Rows(
@@ -270,6 +304,7 @@ def all_rows(comparison: Comparison) -> list[Rows]:
         phase_rows(comparison),
         cost_rows(comparison),
         effect_rows(comparison),
+        own_run_rows(comparison),
         advice_rows(comparison),
         not_measured_rows(comparison),
     ]

@@ -177,9 +177,10 @@ def _phases(
     names = {file.file_id: file.name for file in kernel.files}
     modelled = {phase.ph_id: phase for phase in kernel.phases}
     described = []
-    for position, done in enumerate(results[0].phases):
+    by_id = [{phase.ph_id: phase for phase in result.phases} for result in results]
+    for done in results[0].phases:
         phase = modelled[done.ph_id]
-        runs = [result.phases[position] for result in results]
+        runs = [phases[done.ph_id] for phases in by_id]
         rates = [run.rate_bytes_per_s for run in runs]
         peak = peaks.get(direction(phase))
         described.append(

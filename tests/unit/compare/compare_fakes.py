@@ -3,6 +3,7 @@
 from wavetank.compare.comparison import Configuration, Cost, PhaseEstimate
 from wavetank.compare.metrics import configuration_id
 from wavetank.measure.statistics import estimate
+from wavetank.model.application import Boundaries, Model, Requirements
 
 
 def of(*values):
@@ -62,3 +63,28 @@ def configuration(
         limits={},
         findings=(),
     )
+
+
+def own_run(kernel, io_time_s=1.0):
+    """A model of the application itself, whose ranks spent this long in each phase's operations."""
+    phases = tuple(
+        phase.model_copy(
+            # From start to end it also computed.
+            update={"io_time_s": io_time_s, "start_s": 0.0, "end_s": 60.0}
+        )
+        for phase in kernel.phases
+    )
+    size = sum(phase.ph_weight for phase in phases)
+    return Model(
+        provenance=kernel.provenance, application="ABYSS-P", command=(), source="wavetank",
+        n_ranks=kernel.n_ranks, app_np=2, app_nfiles=2, app_st=size, elapsed_s=60.0,
+        boundaries=Boundaries(
+            split_at_communication={}, split_at_computation_s=None, similarity=None
+        ),
+        requirements=Requirements(
+            storage_capacity_bytes=size, n_processes=kernel.n_ranks,
+            needs_global_file_system=False, reached_read_bytes_per_s=None,
+            reached_write_bytes_per_s=None,
+        ),
+        files=(), phases=phases, series=(), programs=(), timeline=(),
+    )  # fmt: skip
