@@ -26,7 +26,7 @@ def command(path: Path, output_format: str) -> None:
 
     Example: wavetank show run.model.json
     """
-    if path.is_dir():
+    if path.is_dir() or _is_log(path):
         _show_trace(path, output_format)
         return
     kind = _kind(path)
@@ -47,6 +47,21 @@ def command(path: Path, output_format: str) -> None:
         print_tables([_generic(path)], output_format)
 
 
+def _is_log(path: Path) -> bool:
+    """Whether this is a log of a tool that traces are imported from."""
+    from wavetank.errors import TraceError
+    from wavetank.trace.reader import read_trace
+
+    try:
+        with path.open("rb") as stream:
+            if stream.read(64).lstrip().startswith(b"{"):
+                return False
+        read_trace(path)
+    except (OSError, TraceError):
+        return False
+    return True
+
+
 def _kind(path: Path) -> str:
     """What a file is, by its ``schema`` key: "model" of "wavetank.model/1"."""
     try:
@@ -57,7 +72,7 @@ def _kind(path: Path) -> str:
         ) from error
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
         raise DocumentError(
-            f"cannot show {path}: it is no JSON file that wavetank wrote ({error}). "
+            f"cannot show {path}: it is no JSON file that wavetank wrote, and no log of another tool ({error}). "
             "Give a trace folder, or a model, kernel or measurement file"
         ) from error
     schema = body.get("schema") if isinstance(body, dict) else None

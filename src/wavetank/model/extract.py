@@ -21,6 +21,7 @@ from wavetank.model.application import Model, View
 from wavetank.model.check import in_order, mended, one_name_each
 from wavetank.model.file_table import make_files
 from wavetank.model.fold import fold
+from wavetank.model.from_totals import model_from_totals
 from wavetank.model.pattern import boundaries, find_patterns
 from wavetank.model.phases import clocks, find_series, make_phases
 from wavetank.model.program_name import program_name
@@ -61,6 +62,8 @@ def extract_model(
     rows = prepare(table, ops, rules)
     rows, library_files = without_library_files(rows)
     data = data_rows(rows, levels)
+    if not len(data) and trace.totals:
+        return model_from_totals(trace, provenance, rules, name)
     if not len(data):
         raise ModelError(_nothing(trace, rules))
     own_level = _own_levels(rows, levels)
@@ -210,9 +213,10 @@ def _findings(activity: Activity, trace: Trace, rules: Rules) -> list[str]:
         found.append(f"{n_failed} reads or writes failed; they are no part of any phase")
     for level, splits in rules.split_at_communication.items():
         at = (rows.level == level) & (rows.kind == RowKind.DATA)
-        if splits and at.any() and not (table.tick[at] > 0).any():
+        unseen = not (rows.comm[at] > 0).any() and trace.source != "wavetank"
+        if splits and at.any() and (unseen or not (table.tick[at] > 0).any()):
             found.append(
-                f"the trace counts no MPI calls, so communication could not split phases at level {LEVEL_NAMES[level]}"
+                f"the trace counts no communication, so that it could not split phases at level {LEVEL_NAMES[level]}"
             )
     if rules.split_at_computation_s is not None:
         found.extend(_hidden_gaps(rows, rules.split_at_computation_s))

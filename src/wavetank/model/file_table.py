@@ -32,6 +32,7 @@ def make_files(
     own = levels[data.file] == data.level
     reads = activity.codes(lambda op: op.kind == OpKind.READ)
     sequential, consecutive = _darshan_counts(data, reads, n_files)
+    # Below a file view that the trace does not hold, the POSIX level alone knows how far it reaches.
     highest = _highest_offsets(data, views, own, n_files)
     n_operations = np.bincount(data.file[own], weights=data.count[own], minlength=n_files)
     has_read = np.bincount(data.file[own & reads[data.op]], minlength=n_files) > 0
@@ -57,7 +58,7 @@ def make_files(
                 file_size_before=traced[file].size_before,
                 file_np=len(ranks),
                 file_accessmode=_access_mode(own_phases, series, views),
-                file_fileaccesstype=_direction(bool(has_read[file]), bool(has_write[file])),
+                file_fileaccesstype=direction(bool(has_read[file]), bool(has_write[file])),
                 file_accesstype="shared" if len(ranks) > 1 else "unique",
                 file_nphase=len(own_phases),
                 n_operations=int(n_operations[file]),
@@ -69,7 +70,8 @@ def make_files(
     return tuple(found)
 
 
-def _direction(reads: bool, writes: bool) -> Literal["R", "W", "W/R", "none"]:
+def direction(reads: bool, writes: bool) -> Literal["R", "W", "W/R", "none"]:
+    """R, W, W/R or none."""
     if reads and writes:
         return "W/R"
     return "R" if reads else "W" if writes else "none"
@@ -159,6 +161,7 @@ def _highest_offsets(
     index = np.flatnonzero(own)
     for file in np.unique(data.file[index][data.offset[index] == UNKNOWN]).tolist():
         highest[file] = None
+    index = np.flatnonzero((data.offset != UNKNOWN) | own)
     # The end of a row in its view (or in the file, where it has none).
     in_view = data.view[index] != UNKNOWN
     offset = np.where(in_view, data.view_offset[index], data.offset[index])

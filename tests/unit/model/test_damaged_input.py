@@ -180,4 +180,4 @@ def test_a_trace_that_counts_no_mpi_calls_says_that_it_could_not_split() -> None
     )
     found = model(trace_of(replace(table, tick=np.zeros_like(table.tick), subtick=table.seq)))
     assert len(found.phases) == 1
-    assert any("counts no MPI calls" in warning for warning in found.warnings)
+    assert any("counts no communication" in warning for warning in found.warnings)

@@ -88,3 +88,29 @@ def test_one_level_can_be_modelled_alone() -> None:
 def test_posix_operations_beside_mpi_io_are_told() -> None:
     events = [*collective_run(1), Event(0, "pwrite", 0, 0, 64, start_ns=10_000)]
     assert any("beside it: 1 POSIX operations" in warning for warning in model_of(events).warnings)
+
+
+def test_the_level_below_tells_how_far_a_file_reaches_where_the_view_is_not_known() -> None:
+    # A strided view that a Darshan log does not hold: the last rank's piece seems to end early.
+    events = [
+        event
+        for rank in range(2)
+        for step in range(4)
+        for event in (
+            *(
+                [Event(0, "pwrite", 0, step * 200, 200, start_ns=step * 100 + 1, duration_ns=1)]
+                if rank == 0
+                else []
+            ),
+            Event(
+                rank,
+                "MPI_File_write_at_all",
+                0,
+                step * 200 + rank * 10,
+                100,
+                start_ns=step * 100,
+                duration_ns=50,
+            ),
+        )
+    ]
+    assert model_of(events).files[0].file_size == 800
