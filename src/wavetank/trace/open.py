@@ -58,7 +58,7 @@ def importer(name: str) -> Importer:
 
 
 def kind_of(path: Path) -> str:
-    """ "wavetank", or the name of the importer that recognises the file.
+    """The kind of a trace: wavetank, or the name of the importer that recognises the file.
 
     Raises:
         TraceError: it is missing, or of no kind that is known.

@@ -1,9 +1,9 @@
 """Imports DFTracer's files (.pfw, .pfw.gz): Chrome trace events, one JSON object a line.
 
 Sample lines (DFTracer 2.2, with DFTRACER_INC_METADATA=1)
-    {"id":"1","name":"FH","cat":"dftracer","pid":"7","tid":"7","ph":"M","args":{"name":"/d/x","value":"ab12"}}
-    {"id":"9","name":"read","cat":"POSIX","pid":"7","tid":"7","ts":"1700","dur":"3","ph":"X",
-     "args":{"fhash":"ab12","ret":"4096","count":"4096"}}
+    {"name":"FH","cat":"dftracer","type":1,"pid":7,"tid":7,"ph":4,"args":{"name":"/d/x","value":"ab12"}}
+    {"id":9,"name":"read","cat":"POSIX","type":3,"pid":7,"tid":7,"ts":1700,"dur":3,"ph":1,
+     "args":{"fhash":"ab12","ret":4096,"count":4096}}
 Without its metadata DFTracer writes neither file, size nor offset: such a file is refused with the reason.
 Leaves a ``Trace`` at POSIX level. Every process is a rank, in the order of their ids.
 """
@@ -31,6 +31,8 @@ _NAMES = {
     "lseek64": "lseek", "fopen": "open", "fopen64": "open", "fclose": "close", "fread": "read", "fwrite": "write",
     "ftruncate64": "ftruncate", "__xstat64": "stat", "__fxstat64": "fstat",
 }  # fmt: skip
+_COMPLETE = {"X", 1}  # 2.x writes numbers for the phases of Chrome's format
+_METADATA = {"M", 4}
 _MOVES_AT_POSITION = {"read", "write", "readv", "writev"}
 _MOVES_AT_OFFSET = {"pread", "pwrite", "preadv", "pwritev"}
 
@@ -72,9 +74,11 @@ def read(path: Path) -> Trace:
         TraceError: it cannot be read, or was written without metadata.
     """
     collected = _Collected()
-    for event in sorted(
-        _events(path, collected), key=lambda e: _number(e.get("ts"), 0) + _number(e.get("dur"), 0)
-    ):
+    events = sorted(
+        _events(path, collected),
+        key=lambda e: (_number(e.get("ts"), 0) + _number(e.get("dur"), 0), _number(e.get("id"), 0)),
+    )
+    for event in events:
         _take(collected, event)
     if collected.n_events and collected.n_without_file == collected.n_events:
         raise TraceError(
@@ -112,10 +116,10 @@ def _events(path: Path, collected: _Collected) -> Iterator[dict[str, Any]]:
         arguments = event.get("args")
         if not isinstance(arguments, dict):
             event["args"] = arguments = {}
-        if event.get("ph") == "M":
+        if event.get("ph") in _METADATA:
             if event.get("name") in {"FH", "file_hash"}:
                 collected.names[str(arguments.get("value"))] = str(arguments.get("name"))
-        elif event.get("ph") == "X" and event.get("cat") in {"POSIX", "STDIO"}:
+        elif event.get("ph") in _COMPLETE and event.get("cat") in {"POSIX", "STDIO"}:
             yield event
 
 
@@ -132,8 +136,8 @@ def _take(collected: _Collected, event: dict[str, Any]) -> None:
     if not path.startswith("/") or not is_kept(path):
         return
     pid = int(_number(event.get("pid"), 0))
-    start = int(_number(event.get("ts"), 0) * 1000)  # us
-    end = start + int(_number(event.get("dur"), 0) * 1000)
+    start = int(_number(event.get("ts"), 0)) * 1000  # us
+    end = start + int(_number(event.get("dur"), 0)) * 1000
     result = int(_number(arguments.get("ret"), 0))
     asked = int(
         _number(
@@ -226,6 +230,7 @@ def _trace(collected: _Collected) -> Trace:
 
 
 def _warnings(collected: _Collected) -> Iterator[str]:
+    yield "stdio is recorded by DFTracer as the program calls it, not as what reaches the file"
     yield "DFTracer does not record MPI here: every process is a rank, in the order of process ids"
     if collected.n_without_file:
         yield f"{collected.n_without_file} operation(s) name no file and are left out"
