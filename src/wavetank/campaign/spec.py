@@ -178,7 +178,15 @@ def read_campaign(path: Path) -> CampaignSpec:
         return None if relative is None else base / relative
 
     applications = tuple(
-        entry.model_copy(update={"kernel": absolute(entry.kernel), "model": absolute(entry.model)})
+        entry.model_copy(
+            update={
+                "kernel": absolute(entry.kernel),
+                "model": absolute(entry.model),
+                "own_runs": tuple(
+                    run.model_copy(update={"model": base / run.model}) for run in entry.own_runs
+                ),
+            }
+        )
         for entry in spec.applications
     )
     missing = [
