@@ -29,6 +29,7 @@ from wavetank.trace.schema import (
 TABLES_NAME = "tables.json"
 FOLDS_NAME = "folds.npz"
 SCHEMA = "wavetank.imported-trace/1"
+_COLUMN = "fold_"  # before each column's name: savez has an argument "file"
 
 
 def write_imported(trace: Trace, folder: Path, source: Path) -> None:
@@ -43,7 +44,8 @@ def write_imported(trace: Trace, folder: Path, source: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     packed = io.BytesIO()
     np.savez_compressed(
-        packed, **{f.name: getattr(trace.folds, f.name) for f in dataclasses.fields(FoldTable)}
+        packed,
+        **{_COLUMN + f.name: getattr(trace.folds, f.name) for f in dataclasses.fields(FoldTable)},
     )
     write_whole(folder / FOLDS_NAME, packed.getvalue())
     body: dict[str, Any] = {"schema": SCHEMA}
@@ -87,7 +89,9 @@ def read_imported(folder: Path) -> Trace:
                 f"{folder} is of schema {body.get('schema')!r}, expected {SCHEMA!r}. Convert it again"
             )
         with np.load(folder / FOLDS_NAME, allow_pickle=False) as packed:
-            folds = FoldTable(**{f.name: packed[f.name] for f in dataclasses.fields(FoldTable)})
+            folds = FoldTable(
+                **{f.name: packed[_COLUMN + f.name] for f in dataclasses.fields(FoldTable)}
+            )
         return Trace(
             source=body["source"],
             command=tuple(body["command"]),

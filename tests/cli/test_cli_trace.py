@@ -1,0 +1,200 @@
+"""wavetank trace and wavetank convert, as a user calls them."""
+
+import gzip
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from wavetank import native
+from wavetank.trace.index import TraceIndex
+from wavetank.trace.reader import read_trace
+
+WAVETANK = [sys.executable, "-c", "from wavetank.cli.main import main; main()"]
+WRITER = "open('out.bin', 'wb', buffering=0).write(b'x' * 1000)"
+
+
+def run(
+    where: Path, *arguments: str, env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*WAVETANK, *arguments], cwd=where, capture_output=True, text=True, timeout=60, check=False,
+        env={**os.environ, **(env or {})},
+    )  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _built() -> None:
+    if not native.available("lib/libwavetank-trace-openmpi.so"):
+        pytest.skip("lib/libwavetank-trace-openmpi.so is not built (make setup)")
+
+
+def test_a_run_is_recorded_and_said_on_standard_error_only(tmp_path: Path) -> None:
+    done = run(
+        tmp_path, "trace", "-o", "t", "--", sys.executable, "-c", WRITER + "; print('hello')"
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "hello\n"
+    assert "1 rank(s), 1 file(s), 4 operations" in done.stderr  # open, fstat (Python's), write, close
+    index = TraceIndex.read(tmp_path / "t" / "index.json")
+    assert index.exit_status == 0
+    assert [Path(f.path).name for f in index.files] == ["out.bin"]
+    assert index.files[0].file_system is not None
+
+
+def test_the_program_s_status_is_passed_on_and_its_trace_kept(tmp_path: Path) -> None:
+    done = run(
+        tmp_path, "trace", "-o", "t", "--", sys.executable, "-c", WRITER + "; raise SystemExit(7)"
+    )
+    assert done.returncode == 7
+    assert "the program failed (status 7)" in done.stderr
+    assert len(read_trace(tmp_path / "t").folds) == 4
+
+
+def test_a_signal_is_passed_on_as_shells_do(tmp_path: Path) -> None:
+    done = run(
+        tmp_path,
+        "trace",
+        "-o",
+        "t",
+        "--",
+        sys.executable,
+        "-c",
+        WRITER + "; import os; os.kill(os.getpid(), 9)",
+    )
+    assert done.returncode == 128 + 9
+    assert "signal SIGKILL" in done.stderr
+    assert len(read_trace(tmp_path / "t").folds) >= 2
+
+
+def test_a_program_without_io_is_said_to_do_none(tmp_path: Path) -> None:
+    done = run(tmp_path, "trace", "-o", "t", "--", "true")
+    assert done.returncode == 0
+    assert "did no I/O" in done.stderr
+    assert len(read_trace(tmp_path / "t").folds) == 0
+
+
+def test_an_existing_trace_is_replaced_only_when_asked(tmp_path: Path) -> None:
+    first = ("trace", "-o", "t", "--", sys.executable, "-c", WRITER)
+    assert run(tmp_path, *first).returncode == 0
+    again = run(tmp_path, *first)
+    assert again.returncode == 2
+    assert "--force" in again.stderr
+    assert run(tmp_path, "trace", "--force", *first[1:]).returncode == 0
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("precious")
+    done = run(tmp_path, "trace", "--force", "-o", "mine", "--", "true")
+    assert done.returncode == 2
+    assert (tmp_path / "mine" / "thesis.txt").read_text() == "precious"
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        ("./absent", "there is no program ./absent"),
+        ("./plain", "not an executable file"),
+        ("./broken", "cannot run"),
+    ],
+)
+def test_a_program_that_cannot_run_is_an_error_and_leaves_nothing(
+    tmp_path: Path, program: str, said: str
+) -> None:
+    (tmp_path / "plain").write_text("text")
+    broken = tmp_path / "broken"
+    broken.write_bytes(b"\x7fELF garbage")
+    broken.chmod(broken.stat().st_mode | stat.S_IXUSR)
+    done = run(tmp_path, "trace", "-o", "t", "--", program)
+    assert done.returncode == 1
+    assert said in done.stderr
+    assert not (tmp_path / "t").exists()
+
+
+def test_a_static_program_is_refused(tmp_path: Path) -> None:
+    if shutil.which("gcc") is None:
+        pytest.skip("gcc is not installed")
+    (tmp_path / "s.c").write_text("int main(void) { return 0; }\n")
+    built = subprocess.run(
+        ["gcc", "-static", "-o", "s", "s.c"], cwd=tmp_path, check=False, timeout=60
+    )
+    if built.returncode != 0:
+        pytest.skip("no static C library")
+    done = run(tmp_path, "trace", "-o", "t", "--", "./s")
+    assert done.returncode == 1
+    assert "statically linked" in done.stderr
+
+
+def test_a_folder_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = run(tmp_path, "trace", "-o", "file/t", "--", "true")
+    assert done.returncode == 1
+    assert "cannot write the trace folder" in done.stderr
+
+
+def test_a_launcher_that_starts_nothing_leaves_no_trace(tmp_path: Path) -> None:
+    if shutil.which("mpirun.openmpi") is None:
+        pytest.skip("Open MPI is not installed")
+    done = run(
+        tmp_path,
+        "trace",
+        "-o",
+        "t",
+        "--",
+        "mpirun.openmpi",
+        "--allow-run-as-root",
+        "-np",
+        "2",
+        "./absent",
+    )
+    assert done.returncode == 1
+    assert "started no rank" in done.stderr
+    assert not (tmp_path / "t").exists()
+
+
+def test_include_and_exclude_choose_the_files(tmp_path: Path) -> None:
+    script = "open('a.bin','wb').write(b'1'); open('b.bin','wb').write(b'2'); open('/etc/hostname').read()"
+    done = run(
+        tmp_path, "trace", "-o", "t", "--exclude", "b.bin", "--include", "/etc/hostname", "--", sys.executable, "-c", script
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert {Path(f.path).name for f in read_trace(tmp_path / "t").files} == {"a.bin", "hostname"}
+
+
+def test_event_times_give_every_operation_its_own_row(tmp_path: Path) -> None:
+    script = "f = open('out.bin', 'wb', buffering=0)\nfor i in range(50): f.write(b'x' * 10)"
+    for times, rows in (("fold", 1), ("event", 50)):
+        assert (
+            run(
+                tmp_path, "trace", "-o", times, "--times", times, "--", sys.executable, "-c", script
+            ).returncode
+            == 0
+        )
+        folds = read_trace(tmp_path / times).folds
+        assert int((folds.size == 10).sum()) == rows
+
+
+def test_convert_writes_a_trace_that_reads_back_the_same(tmp_path: Path) -> None:
+    lines = "".join(
+        f'7 {i}.5 pwrite64(3</data/x>, ""..., 100, {i * 100}) = 100 <0.000003>\n'
+        for i in range(1, 6)
+    )
+    (tmp_path / "log").write_text(lines)
+    done = run(tmp_path, "convert", "log", "-o", "t")
+    assert done.returncode == 0, done.stderr
+    assert "from strace: 1 rank(s), 1 file(s), 5 operations in 1 folds" in done.stderr
+    direct, converted = read_trace(tmp_path / "log"), read_trace(tmp_path / "t")
+    assert converted.files == direct.files
+    assert converted.warnings == direct.warnings
+    for name in direct.folds.__dataclass_fields__:
+        assert getattr(converted.folds, name).tolist() == getattr(direct.folds, name).tolist()
+    assert run(tmp_path, "convert", "log", "-o", "t").returncode == 2
+
+
+def test_convert_refuses_what_it_does_not_know(tmp_path: Path) -> None:
+    (tmp_path / "log").write_bytes(gzip.compress(b"nothing of the kind"))
+    done = run(tmp_path, "convert", "log")
+    assert done.returncode == 1
+    assert "no kind that is known" in done.stderr

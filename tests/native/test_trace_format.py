@@ -1,0 +1,165 @@
+"""The C header and the Python reader agree, and damaged parts never crash the reader."""
+
+import random
+import re
+import struct
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tracer_run import compile_c, need, run_traced
+
+from wavetank.errors import TraceError
+from wavetank.trace import part as parts
+from wavetank.trace import tail
+from wavetank.trace.decoder import COLUMNS, DamagedRowsError, decode_rows
+from wavetank.trace.ops import OPS
+from wavetank.trace.reader import read_trace
+
+NATIVE = Path(__file__).parents[2] / "native"
+HEADER = NATIVE / "include" / "wavetank_trace.h"
+
+
+@pytest.fixture(scope="module")
+def facts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
+    """Sizes and offsets as the C compiler sees them."""
+    need("libwavetank-trace-decode.so", "gcc")
+    where = tmp_path_factory.mktemp("facts")
+    row_fields = [name for name, _ in (tail.ROW.descr)]
+    source = where / "facts.c"
+    source.write_text(
+        '#include "wavetank_trace.h"\n#include <stddef.h>\n#include <stdio.h>\nint main(void) {\n'
+        + "".join(f'printf("{f} %zu\\n", offsetof(struct wt_row, {f}));\n' for f in row_fields)
+        + 'printf("row %zu\\n", sizeof(struct wt_row));\n'
+        'printf("part_header %zu\\n", sizeof(struct wt_part_header));\n'
+        'printf("block_header %zu\\n", sizeof(struct wt_block_header));\n'
+        'printf("tail_header %zu\\n", offsetof(struct wt_tail, rows));\n'
+        'printf("part_length %zu\\n", offsetof(struct wt_tail, part_length));\n'
+        'printf("version %d\\nmax_payload %u\\ngroup_rows %d\\nblock_magic %u\\n", WT_VERSION, WT_MAX_PAYLOAD,'
+        " WT_GROUP_ROWS, WT_BLOCK_MAGIC);\n"
+        "return 0;\n}\n"
+    )
+    program = where / "facts"
+    subprocess.run(
+        ["gcc", f"-I{HEADER.parent}", "-o", str(program), str(source)], check=True, timeout=60
+    )
+    lines = subprocess.run([str(program)], check=True, capture_output=True, text=True).stdout.split(
+        "\n"
+    )
+    return {name: int(value) for name, value in (line.split() for line in lines if line)}
+
+
+def test_structures_have_the_same_layout(facts: dict[str, int]) -> None:
+    assert facts["part_header"] == parts.HEADER.size
+    assert facts["block_header"] == parts.BLOCK_HEADER.size
+    assert facts["tail_header"] == tail.HEADER.size
+    assert facts["row"] == tail.ROW.itemsize
+    assert tail.ROW.fields is not None
+    for name, (_, offset, *_rest) in tail.ROW.fields.items():
+        assert facts[name] == offset, name
+
+
+def test_constants_are_the_same(facts: dict[str, int]) -> None:
+    assert facts["version"] == parts.VERSION == tail.VERSION
+    assert facts["max_payload"] == parts.MAX_PAYLOAD
+    assert facts["group_rows"] == tail.GROUP_ROWS
+    assert facts["block_magic"] == parts.BLOCK_MAGIC
+
+
+def test_the_table_of_operations_is_the_same() -> None:
+    rows = re.findall(r'X\((\d+), \w+, "([^"]+)", (\d), (\w+), (\d)\)', HEADER.read_text())
+    in_c = {
+        (int(code), name, int(level), kind, collective == "1")
+        for code, name, level, kind, collective in rows
+    }
+    in_python = {
+        (op.code, op.name, int(op.level), op.kind.name, op.collective) for op in OPS.values()
+    }
+    assert in_c == in_python
+
+
+def test_the_decoder_s_columns_are_in_the_header_s_order() -> None:
+    text = (NATIVE / "tracer" / "decode.h").read_text()
+    body = text[text.index("struct wt_columns {") : text.index("};")]
+    types = {"int64_t": "int64", "int32_t": "int32", "uint8_t": "uint8"}
+    in_c = [(name, types[kind]) for kind, name in re.findall(r"(\w+) \*(\w+);", body)]
+    assert in_c == [(name, dtype.__name__) for name, dtype in COLUMNS]
+
+
+@pytest.fixture(scope="module")
+def part_bytes(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A real part."""
+    need("libwavetank-trace-decode.so", "gcc")
+    need("libwavetank-trace-openmpi.so")
+    where = tmp_path_factory.mktemp("fuzzed")
+    program = compile_c("posix_calls.c", where / "posix_calls")
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        run_traced([str(program)], where, monkeypatch)
+    return next((where / "run.trace").glob("part-*.wt")).read_bytes()
+
+
+def test_a_part_cut_anywhere_is_good_up_to_the_cut(part_bytes: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "part-x-1-0.wt"
+    seen = set()
+    for length in range(0, len(part_bytes), 7):
+        path.write_bytes(part_bytes[:length])
+        try:
+            part = parts.read_part(path)
+        except TraceError as error:
+            assert length < parts.HEADER.size, str(error)
+            continue
+        seen.add(len(part.columns["seq"]))
+        whole = length in {len(part_bytes)}
+        assert whole or part.damage is not None or not part.ended
+    assert seen  # some cuts leave rows, some none
+
+
+def test_any_flipped_byte_is_noticed_or_harmless(part_bytes: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "part-x-1-0.wt"
+    chance = random.Random(7)
+    for _ in range(300):
+        content = bytearray(part_bytes)
+        content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
+        path.write_bytes(bytes(content))
+        try:
+            trace = read_trace(tmp_path)
+        except TraceError:
+            continue
+        assert (trace.folds.count >= 1).all()
+
+
+@given(st.binary(max_size=400))
+@settings(max_examples=500, deadline=None)
+def test_the_decoder_takes_any_bytes(payload: bytes) -> None:
+    need("libwavetank-trace-decode.so")
+    for content in (payload, b"G" + payload, b"G\x0c\x02\x01\x03\x01\x01\x00" + payload):
+        try:
+            decode_rows(content)
+        except DamagedRowsError:
+            pass
+
+
+def test_rows_damaged_behind_their_checksum_are_left_out(part_bytes: bytes, tmp_path: Path) -> None:
+    import zlib
+
+    path = tmp_path / "part-x-1-0.wt"
+    chance = random.Random(11)
+    for _ in range(200):
+        content = bytearray(part_bytes)
+        at = parts.HEADER.size
+        while at < len(content):  # damage a payload and make its checksum fit again
+            _, kind, length, _ = parts.BLOCK_HEADER.unpack_from(content, at)
+            start = at + parts.BLOCK_HEADER.size
+            for _ in range(3):
+                content[start + chance.randrange(length)] = chance.randrange(256)
+            struct.pack_into(
+                "<I", content, at + 12, zlib.crc32(bytes(content[start : start + length]))
+            )
+            at = start + length
+        path.write_bytes(bytes(content))
+        try:
+            read_trace(tmp_path)
+        except TraceError:
+            continue

@@ -1,0 +1,111 @@
+"""What launchers are told, and whose command lines are whose."""
+
+from pathlib import Path
+
+import pytest
+
+from wavetank.errors import KernelError, UsageError
+from wavetank.job import Job, Placement
+from wavetank.launchers import mpich, openmpi, srun, version
+from wavetank.launchers.none import NoLauncher
+from wavetank.launchers.registry import LAUNCHERS, launcher, launcher_names, recognise
+
+OPEN_MPI = "mpirun (Open MPI) 4.1.4\n"
+HYDRA = "HYDRA build details:\n    Version:                                 4.0.2\n"
+
+
+@pytest.fixture
+def programs(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Pretend that these programs are installed, and what they say about themselves."""
+    said = {"mpirun": OPEN_MPI, "mpirun.openmpi": "mpirun.openmpi (OpenRTE) 4.1.4\n", "mpiexec.hydra": HYDRA,
+            "srun": "slurm-wlm 22.05.8\n"}  # fmt: skip
+    for module in (openmpi, mpich, srun, version):
+        monkeypatch.setattr(module, "version_text", said.get)
+    return said
+
+
+def test_command_lines_are_recognised_by_what_the_program_says(programs: dict[str, str]) -> None:
+    assert recognise(["mpirun", "-np", "2", "./app"]).name == "openmpi"
+    assert recognise(["mpirun.openmpi", "./app"]).name == "openmpi"
+    assert recognise(["mpiexec.hydra", "./app"]).name == "mpich"
+    assert recognise(["srun", "./app"]).name == "srun"
+    assert recognise(["./mpirun-like", "x"]).name == "none"
+    programs["mpirun"] = HYDRA  # on another machine the same name is MPICH's
+    assert recognise(["mpirun", "./app"]).name == "mpich"
+
+
+def test_open_mpi_passes_the_environment_to_every_part_of_the_command(
+    programs: dict[str, str],
+) -> None:
+    argv = ["mpirun", "-np", "1", "a", ":", "-np", "2", "b"]
+    assert openmpi.OpenMpi().with_environment(argv, {"K": "V"}) == [
+        "mpirun", "-x", "K=V", "-np", "1", "a", ":", "-x", "K=V", "-np", "2", "b",
+    ]  # fmt: skip
+
+
+def test_mpich_and_srun_pass_the_environment_in_their_own_way(programs: dict[str, str]) -> None:
+    assert mpich.Mpich().with_environment(["mpiexec.hydra", "-n", "2", "a"], {"K": "V"}) == [
+        "mpiexec.hydra", "-genv", "K", "V", "-n", "2", "a",
+    ]  # fmt: skip
+    runs = srun.Srun()
+    assert runs.with_environment(["srun", "-n", "2", "a"], {"K": "V"}) == [
+        "srun",
+        "--export=ALL,K=V",
+        "-n",
+        "2",
+        "a",
+    ]
+    assert runs.with_environment(["srun", "--export=A=1", "a"], {"K": "V"}) == [
+        "srun",
+        "--export=A=1,K=V",
+        "a",
+    ]
+    with pytest.raises(UsageError, match="comma"):
+        runs.with_environment(["srun", "a"], {"K": "1,2"})
+
+
+def test_ranks_are_placed_in_the_order_of_the_hosts(
+    programs: dict[str, str], tmp_path: Path
+) -> None:
+    placement = Placement(
+        hosts=(("c1", 1), ("c2", 1), ("c1", 1), ("c2", 1)),
+        remote_shell=("node", "shell", "a map"),
+        network="10.1.0.0/24",
+    )
+    argv = openmpi.OpenMpi().command(Job(("./app",), 4, {"K": "V"}, placement), tmp_path)
+    assert (tmp_path / "openmpi-hosts").read_text() == "c1\nc2\nc1\nc2\n"
+    assert argv[argv.index("rmaps") + 1] == "seq"
+    assert argv[argv.index("btl_tcp_if_include") + 1] == "10.1.0.0/24"
+    shell = Path(argv[argv.index("plm_rsh_agent") + 1])
+    assert "node shell 'a map'" in shell.read_text()
+    assert argv[-1] == "./app"
+
+
+def test_a_placement_that_is_too_small_is_refused(programs: dict[str, str], tmp_path: Path) -> None:
+    job = Job(("./app",), 3, {}, Placement(hosts=(("c1", 2),)))
+    for one in (openmpi.OpenMpi(), mpich.Mpich()):
+        with pytest.raises(KernelError, match="room for 2 ranks"):
+            one.command(job, tmp_path)
+
+
+def test_the_null_launcher_starts_one_process(tmp_path: Path) -> None:
+    one = NoLauncher()
+    assert one.command(Job(("./app", "x"), 1), tmp_path) == ["./app", "x"]
+    assert one.command(Job(("./app",), 1, {"K": "V"}), tmp_path) == ["env", "K=V", "./app"]
+    with pytest.raises(KernelError, match="only one rank"):
+        one.command(Job(("./app",), 2), tmp_path)
+
+
+@pytest.mark.parametrize("name", sorted(LAUNCHERS))
+def test_every_registered_launcher_keeps_the_protocol(name: str) -> None:
+    one = launcher(name)
+    assert one.name == name
+    assert one.mpi_family in {"openmpi", "mpich", None}
+    assert one.available() is None or isinstance(one.available(), str)
+    assert not one.recognises([])
+
+
+def test_an_unknown_launcher_is_refused_with_those_that_are_known() -> None:
+    with pytest.raises(UsageError, match="openmpi"):
+        launcher("aprun")
+    assert set(LAUNCHERS) <= set(launcher_names())
