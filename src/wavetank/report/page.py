@@ -19,6 +19,7 @@ from wavetank.report.figures import (
     performance_figures,
 )
 from wavetank.report.gather import Campaign
+from wavetank.report.kernel_tables import ior_table, kernel_words
 from wavetank.report.model_tables import application_table, file_table, phase_tables
 from wavetank.report.provenance import Surroundings, provenance_table
 from wavetank.report.result_tables import (
@@ -51,6 +52,7 @@ class ModelPart:
     figures: tuple[Figure, ...]
     pairs: tuple[Figure, ...]  # narrow figures, side by side
     kernel_lines: tuple[str, ...]
+    ior: ReportTable | None
     warnings: tuple[str, ...]
 
 
@@ -124,7 +126,8 @@ def model_part(model: Model, anchor: str, kernel: Kernel | None = None) -> Model
         tables=(application_table(model), file_table(model), *phase_tables(model)),
         figures=pattern_figures(model, anchor),
         pairs=operation_figures(model, anchor),
-        kernel_lines=_kernel_lines(kernel),
+        kernel_lines=() if kernel is None else kernel_words(kernel),
+        ior=None if kernel is None or not ior_table(kernel).rows else ior_table(kernel),
         warnings=model.warnings,
     )
 
@@ -231,15 +234,6 @@ def _findings(comparison: Comparison) -> tuple[str, ...]:
         for c in comparison.configurations
         for finding in c.findings
     )
-
-
-def _kernel_lines(kernel: Kernel | None) -> tuple[str, ...]:
-    """What was measured instead of the application, and what that leaves out."""
-    if kernel is None:
-        return ()
-    if not kernel.not_reproduced:
-        return ("The replay is exact: it issues the operations of the model.",)
-    return tuple(f"Not reproduced exactly: {sentence}" for sentence in kernel.not_reproduced)
 
 
 def in_rank_order(comparison: Comparison, application: str) -> tuple[Configuration, ...]:

@@ -89,7 +89,11 @@ def _of(application: ApplicationPart) -> list[ReportTable]:
     tables = [*application.rankings]
     optional = (application.phase_results, application.cost_parts, application.effects)
     tables += [table for table in optional if table is not None]
-    return tables + ([] if application.model is None else [*application.model.tables])
+    model = application.model
+    if model is not None:
+        tables += model.tables
+        tables += () if model.ior is None else (model.ior,)
+    return tables
 
 
 def _of_all(page: Page) -> list[ReportTable]:

@@ -1,0 +1,41 @@
+"""What was measured instead of the application: how exact it is, and the nearest IOR lines."""
+
+from __future__ import annotations
+
+from wavetank.kernel.plan import Kernel
+from wavetank.report.tables import Column, ReportTable, id_range, text
+
+
+def kernel_words(kernel: Kernel) -> tuple[str, ...]:
+    """What the replay does not reproduce, a sentence each."""
+    if not kernel.not_reproduced:
+        return ("The replay is exact: it issues the operations of the model.",)
+    return tuple(f"Not reproduced exactly: {sentence}" for sentence in kernel.not_reproduced)
+
+
+def ior_table(kernel: Kernel) -> ReportTable:
+    """The nearest IOR command lines (P15 table II), with what each leaves out or why there is none."""
+    rows = [
+        (
+            text(id_range(line.ph_ids)),
+            text(line.command),
+            text(" ".join(line.not_reproduced) or "nothing"),
+        )
+        for line in kernel.ior
+    ]
+    rows += [
+        (text(id_range(refused.ph_ids)), text("none"), text(refused.reason))
+        for refused in kernel.ior_refused
+    ]
+    return ReportTable(
+        name="ior",
+        title="Nearest IOR command lines",
+        columns=(
+            Column("ph_ids", "Phases"),
+            Column("command", "Command", wide=True),
+            Column("not_reproduced", "Not reproduced", wide=True),
+        ),
+        rows=tuple(rows),
+        caption="For comparison with other sites; the measurements of this report are replays.",
+        filterable=len(rows) > 12,
+    )
