@@ -137,6 +137,8 @@ static void on_init(void *userdata, struct fuse_conn_info *conn) {
     conn->want |= conn->capable & (FUSE_CAP_ASYNC_READ | FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_AUTO_INVAL_DATA);
     /* never the write-back cache: it writes whole pages, and would undo what another node wrote beside */
     conn->want &= ~(unsigned)FUSE_CAP_WRITEBACK_CACHE;
+    /* O_TRUNC comes as a setattr of its own, before the open */
+    conn->want &= ~(unsigned)FUSE_CAP_ATOMIC_O_TRUNC;
 }
 
 static const struct fuse_lowlevel_ops operations = {

@@ -99,9 +99,11 @@ void op_symlink(fuse_req_t req, const char *link, fuse_ino_t parent, const char 
     sent_or_error(rpc_nfs3_symlink_async(client.rpc, on_made, &args, call), call);
 }
 
-static void make_file(struct call *call, mode_t mode, createmode3 how, rpc_cb callback) {
+static void make_file(struct call *call, mode_t mode, createmode3 how, bool empty, rpc_cb callback) {
     CREATE3args args = {.where = place(call->parent, call->name), .how = {.mode = how}};
     args.how.createhow3_u.obj_attributes = with_mode(mode);
+    args.how.createhow3_u.obj_attributes.size.set_it =
+        empty; /* to 0: another node may have made it just now */
     sent_or_error(rpc_nfs3_create_async(client.rpc, callback, &args, call), call);
 }
 
@@ -124,7 +126,7 @@ void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, 
         args.what.mknoddata3_u.chr_device.spec.specdata2 = minor(rdev);
         break;
     default:
-        make_file(call, mode, GUARDED, on_made);
+        make_file(call, mode, GUARDED, false, on_made);
         return;
     }
     sent_or_error(rpc_nfs3_mknod_async(client.rpc, on_made, &args, call), call);
@@ -188,7 +190,7 @@ void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
         return;
     call->fi = *fi;
     call->plain = true; /* answered by fuse_reply_create */
-    make_file(call, mode, (fi->flags & O_EXCL) ? GUARDED : UNCHECKED, on_created);
+    make_file(call, mode, (fi->flags & O_EXCL) ? GUARDED : UNCHECKED, (fi->flags & O_TRUNC) != 0, on_created);
 }
 
 static void on_readlink(struct rpc_context *rpc, int status, void *data, void *private_data) {

@@ -66,6 +66,9 @@ class WatchesDaemons(Protocol):
     def death_of(self, log: str) -> str | None:
         """The last lines of a daemon that is dead; None while it runs."""
 
+    def log_text(self, log: str) -> str:
+        """All that a daemon wrote so far; empty when it wrote nothing."""
+
 
 @runtime_checkable
 class HasLocalStorage(Protocol):

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from wavetank import native
 from wavetank.cluster.filesystems.base import Site, mount_line, on_all, wait_until, write_content
-from wavetank.cluster.host import Host
+from wavetank.cluster.host import Host, WatchesDaemons
 from wavetank.cluster.spec import ClusterSpec
-from wavetank.errors import RemoteCommandError
+from wavetank.errors import ClusterError, FileSystemError, RemoteCommandError
 
 MOUNT_PROGRAM = "bin/wavetank-nfs-mount"
 NFS_PORT = 2049
@@ -113,7 +113,10 @@ class NFS:
         at = self.mount_path(site)
         source = f"{server.name}:{site.storage_path}/export"
         mount_on = self._mount_by_kernel if has_kernel_client() else self._mount_by_fuse
-        on_all(site.clients, lambda client: mount_on(client, source, at, site.spec))
+        try:
+            on_all(site.clients, lambda client: mount_on(client, source, at, site.spec))
+        except ClusterError as error:
+            raise FileSystemError(f"cannot mount {source}: {error}{_complaints(server)}") from error
 
     def _mount_by_kernel(self, client: Host, source: str, at: str, spec: ClusterSpec) -> None:
         options = ["vers=3", "proto=tcp", "nolock", f"port={NFS_PORT}", f"mountport={MOUNT_PORT}"]
@@ -260,6 +263,20 @@ def has_kernel_client() -> bool:
     """Whether this kernel mounts NFS 3 now, with its mount program there. Sample of /proc/filesystems: ``nodev<TAB>nfs``."""
     kinds = {line.split()[-1] for line in Path("/proc/filesystems").read_text().splitlines()}
     return "nfs" in kinds and _which("mount.nfs") is not None
+
+
+def _complaints(server: Host) -> str:
+    """What ganesha wrote that stops it from serving.
+
+    Sample (4.3): ``... : nfs-ganesha-1[main] fsal_cfg_commit :CONFIG :CRIT :Could not create export for (/e) to (/p)``.
+    """
+    text = server.log_text("ganesha") if isinstance(server, WatchesDaemons) else ""
+    severe = [
+        line
+        for line in text.splitlines()
+        if any(word in line for word in (":CRIT :", ":MAJ :", ":FATAL :"))
+    ]
+    return "".join(f"\n  {server.name}: {line}" for line in severe[-8:])
 
 
 def _read_ahead(client: Host, at: str) -> str:

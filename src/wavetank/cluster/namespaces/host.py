@@ -107,6 +107,11 @@ class NamespaceHost:
                 return None
         return _last_lines(self.log_file(log), 4)
 
+    def log_text(self, log: str) -> str:
+        """All that a daemon wrote so far; see the protocol."""
+        file = self.log_file(log)
+        return file.read_text(errors="replace") if file.exists() else ""
+
     def log_file(self, log: str) -> Path:
         """Where a daemon's output goes, on this machine."""
         directory = self._directory / "nodes" / self.name / "log"
