@@ -14,7 +14,7 @@ import numpy as np
 from wavetank.model.activity import Activity
 from wavetank.model.file import ModelFile
 from wavetank.model.offsets import ViewPositions, is_contiguous
-from wavetank.model.phase import Phase, Series
+from wavetank.model.phase import Phase, Run, Series
 from wavetank.model.rows import DataRows, Rows
 from wavetank.model.rules import LEVEL_NAMES, BoolArray
 from wavetank.trace.schema import UNKNOWN, FileView, Level, OpKind, Trace
@@ -229,28 +229,23 @@ def _phase_mode(
             found.add("sequential" if member.disp == member.rs else "strided")
         elif offset.function == "list":
             for runs in offset.runs:
-                found.add(_runs_mode([(r.count, r.rs, r.offset, r.disp) for r in runs]))
+                found.add(_runs_mode(runs))
     return "random" if "random" in found else "strided" if "strided" in found else "sequential"
 
 
-def _runs_mode(runs: list[tuple[int, int, int, int]]) -> AccessMode:
-    """Mode of (count, rs, offset, disp) in order: by gaps, and by displacements."""
-    gaps: set[int] = set()
-    disps: set[int] = set()
-    for number, (count, rs, offset, disp) in enumerate(runs):
-        if count > 1:
-            gaps.add(disp - rs)
-            disps.add(disp)
-        if number:
-            before = runs[number - 1]
-            last = before[2] + (before[0] - 1) * before[3]
-            gaps.add(offset - last - before[1])
-            disps.add(offset - last)
-    if not gaps or gaps == {0}:
+def _runs_mode(runs: Sequence[Run]) -> AccessMode:
+    """Mode of a rank's runs in order: by gaps, and by displacements."""
+    columns = np.array([(r.count, r.rs, r.offset, r.disp) for r in runs], dtype=np.int64)
+    count, rs, offset, disp = columns.T
+    several = count > 1
+    jump = offset[1:] - (offset + (count - 1) * disp)[:-1]
+    disps = np.concatenate([disp[several], jump])
+    gaps = np.concatenate([(disp - rs)[several], jump - rs[:-1]])
+    if not len(gaps) or not gaps.any():
         return "sequential"
-    if len(disps) == 1:
+    if (disps == disps[0]).all():
         return "strided"
-    return "sequential" if len(gaps) == 1 and min(gaps) > 0 else "random"
+    return "sequential" if gaps[0] > 0 and (gaps == gaps[0]).all() else "random"
 
 
 def _lone_mode(phases: Sequence[Phase]) -> AccessMode:

@@ -26,8 +26,9 @@ class RunArrays:
     def records(self) -> tuple[Run, ...]:
         """As a model file holds them."""
         columns = (self.count, self.size, self.offset, self.disp, self.moved)
+        # Ints out of our own arrays: nothing to validate, and there may be millions.
         return tuple(
-            Run(count=count, rs=size, offset=offset, disp=disp, moved=moved)
+            Run.model_construct(count=count, rs=size, offset=offset, disp=disp, moved=moved)
             for count, size, offset, disp, moved in zip(
                 *(column.tolist() for column in columns), strict=True
             )

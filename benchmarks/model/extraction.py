@@ -1,0 +1,209 @@
+"""How fast the model is extracted, and how the time grows: printed as ratios of the same run.
+
+    .venv/bin/python benchmarks/model/extraction.py [--largest 10000000] [--darshan-log LOG]
+
+Events are made in chunks that are not part of the time, folded as they come, and extracted. With
+--darshan-log: the same log into PyDarshan's default DataFrames (where PyDarshan is installed) against
+importing it and extracting its model. Targets: 20 million unfolded events/s on one core; linear growth;
+from folds, time that grows with folds and not with operations; 20 times faster than the DataFrames.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import time
+from collections.abc import Iterator
+from dataclasses import fields, replace
+from pathlib import Path
+
+import numpy as np
+
+from wavetank.document import Provenance, provenance
+from wavetank.model.extract import extract_model
+from wavetank.model.fold import CHUNK_ROWS, fold
+from wavetank.trace.ops import OPS_BY_NAME
+from wavetank.trace.reader import read_trace
+from wavetank.trace.schema import FoldTable, Level, RankFacts, Trace, TracedFile
+
+CHUNK = 16 * CHUNK_ROWS
+KINDS = ("sequential", "strided", "ten phases", "read, write", "two files", "random")
+
+
+def chunk(kind: str, rank: int, first: int, n: int, total: int) -> FoldTable:
+    """Operations first to first + n of one rank that makes ``total``."""
+    i = np.arange(first, first + n, dtype=np.int64)
+    read, write = OPS_BY_NAME["pread"].code, OPS_BY_NAME["pwrite"].code
+    size = np.full(n, 4096, dtype=np.int64)
+    op = np.full(n, read, dtype=np.uint8)
+    file = np.zeros(n, dtype=np.int32)
+    offset = (rank * total + i) * 4096
+    if kind == "strided":
+        offset = (rank + i * 64) * 4096
+    elif kind == "ten phases":
+        size = np.where(i * 10 // total % 2 == 0, 4096, 65536)
+        offset = i * size
+    elif kind == "read, write":
+        op[i % 2 == 1] = write
+        offset = (rank * total + i // 2) * 4096
+    elif kind == "two files":
+        file[i % 2 == 1] = 1
+        offset = (rank * total + i // 2) * 4096
+    elif kind == "random":
+        offset = np.random.default_rng(first).integers(0, 1 << 28, n) * 4096
+    zero, none = np.zeros(n, dtype=np.int64), np.full(n, -1, dtype=np.int32)
+    return FoldTable(
+        rank=np.full(n, rank, dtype=np.int32), seq=i, op=op, file=file, handle=np.zeros(n, dtype=np.int32),
+        count=np.ones(n, dtype=np.int64), size=size, moved=size, offset=offset, disp=zero, view=none, view_offset=offset,
+        view_disp=zero, tick=zero, subtick=i, tick_step=zero, subtick_step=zero, start_ns=i * 1000, end_ns=i * 1000 + 500,
+        busy_ns=np.full(n, 500, dtype=np.int64), arg=zero, error=np.zeros(n, dtype=np.int32),
+    )  # fmt: skip
+
+
+class Timed:
+    """Chunks of a run; the time that it takes to make them is left out."""
+
+    def __init__(self, kind: str, n_ranks: int, total: int) -> None:
+        self.making_s = 0.0
+        self._kind, self._n_ranks, self._total = kind, n_ranks, total
+
+    def __iter__(self) -> Iterator[FoldTable]:
+        for rank in range(self._n_ranks):
+            for first in range(0, self._total, CHUNK):
+                started = time.perf_counter()
+                made = chunk(self._kind, rank, first, min(CHUNK, self._total - first), self._total)
+                self.making_s += time.perf_counter() - started
+                yield made
+
+
+def trace_of(table: FoldTable) -> Trace:
+    """A trace of these rows."""
+    n_ranks = int(table.rank.max()) + 1
+    return Trace(
+        source="benchmark", command=("benchmark",), n_ranks=n_ranks, mpi_library=None, started_utc=None, elapsed_s=None,
+        ranks=tuple(RankFacts(rank, "node", 0, True) for rank in range(n_ranks)),
+        files=(TracedFile("/data/0"), TracedFile("/data/1")), views=(), communicators=(), folds=table,
+        levels=(Level.POSIX,),
+    )  # fmt: skip
+
+
+def extraction_s(kind: str, n_ranks: int, total: int, made_by: Provenance) -> tuple[float, int]:
+    """Seconds from chunks to a model, and its phases."""
+    source = Timed(kind, n_ranks, total)
+    started = time.perf_counter()
+    model = extract_model(trace_of(fold(source)), made_by)
+    elapsed = time.perf_counter() - started - source.making_s
+    assert sum(phase.ph_niop * phase.ph_np for phase in model.phases) == n_ranks * total
+    return elapsed, len(model.phases)
+
+
+def peak_gib() -> float:
+    """Largest resident size of this process so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20)
+
+
+def kinds(n: int, made_by: Provenance) -> None:
+    """Unfolded events of several patterns."""
+    print(f"\nunfolded events, one rank, chunks of {CHUNK} rows")
+    print(
+        f"{'pattern':<14}{'events':>12}{'events/s':>14}{'phases':>8}{'of 20 M/s':>11}{'peak GiB':>10}"
+    )
+    for kind in KINDS:
+        total = n if kind in KINDS[:3] else n // 50
+        elapsed, phases = extraction_s(kind, 1, total, made_by)
+        rate = total / elapsed
+        print(
+            f"{kind:<14}{total:>12}{rate:>14.3g}{phases:>8}{rate / 20e6:>11.2f}{peak_gib():>10.2f}"
+        )
+
+
+def growth(largest: int, made_by: Provenance) -> None:
+    """Time over events, over ranks and over folds."""
+    print("\ngrowth with events: time per event, against the row before (1.0 is linear)")
+    before, n = None, 10**5
+    while n <= largest:
+        each = (
+            min(extraction_s("sequential", 1, n, made_by)[0] for _ in range(3 if n < 10**8 else 1))
+            / n
+        )
+        print(
+            f"{n:>12} events{each * 1e9:>10.1f} ns each{'' if before is None else f'{each / before:>8.2f}'}"
+        )
+        before, n = each, n * 10
+    print("\ngrowth with ranks at 1000 events a rank: time per rank, against the row before")
+    before = None
+    for n_ranks in (1, 16, 256, 4096):
+        table = fold(Timed("sequential", n_ranks, 1000))
+        started = time.perf_counter()
+        extract_model(trace_of(table), made_by)
+        each = (time.perf_counter() - started) / n_ranks
+        print(
+            f"{n_ranks:>12} ranks{each * 1e6:>10.1f} us each{'' if before is None else f'{each / before:>8.2f}'}"
+        )
+        before = each
+    print(
+        "\nfrom folds: the same 1000 folds of more and more operations (1.0: operations cost nothing)"
+    )
+    before = None
+    for count in (10, 10**3, 10**6):
+        table = chunk("sequential", 0, 0, 1000, 1000)
+        folded = replace(
+            table, count=np.full(1000, count), moved=table.size * count, disp=table.size,
+            view_disp=table.size, offset=table.offset * count * 2, view_offset=table.offset * count * 2,
+        )  # fmt: skip
+        elapsed = min(_seconds(folded, made_by) for _ in range(3))
+        print(
+            f"{1000 * count:>12} operations{elapsed * 1e3:>8.1f} ms{'' if before is None else f'{elapsed / before:>8.2f}'}"
+        )
+        before = elapsed
+
+
+def _seconds(table: FoldTable, made_by: Provenance) -> float:
+    started = time.perf_counter()
+    extract_model(trace_of(table), made_by)
+    return time.perf_counter() - started
+
+
+def against_pydarshan(log: Path, made_by: Provenance) -> None:
+    """The same log: PyDarshan's DataFrames, and our import and extraction."""
+    started = time.perf_counter()
+    trace = read_trace(log)
+    extract_model(trace, made_by)
+    ours = time.perf_counter() - started
+    print(
+        f"\n{log.name}: {int(trace.folds.count.sum())} segments, imported and extracted in {ours:.3f} s"
+    )
+    try:
+        import darshan
+    except ImportError:
+        print("PyDarshan is not installed: nothing to compare with (pip install darshan)")
+        return
+    started = time.perf_counter()
+    report = darshan.DarshanReport(str(log), read_all=False)
+    for module in ("DXT_POSIX", "DXT_MPIIO"):
+        if module in report.modules:
+            report.mod_read_all_dxt_records(module, dtype="pandas")
+    theirs = time.perf_counter() - started
+    print(
+        f"PyDarshan's DataFrames alone: {theirs:.3f} s; {theirs / ours:.1f} times as long (target: 20)"
+    )
+
+
+def main() -> None:
+    """Print all tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "--largest", type=int, default=10**7, help="events of the largest run; 10^8 takes a minute"
+    )
+    parser.add_argument("--darshan-log", type=Path, help="a log with DXT segments")
+    arguments = parser.parse_args()
+    made_by = provenance()
+    assert len(fields(FoldTable)) == len(vars(chunk("sequential", 0, 0, 1, 1)))
+    kinds(arguments.largest, made_by)
+    growth(arguments.largest, made_by)
+    if arguments.darshan_log:
+        against_pydarshan(arguments.darshan_log, made_by)
+
+
+if __name__ == "__main__":
+    main()
