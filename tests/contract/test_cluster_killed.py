@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import spec_of
 from leftovers import Traces, skip_unless_possible
 
+from conftest import spec_of
 from wavetank import native
 from wavetank.cluster import deploy
 from wavetank.cluster.spec import ClusterSpec
