@@ -75,14 +75,14 @@ def _kernel_of(log: Path, folder: Path) -> tuple[Kernel, Path | None]:
     from wavetank.kernel.plan import Kernel
     from wavetank.model.application import Model
     from wavetank.model.extract import extract_model
-    from wavetank.trace.reader import read_trace
+    from wavetank.trace.open import open_trace
 
     kind = _document_kind(log)
     if kind == Kernel.kind:
         return Kernel.read(log), None
     if kind == Model.kind:
         return make_kernel(Model.read(log), log), log
-    model = extract_model(read_trace(log), provenance([log]))
+    model = extract_model(open_trace(log), provenance([log]))
     path = folder / "model.json"
     model.write(path)
     click.echo(f"wrote {path}", err=True)

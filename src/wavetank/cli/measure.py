@@ -25,7 +25,7 @@ from wavetank.cli.output import Table, format_option, print_tables
     help="Write the measurement document here.",
 )  # fmt: skip
 @format_option
-def command(  # noqa: PLR0917 - click calls it by name
+def command(
     kernel: Path, cluster: str, mapping: str, cache: str, output: Path | None, output_format: str
 ) -> None:
     """Measure a KERNEL file once on the CLUSTER of that name, which is up.

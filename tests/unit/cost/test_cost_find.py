@@ -6,8 +6,8 @@ import pytest
 from wavetank.cost.find import QUANTITIES, Needs, find_instances, quantity, reasons
 from wavetank.cost.instances import InstanceType, find_instance
 from wavetank.cost.prices import Billing, PriceTable
-from wavetank.measure.requirement import Requirement, parse_requirement
 from wavetank.errors import UsageError
+from wavetank.measure.requirement import Requirement, parse_requirement
 
 GIB = 2**30
 
