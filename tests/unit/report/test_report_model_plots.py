@@ -6,6 +6,8 @@ import xml.etree.ElementTree as ET
 
 import pytest
 import report_examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from wavetank.model.phase import PatternMember
 from wavetank.report import axes, model_plots, operation_plots
@@ -176,6 +178,15 @@ def test_any_file_name_gives_well_formed_svg_without_elements_of_its_own(name) -
     ):
         root = ET.fromstring(inline_svg(plot))
         assert not list(root.iter(f"{SVG}script"))
+
+
+@settings(max_examples=25, deadline=None)
+@given(name=st.text(st.characters(), min_size=1, max_size=60))
+def test_no_text_of_a_trace_breaks_a_plot(name) -> None:
+    root = ET.fromstring(inline_svg(operation_plots.gantt(report_examples.abyss(name), "tick")))
+    assert {element.tag.removeprefix(SVG) for element in root.iter()} <= {
+        "svg", "g", "path", "defs", "style", "text", "title", "use", "clipPath", "rect", "tspan",
+    }  # fmt: skip
 
 
 def test_two_plots_share_no_identifier_and_refer_only_to_their_own() -> None:
