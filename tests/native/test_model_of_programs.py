@@ -49,7 +49,7 @@ def own_phases(model: Model) -> list[object]:
 
 def test_bt_io_class_w_is_40_writes_and_one_read_of_40(model_of: ModelOf) -> None:
     model = model_of("bt_io.c", 4, "bt.out", "24", "40")
-    # Class W at np 4: 24^3 points x 40 bytes, a quarter each: 138,240 bytes (shared/data agrees).
+    # Class W at np 4: 24^3 points x 40 bytes, a quarter each: 138,240 bytes (the log in tests/data/darshan agrees).
     ranks = (0, 1, 2, 3)
     assert own_phases(model) == [
         *[(["MPI_File_write_at_all"], ranks, 1, [138_240])] * 40,
@@ -109,9 +109,15 @@ def test_the_files_that_were_written_are_as_big_as_the_model_says(
     assert (tmp_path / "bt.out").stat().st_size == model.files[0].file_size
 
 
-def test_what_collective_calls_became_below_the_mpi_library_is_all_of_their_bytes(model_of: ModelOf) -> None:
+def test_what_collective_calls_became_below_the_mpi_library_is_all_of_their_bytes(
+    model_of: ModelOf,
+) -> None:
     model = model_of("bt_io.c", 4, "bt.out", "24", "10")
-    written = {phase.ph_id for phase in model.phases if phase.pattern[0].iop_type == "MPI_File_write_at_all"}
+    written = {
+        phase.ph_id
+        for phase in model.phases
+        if phase.pattern[0].iop_type == "MPI_File_write_at_all"
+    }
     made = [relation for relation in model.relations if relation.ph_id in written]
     # One node: the library collects the ranks' pieces, so that every byte is written once.
     assert sum(relation.moved for relation in made) == 10 * 552_960

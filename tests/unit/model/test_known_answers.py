@@ -81,7 +81,7 @@ def test_bt_io_class_a_keeps_displacements_in_the_view_and_in_the_file() -> None
 
 
 def test_bt_io_class_w_begins_where_the_sample_log_says() -> None:
-    # shared/data: first absolute offsets of ranks 0-3 of class W: 0, 480, 11520, 12000.
+    # tests/data/darshan: first absolute offsets of ranks 0-3 of class W: 0, 480, 11520, 12000.
     events, views = bt_io(BT_GRID["W"], 4)
     phase = model_of(events, views=views).phases[-1]
     (offset,) = phase.offset

@@ -1,0 +1,85 @@
+"""Models of Darshan DXT logs: those of the same programs under wavetank's tracer, where Darshan saw the same calls."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from applications import bt_io
+from fold_builder import PROVENANCE, model_of
+
+from wavetank.model.application import Model
+from wavetank.model.extract import extract_model
+from wavetank.model.rules import Rules
+from wavetank.model.tables import own_level
+from wavetank.trace.reader import read_trace
+
+LOGS = Path(__file__).resolve().parents[2] / "data/darshan"
+
+
+def model_of_log(name: str) -> Model:
+    pytest.importorskip("darshan", reason="PyDarshan brings the library that reads logs")
+    return extract_model(read_trace(LOGS / name), PROVENANCE)
+
+
+def test_bt_io_comes_out_of_a_darshan_log_as_out_of_a_trace() -> None:
+    # A log counts no communication: the writes are one phase there, and so they are in a trace that is not split.
+    found = model_of_log("bt.W.4.mpi_io_full.darshan")
+    assert any("counts no communication" in warning for warning in found.warnings)
+    events, views = bt_io(24, 4)
+    traced = model_of(events, Rules(split_at_communication={}), views=views)
+    own = [phase for phase in found.phases if phase.level == own_level(found, phase.file_id)]
+    assert len(own) == len(traced.phases) == 2
+    for log, trace in zip(own, traced.phases, strict=True):
+        for field in ("ph_processid", "ph_nrep", "ph_niop", "ph_weight", "offset", "collective"):
+            assert getattr(log, field) == getattr(trace, field), field
+        assert [(m.iop_type, m.rs, m.disp) for m in log.pattern] == [
+            (m.iop_type, m.rs, m.disp) for m in trace.pattern
+        ]
+    assert found.files[0].file_size == traced.files[0].file_size == 40 * 24**3 * 40
+    assert found.app_st == traced.app_st
+
+
+def test_bt_io_in_a_log_names_its_aggregator() -> None:
+    # tests/data/darshan: at POSIX level rank 0 alone, 552,960 bytes an operation.
+    found = model_of_log("bt.W.4.mpi_io_full.darshan")
+    assert [(r.ph_id, r.ranks, r.n_operations, r.rs_min, r.rs_max) for r in found.relations] == [
+        (1, (0,), 40, 552_960, 552_960),
+        (2, (0,), 40, 552_960, 552_960),
+    ]
+
+
+def test_ior_with_a_file_per_process_is_eight_writes_and_eight_reads_of_each_rank() -> None:
+    found = model_of_log("ior_seq_fpp_posix_1m.darshan")
+    mib = 1 << 20
+    shapes = [
+        (p.pattern[0].iop_type, p.ph_processid, p.ph_nrep, p.pattern[0].rs, p.pattern[0].disp)
+        for p in found.phases
+    ]
+    assert shapes == [(op, (rank,), 8, mib, mib) for op in ("write", "read") for rank in range(4)]
+    assert {file.file_accessmode for file in found.files} == {"sequential"}
+    assert {file.file_accesstype for file in found.files} == {"unique"}
+
+
+def test_ior_on_a_shared_file_is_strided_with_a_function_of_the_rank() -> None:
+    found = model_of_log("ior_strided_shared_mpiio_coll_256k.darshan")
+    block = 256 * 1024
+    own = [phase for phase in found.phases if phase.level == "mpiio"]
+    assert [p.pattern[0].iop_type for p in own] == ["MPI_File_write_at_all", "MPI_File_read_at_all"]
+    for phase in own:
+        assert (phase.ph_nrep, phase.pattern[0].rs, phase.pattern[0].disp) == (16, block, 4 * block)
+        (offset,) = phase.offset
+        assert offset.function == "linear"
+        assert (offset.a, offset.b, offset.c) == (block, 4 * block, 0)
+    assert found.files[0].file_accessmode == "strided"
+
+
+def test_offsets_that_darshan_does_not_know_are_unknown() -> None:
+    # Darshan on Open MPI: offset -1 in every MPI-IO segment.
+    found = model_of_log("s3dio_np4_40c_method0_openmpi_ompio.darshan")
+    own = [phase for phase in found.phases if phase.level == "mpiio"]
+    assert own
+    assert all(offset.function == "unknown" for phase in own for offset in phase.offset)
+    sizes = {phase.pattern[0].rs for phase in own}
+    assert {1_408_000, 384_000, 128_000} <= sizes
+    assert any("at which offsets" in warning for warning in found.warnings)
