@@ -48,6 +48,12 @@ void wt_fds_after_fork(void) {
     next_handle = 0;
 }
 
+void wt_fds_shared(void) {
+    for (unsigned i = 1; i < n_ofds; i++) {
+        wt_ofds[i].unsure = true;
+    }
+}
+
 int32_t wt_new_handle(void) { return next_handle++; }
 
 static int32_t new_ofd(int32_t file) {
@@ -91,7 +97,7 @@ WT_COLD struct wt_ofd *wt_ofd_slow(int fd) {
             struct wt_ofd *ofd = &wt_ofds[wt_fd_table[fd]];
             ofd->position = syscall(SYS_lseek, fd, 0, SEEK_CUR);
             ofd->append = (syscall(SYS_fcntl, fd, F_GETFL) & O_APPEND) != 0;
-            ofd->unsure = fd <= 2;
+            ofd->unsure = true; /* others may have it too */
         }
     }
     if (wt_fd_table[fd] > 0) {

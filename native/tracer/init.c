@@ -99,6 +99,7 @@ static void fork_prepare(void) {
 
 static void fork_parent(void) {
     if (wt_active) {
+        wt_fds_shared(); /* the child may move the positions of what is open now */
         wt_unlock();
     } else {
         wt_inside = 0;

@@ -10,7 +10,8 @@
 void *wt_mpi_real(const char *name); /* "MPI_Send" */
 bool wt_mpi_is_ours(void);           /* the process's MPI is of the family that this library was compiled for */
 bool wt_mpi_traced(void);            /* between MPI_Init and MPI_Finalize, of our family, tracing */
-/* Open MPI's Fortran bindings call PMPI_ directly: such a call is the application's, any other is internal. */
+/* Open MPI's Fortran bindings, and MPICH's for mpi_f08, call PMPI_ directly: such a call is the application's, any
+ * other is internal. */
 bool wt_mpi_from_fortran(const void *caller);
 
 /* Open MPI's constants are addresses of its objects. They are looked up, not linked: this library is also loaded
@@ -28,9 +29,8 @@ extern struct wt_mpi_constants wt_mpi; /* valid once wt_mpi_is_ours() is true */
         real_##name = (__typeof__(MPI_##name) *)wt_mpi_real("MPI_" #name);                                   \
     }
 
-/* Defines the wrapper MPI_name and, for Open MPI, PMPI_name for calls out of its Fortran bindings. The body
+/* Defines the wrapper MPI_name, and PMPI_name for calls out of Fortran bindings. The body
  * calls real_name. */
-#ifdef OPEN_MPI
 #define WT_MPI_TWIN(type, name, parameters, arguments, ...)                                                 \
     WT_EXPORT type PMPI_##name parameters {                                                                  \
         WT_MPI_REAL(name)                                                                                    \
@@ -39,9 +39,6 @@ extern struct wt_mpi_constants wt_mpi; /* valid once wt_mpi_is_ours() is true */
         }                                                                                                    \
         __VA_ARGS__                                                                                          \
     }
-#else
-#define WT_MPI_TWIN(type, name, parameters, arguments, ...)
-#endif
 #define WT_MPI_WRAPPER(name, parameters, arguments, ...)                                                    \
     WT_EXPORT int MPI_##name parameters {                                                                    \
         WT_MPI_REAL(name)                                                                                    \

@@ -37,7 +37,8 @@ static int find_library(struct dl_phdr_info *info, size_t size, void *found) {
 
 static int find_fortran(struct dl_phdr_info *info, size_t size, void *unused) {
     (void)size, (void)unused;
-    if (strstr(info->dlpi_name, "libmpi_mpifh.so") == NULL) {
+    if (strstr(info->dlpi_name, "libmpi_mpifh.so") == NULL && strstr(info->dlpi_name, "libmpichfort.so") == NULL &&
+        strstr(info->dlpi_name, "libmpifort.so") == NULL) {
         return 0;
     }
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {

@@ -44,15 +44,11 @@ void *wt_tick_resolve(uint64_t index) {
     "jmp wt_tick_slow\n"                                                                                     \
     ".cfi_endproc\n.size " prefix "MPI_" #name ", .-" prefix "MPI_" #name "\n"
 #define COUNT "lock incq wt_ticks(%rip)\n"
-#ifdef OPEN_MPI /* see wt_mpi_from_fortran */
-#define COUNT_FORTRAN                                                                                        \
+#define COUNT_FORTRAN /* see wt_mpi_from_fortran */                                                          \
     "movq (%rsp), %r11\nsubq wt_fortran_start(%rip), %r11\ncmpq wt_fortran_size(%rip), %r11\njae 2f\n"       \
     "lock incq wt_ticks(%rip)\n2:\n"
 #define STUBS(name)                                                                                          \
     STUB("", name, COUNT) STUB("P", name, COUNT_FORTRAN) ".set wt_stub_index, wt_stub_index+1\n"
-#else
-#define STUBS(name) STUB("", name, COUNT) ".set wt_stub_index, wt_stub_index+1\n"
-#endif
 __asm__(".text\n.set wt_stub_index, 0\n" WT_TICK_CALLS(STUBS) WT_LARGE_TICK_CALLS(STUBS)
         ".type wt_tick_slow,@function\nwt_tick_slow:\n"
         ".cfi_startproc\n"
@@ -275,7 +271,6 @@ WT_EXPORT int MPI_Finalize(void) {
     WT_MPI_REAL(Finalize)
     return finalize(real_Finalize);
 }
-#ifdef OPEN_MPI
 WT_EXPORT int PMPI_Init(int *argc, char ***argv) {
     WT_MPI_REAL(Init)
     return wt_mpi_from_fortran(__builtin_return_address(0)) ? init(real_Init, argc, argv)
@@ -291,7 +286,6 @@ WT_EXPORT int PMPI_Finalize(void) {
     WT_MPI_REAL(Finalize)
     return wt_mpi_from_fortran(__builtin_return_address(0)) ? finalize(real_Finalize) : real_Finalize();
 }
-#endif
 
 WT_EXPORT int MPI_Abort(MPI_Comm comm, int code) {
     WT_MPI_REAL(Abort)

@@ -277,3 +277,36 @@ WT_EXPORT int fexecve(int fd, char *const argv[], char *const env[]) {
     wt_finish(WT_END_EXEC);
     return real_fexecve(fd, argv, env);
 }
+
+/* The forms with a list of arguments: gathered into an array, as the C library does. */
+#define GATHER(first)                                                                                        \
+    va_list list;                                                                                            \
+    size_t n = 1;                                                                                            \
+    va_start(list, first);                                                                                   \
+    while (va_arg(list, char *) != NULL) {                                                                   \
+        n++;                                                                                                 \
+    }                                                                                                        \
+    va_end(list);                                                                                            \
+    char *argv[n + 1];                                                                                       \
+    va_start(list, first);                                                                                   \
+    argv[0] = (char *)(uintptr_t)first;                                                                      \
+    for (size_t i = 1; i <= n; i++) {                                                                        \
+        argv[i] = va_arg(list, char *);                                                                      \
+    }
+
+WT_EXPORT int execl(const char *path, const char *first, ...) {
+    GATHER(first)
+    va_end(list);
+    return execv(path, argv);
+}
+WT_EXPORT int execlp(const char *file, const char *first, ...) {
+    GATHER(first)
+    va_end(list);
+    return execvp(file, argv);
+}
+WT_EXPORT int execle(const char *path, const char *first, ...) {
+    GATHER(first)
+    char *const *env = va_arg(list, char *const *);
+    va_end(list);
+    return execve(path, argv, env);
+}

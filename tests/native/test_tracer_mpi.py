@@ -1,7 +1,5 @@
 """MPI programs with known calls, reproduced call for call under both MPIs."""
 
-from pathlib import Path
-
 import pytest
 from tracer_run import FAMILIES, Call, calls, compile_c, need, run_traced
 
