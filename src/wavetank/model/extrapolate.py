@@ -22,6 +22,9 @@ from wavetank.model.phase import (
 )
 from wavetank.model.phases import find_series
 from wavetank.model.scaling import Fit, Function, fit_function
+from wavetank.model.tables import ranks_text
+
+Notes = dict[str, list[int]]
 
 
 def extrapolate(fit: Fit, n: int, provenance: Provenance) -> Model:
@@ -37,7 +40,8 @@ def extrapolate(fit: Fit, n: int, provenance: Provenance) -> Model:
     nearest = min(fit.models, key=lambda count: (abs(count - n), count))
     base = fit.models[nearest]
     traced = ", ".join(map(str, fit.models))
-    notes = [f"extrapolated to np {n} from traces at np {traced}: never traced"]
+    # Sentences for the user, each with the phases that it is about.
+    notes: Notes = {f"extrapolated to np {n} from traces at np {traced}: never traced": []}
     numbers = {phase.ph_id: position for position, phase in enumerate(fit.phases[nearest])}
     phases = tuple(
         _phase(fit, position, nearest, n, notes) for position in range(len(fit.phases[nearest]))
@@ -79,7 +83,10 @@ def extrapolate(fit: Fit, n: int, provenance: Provenance) -> Model:
         ),
         programs=_programs(fit, nearest, n, new_ids, notes),
         timeline=(),
-        warnings=tuple(dict.fromkeys(notes)),
+        warnings=tuple(
+            f"phases {ranks_text(sorted(set(about)))}: {text}" if about else text
+            for text, about in notes.items()
+        ),
     )
 
 
@@ -105,7 +112,7 @@ def _whole(function: Function, n: int, what: str) -> int:
     return value.numerator
 
 
-def _phase(fit: Fit, position: int, nearest: int, n: int, notes: list[str]) -> Phase:
+def _phase(fit: Fit, position: int, nearest: int, n: int, notes: Notes) -> Phase:
     aligned = {count: phases[position] for count, phases in fit.phases.items()}
     base = aligned[nearest]
     key = fit.phases[min(fit.phases)][
@@ -121,10 +128,11 @@ def _phase(fit: Fit, position: int, nearest: int, n: int, notes: list[str]) -> P
         rs = _value(fit, key, "rs" + suffix, n)
         offset = _offsets(fit, key, suffix, n)
         if offset is None:
-            notes.append(
-                f"offsets of phase {key} are no function of the number of processes: ranks are placed side by side, "
-                "rank * rs within each repetition"
-            )
+            notes.setdefault(
+                "offsets are no function of the number of processes: ranks are placed side by side, rank * rs "
+                "within each repetition",
+                [],
+            ).append(key)
             disp = fit.function(key, "disp" + suffix)
             step = _whole(disp, n, "disp") if disp else rs * len(ranks)
             offset = LinearOffsets(a=rs, b=0 if n_rep == 1 else step, c=_first(aligned, number, n))
@@ -140,9 +148,9 @@ def _phase(fit: Fit, position: int, nearest: int, n: int, notes: list[str]) -> P
         )
         offsets.append(offset)
     if base.moved_last is not None:
-        notes.append(
-            f"phase {key} ends with a short operation in the traces; here it is a full one"
-        )
+        notes.setdefault(
+            "the last operation is short in the traces; here it is a full one", []
+        ).append(key)
     return Phase(
         ph_id=position + 1,
         file_id=base.file_id,
@@ -244,7 +252,7 @@ def _file(fit: Fit, position: int, n: int, phases: tuple[Phase, ...]) -> ModelFi
 
 
 def _programs(
-    fit: Fit, nearest: int, n: int, new_ids: Mapping[int, int], notes: list[str]
+    fit: Fit, nearest: int, n: int, new_ids: Mapping[int, int], notes: Notes
 ) -> tuple[Program, ...]:
     merged = {count: _without_views(model.programs, notes) for count, model in fit.models.items()}
     if len({len(groups) for groups in merged.values()}) > 1:
@@ -260,7 +268,7 @@ def _programs(
 
 
 def _without_views(
-    programs: tuple[Program, ...], notes: list[str]
+    programs: tuple[Program, ...], notes: Notes
 ) -> list[tuple[tuple[Step, ...], tuple[int, ...]]]:
     """Steps and ranks of programs that are the same but for file views, which are left out."""
     found: dict[tuple[Step, ...], list[int]] = {}
@@ -269,14 +277,14 @@ def _without_views(
     return [(steps, tuple(sorted(ranks))) for steps, ranks in found.items()]
 
 
-def _plain(steps: tuple[Step, ...], notes: list[str]) -> tuple[Step, ...]:
+def _plain(steps: tuple[Step, ...], notes: Notes) -> tuple[Step, ...]:
     plain: list[Step] = []
     for step in steps:
         if isinstance(step, RepeatStep):
             plain.append(RepeatStep(times=step.times, steps=_plain(step.steps, notes)))
         elif isinstance(step, FileStep) and step.view_id is not None:
-            notes.append(
-                "MPI file views are left out: they are known for the traced process counts only"
+            notes.setdefault(
+                "MPI file views are left out: they are known for the traced process counts only", []
             )
         else:
             plain.append(step)
