@@ -84,47 +84,81 @@ def describe(data: DataRows, ranges: Ranges) -> list[RankPhase]:
     """Describe each range, in the order of the ranges."""
     first_row = np.searchsorted(data.first_op, ranges.low, side="right") - 1
     last_row = np.searchsorted(data.first_op, ranges.high - 1, side="right") - 1
+    # Most parts of a regular program are one row: they need no looking at.
+    whole = (
+        (ranges.period == 1)
+        & (first_row == last_row)
+        & (data.first_op[first_row] == ranges.low)
+        & (data.count[first_row] == ranges.high - ranges.low)
+    )
+    of_row = (data.rank, data.file, data.level, data.view)
     columns = zip(
         ranges.low.tolist(),
         ranges.high.tolist(),
         ranges.period.tolist(),
         first_row.tolist(),
         last_row.tolist(),
-        data.rank[first_row].tolist(),
-        data.file[first_row].tolist(),
-        data.level[first_row].tolist(),
-        data.view[first_row].tolist(),
+        whole.tolist(),
+        *(column[first_row].tolist() for column in of_row),
         strict=True,
     )
-    found = []
-    for low, high, period, row, end_row, rank, file, level, view in columns:
-        rows = _clip(data, low, high, row, end_row)
-        members = [rows] if period == 1 else _members(rows, period)
-        op, slot = (
-            (data.op[row : row + 1], data.slot[row : row + 1])
-            if period == 1
-            else _first_repetition(data, row, end_row, low, period)
+    return [
+        RankPhase(
+            low,
+            high,
+            row,
+            end_row,
+            rank,
+            file,
+            level,
+            view,
+            (high - low) // period,
+            *(
+                _of_row(data, row, view)
+                if is_row
+                else _of_rows(data, low, high, row, end_row, period, view)
+            ),
         )
-        found.append(
-            RankPhase(
-                low=low,
-                high=high,
-                first_row=row,
-                last_row=end_row,
-                rank=rank,
-                file=file,
-                level=level,
-                view=view,
-                n_rep=(high - low) // period,
-                ops=tuple(op.tolist()),
-                slots=tuple(slot.tolist()),
-                runs=tuple(_runs(member, "offset", "disp") for member in members),
-                view_runs=None
-                if view == UNKNOWN
-                else tuple(_runs(member, "view_offset", "view_disp") for member in members),
-            )
-        )
-    return found
+        for low, high, period, row, end_row, is_row, rank, file, level, view in columns
+    ]
+
+
+Members = tuple[
+    tuple[int, ...], tuple[int, ...], tuple[RunArrays, ...], tuple[RunArrays, ...] | None
+]
+
+
+def _of_row(data: DataRows, row: int, view: int) -> Members:
+    """Operation, handle, runs and runs in the view of a part that is one row."""
+    at = slice(row, row + 1)
+    count, size, moved = data.count[at], data.size[at], data.moved[at]
+    in_view = (
+        None
+        if view == UNKNOWN
+        else (RunArrays(count, size, moved, data.view_offset[at], data.view_disp[at]),)
+    )
+    runs = (RunArrays(count, size, moved, data.offset[at], data.disp[at]),)
+    return (int(data.op[row]),), (int(data.slot[row]),), runs, in_view
+
+
+def _of_rows(
+    data: DataRows, low: int, high: int, row: int, end_row: int, period: int, view: int
+) -> Members:
+    """The same of a part of several rows, or of pieces of them, for each pattern member."""
+    rows = _clip(data, low, high, row, end_row)
+    members = [rows] if period == 1 else _members(rows, period)
+    op, slot = (
+        (data.op[row : row + 1], data.slot[row : row + 1])
+        if period == 1
+        else _first_repetition(data, row, end_row, low, period)
+    )
+    runs = tuple(_runs(member, "offset", "disp") for member in members)
+    in_view = (
+        None
+        if view == UNKNOWN
+        else tuple(_runs(member, "view_offset", "view_disp") for member in members)
+    )
+    return tuple(op.tolist()), tuple(slot.tolist()), runs, in_view
 
 
 _COLUMNS = ("count", "size", "moved", "offset", "disp", "view_offset", "view_disp")

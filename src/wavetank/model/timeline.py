@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-import numpy as np
-
 from wavetank.model.activity import Activity
 from wavetank.model.application import TimelinePoint
 from wavetank.model.rank_phase import RankPhase
@@ -38,8 +36,8 @@ def make_timeline(
     points: list[TimelinePoint] = []
     for part in own:
         n_rows = part.last_row - part.first_row + 1
-        bounds = np.linspace(part.first_row, part.last_row + 1, min(pieces, n_rows) + 1)
-        edges = bounds.astype(int).tolist()
+        n_points = min(pieces, n_rows)
+        edges = [part.first_row + n_rows * point // n_points for point in range(n_points + 1)]
         points.extend(_point(activity, part, first, last - 1) for first, last in pairwise(edges))
     return tuple(points)
 
