@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,11 @@ INSTANCE = {
 }
 CLUSTERS: dict[str, dict[str, Any]] = {
     "null-none": {"provider": "null", "nodes": {"compute": 2}, "file_system": {"kind": "none"}},
+    "null-existing": {
+        "provider": "null",
+        "nodes": {"compute": 2},
+        "file_system": {"kind": "existing", "path": tempfile.gettempdir()},
+    },
     "local-none": {"provider": "local", "nodes": {"compute": 2}, "file_system": {"kind": "none"}},
     "local-nfs": {
         "provider": "local",

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from wavetank.cluster import registry
-from wavetank.cluster.filesystems.base import FileSystemDriver, Site
+from wavetank.cluster.filesystems.base import FileSystemDriver, OutlivesNodes, Site
 from wavetank.cluster.host import Host
 from wavetank.cluster.providers.base import Nodes
 from wavetank.cluster.spec import ClusterSpec
@@ -26,7 +26,7 @@ from wavetank.cluster.state import (
     this_process,
 )
 from wavetank.document import provenance
-from wavetank.errors import ClusterError, SpecError
+from wavetank.errors import ClusterError, ProviderError, SpecError
 
 log = logging.getLogger(__name__)
 
@@ -237,10 +237,24 @@ def take_down(name: str) -> None:
 
 def _clear(directory: ClusterDirectory, spec: ClusterSpec | None) -> None:
     """Destroy the nodes and delete the directory. Without a readable state every journal is the local provider's."""
+    if spec is not None:
+        _remove_what_outlives(spec)
     provider = spec.provider if spec is not None else "local"
     if spec is not None or directory.journal():
         registry.provider(provider).destroy(directory.name)
     directory.erase()
+
+
+def _remove_what_outlives(spec: ClusterSpec) -> None:
+    driver = registry.file_system(spec.file_system.kind)
+    if not isinstance(driver, OutlivesNodes):
+        return
+    try:
+        cluster = DeployedCluster(spec, registry.provider(spec.provider).find(spec))
+    except ProviderError as error:
+        log.info("no nodes of %s, so nothing was made through them: %s", spec.name, error)
+        return
+    driver.remove(cluster.site)
 
 
 def _write_state(

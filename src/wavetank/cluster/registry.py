@@ -17,6 +17,7 @@ PROVIDERS: dict[str, str] = {
     "null": "wavetank.cluster.providers.null:NullProvider",
 }
 FILE_SYSTEMS: dict[str, str] = {
+    "existing": "wavetank.cluster.filesystems.existing:Existing",
     "glusterfs": "wavetank.cluster.filesystems.glusterfs:GlusterFS",
     "nfs": "wavetank.cluster.filesystems.nfs:NFS",
     "none": "wavetank.cluster.filesystems.none:NoFileSystem",

@@ -21,6 +21,9 @@ Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,30}$")]
 Option = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.:/-]{1,64}$")]
 OptionValue = str | int | float | bool
 
+# File systems that have no data servers among the nodes.
+WITHOUT_SERVERS = frozenset({"none", "existing"})
+
 # mkfs.xfs refuses less than 300 MB since version 5.19; one size for all local file systems.
 SMALLEST_STORAGE_BYTES = 320 * 2**20
 
@@ -87,6 +90,10 @@ class FileSystem(Record):
         description="data servers on nodes of their own, on compute nodes, or on the nodes named",
     )
     mount: Annotated[str, StringConstraints(pattern=r"^/[A-Za-z0-9_/-]{1,60}$")] = "/wavetank"
+    path: Annotated[str, StringConstraints(pattern=r"^/[^\x00-\x1f]{0,250}$")] | None = Field(
+        default=None,
+        description="of 'existing' only: a directory of a file system that is mounted already",
+    )
     stripe: Stripe = Stripe()
     options: dict[Option, OptionValue] = Field(
         default_factory=dict,
@@ -145,7 +152,13 @@ class ClusterSpec(Record):
             if len(set(fs.placement)) != len(fs.placement):
                 yield "file_system.placement names a node twice"
         available = len(self._server_candidates())
-        if fs.kind != "none" and not isinstance(fs.placement, tuple) and available == 0:
+        if fs.path is not None and fs.kind != "existing":
+            yield f"file_system.path only has a meaning with kind: existing, not {fs.kind}"
+        if (
+            fs.kind not in WITHOUT_SERVERS
+            and not isinstance(fs.placement, tuple)
+            and available == 0
+        ):
             yield "file_system.placement is 'io', but nodes.io is 0: give I/O nodes, or placement: compute"
         elif fs.servers is not None and fs.servers > available:
             yield (
@@ -182,7 +195,7 @@ class ClusterSpec(Record):
 
     def server_names(self) -> tuple[str, ...]:
         """The nodes that hold data servers, in order."""
-        if self.file_system.kind == "none":
+        if self.file_system.kind in WITHOUT_SERVERS:
             return ()
         candidates = self._server_candidates()
         n = self.file_system.servers

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 from wavetank.cluster.host import Host, WatchesDaemons
 from wavetank.cluster.spec import ClusterSpec
@@ -68,6 +68,13 @@ class FileSystemDriver(Protocol):
 
     def remove(self, site: Site) -> None:
         """Stop the servers and delete what they kept. Only for hosts that outlive the cluster."""
+
+
+@runtime_checkable
+class OutlivesNodes(Protocol):
+    """A driver whose files are not on the nodes, and stay when those are destroyed: ``remove`` is called before."""
+
+    outlives_nodes: bool
 
 
 def on_all(hosts: Sequence[Host], action: Callable[[Host], T]) -> list[T]:

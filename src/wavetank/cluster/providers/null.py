@@ -55,9 +55,9 @@ class NullProvider:
 
     def check(self, spec: ClusterSpec) -> list[str]:
         """Only what needs no node of its own can run."""
-        if spec.file_system.kind != "none":
+        if spec.server_names():
             return [
-                f"provider null has no nodes to put servers on: file_system.kind must be none, not {spec.file_system.kind}"
+                f"provider null has no nodes to put servers on: file_system.kind must be none or existing, not {spec.file_system.kind}"
             ]
         return []
 

@@ -1,0 +1,145 @@
+"""A file system that is mounted already: a site's Lustre, GPFS, BeeGFS, FSx, or any directory. Nothing is served here.
+
+Works in a directory of the cluster's own below ``file_system.path``, made at the start and deleted at the end.
+On Lustre, stripes are set by ``lfs``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from wavetank.cluster.filesystems.base import Site, write_content
+from wavetank.cluster.host import Host
+from wavetank.cluster.spec import ClusterSpec
+from wavetank.errors import FileSystemError, RemoteCommandError
+
+# Only a directory with this file in it, written by us for this very cluster, is ever deleted.
+MARKER = ".wavetank-cluster"
+LUSTRE_OPTIONS = frozenset({"stripe_count", "stripe_size"})
+
+
+class Existing:
+    """A directory of a mounted file system."""
+
+    kind = "existing"
+    is_global = True
+    outlives_nodes = True
+
+    def check(self, spec: ClusterSpec) -> list[str]:
+        """The directory, and options that nobody would read."""
+        return list(_problems(spec))
+
+    def install(self, site: Site) -> None:
+        """Make the cluster's directory; on Lustre, with the stripes that were asked for."""
+        host, directory = site.clients[0], self.mount_path(site)
+        try:
+            host.run(["mkdir", "-m", "755", "--", directory])
+        except RemoteCommandError as error:
+            raise FileSystemError(
+                f"cannot make {directory}: {error.stderr_tail}. Another cluster's? Look, and delete it"
+            ) from error
+        host.run(["dd", f"of={directory}/{MARKER}", "status=none"], stdin=_marker(site))
+        options = site.spec.file_system.options
+        if options:
+            argv = ["lfs", "setstripe"]
+            argv += ["-c", str(options["stripe_count"])] if "stripe_count" in options else []
+            argv += ["-S", str(options["stripe_size"])] if "stripe_size" in options else []
+            host.run([*argv, directory])
+
+    def mount_path(self, site: Site) -> str:
+        """The cluster's directory."""
+        return f"{site.spec.file_system.path}/wavetank-{site.spec.name}"
+
+    def mount(self, site: Site) -> None:
+        """See that every client has the directory."""
+        for host in site.clients:
+            found = host.run(["cat", f"{self.mount_path(site)}/{MARKER}"]).stdout
+            if found != _marker(site):
+                raise FileSystemError(
+                    f"{host.name} sees another {site.spec.file_system.path} than {site.clients[0].name}: is it mounted there?"
+                )
+
+    def unmount(self, site: Site) -> None:
+        """The mount is not ours."""
+
+    def settings(self, site: Site) -> dict[str, str]:
+        """The mount's line and type as the system has them; on Lustre, the stripes."""
+        host, directory = site.clients[0], self.mount_path(site)
+        kind = _type(host, directory)
+        line = host.run(
+            ["findmnt", "-n", "-o", "SOURCE,TARGET,FSTYPE,OPTIONS", "-T", directory]
+        ).stdout
+        found = {"file system": f"existing: {kind}", "mount": " ".join(line.split())}
+        if kind == "lustre":
+            found["lfs getstripe -d"] = " ".join(
+                host.run(["lfs", "getstripe", "-d", directory]).stdout.split()
+            )
+        return found
+
+    def place_files(self, site: Site, sizes: Mapping[str, int]) -> dict[str, str]:
+        """Write the files; on Lustre with layout one-server-per-file, each on an OST of its own."""
+        host, directory = site.clients[0], self.mount_path(site)
+        is_lustre = _type(host, directory) == "lustre"
+        places = {}
+        for position, (path, size) in enumerate(sizes.items()):
+            file = f"{directory}/{path}"
+            if is_lustre and site.spec.layout == "one-server-per-file":
+                host.run(["mkdir", "-p", "--", file.rpartition("/")[0]])
+                host.run(["lfs", "setstripe", "-c", "1", "-i", str(position), file])
+            write_content(host, file, size)
+            where = (
+                host.run(["lfs", "getstripe", "-y", file]).stdout
+                if is_lustre
+                else _type(host, file)
+            )
+            places[path] = " ".join(where.split())
+        return places
+
+    def health(self, site: Site) -> list[str]:
+        """Clients that do not see the directory any more."""
+        findings = []
+        for host in site.clients:
+            try:
+                host.run(["cat", f"{self.mount_path(site)}/{MARKER}"], timeout_s=10)
+            except RemoteCommandError as error:
+                findings.append(str(error))
+        return findings
+
+    def remove(self, site: Site) -> None:
+        """Delete the cluster's directory, if it is the one that was made for it."""
+        host, directory = site.clients[0], self.mount_path(site)
+        try:
+            found = host.run(["cat", "--", f"{directory}/{MARKER}"]).stdout
+        except RemoteCommandError:
+            return  # never made, or another's
+        if found == _marker(site):
+            host.run(["rm", "-rf", "--one-file-system", "--", directory], timeout_s=600)
+
+
+def _problems(spec: ClusterSpec) -> Iterator[str]:
+    fs = spec.file_system
+    if spec.provider == "local":
+        yield 'file_system existing is this machine\'s: nodes of provider local must not write to it. Use provider "null"'
+    if fs.path is None:
+        yield "file_system existing needs file_system.path: a directory of the mounted file system"
+        return
+    if not Path(fs.path).is_dir():
+        yield f"file_system.path {fs.path} is no directory: is it mounted?"
+    elif not os.access(fs.path, os.W_OK):
+        yield f"file_system.path {fs.path} is not writable for you"
+    if fs.mount_options:
+        yield "file_system.mount_options: existing is mounted already; remove them"
+    for key in fs.options:
+        if key not in LUSTRE_OPTIONS:
+            yield f"file_system.options.{key}: existing has no such option; on Lustre it has {', '.join(sorted(LUSTRE_OPTIONS))}"
+
+
+def _marker(site: Site) -> str:
+    return f"{site.spec.name} {site.spec.sha256()} {site.storage_path}\n"
+
+
+def _type(host: Host, path: str) -> str:
+    """Type of the file system of a path, e.g. ext2/ext3, lustre, gpfs (coreutils 9.1)."""
+    return host.run(["stat", "-f", "-c", "%T", "--", path]).stdout.strip()
