@@ -149,3 +149,12 @@ def test_a_series_on_another_file_is_not_mixed_in(tmp_path):
     made = km.btio(3)
     assert made.series == (Series(ph_ids=(1, 2, 3), offset_step=3840, dist=(1, 0)),)
     assert kernel_of(made, tmp_path).ior[0].ph_ids == (1, 2, 3)
+
+
+def test_a_file_that_the_application_syncs_is_synced_by_ior(tmp_path):
+    writing, reading = kernel_of(
+        km.file_per_process(4), tmp_path
+    ).ior  # it has an fsync after its writes
+    assert " -k -e " in writing.command and "-e" not in reading.command.split()
+    assert any("cache of the same node" in sentence for sentence in reading.not_reproduced)
+    assert all("-e" not in line.command.split() for line in kernel_of(km.btio(2), tmp_path).ior)

@@ -8,12 +8,12 @@ with the line: the operations that the line will produce are worked out and comp
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from wavetank.kernel import calls
 from wavetank.kernel.groups import Group, differences, overlap, phase_groups, refusal, some, stem_of
 from wavetank.kernel.plan import IorLine, Kernel, Refused
-from wavetank.model.phase import Run, Series
+from wavetank.model.phase import FileStep, RepeatStep, Run, Series, Step
 
 TRANSFER_UNIT = 8
 """bytes: IOR refuses a transfer size that is not a multiple of its access size, sizeof(long long)."""
@@ -32,6 +32,7 @@ class IorParameters:
     block: int
     transfer: int
     file: str
+    fsync: bool = False  # after the last write, inside of the timing
 
     def command(self, version: str = "4.0") -> str:
         """The command line, in the dialect of IOR 2.10 (P16, P18) or of 3.x and 4.x."""
@@ -39,7 +40,8 @@ class IorParameters:
         words = [
             "mpirun", "-np", str(self.n_tasks), program, "-w" if self.write else "-r", "-N", str(self.n_tasks),
             "-a", self.api, *(["-c"] if self.collective else []), *(["-F"] if self.file_per_process else []),
-            "-s", str(self.segments), "-b", str(self.block), "-t", str(self.transfer), "-k", "-o", self.file,
+            "-s", str(self.segments), "-b", str(self.block), "-t", str(self.transfer), "-k",
+            *(["-e"] if self.fsync else []), "-o", self.file,
         ]  # fmt: skip
         return " ".join(words)
 
@@ -78,6 +80,7 @@ def parse_command(command: str) -> IorParameters:
         block=int(option["-b"]),
         transfer=int(option["-t"]),
         file=option["-o"],
+        fsync="-e" in words,
     )
 
 
@@ -94,6 +97,7 @@ def ior_lines(
     lines: list[IorLine] = []
     refused: list[Refused] = []
     groups = list(phase_groups(kernel, series))
+    synced = _synced_files(kernel)
     for group in groups:
         ph_ids = tuple(phase.ph_id for phase in group.phases)
         reason = refusal(group)
@@ -101,6 +105,8 @@ def ior_lines(
             refused.append(Refused(ph_ids=ph_ids, reason=reason))
             continue
         parameters = ior_parameters(group)
+        if parameters.write and all(file.file_id in synced for file in group.files):
+            parameters = replace(parameters, fsync=True)
         if parameters.block == 0:
             refused.append(
                 Refused(ph_ids=ph_ids, reason="what is read is less than one transfer of IOR's")
@@ -111,6 +117,26 @@ def ior_lines(
             IorLine(ph_ids=ph_ids, command=parameters.command(version), not_reproduced=tuple(notes))
         )
     return lines, refused
+
+
+def _synced_files(kernel: Kernel) -> set[int]:
+    """Files that the application has on storage before it goes on: IOR does the same with -e."""
+    synced: set[int] = set()
+
+    def collect(steps: Sequence[Step]) -> None:
+        for step in steps:
+            if isinstance(step, RepeatStep):
+                collect(step.steps)
+            elif isinstance(step, FileStep) and step.iop_type in (
+                "fsync",
+                "fdatasync",
+                "MPI_File_sync",
+            ):
+                synced.add(step.file_id)
+
+    for program in kernel.programs:
+        collect(program.steps)
+    return synced
 
 
 def _rounded_up(value: int, unit: int) -> int:
@@ -160,6 +186,10 @@ def _rounding(group: Group, ior: IorParameters) -> Iterator[str]:
     yield from differences(group, [ior.operations(task) for task in range(ior.n_tasks)])
 
 
+def _name(group: Group) -> str:
+    return group.phases[0].pattern[0].iop_type
+
+
 def _surroundings(group: Group, groups: Sequence[Group]) -> Iterator[str]:
     """What is not in the operations themselves."""
     phase = group.phases[0]
@@ -179,6 +209,9 @@ def _surroundings(group: Group, groups: Sequence[Group]) -> Iterator[str]:
     metadata = sum(sum(one.metadata_ops.values()) for one in group.phases)
     if metadata:
         yield "Calls that move no data (open, close, seek, ...) become IOR's own open and close."
+    written = {other.phases[0].file_id for other in groups if not calls.reads(_name(other))}
+    if calls.reads(_name(group)) and group.phases[0].file_id in written:
+        yield "The line reads what a write line left, from the cache of the same node where it still is; -C reads another's."
     others = [
         other for other in groups if other is not group and not set(other.ranks()) & set(ranks)
     ]
