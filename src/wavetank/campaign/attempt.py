@@ -118,6 +118,7 @@ def write_attempt(
         "clusters": [f"clusters/{cluster.name}.yaml" for cluster in clusters],
         "mappings": mappings_for(kernel),
         "repetitions": repetitions,
+        "characterise": True,
         "prices": PRICES,
         "oversubscribe": True,  # a kernel waits for storage, it does not compute
         "output": "results",

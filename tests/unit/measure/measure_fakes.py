@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from wavetank.cluster.host import Finished
 from wavetank.document import HostFacts, Provenance
 from wavetank.errors import RemoteCommandError
 from wavetank.kernel.plan import Kernel, KernelFile
@@ -137,6 +138,7 @@ class FakeHost:
         if self.fails_on is not None and argv[0] == self.fails_on:
             raise RemoteCommandError(self.name, argv, 1, "no")
         self.log.append((self.name, *argv))
+        return Finished("", "", 0.0)
 
 
 class FakeCluster:
