@@ -4,10 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/single_threaded.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -25,13 +27,17 @@ __attribute__((weak)) bool wt_family_fits(void) { return true; }
 /* One of our libraries traces a process, whichever are preloaded: this is one variable for all of them. */
 WT_EXPORT int wavetank_trace_claimed;
 
-static atomic_flag lock = ATOMIC_FLAG_INIT;
+static atomic_bool lock;
 static bool started;
 static bool finished; /* the destructor has run: what comes now is written at once */
 
 void wt_lock(void) {
     wt_inside++;
-    for (unsigned spins = 0; atomic_flag_test_and_set_explicit(&lock, memory_order_acquire); spins++) {
+    if (__libc_single_threaded) { /* no second thread can come while this one is here */
+        atomic_store_explicit(&lock, true, memory_order_relaxed);
+        return;
+    }
+    for (unsigned spins = 0; atomic_exchange_explicit(&lock, true, memory_order_acquire); spins++) {
         if (spins > 100) {
             sched_yield();
         }
@@ -42,7 +48,7 @@ void wt_unlock(void) {
     if (WT_UNLIKELY(finished)) {
         wt_runs_flush(true);
     }
-    atomic_flag_clear_explicit(&lock, memory_order_release);
+    atomic_store_explicit(&lock, false, memory_order_release);
     wt_inside--;
 }
 
@@ -107,7 +113,7 @@ static void fork_parent(void) {
 }
 
 static void fork_child(void) {
-    atomic_flag_clear(&lock);
+    atomic_store(&lock, false);
     wt_inside = 0;
     if (wt_active) {
         wt_after_fork_in_child();
@@ -184,6 +190,21 @@ __attribute__((constructor(101))) void wt_start(void) {
     wt_inside--;
 }
 
+static int find_uring(struct dl_phdr_info *info, size_t size, void *unused) {
+    (void)size, (void)unused;
+    return strstr(info->dlpi_name, "liburing.so") != NULL;
+}
+
+/* io_uring makes no call that could be wrapped; that its library is there is all that can be seen. */
+static void note_uring(void) {
+    if (dl_iterate_phdr(find_uring, NULL)) {
+        wt_meta_begin(WT_META_NOTE);
+        wt_meta_number(WT_NOTE_IO_URING);
+        wt_meta_string("");
+        wt_meta_end();
+    }
+}
+
 void wt_finish(enum wt_end reason) {
     if (!wt_active || wt_other_process() || wt_inside) {
         return;
@@ -191,6 +212,7 @@ void wt_finish(enum wt_end reason) {
     int saved = errno;
     wt_lock();
     wt_runs_flush(true);
+    note_uring();
     wt_meta_begin(WT_META_END);
     wt_meta_number(reason);
     wt_meta_number(0);

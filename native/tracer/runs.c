@@ -169,11 +169,10 @@ static void stamp_posix(struct wt_event *e) {
     e->subtick = posix_since_tick++;
 }
 
-void wt_record_posix(const struct wt_event *event) {
-    struct wt_event stamped = *event;
+void wt_record_posix(struct wt_event *event) {
     wt_lock();
-    stamp_posix(&stamped);
-    record(&stamped);
+    stamp_posix(event);
+    record(event);
     wt_unlock();
 }
 

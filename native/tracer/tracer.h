@@ -121,7 +121,7 @@ struct wt_event {
     uint64_t start, end;    /* clock units */
 };
 extern _Atomic uint64_t wt_ticks; /* MPI calls so far */
-void wt_record_posix(const struct wt_event *event);                  /* takes the lock */
+void wt_record_posix(struct wt_event *event); /* takes the lock, and stamps the event with the clocks */
 void wt_record_at_position(struct wt_ofd *ofd, struct wt_event *event); /* offset and new position by ofd */
 void wt_record_mpi(const struct wt_event *event);
 void wt_subtick_now(uint64_t *tick, uint64_t *subtick); /* counts a tick; clocks before it */

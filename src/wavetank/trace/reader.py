@@ -237,7 +237,7 @@ def _part_warnings(ranks: list[RankParts]) -> list[str]:
             f"{missed} operation(s) in signal handlers met the tracer at work and were not recorded"
         )
     if NOTE_IO_URING in noted:
-        warnings.append("the program used io_uring; those operations are not seen")
+        warnings.append("the program has liburing loaded: operations through io_uring are not seen")
     if NOTE_MAPPED in noted:
         warnings.append(
             "files were mapped into memory; only the mapping is recorded, not the accesses"

@@ -1,0 +1,134 @@
+"""What tracing costs: added ns an operation, bytes an operation, the run time of ABYSS-P.
+
+    .venv/bin/python benchmarks/tracer/run.py [--operations N] [--repeat 7] [--abyss READS1 READS2]
+
+Every number is a median over paired runs in one session, against the same program without a tracer, and
+against DFTracer (DFTRACER_PRELOAD=path of libdftracer_preload.so), Darshan (DARSHAN_PRELOAD=path of
+libdarshan.so) and strace where they are installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from wavetank import native
+
+HERE = Path(__file__).resolve().parent
+KINDS = ("read", "pwrite", "lseek", "irregular")
+
+
+def size_of(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def tracers(where: Path) -> dict[str, tuple[list[str], dict[str, str]]]:
+    """Name -> (command prefix, environment); output below ``where``/out."""
+    out = where / "out"
+    ours = native.find("lib/libwavetank-trace.so", "measure it")
+    found = {
+        "none": ([], {}),
+        "wavetank": ([], {"LD_PRELOAD": str(ours), "WAVETANK_TRACE_DIR": str(out), "WAVETANK_TRACE_INCLUDE": str(where / "data")}),
+    }  # fmt: skip
+    if dftracer := os.environ.get("DFTRACER_PRELOAD"):
+        base = {"LD_PRELOAD": dftracer, "DFTRACER_ENABLE": "1", "DFTRACER_INIT": "PRELOAD", "DFTRACER_DATA_DIR": "all",
+                "DFTRACER_LOG_FILE": str(out / "trace")}  # fmt: skip
+        found["DFTracer"] = ([], base)
+        found["DFTracer, metadata"] = ([], {**base, "DFTRACER_INC_METADATA": "1"})
+    if darshan := os.environ.get("DARSHAN_PRELOAD"):
+        found["Darshan, DXT"] = ([], {
+            "LD_PRELOAD": darshan, "DARSHAN_ENABLE_NONMPI": "1", "DXT_ENABLE_IO_TRACE": "1",
+            "DARSHAN_LOGFILE": str(out / "log.darshan"),
+        })  # fmt: skip
+    if shutil.which("strace"):
+        found["strace"] = (["strace", "-f", "-ttt", "-y", "-T", "-o", str(out / "strace")], {})
+    return found
+
+
+def one(
+    program: Path, where: Path, tracer: tuple[list[str], dict[str, str]], n: int, kind: str
+) -> tuple[float, int]:
+    """(ns an operation, bytes of trace) of one run."""
+    out = where / "out"
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir()
+    done = subprocess.run(
+        [*tracer[0], str(program), str(where / "data"), str(n), kind], env={**os.environ, **tracer[1]},
+        capture_output=True, text=True, check=True, timeout=600,
+    )  # fmt: skip
+    return float(done.stdout), size_of(out)
+
+
+def operations(where: Path, n: int, repeat: int) -> None:
+    program = where / "operations"
+    subprocess.run(["cc", "-O2", "-o", str(program), str(HERE / "operations.c")], check=True)
+    print(f"{'operation':<12}{'tracer':<22}{'ns/op':>9}{'added':>9}{'ratio':>8}{'bytes/op':>10}")
+    for kind in KINDS:
+        samples: dict[str, list[float]] = {}
+        sizes: dict[str, float] = {}
+        for _ in range(repeat):
+            for name, tracer in tracers(
+                where
+            ).items():  # side by side: what disturbs one disturbs all
+                count = n // 50 if name == "strace" else n
+                ns, size = one(program, where, tracer, count, kind)
+                samples.setdefault(name, []).append(ns)
+                sizes[name] = size / count
+        plain = samples["none"]
+        for name, values in samples.items():
+            added = statistics.median(v - p for v, p in zip(values, plain, strict=True))
+            ratio = statistics.median(v / p for v, p in zip(values, plain, strict=True))
+            per_operation = "" if name == "none" else f"{sizes[name]:.3f}"
+            print(
+                f"{kind:<12}{name:<22}{statistics.median(values):>9.1f}{added:>9.1f}{ratio:>8.2f}{per_operation:>10}"
+            )
+
+
+def abyss(where: Path, reads: list[Path], repeat: int) -> None:
+    program = "/usr/lib/abyss/ABYSS-P"
+    command = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", "4", program, "-k", "25", "-q3",
+               "--coverage-hist=coverage.hist", "-s", "bubbles.fa", "-o", "out.fa", *map(str, reads)]  # fmt: skip
+    ratios, size = [], 0
+    for turn in range(repeat):
+        times = {}
+        for name in ("none", "wavetank") if turn % 2 == 0 else ("wavetank", "none"):
+            argv = command
+            if name == "wavetank":
+                argv = [sys.executable, "-c", "from wavetank.cli.main import main; main()", "trace", "--force",
+                        "-o", str(where / "abyss.trace"), "--", *command]  # fmt: skip
+            start = time.monotonic()
+            subprocess.run(argv, cwd=where, check=True, capture_output=True, timeout=900)
+            times[name] = time.monotonic() - start
+        ratios.append(times["wavetank"] / times["none"])
+        size = size_of(where / "abyss.trace")
+    print(
+        f"ABYSS-P      traced / untraced {statistics.median(ratios):.3f} (median of {repeat}), trace {size:,} bytes"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--operations", type=int, default=1_000_000)
+    parser.add_argument("--repeat", type=int, default=7)
+    parser.add_argument("--abyss", nargs=2, type=Path, metavar="READS")
+    chosen = parser.parse_args()
+    memory = (
+        "/dev/shm" if Path("/dev/shm").is_dir() else None
+    )  # tmpfs: the file system's own time is small
+    with tempfile.TemporaryDirectory(dir=memory) as name:
+        where = Path(name)
+        (where / "data").mkdir()
+        operations(where, chosen.operations, chosen.repeat)
+        if chosen.abyss:
+            abyss(where, [path.resolve() for path in chosen.abyss], chosen.repeat)
+
+
+if __name__ == "__main__":
+    main()
