@@ -1,4 +1,4 @@
-"""Folds rows of single operations: equal operations at regular distance become one row.
+"""Folds rows of equal operations at regular distance into one, and parts and unfolds them again.
 
 Reads a FoldTable of any size, or chunks of one; leaves a FoldTable that stands for the same
 operations. Tracers fold as they record; importers and events on demand do not. What is
@@ -13,7 +13,7 @@ from dataclasses import fields
 import numpy as np
 
 from wavetank.model.rules import BoolArray
-from wavetank.trace.schema import FoldTable, Int64Array
+from wavetank.trace.schema import UNKNOWN, FoldTable, Int64Array
 
 CHUNK_ROWS = 1 << 16
 """Rows folded at a time: 10 MiB of columns, which stay in a core's caches."""
@@ -134,3 +134,74 @@ def _runs(
     begin = (start + shared)[folded]
     end = (start + n_steps)[folded]
     return begin, end
+
+
+def part_rows(table: FoldTable, mask: BoolArray, n_first: Int64Array) -> FoldTable:
+    """Part rows after their first ``n_first`` operations (0 < n_first < count where mask)."""
+    index = np.repeat(np.arange(len(table)), 1 + mask)
+    second = np.zeros(len(index), dtype=bool)
+    second[1:] = index[1:] == index[:-1]
+    first = np.zeros(len(index), dtype=bool)
+    first[:-1] = second[1:]
+    out = {column.name: getattr(table, column.name)[index] for column in fields(FoldTable)}
+    n_before = n_first[index]
+    total = out["count"].copy()
+    skipped = np.where(second, n_before, 0)
+    out["count"] = np.where(second, total - n_before, np.where(first, n_before, total))
+    full = n_before * out["size"]
+    out["moved"] = np.where(
+        second, out["moved"] - full, np.where(first, np.minimum(full, out["moved"]), out["moved"])
+    )
+    _shift(out, skipped)
+    known = out["start_ns"] != UNKNOWN
+    busy = out["busy_ns"] // np.maximum(total, 1)
+    out["busy_ns"] = np.where(
+        second,
+        busy * out["count"],
+        np.where(first, out["busy_ns"] - busy * (total - n_before), out["busy_ns"]),
+    )
+    # Where the two touch in time is not recorded: the shares of the operations stand for it.
+    border = out["start_ns"] + (out["end_ns"] - out["start_ns"]) * n_before // np.maximum(total, 1)
+    start, end = out["start_ns"].copy(), out["end_ns"].copy()
+    out["start_ns"] = np.where(second & known, border, start)
+    out["end_ns"] = np.where(first & known, border, end)
+    return FoldTable(**out)
+
+
+def _shift(out: dict[str, Int64Array], skipped: Int64Array) -> None:
+    """Move rows forward by operations that another row took."""
+    known = out["offset"] != UNKNOWN
+    out["offset"] = np.where(known, out["offset"] + skipped * out["disp"], out["offset"])
+    out["view_offset"] = np.where(
+        known, out["view_offset"] + skipped * out["view_disp"], out["view_offset"]
+    )
+    out["seq"] = out["seq"] + skipped
+    out["tick"] = out["tick"] + skipped * out["tick_step"]
+    out["subtick"] = out["subtick"] + skipped * out["subtick_step"]
+    out["disp"] = np.where(out["count"] == 1, 0, out["disp"])
+    out["view_disp"] = np.where(out["count"] == 1, 0, out["view_disp"])
+
+
+def unfold_rows(table: FoldTable, mask: BoolArray) -> FoldTable:
+    """Make rows of single operations out of folded ones."""
+    repeats = np.where(mask, table.count, 1)
+    index = np.repeat(np.arange(len(table)), repeats)
+    position = np.arange(len(index)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
+    unfolded = mask[index]
+    out = {column.name: getattr(table, column.name)[index] for column in fields(FoldTable)}
+    total = out["count"]
+    last = position == total - 1
+    out["moved"] = np.where(
+        unfolded,
+        np.where(last, out["moved"] - (total - 1) * out["size"], out["size"]),
+        out["moved"],
+    )
+    out["count"] = np.where(unfolded, 1, total)
+    span = out["end_ns"] - out["start_ns"]
+    known = unfolded & (out["start_ns"] != UNKNOWN)
+    start = out["start_ns"].copy()
+    out["start_ns"] = np.where(known, start + span * position // total, start)
+    out["end_ns"] = np.where(known, start + span * (position + 1) // total, out["end_ns"])
+    out["busy_ns"] = np.where(unfolded, out["busy_ns"] // total, out["busy_ns"])
+    _shift(out, np.where(unfolded, position, 0))
+    return FoldTable(**out)

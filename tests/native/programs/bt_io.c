@@ -7,7 +7,9 @@
 
 enum { DOUBLES = 5 }; /* values of a grid point */
 
-static int part_size(int grid, int n, int part) { return grid / n + (part < grid % n); }
+static int part_size(int grid, int n, int part) {
+    return grid / n + (part < grid % n);
+}
 
 static int part_start(int grid, int n, int part) {
     int start = 0;
@@ -78,7 +80,8 @@ int main(int argc, char **argv) {
     MPI_File file = open_file(argv[1], MPI_MODE_CREATE | MPI_MODE_WRONLY, type);
     for (int step = 0; step < steps; step++) {
         double mine = step, sum;
-        MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); /* stands for the solver's messages */
+        MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM,
+                      MPI_COMM_WORLD); /* stands for the solver's messages */
         values[0] = sum;
         MPI_File_write_at_all(file, (MPI_Offset)step * count, values, count, MPI_DOUBLE, MPI_STATUS_IGNORE);
     }

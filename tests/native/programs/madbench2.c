@@ -10,11 +10,13 @@ static char *matrix;
 static int rank, n_bin, bytes;
 
 static void write_matrix(int i) {
-    MPI_File_write_at(file, ((MPI_Offset)rank * n_bin + i) * bytes, matrix, bytes, MPI_BYTE, MPI_STATUS_IGNORE);
+    MPI_File_write_at(file, ((MPI_Offset)rank * n_bin + i) * bytes, matrix, bytes, MPI_BYTE,
+                      MPI_STATUS_IGNORE);
 }
 
 static void read_matrix(int i) {
-    MPI_File_read_at(file, ((MPI_Offset)rank * n_bin + i) * bytes, matrix, bytes, MPI_BYTE, MPI_STATUS_IGNORE);
+    MPI_File_read_at(file, ((MPI_Offset)rank * n_bin + i) * bytes, matrix, bytes, MPI_BYTE,
+                     MPI_STATUS_IGNORE);
 }
 
 int main(int argc, char **argv) {
