@@ -177,3 +177,11 @@ def test_nothing_is_leased_after_a_run(tmp_path):
     Setting(tmp_path, broken=["gluster"]).run()
     with write_store(tmp_path) as store:
         assert not store.is_leased("nfs") and not store.is_leased("gluster")
+
+
+def test_a_cluster_that_left_the_file_leaves_the_comparison_but_not_the_store(tmp_path):
+    Setting(tmp_path).run()
+    fewer = Setting(tmp_path, [GLUSTER])
+    _, comparison = fewer.run()
+    assert {each.cluster for each in comparison.configurations} == {"gluster"}
+    assert len(fewer.done()) == 12
