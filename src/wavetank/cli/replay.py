@@ -14,7 +14,7 @@ from wavetank.errors import KernelError, UsageError
 if TYPE_CHECKING:
     from wavetank.kernel.plan import Kernel
     from wavetank.kernel.replay import ReplayOptions
-    from wavetank.kernel.result import ReplayResult
+    from wavetank.kernel.result import PhaseResult, ReplayResult
 
 
 @click.command()
@@ -123,6 +123,17 @@ def _default_launcher(kernel: Kernel) -> str:
     return "none" if kernel.n_ranks == 1 and not mpi else "openmpi"
 
 
+def _straggler(phase: PhaseResult) -> tuple[int | None, float | None]:
+    """The rank with the most I/O time, and how many times the ranks' median that is."""
+    from statistics import median
+
+    if len(phase.ranks) < 2:
+        return None, None
+    slowest = max(phase.ranks, key=lambda rank: rank.io_time_s)
+    middle = median(rank.io_time_s for rank in phase.ranks)
+    return slowest.rank, slowest.io_time_s / middle if middle else 1.0
+
+
 def result_tables(kernel: Kernel, result: ReplayResult) -> list[Table]:
     """The tables of a result."""
     from wavetank.units import format_duration, format_rate, format_size
@@ -134,15 +145,27 @@ def result_tables(kernel: Kernel, result: ReplayResult) -> list[Table]:
         latency = phase.latency
         seconds = [phase.time_s, latency.p50_s, latency.p95_s, latency.p99_s, latency.max_s]
         first: list[Cell] = [phase.ph_id, operations[phase.ph_id], len(phase.ranks)]
+        slowest, over = _straggler(phase)
         rows.append(
-            [*first, phase.bytes, phase.operations, phase.rate_bytes_per_s, phase.iops, *seconds]
+            [
+                *first,
+                phase.bytes,
+                phase.operations,
+                phase.rate_bytes_per_s,
+                phase.iops,
+                *seconds,
+                slowest,
+                over,
+            ]
         )
         shown.append(
             [*map(str, first), format_size(phase.bytes), str(phase.operations),
-             format_rate(phase.rate_bytes_per_s), f"{phase.iops:.0f}", *map(format_duration, seconds)]
+             format_rate(phase.rate_bytes_per_s), f"{phase.iops:.0f}", *map(format_duration, seconds),
+             *(["-", "-"] if slowest is None else [str(slowest), f"{over:.2f}"])]
         )  # fmt: skip
     columns = ["phase", "operation", "ranks", "bytes", "operations", "rate_bytes_per_s", "iops",
-               "time_s", "p50_s", "p95_s", "p99_s", "max_s"]  # fmt: skip
+               "time_s", "p50_s", "p95_s", "p99_s", "max_s",
+               "slowest_rank", "slowest_over_median"]  # fmt: skip
     settings = Table(
         "Settings", ["setting", "value"], [list(pair) for pair in result.settings.items()]
     )

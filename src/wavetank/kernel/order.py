@@ -10,7 +10,7 @@ signal; so no wait can contradict another one.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from wavetank.kernel import calls
@@ -78,14 +78,12 @@ def find_waits(kernel: Kernel) -> Waits:
         return waits
     wanted = {phase.ph_id for pair in pairs for phase in pair}
     places = _places(kernel, wanted)
-    openers = _openers(kernel)
+    meetings = _meetings(kernel)
     for written, read in pairs:
         writers = [place for place in places[written.ph_id] if place.ranks]
-        readers = [
-            place
-            for place in places[read.ph_id]
-            if any(not _ordered(writer, place, kernel, openers) for writer in writers)
-        ]
+        if not writers:
+            continue
+        readers = _unordered(writers, places[read.ph_id], meetings)
         from_ranks = {rank for place in writers for rank in place.ranks}
         to_ranks = {rank for place in readers for rank in place.ranks}
         if not _are_free(kernel, [(place, place.last) for place in writers]) or not _are_free(
@@ -181,25 +179,37 @@ def _count_syncs(step: Step, times: int, syncs: Counter[_Key]) -> None:
             _count_syncs(inner, times * step.times, syncs)
 
 
-def _ordered(
-    writer: _Place, reader: _Place, kernel: Kernel, openers: Mapping[int, set[int]]
-) -> bool:
-    """Whether a collective lies between a writer's last operation and a reader's first.
-
-    Opening, closing, syncing, ... an MPI file is one for the ranks that open it.
-    """
-    if writer.program == reader.program and writer.ranks == reader.ranks and len(writer.ranks) == 1:
-        return True
-    everyone = writer.ranks | reader.ranks
-    together: list[tuple[_Key, set[int]]] = [
-        (index, set(ranks)) for index, ranks in enumerate(kernel.communicators)
+def _meetings(kernel: Kernel) -> list[tuple[_Key, frozenset[int]]]:
+    """What orders ranks, and which: communicators, and MPI files, whose opening, closing, ... is collective."""
+    together: list[tuple[_Key, frozenset[int]]] = [
+        (index, frozenset(ranks)) for index, ranks in enumerate(kernel.communicators)
     ]
-    together += [(f"file {file_id}", ranks) for file_id, ranks in openers.items()]
-    return any(
-        reader.syncs_before_first[key] > writer.syncs_before_last[key]
-        for key, ranks in together
-        if everyone <= ranks
-    )
+    return together + [
+        (f"file {file_id}", frozenset(ranks)) for file_id, ranks in _openers(kernel).items()
+    ]
+
+
+def _unordered(
+    writers: Sequence[_Place],
+    readers: Sequence[_Place],
+    meetings: Sequence[tuple[_Key, frozenset[int]]],
+) -> list[_Place]:
+    """The readers for which no collective lies between the writers' last operation and their first."""
+    from_ranks = frozenset[int]().union(*(writer.ranks for writer in writers))
+    passed = [
+        (key, ranks, max(writer.syncs_before_last[key] for writer in writers))
+        for key, ranks in meetings
+        if from_ranks <= ranks
+    ]
+    return [
+        reader
+        for reader in readers
+        if not (len(from_ranks) == 1 and reader.ranks == from_ranks)
+        and not any(
+            reader.ranks <= ranks and reader.syncs_before_first[key] > last
+            for key, ranks, last in passed
+        )
+    ]
 
 
 def _openers(kernel: Kernel) -> dict[int, set[int]]:
