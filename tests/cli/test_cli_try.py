@@ -55,3 +55,4 @@ def test_what_is_no_log_is_refused_with_its_name(tmp_path, faked, name):
     (tmp_path / "folder").mkdir()
     with pytest.raises(WavetankError, match=name):
         call(tmp_path / name, "-o", tmp_path / "out")
+    assert not (tmp_path / "out").exists()

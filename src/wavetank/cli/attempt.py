@@ -14,6 +14,7 @@ from wavetank.errors import DocumentError, WavetankError
 
 if TYPE_CHECKING:
     from wavetank.kernel.plan import Kernel
+    from wavetank.model.application import Model
 
 
 @click.command("try")
@@ -49,11 +50,12 @@ def command(
     from wavetank.campaign.spec import read_campaign
     from wavetank.cli.campaign_run import print_forecast, run_plan
 
+    known = _read(log)  # before anything is made
     try:
         output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DocumentError(f"cannot make {output}: {error.strerror}") from error
-    kernel, model = _kernel_of(log, output)
+    kernel, model = _kernel_of(known, log, output)
     free = shutil.disk_usage(output).free
     path = write_attempt(kernel, model, output, repetitions=repetitions, free_bytes=free)
     spec = read_campaign(path)
@@ -68,10 +70,9 @@ def command(
         _report(spec.output, output / "report.html")
 
 
-def _kernel_of(log: Path, folder: Path) -> tuple[Kernel, Path | None]:
-    """The kernel of what the user has, and the path of its model if there is one."""
+def _read(log: Path) -> Kernel | Model:
+    """What the user has: a kernel, a model, or a trace of any kind as a model."""
     from wavetank.document import provenance
-    from wavetank.kernel.from_model import make_kernel
     from wavetank.kernel.plan import Kernel
     from wavetank.model.application import Model
     from wavetank.model.extract import extract_model
@@ -79,14 +80,26 @@ def _kernel_of(log: Path, folder: Path) -> tuple[Kernel, Path | None]:
 
     kind = _document_kind(log)
     if kind == Kernel.kind:
-        return Kernel.read(log), None
+        return Kernel.read(log)
     if kind == Model.kind:
-        return make_kernel(Model.read(log), log), log
-    model = extract_model(open_trace(log), provenance([log]))
-    path = folder / "model.json"
-    model.write(path)
-    click.echo(f"wrote {path}", err=True)
-    return make_kernel(model, path), path
+        return Model.read(log)
+    return extract_model(open_trace(log), provenance([log]))
+
+
+def _kernel_of(known: Kernel | Model, log: Path, folder: Path) -> tuple[Kernel, Path | None]:
+    """The kernel, and the path of its model if there is one; a model of a trace is kept."""
+    from wavetank.kernel.from_model import make_kernel
+    from wavetank.kernel.plan import Kernel
+    from wavetank.model.application import Model
+
+    if isinstance(known, Kernel):
+        return known, None
+    path = log
+    if _document_kind(log) != Model.kind:
+        path = folder / "model.json"
+        known.write(path)
+        click.echo(f"wrote {path}", err=True)
+    return make_kernel(known, path), path
 
 
 def _document_kind(log: Path) -> str | None:

@@ -26,7 +26,7 @@ def command() -> None:
     """
 
 
-@command.command()
+@command.command(short_help="List the types that can hold an application.")
 @click.option(
     "--model",
     type=click.Path(path_type=Path),
@@ -112,7 +112,7 @@ def find(
     )
 
 
-@command.command()
+@command.command(short_help="What an instance type has, and what it costs.")
 @click.argument("name")
 @format_option
 def show(name: str, output_format: str) -> None:
@@ -147,7 +147,7 @@ def show(name: str, output_format: str) -> None:
     )
 
 
-@command.command()
+@command.command(short_help="Make the data anew from public sources.")
 @click.option(
     "--moto", type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="Wheel of moto 5: pip download --no-deps moto. Makes instances-aws.csv.",
