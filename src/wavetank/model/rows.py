@@ -309,6 +309,7 @@ def _assign_slots(
 
 
 # Operations that move the pointer of their handle; the explicit-offset ones (pread) do not.
+SEEK_CUR = 1  # <unistd.h> of Linux
 _EXPLICIT_OFFSET = ("pread", "pwrite", "aio_", "_at")
 
 
@@ -346,7 +347,8 @@ def _find_null_seeks(
     before = np.full(len(table), -1, dtype=np.int64)
     before[order[1:]] = np.where(key[1:] == key[:-1], left[order[:-1]], 0)
     before[order[:1]] = 0
-    constant = seeks & (disp == 0)
+    # Elsewhere a seek that happens to lead to where the pointer is already is like its neighbours.
+    constant = seeks & (disp == 0) & (columns[0] == Level.POSIX) & (table.arg == SEEK_CUR)
     null = constant & (before == position)
     parted = constant & ~null & (table.count > 1)
     kind = kind.copy()
