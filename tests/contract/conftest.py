@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import tempfile
@@ -45,6 +46,19 @@ CLUSTERS: dict[str, dict[str, Any]] = {
         "file_system": {"kind": "glusterfs"},
     },
 }
+
+if (
+    "WAVETANK_TEST_SSH" in os.environ
+):  # set by test_ssh_provider.py, which runs this suite where hosts answer
+    CLUSTERS = {
+        f"ssh-{file_system['kind']}": {
+            "provider": "ssh",
+            "nodes": {"compute": 2},
+            "file_system": file_system,
+            "ssh": json.loads(os.environ["WAVETANK_TEST_SSH"]),
+        }
+        for file_system in ({"kind": "none"}, {"kind": "existing", "path": "/tmp/shared"})
+    }
 
 
 def spec_of(kind: str, suffix: str) -> ClusterSpec:

@@ -66,7 +66,7 @@ def test_files_go_to_a_node_and_come_back(cluster: Cluster, tmp_path: Path) -> N
 
 def test_every_compute_node_sees_a_global_file(cluster: Cluster) -> None:
     if not cluster.file_system.is_global:
-        pytest.skip("file system none has no shared files")
+        pytest.skip("does not apply: file system none has no shared files")
     one, other = cluster.compute_hosts
     one.run(["dd", f"of={cluster.mount_path}/seen", "status=none"], stdin="by all")
     assert other.run(["cat", f"{cluster.mount_path}/seen"]).stdout == "by all"
@@ -80,7 +80,7 @@ def test_placed_files_have_their_size_and_survive_an_emptied_cache(cluster: Clus
     before = cluster.compute_hosts[0].run(["sha256sum", path]).stdout
     blocks = int(cluster.compute_hosts[0].run(["stat", "-c", "%b", path]).stdout)
     assert blocks * 512 >= 3_000_001 - 4096, "content is written, not sparse"
-    if cluster.spec.provider != "null":  # it could only empty the cache of the whole machine
+    if cluster.spec.provider == "local":  # others can only empty the cache of the whole machine
         assert "left" in cluster.drop_caches()
     assert cluster.compute_hosts[0].run(["sha256sum", path]).stdout == before
 
@@ -138,20 +138,20 @@ def test_the_remote_shell_reaches_every_node(cluster: Cluster, traces: Traces) -
             *cluster.launcher_prefix,
             *cluster.remote_shell,
             "-x",
-            "-p",
-            "22",
+            "-o",
+            "LogLevel=ERROR",
             host.name,
             "echo",
             "a   b;",
-            "echo $0",
+            "echo $((1 + 1))",
         ]
         out = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=30).stdout
-        assert out == "a b\n/bin/sh\n", "joined by blanks and given to a shell, as sshd does"
+        assert out == "a b\n2\n", "joined by blanks and given to a shell, as sshd does"
 
 
 def test_limits_in_force_are_those_of_the_instance_type(cluster: Cluster) -> None:
     if cluster.spec.provider != "local":
-        pytest.skip("only provider local limits its nodes")
+        pytest.skip("does not apply: only provider local limits its nodes")
     limits = cluster.limits()
     # of INSTANCE: 1 Gbit/s = 125 MB/s; 384 MiB; what enforces them depends on the machine
     assert limits["compute vcpus"].startswith("1 by cgroup")
@@ -164,7 +164,7 @@ def test_limits_in_force_are_those_of_the_instance_type(cluster: Cluster) -> Non
 
 def test_a_node_has_the_memory_and_the_name_that_it_should(cluster: Cluster) -> None:
     if cluster.spec.provider != "local":
-        pytest.skip("only provider local makes nodes")
+        pytest.skip("does not apply: only provider local makes nodes")
     host = cluster.compute_hosts[1]
     assert host.run(["hostname"]).stdout == "c2\n"
     assert host.run(["getent", "hosts", "c1"]).stdout.split() == ["10.77.0.1", "c1"]
@@ -178,7 +178,7 @@ def test_nodes_do_not_see_each_others_files_or_the_state_directory(
     cluster: Cluster, traces: Traces
 ) -> None:
     if cluster.spec.provider != "local":
-        pytest.skip("only provider local makes nodes")
+        pytest.skip("does not apply: only provider local makes nodes")
     one, other = cluster.compute_hosts
     one.run(["touch", "/root/only-here", "/tmp/only-here", "/dev/shm/only-here"])
     assert "only-here" not in other.run(["ls", "/root", "/tmp", "/dev/shm"]).stdout

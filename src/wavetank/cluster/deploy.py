@@ -15,7 +15,7 @@ from functools import cached_property
 from wavetank.cluster import registry
 from wavetank.cluster.filesystems.base import FileSystemDriver, OutlivesNodes, Site
 from wavetank.cluster.host import Host
-from wavetank.cluster.providers.base import Nodes
+from wavetank.cluster.providers.base import Nodes, TakesHosts
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import (
     ClusterDirectory,
@@ -247,10 +247,11 @@ def _clear(directory: ClusterDirectory, spec: ClusterSpec | None) -> None:
 
 def _remove_what_outlives(spec: ClusterSpec) -> None:
     driver = registry.file_system(spec.file_system.kind)
-    if not isinstance(driver, OutlivesNodes):
+    provider = registry.provider(spec.provider)
+    if not isinstance(driver, OutlivesNodes) and not isinstance(provider, TakesHosts):
         return
     try:
-        cluster = DeployedCluster(spec, registry.provider(spec.provider).find(spec))
+        cluster = DeployedCluster(spec, provider.find(spec))
     except ProviderError as error:
         log.info("no nodes of %s, so nothing was made through them: %s", spec.name, error)
         return

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 PROVIDERS: dict[str, str] = {
     "local": "wavetank.cluster.providers.local:LocalProvider",
     "null": "wavetank.cluster.providers.null:NullProvider",
+    "ssh": "wavetank.cluster.providers.ssh:SshProvider",
 }
 FILE_SYSTEMS: dict[str, str] = {
     "existing": "wavetank.cluster.filesystems.existing:Existing",

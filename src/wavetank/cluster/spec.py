@@ -113,6 +113,30 @@ class Storage(Record):
     local_file_system: Literal["xfs", "ext4"] = "xfs"
 
 
+class Ssh(Record):
+    """Hosts that exist, for provider ssh. What is named here goes into an ssh_config: nothing else may be in it."""
+
+    hosts: dict[
+        Name, Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9.:_-]{0,252}$")]
+    ] = Field(description="node name -> address or host name")
+    user: Annotated[str, StringConstraints(pattern=r"^[a-z_][a-z0-9_-]{0,31}$")]
+    port: int = Field(default=22, ge=1, le=65535)
+    identity_file: Annotated[str, StringConstraints(pattern=r"^/[A-Za-z0-9_./-]{1,250}$")] = Field(
+        description="private key; never copied, logged or stored"
+    )
+    known_hosts: Annotated[str, StringConstraints(pattern=r"^/[A-Za-z0-9_./-]{1,250}$")] = Field(
+        description="host keys that are accepted"
+    )
+    sudo: bool = Field(default=False, description="run commands by 'sudo -n'")
+    directory: Annotated[str, StringConstraints(pattern=r"^/[A-Za-z0-9_./-]{1,200}$")] = Field(
+        default="/var/tmp",  # noqa: S108
+        description="where each host keeps data, in a directory of the cluster's own",
+    )
+    network: Annotated[str, StringConstraints(pattern=r"^[0-9a-fA-F.:]+/[0-9]{1,3}$")] | None = (
+        Field(default=None, description="CIDR of the network that ranks use")
+    )
+
+
 class ClusterSpec(Record):
     """A virtual cluster."""
 
@@ -125,6 +149,7 @@ class ClusterSpec(Record):
     io_instance: Instance | None = None
     nodes: Nodes
     file_system: FileSystem
+    ssh: Ssh | None = Field(default=None, description="of provider ssh only")
     storage: Storage = Storage()
     layout: Literal["striped", "one-server-per-file"] = Field(
         default="striped",
@@ -165,6 +190,8 @@ class ClusterSpec(Record):
                 f"file_system.servers asks for {fs.servers} data servers, but {available} "
                 f"{'node' if available == 1 else 'nodes'} can hold one. Add nodes or ask for fewer servers"
             )
+        if (self.ssh is not None) != (self.provider == "ssh"):
+            yield "the key ssh and provider: ssh go together"
         if self.storage.size < SMALLEST_STORAGE_BYTES:
             yield (
                 f"storage.size {format_size(self.storage.size)} is too small: "

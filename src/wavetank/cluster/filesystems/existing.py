@@ -125,9 +125,9 @@ def _problems(spec: ClusterSpec) -> Iterator[str]:
     if fs.path is None:
         yield "file_system existing needs file_system.path: a directory of the mounted file system"
         return
-    if not Path(fs.path).is_dir():
+    if spec.ssh is None and not Path(fs.path).is_dir():
         yield f"file_system.path {fs.path} is no directory: is it mounted?"
-    elif not os.access(fs.path, os.W_OK):
+    elif spec.ssh is None and not os.access(fs.path, os.W_OK):
         yield f"file_system.path {fs.path} is not writable for you"
     if fs.mount_options:
         yield "file_system.mount_options: existing is mounted already; remove them"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from wavetank.cluster.host import Host
 from wavetank.cluster.spec import ClusterSpec
@@ -62,3 +62,10 @@ class Provider(Protocol):
         Raises:
             ProviderError: something cannot be removed; calling again goes on.
         """
+
+
+@runtime_checkable
+class TakesHosts(Protocol):
+    """A provider whose hosts exist before and after a cluster: file systems are removed from them."""
+
+    hosts_outlive: bool

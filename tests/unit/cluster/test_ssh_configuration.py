@@ -1,0 +1,97 @@
+"""The ssh provider: nothing of a specification gets anywhere but where it belongs."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from wavetank.cluster.providers.ssh import SshProvider, configuration
+from wavetank.cluster.remote.host import SshHost
+from wavetank.cluster.spec import ClusterSpec
+
+
+def spec(tmp_path: Path, **ssh: Any) -> ClusterSpec:
+    for name in ("key", "known_hosts"):
+        (tmp_path / name).write_text("")
+    return ClusterSpec.model_validate(
+        {
+            "name": "site",
+            "provider": "ssh",
+            "instance": {"name": "x"},
+            "nodes": {"compute": 2},
+            "file_system": {"kind": "none"},
+            "ssh": {
+                "hosts": {"c1": "node01.example.org", "c2": "10.0.0.2"},
+                "user": "alice",
+                "identity_file": str(tmp_path / "key"),
+                "known_hosts": str(tmp_path / "known_hosts"),
+                **ssh,
+            },
+        }
+    )
+
+
+def test_every_node_has_a_block_with_host_keys_checked_and_nothing_asked(tmp_path: Path) -> None:
+    blocks = configuration(spec(tmp_path, port=2222)).split("\n\n")
+    assert [block.splitlines()[0] for block in blocks] == ["Host c1", "Host c2"]
+    for block, address in zip(blocks, ("node01.example.org", "10.0.0.2"), strict=True):
+        lines = [line.strip() for line in block.splitlines()]
+        for expected in (
+            f"HostName {address}",
+            "Port 2222",
+            "User alice",
+            "StrictHostKeyChecking yes",
+            "BatchMode yes",
+        ):
+            assert expected in lines
+
+
+@pytest.mark.parametrize(
+    "ssh",
+    [
+        {"hosts": {"c1": "-oProxyCommand=id", "c2": "b"}},
+        {"hosts": {"c1": "a\n  ProxyCommand id", "c2": "b"}},
+        {"user": "a b"},
+        {"user": "root\nProxyCommand id"},
+        {"identity_file": "/a\nProxyCommand id"},
+        {"known_hosts": "relative"},
+        {"directory": "/a b; rm"},
+        {"proxy_command": "id"},
+        {"password": "secret"},
+    ],
+)
+def test_what_could_be_more_than_a_value_is_refused(tmp_path: Path, ssh: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        spec(tmp_path, **ssh)
+
+
+def test_the_inventory_must_name_exactly_the_nodes(tmp_path: Path) -> None:
+    said = "\n".join(SshProvider().check(spec(tmp_path, hosts={"c1": "a", "c3": "b"})))
+    assert "no address for c2" in said
+    assert "names c3, but the nodes are c1, c2" in said
+
+
+def test_a_missing_key_is_said_and_its_content_never(tmp_path: Path) -> None:
+    said = "\n".join(SshProvider().check(spec(tmp_path, identity_file="/no/such/key")))
+    assert "ssh.identity_file /no/such/key is no file" in said
+
+
+def test_inventory_and_provider_go_together(tmp_path: Path) -> None:
+    body = spec(tmp_path).model_dump() | {"provider": "local"}
+    with pytest.raises(ValidationError, match="go together"):
+        ClusterSpec.model_validate(body)
+
+
+@pytest.mark.parametrize("sudo", [False, True])
+def test_the_remote_shell_sees_every_argument_quoted(tmp_path: Path, sudo: bool) -> None:
+    nasty = ["echo", "a b", "$(id)", "'; rm -rf /; '", "", "*"]
+    host = SshHost("c1", "a", tmp_path / "config", tmp_path, sudo)
+    *ssh, command = host._command(nasty, {"V": "$(id) x"})
+    assert ssh == ["ssh", "-F", str(tmp_path / "config"), "c1", "--"]
+    # what a POSIX shell makes of it again
+    before = ["sudo", "-n"] if sudo else []
+    assert shlex.split(command) == [*before, "env", "V=$(id) x", *nasty]
