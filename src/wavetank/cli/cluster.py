@@ -24,7 +24,7 @@ def command() -> None:
     """
 
 
-@command.command()
+@command.command(short_help="Bring up the cluster of a file.")
 @spec_argument
 @format_option
 def up(file: Path, output_format: str) -> None:
@@ -43,7 +43,7 @@ def up(file: Path, output_format: str) -> None:
     _print_status(spec.name, output_format)
 
 
-@command.command()
+@command.command(short_help="Take clusters down, whatever state they are in.")
 @click.argument("names", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="Every cluster that was brought up here.")
 def down(names: tuple[str, ...], everything: bool) -> None:
@@ -102,7 +102,7 @@ def list_clusters(output_format: str) -> None:
     print_tables([Table("Clusters", columns, rows, note=note)], output_format)
 
 
-@command.command()
+@command.command(short_help="Show nodes, settings and limits in force, health.")
 @click.argument("name")
 @format_option
 def status(name: str, output_format: str) -> None:
@@ -115,7 +115,7 @@ def status(name: str, output_format: str) -> None:
     _print_status(name, output_format)
 
 
-@command.command()
+@command.command(short_help="Explain every problem of a file, before anything starts.")
 @spec_argument
 def check(file: Path) -> None:
     """Explain every problem of FILE, and what this machine lacks for it, before anything starts.
@@ -134,7 +134,7 @@ def check(file: Path) -> None:
     click.echo(f"{spec.name} can come up here: {_summary(spec)}")
 
 
-@command.command()
+@command.command(short_help="Print what will run where, with every default.")
 @spec_argument
 @click.option(
     "--prices", help="A shipped price table's name or a file, for the cost of an hour.",
