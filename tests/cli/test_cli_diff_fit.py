@@ -51,6 +51,14 @@ def test_models_that_differ_give_status_3_and_say_where(models: Path) -> None:
     assert weights == dict.fromkeys(range(1, 6), 2.0)
 
 
+def test_ratios_are_short_for_people(models: Path) -> None:
+    body = json.loads((models / "m4.json").read_text())
+    body["app_st"] = body["app_st"] // 3 + 1  # 42667: a ratio without end
+    (models / "third.json").write_text(json.dumps(body))
+    _, text = run(diff.command, "m4.json", "third.json")
+    assert " 0.3333\n" in text
+
+
 def test_fit_prints_functions_of_np(models: Path) -> None:
     _, text = run(fit.command, "m2.json", "m4.json", "m8.json", "--format", "json")
     rows = {

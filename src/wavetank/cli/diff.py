@@ -28,11 +28,15 @@ def command(first: Path, second: Path, output_format: str) -> int:
         (d.where, d.ph_id_a, d.ph_id_b, d.field, d.a, d.b, _ratio(d.a, d.b))
         for d in result.differences
     ]
+    shown = [
+        [*("-" if cell is None else str(cell) for cell in row[:-1]), _shown_ratio(row[-1])]
+        for row in rows
+    ]
     columns = ("where", "ph_id_a", "ph_id_b", "field", "a", "b", "ratio")
     print_tables(
         [
             Table(
-                "Differences", columns, rows,
+                "Differences", columns, rows, shown,
                 note=f"{result.n_equal_phases} phases are the same, of {result.n_phases_a} and {result.n_phases_b}.",
             )
         ],
@@ -40,6 +44,11 @@ def command(first: Path, second: Path, output_format: str) -> int:
         extra={"same": result.same, "n_equal_phases": result.n_equal_phases},
     )  # fmt: skip
     return 0 if result.same else 3
+
+
+def _shown_ratio(ratio: Cell) -> str:
+    """Four digits are enough for people; JSON and CSV have them all."""
+    return f"{ratio:.4g}" if isinstance(ratio, float) else "-"
 
 
 def _ratio(a: Cell, b: Cell) -> float | None:
