@@ -150,6 +150,16 @@ def test_a_failed_replay_leaves_a_result_marked_failed(made, root):
     assert found.status == "failed" and "too short" in (found.failure or "")
 
 
+def test_a_failed_replay_prints_its_message_alone_and_takes_away_what_it_made(made, root, tmp_path):
+    body = json.loads((made / "kernel.json").read_text())
+    body["files"][0]["prepare_bytes"] = 100  # the first read wants 4096
+    (made / "kernel.json").write_text(json.dumps(body))
+    result = run(replay.command, made / "kernel.json", "--root", root, ok=False)
+    assert isinstance(result.exception, KernelError) and "too short" in str(result.exception)
+    assert "Phases" not in result.output
+    assert list(root.iterdir()) == []
+
+
 def test_replay_does_not_touch_somebody_elses_file(made, root):
     (root / "work.dat").write_bytes(b"precious")
     result = run(replay.command, made / "kernel.json", "--root", root, ok=False)

@@ -99,17 +99,13 @@ def command(
             result = with_settings(result, **dict(options.settings))
         else:
             result = run_replay(made, root.resolve(), starter, Path(scratch), None, options)
-    if not keep and prepare:
+    if prepare and (not keep or result.status == "failed"):
         remove_files(made, root)
     if output is not None:
         write_whole(output, result.model_dump_json(indent=1) + "\n")
-    print_tables(
-        result_tables(made, result),
-        output_format,
-        {"status": result.status, "failure": result.failure},
-    )
     if result.status == "failed":
         raise KernelError(f"the replay failed: {result.failure}")
+    print_tables(result_tables(made, result), output_format, {"status": result.status})
 
 
 def _with_cache(options: ReplayOptions, how: str) -> ReplayOptions:

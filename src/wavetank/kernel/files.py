@@ -12,6 +12,7 @@ from typing import Literal
 from wavetank.kernel import calls
 from wavetank.kernel.operations import member_runs
 from wavetank.kernel.plan import KernelFile
+from wavetank.kernel.steps import flat
 from wavetank.model.application import View
 from wavetank.model.file import ModelFile
 from wavetank.model.phase import (
@@ -20,9 +21,7 @@ from wavetank.model.phase import (
     ListedOffsets,
     Phase,
     Program,
-    RepeatStep,
     Run,
-    Step,
 )
 
 _NAME_LIMIT = 200  # bytes; file systems allow 255, and a temporary suffix needs some
@@ -119,16 +118,10 @@ def kernel_files(
 def _open_flags(programs: Sequence[Program]) -> dict[int, int]:
     """The flags of all POSIX opens of each file, together."""
     flags: defaultdict[int, int] = defaultdict(int)
-
-    def collect(steps: Sequence[Step]) -> None:
-        for step in steps:
-            if isinstance(step, RepeatStep):
-                collect(step.steps)
-            elif isinstance(step, FileStep) and step.iop_type == "open" and not step.error:
-                flags[step.file_id] |= step.arg
-
     for program in programs:
-        collect(program.steps)
+        for step, _ in flat(program.steps):
+            if isinstance(step, FileStep) and step.iop_type == "open" and not step.error:
+                flags[step.file_id] |= step.arg
     return flags
 
 
@@ -136,6 +129,8 @@ def _kernel_file(
     file: ModelFile, name: str, phases: Sequence[Phase], flags: int, views: Sequence[View]
 ) -> KernelFile:
     size = _size_beforehand(file, phases, flags, views)
+    if not phases and not flags & os.O_CREAT:  # looked at only: there, and empty
+        return KernelFile(file_id=file.file_id, name=name, role="input", prepare_bytes=0)
     written = any(not calls.reads(member.iop_type) for phase in phases for member in phase.pattern)
     role: Literal["input", "output", "both"]
     role = "output" if size is None else "both" if written else "input"

@@ -12,18 +12,23 @@ from wavetank.kernel import calls
 from wavetank.kernel.files import is_stored, kernel_files
 from wavetank.kernel.order import find_waits
 from wavetank.kernel.plan import Kernel
+from wavetank.kernel.steps import flat
 from wavetank.kernel.writers.ior import ior_lines
 from wavetank.model.application import Model
 from wavetank.model.phase import (
     DataStep,
     FileStep,
+    ListedOffsets,
     Phase,
     Program,
     RepeatStep,
+    Run,
     Step,
     UnknownOffsets,
 )
 
+_LARGEST_REQUEST = 1 << 30
+"""bytes: a request of more needs as much memory; if it moved less, it is made that much smaller"""
 _WAITS = (
     "Ranks read what other ranks wrote before, with no collective between (phases of which that holds: {}). How the "
     "application ordered them is not in the model; the replay lets the reader wait until the writer is done."
@@ -84,7 +89,8 @@ class _Selection:
             phase.file_id for phase in model.phases if phase.level == "mpiio"
         } | _opened_by_mpi(model.programs)
         self._names = {file.file_id: file.file_name for file in model.files}
-        self.phases = [phase for phase in model.phases if self._performs(phase)]
+        self._cut: list[str] = []
+        self.phases = [self._fitting(phase) for phase in model.phases if self._performs(phase)]
         self._ph_ids = {phase.ph_id for phase in self.phases}
         self.touched: set[int] = set()
         self._unknown_calls: Counter[str] = Counter()
@@ -112,6 +118,36 @@ class _Selection:
         ):
             return False
         return is_stored(self._names[phase.file_id])
+
+    def _fitting(self, phase: Phase) -> Phase:
+        """Requests for far more than there was (copy_file_range asks for all that may come) cut to what moved."""
+        if phase.ph_nrep > 1:
+            return phase
+        if any(isinstance(offsets, ListedOffsets) for offsets in phase.offset):
+            return self._fitting_lists(phase)
+        if phase.moved_last is None:
+            return phase
+        pattern = list(phase.pattern)
+        for index, (member, moved) in enumerate(zip(phase.pattern, phase.moved_last, strict=True)):
+            if member.rs > _LARGEST_REQUEST and moved < member.rs:
+                pattern[index] = member.model_copy(update={"rs": moved})
+                self._cut.append(f"{member.iop_type} of {member.rs} bytes that moved {moved}")
+        return phase.model_copy(update={"pattern": tuple(pattern)})
+
+    def _fitting_lists(self, phase: Phase) -> Phase:
+        def cut(run: Run) -> Run:
+            if run.count > 1 or run.rs <= _LARGEST_REQUEST or run.moved >= run.rs:
+                return run
+            self._cut.append(f"{run.rs} bytes that moved {run.moved}")
+            return run.model_copy(update={"rs": run.moved})
+
+        offsets = tuple(
+            ListedOffsets(runs=tuple(tuple(map(cut, runs)) for runs in one.runs))
+            if isinstance(one, ListedOffsets)
+            else one
+            for one in phase.offset
+        )
+        return phase.model_copy(update={"offset": offsets})
 
     def _steps(self, steps: Sequence[Step], times: int) -> tuple[Step, ...]:
         kept: list[Step] = []
@@ -144,6 +180,13 @@ class _Selection:
         return [
             *self._left_out_phases(),
             *self._substituted(),
+            *(
+                [
+                    f"Requests far beyond what they moved ask for that much only: {'; '.join(self._cut)}."
+                ]
+                if self._cut
+                else []
+            ),
             *(
                 f"{count} {name} calls are left out: a replay of them is not known."
                 for name, count in sorted(self._unknown_calls.items())
@@ -212,7 +255,7 @@ class _Selection:
             {
                 self._names[step.file_id]
                 for program in self.programs
-                for step in _flat(program.steps)
+                for step, _ in flat(program.steps)
                 if isinstance(step, FileStep)
                 and step.iop_type == "MPI_File_open"
                 and step.communicator is None
@@ -230,16 +273,6 @@ def _opened_by_mpi(programs: Sequence[Program]) -> set[int]:
     return {
         step.file_id
         for program in programs
-        for step in _flat(program.steps)
+        for step, _ in flat(program.steps)
         if isinstance(step, FileStep) and step.iop_type == "MPI_File_open"
     }
-
-
-def _flat(steps: Sequence[Step]) -> list[Step]:
-    flat: list[Step] = []
-    for step in steps:
-        if isinstance(step, RepeatStep):
-            flat.extend(_flat(step.steps))
-        else:
-            flat.append(step)
-    return flat

@@ -15,6 +15,7 @@ from wavetank.errors import KernelError
 from wavetank.kernel import calls
 from wavetank.kernel.order import find_waits
 from wavetank.kernel.plan import Kernel
+from wavetank.kernel.steps import flat
 from wavetank.model.phase import (
     DataStep,
     FileStep,
@@ -24,12 +25,12 @@ from wavetank.model.phase import (
     PauseStep,
     Phase,
     Program,
-    RepeatStep,
     Step,
     SyncStep,
 )
 
 PLAN_VERSION = 1
+_LARGEST_EMPTY = 1 << 30  # bytes
 
 
 def lower(kernel: Kernel) -> str:
@@ -83,7 +84,7 @@ class _Communicators:
         self._openers: dict[int, tuple[int, ...]] = {}
         openers: dict[int, set[int]] = {}
         for program in kernel.programs:
-            for step in _flat(program.steps):
+            for step, _ in flat(program.steps):
                 if isinstance(step, FileStep) and step.iop_type == "MPI_File_open":
                     openers.setdefault(step.file_id, set()).update(program.ranks)
         for file_id, ranks in openers.items():
@@ -120,28 +121,15 @@ def _one_by_one(program: Program, kernel: Kernel) -> frozenset[int]:
     calls_of: Counter[int] = Counter()
     waits_of: Counter[int] = Counter()
 
-    def count(steps: Sequence[Step], times: int) -> None:
-        for step in steps:
-            if isinstance(step, RepeatStep):
-                count(step.steps, times * step.times)
-            elif isinstance(step, DataStep) and step.ph_id in members:
-                phase = members[step.ph_id]
-                later = sum(member.iop_type in calls.NONBLOCKING for member in phase.pattern)
-                n = step.n if not step.single else -(-step.n // len(phase.pattern))
-                calls_of[phase.file_id] += times * n * later
-            elif isinstance(step, FileStep) and calls.performed(step.iop_type) == "MPI_Wait":
-                waits_of[step.file_id] += times * step.count
-
-    count(program.steps, 1)
+    for step, times in flat(program.steps):
+        if isinstance(step, DataStep) and step.ph_id in members:
+            phase = members[step.ph_id]
+            later = sum(member.iop_type in calls.NONBLOCKING for member in phase.pattern)
+            n = step.n if not step.single else -(-step.n // len(phase.pattern))
+            calls_of[phase.file_id] += times * n * later
+        elif isinstance(step, FileStep) and calls.performed(step.iop_type) == "MPI_Wait":
+            waits_of[step.file_id] += times * step.count
     return frozenset(file_id for file_id, n in waits_of.items() if n >= calls_of[file_id])
-
-
-def _flat(steps: Sequence[Step]) -> Iterator[Step]:
-    for step in steps:
-        if isinstance(step, RepeatStep):
-            yield from _flat(step.steps)
-        else:
-            yield step
 
 
 def rank_list(ranks: Sequence[int]) -> str:
@@ -226,7 +214,9 @@ def _file_step(step: FileStep, places: _Places) -> str | None:
     if name is None:
         return None
     if name in calls.DATA:
-        return f"empty {name} {step.file_id} {step.handle} {_optional(step.offset)} {step.size} {step.count}"
+        # A request that moved nothing may ask for anything (copy_file_range: 2^63); it needs no such buffer.
+        size = step.size if step.size <= _LARGEST_EMPTY else 0
+        return f"empty {name} {step.file_id} {step.handle} {_optional(step.offset)} {size} {step.count}"
     arg = step.arg
     if name == "MPI_Wait":
         arg = int(step.file_id in places.one_by_one)

@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 
 from wavetank.kernel import calls
 from wavetank.kernel.plan import Kernel
+from wavetank.kernel.steps import flat
 from wavetank.model.phase import (
     DataStep,
     FileStep,
     PauseStep,
     Phase,
     Program,
-    RepeatStep,
     Step,
     SyncStep,
 )
@@ -154,29 +154,23 @@ def _walk(
     for index, step in enumerate(program.steps):
         inside = {ph_id for ph_id in _phases_in(step) if ph_id in wanted}
         before = syncs.copy() if inside else syncs
-        _count_syncs(step, 1, syncs)
+        _count_syncs(step, syncs)
         for ph_id in inside:
             first, _, before_first, _ = found.get(ph_id, (index, index, before, before))
             found[ph_id] = (first, index, before_first, syncs.copy())
     return found
 
 
-def _phases_in(step: Step) -> Iterator[int]:
-    if isinstance(step, DataStep):
-        yield step.ph_id
-    elif isinstance(step, RepeatStep):
-        for inner in step.steps:
-            yield from _phases_in(inner)
+def _phases_in(step: Step) -> set[int]:
+    return {inner.ph_id for inner, _ in flat([step]) if isinstance(inner, DataStep)}
 
 
-def _count_syncs(step: Step, times: int, syncs: Counter[_Key]) -> None:
-    if isinstance(step, SyncStep):
-        syncs[step.communicator] += times * step.count
-    elif isinstance(step, FileStep) and step.iop_type in _COLLECTIVE:
-        syncs[f"file {step.file_id}"] += times * step.count
-    elif isinstance(step, RepeatStep):
-        for inner in step.steps:
-            _count_syncs(inner, times * step.times, syncs)
+def _count_syncs(step: Step, syncs: Counter[_Key]) -> None:
+    for inner, times in flat([step]):
+        if isinstance(inner, SyncStep):
+            syncs[inner.communicator] += times * inner.count
+        elif isinstance(inner, FileStep) and inner.iop_type in _COLLECTIVE:
+            syncs[f"file {inner.file_id}"] += times * inner.count
 
 
 def _meetings(kernel: Kernel) -> list[tuple[_Key, frozenset[int]]]:
@@ -215,16 +209,10 @@ def _unordered(
 def _openers(kernel: Kernel) -> dict[int, set[int]]:
     """The ranks that open each MPI file."""
     openers: defaultdict[int, set[int]] = defaultdict(set)
-
-    def collect(steps: Sequence[Step], ranks: Sequence[int]) -> None:
-        for step in steps:
-            if isinstance(step, RepeatStep):
-                collect(step.steps, ranks)
-            elif isinstance(step, FileStep) and step.iop_type == "MPI_File_open":
-                openers[step.file_id].update(ranks)
-
     for program in kernel.programs:
-        collect(program.steps, program.ranks)
+        for step, _ in flat(program.steps):
+            if isinstance(step, FileStep) and step.iop_type == "MPI_File_open":
+                openers[step.file_id].update(program.ranks)
     return openers
 
 
@@ -261,6 +249,6 @@ def _are_free(kernel: Kernel, places: Sequence[tuple[_Place, int]]) -> bool:
 
 def _is_free(step: Step) -> bool:
     """Whether a step has no part that waits for other ranks: a wait beside it cannot be in its way."""
-    if isinstance(step, RepeatStep):
-        return all(_is_free(inner) for inner in step.steps)
-    return isinstance(step, DataStep) or not _blocks(step) or isinstance(step, PauseStep)
+    return all(
+        isinstance(inner, DataStep | PauseStep) or not _blocks(inner) for inner, _ in flat([step])
+    )

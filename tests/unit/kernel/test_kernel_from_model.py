@@ -245,3 +245,49 @@ def test_a_wait_beside_a_loop_that_meets_other_ranks_is_left_out(tmp_path):
     assert (
         find_waits(kernel_of(made.model_copy(update={"programs": programs}), tmp_path)).number == 0
     )
+
+
+def test_a_request_far_beyond_what_it_moved_asks_for_that_only(tmp_path):
+    """Coreutils' cp asks copy_file_range for 2^63 bytes, and gets the file's 300000."""
+    ask = 9223372035781033984
+    one = km.phase(
+        1,
+        1,
+        (0,),
+        1,
+        [km.member("copy_file_range", ask)],
+        [km.linear()],
+        300_000,
+        moved_last=(300_000,),
+    )
+    steps = (FileStep(iop_type="open", file_id=1, handle=0), DataStep(ph_id=1, n=1),
+             FileStep(iop_type="copy_file_range", file_id=1, handle=0, size=ask, offset=300_000))  # fmt: skip
+    made = km.model(
+        1, [km.model_file(1, "/s/big", 300_000, 300_000)], [one], [Program(ranks=(0,), steps=steps)]
+    )
+    kernel = kernel_of(made, tmp_path)
+    text = lower(kernel)
+    assert (
+        str(ask) not in text
+        and "linear 1 300000 0 0 0 300000" in text
+        and "empty pread 1 0 300000 0 1" in text
+    )
+    assert "-b 300000 -t 300000" in kernel.ior[0].command
+    assert any(str(ask) in sentence for sentence in kernel.not_reproduced)
+
+
+def test_a_file_that_is_only_looked_at_is_an_input(tmp_path):
+    made = km.irregular()
+    looked = FileStep(iop_type="stat", file_id=2, handle=0)
+    program = made.programs[0]
+    made = made.model_copy(
+        update={
+            "files": (*made.files, km.model_file(2, "/usr/local/bin/python3", 0, 6_000_000)),
+            "programs": (program.model_copy(update={"steps": (looked, *program.steps)}),),
+        }
+    )
+    assert [(f.name, f.role, f.prepare_bytes) for f in kernel_of(made, tmp_path).files][1] == (
+        "python3",
+        "input",
+        0,
+    )

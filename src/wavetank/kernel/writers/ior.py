@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from wavetank.kernel import calls
 from wavetank.kernel.groups import Group, differences, overlap, phase_groups, refusal, some, stem_of
 from wavetank.kernel.plan import IorLine, Kernel, Refused
-from wavetank.model.phase import FileStep, RepeatStep, Run, Series, Step
+from wavetank.kernel.steps import flat
+from wavetank.model.phase import FileStep, Run, Series
 
 TRANSFER_UNIT = 8
 """bytes: IOR refuses a transfer size that is not a multiple of its access size, sizeof(long long)."""
@@ -121,22 +122,12 @@ def ior_lines(
 
 def _synced_files(kernel: Kernel) -> set[int]:
     """Files that the application has on storage before it goes on: IOR does the same with -e."""
-    synced: set[int] = set()
-
-    def collect(steps: Sequence[Step]) -> None:
-        for step in steps:
-            if isinstance(step, RepeatStep):
-                collect(step.steps)
-            elif isinstance(step, FileStep) and step.iop_type in (
-                "fsync",
-                "fdatasync",
-                "MPI_File_sync",
-            ):
-                synced.add(step.file_id)
-
-    for program in kernel.programs:
-        collect(program.steps)
-    return synced
+    return {
+        step.file_id
+        for program in kernel.programs
+        for step, _ in flat(program.steps)
+        if isinstance(step, FileStep) and step.iop_type in ("fsync", "fdatasync", "MPI_File_sync")
+    }
 
 
 def _rounded_up(value: int, unit: int) -> int:

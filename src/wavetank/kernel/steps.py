@@ -1,0 +1,18 @@
+"""Walking through programs: their steps without the nesting of repeats."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from wavetank.model.phase import DataStep, FileStep, PauseStep, RepeatStep, Step, SyncStep
+
+PlainStep = DataStep | FileStep | SyncStep | PauseStep
+
+
+def flat(steps: Sequence[Step], times: int = 1) -> Iterator[tuple[PlainStep, int]]:
+    """Each step inside of all repeats once, with how often it is performed in all."""
+    for step in steps:
+        if isinstance(step, RepeatStep):
+            yield from flat(step.steps, times * step.times)
+        else:
+            yield step, times
