@@ -35,7 +35,7 @@ class Requirements(Record):
 
 
 class Boundaries(Record):
-    """The rules by which phases were split (METHOD.md section 2)."""
+    """The rules by which phases were split (method, section 2)."""
 
     split_at_communication: dict[str, bool] = Field(
         description='by level: {"posix": False, "mpiio": True}'

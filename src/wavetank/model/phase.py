@@ -1,6 +1,6 @@
 """I/O phases and the order in which a run goes through them.
 
-Field names are those of METHOD.md section 2 (P18 table 1).
+Field names are those of method, section 2 (P18 table 1).
 """
 
 from __future__ import annotations
