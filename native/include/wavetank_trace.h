@@ -44,8 +44,8 @@
 struct wt_part_header {
     char magic[8];
     uint32_t version;
-    uint32_t header_size;  /* of this struct, bytes: the first block's place */
-    uint64_t start_utc_ns; /* CLOCK_REALTIME when the tracer started in this process */
+    uint32_t header_size;   /* of this struct, bytes: the first block's place */
+    uint64_t start_utc_ns;  /* CLOCK_REALTIME when the tracer started in this process */
     uint64_t start_mono_ns; /* CLOCK_MONOTONIC of the same moment: time zero of this part's times */
     uint32_t pid;
     uint32_t ppid;
@@ -54,9 +54,9 @@ struct wt_part_header {
 
 struct wt_block_header {
     uint32_t magic;
-    uint32_t type; /* enum wt_block */
+    uint32_t type;   /* enum wt_block */
     uint32_t length; /* payload, bytes */
-    uint32_t crc32; /* of the payload, polynomial of zlib */
+    uint32_t crc32;  /* of the payload, polynomial of zlib */
 };
 
 enum wt_block { WT_BLOCK_META = 1, WT_BLOCK_ROWS = 2 };
@@ -66,37 +66,40 @@ enum wt_meta {
     WT_META_MOUNT = 2, /* id, mount point, file system type, source (strings) */
     WT_META_RANK = 3,  /* rank + 1 (0: no MPI), ranks, place (enum wt_rank_source), MPI library (string) */
     WT_META_COMMAND = 4, /* argc, argv (strings) */
-    WT_META_VIEW = 5, /* id, displacement, etype size, extent, n_runs, n_runs x (offset - end of the run before, svarint; length) */
-    WT_META_COMM = 6, /* id, n_runs, n_runs x (first rank - end of the run before, svarint; number of ranks) */
+    WT_META_VIEW = 5,    /* id, displacement, etype size, extent, n_runs, n_runs x (offset - end of the run
+                            before, svarint; length) */
+    WT_META_COMM =
+        6, /* id, n_runs, n_runs x (first rank - end of the run before, svarint; number of ranks) */
     WT_META_INFO = 7, /* file id, key, value (strings): an MPI hint given by the application */
-    WT_META_END = 8, /* reason (enum wt_end), operations seen, operations missed, end ns */
+    WT_META_END = 8,  /* reason (enum wt_end), operations seen, operations missed, end ns */
     WT_META_NOTE = 9, /* enum wt_note, detail (string) */
-    WT_META_TIMES = 10, /* histogram: seq, op, n, n x (bin, count): bin b holds durations in [2^b, 2^(b+1)) ns */
+    WT_META_TIMES =
+        10, /* histogram: seq, op, n, n x (bin, count): bin b holds durations in [2^b, 2^(b+1)) ns */
     WT_META_CLOCK = 11, /* rank + 1, offset to rank 0's CLOCK_MONOTONIC (svarint, ns), uncertainty (ns) */
 };
 
 enum wt_rank_source { WT_RANK_NONE = 0, WT_RANK_ENVIRONMENT = 1, WT_RANK_MPI = 2 };
 enum wt_end { WT_END_EXIT = 1, WT_END_EXEC = 2, WT_END_STOPPED = 3 };
 enum wt_note {
-    WT_NOTE_IO_URING = 1,  /* the program used io_uring: not seen */
-    WT_NOTE_MISSED = 2,    /* operations inside a signal handler that met the tracer at work */
-    WT_NOTE_MAPPED = 3,    /* a file was written or read through memory: only the mapping is seen */
-    WT_NOTE_OFFSETS = 4,   /* offsets of a shared file position may be off */
-    WT_NOTE_STDIO = 5,     /* this C library's streams could not be hooked: stdio not seen */
+    WT_NOTE_IO_URING = 1, /* the program used io_uring: not seen */
+    WT_NOTE_MISSED = 2,   /* operations inside a signal handler that met the tracer at work */
+    WT_NOTE_MAPPED = 3,   /* a file was written or read through memory: only the mapping is seen */
+    WT_NOTE_OFFSETS = 4,  /* offsets of a shared file position may be off */
+    WT_NOTE_STDIO = 5,    /* this C library's streams could not be hooked: stdio not seen */
 };
 
 enum wt_column {
-    WT_COL_KEY = 0,     /* index into the group's keys */
-    WT_COL_COUNT,       /* count - 1 */
-    WT_COL_SIZE,        /* bytes requested */
-    WT_COL_SHORT,       /* count * size - moved */
-    WT_COL_OFFSET,      /* offset - end of the key's last row in this group (0 at first); or the offset itself */
-    WT_COL_DISP,        /* count > 1: disp - size, else 0 */
-    WT_COL_VIEW_OFFSET, /* view_offset - end of the key's last row in the view; 0 without a view */
-    WT_COL_VIEW_DISP,   /* count > 1: view_disp - size, else 0; 0 without a view */
-    WT_COL_TICK,        /* tick - last tick of the row before */
-    WT_COL_TICK_STEP,   /* count > 1, else 0 */
-    WT_COL_SUBTICK,     /* subtick - what follows from the row before */
+    WT_COL_KEY = 0, /* index into the group's keys */
+    WT_COL_COUNT,   /* count - 1 */
+    WT_COL_SIZE,    /* bytes requested */
+    WT_COL_SHORT,   /* count * size - moved */
+    WT_COL_OFFSET,  /* offset - end of the key's last row in this group (0 at first); or the offset itself */
+    WT_COL_DISP,    /* count > 1: disp - size, else 0 */
+    WT_COL_VIEW_OFFSET,  /* view_offset - end of the key's last row in the view; 0 without a view */
+    WT_COL_VIEW_DISP,    /* count > 1: view_disp - size, else 0; 0 without a view */
+    WT_COL_TICK,         /* tick - last tick of the row before */
+    WT_COL_TICK_STEP,    /* count > 1, else 0 */
+    WT_COL_SUBTICK,      /* subtick - what follows from the row before */
     WT_COL_SUBTICK_STEP, /* count > 1: subtick_step - (tick_step == 0), else 0 */
     WT_COL_ARG,
     WT_COL_ERROR,   /* errno */
@@ -106,9 +109,9 @@ enum wt_column {
     WT_N_COLUMNS
 };
 
-/* What has not been written to the part yet, in a file of its own (part-....tail) that is mapped into the process:
- * the kernel keeps it when the process is killed. It goes when the process ends in order. A reader takes the
- * part's blocks up to part_length, then meta, rows_coded, rows, and the open row. */
+/* What has not been written to the part yet, in a file of its own (part-....tail) that is mapped into the
+ * process: the kernel keeps it when the process is killed. It goes when the process ends in order. A reader
+ * takes the part's blocks up to part_length, then meta, rows_coded, rows, and the open row. */
 #define WT_TAIL_MAGIC "WTTAIL\n"
 #define WT_ROWS_BYTES (64u << 10) /* a block is written when it has grown past this */
 #define WT_META_BYTES (64u << 10)
@@ -129,9 +132,10 @@ struct wt_tail {
     char magic[8];
     uint32_t version;
     uint32_t rows_at, coded_at, meta_at; /* offsetof rows, rows_coded, meta */
-    uint64_t part_length;  /* bytes */
-    uint64_t seq_of_first; /* of rows[0] */
-    uint64_t older_units, older_ns, newer_units, newer_ns; /* clock units and ns since tracer start: two anchors */
+    uint64_t part_length;                /* bytes */
+    uint64_t seq_of_first;               /* of rows[0] */
+    uint64_t older_units, older_ns, newer_units,
+        newer_ns; /* clock units and ns since tracer start: two anchors */
     uint64_t missed;
     uint32_t n_rows, has_open; /* rows[n_rows] is the open row */
     uint32_t n_coded_bytes, n_meta_bytes;
@@ -140,7 +144,8 @@ struct wt_tail {
     uint8_t meta[WT_META_BYTES + WT_META_LARGEST];
 };
 
-/* X(code, NAME, "name", level, kind, collective). Levels: 1 POSIX, 2 MPI-IO, 3 MPI. A code is never reused. */
+/* X(code, NAME, "name", level, kind, collective). Levels: 1 POSIX, 2 MPI-IO, 3 MPI. A code is never reused.
+ */
 #define WT_OPS(X)                                                                                            \
     X(1, OPEN, "open", 1, OPEN, 0)                                                                           \
     X(2, CLOSE, "close", 1, CLOSE, 0)                                                                        \

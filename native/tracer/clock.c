@@ -10,9 +10,7 @@
 bool wt_clock_is_tsc;
 uint64_t wt_start_utc_ns, wt_start_mono_ns;
 
-static struct {
-    uint64_t units, ns;
-} older, newer;
+static struct { uint64_t units, ns; } older, newer;
 
 static uint64_t clock_ns(clockid_t id) {
     struct timespec now;
@@ -20,7 +18,9 @@ static uint64_t clock_ns(clockid_t id) {
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-uint64_t wt_clock_slow(void) { return clock_ns(CLOCK_MONOTONIC); }
+uint64_t wt_clock_slow(void) {
+    return clock_ns(CLOCK_MONOTONIC);
+}
 
 static bool tsc_is_steady(void) {
 #if defined(__x86_64__)

@@ -37,7 +37,9 @@ static uint8_t byte_of(struct input *in) {
     return *in->at++;
 }
 
-static int64_t unzigzag(uint64_t value) { return (int64_t)((value >> 1) ^ (0 - (value & 1))); }
+static int64_t unzigzag(uint64_t value) {
+    return (int64_t)((value >> 1) ^ (0 - (value & 1)));
+}
 
 struct key {
     uint64_t op, file, handle, view; /* the last three + 1 */

@@ -54,7 +54,9 @@ void wt_fds_shared(void) {
     }
 }
 
-int32_t wt_new_handle(void) { return next_handle++; }
+int32_t wt_new_handle(void) {
+    return next_handle++;
+}
 
 static int32_t new_ofd(int32_t file) {
     int32_t index = n_free > 0 ? free_ofds[--n_free] : (int32_t)n_ofds++;
@@ -129,9 +131,15 @@ void wt_fd_opened(int fd, int flags, int64_t size_before, bool size_known, uint6
     }
     wt_unlock();
     if (ofd) {
-        struct wt_event event = {.op = WT_OP_OPEN, .file = file, .handle = handle, .view = WT_UNKNOWN,
-                                 .offset = WT_UNKNOWN, .view_offset = WT_UNKNOWN, .arg = flags,
-                                 .start = t0, .end = t1};
+        struct wt_event event = {.op = WT_OP_OPEN,
+                                 .file = file,
+                                 .handle = handle,
+                                 .view = WT_UNKNOWN,
+                                 .offset = WT_UNKNOWN,
+                                 .view_offset = WT_UNKNOWN,
+                                 .arg = flags,
+                                 .start = t0,
+                                 .end = t1};
         wt_record_posix(&event);
     }
 }
@@ -142,10 +150,15 @@ void wt_fd_closed(int fd, int result, int error, uint64_t t0, uint64_t t1) {
     }
     int32_t index = wt_fd_table[fd];
     if (index > 0) {
-        struct wt_event event = {.op = WT_OP_CLOSE, .file = wt_ofds[index].file,
-                                 .handle = wt_ofds[index].handle, .view = WT_UNKNOWN,
-                                 .offset = WT_UNKNOWN, .view_offset = WT_UNKNOWN,
-                                 .error = result == 0 ? 0 : error, .start = t0, .end = t1};
+        struct wt_event event = {.op = WT_OP_CLOSE,
+                                 .file = wt_ofds[index].file,
+                                 .handle = wt_ofds[index].handle,
+                                 .view = WT_UNKNOWN,
+                                 .offset = WT_UNKNOWN,
+                                 .view_offset = WT_UNKNOWN,
+                                 .error = result == 0 ? 0 : error,
+                                 .start = t0,
+                                 .end = t1};
         wt_record_posix(&event);
     }
     wt_fd_forget(fd);
@@ -172,9 +185,14 @@ void wt_fd_duplicated(int from, int to, uint64_t t0, uint64_t t1) {
     }
     wt_unlock();
     if (ofd) {
-        struct wt_event event = {.op = WT_OP_DUP, .file = ofd->file, .handle = ofd->handle,
-                                 .view = WT_UNKNOWN, .offset = WT_UNKNOWN, .view_offset = WT_UNKNOWN,
-                                 .start = t0, .end = t1};
+        struct wt_event event = {.op = WT_OP_DUP,
+                                 .file = ofd->file,
+                                 .handle = ofd->handle,
+                                 .view = WT_UNKNOWN,
+                                 .offset = WT_UNKNOWN,
+                                 .view_offset = WT_UNKNOWN,
+                                 .start = t0,
+                                 .end = t1};
         wt_record_posix(&event);
     }
 }

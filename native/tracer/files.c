@@ -9,7 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define FILES_MAX (1u << 16) /* remembered by hash; a file past it gets a new number, which the reader joins */
+#define FILES_MAX                                                                                            \
+    (1u << 16) /* remembered by hash; a file past it gets a new number, which the reader joins */
 #define MOUNTS_MAX 64
 #define PATTERNS_BYTES 8192
 
@@ -29,12 +30,13 @@ static size_t mount_bytes;
 static char include_patterns[PATTERNS_BYTES], exclude_patterns[PATTERNS_BYTES];
 
 /* Left out unless --include names them: the system's own files, and programs' code. */
-static const char *const system_prefixes[] = {"/proc/", "/sys/",  "/dev/", "/etc/",   "/usr/", "/lib/",
+static const char *const system_prefixes[] = {"/proc/",  "/sys/", "/dev/",  "/etc/", "/usr/", "/lib/",
                                               "/lib64/", "/bin/", "/sbin/", "/run/", "/boot/"};
-static const char *const code_suffixes[] = {".py", ".pyc", ".pyi", ".pth", ".so", ".sh", ".bash", ".egg-link",
-                                            "/pyvenv.cfg"};
-static const char *const code_parts[] = {"/site-packages/", "/dist-packages/", "/lib/python3", ".so.",
-                                         "/openmpi-sessions-", "/ompi.", ".locktest.", ".shfp.", "/__pycache__/"};
+static const char *const code_suffixes[] = {".py", ".pyc",  ".pyi",      ".pth",       ".so",
+                                            ".sh", ".bash", ".egg-link", "/pyvenv.cfg"};
+static const char *const code_parts[] = {"/site-packages/",    "/dist-packages/", "/lib/python3", ".so.",
+                                         "/openmpi-sessions-", "/ompi.",          ".locktest.",   ".shfp.",
+                                         "/__pycache__/"};
 
 void wt_files_reset(void) {
     memset(known, 0, sizeof known);

@@ -22,7 +22,9 @@ int wt_pid;
 
 void wt_stdio_start(void);
 bool wt_family_fits(void); /* mpi_real.c */
-__attribute__((weak)) bool wt_family_fits(void) { return true; }
+__attribute__((weak)) bool wt_family_fits(void) {
+    return true;
+}
 
 /* One of our libraries traces a process, whichever are preloaded: this is one variable for all of them. */
 WT_EXPORT int wavetank_trace_claimed;
@@ -75,7 +77,9 @@ WT_COLD void wt_stop(const char *what, int error) {
     wt_inside--;
 }
 
-bool wt_other_process(void) { return (int)syscall(SYS_getpid) != wt_pid; }
+bool wt_other_process(void) {
+    return (int)syscall(SYS_getpid) != wt_pid;
+}
 
 static void describe_command(void) {
     static char arguments[32 << 10];

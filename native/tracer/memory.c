@@ -10,7 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define MAPS_MAX 256 /* shared or private mappings of traced files that are remembered for munmap and msync */
+#define MAPS_MAX 256 /* shared or private mappings of traced files that are remembered for munmap and msync  \
+                      */
 
 static struct {
     uintptr_t start;
@@ -130,8 +131,8 @@ WT_EXPORT int msync(void *place, size_t size, int flags) {
     uint64_t t1 = wt_now();
     int error = errno;
     record(WT_OP_MSYNC, maps[i].file, maps[i].handle,
-           maps[i].offset + (int64_t)((uintptr_t)place - maps[i].start), (int64_t)size, result == 0, error, t0,
-           t1);
+           maps[i].offset + (int64_t)((uintptr_t)place - maps[i].start), (int64_t)size, result == 0, error,
+           t0, t1);
     errno = error;
     return result;
 }

@@ -6,16 +6,17 @@
 
 #include <mpi.h>
 
-/* The function behind a wrapper: PMPI_name of this library's MPI family; of another family, the next in line. */
+/* The function behind a wrapper: PMPI_name of this library's MPI family; of another family, the next in line.
+ */
 void *wt_mpi_real(const char *name); /* "MPI_Send" */
-bool wt_mpi_is_ours(void);           /* the process's MPI is of the family that this library was compiled for */
-bool wt_mpi_traced(void);            /* between MPI_Init and MPI_Finalize, of our family, tracing */
-/* Open MPI's Fortran bindings, and MPICH's for mpi_f08, call PMPI_ directly: such a call is the application's, any
- * other is internal. */
+bool wt_mpi_is_ours(void); /* the process's MPI is of the family that this library was compiled for */
+bool wt_mpi_traced(void);  /* between MPI_Init and MPI_Finalize, of our family, tracing */
+/* Open MPI's Fortran bindings, and MPICH's for mpi_f08, call PMPI_ directly: such a call is the
+ * application's, any other is internal. */
 bool wt_mpi_from_fortran(const void *caller);
 
-/* Open MPI's constants are addresses of its objects. They are looked up, not linked: this library is also loaded
- * into programs without MPI. */
+/* Open MPI's constants are addresses of its objects. They are looked up, not linked: this library is also
+ * loaded into programs without MPI. */
 struct wt_mpi_constants {
     MPI_Comm world, comm_null;
     MPI_Info info_null;
@@ -31,7 +32,7 @@ extern struct wt_mpi_constants wt_mpi; /* valid once wt_mpi_is_ours() is true */
 
 /* Defines the wrapper MPI_name, and PMPI_name for calls out of Fortran bindings. The body
  * calls real_name. */
-#define WT_MPI_TWIN(type, name, parameters, arguments, ...)                                                 \
+#define WT_MPI_TWIN(type, name, parameters, arguments, ...)                                                  \
     WT_EXPORT type PMPI_##name parameters {                                                                  \
         WT_MPI_REAL(name)                                                                                    \
         if (!wt_mpi_from_fortran(__builtin_return_address(0)) || !wt_mpi_traced()) {                         \
@@ -39,7 +40,7 @@ extern struct wt_mpi_constants wt_mpi; /* valid once wt_mpi_is_ours() is true */
         }                                                                                                    \
         __VA_ARGS__                                                                                          \
     }
-#define WT_MPI_WRAPPER(name, parameters, arguments, ...)                                                    \
+#define WT_MPI_WRAPPER(name, parameters, arguments, ...)                                                     \
     WT_EXPORT int MPI_##name parameters {                                                                    \
         WT_MPI_REAL(name)                                                                                    \
         if (!wt_mpi_traced()) {                                                                              \
@@ -61,6 +62,7 @@ static inline struct wt_call wt_call_begin(void) {
 }
 
 void wt_request_started(MPI_Request request, int32_t file, int32_t handle); /* of a nonblocking MPI-IO call */
-int32_t wt_communicator(MPI_Comm comm, bool *ordering); /* number; ordering: more than one rank, no intercomm */
+int32_t wt_communicator(MPI_Comm comm,
+                        bool *ordering); /* number; ordering: more than one rank, no intercomm */
 
 #endif

@@ -37,7 +37,8 @@ static int find_library(struct dl_phdr_info *info, size_t size, void *found) {
 
 static int find_fortran(struct dl_phdr_info *info, size_t size, void *unused) {
     (void)size, (void)unused;
-    if (strstr(info->dlpi_name, "libmpi_mpifh.so") == NULL && strstr(info->dlpi_name, "libmpichfort.so") == NULL &&
+    if (strstr(info->dlpi_name, "libmpi_mpifh.so") == NULL &&
+        strstr(info->dlpi_name, "libmpichfort.so") == NULL &&
         strstr(info->dlpi_name, "libmpifort.so") == NULL) {
         return 0;
     }
@@ -89,8 +90,8 @@ bool wt_mpi_is_ours(void) {
     return ours;
 }
 
-/* Where the libraries of several families are preloaded, one of them traces: that of the process's MPI; before
- * an MPI library is there, that of the launcher. */
+/* Where the libraries of several families are preloaded, one of them traces: that of the process's MPI;
+ * before an MPI library is there, that of the launcher. */
 bool wt_family_fits(void) {
     const char *name = NULL;
     dl_iterate_phdr(find_library, &name);

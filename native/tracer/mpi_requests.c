@@ -1,5 +1,5 @@
-/* Completion: MPI_Wait, MPI_Test and their kin. They are ticks; one that completes a nonblocking MPI-IO call leaves
- * a row at that level, so that it is not taken for communication. */
+/* Completion: MPI_Wait, MPI_Test and their kin. They are ticks; one that completes a nonblocking MPI-IO call
+ * leaves a row at that level, so that it is not taken for communication. */
 #include "mpi_call.h"
 
 #include <errno.h>
@@ -80,10 +80,17 @@ static void completed(uint32_t op, const struct watched *watched, const MPI_Requ
         }
     }
     if (file != WT_UNKNOWN && wt_level_mpiio) {
-        struct wt_event event = {.op = op, .file = file, .handle = handle, .view = WT_UNKNOWN,
-                                 .offset = WT_UNKNOWN, .view_offset = WT_UNKNOWN,
-                                 .error = status == MPI_SUCCESS ? 0 : EIO, .tick = call->tick,
-                                 .subtick = call->subtick, .start = call->start, .end = end};
+        struct wt_event event = {.op = op,
+                                 .file = file,
+                                 .handle = handle,
+                                 .view = WT_UNKNOWN,
+                                 .offset = WT_UNKNOWN,
+                                 .view_offset = WT_UNKNOWN,
+                                 .error = status == MPI_SUCCESS ? 0 : EIO,
+                                 .tick = call->tick,
+                                 .subtick = call->subtick,
+                                 .start = call->start,
+                                 .end = end};
         wt_record_mpi(&event);
     }
     errno = saved;

@@ -1,5 +1,5 @@
-/* MPI calls as logical clock: ticks are counted by stubs that jump on to the real function; collectives leave a
- * row; MPI_Init tells the rank. */
+/* MPI calls as logical clock: ticks are counted by stubs that jump on to the real function; collectives leave
+ * a row; MPI_Init tells the rank. */
 #define _GNU_SOURCE
 #include "intercepted_mpi.h"
 #include "mpi_call.h"
@@ -16,7 +16,9 @@ static int world_size;
 static int keyval = MPI_KEYVAL_INVALID;
 static int32_t next_communicator;
 
-bool wt_mpi_traced(void) { return between_init_and_finalize && wt_active && !wt_inside; }
+bool wt_mpi_traced(void) {
+    return between_init_and_finalize && wt_active && !wt_inside;
+}
 
 /* ---- stubs: one counted jump, whatever the function's arguments ---- */
 
@@ -35,8 +37,7 @@ void *wt_tick_resolve(uint64_t index) {
 #if defined(__x86_64__)
 #define STUB(prefix, name, count)                                                                            \
     ".globl " prefix "MPI_" #name "\n.type " prefix "MPI_" #name ",@function\n" prefix "MPI_" #name ":\n"    \
-    ".cfi_startproc\n" count                                                                                 \
-    "movq wt_tick_targets+8*wt_stub_index(%rip), %r11\n"                                                     \
+    ".cfi_startproc\n" count "movq wt_tick_targets+8*wt_stub_index(%rip), %r11\n"                            \
     "testq %r11, %r11\n"                                                                                     \
     "je 1f\n"                                                                                                \
     "jmp *%r11\n"                                                                                            \
@@ -49,17 +50,17 @@ void *wt_tick_resolve(uint64_t index) {
     "lock incq wt_ticks(%rip)\n2:\n"
 #define STUBS(name)                                                                                          \
     STUB("", name, COUNT) STUB("P", name, COUNT_FORTRAN) ".set wt_stub_index, wt_stub_index+1\n"
-__asm__(".text\n.set wt_stub_index, 0\n" WT_TICK_CALLS(STUBS) WT_LARGE_TICK_CALLS(STUBS)
-        ".type wt_tick_slow,@function\nwt_tick_slow:\n"
-        ".cfi_startproc\n"
-        "pushq %rdi\npushq %rsi\npushq %rdx\npushq %rcx\npushq %r8\npushq %r9\npushq %r11\n"
-        ".cfi_adjust_cfa_offset 56\n"
-        "movl %r11d, %edi\n"
-        "call wt_tick_resolve\n"
-        "popq %r11\npopq %r9\npopq %r8\npopq %rcx\npopq %rdx\npopq %rsi\npopq %rdi\n"
-        ".cfi_adjust_cfa_offset -56\n"
-        "jmp *%rax\n"
-        ".cfi_endproc\n.size wt_tick_slow, .-wt_tick_slow\n");
+__asm__(".text\n.set wt_stub_index, 0\n" WT_TICK_CALLS(STUBS) WT_LARGE_TICK_CALLS(
+    STUBS) ".type wt_tick_slow,@function\nwt_tick_slow:\n"
+           ".cfi_startproc\n"
+           "pushq %rdi\npushq %rsi\npushq %rdx\npushq %rcx\npushq %r8\npushq %r9\npushq %r11\n"
+           ".cfi_adjust_cfa_offset 56\n"
+           "movl %r11d, %edi\n"
+           "call wt_tick_resolve\n"
+           "popq %r11\npopq %r9\npopq %r8\npopq %rcx\npopq %rdx\npopq %rsi\npopq %rdi\n"
+           ".cfi_adjust_cfa_offset -56\n"
+           "jmp *%rax\n"
+           ".cfi_endproc\n.size wt_tick_slow, .-wt_tick_slow\n");
 #else
 #error "MPI ticks need a stub for this processor: see STUB above"
 #endif
@@ -75,7 +76,8 @@ static void describe_communicator(int32_t number, MPI_Comm comm, int size) {
     translate = (__typeof__(translate))wt_mpi_real("MPI_Group_translate_ranks");
     free_group = (__typeof__(free_group))wt_mpi_real("MPI_Group_free");
     size_t bytes = 2 * (size_t)size * sizeof(int);
-    int *ranks = (int *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    int *ranks =
+        (int *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if ((void *)ranks == MAP_FAILED) {
         return;
     }

@@ -1,6 +1,6 @@
-/* MPI-IO calls. A call's offset is found before it by the file's own pointer, its bytes after it by its status;
- * both are mapped through the file view. The POSIX calls that the MPI library makes meanwhile are recorded at
- * their own level. */
+/* MPI-IO calls. A call's offset is found before it by the file's own pointer, its bytes after it by its
+ * status; both are mapped through the file view. The POSIX calls that the MPI library makes meanwhile are
+ * recorded at their own level. */
 #define _GNU_SOURCE
 #include "mpi_call.h"
 #include "views.h"
@@ -68,7 +68,9 @@ static struct open_file *enter(MPI_File key) {
     return NULL;
 }
 
-static bool seen(void) { return wt_level_mpiio && wt_mpi_traced(); }
+static bool seen(void) {
+    return wt_level_mpiio && wt_mpi_traced();
+}
 
 static void record(uint32_t op, const struct open_file *file, const struct wt_call *call, int status,
                    int64_t offset, int64_t arg) {
@@ -107,7 +109,8 @@ static void record_data(uint32_t op, const struct open_file *file, const struct 
         elements >= 0 && (elements < asked || asked <= INT32_MAX)) {
         moved = elements;
     }
-    int64_t offset = view_offset < 0 ? WT_UNKNOWN : wt_view_to_file(file->view, file->displacement, view_offset);
+    int64_t offset =
+        view_offset < 0 ? WT_UNKNOWN : wt_view_to_file(file->view, file->displacement, view_offset);
     struct wt_event event = {.op = op,
                              .file = file->file,
                              .handle = file->handle,
@@ -172,41 +175,51 @@ static int32_t number_file(const char *name, const struct stat *before, bool exi
 
 WT_MPI_WRAPPER(File_open, (MPI_Comm comm, const char *name, int mode, MPI_Info info, MPI_File *out),
                (comm, name, mode, info, out), {
-    start();
-    struct stat before;
-    bool existed = name != NULL && syscall(SYS_newfstatat, AT_FDCWD, without_driver(name), &before, 0) == 0;
-    struct wt_call call = wt_call_begin();
-    int status = real_File_open(comm, name, mode, info, out);
-    uint64_t end = wt_now();
-    int32_t number = name != NULL ? number_file(name, &before, existed) : WT_UNKNOWN;
-    if (number == WT_UNKNOWN || !wt_level_mpiio) {
-        return status;
-    }
-    bool ordering;
-    struct wt_event event = {.op = WT_OP_FILE_OPEN, .file = number, .handle = WT_UNKNOWN, .view = WT_UNKNOWN,
-                             .size = wt_communicator(comm, &ordering) + 1, .offset = WT_UNKNOWN,
-                             .view_offset = WT_UNKNOWN, .arg = mode, .error = status == MPI_SUCCESS ? 0 : EIO,
-                             .tick = call.tick, .subtick = call.subtick, .start = call.start, .end = end};
-    event.moved = event.size; /* no bytes: nothing is missing */
-    if (status == MPI_SUCCESS) {
-        wt_lock();
-        struct open_file *file = enter(*out);
-        event.handle = wt_new_handle();
-        wt_unlock();
-        if (file != NULL) {
-            file->file = number;
-            file->handle = event.handle;
-            file->view = WT_VIEW_NONE;
-            file->displacement = 0;
-            file->etype_size = 1;
-            keep_hints(file, info);
-        }
-    }
-    wt_record_mpi(&event);
-    return status;
-})
+                   start();
+                   struct stat before;
+                   bool existed = name != NULL &&
+                                  syscall(SYS_newfstatat, AT_FDCWD, without_driver(name), &before, 0) == 0;
+                   struct wt_call call = wt_call_begin();
+                   int status = real_File_open(comm, name, mode, info, out);
+                   uint64_t end = wt_now();
+                   int32_t number = name != NULL ? number_file(name, &before, existed) : WT_UNKNOWN;
+                   if (number == WT_UNKNOWN || !wt_level_mpiio) {
+                       return status;
+                   }
+                   bool ordering;
+                   struct wt_event event = {.op = WT_OP_FILE_OPEN,
+                                            .file = number,
+                                            .handle = WT_UNKNOWN,
+                                            .view = WT_UNKNOWN,
+                                            .size = wt_communicator(comm, &ordering) + 1,
+                                            .offset = WT_UNKNOWN,
+                                            .view_offset = WT_UNKNOWN,
+                                            .arg = mode,
+                                            .error = status == MPI_SUCCESS ? 0 : EIO,
+                                            .tick = call.tick,
+                                            .subtick = call.subtick,
+                                            .start = call.start,
+                                            .end = end};
+                   event.moved = event.size; /* no bytes: nothing is missing */
+                   if (status == MPI_SUCCESS) {
+                       wt_lock();
+                       struct open_file *file = enter(*out);
+                       event.handle = wt_new_handle();
+                       wt_unlock();
+                       if (file != NULL) {
+                           file->file = number;
+                           file->handle = event.handle;
+                           file->view = WT_VIEW_NONE;
+                           file->displacement = 0;
+                           file->etype_size = 1;
+                           keep_hints(file, info);
+                       }
+                   }
+                   wt_record_mpi(&event);
+                   return status;
+               })
 
-WT_MPI_WRAPPER(File_close, (MPI_File *fh), (fh), {
+WT_MPI_WRAPPER(File_close, (MPI_File * fh), (fh), {
     struct open_file *file = find(*fh);
     struct wt_call call = wt_call_begin();
     int status = real_File_close(fh);
@@ -229,31 +242,39 @@ WT_MPI_WRAPPER(File_delete, (const char *name, MPI_Info info), (name, info), {
 
 /* ---- view, position, size ---- */
 
-WT_MPI_WRAPPER(File_set_view, (MPI_File fh, MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype,
-                               const char *representation, MPI_Info info),
+WT_MPI_WRAPPER(File_set_view,
+               (MPI_File fh, MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype,
+                const char *representation, MPI_Info info),
                (fh, displacement, etype, filetype, representation, info), {
-    struct open_file *file = find(fh);
-    struct wt_call call = wt_call_begin();
-    int status = real_File_set_view(fh, displacement, etype, filetype, representation, info);
-    uint64_t end = wt_now();
-    if (file == NULL || !seen()) {
-        return status;
-    }
-    if (status == MPI_SUCCESS) {
-        int etype_size = 1;
-        mpi.type_size(etype, &etype_size);
-        file->etype_size = etype_size;
-        file->displacement = displacement;
-        file->view = wt_view_make(displacement, etype, filetype);
-        keep_hints(file, info);
-    }
-    struct wt_event event = {.op = WT_OP_FILE_SET_VIEW, .file = file->file, .handle = file->handle,
-                             .view = file->view >= 0 ? file->view : WT_UNKNOWN, .offset = displacement,
-                             .view_offset = 0, .error = status == MPI_SUCCESS ? 0 : EIO, .tick = call.tick,
-                             .subtick = call.subtick, .start = call.start, .end = end};
-    wt_record_mpi(&event);
-    return status;
-})
+                   struct open_file *file = find(fh);
+                   struct wt_call call = wt_call_begin();
+                   int status = real_File_set_view(fh, displacement, etype, filetype, representation, info);
+                   uint64_t end = wt_now();
+                   if (file == NULL || !seen()) {
+                       return status;
+                   }
+                   if (status == MPI_SUCCESS) {
+                       int etype_size = 1;
+                       mpi.type_size(etype, &etype_size);
+                       file->etype_size = etype_size;
+                       file->displacement = displacement;
+                       file->view = wt_view_make(displacement, etype, filetype);
+                       keep_hints(file, info);
+                   }
+                   struct wt_event event = {.op = WT_OP_FILE_SET_VIEW,
+                                            .file = file->file,
+                                            .handle = file->handle,
+                                            .view = file->view >= 0 ? file->view : WT_UNKNOWN,
+                                            .offset = displacement,
+                                            .view_offset = 0,
+                                            .error = status == MPI_SUCCESS ? 0 : EIO,
+                                            .tick = call.tick,
+                                            .subtick = call.subtick,
+                                            .start = call.start,
+                                            .end = end};
+                   wt_record_mpi(&event);
+                   return status;
+               })
 
 /* The individual pointer, bytes of the view; UNKNOWN where MPI does not say. */
 static int64_t pointer_of(MPI_File fh, const struct open_file *file) {
@@ -306,76 +327,84 @@ WT_MPI_WRAPPER(File_set_info, (MPI_File fh, MPI_Info info), (fh, info), {
 /* ---- data: X(suffix, count type), once for each width of counts ---- */
 
 #define AT(name, OP, buffer_type, count_type)                                                                \
-    WT_MPI_WRAPPER(name, (MPI_File fh, MPI_Offset offset, buffer_type buffer, count_type count,              \
-                          MPI_Datatype type, MPI_Status * status), (fh, offset, buffer, count, type, status), { \
-        struct open_file *file = find(fh);                                                                   \
-        MPI_Status own;                                                                                      \
-        status = status == MPI_STATUS_IGNORE ? &own : status;                                                \
-        struct wt_call call = wt_call_begin();                                                               \
-        int result = real_##name(fh, offset, buffer, count, type, status);                                   \
-        record_data(WT_OP_##OP, file, &call, result, in_view(file, offset), (int64_t)count, type, status);   \
-        return result;                                                                                       \
-    })
+    WT_MPI_WRAPPER(name,                                                                                     \
+                   (MPI_File fh, MPI_Offset offset, buffer_type buffer, count_type count, MPI_Datatype type, \
+                    MPI_Status * status),                                                                    \
+                   (fh, offset, buffer, count, type, status), {                                              \
+                       struct open_file *file = find(fh);                                                    \
+                       MPI_Status own;                                                                       \
+                       status = status == MPI_STATUS_IGNORE ? &own : status;                                 \
+                       struct wt_call call = wt_call_begin();                                                \
+                       int result = real_##name(fh, offset, buffer, count, type, status);                    \
+                       record_data(WT_OP_##OP, file, &call, result, in_view(file, offset), (int64_t)count,   \
+                                   type, status);                                                            \
+                       return result;                                                                        \
+                   })
 
 #define BY_POINTER(name, OP, buffer_type, count_type, where)                                                 \
-    WT_MPI_WRAPPER(name, (MPI_File fh, buffer_type buffer, count_type count, MPI_Datatype type,              \
-                          MPI_Status * status), (fh, buffer, count, type, status), {                         \
-        struct open_file *file = find(fh);                                                                   \
-        MPI_Status own;                                                                                      \
-        status = status == MPI_STATUS_IGNORE ? &own : status;                                                \
-        int64_t place = where;                                                                               \
-        struct wt_call call = wt_call_begin();                                                               \
-        int result = real_##name(fh, buffer, count, type, status);                                           \
-        record_data(WT_OP_##OP, file, &call, result, place, (int64_t)count, type, status);                   \
-        return result;                                                                                       \
-    })
+    WT_MPI_WRAPPER(                                                                                          \
+        name, (MPI_File fh, buffer_type buffer, count_type count, MPI_Datatype type, MPI_Status * status),   \
+        (fh, buffer, count, type, status), {                                                                 \
+            struct open_file *file = find(fh);                                                               \
+            MPI_Status own;                                                                                  \
+            status = status == MPI_STATUS_IGNORE ? &own : status;                                            \
+            int64_t place = where;                                                                           \
+            struct wt_call call = wt_call_begin();                                                           \
+            int result = real_##name(fh, buffer, count, type, status);                                       \
+            record_data(WT_OP_##OP, file, &call, result, place, (int64_t)count, type, status);               \
+            return result;                                                                                   \
+        })
 
 /* Nonblocking: recorded when it is asked for, as if it moved all; the call that completes it is a row too. */
 #define I_AT(name, OP, buffer_type, count_type)                                                              \
-    WT_MPI_WRAPPER(name, (MPI_File fh, MPI_Offset offset, buffer_type buffer, count_type count,              \
-                          MPI_Datatype type, MPI_Request * request),                                         \
-                   (fh, offset, buffer, count, type, request), {                                             \
-        struct open_file *file = find(fh);                                                                   \
-        struct wt_call call = wt_call_begin();                                                               \
-        int result = real_##name(fh, offset, buffer, count, type, request);                                  \
-        record_data(WT_OP_##OP, file, &call, result, in_view(file, offset), (int64_t)count, type, NULL);     \
-        wt_request_started(*request, file ? file->file : WT_UNKNOWN, file ? file->handle : WT_UNKNOWN);      \
-        return result;                                                                                       \
-    })
+    WT_MPI_WRAPPER(                                                                                          \
+        name,                                                                                                \
+        (MPI_File fh, MPI_Offset offset, buffer_type buffer, count_type count, MPI_Datatype type,            \
+         MPI_Request * request),                                                                             \
+        (fh, offset, buffer, count, type, request), {                                                        \
+            struct open_file *file = find(fh);                                                               \
+            struct wt_call call = wt_call_begin();                                                           \
+            int result = real_##name(fh, offset, buffer, count, type, request);                              \
+            record_data(WT_OP_##OP, file, &call, result, in_view(file, offset), (int64_t)count, type, NULL); \
+            wt_request_started(*request, file ? file->file : WT_UNKNOWN, file ? file->handle : WT_UNKNOWN);  \
+            return result;                                                                                   \
+        })
 
 #define I_BY_POINTER(name, OP, buffer_type, count_type, where)                                               \
-    WT_MPI_WRAPPER(name, (MPI_File fh, buffer_type buffer, count_type count, MPI_Datatype type,              \
-                          MPI_Request * request), (fh, buffer, count, type, request), {                      \
-        struct open_file *file = find(fh);                                                                   \
-        int64_t place = where;                                                                               \
-        struct wt_call call = wt_call_begin();                                                               \
-        int result = real_##name(fh, buffer, count, type, request);                                          \
-        record_data(WT_OP_##OP, file, &call, result, place, (int64_t)count, type, NULL);                     \
-        wt_request_started(*request, file ? file->file : WT_UNKNOWN, file ? file->handle : WT_UNKNOWN);      \
-        return result;                                                                                       \
-    })
+    WT_MPI_WRAPPER(                                                                                          \
+        name, (MPI_File fh, buffer_type buffer, count_type count, MPI_Datatype type, MPI_Request * request), \
+        (fh, buffer, count, type, request), {                                                                \
+            struct open_file *file = find(fh);                                                               \
+            int64_t place = where;                                                                           \
+            struct wt_call call = wt_call_begin();                                                           \
+            int result = real_##name(fh, buffer, count, type, request);                                      \
+            record_data(WT_OP_##OP, file, &call, result, place, (int64_t)count, type, NULL);                 \
+            wt_request_started(*request, file ? file->file : WT_UNKNOWN, file ? file->handle : WT_UNKNOWN);  \
+            return result;                                                                                   \
+        })
 
 /* Split collectives: the begin has the operation, the end is a row of its own. */
 #define BEGIN_AT(name, OP, buffer_type, count_type)                                                          \
-    WT_MPI_WRAPPER(name, (MPI_File fh, MPI_Offset offset, buffer_type buffer, count_type count,              \
-                          MPI_Datatype type), (fh, offset, buffer, count, type), {                           \
-        struct open_file *file = find(fh);                                                                   \
-        struct wt_call call = wt_call_begin();                                                               \
-        int result = real_##name(fh, offset, buffer, count, type);                                           \
-        record_data(WT_OP_##OP, file, &call, result, in_view(file, offset), (int64_t)count, type, NULL);     \
-        return result;                                                                                       \
-    })
+    WT_MPI_WRAPPER(                                                                                          \
+        name, (MPI_File fh, MPI_Offset offset, buffer_type buffer, count_type count, MPI_Datatype type),     \
+        (fh, offset, buffer, count, type), {                                                                 \
+            struct open_file *file = find(fh);                                                               \
+            struct wt_call call = wt_call_begin();                                                           \
+            int result = real_##name(fh, offset, buffer, count, type);                                       \
+            record_data(WT_OP_##OP, file, &call, result, in_view(file, offset), (int64_t)count, type, NULL); \
+            return result;                                                                                   \
+        })
 
 #define BEGIN_BY_POINTER(name, OP, buffer_type, count_type, where)                                           \
     WT_MPI_WRAPPER(name, (MPI_File fh, buffer_type buffer, count_type count, MPI_Datatype type),             \
                    (fh, buffer, count, type), {                                                              \
-        struct open_file *file = find(fh);                                                                   \
-        int64_t place = where;                                                                               \
-        struct wt_call call = wt_call_begin();                                                               \
-        int result = real_##name(fh, buffer, count, type);                                                   \
-        record_data(WT_OP_##OP, file, &call, result, place, (int64_t)count, type, NULL);                     \
-        return result;                                                                                       \
-    })
+                       struct open_file *file = find(fh);                                                    \
+                       int64_t place = where;                                                                \
+                       struct wt_call call = wt_call_begin();                                                \
+                       int result = real_##name(fh, buffer, count, type);                                    \
+                       record_data(WT_OP_##OP, file, &call, result, place, (int64_t)count, type, NULL);      \
+                       return result;                                                                        \
+                   })
 
 #define END(name, buffer_type)                                                                               \
     WT_MPI_WRAPPER(name, (MPI_File fh, buffer_type buffer, MPI_Status * status), (fh, buffer, status), {     \
@@ -386,7 +415,8 @@ WT_MPI_WRAPPER(File_set_info, (MPI_File fh, MPI_Info info), (fh, info), {
         return result;                                                                                       \
     })
 
-/* The shared pointer may move under other ranks' calls at any time: the offsets of its calls are not known. */
+/* The shared pointer may move under other ranks' calls at any time: the offsets of its calls are not known.
+ */
 #define OWN pointer_of(fh, file)
 #define SHARED WT_UNKNOWN
 #define DATA_CALLS(c, count)                                                                                 \

@@ -16,7 +16,9 @@ struct before {
     bool known;
 };
 
-bool wt_may_trace(void) { return wt_active && wt_level_posix && !wt_inside && !wt_other_process(); }
+bool wt_may_trace(void) {
+    return wt_active && wt_level_posix && !wt_inside && !wt_other_process();
+}
 
 /* The size a file had before an open that may create or empty it. */
 static struct before look(int dirfd, const char *path, int flags) {
@@ -39,9 +41,16 @@ static void failed(int dirfd, const char *path, int flags, int error, uint64_t t
     int32_t file = wt_file_of_path(name, 0, false);
     wt_unlock();
     if (file != WT_UNKNOWN) {
-        struct wt_event event = {.op = WT_OP_OPEN, .file = file, .handle = WT_UNKNOWN, .view = WT_UNKNOWN,
-                                 .offset = WT_UNKNOWN, .view_offset = WT_UNKNOWN, .arg = flags,
-                                 .error = error, .start = t0, .end = t1};
+        struct wt_event event = {.op = WT_OP_OPEN,
+                                 .file = file,
+                                 .handle = WT_UNKNOWN,
+                                 .view = WT_UNKNOWN,
+                                 .offset = WT_UNKNOWN,
+                                 .view_offset = WT_UNKNOWN,
+                                 .arg = flags,
+                                 .error = error,
+                                 .start = t0,
+                                 .end = t1};
         wt_record_posix(&event);
     }
 }
@@ -150,7 +159,8 @@ MKSTEMP(mkostemps64, (char *pattern, int suffix, int flags), (pattern, suffix, f
 
 WT_EXPORT int close(int fd) {
     WT_REAL(close);
-    if (!wt_active || wt_inside || (unsigned)fd >= wt_fd_limit || wt_fd_table[fd] == 0 || wt_other_process()) {
+    if (!wt_active || wt_inside || (unsigned)fd >= wt_fd_limit || wt_fd_table[fd] == 0 ||
+        wt_other_process()) {
         return real_close(fd);
     }
     uint64_t t0 = wt_now();

@@ -11,8 +11,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* only_known: the name is worth a row only if the file has one already. Programs look for files in many places
- * where there are none, and at directories. */
+/* only_known: the name is worth a row only if the file has one already. Programs look for files in many
+ * places where there are none, and at directories. */
 static int32_t number(int dirfd, const char *path, bool only_known) {
     char absolute[WT_PATH_BYTES];
     int32_t file = WT_UNKNOWN;
@@ -119,9 +119,15 @@ static void stat_seen(int dirfd, const char *path, unsigned mode, int result, ui
     }
     struct wt_ofd *ofd = wt_ofd_of(dirfd);
     if (ofd != NULL) {
-        struct wt_event event = {.op = WT_OP_FSTAT, .file = ofd->file, .handle = ofd->handle,
-                                 .view = WT_UNKNOWN, .offset = WT_UNKNOWN, .view_offset = WT_UNKNOWN,
-                                 .error = result < 0 ? error : 0, .start = t0, .end = t1};
+        struct wt_event event = {.op = WT_OP_FSTAT,
+                                 .file = ofd->file,
+                                 .handle = ofd->handle,
+                                 .view = WT_UNKNOWN,
+                                 .offset = WT_UNKNOWN,
+                                 .view_offset = WT_UNKNOWN,
+                                 .error = result < 0 ? error : 0,
+                                 .start = t0,
+                                 .end = t1};
         wt_record_posix(&event);
     }
     errno = error;

@@ -39,10 +39,11 @@ static WT_COLD void write_rows(void) {
 static bool continues(const struct wt_row *first, const struct wt_row *next) {
     return first->count == 1 && next->count > 1 && first->op == next->op && first->handle == next->handle &&
            first->file == next->file && first->view == next->view && first->size == next->size &&
-           first->moved == first->size && first->error == 0 && next->error == 0 &&
-           first->arg == next->arg && next->offset - first->offset == next->disp &&
+           first->moved == first->size && first->error == 0 && next->error == 0 && first->arg == next->arg &&
+           next->offset - first->offset == next->disp &&
            next->view_offset - first->view_offset == next->view_disp &&
-           next->tick - first->tick == next->tick_step && next->subtick - first->subtick == next->subtick_step;
+           next->tick - first->tick == next->tick_step &&
+           next->subtick - first->subtick == next->subtick_step;
 }
 
 static void close_row(void) {

@@ -1,8 +1,9 @@
 /* Streams. glibc's buffered streams reach the file through the read, write, seek and close entries of the
- * table _IO_file_jumps. Those entries are replaced, so every operation of fread, fprintf, getc, C++ and Fortran
- * streams on top of them, and of the flush at exit is seen as the read, write and lseek that it really makes.
- * The C library checks where a table lies, not what it holds. fopen and its kin open files inside the C library
- * and are wrapped. A C library with other tables is left alone, and the trace says that streams were not seen. */
+ * table _IO_file_jumps. Those entries are replaced, so every operation of fread, fprintf, getc, C++ and
+ * Fortran streams on top of them, and of the flush at exit is seen as the read, write and lseek that it
+ * really makes. The C library checks where a table lies, not what it holds. fopen and its kin open files
+ * inside the C library and are wrapped. A C library with other tables is left alone, and the trace says that
+ * streams were not seen. */
 #define _GNU_SOURCE
 #undef _FORTIFY_SOURCE
 #include "tracer.h"
@@ -34,8 +35,8 @@ static ssize_t (*real_stream_write)(FILE *, const void *, ssize_t);
 static off64_t (*real_stream_seek)(FILE *, off64_t, int);
 static int (*real_stream_close)(FILE *);
 
-static void moved(uint32_t op, struct wt_ofd *ofd, int fd, ssize_t asked, ssize_t done, int error, uint64_t t0,
-                  uint64_t t1) {
+static void moved(uint32_t op, struct wt_ofd *ofd, int fd, ssize_t asked, ssize_t done, int error,
+                  uint64_t t0, uint64_t t1) {
     struct wt_event event = {.op = op,
                              .view = WT_UNKNOWN,
                              .size = asked,

@@ -37,9 +37,9 @@ static inline uint64_t wt_now(void) {
 }
 
 /* ---- init.c: life of the process ---- */
-extern bool wt_active;                  /* false: every wrapper passes through */
-extern __thread int wt_inside;          /* > 0: this thread is in the tracer */
-extern _Atomic uint64_t wt_missed;      /* operations met while wt_inside */
+extern bool wt_active;             /* false: every wrapper passes through */
+extern __thread int wt_inside;     /* > 0: this thread is in the tracer */
+extern _Atomic uint64_t wt_missed; /* operations met while wt_inside */
 extern bool wt_level_posix, wt_level_mpiio, wt_level_mpi, wt_event_times, wt_standard_streams;
 extern char wt_directory[WT_PATH_BYTES];
 extern int wt_pid;
@@ -62,7 +62,7 @@ void *wt_next(const char *name);
 
 /* ---- files.c: paths to file numbers, and what is left out ---- */
 int32_t wt_file_of_path(const char *path, int64_t size_before, bool size_known); /* UNKNOWN: left out */
-bool wt_file_is_known(const char *path); /* it has a number already */
+bool wt_file_is_known(const char *path);                                         /* it has a number already */
 bool wt_path_kept(const char *path);
 void wt_filter_start(const char *include, const char *exclude);
 void wt_files_reset(void);
@@ -120,7 +120,7 @@ struct wt_event {
     uint64_t tick, subtick; /* of MPI calls: taken at their start */
     uint64_t start, end;    /* clock units */
 };
-extern _Atomic uint64_t wt_ticks; /* MPI calls so far */
+extern _Atomic uint64_t wt_ticks;             /* MPI calls so far */
 void wt_record_posix(struct wt_event *event); /* takes the lock, and stamps the event with the clocks */
 void wt_record_at_position(struct wt_ofd *ofd, struct wt_event *event); /* offset and new position by ofd */
 void wt_record_mpi(const struct wt_event *event);
@@ -144,8 +144,8 @@ void wt_meta_string(const char *text);
 void wt_meta_end(void);
 void wt_writer_flush(void); /* blocks to the part */
 void wt_writer_reset(void);
-void wt_writer_end(void); /* the tail goes */
-extern bool wt_part_wanted;    /* leave a part even if nothing happens: this is a rank */
+void wt_writer_end(void);   /* the tail goes */
+extern bool wt_part_wanted; /* leave a part even if nothing happens: this is a rank */
 
 static inline uint8_t *wt_put_varint(uint8_t *at, uint64_t value) {
     while (value >= 0x80) {

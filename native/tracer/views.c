@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define RUNS_MAX (1u << 17)  /* of all views of a process: 3 MiB */
+#define RUNS_MAX (1u << 17)       /* of all views of a process: 3 MiB */
 #define RUNS_OF_A_VIEW (1u << 16) /* as many as fit into one record */
 #define VIEWS_MAX 4096
 #define DEPTH_MAX 32
@@ -36,7 +36,8 @@ static struct {
 } mpi;
 
 static void *reserve(size_t bytes) {
-    void *memory = (void *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *memory =
+        (void *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return memory == MAP_FAILED ? NULL : memory;
 }
 
@@ -80,7 +81,8 @@ static void decode_many(MPI_Datatype type, int64_t n, uint32_t first, int64_t ba
     }
 }
 
-static void decode_subarray(const int *ints, MPI_Datatype type, uint32_t first, int64_t base, unsigned depth) {
+static void decode_subarray(const int *ints, MPI_Datatype type, uint32_t first, int64_t base,
+                            unsigned depth) {
     int n_dims = ints[0], order = ints[1 + 3 * n_dims];
     const int *sizes = ints + 1, *lengths = sizes + n_dims, *starts = lengths + n_dims;
     int64_t stride[16], index[16] = {0};
@@ -318,7 +320,8 @@ int32_t wt_view_make(MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype f
     mpi.size(etype, &etype_size);
     mpi.extent(filetype, &lower, &extent);
     wt_lock();
-    struct view view = {.displacement = displacement, .etype_size = etype_size, .extent = extent, .first = n_runs};
+    struct view view = {
+        .displacement = displacement, .etype_size = etype_size, .extent = extent, .first = n_runs};
     overflow = runs == NULL;
     if (!overflow) {
         decode(filetype, n_runs, 0, 0);

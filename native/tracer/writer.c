@@ -1,5 +1,5 @@
-/* Puts blocks into the process's part. The part is opened for each flush and closed again: no descriptor of ours
- * is in the application's way, and none is lost when it closes all it does not know. */
+/* Puts blocks into the process's part. The part is opened for each flush and closed again: no descriptor of
+ * ours is in the application's way, and none is lost when it closes all it does not know. */
 #include "tracer.h"
 
 #include <errno.h>
@@ -134,7 +134,8 @@ static bool put_zeros(int fd, size_t n) {
     return true;
 }
 
-/* The tail's space is taken before it is mapped: a full disk is met here, not as SIGBUS in the application. */
+/* The tail's space is taken before it is mapped: a full disk is met here, not as SIGBUS in the application.
+ */
 static void map_tail(void) {
     memcpy(tail_path, part_path, sizeof tail_path);
     memcpy(tail_path + strlen(tail_path) - strlen(".wt"), ".tail", sizeof ".tail");
@@ -245,8 +246,8 @@ void wt_write_rows(const struct wt_row *rows, unsigned n_rows, uint64_t base_seq
     }
 }
 
-/* A record's length comes before its fields: three bytes are kept for it. n_meta_bytes grows when the record is
- * complete, so a kill meanwhile leaves it out. */
+/* A record's length comes before its fields: three bytes are kept for it. n_meta_bytes grows when the record
+ * is complete, so a kill meanwhile leaves it out. */
 static uint32_t meta_at;
 
 void wt_meta_begin(enum wt_meta type) {
@@ -260,7 +261,9 @@ void wt_meta_begin(enum wt_meta type) {
     meta_at += 3;
 }
 
-static bool meta_has_room(size_t n) { return meta_at + n + 16 <= sizeof wt_tail->meta; }
+static bool meta_has_room(size_t n) {
+    return meta_at + n + 16 <= sizeof wt_tail->meta;
+}
 
 void wt_meta_number(uint64_t value) {
     if (meta_has_room(0)) {
@@ -268,7 +271,9 @@ void wt_meta_number(uint64_t value) {
     }
 }
 
-void wt_meta_signed(int64_t value) { wt_meta_number(wt_zigzag(value)); }
+void wt_meta_signed(int64_t value) {
+    wt_meta_number(wt_zigzag(value));
+}
 
 void wt_meta_string(const char *text) {
     size_t n = strnlen(text, WT_PATH_BYTES);

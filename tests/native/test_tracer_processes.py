@@ -1,6 +1,5 @@
 """Threads, fork, exec and _exit: nothing is lost, and nobody's operations are taken for another's."""
 
-
 import pytest
 from tracer_run import Call, calls, compile_c, need, run_traced
 

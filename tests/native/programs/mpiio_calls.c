@@ -19,7 +19,8 @@ int main(int argc, char **argv) {
 
     MPI_File_open(MPI_COMM_WORLD, "shared.bin", MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
     for (int i = 0; i < 5; i++) { /* strided over the ranks */
-        MPI_File_write_at(file, (MPI_Offset)(i * n + rank) * BLOCK, buffer, BLOCK, MPI_BYTE, MPI_STATUS_IGNORE);
+        MPI_File_write_at(file, (MPI_Offset)(i * n + rank) * BLOCK, buffer, BLOCK, MPI_BYTE,
+                          MPI_STATUS_IGNORE);
     }
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_File_set_size(file, 5 * n * BLOCK);

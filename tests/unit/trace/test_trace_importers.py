@@ -132,7 +132,7 @@ def test_strace_halves_are_joined_and_positions_followed(tmp_path: Path) -> None
     events = unfold(trace.folds)
     mine = events.rank == 0
     assert trace.command == ("./app", "x y")
-    assert [(int(o), int(s), int(m)) for o, s, m in zip(events.offset[mine], events.size[mine], events.moved[mine])] == [
+    assert [(int(o), int(s), int(m)) for o, s, m in zip(events.offset[mine], events.size[mine], events.moved[mine], strict=True)] == [
         (-1, 0, 0), (0, 8191, 8191), (8191, 0, 0), (8191, 8191, 17), (8208, 8191, 0), (-1, 0, 0),
     ]  # fmt: skip
     other = events.rank == 1
