@@ -17,7 +17,7 @@ from wavetank import native
 from wavetank.cli import fidelity, kernel, replay
 from wavetank.errors import DocumentError, KernelError, ModelError, UsageError
 from wavetank.kernel.plan import Kernel
-from wavetank.kernel.result import ReplayResult
+from wavetank.kernel.result import ReplayRun
 
 
 def run(command: object, *arguments: object, ok: bool = True) -> Result:
@@ -123,7 +123,7 @@ def test_replay_prepares_performs_and_writes_a_result(made, root):
         "--drop-caches",
     )
     assert result.exit_code == 0, result.output
-    found = ReplayResult.model_validate_json((made / "r.json").read_text())
+    found = ReplayRun.read(made / "r.json").result
     assert found.status == "ok" and found.phases[0].bytes == 6 * 4096
     assert found.settings["prepared"] == "yes" and "posix_fadvise" in found.settings["cache"]
     assert (root / "work.dat").stat().st_size == 6 * 4096
@@ -146,7 +146,7 @@ def test_a_failed_replay_leaves_a_result_marked_failed(made, root):
         replay.command, made / "kernel.json", "--root", root, "--no-prepare", "-o", made / "r.json", ok=False
     )  # fmt: skip
     assert isinstance(result.exception, KernelError)
-    found = ReplayResult.model_validate_json((made / "r.json").read_text())
+    found = ReplayRun.read(made / "r.json").result
     assert found.status == "failed" and "too short" in (found.failure or "")
 
 

@@ -85,7 +85,7 @@ def _replay_table(kernel: Kernel) -> Table:
     from wavetank.units import format_size
 
     rows: list[list[Cell]] = [
-        [phase.ph_id, _file_name(kernel, phase.file_id), ", ".join(member.iop_type for member in phase.pattern),
+        [phase.ph_id, _file_name(kernel, phase.file_id), " + ".join(member.iop_type for member in phase.pattern),
          phase.ph_np, phase.ph_nrep, phase.pattern[0].rs, phase.ph_weight]
         for phase in kernel.phases
     ]  # fmt: skip

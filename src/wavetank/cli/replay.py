@@ -65,11 +65,12 @@ def command(
     """
     from typing import Literal, cast
 
-    from wavetank.document import write_whole
+    from wavetank.document import provenance, sha256_of
     from wavetank.kernel.cache import drop_cached
     from wavetank.kernel.plan import Kernel
     from wavetank.kernel.prepare import prepare_files, remove_files
     from wavetank.kernel.replay import ReplayOptions, run_replay, scaled, with_settings
+    from wavetank.kernel.result import ReplayRun
     from wavetank.kernel.with_fio import run_fio
     from wavetank.launchers.registry import launcher
 
@@ -102,7 +103,13 @@ def command(
     if prepare and (not keep or result.status == "failed"):
         remove_files(made, root)
     if output is not None:
-        write_whole(output, result.model_dump_json(indent=1) + "\n")
+        ReplayRun(
+            provenance=provenance(inputs=[kernel]),
+            application=made.application,
+            kernel_sha256=sha256_of(kernel),
+            root=str(root.resolve()),
+            result=result,
+        ).write(output)
     if result.status == "failed":
         raise KernelError(f"the replay failed: {result.failure}")
     print_tables(result_tables(made, result), output_format, {"status": result.status})
@@ -134,7 +141,10 @@ def result_tables(kernel: Kernel, result: ReplayResult) -> list[Table]:
     """The tables of a result."""
     from wavetank.units import format_duration, format_rate, format_size
 
-    operations = {phase.ph_id: phase.pattern[0].iop_type for phase in kernel.phases}
+    operations = {
+        phase.ph_id: " + ".join(member.iop_type for member in phase.pattern)
+        for phase in kernel.phases
+    }
     rows: list[list[Cell]] = []
     shown: list[list[str]] = []
     for phase in result.phases:

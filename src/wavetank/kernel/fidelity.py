@@ -196,7 +196,13 @@ def _replayed(
             else "Left out by the replay; the kernel says why."
         )
         return PhaseFidelity(
-            (phase.ph_id,), "replay", wanted, Totals(0, 0), phase.ph_np, (why,), left_to_mpi=inside
+            (phase.ph_id,),
+            "replay",
+            wanted,
+            Totals(0, 0),
+            0 if inside else phase.ph_np,
+            (why,),
+            left_to_mpi=inside,
         )
     differences: list[str] = []
     issued, moved, other_offsets = 0, 0, 0

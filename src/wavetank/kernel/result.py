@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from wavetank.document import Record
+from wavetank.document import Document, Record
+from wavetank.errors import KernelError, WavetankError
 
 
 class LatencySummary(Record):
@@ -57,3 +58,16 @@ class ReplayResult(Record):
     settings: dict[str, str] = Field(
         description="how it was run: pauses, fsync inside or outside, verify, O_DIRECT ..."
     )
+
+
+class ReplayRun(Document):
+    """What ``wavetank replay`` leaves: one run of a kernel on this machine."""
+
+    kind: ClassVar[str] = "replay"
+    version: ClassVar[int] = 1
+    error: ClassVar[type[WavetankError]] = KernelError
+
+    application: str
+    kernel_sha256: str
+    root: str
+    result: ReplayResult
