@@ -92,10 +92,9 @@ class NodeGroup:
         """
         try:
             for directory in self.directories():
-                directory.parent.mkdir(parents=True, exist_ok=True)
+                _make_group(directory)
                 if self.where.v2 is not None and directory.is_relative_to(self.where.v2):
                     self._hand_down(self.where.v2, directory.parent)
-                directory.mkdir(exist_ok=True)
         except OSError as error:
             raise ProviderError(
                 f"cannot make the control group {error.filename}: {error.strerror}. Limits need root and a writable /sys/fs/cgroup"
@@ -172,6 +171,16 @@ class NodeGroup:
             with contextlib.suppress(OSError):
                 reclaim.write_text(str(self.cached_bytes() or 1))
         return "memory.reclaim"
+
+
+def _make_group(directory: Path) -> None:
+    for _ in range(20):
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            return
+        except FileNotFoundError:  # another cluster's end removed our empty top group in between
+            time.sleep(0.001)
+    directory.mkdir(parents=True, exist_ok=True)
 
 
 def _set(file: Path, value: str, mechanism: str) -> str | None:
