@@ -14,11 +14,11 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -100,10 +100,7 @@ class Document(Record):
             DocumentError (or the class's own ``error``): no such file, not JSON, another kind or
                 version, or a key or value that does not fit, with the place.
         """
-        try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise cls.error(f"cannot read {path} as a {cls.kind} file: {error}") from error
+        text = read_text(path, f"{cls.kind} file", cls.error)
         try:
             body = json.loads(text)
         except json.JSONDecodeError as error:
@@ -148,19 +145,49 @@ def read_yaml(path: Path, record: type[RecordT], what: str) -> RecordT:
         SpecError: missing, not YAML, or keys and values that do not fit: all of them at once, each with its place.
     """
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise SpecError(f"cannot read {what} file {path}: {error}") from error
-    try:
-        body = yaml.safe_load(text)
+        body = yaml.load(read_text(path, f"{what} file", SpecError), Loader=_StrictLoader)  # noqa: S506 (a SafeLoader)
     except yaml.YAMLError as error:
         raise SpecError(f"{what} file {path} is not valid YAML: {error}") from error
+    if body is None:
+        raise SpecError(f"{what} file {path} is empty")
     if not isinstance(body, dict):
-        raise SpecError(f"{what} file {path} must hold keys and values, not {type(body).__name__}")
+        raise SpecError(
+            f"{what} file {path} must hold keys and values, not a {type(body).__name__}"
+        )
     try:
         return record.model_validate(body)
     except ValidationError as error:
         raise SpecError(f"{what} file {path}: {explain(error)}") from error
+
+
+class _StrictLoader(yaml.SafeLoader):
+    """YAML's plain types only, and no key twice: YAML forbids it, and PyYAML would take the last."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        """The mapping, when each of its keys stands once."""
+        seen: set[Hashable] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if isinstance(key, Hashable) and key in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key {key!r} stands twice", key_node.start_mark
+                )
+            seen.add(key)
+        return super().construct_mapping(node, deep=deep)
+
+
+def read_text(path: Path, what: str, error_type: type[WavetankError]) -> str:
+    """Text of a file.
+
+    Raises:
+        ``error_type``: it cannot be read, or is not text.
+    """
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise error_type(f"{what} {path} is not a text file: {error.reason}") from error
+    except OSError as error:
+        raise error_type(f"cannot read {what} {path}: {error.strerror}") from error
 
 
 def explain(error: ValidationError) -> str:
@@ -173,6 +200,10 @@ def explain(error: ValidationError) -> str:
             message = "no such key; is it misspelt?"
         elif finding["type"] == "missing":
             message = "this key is required"
+        elif (
+            isinstance(finding["input"], str | int | float) and str(finding["input"]) not in message
+        ):
+            message = f"{message}, not {finding['input']!r}"
         lines.append(f"{where}: {message}")
     return lines[0] if len(lines) == 1 else "\n  " + "\n  ".join(lines)
 

@@ -6,6 +6,7 @@ Bytes are ints, rates are bytes per second, durations are seconds. "MiB" is bina
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from typing import Annotated
 
 from pydantic import BeforeValidator
@@ -24,6 +25,7 @@ _FACTORS = {
     "pi": 2**50,
 }
 _SIZE = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*([kmgtp]?i?)b?\s*$", re.IGNORECASE)
+_HOW_SIZE = "Write a number of bytes or, e.g., '64 KiB'; units: k, M, G, T, P (decimal), Ki, Mi, Gi, Ti, Pi (binary)"
 _RATE = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*([kmgtp]?i?)(b|bit)(?:/s|ps)\s*$", re.IGNORECASE)
 _DURATION = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*(ms|s|min|h|d)?\s*$")
 _SECONDS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, None: 1.0}
@@ -36,15 +38,16 @@ def parse_size(text: str | int) -> int:
         ValueError: not a size, negative, or not a whole number of bytes.
     """
     if isinstance(text, bool) or not isinstance(text, str | int):
-        raise ValueError(f"{text!r} is not a size. Write a number of bytes or, e.g., '64 KiB'")
+        raise ValueError(f"{text!r} is not a size. {_HOW_SIZE}")
     if isinstance(text, int):
         if text < 0:
             raise ValueError(f"{text} is not a size: it is negative")
         return text
     match = _SIZE.match(text)
     if match is None or match[2].lower() == "i":
-        raise ValueError(f"{text!r} is not a size. Write a number of bytes or, e.g., '64 KiB'")
-    return round(float(match[1]) * _FACTORS[match[2].lower()])
+        raise ValueError(f"{text!r} is not a size. {_HOW_SIZE}")
+    # Exact beyond 2^53 too: no detour by floating point.
+    return round(Fraction(match[1]) * _FACTORS[match[2].lower()])
 
 
 def parse_rate(text: str | int) -> int:
