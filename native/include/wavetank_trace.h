@@ -23,10 +23,6 @@
  * see enum wt_column. Times are logarithmic codes of `mantissa` bits: code(v) = v below 2^(mantissa+1),
  * else (exponent << mantissa | the top mantissa bits below the leading one); WT_MANTISSA_EXACT: plain ns.
  * The encoder follows the decoded clock, so errors do not add up.
- *
- * Loops. magic 'L' (1 byte), n_repetitions (varint), then a group (its rows are the members, with the
- *   values of the first repetition), then for each member svarint: offset, view offset, tick and seq
- *   from one repetition to the next are implied: see loop.c.
  */
 #ifndef WAVETANK_TRACE_H
 #define WAVETANK_TRACE_H
@@ -73,9 +69,6 @@ enum wt_meta {
     WT_META_INFO = 7, /* file id, key, value (strings): an MPI hint given by the application */
     WT_META_END = 8,  /* reason (enum wt_end), operations seen, operations missed, end ns */
     WT_META_NOTE = 9, /* enum wt_note, detail (string) */
-    WT_META_TIMES =
-        10, /* histogram: seq, op, n, n x (bin, count): bin b holds durations in [2^b, 2^(b+1)) ns */
-    WT_META_CLOCK = 11, /* rank + 1, offset to rank 0's CLOCK_MONOTONIC (svarint, ns), uncertainty (ns) */
 };
 
 enum wt_rank_source { WT_RANK_NONE = 0, WT_RANK_ENVIRONMENT = 1, WT_RANK_MPI = 2 };

@@ -235,7 +235,9 @@ static void after_init(const struct wt_call *call, int status) {
 
 static int init(int (*real)(int *, char ***), int *argc, char ***argv) {
     struct wt_call call = wt_call_begin();
+    wt_inside++; /* what MPI reads to start (its own settings) is not the application's */
     int status = real(argc, argv);
+    wt_inside--;
     after_init(&call, status);
     return status;
 }
@@ -243,7 +245,9 @@ static int init(int (*real)(int *, char ***), int *argc, char ***argv) {
 static int init_thread(int (*real)(int *, char ***, int, int *), int *argc, char ***argv, int required,
                        int *provided) {
     struct wt_call call = wt_call_begin();
+    wt_inside++;
     int status = real(argc, argv, required, provided);
+    wt_inside--;
     after_init(&call, status);
     return status;
 }

@@ -43,7 +43,7 @@ class CaptureOptions:
 
     Attributes:
         levels: any of ``LEVELS``.
-        times: "fold" (first, last, sum and a histogram for each fold) or "event" (each operation on its own).
+        times: "fold" (first, last and sum for each fold) or "event" (each operation on its own).
         include: paths and globs that are recorded although they would be left out.
         exclude: paths and globs that are left out. The system's own files and programs' code always are.
         standard_streams: record standard output and error too, where they are files.

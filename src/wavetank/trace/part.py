@@ -24,7 +24,7 @@ HEADER = struct.Struct("<8sIIQQII64s")
 BLOCK_HEADER = struct.Struct("<IIII")
 BLOCK_META, BLOCK_ROWS = 1, 2
 (META_FILE, META_MOUNT, META_RANK, META_COMMAND, META_VIEW, META_COMM, META_INFO, META_END, META_NOTE,
- META_TIMES, META_CLOCK) = range(1, 12)  # fmt: skip
+) = range(1, 10)  # fmt: skip
 NOTE_IO_URING, NOTE_MISSED, NOTE_MAPPED, NOTE_OFFSETS, NOTE_STDIO = range(1, 6)
 
 
@@ -68,8 +68,6 @@ class Part:
     communicators: dict[int, tuple[int, ...]] = field(default_factory=dict)
     hints: list[tuple[int, str, str]] = field(default_factory=list)  # file, key, value
     notes: dict[int, str] = field(default_factory=dict)
-    clock_offset_ns: int | None = None  # to rank 0's clock
-    clock_uncertainty_ns: int | None = None
     ended: bool = False
     end_ns: int | None = None
     missed: int = 0  # operations that the tracer met while at work
@@ -287,12 +285,6 @@ def _note(part: Part, fields: _Fields) -> None:
     part.notes[number] = fields.text()
 
 
-def _clock(part: Part, fields: _Fields) -> None:
-    fields.number()
-    part.clock_offset_ns = fields.signed()
-    part.clock_uncertainty_ns = fields.number()
-
-
 _READERS = {
     META_FILE: _file,
     META_MOUNT: _mount,
@@ -303,5 +295,4 @@ _READERS = {
     META_INFO: _hint,
     META_END: _end,
     META_NOTE: _note,
-    META_CLOCK: _clock,
 }

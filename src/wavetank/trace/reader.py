@@ -290,7 +290,7 @@ class _Tables:
         on = _renumber(np.where(opens, rows["size"] - 1, -1), communicators) + 1
         rows["size"] = np.where(opens, on, rows["size"])
         rows["moved"] = np.where(opens, on, rows["moved"])
-        shift = part.start_utc_ns - origin_ns + (part.clock_offset_ns or 0)
+        shift = part.start_utc_ns - origin_ns
         rows["start_ns"] = rows["start_ns"] + shift
         rows["end_ns"] = rows["end_ns"] + shift
         return rows
