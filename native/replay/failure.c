@@ -27,6 +27,9 @@ _Noreturn void fail(const struct doing *doing, const char *reason, ...) {
     va_start(args, reason);
     vsnprintf(text, sizeof text, reason, args);
     va_end(args);
+    /* Ranks often fail together, and a launcher may mix their lines (MPICH's does): one after the other. */
+    int turn = rank_number() < 16 ? rank_number() : 16;
+    nanosleep(&(struct timespec){.tv_nsec = turn * 30000000}, NULL);
     /* Not at the start of a line already begun by another rank: the reader searches for the mark. */
     printf("\n" FAILURE_MARK "{\"rank\": %d, \"call\": ", rank_number());
     print_json_string(doing && doing->call ? doing->call : "");

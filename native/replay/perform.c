@@ -1,4 +1,4 @@
-#include "perform.h"
+#include "perform_parts.h"
 
 #include "failure.h"
 #include "ranks.h"
@@ -8,12 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static const struct backend *backend_of(const struct replay *r, enum call_layer layer) {
-    if (r->settings->null)
-        return &BACKEND_NULL;
-    return layer == LAYER_POSIX ? &BACKEND_POSIX : &BACKEND_MPIIO;
-}
 
 void replay_prepare(struct replay *r, const struct settings *settings, const struct plan *plan) {
     memset(r, 0, sizeof *r);
@@ -31,182 +25,6 @@ void replay_prepare(struct replay *r, const struct settings *settings, const str
     r->fill_buffer = settings->verify ? aligned_buffer(plan->largest_write) : NULL;
     BACKEND_POSIX.start(plan);
     BACKEND_MPIIO.start(plan);
-}
-
-/* ---- open files ---- */
-
-static struct open_file *slot_for(struct replay *r, int64_t handle, const struct plan_file *file,
-                                  enum call_layer layer) {
-    struct open_file *slot = NULL;
-    for (int32_t i = 0; i < r->n_open_files && !slot; i++)
-        if (!r->open_files[i]->is_open)
-            slot = r->open_files[i];
-    if (slot) { /* the newest is last */
-        int32_t i = 0;
-        while (r->open_files[i] != slot)
-            i++;
-        memmove(&r->open_files[i], &r->open_files[i + 1],
-                (size_t)(r->n_open_files - i - 1) * sizeof(struct open_file *));
-        r->open_files[r->n_open_files - 1] = slot;
-    } else {
-        r->open_files = must_grow(r->open_files, (size_t)(r->n_open_files + 1) * sizeof *r->open_files);
-        slot = r->open_files[r->n_open_files++] = must_alloc(sizeof *slot);
-    }
-    *slot = (struct open_file){.handle = handle, .file = file, .layer = layer, .view_index = -1, .fd = -1};
-    return slot;
-}
-
-static struct open_file *find_open(const struct replay *r, const struct plan_file *file,
-                                   enum call_layer layer, int64_t handle, enum call_kind kind) {
-    struct open_file *latest = NULL;
-    for (int32_t i = r->n_open_files - 1; i >= 0; i--) {
-        struct open_file *f = r->open_files[i];
-        if (!f->is_open || f->file != file || f->layer != layer)
-            continue;
-        if (handle >= 0 && f->handle == handle)
-            return f;
-        bool allowed = kind == KIND_FILE || (kind == KIND_READ ? f->readable : f->writable);
-        if (!latest && allowed)
-            latest = f;
-    }
-    return latest;
-}
-
-/* A file that another rank makes may come a little later than in the traced run: nothing of the plan orders
- * the two. Wait for it, but not for ever. */
-static bool act_when_there(struct replay *r, const struct backend *backend,
-                           const struct file_action *action) {
-    const int64_t limit_ns = 30000000000, nap_ns = 1000000;
-    if (backend->act(action))
-        return true;
-    if (action->call != CALL_OPEN || !action->file->made_in_run || (action->arg & O_CREAT) || errno != ENOENT)
-        return false;
-    r->waited_opens++;
-    for (int64_t start = now_ns(); now_ns() - start < limit_ns;) {
-        nanosleep(&(struct timespec){.tv_nsec = nap_ns}, NULL);
-        if (backend->act(action))
-            return true;
-    }
-    return false;
-}
-
-static void act(struct replay *r, const struct file_action *action, int32_t traced_error) {
-    const struct backend *backend = backend_of(r, CALLS[action->call].layer);
-    int64_t start = now_ns();
-    bool done = traced_error ? backend->act(action) : act_when_there(r, backend, action);
-    r->metadata_ns += now_ns() - start;
-    r->metadata_operations++;
-    if (!done && traced_error == 0)
-        fail(&(struct doing){CALLS[action->call].name, action->file->name, action->offset, -1}, "%s",
-             backend->reason());
-    if (r->settings->null && action->open) { /* the null backend keeps no state of its own */
-        struct open_file *f = action->open;
-        f->is_open = action->call != CALL_CLOSE && action->call != CALL_M_CLOSE;
-        f->readable = f->writable = true;
-    }
-}
-
-/* A file that the traced run had open before the trace began. */
-static struct open_file *open_unasked(struct replay *r, const struct plan_file *file, enum call_kind kind) {
-    struct open_file *f = slot_for(r, -1, file, LAYER_POSIX);
-    act(r,
-        &(struct file_action){.call = CALL_OPEN,
-                              .file = file,
-                              .open = f,
-                              .arg = kind == KIND_WRITE ? O_RDWR | O_CREAT : O_RDONLY,
-                              .offset = -1,
-                              .direct = r->settings->direct},
-        0);
-    return f;
-}
-
-static bool is_seek(enum call call) {
-    return call == CALL_LSEEK || call == CALL_M_SEEK;
-}
-
-/* Seeks whose target the plan leaves to the next data call: position, or -1 when none comes. */
-static void make_pending_seeks(struct replay *r, struct open_file *f, int64_t position) {
-    struct file_action action = {.call = f->layer == LAYER_POSIX ? CALL_LSEEK : CALL_M_SEEK,
-                                 .file = f->file,
-                                 .open = f,
-                                 .arg = f->pending_whence,
-                                 .offset = position < 0 ? f->position : position};
-    for (; f->pending_seeks > 0; f->pending_seeks--)
-        act(r, &action, 0);
-}
-
-/* ---- calls that are completed later ---- */
-
-static char *take_buffer(struct replay *r, int64_t size) {
-    for (int32_t i = 0; i < r->n_buffers; i++) {
-        if (!r->buffers[i].used && r->buffers[i].size >= size) {
-            r->buffers[i].used = true;
-            return r->buffers[i].bytes;
-        }
-    }
-    r->buffers = must_grow(r->buffers, (size_t)(r->n_buffers + 1) * sizeof *r->buffers);
-    r->buffers[r->n_buffers++] = (struct spare_buffer){aligned_buffer(size), size, true};
-    return r->buffers[r->n_buffers - 1].bytes;
-}
-
-static void give_back(struct replay *r, const char *bytes) {
-    for (int32_t i = 0; i < r->n_buffers; i++)
-        if (r->buffers[i].bytes == bytes)
-            r->buffers[i].used = false;
-}
-
-static void note_under_way(struct open_file *f, struct under_way call) {
-    f->under_way = must_grow(f->under_way, (size_t)(f->n_under_way + 1) * sizeof *f->under_way);
-    f->under_way[f->n_under_way++] = call;
-}
-
-static void verify_read(struct replay *r, const struct open_file *f, const char *buffer, int64_t position,
-                        int64_t size, enum call call);
-
-/* Complete calls under way on a file; what it takes is I/O time of their phase, which lasts until then. */
-static void perform_completion(struct replay *r, const struct file_action *action) {
-    struct open_file *f = action->open;
-    if (f->n_under_way == 0)
-        return;
-    const struct backend *backend = backend_of(r, LAYER_MPIIO);
-    int64_t start = now_ns();
-    if (r->settings->null)
-        f->n_completed = action->call == CALL_M_WAIT && action->arg == 0 ? f->n_under_way : 1;
-    else if (!backend->act(action))
-        fail(&(struct doing){CALLS[action->call].name, f->file->name, f->under_way[0].position,
-                             f->under_way[0].size},
-             "%s", backend->reason());
-    int64_t end = now_ns();
-    if (f->under_way[0].phase < 0)
-        r->metadata_ns += end - start;
-    else
-        r->phases[f->under_way[0].phase].io_ns += end - start;
-    for (int32_t i = 0; i < f->n_completed; i++) {
-        const struct under_way *call = &f->under_way[i];
-        if (call->phase >= 0)
-            r->phases[call->phase].last_ns = end;
-        if (r->settings->verify && CALLS[call->call].kind == KIND_READ && call->position >= 0)
-            verify_read(r, f, call->buffer, call->position, call->size, call->call);
-        give_back(r, call->buffer);
-    }
-    f->n_under_way -= f->n_completed;
-    memmove(f->under_way, f->under_way + f->n_completed, (size_t)f->n_under_way * sizeof *f->under_way);
-    f->n_completed = 0;
-}
-
-/* Before a file is closed nothing may be under way on it. */
-static void complete_all(struct replay *r, struct open_file *f) {
-    while (f->n_under_way > 0) {
-        bool split = completion_of(f->under_way[0].call) == COMPLETES_BY_END;
-        perform_completion(
-            r, &(struct file_action){
-                   .call = split ? CALL_M_END : CALL_M_WAIT, .arg = 1, .file = f->file, .open = f});
-    }
-}
-
-static bool needs_open_file(enum call call) {
-    return call != CALL_STAT && call != CALL_ACCESS && call != CALL_UNLINK && call != CALL_TRUNCATE &&
-           call != CALL_M_DELETE;
 }
 
 static void perform_file_step(struct replay *r, const struct plan_step *step) {
@@ -284,27 +102,6 @@ static _Noreturn void fail_data(const struct replay *r, const struct open_file *
         fail(&doing, "%s", backend_of(r, CALLS[call].layer)->reason());
     fail(&doing, "%lld bytes were moved, %lld in the traced run: %s", (long long)moved, (long long)expected,
          CALLS[call].kind == KIND_READ ? "the file is too short; prepare it" : "the write came short");
-}
-
-static void place_pointer(struct replay *r, struct open_file *f, int64_t position) {
-    act(r,
-        &(struct file_action){.call = f->layer == LAYER_POSIX ? CALL_LSEEK : CALL_M_SEEK,
-                              .file = f->file,
-                              .open = f,
-                              .arg = SEEK_SET,
-                              .offset = position},
-        0);
-    f->position = position;
-    r->extra_seeks++;
-}
-
-static void verify_read(struct replay *r, const struct open_file *f, const char *buffer, int64_t position,
-                        int64_t size, enum call call) {
-    int64_t wrong = pattern_first_difference(&r->pattern, f->file->id, f->view, buffer, position, size);
-    if (wrong >= 0)
-        fail(&(struct doing){CALLS[call].name, f->file->name, wrong, size},
-             "a wrong byte was read at offset %lld of the file", (long long)wrong);
-    r->verified_bytes += size;
 }
 
 static char *source_for(struct replay *r, const struct open_file *f, int64_t position, int64_t size) {
@@ -458,17 +255,6 @@ static void find_files(struct replay *r, const struct plan_step *step, struct ph
             r->file_written[phase->file] = f->written = true;
         p->members[i].file = f;
     }
-}
-
-static void make_null_seeks(struct replay *r, struct open_file *f, int64_t n) {
-    struct file_action action = {
-        .call = CALL_LSEEK, .file = f->file, .open = f, .arg = SEEK_CUR, .offset = f->position};
-    int64_t start = now_ns();
-    for (int64_t i = 0; i < n; i++)
-        if (!backend_of(r, LAYER_POSIX)->act(&action))
-            act(r, &action, 0); /* says why */
-    r->metadata_ns += now_ns() - start;
-    r->metadata_operations += n;
 }
 
 /* How many of some calls may follow each other until the next null seek is due; seeks are spread evenly. */

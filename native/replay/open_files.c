@@ -1,0 +1,137 @@
+/* This rank's open files: finding, opening, seeking; each call is timed as metadata. */
+#include "perform_parts.h"
+
+#include "failure.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+struct open_file *slot_for(struct replay *r, int64_t handle, const struct plan_file *file,
+                           enum call_layer layer) {
+    struct open_file *slot = NULL;
+    for (int32_t i = 0; i < r->n_open_files && !slot; i++)
+        if (!r->open_files[i]->is_open)
+            slot = r->open_files[i];
+    if (slot) { /* the newest is last */
+        int32_t i = 0;
+        while (r->open_files[i] != slot)
+            i++;
+        memmove(&r->open_files[i], &r->open_files[i + 1],
+                (size_t)(r->n_open_files - i - 1) * sizeof(struct open_file *));
+        r->open_files[r->n_open_files - 1] = slot;
+    } else {
+        r->open_files = must_grow(r->open_files, (size_t)(r->n_open_files + 1) * sizeof *r->open_files);
+        slot = r->open_files[r->n_open_files++] = must_alloc(sizeof *slot);
+    }
+    *slot = (struct open_file){.handle = handle, .file = file, .layer = layer, .view_index = -1, .fd = -1};
+    return slot;
+}
+
+struct open_file *find_open(const struct replay *r, const struct plan_file *file, enum call_layer layer,
+                            int64_t handle, enum call_kind kind) {
+    struct open_file *latest = NULL;
+    for (int32_t i = r->n_open_files - 1; i >= 0; i--) {
+        struct open_file *f = r->open_files[i];
+        if (!f->is_open || f->file != file || f->layer != layer)
+            continue;
+        if (handle >= 0 && f->handle == handle)
+            return f;
+        bool allowed = kind == KIND_FILE || (kind == KIND_READ ? f->readable : f->writable);
+        if (!latest && allowed)
+            latest = f;
+    }
+    return latest;
+}
+
+/* A file that another rank makes may come a little later than in the traced run: nothing of the plan orders
+ * the two. Wait for it, but not for ever. */
+static bool act_when_there(struct replay *r, const struct backend *backend,
+                           const struct file_action *action) {
+    const int64_t limit_ns = 30000000000, nap_ns = 1000000;
+    if (backend->act(action))
+        return true;
+    if (action->call != CALL_OPEN || !action->file->made_in_run || (action->arg & O_CREAT) || errno != ENOENT)
+        return false;
+    r->waited_opens++;
+    for (int64_t start = now_ns(); now_ns() - start < limit_ns;) {
+        nanosleep(&(struct timespec){.tv_nsec = nap_ns}, NULL);
+        if (backend->act(action))
+            return true;
+    }
+    return false;
+}
+
+void act(struct replay *r, const struct file_action *action, int32_t traced_error) {
+    const struct backend *backend = backend_of(r, CALLS[action->call].layer);
+    int64_t start = now_ns();
+    bool done = traced_error ? backend->act(action) : act_when_there(r, backend, action);
+    r->metadata_ns += now_ns() - start;
+    r->metadata_operations++;
+    if (!done && traced_error == 0)
+        fail(&(struct doing){CALLS[action->call].name, action->file->name, action->offset, -1}, "%s",
+             backend->reason());
+    if (r->settings->null && action->open) { /* the null backend keeps no state of its own */
+        struct open_file *f = action->open;
+        f->is_open = action->call != CALL_CLOSE && action->call != CALL_M_CLOSE;
+        f->readable = f->writable = true;
+    }
+}
+
+/* A file that the traced run had open before the trace began. */
+struct open_file *open_unasked(struct replay *r, const struct plan_file *file, enum call_kind kind) {
+    struct open_file *f = slot_for(r, -1, file, LAYER_POSIX);
+    act(r,
+        &(struct file_action){.call = CALL_OPEN,
+                              .file = file,
+                              .open = f,
+                              .arg = kind == KIND_WRITE ? O_RDWR | O_CREAT : O_RDONLY,
+                              .offset = -1,
+                              .direct = r->settings->direct},
+        0);
+    return f;
+}
+
+bool needs_open_file(enum call call) {
+    return call != CALL_STAT && call != CALL_ACCESS && call != CALL_UNLINK && call != CALL_TRUNCATE &&
+           call != CALL_M_DELETE;
+}
+
+bool is_seek(enum call call) {
+    return call == CALL_LSEEK || call == CALL_M_SEEK;
+}
+
+/* Seeks whose target the plan leaves to the next data call: position, or -1 when none comes. */
+void make_pending_seeks(struct replay *r, struct open_file *f, int64_t position) {
+    struct file_action action = {.call = f->layer == LAYER_POSIX ? CALL_LSEEK : CALL_M_SEEK,
+                                 .file = f->file,
+                                 .open = f,
+                                 .arg = f->pending_whence,
+                                 .offset = position < 0 ? f->position : position};
+    for (; f->pending_seeks > 0; f->pending_seeks--)
+        act(r, &action, 0);
+}
+
+void make_null_seeks(struct replay *r, struct open_file *f, int64_t n) {
+    struct file_action action = {
+        .call = CALL_LSEEK, .file = f->file, .open = f, .arg = SEEK_CUR, .offset = f->position};
+    int64_t start = now_ns();
+    for (int64_t i = 0; i < n; i++)
+        if (!backend_of(r, LAYER_POSIX)->act(&action))
+            act(r, &action, 0); /* says why */
+    r->metadata_ns += now_ns() - start;
+    r->metadata_operations += n;
+}
+
+void place_pointer(struct replay *r, struct open_file *f, int64_t position) {
+    act(r,
+        &(struct file_action){.call = f->layer == LAYER_POSIX ? CALL_LSEEK : CALL_M_SEEK,
+                              .file = f->file,
+                              .open = f,
+                              .arg = SEEK_SET,
+                              .offset = position},
+        0);
+    f->position = position;
+    r->extra_seeks++;
+}
