@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from wavetank.document import Document, Record
 from wavetank.errors import KernelError, WavetankError
 from wavetank.model.application import View
 from wavetank.model.phase import Phase, Program
+from wavetank.model.references import Known, findings
 
 
 class KernelFile(Record):
@@ -63,3 +64,16 @@ class Kernel(Document):
     )
     ior: tuple[IorLine, ...] = ()
     ior_refused: tuple[Refused, ...] = ()
+
+    @model_validator(mode="after")
+    def _holds_together(self) -> Self:
+        known = Known(
+            {file.file_id for file in self.files},
+            self.n_ranks,
+            len(self.views),
+            len(self.communicators),
+        )
+        found = findings(self.phases, self.programs, known)
+        if found:
+            raise ValueError("; ".join(found[:5]))
+        return self
