@@ -1,0 +1,75 @@
+"""What a model or kernel file must hold together: numbers that name something name what is there.
+
+Reads the parts of a document, leaves findings; a file that a person edited is checked when it is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from wavetank.model.phase import DataStep, FileStep, Phase, Program, RepeatStep, Step, SyncStep
+
+
+@dataclass(frozen=True)
+class Known:
+    """What may be named: file numbers, and how many ranks, views and communicators there are."""
+
+    file_ids: Collection[int]
+    n_ranks: int
+    n_views: int
+    n_communicators: int
+
+
+def findings(phases: Sequence[Phase], programs: Sequence[Program], known: Known) -> list[str]:
+    """Everything that does not hold together, a sentence each; empty when all does."""
+    found = [finding for phase in phases for finding in _of_phase(phase, known)]
+    ids = [phase.ph_id for phase in phases]
+    if len(set(ids)) != len(ids):
+        found.append("two phases have the same ph_id")
+    for number, program in enumerate(programs):
+        where = f"programs.{number}"
+        found += _ranks(where, program.ranks, known)
+        found += dict.fromkeys(_of_steps(where, program.steps, set(ids), known))
+    return found
+
+
+def _of_phase(phase: Phase, known: Known) -> Iterator[str]:
+    where = f"phase {phase.ph_id}"
+    if phase.file_id not in known.file_ids:
+        yield f"{where} is on file {phase.file_id}, which is not among the files"
+    yield from _ranks(where, phase.ph_processid, known)
+    if phase.ph_np != len(phase.ph_processid):
+        yield f"{where} has ph_np {phase.ph_np} and {len(phase.ph_processid)} ranks in ph_processid"
+    for name in ("ph_weight", "ph_nrep", "ph_niop"):
+        if getattr(phase, name) < 0:
+            yield f"{where} has {name} {getattr(phase, name)}, which is negative"
+    if any(member.rs < 0 for member in phase.pattern):
+        yield f"{where} has a negative request size rs"
+    if len(phase.offset) != len(phase.pattern):
+        yield f"{where} has {len(phase.pattern)} operations in its pattern and offsets of {len(phase.offset)}"
+    views = [*(phase.view_ids or ()), *([] if phase.view_id is None else [phase.view_id])]
+    if any(not 0 <= view < known.n_views for view in views):
+        yield f"{where} names a file view that is not there"
+
+
+def _ranks(where: str, ranks: Sequence[int], known: Known) -> Iterator[str]:
+    outside = [rank for rank in ranks if not 0 <= rank < known.n_ranks]
+    if outside:
+        yield f"{where} names rank {outside[0]}, and the ranks are 0 to {known.n_ranks - 1}"
+
+
+def _of_steps(where: str, steps: Sequence[Step], ids: set[int], known: Known) -> Iterator[str]:
+    for step in steps:
+        if isinstance(step, RepeatStep):
+            yield from _of_steps(where, step.steps, ids, known)
+        elif isinstance(step, DataStep) and step.ph_id not in ids:
+            yield f"{where} goes on with phase {step.ph_id}, which is not among the phases"
+        elif isinstance(step, FileStep) and step.file_id not in known.file_ids:
+            yield f"{where} uses file {step.file_id}, which is not among the files"
+        elif isinstance(step, FileStep) and not -1 <= (step.view_id or 0) <= max(
+            0, known.n_views - 1
+        ):
+            yield f"{where} sets a file view that is not there"
+        elif isinstance(step, SyncStep) and not 0 <= step.communicator < known.n_communicators:
+            yield f"{where} synchronises on communicator {step.communicator}, which is not there"
