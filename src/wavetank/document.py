@@ -232,6 +232,20 @@ def write_whole(path: Path, text: str | bytes) -> None:
         ) from error
 
 
+def make_folder(path: Path) -> None:
+    """Make a folder for output, with its parents.
+
+    Raises:
+        DocumentError: it cannot be made.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DocumentError(
+            f"cannot make the folder {path}: {error.strerror}. Choose a place that is writable and has space"
+        ) from error
+
+
 def sha256_of(path: Path) -> str:
     """Hash of a file, or of a folder's files in the order of their names.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -23,6 +24,20 @@ instance: {name: t2.medium, vcpus: 1, memory: 512 MiB, network: 1 Gbit/s}
 file_system: {kind: nfs}
 nodes: {compute: 2, io: 1}
 """
+
+
+def edited(*place: str | int, value: object) -> Callable[[str], str]:
+    """A person's edit of one value of a JSON document."""
+
+    def edit(text: str) -> str:
+        body = json.loads(text)
+        part = body
+        for key in place[:-1]:
+            part = part[key]
+        part[place[-1]] = value
+        return json.dumps(body)
+
+    return edit
 
 
 def names_in(folder: Path) -> set[str]:
@@ -70,8 +85,21 @@ def test_a_traced_program_that_fails_is_reported_and_its_trace_kept(
         (lambda text: text.replace('"ph_weight"', '"ph_wieght"'), "ph_wieght"),
         (lambda text: text.replace("wavetank.model/1", "wavetank.model/999"), "wavetank.model/999"),
         (lambda _: "", "not valid JSON"),
+        (edited("phases", 0, "file_id", value=77), "file 77, which is not among the files"),
+        (edited("phases", 0, "ph_niop", value=-5), "ph_niop -5, which is negative"),
+        (edited("phases", 0, "ph_processid", value=[9]), "names rank 9, and the ranks are 0 to 3"),
+        (edited("programs", 0, "ranks", value=[4]), "names rank 4, and the ranks are 0 to 3"),
     ],
-    ids=["cut short", "a misspelt field", "another version", "empty"],
+    ids=[
+        "cut short",
+        "a misspelt field",
+        "another version",
+        "empty",
+        "an unknown file",
+        "a negative number",
+        "an unknown rank",
+        "a program of an unknown rank",
+    ],
 )
 def test_a_damaged_model_is_refused(
     tmp_path: Path,
@@ -172,3 +200,54 @@ def test_without_root_all_but_virtual_clusters_works(tmp_path: Path, assembled: 
     assert refused.returncode == 1
     assert "root" in refused.stderr
     assert "Traceback" not in refused.stderr
+
+
+@needs_root
+@pytest.mark.parametrize(
+    "command",
+    [
+        "campaign run {here}/campaign.yaml -o {small}/out",
+        "schema --write {small}/schemas",
+        "report {here}/out -o {small}/r.html",
+        "plot {here}/abyss.model.json -o {small}/plots",
+        "kernel {here}/abyss.model.json -o {small}/k.json",
+        "trace -o {small}/t.trace -- cat {here}/reads1.fastq",
+    ],
+    ids=lambda command: command.split()[0],
+)
+def test_a_full_disk_is_a_message_at_every_stage(
+    tmp_path: Path, assembled: Path, command: str
+) -> None:
+    for path in assembled.iterdir():
+        if path.is_file():
+            (tmp_path / path.name).symlink_to(path)
+    (tmp_path / "one.yaml").write_text(
+        'name: one\nprovider: "null"\ninstance: {name: c3.2xlarge, vcpus: 8}\n'
+        "nodes: {compute: 1}\nfile_system: {kind: none}\n"
+    )
+    (tmp_path / "campaign.yaml").write_text(
+        "name: full\napplications: [{kernel: abyss.kernel.json}]\nclusters: [one.yaml]\n"
+        "mappings: [2PxCN]\nprices: papers-2016\noutput: out\n"
+    )
+    small = tmp_path / "small"
+    small.mkdir()
+    words = command.format(here=tmp_path, small=small)
+    # Not one page is left on a file system of its own, in a mount namespace of its own.
+    script = (
+        f"mount -t tmpfs -o size=64k tmpfs {small} && cat /dev/zero 2>/dev/null > {small}/fill; "
+        f"{WAVETANK} {words} > /dev/null; status=$?; find {small} -type f -size +0; exit $status"
+    )
+    failed = subprocess.run(
+        ["unshare", "-m", "sh", "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert failed.returncode == 1, failed.stderr
+    assert "Traceback" not in failed.stderr
+    if command.startswith("report"):
+        assert "out" in failed.stderr  # a folder without results is said first
+    else:
+        assert "space" in failed.stderr.lower()
+    assert failed.stdout.split() == [f"{small}/fill"]

@@ -14,7 +14,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -345,8 +345,17 @@ def _lock(lock: int, folder: Path) -> None:
             f"another campaign (process {owner}) is writing to {folder}. "
             "Wait for it, stop it, or choose another output folder with -o"
         ) from error
-    os.ftruncate(lock, 0)
-    os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
+    try:
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
+    except OSError as error:
+        if not (folder / DATABASE).exists():  # nothing was here before this process: leave nothing
+            (folder / LOCK).unlink(missing_ok=True)
+            with suppress(OSError):
+                folder.rmdir()
+        raise MeasurementError(
+            f"cannot write to {folder}: {error.strerror}. Choose an output folder with space, with -o"
+        ) from error
 
 
 def _check_version(connection: sqlite3.Connection, path: Path) -> None:

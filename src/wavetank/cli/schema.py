@@ -50,7 +50,7 @@ def schema_text(name: str) -> str:
 @click.option(
     "--write",
     "folder",
-    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    type=click.Path(path_type=Path, file_okay=False),
     help="Write all schemas to this folder, NAME.schema.json each.",
 )
 def command(name: str | None, folder: Path | None) -> None:
@@ -61,8 +61,11 @@ def command(name: str | None, folder: Path | None) -> None:
     Example: wavetank schema model > model.schema.json
     """  # fmt: skip
     if folder is not None:
+        from wavetank.document import make_folder, write_whole
+
+        make_folder(folder)
         for known in [name] if name else SCHEMAS:
-            (folder / f"{known}.schema.json").write_text(schema_text(known), encoding="utf-8")
+            write_whole(folder / f"{known}.schema.json", schema_text(known))
         return
     if name is None:
         for known in SCHEMAS:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from wavetank.document import Document, Record
 from wavetank.errors import ModelError, WavetankError
 from wavetank.model.file import ModelFile
 from wavetank.model.phase import Phase, Program, Series
+from wavetank.model.references import Known, findings
 
 
 class View(Record):
@@ -100,3 +101,16 @@ class Model(Document):
         description="at most some thousand points, for plots"
     )
     warnings: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _holds_together(self) -> Self:
+        known = Known(
+            {file.file_id for file in self.files},
+            self.n_ranks,
+            len(self.views),
+            len(self.communicators),
+        )
+        found = findings(self.phases, self.programs, known)
+        if found:
+            raise ValueError("; ".join(found[:5]))
+        return self

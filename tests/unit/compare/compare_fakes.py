@@ -4,6 +4,7 @@ from wavetank.compare.comparison import Configuration, Cost, PhaseEstimate
 from wavetank.compare.metrics import configuration_id
 from wavetank.measure.statistics import estimate
 from wavetank.model.application import Boundaries, Model, Requirements
+from wavetank.model.file import ModelFile
 
 
 def of(*values):
@@ -65,6 +66,15 @@ def configuration(
     )
 
 
+def model_file(file_id, name):
+    return ModelFile(
+        file_id=file_id, file_name=name, file_size=1, file_size_weights=1,
+        file_size_highest_offset=1, file_np=1, file_accessmode="sequential",
+        file_fileaccesstype="R", file_accesstype="unique", file_nphase=1, n_operations=1,
+        n_sequential=1, n_consecutive=1,
+    )  # fmt: skip
+
+
 def own_run(kernel, io_time_s=1.0):
     """A model of the application itself, whose ranks spent this long in each phase's operations."""
     phases = tuple(
@@ -86,5 +96,5 @@ def own_run(kernel, io_time_s=1.0):
             needs_global_file_system=False, reached_read_bytes_per_s=None,
             reached_write_bytes_per_s=None,
         ),
-        files=(), phases=phases, series=(), programs=(), timeline=(),
+        files=tuple(model_file(file.file_id, file.name) for file in kernel.files), phases=phases, series=(), programs=(), timeline=(),
     )  # fmt: skip

@@ -63,7 +63,7 @@ def abyss_kernel(n_ranks=4, weight=27 * MB, application="ABYSS-P"):
         ),
         phases=(
             phase(1, 1, [0], weight),
-            phase(2, 2, [1], weight),
+            phase(2, 2, [min(1, n_ranks - 1)], weight),
             *(
                 phase(3 + rank, 3 + rank, [rank], 20_000, iop_type="write", rs=4096)
                 for rank in range(n_ranks)

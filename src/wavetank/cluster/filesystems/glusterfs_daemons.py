@@ -28,7 +28,7 @@ fi
 mkdir -p "$state" /run/gluster /var/log/glusterfs
 mkdir -- "$2"
 cat >"$state/glusterd.vol"
-printf '#!/nonexistent\n' >"$state/no-geo-replication"
+printf '#!/proc/nonexistent\n' >"$state/no-geo-replication"
 chmod 755 "$state/no-geo-replication"
 for program in /usr/lib/*/glusterfs/gsyncd /usr/libexec/glusterfs/gsyncd; do
   if [ -x "$program" ]; then mount --bind "$state/no-geo-replication" "$program"; fi
