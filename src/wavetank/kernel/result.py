@@ -39,7 +39,7 @@ class PhaseResult(Record):
     bytes: int
     operations: int
     time_s: float
-    rate_bytes_per_s: float = Field(description="BW_CH (METHOD.md section 6): bytes / time_s")
+    rate_bytes_per_s: float = Field(description="BW_CH (method, section 6): bytes / time_s")
     iops: float
     latency: LatencySummary
     ranks: tuple[RankPhaseResult, ...]

@@ -4,7 +4,7 @@ A trace is the ordered I/O activity of every rank. Equal operations at regular d
 into one row with a count; a row of count 1 is a single operation. Rows of a rank are in the order
 of occurrence and contiguous (all operations of a row precede all of the next row of that rank).
 The native format is described in native/include/wavetank_trace.h; the two are compared in tests.
-Source: METHOD.md section 1.
+Source: the method, section 1.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class FoldTable:
     file: Int32Array  # index into Trace.files; UNKNOWN for rows without a file (SYNC_RANKS)
     handle: Int32Array  # which open of the file: unique per rank over the whole run
     count: Int64Array
-    size: Int64Array  # bytes requested by each operation; 0 where it moves nothing
+    size: Int64Array  # bytes requested by each operation; 0 where it moves nothing; of MPI_File_open: communicator index + 1
     moved: Int64Array  # bytes moved by all operations of the row
     offset: Int64Array  # absolute position in the file of the first operation, bytes
     disp: Int64Array  # bytes from one operation's offset to the next one's; 0 when count == 1
