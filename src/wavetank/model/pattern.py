@@ -6,8 +6,9 @@ trace was folded. Source: method, section 2.
 
 How: neighbouring operations of the same kind and similar size are one stretch. Inside a stretch,
 displacements that change from one regular value to another part it. A part of ``MIN_RUN``
-operations or more stands alone; between such parts a pattern of several operations is looked for,
-the one that covers most, the shortest of those that cover as much.
+operations or more stands alone unless a longer pattern repeats it (``nested``); between such parts a
+pattern of several operations is looked for, the one that covers most, the shortest of those that
+cover as much.
 """
 
 from __future__ import annotations
@@ -17,13 +18,12 @@ from itertools import pairwise
 
 import numpy as np
 
+from wavetank.model.nested import MIN_RUN, Stretches, find_nested
 from wavetank.model.rows import DataRows
 from wavetank.model.rules import BoolArray, Rules
 from wavetank.model.runs import Steps, steps_of
 from wavetank.trace.schema import UNKNOWN, Int64Array
 
-MIN_RUN = 4
-"""Operations in a row that are a phase of their own and never part of a longer pattern (Choice)."""
 MAX_PERIOD = 16
 """Operations that a pattern may hold (Choice)."""
 MAX_PIECES = 64
@@ -60,15 +60,15 @@ def find_patterns(data: DataRows, parted: BoolArray, rules: Rules) -> Ranges:
     low, high = _part_by_displacement(data, start, np.append(start[1:], n), rules)
     order = np.argsort(low)
     low, high = low[order], high[order]
+    patterns, low, high = find_nested(_stretches(data, symbol, parted, low, high), rules)
+    ranges = [_with_member_cuts(data, patterns, rules)]
     # Short pieces next to each other, with no boundary between, may hold a longer pattern.
     short = high - low < MIN_RUN
-    row = np.searchsorted(data.first_op, low, side="right") - 1
-    crosses = (data.first_op[row] == low) & np.append(True, parted)[row]
     with_next = np.zeros(len(low), dtype=bool)
-    with_next[:-1] = short[:-1] & short[1:] & ~crosses[1:]
+    with_next[:-1] = short[:-1] & short[1:] & _linked(data, parted, low, high)
     with_previous = np.append(False, with_next[:-1])
     alone = ~with_next & ~with_previous
-    ranges = [Ranges(low[alone], high[alone], np.ones(int(alone.sum()), dtype=np.int64))]
+    ranges.append(Ranges(low[alone], high[alone], np.ones(int(alone.sum()), dtype=np.int64)))
     first = np.flatnonzero(with_next & ~with_previous)
     last = np.flatnonzero(with_previous & ~with_next)
     for a, b in zip(low[first].tolist(), high[last].tolist(), strict=True):
@@ -106,6 +106,21 @@ def boundaries(data: DataRows, start_ns: Int64Array, end_ns: Int64Array, rules: 
 def _symbols(data: DataRows) -> Int64Array:
     """What must be equal in operations of one pattern member: call and handle."""
     return (data.slot.astype(np.int64) << 8) | data.op
+
+
+def _linked(data: DataRows, parted: BoolArray, low: Int64Array, high: Int64Array) -> BoolArray:
+    """Whether each stretch is followed by the next one, with no boundary between: shape (stretches - 1,)."""
+    row = np.searchsorted(data.first_op, low, side="right") - 1
+    crosses = (data.first_op[row] == low) & np.append(True, parted)[row]
+    linked: BoolArray = (low[1:] == high[:-1]) & ~crosses[1:]
+    return linked
+
+
+def _stretches(
+    data: DataRows, symbol: Int64Array, parted: BoolArray, low: Int64Array, high: Int64Array
+) -> Stretches:
+    row = np.searchsorted(data.first_op, low, side="right") - 1
+    return Stretches(low, high, symbol[row], data.size[row], _linked(data, parted, low, high))
 
 
 # --- one operation --------------------------------------------------------------------------------
@@ -176,25 +191,36 @@ def _cuts(steps: Steps, change: BoolArray, low: int, high: int) -> Int64Array:
 # --- several operations ---------------------------------------------------------------------------
 
 
-def _search(data: DataRows, symbol: Int64Array, base: int, stop: int, rules: Rules) -> Ranges:
-    """Patterns of several operations in operations [base, stop), all in few operations per row."""
+def _with_member_cuts(data: DataRows, patterns: Int64Array, rules: Rules) -> Ranges:
+    """Patterns (low, high, period), parted where the displacement of a member changes."""
+    ranges: list[tuple[int, int, int]] = []
+    for low, high, period in patterns.tolist():
+        cuts = _member_cuts(_offsets(data, low, high)[1], period, rules)
+        bounds = [low, *(low + cut for cut in cuts), high]
+        ranges.extend((a, b, period) for a, b in pairwise(bounds))
+    columns = np.array(ranges, dtype=np.int64).reshape(-1, 3)
+    return Ranges(columns[:, 0], columns[:, 1], columns[:, 2])
+
+
+def _offsets(data: DataRows, base: int, stop: int) -> tuple[Int64Array, Int64Array]:
+    """Row and offset of operations [base, stop); 0 where the offset is not known."""
     operation = np.arange(base, stop)
     index = np.searchsorted(data.first_op, operation, side="right") - 1
     within = operation - data.first_op[index]
     offset = data.offset[index] + within * data.disp[index]
-    offset = np.where(data.offset[index] == UNKNOWN, 0, offset)
+    return index, np.where(data.offset[index] == UNKNOWN, 0, offset)
+
+
+def _search(data: DataRows, symbol: Int64Array, base: int, stop: int, rules: Rules) -> Ranges:
+    """Patterns of several operations in operations [base, stop), all in few operations per row."""
+    index = np.searchsorted(data.first_op, np.arange(base, stop), side="right") - 1
     symbols, sizes = symbol[index], data.size[index]
     found = _greedy(symbols, sizes, rules)
     if len(found) > MAX_PIECES:
         # Sizes without any regularity: the order of the calls alone makes the pattern.
         found = _greedy(symbols, np.ones_like(sizes), rules)
-    ranges: list[tuple[int, int, int]] = []
-    for low, high, period in found:
-        cuts = _member_cuts(offset[low:high], period, rules)
-        bounds = [low, *(low + cut for cut in cuts), high]
-        ranges.extend((a + base, b + base, period) for a, b in pairwise(bounds))
-    columns = np.array(ranges, dtype=np.int64).reshape(-1, 3)
-    return Ranges(columns[:, 0], columns[:, 1], columns[:, 2])
+    patterns = np.array(found, dtype=np.int64).reshape(-1, 3)
+    return _with_member_cuts(data, patterns + np.array([base, base, 0]), rules)
 
 
 def _greedy(symbols: Int64Array, sizes: Int64Array, rules: Rules) -> list[tuple[int, int, int]]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from posixpath import commonpath
 
 from wavetank.model.application import Model
@@ -209,7 +210,7 @@ def _phase_row(phase: Phase, file_names: Mapping[int, str]) -> tuple[Cell, ...]:
         file_names.get(phase.file_id, ""),
         ranks_text(phase.ph_processid),
         phase.ph_np,
-        " + ".join(member.iop_type for member in members),
+        _counted([member.iop_type for member in members]),
         _joined([member.rs for member in members]),
         "; ".join(dict.fromkeys(offset_text(offset) for offset in phase.offset)),
         _joined([member.disp for member in members]),
@@ -253,7 +254,13 @@ def _joined(values: Sequence[Cell]) -> Cell:
     different = list(dict.fromkeys(values))
     if len(different) == 1:
         return different[0]
-    return " + ".join("-" if value is None else str(value) for value in values)
+    return _counted(["-" if value is None else str(value) for value in values])
+
+
+def _counted(texts: Sequence[str]) -> str:
+    """A pattern's members in a line: pwrite x 5 + pread."""
+    runs = [(text, len(list(same))) for text, same in groupby(texts)]
+    return " + ".join(text if n == 1 else f"{text} x {n}" for text, n in runs)
 
 
 def ranks_text(ranks: Sequence[int]) -> str:

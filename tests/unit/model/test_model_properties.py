@@ -25,7 +25,9 @@ def rank_events(draw: st.DrawFn, rank: int) -> list[Event]:
     for _ in range(draw(st.integers(0, 6))):
         file = draw(st.integers(0, 1))
         kind = draw(
-            st.sampled_from(["regular", "irregular", "mixed", "seek", "sync", "empty", "reopen"])
+            st.sampled_from(
+                ["regular", "irregular", "mixed", "nested", "seek", "sync", "empty", "reopen"]
+            )
         )
         start = draw(st.sampled_from([0, 4096, 2**53 + 1, 2**60]))
         n = draw(st.integers(1, 9))
@@ -47,6 +49,19 @@ def rank_events(draw: st.DrawFn, rank: int) -> list[Event]:
                 for event in (
                     Event(rank, "pread", file, start + i * 700, size),
                     Event(rank, "pwrite", file, i * 300, 200),
+                )
+            ]
+        elif kind == "nested":
+            inner = draw(st.integers(3, 6))
+            events += [
+                event
+                for i in range(n)
+                for event in (
+                    *(
+                        Event(rank, op, file, start + (i * inner + j) * size, size)
+                        for j in range(inner)
+                    ),
+                    Event(rank, "pread", file, i * 300, 200),
                 )
             ]
         elif kind == "seek":

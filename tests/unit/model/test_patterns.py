@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from fold_builder import Event, model_of
 
@@ -184,3 +186,56 @@ def test_short_reads_in_the_middle_keep_their_bytes() -> None:
 def test_only_reads_that_return_nothing_are_no_phase() -> None:
     events = [*regular(W, 5), *(Event(0, R, offset=50, size=10, moved=0) for _ in range(3))]
     assert shapes(events) == [([W], 5)]
+
+
+def nested(*runs: tuple[str, int], times: int, start: int = 0) -> list[Event]:
+    """(op x n, ...) x times, each operation sequential in a region of the file of its own."""
+    at = {op: start + (op == R) * 10**6 for op, _ in runs}
+    events = []
+    for op in [op for _ in range(times) for op, n in runs for _ in range(n)]:
+        events.append(Event(0, op, offset=at[op], size=10))
+        at[op] += 10
+    return events
+
+
+def test_runs_that_alternate_many_times_are_one_pattern() -> None:
+    assert shapes(nested((W, 5), (R, 1), times=100)) == [([W] * 5 + [R], 100)]
+    assert shapes(nested((W, 4), (R, 1), (W, 1), (R, 2), times=50)) == [
+        ([W] * 4 + [R, W, R, R], 50)
+    ]
+
+
+def test_runs_longer_than_the_list_of_their_phases_stay_phases() -> None:
+    # 16 members for 4 phases would tell nothing shorter; 6 members for 6 phases do not tell it longer.
+    assert shapes(nested((W, 8), (R, 8), times=2)) == [([W], 8), ([R], 8)] * 2
+    assert shapes(nested((W, 5), (R, 1), times=2)) == [([W], 5), ([R], 1)] * 2
+    assert shapes(nested((W, 5), (R, 1), times=3)) == [([W] * 5 + [R], 3)]
+    assert shapes(nested((W, 40), (R, 40), times=1)) == [([W], 40), ([R], 40)]
+
+
+def test_a_pattern_takes_what_belongs_to_it_from_the_runs_beside_it() -> None:
+    # One write more before it, two reads more behind it.
+    pattern = nested((W, 5), (R, 1), times=30, start=10)
+    before = [Event(0, W, offset=0, size=10)]
+    after = [Event(0, R, offset=10**6 + 310 + i * 10, size=10) for i in range(2)]
+    assert shapes([*before, *pattern, *after]) == [([W], 1), ([W] * 5 + [R], 30), ([R], 2)]
+
+
+def test_other_counts_inside_end_a_pattern() -> None:
+    events = [*nested((W, 5), (R, 2), times=9), *nested((W, 6), (R, 2), times=9, start=10**7)]
+    assert shapes(events) == [([W] * 5 + [R, R], 9), ([W] * 6 + [R, R], 9)]
+
+
+def test_records_of_one_operation_far_apart_are_no_pattern() -> None:
+    events = [e for r in range(10) for e in regular(R, 5, start=r * 100_000)]
+    assert shapes(events) == [([R], 5)] * 10
+
+
+def test_a_boundary_ends_a_pattern_with_runs_in_it() -> None:
+    second = 10**9
+    events = [
+        replace(event, start_ns=i * 1000 + (i >= 60) * 5 * second)
+        for i, event in enumerate(nested((W, 5), (R, 1), times=20))
+    ]
+    rules = Rules(split_at_computation_s=1.0)
+    assert [p.ph_nrep for p in model_of(events, rules).phases] == [10, 10]

@@ -68,3 +68,14 @@ def test_rows_and_columns_agree_in_every_table() -> None:
         model_of([Event(0, "pwrite", offset=i * 10, size=10) for i in range(10)])
     ):
         assert {len(row) for row in (*table.rows, *table.shown)} == {len(table.columns)}
+
+
+def test_runs_in_a_pattern_are_told_by_their_length() -> None:
+    events = [
+        Event(0, op, offset=i * 60 + j * 10, size=10)
+        for i in range(9)
+        for j, op in enumerate(["pwrite"] * 5 + ["pread"])
+    ]
+    (table,) = [one for one in model_tables(model_of(events)) if one.title.startswith("Phases")]
+    (row,) = table.rows
+    assert row[table.columns.index("iop_type")] == "pwrite x 5 + pread"
