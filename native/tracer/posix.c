@@ -244,14 +244,16 @@ OF_FD(__fxstat64, FSTAT, 0, WT_UNKNOWN, (int version, int fd, struct stat64 *fac
 
 /* ---- moving bytes inside the kernel: a read of one file and a write of the other ---- */
 
-/* One side: at *offset, or at the descriptor's position when there is none. */
-static void one_side(uint32_t op, int fd, const int64_t *offset, size_t asked, ssize_t done, int error,
-                     uint64_t t0, uint64_t t1) {
+/* One side: at *offset, or at the descriptor's position when there is none. The length that such a call gives
+ * is a bound and no request (cp gives 2^63): the row's size is what was moved. */
+static void one_side(uint32_t op, int fd, const int64_t *offset, ssize_t done, int error, uint64_t t0,
+                     uint64_t t1) {
     struct wt_ofd *ofd = wt_ofd_of(fd);
+    size_t size = done > 0 ? (size_t)done : 0;
     if (ofd != NULL && offset != NULL) {
-        at_offset(op, ofd, *offset, asked, done, error, t0, t1);
+        at_offset(op, ofd, *offset, size, done, error, t0, t1);
     } else if (ofd != NULL) {
-        at_position(op, ofd, fd, asked, done, error, t0, t1);
+        at_position(op, ofd, fd, size, done, error, t0, t1);
     }
 }
 
@@ -260,21 +262,25 @@ static void one_side(uint32_t op, int fd, const int64_t *offset, size_t asked, s
         WT_REAL(name);                                                                                       \
         int64_t before = offset ? *offset : 0;                                                               \
         TIMED(ssize_t, real_##name(to, from, offset, size));                                                 \
-        one_side(WT_OP_SENDFILE_READ, from, offset ? &before : NULL, size, done, error, t0, t1);             \
-        one_side(WT_OP_SENDFILE_WRITE, to, NULL, size, done, error, t1, t1);                                 \
+        one_side(WT_OP_SENDFILE_READ, from, offset ? &before : NULL, done, error, t0, t1);                   \
+        one_side(WT_OP_SENDFILE_WRITE, to, NULL, done, error, t1, t1);                                       \
         errno = error;                                                                                       \
         return done;                                                                                         \
     }
 SENDFILE(sendfile, off_t)
 SENDFILE(sendfile64, off64_t)
 
-WT_EXPORT ssize_t copy_file_range(int from, off64_t *from_offset, int to, off64_t *to_offset, size_t size,
-                                  unsigned flags) {
-    WT_REAL(copy_file_range);
-    int64_t from_before = from_offset ? *from_offset : 0, to_before = to_offset ? *to_offset : 0;
-    TIMED(ssize_t, real_copy_file_range(from, from_offset, to, to_offset, size, flags));
-    one_side(WT_OP_COPY_READ, from, from_offset ? &from_before : NULL, size, done, error, t0, t1);
-    one_side(WT_OP_COPY_WRITE, to, to_offset ? &to_before : NULL, size, done, error, t1, t1);
-    errno = error;
-    return done;
-}
+/* Calls with an offset on either side. The pipe of a splice is no file: only its other side is a row. */
+#define TWO_SIDES(name, READ_OP, WRITE_OP)                                                                   \
+    WT_EXPORT ssize_t name(int from, off64_t *from_offset, int to, off64_t *to_offset, size_t size,          \
+                           unsigned flags) {                                                                 \
+        WT_REAL(name);                                                                                       \
+        int64_t from_before = from_offset ? *from_offset : 0, to_before = to_offset ? *to_offset : 0;        \
+        TIMED(ssize_t, real_##name(from, from_offset, to, to_offset, size, flags));                          \
+        one_side(WT_OP_##READ_OP, from, from_offset ? &from_before : NULL, done, error, t0, t1);             \
+        one_side(WT_OP_##WRITE_OP, to, to_offset ? &to_before : NULL, done, error, t1, t1);                  \
+        errno = error;                                                                                       \
+        return done;                                                                                         \
+    }
+TWO_SIDES(copy_file_range, COPY_READ, COPY_WRITE)
+TWO_SIDES(splice, SENDFILE_READ, SENDFILE_WRITE)

@@ -65,6 +65,10 @@ def test_every_posix_call_is_reproduced_in_order(
         Call("sendfile_to", c, 1000, 500, 500),
         Call("copy_file_range", d, 7, 64, 64),
         Call("copy_file_range_to", c, 3, 64, 64),
+        Call("copy_file_range", d, 59905, 100, 100),  # 2^62 asked for: no request, a bound
+        Call("copy_file_range_to", c, 2000, 100, 100),
+        Call("sendfile", d, 20, 300, 300),  # splice
+        Call("sendfile_to", c, 1500, 300, 300),
         Call("close", d),
         Call("close", c),
         Call("open", "missing.bin"),

@@ -62,6 +62,13 @@ int main(void) {
     must(sendfile(to, from, NULL, 500));
     off64_t source = 7, target = 3;
     must(copy_file_range(from, &source, to, &target, 64, 0));
+    off64_t last = 59905, place = 2000; /* 100 bytes before the end of the 60005 that there are */
+    must(copy_file_range(from, &last, to, &place, (size_t)1 << 62, 0));
+    int ends[2];
+    must(pipe(ends));
+    off64_t first = 20;
+    must(splice(from, &first, ends[1], NULL, 300, 0));
+    must(splice(ends[0], NULL, to, NULL, 1 << 20, 0));
     must(close(from));
     must(close(to));
     fd = open("missing.bin", O_RDONLY);
