@@ -174,9 +174,11 @@ def _measure_cluster(campaign: _Campaign, cluster: ClusterFacts, left: Sequence[
         _characterise(campaign, cluster, running)
         _measure_runs(campaign, running, left)
     finally:
-        observer.says(f"taking {cluster.name} down")
         with _uninterrupted(observer):
-            _take_down(campaign, cluster)
+            try:
+                observer.says(f"taking {cluster.name} down")
+            finally:  # whatever becomes of what is said
+                _take_down(campaign, cluster)
 
 
 def _characterise(campaign: _Campaign, cluster: ClusterFacts, running: RunningCluster) -> None:

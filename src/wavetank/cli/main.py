@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib
 import logging
-import os
 import signal
 import sys
 from types import FrameType
@@ -15,6 +14,7 @@ from typing import NoReturn
 
 import click
 
+from wavetank.cli.streams import outlive_readers
 from wavetank.errors import WavetankError
 
 # name -> (module below wavetank.cli, one line of help). In the order of the work.
@@ -89,6 +89,7 @@ def _terminate(signum: int, frame: FrameType | None) -> NoReturn:
 
 def main() -> NoReturn:
     """Entry point: exit status 0 ok, 1 failed, 2 usage, 3 outside tolerance."""
+    outlive_readers()
     signal.signal(signal.SIGTERM, _terminate)
     signal.signal(signal.SIGHUP, _terminate)
     try:
@@ -102,7 +103,4 @@ def main() -> NoReturn:
     except (click.Abort, KeyboardInterrupt):
         click.echo("wavetank: interrupted", err=True)
         sys.exit(130)
-    except BrokenPipeError:  # "wavetank show ... | head"
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
     sys.exit(status if isinstance(status, int) else 0)

@@ -1,0 +1,56 @@
+"""Standard streams go silent, instead of failing, once their reader is gone."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+OUTLIVE = "import sys; from wavetank.cli.streams import outlive_readers; outlive_readers(); "
+
+
+def run(code, **streams):
+    return subprocess.run(
+        [sys.executable, "-c", OUTLIVE + code], timeout=60, check=False, **streams
+    )
+
+
+@pytest.mark.parametrize("name", ["stdout", "stderr"])
+def test_what_is_printed_without_a_reader_is_dropped(name, tmp_path):
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        ended = run(
+            f"print('a' * 100_000, file=sys.{name}, flush=True); print('b', file=sys.{name}); "
+            f"open({str(tmp_path / 'done')!r}, 'w').close()",
+            **{name: write},
+        )
+    finally:
+        os.close(write)
+    assert ended.returncode == 0
+    assert (tmp_path / "done").exists()
+
+
+def test_programs_started_later_can_write_too(tmp_path):
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        ended = run(
+            "import subprocess; print('x', file=sys.stderr); "
+            "raise SystemExit(subprocess.run(['sh', '-c', 'echo y >&2']).returncode)",
+            stderr=write,
+        )
+    finally:
+        os.close(write)
+    assert ended.returncode == 0
+
+
+def test_a_result_that_does_not_fit_the_disk_is_an_error_and_progress_is_not():
+    with open("/dev/full", "w") as full:
+        assert run("print('result', flush=True)", stdout=full, stderr=subprocess.PIPE).returncode
+        assert run("print('progress', file=sys.stderr)", stderr=full).returncode == 0
+
+
+def test_what_is_read_is_printed_as_ever():
+    ended = run("print('ä'); print('é', file=sys.stderr)", capture_output=True)
+    assert (ended.stdout.decode(), ended.stderr.decode()) == ("ä\n", "é\n")
