@@ -11,6 +11,7 @@ import yaml
 from pydantic import ValidationError
 
 from wavetank.campaign.facts import ClusterFacts
+from wavetank.campaign.plan import why_not
 from wavetank.campaign.spec import ClusterSource, Layout
 from wavetank.cluster import deploy
 from wavetank.cluster.host import RunningCluster
@@ -18,7 +19,8 @@ from wavetank.cluster.spec import ClusterSpec, read_spec
 from wavetank.cluster.state import directory_of
 from wavetank.compare.effects import ANY
 from wavetank.document import explain
-from wavetank.errors import SpecError
+from wavetank.errors import MeasurementError, SpecError
+from wavetank.kernel.plan import Kernel
 
 GUESSED_UP_S = 10.0
 """For the first estimate of a duration: NFS takes 3 s, GlusterFS 12 s on two cores."""
@@ -96,13 +98,22 @@ class ClusterDeployer:
             deploy.take_down(cluster)
 
 
-def find_cluster(name: str) -> RunningCluster:
-    """A cluster that is up.
+def find_cluster(
+    name: str, kernel: Kernel, mapping: str, *, oversubscribe: bool = False
+) -> RunningCluster:
+    """A cluster that is up and can run a kernel, by the rules of a campaign's plan.
 
     Raises:
         ClusterError: there is none of this name.
+        MeasurementError: it cannot run the kernel with this mapping.
     """
-    return deploy.find(name)
+    running = deploy.find(name)
+    reason = why_not(kernel, facts_of(running.spec), mapping, oversubscribe)
+    if reason is not None:
+        raise MeasurementError(
+            f"cannot measure {kernel.application} on {name} with {mapping}: {reason}"
+        )
+    return running
 
 
 def _title(spec: ClusterSpec) -> str:

@@ -19,7 +19,7 @@ from wavetank.cost.estimate import bill
 from wavetank.cost.prices import PriceTable
 from wavetank.errors import CostError, MeasurementError
 from wavetank.kernel.plan import Kernel
-from wavetank.measure.mapping import most_ranks_on_a_node, place_ranks
+from wavetank.measure.mapping import most_ranks_on_a_node, parse_mapping, place_ranks
 from wavetank.model.application import Model
 from wavetank.model.phase import FileStep, RepeatStep, Step
 from wavetank.units import format_size
@@ -134,12 +134,13 @@ def why_not(
         placed = place_ranks(kernel, cluster.compute_nodes, mapping)
     except MeasurementError as error:
         return str(error)
-    fullest = most_ranks_on_a_node(placed)
+    # The mapping's own number counts too, also where the kernel has fewer I/O processes.
+    fullest = max(most_ranks_on_a_node(placed), parse_mapping(mapping))
     cores = cluster.cores_per_node
     if not oversubscribe and cores is not None and fullest > cores:
         return (
             f"{fullest} processes on one node, and {cluster.instance_type} has {cores} cores "
-            "(oversubscribe: true would allow it)"
+            "(oversubscribe would allow it)"
         )
     shared = file_shared_between_nodes(kernel, placed)
     if shared is not None and not cluster.is_global:

@@ -17,6 +17,9 @@ from wavetank.cli.output import Table, format_option, print_tables
     help="Process mapping kPxCN: k I/O processes per compute node.",
 )  # fmt: skip
 @click.option(
+    "--oversubscribe", is_flag=True, help="Allow more processes on a node than it has cores."
+)
+@click.option(
     "--cache", type=click.Choice(["cold", "warm"]), default="cold", show_default=True,
     help="Page caches of all nodes at the start.",
 )  # fmt: skip
@@ -26,7 +29,13 @@ from wavetank.cli.output import Table, format_option, print_tables
 )  # fmt: skip
 @format_option
 def command(
-    kernel: Path, cluster: str, mapping: str, cache: str, output: Path | None, output_format: str
+    kernel: Path,
+    cluster: str,
+    mapping: str,
+    oversubscribe: bool,
+    cache: str,
+    output: Path | None,
+    output_format: str,
 ) -> None:
     """Measure a KERNEL file once on the CLUSTER of that name, which is up.
 
@@ -38,7 +47,7 @@ def command(
     from wavetank.measure.run import measure, set_up, tear_down
 
     read = Kernel.read(kernel)
-    running = find_cluster(cluster)
+    running = find_cluster(cluster, read, mapping, oversubscribe=oversubscribe)
     click.echo(f"placing input files on {cluster}", err=True)
     bench = set_up(read, running)
     try:

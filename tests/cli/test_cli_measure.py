@@ -1,0 +1,58 @@
+import json
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+sys.path.append(str(Path(__file__).parents[1] / "unit" / "measure"))
+
+from measure_fakes import FakeCluster, FakePerformer, abyss_kernel, abyss_result
+
+from wavetank.cli.main import cli
+from wavetank.cluster.spec import read_spec
+from wavetank.errors import WavetankError
+
+
+@pytest.fixture
+def faked(tmp_path, monkeypatch):
+    """A cluster of two nodes with two cores each, and a kernel that is performed at once."""
+    body = {
+        "name": "lab",
+        "provider": "null",
+        "instance": {"name": "c3.large", "vcpus": 2},
+        "nodes": {"compute": 2},
+        "file_system": {"kind": "none"},
+    }
+    (tmp_path / "lab.yaml").write_text(yaml.safe_dump(body))
+    cluster = FakeCluster("lab")
+    cluster.spec = read_spec(tmp_path / "lab.yaml")
+    performer = FakePerformer(abyss_result)
+    monkeypatch.setattr("wavetank.measure.perform.ReplayPerformer", lambda: performer)
+    monkeypatch.setattr("wavetank.cluster.deploy.find", lambda name: cluster)
+    abyss_kernel().write(tmp_path / "k.json")
+    return performer
+
+
+def call(folder, *argv):
+    arguments = ["measure", str(folder / "k.json"), "lab", *map(str, argv)]
+    return CliRunner().invoke(cli, arguments, catch_exceptions=False)
+
+
+def test_one_measurement_gives_every_phase(tmp_path, faked):
+    result = call(tmp_path, "--mapping", "2PxCN", "--format", "json")
+    assert [row["ph_id"] for row in json.loads(result.stdout)["phases"]] == [1, 2, 3, 4, 5, 6]
+
+
+def test_a_mapping_that_nodes_have_no_cores_for_is_refused_before_anything_is_placed(
+    tmp_path, faked
+):
+    with pytest.raises(WavetankError, match=r"9 processes on one node, and c3\.large has 2 cores"):
+        call(tmp_path, "--mapping", "9PxCN")
+    assert faked.calls == []
+
+
+def test_more_processes_than_cores_can_be_asked_for(tmp_path, faked):
+    assert call(tmp_path, "--mapping", "9PxCN", "--oversubscribe").exit_code == 0
+    assert len(faked.calls) == 1
