@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -72,27 +74,56 @@ static void drop(int fd) {
     }
 }
 
-static bool is_data(int fd, int64_t *size) {
-    struct stat facts;
-    if (syscall(SYS_fstat, fd, &facts) != 0) {
+static bool is_data(int fd, struct stat *facts) {
+    return syscall(SYS_fstat, fd, facts) == 0 && (S_ISREG(facts->st_mode) || S_ISBLK(facts->st_mode));
+}
+
+/* The user's own standard output and error, where they are files: "device:inode+device:inode". */
+static char users_streams[128];
+static bool users_streams_known;
+
+void wt_streams_start(const char *streams) {
+    users_streams_known = streams != NULL && strlen(streams) < sizeof users_streams;
+    if (users_streams_known) {
+        strcpy(users_streams, streams);
+    }
+}
+
+/* Whether a standard stream leads where the user's own shell sent it for the whole command. What a program of
+ * the command redirected is a file like any other, also after fork and exec. */
+static bool is_users_stream(int fd, const struct stat *facts) {
+    if ((fd != STDOUT_FILENO && fd != STDERR_FILENO) || wt_standard_streams) {
         return false;
     }
-    *size = facts.st_size;
-    return S_ISREG(facts.st_mode) || S_ISBLK(facts.st_mode);
+    if (!users_streams_known) {
+        return true;
+    }
+    for (const char *at = users_streams; *at != 0;) {
+        char *end;
+        uint64_t device = strtoull(at, &end, 10);
+        if (*end != ':') {
+            return false;
+        }
+        uint64_t inode = strtoull(end + 1, &end, 10);
+        if (device == (uint64_t)facts->st_dev && inode == (uint64_t)facts->st_ino) {
+            return true;
+        }
+        at = end + (*end != 0);
+    }
+    return false;
 }
 
 /* A descriptor that was opened out of our sight: inherited, received, or opened inside another library. */
 WT_COLD struct wt_ofd *wt_ofd_slow(int fd) {
     int saved = errno;
     char path[WT_PATH_BYTES];
-    int64_t size = 0;
+    struct stat facts;
     struct wt_ofd *found = NULL;
     wt_lock();
     if (wt_fd_table[fd] == 0 && syscall(SYS_fcntl, fd, F_GETFD) >= 0) {
         int32_t file = WT_UNKNOWN;
-        bool standard = (fd == 1 || fd == 2) && !wt_standard_streams;
-        if (!standard && is_data(fd, &size) && wt_path_of_fd(fd, path) > 0) {
-            file = wt_file_of_path(path, size, true);
+        if (is_data(fd, &facts) && !is_users_stream(fd, &facts) && wt_path_of_fd(fd, path) > 0) {
+            file = wt_file_of_path(path, facts.st_size, true);
         }
         wt_fd_table[fd] = file == WT_UNKNOWN ? LEFT_OUT : new_ofd(file);
         if (file != WT_UNKNOWN) {
@@ -112,16 +143,16 @@ WT_COLD struct wt_ofd *wt_ofd_slow(int fd) {
 
 void wt_fd_opened(int fd, int flags, int64_t size_before, bool size_known, uint64_t t0, uint64_t t1) {
     char path[WT_PATH_BYTES];
-    int64_t size = 0;
+    struct stat facts;
     if ((unsigned)fd >= wt_fd_limit) {
         return;
     }
     wt_lock();
     drop(fd); /* it was closed out of our sight */
     int32_t file = WT_UNKNOWN;
-    if (is_data(fd, &size) && wt_path_of_fd(fd, path) > 0) {
+    if (is_data(fd, &facts) && wt_path_of_fd(fd, path) > 0) {
         bool asked = (flags & (O_TRUNC | O_CREAT)) != 0;
-        file = wt_file_of_path(path, asked ? size_before : size, asked ? size_known : true);
+        file = wt_file_of_path(path, asked ? size_before : facts.st_size, asked ? size_known : true);
     }
     wt_fd_table[fd] = file == WT_UNKNOWN ? LEFT_OUT : new_ofd(file);
     struct wt_ofd *ofd = file == WT_UNKNOWN ? NULL : &wt_ofds[wt_fd_table[fd]];

@@ -183,6 +183,7 @@ __attribute__((constructor(101))) void wt_start(void) {
     const char *times = getenv("WAVETANK_TRACE_TIMES");
     wt_event_times = times != NULL && strcmp(times, "event") == 0;
     wt_standard_streams = set("WAVETANK_TRACE_STANDARD_STREAMS");
+    wt_streams_start(getenv("WAVETANK_TRACE_USERS_STREAMS"));
     wt_pid = (int)syscall(SYS_getpid);
     wt_clock_start();
     wt_active = true;

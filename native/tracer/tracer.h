@@ -83,6 +83,7 @@ extern int32_t *wt_fd_table; /* 0 not known, -1 left out, else index into wt_ofd
 extern struct wt_ofd *wt_ofds;
 extern unsigned wt_fd_limit;
 void wt_fds_start(void);
+void wt_streams_start(const char *streams);
 void wt_fds_after_fork(void); /* in the child */
 void wt_fds_shared(void);     /* in the parent */
 void wt_fd_opened(int fd, int flags, int64_t size_before, bool size_known, uint64_t t0, uint64_t t1);

@@ -12,7 +12,9 @@ import pytest
 
 from wavetank import native
 from wavetank.trace.index import TraceIndex
+from wavetank.trace.ops import OPS
 from wavetank.trace.reader import read_trace
+from wavetank.trace.schema import OpKind
 
 WAVETANK = [sys.executable, "-c", "from wavetank.cli.main import main; main()"]
 WRITER = "open('out.bin', 'wb', buffering=0).write(b'x' * 1000)"
@@ -39,7 +41,9 @@ def test_a_run_is_recorded_and_said_on_standard_error_only(tmp_path: Path) -> No
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout == "hello\n"
-    assert "1 rank(s), 1 file(s), 4 operations" in done.stderr  # open, fstat (Python's), write, close
+    assert (
+        "1 rank(s), 1 file(s), 4 operations" in done.stderr
+    )  # open, fstat (Python's), write, close
     index = TraceIndex.read(tmp_path / "t" / "index.json")
     assert index.exit_status == 0
     assert [Path(f.path).name for f in index.files] == ["out.bin"]
@@ -152,6 +156,54 @@ def test_a_launcher_that_starts_nothing_leaves_no_trace(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "started no rank" in done.stderr
     assert not (tmp_path / "t").exists()
+
+
+def written(folder: Path) -> dict[str, int]:
+    """Bytes written to each file of a trace, by base name."""
+    trace = read_trace(folder)
+    sums: dict[str, int] = {}
+    for op, file, moved in zip(trace.folds.op, trace.folds.file, trace.folds.moved, strict=True):
+        if OPS[int(op)].kind is OpKind.WRITE:
+            name = Path(trace.files[file].path).name
+            sums[name] = sums.get(name, 0) + int(moved)
+    return sums
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "cat a > b",
+        "cat a > b; true",
+        "exec > b; cat a",
+        "{ cat a; } > b",
+        "sh -c 'exec sh -c \"cat a; true\"' > b",
+        "cat a 2> b >&2",
+    ],
+)
+def test_what_a_script_redirects_is_recorded(tmp_path: Path, script: str) -> None:
+    (tmp_path / "a").write_bytes(b"x" * 5000)
+    done = run(tmp_path, "trace", "-o", "t", "--", "sh", "-c", script)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "b").stat().st_size == 5000
+    assert written(tmp_path / "t") == {"b": 5000}
+    assert "not recorded" not in done.stderr
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_what_the_users_shell_redirects_is_said_to_be_missing(tmp_path: Path, asked: bool) -> None:
+    (tmp_path / "a").write_bytes(b"x" * 5000)
+    options = ["--standard-streams"] if asked else []
+    with (tmp_path / "mine.txt").open("wb") as out:
+        done = subprocess.run(
+            [*WAVETANK, "trace", *options, "-o", "t", "--", "cat", "a"],
+            cwd=tmp_path, stdout=out, stderr=subprocess.PIPE, text=True, timeout=60, check=False,
+        )  # fmt: skip
+    assert done.returncode == 0
+    assert (tmp_path / "mine.txt").stat().st_size == 5000
+    assert written(tmp_path / "t") == ({"mine.txt": 5000} if asked else {})
+    said = [line for line in done.stderr.splitlines() if "not recorded" in line]
+    assert len(said) == (0 if asked else 1)
+    assert asked or ("4.9 KiB" in said[0] and str(tmp_path / "mine.txt") in said[0])
 
 
 def test_include_and_exclude_choose_the_files(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 @click.option(
     "--standard-streams",
     is_flag=True,
-    help="Record standard output and error as well, where they are files.",
+    help="Record standard output and error as well, where your shell sends them into files.",
 )
 @click.option("--force", is_flag=True, help="Replace an existing trace.")
 @click.argument("command_line", nargs=-1, required=True, metavar="-- PROGRAM [ARGUMENT]...")

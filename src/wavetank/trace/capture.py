@@ -28,6 +28,7 @@ from wavetank.trace.index import INDEX_NAME, IndexFile, IndexRank, TraceIndex
 from wavetank.trace.part import Part
 from wavetank.trace.reader import assemble, number_ranks, read_parts
 from wavetank.trace.schema import Trace
+from wavetank.trace.streams import as_variable, loss_warnings, users_streams
 
 LEVELS = ("posix", "mpiio", "mpi")
 _LEVEL_WORDS = {"posix": "posix", "mpiio": "mpiio", "mpi": "sync"}  # WAVETANK_TRACE_LEVELS
@@ -46,7 +47,7 @@ class CaptureOptions:
         times: "fold" (first, last and sum for each fold) or "event" (each operation on its own).
         include: paths and globs that are recorded although they would be left out.
         exclude: paths and globs that are left out. The system's own files and programs' code always are.
-        standard_streams: record standard output and error too, where they are files.
+        standard_streams: record standard output and error too, where the user's shell sent them into files.
         force: replace an existing trace.
     """
 
@@ -87,7 +88,9 @@ def trace(argv: Sequence[str], out_dir: Path, options: CaptureOptions | None = N
     libraries = preload_libraries(launcher)
     out_dir = out_dir.resolve()
     _prepare(out_dir, options.force)
+    streams = () if options.standard_streams else users_streams()
     env = _environment(out_dir, options, libraries)
+    env["WAVETANK_TRACE_USERS_STREAMS"] = as_variable(streams)
     if launcher.name == "none":
         command, process_env = list(argv), {**os.environ, **env}
     else:
@@ -142,7 +145,11 @@ def trace(argv: Sequence[str], out_dir: Path, options: CaptureOptions | None = N
             for f in recorded.files
         ),
         hints=_hints(parts),
-        warnings=(*recorded.warnings, *_run_warnings(recorded, launcher, status, interrupted)),
+        warnings=(
+            *recorded.warnings,
+            *_run_warnings(recorded, launcher, status, interrupted),
+            *loss_warnings(streams),
+        ),
     )
     index.write(out_dir / INDEX_NAME)
     return Captured(index, recorded, interrupted)
