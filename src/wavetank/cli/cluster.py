@@ -30,7 +30,8 @@ def command() -> None:
 def up(file: Path, output_format: str) -> None:
     """Bring up the cluster that FILE describes, and leave it up.
 
-    What was made is taken down again when it fails or is interrupted.
+    When it fails or is interrupted, until its status is printed, everything is taken down again:
+    an exit status other than 0 means that nothing is up. A second Ctrl-C does not stop that.
 
     Example: wavetank cluster up lab.yaml
     """
@@ -39,8 +40,12 @@ def up(file: Path, output_format: str) -> None:
 
     spec = read_spec(file)
     click.echo(f"bringing up {spec.name}: {_summary(spec)}", err=True)
-    deploy.bring_up(spec)
-    _print_status(spec.name, output_format)
+    try:
+        with deploy.coming_up(spec):
+            _print_status(spec.name, output_format)
+    except (KeyboardInterrupt, SystemExit):
+        click.echo(f"interrupted; {spec.name} is taken down again", err=True)
+        raise
 
 
 @command.command(short_help="Take clusters down, whatever state they are in.")

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from wavetank.cluster import registry
+from wavetank.cluster import interrupts, registry
 from wavetank.cluster.filesystems.base import FileSystemDriver, OutlivesNodes, Site
 from wavetank.cluster.host import Host
 from wavetank.cluster.providers.base import Nodes, TakesHosts
@@ -168,26 +168,47 @@ def bring_up(spec: ClusterSpec) -> DeployedCluster:
         SpecError: it cannot come up here, all reasons at once; nothing was started.
         ClusterError: it did not come up.
     """
+    with coming_up(spec) as cluster:
+        return cluster
+
+
+@contextlib.contextmanager
+def coming_up(spec: ClusterSpec) -> Iterator[DeployedCluster]:
+    """A cluster that stays up when the ``with`` block ends, and is taken down when that fails or is interrupted.
+
+    Raises:
+        As bring_up.
+    """
     findings = check(spec)
     if findings:
         raise SpecError(f"cluster {spec.name} cannot come up here:\n  " + "\n  ".join(findings))
+    with interrupts.once(f"taking down what was made of {spec.name}") as check_interrupted:
+        directory = directory_of(spec.name)
+        is_ours = False
+        try:
+            with interrupts.held_back(f"beginning with {spec.name}"):
+                directory.claim()
+                is_ours = True
+            yield _bring_up(spec, directory)
+            check_interrupted()
+        except BaseException:
+            if is_ours:
+                _clear(directory, spec)
+            raise
+
+
+def _bring_up(spec: ClusterSpec, directory: ClusterDirectory) -> DeployedCluster:
     began = time.monotonic()
-    directory = directory_of(spec.name)
-    directory.claim()
-    try:
-        _write_state(directory, spec, "starting")
-        nodes = registry.provider(spec.provider).create(spec)
-        log.info("%s: %d nodes after %.2f s", spec.name, len(nodes.hosts), time.monotonic() - began)
-        cluster = DeployedCluster(spec, nodes)
-        cluster.file_system.install(cluster.site)
-        log.info(
-            "%s: %s serves after %.2f s", spec.name, spec.file_system.kind, time.monotonic() - began
-        )
-        cluster.file_system.mount(cluster.site)
-        _write_state(directory, spec, "up", time.monotonic() - began)
-    except BaseException:
-        _clear(directory, spec)
-        raise
+    _write_state(directory, spec, "starting")
+    nodes = registry.provider(spec.provider).create(spec)
+    log.info("%s: %d nodes after %.2f s", spec.name, len(nodes.hosts), time.monotonic() - began)
+    cluster = DeployedCluster(spec, nodes)
+    cluster.file_system.install(cluster.site)
+    log.info(
+        "%s: %s serves after %.2f s", spec.name, spec.file_system.kind, time.monotonic() - began
+    )
+    cluster.file_system.mount(cluster.site)
+    _write_state(directory, spec, "up", time.monotonic() - began)
     return cluster
 
 
@@ -237,12 +258,13 @@ def take_down(name: str) -> None:
 
 def _clear(directory: ClusterDirectory, spec: ClusterSpec | None) -> None:
     """Destroy the nodes and delete the directory. Without a readable state every journal is the local provider's."""
-    if spec is not None:
-        _remove_what_outlives(spec)
-    provider = spec.provider if spec is not None else "local"
-    if spec is not None or directory.journal():
-        registry.provider(provider).destroy(directory.name)
-    directory.erase()
+    with interrupts.held_back(f"taking {directory.name} down"):
+        if spec is not None:
+            _remove_what_outlives(spec)
+        provider = spec.provider if spec is not None else "local"
+        if spec is not None or directory.journal():
+            registry.provider(provider).destroy(directory.name)
+        directory.erase()
 
 
 def _remove_what_outlives(spec: ClusterSpec) -> None:
@@ -276,8 +298,6 @@ def _write_state(
 @contextlib.contextmanager
 def deployed(spec: ClusterSpec) -> Iterator[DeployedCluster]:
     """A cluster for the time of a ``with`` block."""
-    cluster = bring_up(spec)
-    try:
+    with coming_up(spec) as cluster:
         yield cluster
-    finally:
         take_down(spec.name)

@@ -44,7 +44,10 @@ def command(argv: list[str], timeout_s: float = 60.0) -> str:
         ProviderError: it is missing, failed or ran out of time.
     """
     try:
-        done = subprocess.run(argv, capture_output=True, text=True, timeout=timeout_s, check=False)
+        done = subprocess.run(
+            argv, capture_output=True, text=True, timeout=timeout_s, check=False,
+            start_new_session=True,  # Ctrl-C at the terminal must not end what cleans up
+        )  # fmt: skip
     except FileNotFoundError:
         raise ProviderError(
             f"{argv[0]} is not installed; 'wavetank doctor' names the package"

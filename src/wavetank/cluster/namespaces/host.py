@@ -135,6 +135,7 @@ class NamespaceHost:
     def _copy(self, argv: list[str], stdin: object, stdout: object) -> None:
         done = subprocess.run(
             [*self._enter, *argv], stdin=stdin, stdout=stdout, stderr=subprocess.PIPE, env=NODE_ENV, check=False,  # type: ignore[call-overload]
+            start_new_session=True,
         )  # fmt: skip
         if done.returncode != 0:
             raise RemoteCommandError(
