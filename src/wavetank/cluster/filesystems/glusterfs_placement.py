@@ -136,8 +136,14 @@ class Placer:
         """New empty files beside ``path``, and where each lies."""
         stem = f"{path.rpartition('/')[0]}/wavetank-{secrets.token_hex(4)}"
         names = [f"{stem}-{i}" for i in range(n)]
-        self.client.run(["touch", "--", *names])
-        return self._attributes(PATH_XATTR, names)
+        try:
+            self.client.run(["touch", "--", *names])
+            return self._attributes(PATH_XATTR, names)
+        except RemoteCommandError as error:  # a brick without room refuses those that fall on it
+            self.client.run(["rm", "-f", "--", *names])
+            raise FileSystemError(
+                f"cannot make files beside {path}: {error}. If a server is full, give the cluster a larger storage.size"
+            ) from error
 
     def _attributes(self, attribute: str, names: Sequence[str]) -> dict[str, str]:
         out = self.client.run(["getfattr", "--absolute-names", "-n", attribute, "--", *names])
