@@ -21,6 +21,7 @@ from wavetank.compare.effects import ANY
 from wavetank.document import explain
 from wavetank.errors import MeasurementError, SpecError
 from wavetank.kernel.plan import Kernel
+from wavetank.units import format_size
 
 GUESSED_UP_S = 10.0
 """For the first estimate of a duration: NFS takes 3 s, GlusterFS 12 s on two cores."""
@@ -150,12 +151,28 @@ def _knobs(spec: ClusterSpec) -> dict[str, str]:
     io_nodes = int(knobs.pop("nodes.io"))
     on_io_nodes = sum(name.startswith("io") for name in spec.server_names())
     knobs["I/O nodes without a server"] = str(io_nodes - on_io_nodes)
-    if servers == 1:  # one server holds everything whole, whatever the stripes and the layout are
-        knobs |= {key: ANY for key in knobs if key.startswith("file_system.stripe.")}
-        knobs["layout"] = ANY
+    # Stripes and the placement of input files answer one question: where does a file's content lie?
+    knobs = {key: value for key, value in knobs.items() if not key.startswith(_STRIPE)}
+    # One server holds everything whole, whatever the stripes and the placement are.
+    knobs["layout"] = ANY if servers == 1 else _layout(spec)
     return {_NAMES.get(key, key): value for key, value in knobs.items()}
 
 
+def _layout(spec: ClusterSpec) -> str:
+    """How the content of files is spread over data servers, in words."""
+    stripe = spec.file_system.stripe
+    if spec.layout == "one-server-per-file":
+        return "1DFx1F"
+    if stripe.kind == "distributed":
+        return "whole files"
+    if stripe.size is not None:
+        return f"{stripe.kind} {format_size(stripe.size)}"
+    if stripe.redundancy is not None:
+        return f"{stripe.kind} of redundancy {stripe.redundancy}"
+    return stripe.kind
+
+
+_STRIPE = "file_system.stripe."
 _NAMES = {"file_system.kind": "file system", "nodes.compute": "compute nodes"}
 
 

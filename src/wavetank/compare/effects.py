@@ -65,7 +65,11 @@ def effects(
 def _turned(
     first: Configuration, second: Configuration, knobs: Mapping[str, Knobs]
 ) -> tuple[str, str, str] | None:
-    """The one knob that differs and its two values; None when it is not exactly one."""
+    """The one knob that differs and its two values; None when it is not exactly one.
+
+    What has a meaning for one of the two only is told with its value: data servers "1" against
+    "2, 1DFx1F" and against "2, sharded 4 MiB" are two different changes.
+    """
     if first.cluster == second.cluster:
         if parse_mapping(first.mapping) == parse_mapping(second.mapping):
             return None
@@ -82,12 +86,21 @@ def _turned(
     if len(different) != 1:
         return None
     key = different[0]
-    return key, before.get(key, "default"), after.get(key, "default")
+    return (
+        key,
+        ", ".join([before.get(key, "default"), *_only_in(before, after)]),
+        ", ".join([after.get(key, "default"), *_only_in(after, before)]),
+    )
+
+
+def _only_in(one: Knobs, other: Knobs) -> list[str]:
+    """Values of knobs that do something in one configuration and nothing in the other."""
+    return [value for key, value in one.items() if value != ANY and other.get(key) == ANY]
 
 
 def _descending(before: str, after: str) -> bool:
     """Whether two numbers come in the wrong order for a reader."""
-    digits = [value.removesuffix("PxCN") for value in (before, after)]
+    digits = [value.split(",")[0].removesuffix("PxCN") for value in (before, after)]
     try:
         return float(digits[0]) > float(digits[1])
     except ValueError:

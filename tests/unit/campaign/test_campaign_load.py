@@ -199,13 +199,45 @@ def test_one_more_data_server_is_one_knob_however_it_is_written():
     assert different(two, by_servers) == {"data servers"}
 
 
+def test_sharded_files_against_one_server_per_file_are_one_knob():
+    sharded = cluster(
+        file_system={"kind": "glusterfs", "stripe": {"kind": "sharded", "size": "4 MiB"}}
+    )
+    own = cluster(layout="one-server-per-file")
+    assert different(sharded, own) == {"layout"}
+    pair = [configuration("own", [1.0]), configuration("sharded", [1.0])]
+    knobs = {"sharded": facts_of(sharded).knobs, "own": facts_of(own).knobs}
+    (effect,) = effects(pair, knobs)
+    assert (effect.knob, effect.before, effect.after) == ("layout", "1DFx1F", "sharded 4.0 MiB")
+
+
+def test_each_way_of_striping_is_a_layout_of_its_own():
+    def layout(**stripe):
+        return facts_of(cluster(file_system={"kind": "glusterfs", "stripe": stripe})).knobs[
+            "layout"
+        ]
+
+    layouts = [
+        layout(kind="distributed"),
+        layout(kind="sharded", size="4 MiB"),
+        layout(kind="sharded", size="8 MiB"),
+        layout(kind="replicated"),
+        layout(kind="disperse", redundancy=1),
+    ]
+    assert len(set(layouts)) == len(layouts)
+
+
 def test_stripes_of_one_server_are_no_knob():
     one = facts_of(cluster(nodes={"compute": 2, "io": 1})).knobs
     sharded = {"kind": "glusterfs", "stripe": {"kind": "sharded", "size": "64 KiB"}}
     two = facts_of(cluster(nodes={"compute": 2, "io": 2}, file_system=sharded)).knobs
     pair = [configuration("one", [1.0]), configuration("two", [1.0])]
     (effect,) = effects(pair, {"one": one, "two": two})
-    assert (effect.knob, effect.before, effect.after) == ("data servers", "1", "2")
+    assert (effect.knob, effect.before, effect.after) == (
+        "data servers",
+        "1",
+        "2, sharded 64.0 KiB",
+    )
 
 
 def test_the_file_system_alone_is_one_knob():

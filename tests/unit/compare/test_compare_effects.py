@@ -65,3 +65,16 @@ def test_an_effect_below_the_smallest_difference_is_not_clear():
     pair = [configuration("one", [1.0, 1.0, 1.0]), configuration("two", [0.99, 0.99, 0.99])]
     assert not effects(pair, KNOBS)[0].clear
     assert effects(pair, KNOBS, smallest_difference=0.005)[0].clear
+
+
+def test_what_only_one_of_two_has_is_told_with_its_value():
+    servers = {"a": ("1", "any"), "b": ("2", "sharded"), "c": ("2", "1DFx1F"), "d": ("3", "1DFx1F")}
+    knobs = {name: {"data servers": n, "layout": how} for name, (n, how) in servers.items()}
+    found = effects([configuration(name, [1.0]) for name in "bacd"], knobs)
+    assert [(e.knob, e.before, e.after) for e in found] == [
+        ("data servers", "1", "2, sharded"),
+        ("layout", "sharded", "1DFx1F"),
+        ("data servers", "1", "2, 1DFx1F"),
+        ("data servers", "1", "3, 1DFx1F"),
+        ("data servers", "2", "3"),
+    ]
