@@ -13,6 +13,7 @@
     (1u << 16) /* remembered by hash; a file past it gets a new number, which the reader joins */
 #define MOUNTS_MAX 64
 #define PATTERNS_BYTES 8192
+#define LEFT_OUT_MAX 8
 
 static struct {
     uint64_t hash;
@@ -36,7 +37,7 @@ static const char *const code_suffixes[] = {".py", ".pyc",  ".pyi",      ".pth",
                                             ".sh", ".bash", ".egg-link", "/pyvenv.cfg"};
 static const char *const code_parts[] = {"/site-packages/",    "/dist-packages/", "/lib/python3", ".so.",
                                          "/openmpi-sessions-", "/ompi.",          ".locktest.",   ".shfp.",
-                                         "/__pycache__/"};
+                                         "/__pycache__/",      "/bin/python",     "/.pyenv/"};
 
 void wt_files_reset(void) {
     memset(known, 0, sizeof known);
@@ -54,6 +55,35 @@ static void copy_patterns(char *to, const char *from) {
 void wt_filter_start(const char *include, const char *exclude) {
     copy_patterns(include_patterns, include);
     copy_patterns(exclude_patterns, exclude);
+}
+
+/* By device and inode: a script has as many names as there are links to it. */
+static struct {
+    dev_t device;
+    ino_t inode;
+} left_out[LEFT_OUT_MAX];
+static unsigned n_left_out;
+
+void wt_leave_out(const char *path) {
+    struct stat facts;
+    if (n_left_out < LEFT_OUT_MAX && syscall(SYS_newfstatat, AT_FDCWD, path, &facts, 0) == 0 &&
+        S_ISREG(facts.st_mode)) {
+        left_out[n_left_out].device = facts.st_dev;
+        left_out[n_left_out++].inode = facts.st_ino;
+    }
+}
+
+static bool is_left_out(const char *path) {
+    struct stat facts;
+    if (n_left_out == 0 || syscall(SYS_newfstatat, AT_FDCWD, path, &facts, 0) != 0) {
+        return false;
+    }
+    for (unsigned i = 0; i < n_left_out; i++) {
+        if (left_out[i].device == facts.st_dev && left_out[i].inode == facts.st_ino) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static bool below(const char *path, const char *directory, size_t n) {
@@ -111,7 +141,7 @@ bool wt_path_kept(const char *path) {
             return false;
         }
     }
-    return true;
+    return !is_left_out(path);
 }
 
 static size_t append_path(char *out, size_t n, const char *path) {
@@ -283,9 +313,6 @@ bool wt_file_is_known(const char *path) {
 }
 
 int32_t wt_file_of_path(const char *path, int64_t size_before, bool size_known) {
-    if (!wt_path_kept(path)) {
-        return WT_UNKNOWN;
-    }
     uint64_t hash = hash_of(path);
     unsigned slot = (unsigned)hash % FILES_MAX;
     while (known[slot].hash != 0) {
@@ -293,6 +320,9 @@ int32_t wt_file_of_path(const char *path, int64_t size_before, bool size_known) 
             return known[slot].file;
         }
         slot = (slot + 1) % FILES_MAX;
+    }
+    if (!wt_path_kept(path)) {
+        return WT_UNKNOWN;
     }
     int32_t file = next_file++;
     if (n_known < FILES_MAX / 4 * 3) {

@@ -82,20 +82,10 @@ bool wt_other_process(void) {
 }
 
 static void describe_command(void) {
-    static char arguments[32 << 10];
-    int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return;
-    }
-    ssize_t n = syscall(SYS_read, fd, arguments, sizeof arguments - 1);
-    syscall(SYS_close, fd);
-    unsigned argc = 0;
-    for (ssize_t i = 0; i < n; i++) {
-        argc += arguments[i] == 0;
-    }
     wt_meta_begin(WT_META_COMMAND);
-    wt_meta_number(argc);
-    for (const char *at = arguments; argc > 0; argc--, at += strlen(at) + 1) {
+    wt_meta_number(wt_argc);
+    const char *at = wt_arguments;
+    for (unsigned i = 0; i < wt_argc; i++, at += strlen(at) + 1) {
         wt_meta_string(at);
     }
     wt_meta_end();
@@ -138,18 +128,6 @@ void wt_after_fork_in_child(void) {
     wt_unlock();
 }
 
-/* Launchers and their daemons are no part of the application, also where a script starts them. */
-static bool is_launcher(void) {
-    static const char *const names[] = {"mpirun", "mpiexec", "orterun", "orted",      "prterun", "prted",
-                                        "hydra_", "pmi_",    "srun",    "slurmstepd", "ssh",     "strace"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strncmp(program_invocation_short_name, names[i], strlen(names[i])) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool set(const char *name) {
     const char *value = getenv(name);
     return value != NULL && strcmp(value, "1") == 0;
@@ -172,13 +150,15 @@ __attribute__((constructor(101))) void wt_start(void) {
     if (directory == NULL || directory[0] != '/' || strlen(directory) >= WT_PATH_BYTES - 160) {
         return;
     }
-    if (wavetank_trace_claimed || is_launcher() || !wt_family_fits()) {
+    wt_program_start();
+    if (wavetank_trace_claimed || wt_is_launcher() || !wt_family_fits()) {
         return;
     }
     wavetank_trace_claimed = 1;
     wt_inside++;
     strcpy(wt_directory, directory);
     wt_filter_start(getenv("WAVETANK_TRACE_INCLUDE"), getenv("WAVETANK_TRACE_EXCLUDE"));
+    wt_program_leave_out();
     choose_levels(getenv("WAVETANK_TRACE_LEVELS"));
     const char *times = getenv("WAVETANK_TRACE_TIMES");
     wt_event_times = times != NULL && strcmp(times, "event") == 0;

@@ -52,6 +52,13 @@ bool wt_other_process(void); /* true in the child of a vfork, which runs in its 
 void wt_lock(void);
 void wt_unlock(void);
 
+/* ---- program.c: what the process runs ---- */
+extern char wt_arguments[];
+extern unsigned wt_argc;
+void wt_program_start(void);
+bool wt_is_launcher(void);
+void wt_program_leave_out(void);
+
 /* ---- real.c: the functions behind the wrappers ---- */
 void *wt_next(const char *name);
 #define WT_REAL(name)                                                                                        \
@@ -65,6 +72,7 @@ int32_t wt_file_of_path(const char *path, int64_t size_before, bool size_known);
 bool wt_file_is_known(const char *path);                                         /* it has a number already */
 bool wt_path_kept(const char *path);
 void wt_filter_start(const char *include, const char *exclude);
+void wt_leave_out(const char *path); /* this file, whatever name it is opened by */
 void wt_files_reset(void);
 size_t wt_absolute(int dirfd, const char *path, char *out); /* 0: cannot be named */
 size_t wt_path_of_fd(int fd, char *out);

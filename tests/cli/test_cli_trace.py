@@ -206,6 +206,30 @@ def test_what_the_users_shell_redirects_is_said_to_be_missing(tmp_path: Path, as
     assert asked or ("4.9 KiB" in said[0] and str(tmp_path / "mine.txt") in said[0])
 
 
+def test_the_trace_of_a_replay_gives_back_the_model(tmp_path: Path) -> None:
+    """The tool's own process, its plan and its notes are no part of it; the replay's ranks are."""
+    if not native.available("bin/wavetank-replay-serial"):
+        pytest.skip("bin/wavetank-replay-serial is not built (make setup)")
+    tool = Path(sys.executable).parent / "wavetank"
+    if not tool.exists():
+        pytest.skip("wavetank is not installed as a program")
+    (tmp_path / "root").mkdir()
+    writer = "f = open('out.bin', 'wb', buffering=0)\nfor i in range(50): f.write(b'x' * 1000)"
+    for arguments in (
+        ("trace", "-o", "app.trace", "--", sys.executable, "-c", writer),
+        ("model", "app.trace", "-o", "app.model"),
+        ("kernel", "app.model", "-o", "app.kernel"),
+        ("trace", "-o", "replay.trace", "--", str(tool), "replay", "app.kernel", "--root", "root"),
+        ("model", "replay.trace", "-o", "replay.model"),
+        ("diff", "app.model", "replay.model"),
+    ):
+        done = run(tmp_path, *arguments)
+        assert done.returncode == 0, f"{arguments}: {done.stdout}\n{done.stderr}"
+    again = read_trace(tmp_path / "replay.trace")
+    assert [Path(f.path).name for f in again.files] == ["out.bin"]
+    assert again.n_ranks == 1
+
+
 def test_include_and_exclude_choose_the_files(tmp_path: Path) -> None:
     script = "open('a.bin','wb').write(b'1'); open('b.bin','wb').write(b'2'); open('/etc/hostname').read()"
     done = run(
