@@ -19,13 +19,12 @@ from itertools import pairwise
 import numpy as np
 
 from wavetank.model.nested import MIN_RUN, Stretches, find_nested
+from wavetank.model.periods import find_periods
 from wavetank.model.rows import DataRows
 from wavetank.model.rules import BoolArray, Rules
 from wavetank.model.runs import Steps, steps_of
 from wavetank.trace.schema import UNKNOWN, Int64Array
 
-MAX_PERIOD = 16
-"""Operations that a pattern may hold (Choice)."""
 MAX_PIECES = 64
 """A stretch that would come apart into more phases than this is one phase with listed offsets (Choice)."""
 
@@ -215,47 +214,12 @@ def _search(data: DataRows, symbol: Int64Array, base: int, stop: int, rules: Rul
     """Patterns of several operations in operations [base, stop), all in few operations per row."""
     index = np.searchsorted(data.first_op, np.arange(base, stop), side="right") - 1
     symbols, sizes = symbol[index], data.size[index]
-    found = _greedy(symbols, sizes, rules)
-    if len(found) > MAX_PIECES:
+    found = find_periods(symbols, sizes, rules, MAX_PIECES)
+    if found is None:
         # Sizes without any regularity: the order of the calls alone makes the pattern.
-        found = _greedy(symbols, np.ones_like(sizes), rules)
+        found = find_periods(symbols, np.ones_like(sizes), rules, len(symbols)) or []
     patterns = np.array(found, dtype=np.int64).reshape(-1, 3)
     return _with_member_cuts(data, patterns + np.array([base, base, 0]), rules)
-
-
-def _greedy(symbols: Int64Array, sizes: Int64Array, rules: Rules) -> list[tuple[int, int, int]]:
-    """From left to right the pattern that covers most, the shortest of those: (low, high, period)."""
-    n = len(symbols)
-    found = []
-    low = 0
-    while low < n:
-        best, period = 1 + _match_length(symbols, sizes, low, 1, rules), 1
-        if best < MIN_RUN:
-            for candidate in range(2, min(MAX_PERIOD, (n - low) // 2) + 1):
-                length = _match_length(symbols, sizes, low, candidate, rules)
-                covered = candidate * (length // candidate + 1)
-                if length >= candidate and covered > best:
-                    best, period = covered, candidate
-        found.append((low, low + best, period))
-        low += best
-    return found
-
-
-def _match_length(
-    symbols: Int64Array, sizes: Int64Array, low: int, period: int, rules: Rules
-) -> int:
-    """How many operations from ``low`` on are matched by the one ``period`` later."""
-    n = len(symbols) - period
-    position, block = low, 4
-    while position < n:
-        stop = min(position + block, n)
-        matches = (
-            symbols[position:stop] == symbols[position + period : stop + period]
-        ) & rules.similar(sizes[position:stop], sizes[position + period : stop + period])
-        if not matches.all():
-            return position - low + int(np.argmin(matches))
-        position, block = stop, block * 4
-    return max(n - low, 0)
 
 
 def _member_cuts(offset: Int64Array, period: int, rules: Rules) -> list[int]:
