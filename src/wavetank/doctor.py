@@ -6,7 +6,6 @@ Reads the machine, changes nothing that outlives a check.
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from wavetank import native
 from wavetank.cluster.namespaces.cgroups import hierarchies
 from wavetank.launchers.registry import launcher, launcher_names
 from wavetank.launchers.version import version_text
+from wavetank.programs import find_program, search_path
 
 State = Literal["ok", "missing", "limited"]
 _TIMEOUT_S = 20.0
@@ -223,7 +223,7 @@ def _nfs() -> Iterator[Finding]:
         yield Finding(area, "NFS client", "missing", "none", "no NFS clusters",
                       "modprobe nfs, or make setup (needs libfuse3-dev, libnfs-dev)")  # fmt: skip
     server = _kernel_has("nfsd")
-    ganesha = shutil.which("ganesha.nfsd", path=_path())
+    ganesha = find_program("ganesha.nfsd")
     found = [*(["kernel"] if server else []), *([f"nfs-ganesha ({ganesha})"] if ganesha else [])]
     if found:
         yield Finding(area, "NFS server", "ok", ", ".join(found))
@@ -233,7 +233,7 @@ def _nfs() -> Iterator[Finding]:
 
 
 def _program(wanted: _Program) -> Finding:
-    path = shutil.which(wanted.program, path=_path())
+    path = find_program(wanted.program)
     if path is None:
         remedy = (
             f"apt-get install {wanted.package}" if " " not in wanted.package else wanted.package
@@ -245,14 +245,14 @@ def _program(wanted: _Program) -> Finding:
 
 def _tried(area: str, ability: str, argv: list[str], found: str, cost: str, remedy: str) -> Finding:
     """A finding by running a harmless command."""
-    if shutil.which(argv[0], path=_path()) is None:
+    if find_program(argv[0]) is None:
         return Finding(
             area, ability, "missing", f"{argv[0]} not found", cost, "apt-get install util-linux"
         )
     try:
         done = subprocess.run(
             argv, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False,
-            env={**os.environ, "PATH": _path()},
+            env={**os.environ, "PATH": search_path()},
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
         return Finding(area, ability, "missing", str(error), cost, remedy)
@@ -269,15 +269,10 @@ def _kernel_has(
     lines = Path("/proc/filesystems").read_text(encoding="ascii").splitlines()
     if any(line.split("\t")[-1] == name for line in lines):
         return True
-    modprobe = shutil.which("modprobe", path=_path())
+    modprobe = find_program("modprobe")
     if modprobe is None:
         return False
     return (
         run([modprobe, "--dry-run", "--quiet", name], capture_output=True, check=False).returncode
         == 0
     )
-
-
-def _path() -> str:
-    """The search path, with the directories of system programs that a user's may lack."""
-    return os.environ.get("PATH", "") + ":/usr/sbin:/sbin"

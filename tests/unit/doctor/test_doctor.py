@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from wavetank import doctor, native
+from wavetank import doctor, native, programs
 from wavetank.cli.doctor import command
+from wavetank.cluster import registry
+from wavetank.cluster.spec import ClusterSpec
 
 
 def finding(ability: str) -> doctor.Finding:
@@ -25,10 +27,37 @@ def test_whatever_is_missing_comes_with_its_cost_and_its_remedy() -> None:
 def test_a_missing_program_is_named_with_its_package(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(doctor, "_path", lambda: str(tmp_path))
+    monkeypatch.setattr(programs, "SYSTEM_PATH", str(tmp_path))
+    monkeypatch.setenv("PATH", "")
     found = finding("glusterfs servers")
     assert found.state == "missing"
     assert found.remedy == "apt-get install glusterfs-server"
+
+
+@pytest.mark.parametrize("in_path", [True, False])
+@pytest.mark.parametrize("in_system", [True, False])
+def test_doctor_and_driver_find_programs_in_the_same_places(
+    in_path: bool, in_system: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name, has in (("system", in_system), ("own", in_path)):
+        (tmp_path / name).mkdir()
+        if has:
+            program = tmp_path / name / "ganesha.nfsd"
+            program.write_text("#!/bin/sh\n")
+            program.chmod(0o755)
+    monkeypatch.setattr(programs, "SYSTEM_PATH", str(tmp_path / "system"))
+    monkeypatch.setenv("PATH", str(tmp_path / "own"))
+    monkeypatch.setattr(doctor, "_kernel_has", lambda name: False)
+    spec = ClusterSpec.model_validate(
+        {
+            "name": "lab",
+            "instance": {"name": "t.small"},
+            "nodes": {"compute": 1, "io": 1},
+            "file_system": {"kind": "nfs"},
+        }
+    )
+    missed = any("needs ganesha.nfsd" in said for said in registry.file_system("nfs").check(spec))
+    assert missed == (finding("NFS server").state == "missing") == (not (in_path or in_system))
 
 
 def test_an_unprivileged_user_is_told_what_root_is_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,7 +85,7 @@ def test_a_module_that_modprobe_knows_counts_as_there(monkeypatch: pytest.Monkey
         asked.append(argv)
         return Done()
 
-    monkeypatch.setattr(doctor.shutil, "which", lambda name, path: f"/sbin/{name}")
+    monkeypatch.setattr(doctor, "find_program", lambda name: f"/sbin/{name}")
     assert doctor._kernel_has("no-such-file-system", run)  # type: ignore[arg-type]
     assert asked[0][-1] == "no-such-file-system"
 

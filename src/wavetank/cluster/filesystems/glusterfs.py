@@ -6,7 +6,6 @@ With GlusterFS 10.3 (Debian 12) three servers and a mounted volume take 2 to 3 s
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -28,6 +27,7 @@ from wavetank.cluster.filesystems.glusterfs_volume import Volume
 from wavetank.cluster.host import Host
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ClusterError, FileSystemError, RemoteCommandError
+from wavetank.programs import find_program
 
 PROGRAMS = {
     "glusterd": "glusterfs-server",
@@ -37,7 +37,6 @@ PROGRAMS = {
     "getfattr": "attr",
     "unshare": "util-linux",
 }
-PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 UNMOUNT_TIMEOUT_S = 30.0
 CONNECT_TIMEOUT_S = 20.0
 
@@ -53,7 +52,7 @@ class GlusterFS:
         findings = [
             f"{program} is not installed: apt-get install {package}"
             for program, package in PROGRAMS.items()
-            if shutil.which(program, path=PATH) is None
+            if find_program(program) is None
         ]
         if not Path("/dev/fuse").exists():
             findings.append(

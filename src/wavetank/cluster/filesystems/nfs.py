@@ -5,7 +5,6 @@ Which programs are used is a fact of the machine and is said in ``settings()``. 
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from wavetank.cluster.filesystems.base import Site, mount_line, on_all, wait_unt
 from wavetank.cluster.host import Host, WatchesDaemons
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ClusterError, FileSystemError, RemoteCommandError
+from wavetank.programs import find_program
 
 MOUNT_PROGRAM = "bin/wavetank-nfs-mount"
 NFS_PORT = 2049
@@ -52,7 +52,7 @@ class NFS:
             ("rpcbind", "rpcbind"),
             ("rpcinfo", "rpcbind"),
         ):
-            if _which(program) is None:
+            if find_program(program) is None:
                 yield f"file_system nfs needs {program}: apt-get install {package}"
         if has_kernel_client():
             return
@@ -262,7 +262,7 @@ def configuration(spec: ClusterSpec, address: str, export: str) -> str:
 def has_kernel_client() -> bool:
     """Whether this kernel mounts NFS 3 now, with its mount program there. Sample of /proc/filesystems: ``nodev<TAB>nfs``."""
     kinds = {line.split()[-1] for line in Path("/proc/filesystems").read_text().splitlines()}
-    return "nfs" in kinds and _which("mount.nfs") is not None
+    return "nfs" in kinds and find_program("mount.nfs") is not None
 
 
 def _complaints(server: Host) -> str:
@@ -297,9 +297,3 @@ def _named(options: Mapping[str, object]) -> list[str]:
         elif value is not False:
             words.append(f"{key}={value}")
     return words
-
-
-def _which(program: str) -> str | None:
-    return shutil.which(
-        program, path="/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-    )

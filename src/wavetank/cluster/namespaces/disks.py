@@ -12,6 +12,7 @@ from pathlib import Path
 
 from wavetank.cluster.namespaces.cgroups import Hierarchies, throttle_files
 from wavetank.errors import ProviderError
+from wavetank.programs import search_path
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +47,7 @@ def command(argv: list[str], timeout_s: float = 60.0) -> str:
     try:
         done = subprocess.run(
             argv, capture_output=True, text=True, timeout=timeout_s, check=False,
+            env={**os.environ, "PATH": search_path()},
             start_new_session=True,  # Ctrl-C at the terminal must not end what cleans up
         )  # fmt: skip
     except FileNotFoundError:

@@ -18,9 +18,9 @@ from wavetank.cluster.host import Finished
 from wavetank.cluster.namespaces.cgroups import NodeGroup
 from wavetank.cluster.state import start_ticks
 from wavetank.errors import ProviderError, RemoteCommandError
+from wavetank.programs import search_path
 
 NODE_ENV = {
-    "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     "HOME": "/root",
     "LANG": "C.UTF-8",
     "TERM": "dumb",
@@ -58,7 +58,7 @@ class NamespaceHost:
         began = time.monotonic()
         process = subprocess.Popen(
             [*self._enter, *argv], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            text=True, errors="replace", env={**NODE_ENV, **(env or {})}, start_new_session=True,
+            text=True, errors="replace", env={**node_env(), **(env or {})}, start_new_session=True,
         )  # fmt: skip
         try:
             out, err = process.communicate(stdin, timeout=timeout_s)
@@ -83,7 +83,7 @@ class NamespaceHost:
         with self.log_file(log).open("ab") as output:
             process = subprocess.Popen(  # outlives this process: ended and reaped by end_daemons
                 [*self._enter, *argv], stdin=subprocess.DEVNULL, stdout=output, stderr=output,
-                env={**NODE_ENV, **(env or {})}, start_new_session=True,
+                env={**node_env(), **(env or {})}, start_new_session=True,
             )  # fmt: skip
         entry = {
             "node": self.name,
@@ -134,7 +134,7 @@ class NamespaceHost:
 
     def _copy(self, argv: list[str], stdin: object, stdout: object) -> None:
         done = subprocess.run(
-            [*self._enter, *argv], stdin=stdin, stdout=stdout, stderr=subprocess.PIPE, env=NODE_ENV, check=False,  # type: ignore[call-overload]
+            [*self._enter, *argv], stdin=stdin, stdout=stdout, stderr=subprocess.PIPE, env=node_env(), check=False,  # type: ignore[call-overload]
             start_new_session=True,
         )  # fmt: skip
         if done.returncode != 0:
@@ -151,6 +151,11 @@ class NamespaceHost:
             return "drop_caches of the whole machine"
         left = self._group.cached_bytes()
         return how if left is None else f"{how}, {left // 1024} KiB of page cache left"
+
+
+def node_env() -> dict[str, str]:
+    """Environment of every command in a node."""
+    return {"PATH": search_path(), **NODE_ENV}
 
 
 def _end(process: subprocess.Popen[str]) -> None:

@@ -35,6 +35,7 @@ from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import ClusterDirectory, directory_of, state_root
 from wavetank.document import write_whole
 from wavetank.errors import ProviderError
+from wavetank.programs import find_program
 from wavetank.units import format_size
 
 log = logging.getLogger(__name__)
@@ -63,7 +64,7 @@ class LocalProvider:
             MKFS[spec.storage.local_file_system][0]: MKFS_PACKAGES[spec.storage.local_file_system],
         }
         for program, package in needed.items():
-            if shutil.which(program, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin") is None:
+            if find_program(program) is None:
                 findings.append(f"{program} is not installed: apt-get install {package}")
         if os.geteuid() == 0 and not hierarchies().roots():
             findings.append(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from wavetank import native
 from wavetank.cluster.host import Host
-from wavetank.cluster.namespaces.host import NODE_ENV, NamespaceHost, dead_daemons, end_daemons
+from wavetank.cluster.namespaces.host import NamespaceHost, dead_daemons, end_daemons, node_env
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import ClusterDirectory, directory_of
 from wavetank.errors import ProviderError
@@ -80,7 +80,7 @@ class NullProvider:
             raise ProviderError(
                 f"the directory of cluster {spec.name} is gone: wavetank cluster down {spec.name}"
             )
-        env = [f"{key}={value}" for key, value in NODE_ENV.items() if key != "HOME"]
+        env = [f"{key}={value}" for key, value in node_env().items() if key != "HOME"]
         hosts: dict[str, Host] = {
             name: NamespaceHost(name, "127.0.0.1", ("env", *env), directory.path, None)
             for name in spec.node_names()
