@@ -89,9 +89,10 @@ class Configuration(Record):
     )
     rate_bytes_per_s: Estimate = Field(description="weight / io_time")
     read_bytes_per_s: Estimate | None = Field(
-        description="harmonic mean weighted by bytes over the phases that only read"
+        description="bytes of the phases that only read / time in which one of them was under way; "
+        "for phases in a row their harmonic mean weighted by bytes"
     )
-    write_bytes_per_s: Estimate | None
+    write_bytes_per_s: Estimate | None = Field(description="the same of phases that only write")
     iops: Estimate
     usage_percent: Estimate | None = Field(
         default=None,

@@ -24,7 +24,7 @@ from wavetank.kernel.plan import Kernel
 from wavetank.kernel.result import PhaseResult, ReplayResult
 from wavetank.measure.direction import Direction, direction
 from wavetank.measure.result import Measurement
-from wavetank.measure.statistics import CONFIDENCE, Estimate, estimate, harmonic_mean
+from wavetank.measure.statistics import CONFIDENCE, Estimate, estimate
 from wavetank.model.phase import Phase
 
 
@@ -134,8 +134,8 @@ def describe(
         io_time_s=over_runs(times),
         phase_time_sum_s=over_runs(_sum_of_times(result) for result in results),
         rate_bytes_per_s=over_runs(rates),
-        read_bytes_per_s=_mean_rate(results, kernel, "read", over_runs),
-        write_bytes_per_s=_mean_rate(results, kernel, "write", over_runs),
+        read_bytes_per_s=_rate_of(results, kernel, "read", over_runs),
+        write_bytes_per_s=_rate_of(results, kernel, "write", over_runs),
         iops=over_runs(
             _per_second(sum(phase.operations for phase in result.phases), time)
             for result, time in zip(results, times, strict=True)
@@ -220,20 +220,22 @@ def _sum_of_times(result: ReplayResult) -> float:
     )
 
 
-def _mean_rate(
+def _rate_of(
     results: Sequence[ReplayResult], kernel: Kernel, way: str, over_runs: Averager
 ) -> Estimate | None:
+    """Bytes over the time in which a phase of this direction was under way; None without bytes.
+
+    For phases in a row this is the harmonic mean of their rates, weighted by bytes.
+    """
     wanted = {phase.ph_id for phase in kernel.phases if direction(phase) == way}
-    means = []
+    rates = []
     for result in results:
         parts = [phase for phase in result.phases if phase.ph_id in wanted and phase.bytes > 0]
-        mean = harmonic_mean(
-            [part.rate_bytes_per_s for part in parts], [part.bytes for part in parts]
-        )
-        if mean is None:
+        time = io_time_s(parts)
+        if time == 0:
             return None
-        means.append(mean)
-    return over_runs(means)
+        rates.append(sum(part.bytes for part in parts) / time)
+    return over_runs(rates)
 
 
 def _cost(

@@ -1,4 +1,4 @@
-"""Estimates over repetitions: medians, bootstrap intervals, and means of rates.
+"""Estimates over repetitions: medians, bootstrap intervals, and what few repetitions can say.
 
 Pure functions of numbers; the seed is an argument, so that the same measurements always give the
 same intervals.
@@ -98,24 +98,6 @@ def coverage_limit(n: int) -> float:
     probability 2 * 0.5**n. Holds for any distribution.
     """
     return max(0.0, 1 - 2 * 0.5**n)
-
-
-def harmonic_mean(rates_bytes_per_s: Sequence[float], weights_bytes: Sequence[int]) -> float | None:
-    """Mean rate of parts done one after another, weighted by bytes (method, section 6).
-
-    Total bytes over total time. None when nothing was moved, or a part with bytes has no rate.
-    """
-    total = sum(weights_bytes)
-    if total == 0:
-        return None
-    time_s = 0.0
-    for rate, weight in zip(rates_bytes_per_s, weights_bytes, strict=True):
-        if weight == 0:
-            continue
-        if rate <= 0:
-            return None
-        time_s += weight / rate
-    return total / time_s
 
 
 def relative_width(of: Estimate) -> float | None:

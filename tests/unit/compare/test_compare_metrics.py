@@ -9,6 +9,7 @@ from measure_fakes import (
     abyss_kernel,
     abyss_result,
     phase_result,
+    replay_result,
 )
 
 from wavetank.compare.metrics import (
@@ -155,10 +156,31 @@ def test_repetitions_make_medians_and_intervals():
     )
 
 
-def test_the_mean_read_rate_is_harmonic_over_the_reading_phases():
-    # Two phases of 100 MB in 0.5 s each: 200 MB/s.
-    assert described(0.5).read_bytes_per_s.median == pytest.approx(200 * MB)
-    assert described(0.5).write_bytes_per_s.median == pytest.approx(0.2 * MB)
+def test_read_and_write_rates_count_phases_at_the_same_time_once():
+    # Two phases of 100 MB at once in 0.5 s: 400 MB/s. Four of 20 kB at once in 0.1 s: 0.8 MB/s.
+    each = described(0.5)
+    assert each.read_bytes_per_s.median == pytest.approx(400 * MB)
+    assert each.write_bytes_per_s.median == pytest.approx(0.8 * MB)
+    # 200.08 MB in 0.6 s: between the two, as the whole must be.
+    assert each.write_bytes_per_s.median < each.rate_bytes_per_s.median
+    assert each.rate_bytes_per_s.median < each.read_bytes_per_s.median
+
+
+def test_rates_of_phases_in_a_row_are_their_harmonic_mean():
+    # 100 MB in 1 s (100 MB/s), then 100 MB in 0.25 s (400 MB/s): 2 / (1 / 100 + 1 / 400) = 160.
+    def in_a_row(kernel):
+        first, second, *rest = abyss_result(kernel).phases
+        first = phase_result(first.ph_id, 100 * MB, 0.0, 1.0)
+        second = phase_result(second.ph_id, 100 * MB, 1.0, 1.25)
+        return replay_result(first, second, *rest)
+
+    runs = [
+        measure(
+            set_up(KERNEL, FakeCluster()), "1PxCN", FakePerformer(in_a_row), repetition=0, order=0
+        )
+    ]
+    each = describe(runs, KERNEL, title="NFS", prices=None, instances={}, over_runs=Averager())
+    assert each.read_bytes_per_s.median == pytest.approx(160 * MB)
 
 
 def test_usage_is_shown_where_the_peak_is_known():

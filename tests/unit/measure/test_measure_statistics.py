@@ -8,7 +8,6 @@ from wavetank.measure.statistics import (
     change_percent,
     coverage_limit,
     estimate,
-    harmonic_mean,
     relative_width,
 )
 
@@ -67,20 +66,6 @@ def test_three_repetitions_hold_the_median_in_three_of_four_cases_at_most():
     assert coverage_limit(3) == 0.75  # 1 - 2/8
     assert coverage_limit(6) == pytest.approx(0.96875)  # 1 - 2/64
     assert coverage_limit(1) == 0
-
-
-def test_the_harmonic_mean_is_all_bytes_over_all_time():
-    # 100 bytes at 10 B/s take 10 s, 300 bytes at 100 B/s take 3 s: 400 / 13.
-    assert harmonic_mean([10.0, 100.0], [100, 300]) == pytest.approx(400 / 13)
-
-
-def test_a_part_without_bytes_does_not_change_the_mean():
-    assert harmonic_mean([10.0, 0.0], [100, 0]) == 10.0
-
-
-def test_no_bytes_have_no_mean_rate():
-    assert harmonic_mean([], []) is None
-    assert harmonic_mean([0.0], [5]) is None
 
 
 def test_width_is_relative_to_the_median():
