@@ -7,6 +7,7 @@ Prices are not known here: an instance type's name joins them later.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -242,8 +243,13 @@ class ClusterSpec(Record):
         return own or self.instance
 
     def sha256(self) -> str:
-        """Hash of the specification's content, whatever its layout as text."""
-        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
+        """Hash of what the specification says, whatever its layout as text.
+
+        Without what is as by default: a key that a later version adds does not change it, so that
+        measurements of a cluster stay those of that cluster.
+        """
+        said = self.model_dump(mode="json", exclude_defaults=True)
+        return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
 def read_spec(path: Path) -> ClusterSpec:

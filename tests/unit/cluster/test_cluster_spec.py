@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from wavetank.cluster import registry
-from wavetank.cluster.spec import ClusterSpec, read_spec
+from wavetank.cluster.spec import ClusterSpec, FileSystem, read_spec
 from wavetank.errors import SpecError
 
 GOOD: dict[str, Any] = {
@@ -108,6 +108,33 @@ def test_the_hash_is_of_the_content_not_of_its_layout() -> None:
     same = ClusterSpec.model_validate(changed(storage__size=2 * 2**30))
     other = ClusterSpec.model_validate(changed(storage__size="3 GiB"))
     assert one.sha256() == same.sha256() != other.sha256()
+
+
+def test_the_hash_stays_when_a_later_version_has_more_keys() -> None:
+    class LaterFileSystem(FileSystem):
+        warp: int = 9
+
+    class LaterSpec(ClusterSpec):
+        colour: str = "blue"
+        file_system: LaterFileSystem
+
+    said = changed(file_system__options={"b": 1, "a": 2})
+    now, later = ClusterSpec.model_validate(said), LaterSpec.model_validate(said)
+    assert now.sha256() == later.sha256()
+    assert now.sha256() != LaterSpec.model_validate({**said, "colour": "red"}).sha256()
+
+
+def test_the_hash_is_the_same_when_a_default_is_written_down() -> None:
+    written = changed(provider="local", scale=1.0, storage__local_file_system="xfs")
+    assert ClusterSpec.model_validate(written).sha256() == ClusterSpec.model_validate(GOOD).sha256()
+
+
+def test_the_hash_does_not_hang_on_the_order_of_options() -> None:
+    one, other = (
+        ClusterSpec.model_validate(changed(file_system__options=options))
+        for options in ({"a": 1, "b": 2}, {"b": 2, "a": 1})
+    )
+    assert one.sha256() == other.sha256()
 
 
 def test_an_unknown_driver_is_refused_with_the_names_that_there_are() -> None:
