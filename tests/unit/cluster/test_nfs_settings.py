@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from wavetank.cluster.filesystems import nfs
+from wavetank.cluster.filesystems.base import Site
+from wavetank.cluster.host import Finished
 from wavetank.cluster.spec import ClusterSpec
 
 
@@ -34,6 +37,30 @@ def test_the_server_listens_on_the_clusters_own_network_only() -> None:
     text = nfs.configuration(spec(), "10.77.0.3", "/storage/export")
     assert "Bind_addr = 10.77.0.3;" in text
     assert "Path = /storage/export;" in text
+
+
+class Recorder:
+    """A host that only notes what it is asked to run."""
+
+    name, address = "io1", "10.77.0.3"
+
+    def __init__(self) -> None:
+        self.words: list[str] = []
+
+    def run(self, argv: Sequence[str], **_: object) -> Finished:
+        self.words += argv
+        return Finished("", "", 0.0)
+
+    def start(self, argv: Sequence[str], **_: object) -> None:
+        self.words += argv
+
+
+def test_a_servers_own_configuration_is_left_alone() -> None:
+    # it may be a real host of somebody's, by provider ssh or null
+    server = Recorder()
+    nfs.NFS().install(Site(spec(), (server,), (), "/storage"))  # type: ignore[arg-type]
+    assert "ganesha.nfsd" in server.words
+    assert not [word for word in server.words if "/etc" in word]
 
 
 def test_expert_options_reach_their_blocks() -> None:

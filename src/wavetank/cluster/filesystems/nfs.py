@@ -66,8 +66,6 @@ class NFS:
         (server,) = site.servers
         export = f"{site.storage_path}/export"
         server.run(["mkdir", "-p", export, "/var/lib/nfs/ganesha", "/run/ganesha", "/run/rpcbind"])
-        # ganesha finds the export's file system through /etc/mtab, which minimal systems lack.
-        server.run(["sh", "-c", "test -e /etc/mtab || ln -s /proc/self/mounts /etc/mtab"])
         server.run(
             ["dd", f"of={CONFIGURATION}", "status=none"],
             stdin=configuration(site.spec, server.address, export),

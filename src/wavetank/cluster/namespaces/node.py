@@ -44,8 +44,7 @@ class LaidOutNode:
         for part in ("root", "upper/etc", "work", "log"):
             (base / part).mkdir(parents=True)
         (base / "upper").chmod(0o755)
-        (base / "upper" / "etc" / "hosts").write_text(hosts_file)
-        (base / "upper" / "etc" / "hostname").write_text(f"{self.name}\n")
+        write_etc(base / "upper" / "etc", self.name, hosts_file)
         in_memory = ["--upper-in-memory"] if file_system_type(base) in NO_UPPER else []
         out = command([
             program, "create", "--hostname", self.name, "--root", str(base / "root"), "--upper", str(base / "upper"),
@@ -61,6 +60,15 @@ class LaidOutNode:
     def map_line(self) -> str:
         """The node's line in the map."""
         return f"{self.name} {self.pid} {self.start} node {','.join(self.group.procs_files())}\n"
+
+
+def write_etc(etc: Path, name: str, hosts_file: str, machine_etc: Path = Path("/etc")) -> None:
+    """Write what a node has of its own in /etc; the rest is the machine's, which is never written to."""
+    (etc / "hosts").write_text(hosts_file)
+    (etc / "hostname").write_text(f"{name}\n")
+    if not (machine_etc / "mtab").exists():
+        # nfs-ganesha (4.3) looks its export's file system up in it, and a minimal Debian has none
+        (etc / "mtab").symlink_to("/proc/self/mounts")
 
 
 def create_switch(program: str, group: NodeGroup) -> str:
