@@ -106,7 +106,8 @@ enum wt_column {
  * process: the kernel keeps it when the process is killed. It goes when the process ends in order. A reader
  * takes the part's blocks up to part_length, then meta, rows_coded, rows, and the open row. */
 #define WT_TAIL_MAGIC "WTTAIL\n"
-#define WT_ROWS_BYTES (64u << 10) /* a block is written when it has grown past this */
+#define WT_ROWS_BYTES (64u << 10) /* coded rows are written when they have grown past this */
+#define WT_BLOCK_BYTES (8u << 10) /* a block of rows ends with the group that takes it to this size */
 #define WT_META_BYTES (64u << 10)
 #define WT_META_LARGEST (900u << 10) /* one record, at most: a view of 65536 runs */
 #define WT_GROUP_MAX_BYTES (WT_GROUP_ROWS * (8u * 17u + 24u) + 1024u) /* 17 columns, and keys */

@@ -16,6 +16,10 @@ struct wt_tail *wt_tail = &own_tail;
 static uint8_t *meta_record; /* start of the open record's fields */
 static char part_path[WT_PATH_BYTES + 160], tail_path[WT_PATH_BYTES + 160];
 
+/* Where blocks of the coded rows end: damage costs what comes after it, so blocks are small. */
+static uint32_t block_ends[WT_ROWS_BYTES / WT_BLOCK_BYTES + 2];
+static unsigned n_block_ends;
+
 /* zlib's CRC-32, which a reader in any language has. */
 static uint32_t crc32_of(const uint8_t *bytes, size_t n) {
     static uint32_t table[256];
@@ -186,6 +190,18 @@ static bool put_block(int fd, enum wt_block type, const uint8_t *payload, size_t
     return n == 0 || (put_all(fd, &header, sizeof header) && put_all(fd, payload, n));
 }
 
+static bool put_row_blocks(int fd, const struct wt_tail *tail) {
+    uint32_t at = 0;
+    for (unsigned i = 0; i <= n_block_ends; i++) {
+        uint32_t end = i < n_block_ends ? block_ends[i] : tail->n_coded_bytes;
+        if (!put_block(fd, WT_BLOCK_ROWS, tail->rows_coded + at, end - at)) {
+            return false;
+        }
+        at = end;
+    }
+    return true;
+}
+
 void wt_writer_flush(void) {
     struct wt_tail *tail = wt_tail;
     bool idle = !wt_part_is_open && !wt_part_wanted;
@@ -199,8 +215,8 @@ void wt_writer_flush(void) {
     int saved = errno;
     uint64_t length = tail->part_length;
     int fd = raw_open(part_path, O_WRONLY);
-    bool ok = fd >= 0 && put_block(fd, WT_BLOCK_META, tail->meta, tail->n_meta_bytes) &&
-              put_block(fd, WT_BLOCK_ROWS, tail->rows_coded, tail->n_coded_bytes);
+    bool ok =
+        fd >= 0 && put_block(fd, WT_BLOCK_META, tail->meta, tail->n_meta_bytes) && put_row_blocks(fd, tail);
     int error = errno;
     if (!ok) {
         tail->part_length = length; /* what was written of it is not a block */
@@ -210,6 +226,7 @@ void wt_writer_flush(void) {
         wt_stop("cannot write the trace", error);
     } else {
         tail->n_coded_bytes = tail->n_meta_bytes = 0;
+        n_block_ends = 0;
     }
     if (fd >= 0) {
         syscall(SYS_close, fd);
@@ -235,12 +252,18 @@ void wt_writer_reset(void) {
     part_path[0] = tail_path[0] = 0;
     wt_part_is_open = wt_part_wanted = false;
     meta_record = NULL;
+    n_block_ends = 0;
 }
 
 void wt_write_rows(const struct wt_row *rows, unsigned n_rows, uint64_t base_seq) {
     wt_clock_anchor();
     wt_tail->n_coded_bytes +=
         (uint32_t)wt_group_encode(rows, n_rows, base_seq, wt_tail->rows_coded + wt_tail->n_coded_bytes);
+    uint32_t begin = n_block_ends > 0 ? block_ends[n_block_ends - 1] : 0;
+    if (wt_tail->n_coded_bytes - begin >= WT_BLOCK_BYTES &&
+        n_block_ends < sizeof block_ends / sizeof *block_ends) {
+        block_ends[n_block_ends++] = wt_tail->n_coded_bytes;
+    }
     if (wt_tail->n_coded_bytes > WT_ROWS_BYTES) {
         wt_writer_flush();
     }

@@ -3,8 +3,10 @@
 import contextlib
 import random
 import re
+import shutil
 import struct
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -162,3 +164,96 @@ def test_rows_damaged_behind_their_checksum_are_left_out(part_bytes: bytes, tmp_
             read_trace(tmp_path)
         except TraceError:
             continue
+
+
+IRREGULAR = """
+import os, random
+chance = random.Random(5)
+fd = os.open("data.bin", os.O_CREAT | os.O_WRONLY)
+for _ in range(20000):
+    os.pwrite(fd, bytes(chance.randrange(1, 4000)), chance.randrange(1 << 30))
+"""
+
+
+@pytest.fixture(scope="module")
+def long_trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A trace of 20000 irregular writes."""
+    need("libwavetank-trace-openmpi.so")
+    where = tmp_path_factory.mktemp("long")
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        run_traced([sys.executable, "-c", IRREGULAR], where, monkeypatch)
+    return where / "run.trace"
+
+
+def block_lengths(content: bytes) -> list[int]:
+    at, lengths = parts.HEADER.size, []
+    while at < len(content):
+        lengths.append(parts.BLOCK_HEADER.unpack_from(content, at)[2])
+        at += parts.BLOCK_HEADER.size + lengths[-1]
+    return lengths
+
+
+def test_blocks_are_small_and_their_headers_cost_little(long_trace: Path) -> None:
+    content = next(long_trace.glob("part-*.wt")).read_bytes()
+    lengths = block_lengths(content)
+    # 8 KiB, and the group of 1024 rows that takes the block past it: rows of under 16 bytes here.
+    assert max(lengths) < (8 << 10) + 1024 * 16
+    assert len(lengths) * parts.BLOCK_HEADER.size < len(content) / 100
+
+
+@pytest.mark.parametrize("place", [0.5, 0.9])
+def test_damage_costs_only_what_comes_after_it(
+    long_trace: Path, tmp_path: Path, place: float
+) -> None:
+    whole = read_trace(long_trace)
+    assert whole.lost == ()
+    folder = tmp_path / "t"
+    shutil.copytree(long_trace, folder)
+    path = next(folder.glob("part-*.wt"))
+    content = bytearray(path.read_bytes())
+    at = int(len(content) * place)
+    content[at : at + 5] = bytes(byte ^ 0xFF for byte in content[at : at + 5])
+    path.write_bytes(bytes(content))
+    left = read_trace(folder)
+    n_whole, n_left = int(whole.folds.count.sum()), int(left.folds.count.sum())
+    assert n_whole >= 20000
+    lost_at_most = max(block_lengths(next(long_trace.glob("part-*.wt")).read_bytes()))
+    assert n_whole * (place - 0.05) - lost_at_most / 4 <= n_left < n_whole
+    assert any("damaged" in sentence for sentence in left.lost)
+
+
+def test_a_part_cut_between_two_blocks_is_known_by_the_index(
+    long_trace: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "t"
+    shutil.copytree(long_trace, folder)
+    path = next(folder.glob("part-*.wt"))
+    content = path.read_bytes()
+    path.write_bytes(content[: parts.HEADER.size])
+    assert any("its end is lost" in sentence for sentence in read_trace(folder).lost)
+
+
+def test_only_asked_for_is_a_damaged_trace_modelled(long_trace: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "t"
+    shutil.copytree(long_trace, folder)
+    path = next(folder.glob("part-*.wt"))
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) - 5000])
+    main = "from wavetank.cli.main import main; main()"
+    model = ["-c", main, "model", str(folder), "-o", str(tmp_path / "m.json")]
+
+    def run(*options: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, *model, *options],
+            stderr=subprocess.STDOUT, stdout=subprocess.PIPE, text=True, timeout=120, check=False,
+        )  # fmt: skip
+
+    refused = run()
+    assert refused.returncode == 1
+    assert "cut short" in refused.stdout
+    assert "--allow-damaged" in refused.stdout
+    assert not (tmp_path / "m.json").exists()
+    allowed = run("--allow-damaged")
+    assert allowed.returncode == 0, allowed.stdout
+    assert (tmp_path / "m.json").exists()
+    assert allowed.stdout.index("cut short") < allowed.stdout.index("Phases")

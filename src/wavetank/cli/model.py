@@ -10,7 +10,7 @@ import click
 from wavetank.cli.output import format_option
 
 if TYPE_CHECKING:
-    from wavetank.trace.schema import Level
+    from wavetank.trace.schema import Level, Trace
 
 _LEVEL_SETS = {"none": (), "posix": ("posix",), "mpiio": ("mpiio",), "both": ("posix", "mpiio")}
 
@@ -60,6 +60,11 @@ _LEVEL_SETS = {"none": (), "posix": ("posix",), "mpiio": ("mpiio",), "both": ("p
     metavar="SECONDS",
     help="Keep pauses of at least this long in the programs, seconds.  [default: none]",
 )
+@click.option(
+    "--allow-damaged",
+    is_flag=True,
+    help="Model what is left of a trace that was damaged.  [default: refuse it]",
+)
 @format_option
 def command(
     trace: Path,
@@ -71,6 +76,7 @@ def command(
     exact: bool,
     levels: str | None,
     pauses_s: float | None,
+    allow_damaged: bool,
     output_format: str,
 ) -> None:
     """Turn a trace into the I/O model: application, files, phases.
@@ -94,12 +100,26 @@ def command(
         levels=_levels(levels),
         pauses_s=pauses_s,
     )
-    model = extract_model(read_trace(trace), provenance([trace]), rules, name=name)
+    recorded = read_trace(trace)
+    _check_whole(recorded, allow_damaged)
+    model = extract_model(recorded, provenance([trace]), rules, name=name)
     if output is not None:
         model.write(output)
     print_model(model, output_format)
     if output is not None:
         click.echo(f"wrote {output}", err=True)
+
+
+def _check_whole(trace: Trace, allow_damaged: bool) -> None:
+    """Say what the trace has lost before anything is made of it; refuse it unless that is wanted."""
+    from wavetank.errors import TraceError
+
+    if trace.lost and not allow_damaged:
+        raise TraceError(
+            f"the trace is damaged: {'; '.join(trace.lost)}. Trace again, or model what is left with --allow-damaged"
+        )
+    for sentence in trace.lost:
+        click.echo(f"wavetank: warning: the trace is damaged: {sentence}", err=True)
 
 
 def _levels(text: str | None) -> tuple[Level, ...] | None:

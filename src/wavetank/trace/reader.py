@@ -6,7 +6,7 @@ command itself was killed) is read as well, and says so.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -62,19 +62,23 @@ def read_trace(path: Path) -> Trace:
         return read_imported(path)
     index = TraceIndex.read(path / INDEX_NAME) if (path / INDEX_NAME).exists() else None
     parts, warnings = read_parts(path)
+    lost = list(warnings)
     if index is None:
         if not parts:
             raise TraceError(f"{path} holds no trace: neither {INDEX_NAME} nor parts (part-*.wt)")
         warnings.append(
             f"{path} has no {INDEX_NAME}: the tracing command was stopped before the program ended"
         )
-    trace = assemble(parts, warnings)
+    trace = replace(assemble(parts, warnings), lost=tuple(lost))
     if index is None:
         return trace
-    lost = [name for entry in index.ranks for name in entry.parts if not (path / name).exists()]
+    gone = [name for entry in index.ranks for name in entry.parts if not (path / name).exists()]
     warnings = list(trace.warnings)
-    if lost:
-        warnings.append(f"parts of the trace are missing: {', '.join(lost)}")
+    if gone:
+        lost.append(f"parts of the trace are missing: {', '.join(gone)}")
+        warnings.append(lost[-1])
+    lost += _less_than_ended(index, parts, known=bool(lost))
+    warnings += [sentence for sentence in lost if sentence not in warnings]
     return Trace(
         source=trace.source,
         command=index.command,
@@ -89,7 +93,17 @@ def read_trace(path: Path) -> Trace:
         folds=trace.folds,
         levels=tuple(_LEVELS[name] for name in index.levels),
         warnings=tuple(dict.fromkeys([*index.warnings, *warnings])),
+        lost=tuple(lost),
     )
+
+
+def _less_than_ended(index: TraceIndex, parts: list[Part], *, known: bool) -> list[str]:
+    """A part that was cut between two blocks looks like one of a killed process; the index knows better."""
+    complete = {name for entry in index.ranks if entry.complete for name in entry.parts}
+    cut = [p.path.name for p in parts if not p.ended and p.path.name in complete]
+    if not cut or known:
+        return []
+    return [f"{', '.join(cut)} ended in order when it was recorded, and now its end is lost"]
 
 
 def read_parts(path: Path) -> tuple[list[Part], list[str]]:

@@ -152,7 +152,8 @@ class FileTotals:
 class Trace:
     """A trace in memory.
 
-    ``warnings`` are sentences for the user: what was not seen, is missing or damaged.
+    ``warnings`` are sentences for the user: what was not seen, is missing or damaged. ``lost`` are those of them
+    that say that the trace itself is damaged or incomplete: operations were recorded and are not there any more.
     """
 
     source: str  # "wavetank", "darshan-dxt", "strace", ...
@@ -168,4 +169,5 @@ class Trace:
     folds: FoldTable
     levels: tuple[Level, ...]  # that the source records at all
     warnings: tuple[str, ...] = field(default=())
+    lost: tuple[str, ...] = field(default=())
     totals: tuple[FileTotals, ...] = field(default=())  # of sources with counters (Darshan)
