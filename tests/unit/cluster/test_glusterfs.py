@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from wavetank.cluster.filesystems import glusterfs_options as options
-from wavetank.cluster.filesystems.glusterfs_daemons import glusterd_volfile, log_name
+from wavetank.cluster.filesystems.glusterfs_daemons import START, glusterd_volfile, log_name
 from wavetank.cluster.filesystems.glusterfs_hash import hash_range, name_hash, shard_bytes
 from wavetank.cluster.filesystems.glusterfs_placement import attributes
 from wavetank.cluster.filesystems.glusterfs_volume import option_values, volume_facts
@@ -234,3 +237,16 @@ def test_a_hash_range_is_the_last_two_words_of_the_attribute() -> None:
     assert hash_range("0x000000010000000055555555aaaaaaa9\n") == (0x55555555, 0xAAAAAAA9)
     with pytest.raises(ValueError, match="no hash range"):
         hash_range("0x00")
+
+
+def test_the_stand_in_for_geo_replication_is_a_program_that_is_not_there(tmp_path: Path) -> None:
+    # ENOENT is the one error that glusterd takes for "not installed"; EACCES keeps it from starting
+    shebang = re.search(r"printf '(#!.*)\\n'", START)
+    assert shebang is not None
+    stand_in = tmp_path / "gsyncd"
+    stand_in.write_text(f"{shebang[1]}\n")
+    stand_in.chmod(0o755)
+    with pytest.raises(FileNotFoundError):
+        subprocess.run([stand_in], check=False)
+    with pytest.raises(OSError):
+        Path(shebang[1].removeprefix("#!")).mkdir(parents=True)  # not even root makes it be there

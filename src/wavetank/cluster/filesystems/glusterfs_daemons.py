@@ -17,7 +17,9 @@ BRICK = "brick"  # directory on the local file system of each server
 # Of the 8 s that glusterd 10.3 takes to start, 7.5 s go to two dozen starts of the Python program of
 # geo-replication, one a setting (strace). glusterd does without where that program cannot be executed for
 # want of a file (ENOENT), so a stand-in with a missing interpreter covers it, in glusterd's own mount
-# namespace only. glusterd goes into the background once it serves, and its status says when it cannot.
+# namespace only. The interpreter is named in /proc, where nobody can make a file: a directory that somebody
+# had made under a name elsewhere turned the error into EACCES, and glusterd refused to start.
+# glusterd goes into the background once it serves, and its status says when it cannot.
 START = r"""
 set -e
 state=$1
