@@ -138,6 +138,47 @@ def test_a_folder_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     assert "cannot write the trace folder" in done.stderr
 
 
+def test_folders_above_the_trace_are_not_made(tmp_path: Path) -> None:
+    done = run(tmp_path, "trace", "-o", "no/such/x.trace", "--", "true")
+    assert done.returncode == 1
+    assert f"there is no folder {tmp_path / 'no/such'}" in done.stderr
+    assert not (tmp_path / "no").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "files"),
+    [
+        (["./job"], {"out"}),
+        (["sh", "-e", "./job"], {"out"}),
+        (["./by-env"], {"out"}),
+        (["./link"], {"out"}),
+        (["cat", "job"], {"job"}),
+        (["sh", "-c", "read line < job"], {"job"}),
+    ],
+)
+def test_a_script_s_own_text_is_no_data(
+    tmp_path: Path, command: list[str], files: set[str]
+) -> None:
+    for name, first in (("job", "#!/bin/sh"), ("by-env", "#!/usr/bin/env sh")):
+        (tmp_path / name).write_text(f"{first}\necho text > out\n")
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / "link").symlink_to("job")
+    done = run(tmp_path, "trace", "-o", "t", "--", *command)
+    assert done.returncode == 0, done.stderr
+    trace = read_trace(tmp_path / "t")
+    assert {Path(f.path).name for f in trace.files} == files
+
+
+def test_a_virtual_environment_s_interpreter_is_no_data(tmp_path: Path) -> None:
+    (tmp_path / "env" / "bin").mkdir(parents=True)
+    python = tmp_path / "env" / "bin" / "python"
+    shutil.copy(Path(sys.executable).resolve(), python)
+    reader = f"import os; open({str(python)!r}, 'rb').read(10); os.stat({str(python)!r})"
+    done = run(tmp_path, "trace", "-o", "t", "--", sys.executable, "-c", f"{WRITER}; {reader}")
+    assert done.returncode == 0, done.stderr
+    assert [Path(f.path).name for f in read_trace(tmp_path / "t").files] == ["out.bin"]
+
+
 def test_a_launcher_that_starts_nothing_leaves_no_trace(tmp_path: Path) -> None:
     if shutil.which("mpirun.openmpi") is None:
         pytest.skip("Open MPI is not installed")

@@ -234,12 +234,18 @@ def _check_program(argv: Sequence[str], launcher: Launcher) -> list[str]:
 
 
 def _prepare(out_dir: Path, force: bool) -> None:
+    if not out_dir.parent.exists():
+        raise TraceError(
+            f"cannot write the trace folder {out_dir}: there is no folder {out_dir.parent}. Make it, or choose another "
+            "place with -o"
+        )
+    new = not out_dir.exists()
     try:
         if out_dir.is_dir() and any(out_dir.iterdir()):
             _clear(out_dir, force)
         elif out_dir.exists() and not out_dir.is_dir():
             raise UsageError(f"{out_dir} exists and is not a folder. Choose another name with -o")
-        out_dir.mkdir(parents=True, exist_ok=True)
+        out_dir.mkdir(exist_ok=True)
         probe = out_dir / ".probe"
         probe.write_bytes(b"\0" * 4096)
         probe.unlink()
@@ -249,6 +255,8 @@ def _prepare(out_dir: Path, force: bool) -> None:
         ) from error
     space = os.statvfs(out_dir)
     if space.f_bavail * space.f_frsize < _NEEDED_BYTES:
+        if new:
+            out_dir.rmdir()
         raise TraceError(
             f"there is less than 1 MiB of space left at {out_dir}. Free some, or choose another place"
         )
