@@ -232,6 +232,24 @@ def write_whole(path: Path, text: str | bytes) -> None:
         ) from error
 
 
+def check_writable(path: Path) -> None:
+    """Find out before the work whether a file can be written after it. Nothing is made.
+
+    Raises:
+        DocumentError: the directory is missing or not writable, or the path is a directory.
+    """
+    folder = path.parent
+    if path.is_dir():
+        reason = "it is a directory"
+    elif not folder.is_dir():
+        reason = f"there is no directory {folder}. Make it first"
+    elif not os.access(folder, os.W_OK | os.X_OK):
+        reason = f"{folder} is not writable. Choose another place"
+    else:
+        return
+    raise DocumentError(f"cannot write {path}: {reason}")
+
+
 def make_folder(path: Path) -> None:
     """Make a folder for output, with its parents.
 

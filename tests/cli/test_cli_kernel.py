@@ -134,6 +134,20 @@ def test_replay_can_leave_nothing_behind(made, root):
     assert list(root.iterdir()) == []
 
 
+def test_replay_checks_its_output_before_it_performs_anything(made, root):
+    result = run(
+        replay.command,
+        made / "kernel.json",
+        "--root",
+        root,
+        "-o",
+        made / "none" / "r.json",
+        ok=False,
+    )
+    assert isinstance(result.exception, DocumentError)
+    assert list(root.iterdir()) == []
+
+
 def test_replay_with_another_number_of_ranks_is_a_usage_error(made, root):
     result = run(replay.command, made / "kernel.json", "--root", root, "--np", 2, ok=False)
     assert isinstance(result.exception, UsageError) and result.exception.exit_status == 2

@@ -56,3 +56,16 @@ def test_a_mapping_that_nodes_have_no_cores_for_is_refused_before_anything_is_pl
 def test_more_processes_than_cores_can_be_asked_for(tmp_path, faked):
     assert call(tmp_path, "--mapping", "9PxCN", "--oversubscribe").exit_code == 0
     assert len(faked.calls) == 1
+
+
+def test_an_output_that_cannot_be_written_is_refused_before_the_measurement(tmp_path, faked):
+    with pytest.raises(WavetankError, match="cannot write"):
+        call(tmp_path, "--mapping", "2PxCN", "-o", tmp_path / "none" / "m.json")
+    assert faked.calls == []
+
+
+def test_people_see_units_and_programs_plain_numbers(tmp_path, faked):
+    # 27 MB in 1 s.
+    assert "27.0 MB/s" in call(tmp_path, "--mapping", "2PxCN").stdout
+    plain = json.loads(call(tmp_path, "--mapping", "2PxCN", "--format", "json").stdout)["phases"][0]
+    assert (plain["rate_bytes_per_s"], plain["time_s"]) == (27e6, 1.0)

@@ -57,6 +57,7 @@ def command(
     Example: wavetank characterise nfs --for abyss.model.json --require 'read>=100MB/s'
     """
     from wavetank.cluster.deploy import find
+    from wavetank.document import check_writable
     from wavetank.errors import UsageError
     from wavetank.measure.characterise import (
         Effort,
@@ -74,6 +75,8 @@ def command(
         file_bytes = parse_size(file_size)
     except ValueError as error:
         raise UsageError(f"--file-size: {error}") from error
+    if output is not None:
+        check_writable(output)
     running = find(cluster)
     effort = Effort(file_bytes=file_bytes) if sizes is None else Effort(sizes, file_bytes)
     found = characterise(

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from wavetank.cli.output import Table, format_option, print_tables
+
+if TYPE_CHECKING:
+    from wavetank.measure.result import Measurement
 
 
 @click.command()
@@ -42,11 +46,14 @@ def command(
     Example: wavetank measure abyss.kernel.json nfs --mapping 2PxCN
     """
     from wavetank.campaign.clusters import find_cluster
+    from wavetank.document import check_writable
     from wavetank.kernel.plan import Kernel
     from wavetank.measure.perform import ReplayPerformer
     from wavetank.measure.run import measure, set_up, tear_down
 
     read = Kernel.read(kernel)
+    if output is not None:
+        check_writable(output)
     running = find_cluster(cluster, read, mapping, oversubscribe=oversubscribe)
     click.echo(f"placing input files on {cluster}", err=True)
     bench = set_up(read, running)
@@ -64,17 +71,34 @@ def command(
         tear_down(bench)
     if output is not None:
         measurement.write(output)
-    rows = [
-        [
-            phase.ph_id, phase.bytes, phase.operations, phase.time_s, phase.rate_bytes_per_s,
-            phase.iops, measurement.origin,
-        ]
-        for phase in measurement.result.phases
-    ]  # fmt: skip
-    columns = ("ph_id", "bytes", "operations", "time_s", "rate_bytes_per_s", "iops", "origin")
-    note = "; ".join(measurement.findings) or None
     print_tables(
-        [Table("Phases", columns, rows, note=note)],
+        [_phases(measurement)],
         output_format,
         {"cluster": cluster, "mapping": mapping, "findings": measurement.findings},
     )
+
+
+def _phases(measurement: Measurement) -> Table:
+    from wavetank.units import format_duration, format_rate, format_size
+
+    phases = measurement.result.phases
+    return Table(
+        "Phases",
+        ("ph_id", "bytes", "operations", "time_s", "rate_bytes_per_s", "iops", "origin"),
+        [
+            [
+                phase.ph_id, phase.bytes, phase.operations, phase.time_s, phase.rate_bytes_per_s,
+                phase.iops, measurement.origin,
+            ]
+            for phase in phases
+        ],
+        [
+            [
+                str(phase.ph_id), format_size(phase.bytes), str(phase.operations),
+                format_duration(phase.time_s), format_rate(phase.rate_bytes_per_s),
+                f"{phase.iops:.0f}", measurement.origin,
+            ]
+            for phase in phases
+        ],
+        note="; ".join(measurement.findings) or None,
+    )  # fmt: skip

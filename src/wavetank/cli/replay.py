@@ -65,7 +65,7 @@ def command(
     """
     from typing import Literal, cast
 
-    from wavetank.document import provenance, sha256_of
+    from wavetank.document import check_writable, provenance, sha256_of
     from wavetank.kernel.cache import drop_cached
     from wavetank.kernel.plan import Kernel
     from wavetank.kernel.prepare import prepare_files, remove_files
@@ -75,6 +75,8 @@ def command(
     from wavetank.launchers.registry import launcher
 
     made = Kernel.read(kernel)
+    if output is not None:
+        check_writable(output)
     if n_ranks is not None and n_ranks != made.n_ranks:
         raise UsageError(
             f"the kernel has {made.n_ranks} ranks, not {n_ranks}. For another number make a kernel from a model "

@@ -8,7 +8,15 @@ from typing import ClassVar
 
 import pytest
 
-from wavetank.document import Document, Record, provenance, read_yaml, sha256_of, write_whole
+from wavetank.document import (
+    Document,
+    Record,
+    check_writable,
+    provenance,
+    read_yaml,
+    sha256_of,
+    write_whole,
+)
 from wavetank.errors import DocumentError, SpecError
 from wavetank.units import Size
 
@@ -109,3 +117,12 @@ def test_a_binary_file_is_no_document(tmp_path: Path) -> None:
     (tmp_path / "n.json").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(DocumentError, match="not a text file"):
         Note.read(tmp_path / "n.json")
+
+
+def test_an_output_is_checked_before_the_work_and_nothing_is_made(tmp_path):
+    check_writable(tmp_path / "new.json")
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(DocumentError, match="no directory"):
+        check_writable(tmp_path / "none" / "new.json")
+    with pytest.raises(DocumentError, match="is a directory"):
+        check_writable(tmp_path)
