@@ -41,7 +41,7 @@ def _one_pass(
 ) -> list[int | Loop]:
     """Join loops whose body has at most ``longest`` nodes."""
     n = len(ids)
-    following = _next_occurrence(ids).tolist()
+    following, plain = _next_occurrence(ids).tolist(), ids.tolist()
     found: list[int | Loop] = []
     position = 0
     while position < n:
@@ -52,6 +52,12 @@ def _one_pass(
             if other < 0 or other - position > longest or 2 * other - position > n:
                 break
             length = other - position
+            # Most bodies differ at their second or last node already: plain ints tell that fastest.
+            if length > 1 and (
+                plain[position + 1] != plain[other + 1]
+                or plain[other - 1] != plain[other + length - 1]
+            ):
+                continue
             matched = _match_length(ids, position, length)
             if matched >= length:
                 times, period = matched // length + 1, length

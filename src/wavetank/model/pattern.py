@@ -18,6 +18,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from wavetank.model.irregular import join_irregular
 from wavetank.model.nested import MIN_RUN, Stretches, find_nested
 from wavetank.model.periods import find_periods
 from wavetank.model.rows import DataRows
@@ -79,7 +80,8 @@ def find_patterns(data: DataRows, parted: BoolArray, rules: Rules) -> Ranges:
         )
     )
     order = np.argsort(merged.low)
-    return Ranges(merged.low[order], merged.high[order], merged.period[order])
+    columns = merged.low[order], merged.high[order], merged.period[order]
+    return Ranges(*join_irregular(data, symbol, parted, columns, rules))
 
 
 def boundaries(data: DataRows, start_ns: Int64Array, end_ns: Int64Array, rules: Rules) -> BoolArray:

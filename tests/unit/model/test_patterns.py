@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 
 import pytest
@@ -239,3 +240,30 @@ def test_a_boundary_ends_a_pattern_with_runs_in_it() -> None:
     ]
     rules = Rules(split_at_computation_s=1.0)
     assert [p.ph_nrep for p in model_of(events, rules).phases] == [10, 10]
+
+
+def irregular(n: int, seed: int, sequential: bool = False) -> list[Event]:
+    """Writes of sizes from 1 to 100,000 at offsets without regularity, or one behind the other."""
+    draw, events, at = random.Random(seed), [], 10**8
+    for _ in range(n):
+        size = draw.randint(1, 100_000)
+        events.append(Event(0, W, offset=at if sequential else draw.randrange(10**9), size=size))
+        at += size
+    return events
+
+
+@pytest.mark.parametrize("sequential", [False, True])
+@pytest.mark.parametrize("n", [50, 5000])
+def test_writes_of_random_sizes_are_one_irregular_phase(n: int, sequential: bool) -> None:
+    events = irregular(n, n, sequential)
+    assert shapes(events) == [([W], n)]
+    model = model_of(events)
+    assert not model.phases[0].exact
+    assert model.phases[0].pattern[0].rs == events[0].size
+    assert sum(phase.ph_weight for phase in model.phases) == sum(event.size for event in events)
+    assert model.files[0].file_accessmode == ("sequential" if sequential else "random")
+
+
+def test_regular_neighbours_of_irregular_writes_keep_their_phases() -> None:
+    events = [*regular(W, 40, size=7), *irregular(300, 1), *regular(W, 30, start=10**10, size=9)]
+    assert shapes(events) == [([W], 40), ([W], 300), ([W], 30)]
