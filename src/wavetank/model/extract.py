@@ -33,7 +33,7 @@ from wavetank.model.rules import LEVEL_NAMES, Rules
 from wavetank.model.sequence import make_programs
 from wavetank.model.timeline import make_timeline
 from wavetank.trace.ops import OPS
-from wavetank.trace.schema import UNKNOWN, Int64Array, Level, Op, Trace
+from wavetank.trace.schema import UNKNOWN, Int32Array, Int64Array, Level, Op, Trace
 
 
 def extract_model(
@@ -66,14 +66,16 @@ def extract_model(
         return model_from_totals(trace, provenance, rules, name)
     if not len(data):
         raise ModelError(_nothing(trace, rules))
-    own_level = _own_levels(rows, levels)
+    # Only Darshan and DFTracer leave ticks out of MPI programs.
+    by_time = trace.source in ("wavetank", "strace")
+    own_level = _own_levels(rows, levels, by_time)
     file_ids = {file: number for number, file in enumerate(own_level, start=1)}
     table = rows.table
     parted = boundaries(data, table.start_ns[data.row], table.end_ns[data.row], rules)
     parts = describe(data, find_patterns(data, parted, rules))
     activity = Activity(rows, data, parts, file_ids, own_level)
     times = clocks(activity)
-    phases, ph_id = make_phases(activity, group_ranks(parts, rules), times)
+    phases, ph_id = make_phases(activity, group_ranks(parts, rules), times, by_time)
     series = find_series(phases)
     files = make_files(trace, activity, phases, series)
     by_id = {file_id: LEVEL_NAMES[own_level[file]] for file, file_id in file_ids.items()}
@@ -117,10 +119,11 @@ def extract_model(
     )
 
 
-def _own_levels(rows: Rows, levels: tuple[Level, ...]) -> dict[int, Level]:
+def _own_levels(rows: Rows, levels: tuple[Level, ...], by_time: bool) -> dict[int, Level]:
     """The level at which the application itself uses each file, in the order of their first use.
 
-    First is by logical clocks: ticks, then operations of the rank, then rank.
+    First is by logical clocks: ticks, then operations of the rank, then rank; by time where processes
+    take part that make no MPI calls.
 
     A file that is used through MPI-IO at all is used at that level: its POSIX calls are the MPI
     library's (Choice).
@@ -134,7 +137,10 @@ def _own_levels(rows: Rows, levels: tuple[Level, ...]) -> dict[int, Level]:
     for file, level in found.items():
         own[file] = level
     index = np.flatnonzero(own[table.file] == rows.level)
-    order = index[np.lexsort((table.rank[index], table.seq[index], table.tick[index]))]
+    keys: list[Int32Array | Int64Array] = [table.rank[index], table.seq[index], table.tick[index]]
+    if by_time:
+        keys.append(rows.launched(table.rank[index], table.start_ns[index]))
+    order = index[np.lexsort(keys)]
     _, first = np.unique(table.file[order], return_index=True)
     return {file: found[file] for file in table.file[order[np.sort(first)]].tolist()}
 

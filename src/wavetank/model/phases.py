@@ -68,13 +68,18 @@ def _share(
 
 
 def make_phases(
-    activity: Activity, groups: Sequence[Group], times: PartTimes
+    activity: Activity, groups: Sequence[Group], times: PartTimes, by_time: bool
 ) -> tuple[list[Phase], Int64Array]:
     """The phases in order, and for each part the ``ph_id`` of its phase.
 
-    Phases at the level at which the application itself uses their file come first.
+    Phases at the level at which the application itself uses their file come first. Ticks order them; where
+    processes take part that make no MPI calls, whose ticks say nothing, times do.
     """
-    order = sorted(groups, key=lambda group: _order(group, activity, times))
+    launched = np.zeros(len(activity.parts), dtype=np.int64)
+    if by_time:
+        ranks = np.array([part.rank for part in activity.parts], dtype=np.int64)
+        launched = activity.rows.launched(ranks, times.start_ns)
+    order = sorted(groups, key=lambda group: _order(group, activity, times, launched))
     ph_id = np.zeros(len(activity.parts), dtype=np.int64)
     for number, group in enumerate(order, start=1):
         ph_id[list(group.parts)] = number
@@ -86,11 +91,14 @@ def make_phases(
     return phases, ph_id
 
 
-def _order(group: Group, activity: Activity, times: PartTimes) -> tuple[bool, int, int, int]:
+def _order(
+    group: Group, activity: Activity, times: PartTimes, launched: Int64Array
+) -> tuple[bool, int, int, int, int]:
     members = list(group.parts)
     first = activity.parts[members[0]]
     return (
         first.level != activity.own_level[first.file],
+        int(launched[members].min()),
         int(times.tick_first[members].min()),
         int(times.seq[members].min()),
         first.rank,

@@ -52,6 +52,24 @@ class Rows:
     inside: Int64Array  # row of the MPI-IO call that a POSIX call was made in; -1 for the others
     ops: Mapping[int, Op]
 
+    def launched(self, rank: Int64Array | Int32Array, start_ns: Int64Array) -> Int64Array:
+        """When what each entry belongs to began: its own start, or the first of all ranks that use MPI.
+
+        0 throughout where all ranks use MPI, one rank is all there is, or times are unknown: ticks
+        order operations then.
+
+        Args:
+            rank: of each entry.
+            start_ns: of each entry.
+        """
+        calls = (self.kind == RowKind.SYNC_RANKS) | (self.level == Level.MPIIO)
+        ticking = np.isin(rank, np.unique(self.table.rank[(self.table.tick > 0) | calls]))
+        several = len(rank) > 0 and bool((rank != rank[0]).any())
+        if not several or ticking.all() or (start_ns == UNKNOWN).any():
+            return np.zeros(len(rank), dtype=np.int64)
+        first = int(start_ns[ticking].min()) if ticking.any() else 0
+        return np.where(ticking, first, start_ns)
+
 
 @dataclass(frozen=True)
 class DataRows:

@@ -114,3 +114,32 @@ def test_the_level_below_tells_how_far_a_file_reaches_where_the_view_is_not_know
         )
     ]
     assert model_of(events).files[0].file_size == 800
+
+
+def test_processes_without_mpi_are_ordered_by_time() -> None:
+    # Rank 0, the child, reads what rank 1, the parent, wrote before; a file of the parent comes first of all.
+    events = [
+        *(Event(0, "pread", 0, i * 10, 10, start_ns=10**6 + i * 10) for i in range(5)),
+        *(Event(1, "pwrite", 1, i * 10, 10, start_ns=i * 10) for i in range(5)),
+        *(Event(1, "pwrite", 0, i * 10, 10, start_ns=1000 + i * 10) for i in range(5)),
+    ]
+    model = model_of(events)
+    assert [(p.pattern[0].iop_type, p.ph_processid) for p in model.phases] == [
+        ("pwrite", (1,)),
+        ("pwrite", (1,)),
+        ("pread", (0,)),
+    ]
+    assert [file.file_name[-1] for file in model.files] == ["1", "0"]
+
+
+def test_ticks_order_the_phases_of_ranks_that_use_mpi_whatever_the_time() -> None:
+    events = [
+        *(Event(0, "pread", 0, i * 10, 10, start_ns=10**6 + i * 10) for i in range(5)),
+        Event(0, "MPI_Barrier", -1),
+        Event(1, "MPI_Barrier", -1, start_ns=0),
+        *(
+            Event(1, "pwrite", 1, i * 10, 10, start_ns=i * 10, communication=i == 0)
+            for i in range(5)
+        ),
+    ]
+    assert [p.pattern[0].iop_type for p in model_of(events).phases] == ["pread", "pwrite"]
