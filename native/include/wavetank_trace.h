@@ -79,6 +79,7 @@ enum wt_note {
     WT_NOTE_MAPPED = 3,   /* a file was written or read through memory: only the mapping is seen */
     WT_NOTE_OFFSETS = 4,  /* offsets of a shared file position may be off */
     WT_NOTE_STDIO = 5,    /* this C library's streams could not be hooked: stdio not seen */
+    WT_NOTE_STOPPED = 6,  /* the tracer stopped, not the program; detail: why. In the tail */
 };
 
 enum wt_column {

@@ -74,6 +74,10 @@ WT_COLD void wt_stop(const char *what, int error) {
     say(": ");
     say(why ? why : "unknown error");
     say(". The program goes on untraced\n");
+    wt_meta_begin(WT_META_NOTE); /* stays in the tail, whose space is taken already */
+    wt_meta_number(WT_NOTE_STOPPED);
+    wt_meta_string(why ? why : "unknown error");
+    wt_meta_end();
     wt_inside--;
 }
 

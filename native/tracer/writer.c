@@ -276,7 +276,9 @@ static uint32_t meta_at;
 void wt_meta_begin(enum wt_meta type) {
     if (wt_tail->n_meta_bytes > WT_META_BYTES) {
         wt_writer_flush();
-        wt_tail->n_meta_bytes = 0; /* also when nothing can be written: the process may never open a part */
+        if (wt_active) {
+            wt_tail->n_meta_bytes = 0; /* also when the process has no part yet, and may never open one */
+        }
     }
     meta_at = wt_tail->n_meta_bytes;
     wt_tail->meta[meta_at++] = (uint8_t)type;

@@ -315,3 +315,29 @@ def test_convert_refuses_what_it_does_not_know(tmp_path: Path) -> None:
     done = run(tmp_path, "convert", "log")
     assert done.returncode == 1
     assert "no kind that is known" in done.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to mount a small file system")
+def test_a_disk_that_fills_is_said_to_have_cost_operations(tmp_path: Path) -> None:
+    """Not that the program was killed: it went on to its end."""
+    script = (
+        "import os, random\nf = os.open('out.bin', os.O_CREAT | os.O_WRONLY)\n"
+        "for _ in range(150000): os.pwrite(f, b'x' * random.randrange(1, 9), random.randrange(1 << 20))"
+    )
+    (tmp_path / "small").mkdir()
+    (tmp_path / "app.py").write_text(script)
+    (tmp_path / "tool.py").write_text("from wavetank.cli.main import main; main()")
+    steps = (
+        "mount -t tmpfs -o size=1600k tmpfs small && "
+        f"{sys.executable} tool.py trace -o small/t -- {sys.executable} app.py; echo status $?; "
+        f"{sys.executable} tool.py model small/t; echo status $?"
+    )
+    done = subprocess.run(
+        ["unshare", "-m", "sh", "-c", steps],
+        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    if "mount" in done.stderr and "status" not in done.stdout:
+        pytest.skip(f"cannot mount: {done.stderr}")
+    assert done.stdout.split() == ["status", "1", "status", "1"], done.stderr
+    assert "No space left on device): what they did after that is missing" in done.stderr
+    assert "killed" not in done.stderr

@@ -63,7 +63,8 @@ def command(
 ) -> int:
     """Run a program and record its I/O.
 
-    PROGRAM may be serial, a script, or a launcher with an MPI program. Its exit status is passed on.
+    PROGRAM may be serial, a script, or a launcher with an MPI program. Its exit status is passed on;
+    where it is 0 and the trace is not whole (a full disk), the status is 1.
 
     Example: wavetank trace -o run.trace -- mpirun -np 4 ./app
     """  # fmt: skip
@@ -83,6 +84,8 @@ def command(
     if captured.interrupted:
         return 130
     status = captured.index.exit_status or 0
+    if status == 0 and captured.trace.lost:
+        return 1
     return status if status >= 0 else 128 - status
 
 

@@ -16,7 +16,15 @@ from wavetank.errors import TraceError
 from wavetank.trace.decoder import COLUMNS
 from wavetank.trace.index import INDEX_NAME, TraceIndex
 from wavetank.trace.ops import OPS, OPS_BY_NAME
-from wavetank.trace.part import NOTE_IO_URING, NOTE_MAPPED, NOTE_MISSED, NOTE_STDIO, Part, read_part
+from wavetank.trace.part import (
+    NOTE_IO_URING,
+    NOTE_MAPPED,
+    NOTE_MISSED,
+    NOTE_STDIO,
+    NOTE_STOPPED,
+    Part,
+    read_part,
+)
 from wavetank.trace.schema import (
     UNKNOWN,
     FileView,
@@ -69,7 +77,9 @@ def read_trace(path: Path) -> Trace:
         warnings.append(
             f"{path} has no {INDEX_NAME}: the tracing command was stopped before the program ended"
         )
-    trace = replace(assemble(parts, warnings), lost=tuple(lost))
+    trace = assemble(parts, warnings)
+    lost += trace.lost
+    trace = replace(trace, lost=tuple(lost))
     if index is None:
         return trace
     gone = [name for entry in index.ranks for name in entry.parts if not (path / name).exists()]
@@ -125,7 +135,8 @@ def read_parts(path: Path) -> tuple[list[Part], list[str]]:
 def assemble(parts: list[Part], warnings: list[str]) -> Trace:
     """Join the parts of all processes into one trace."""
     ranks, notes = number_ranks(parts)
-    warnings = [*warnings, *notes, *_part_warnings(ranks)]
+    stopped = _stopped(ranks)
+    warnings = [*warnings, *stopped, *notes, *_part_warnings(ranks)]
     origin = min((part.start_utc_ns for part in parts), default=0)
     tables = _Tables()
     columns: list[dict[str, np.ndarray]] = []
@@ -175,6 +186,7 @@ def assemble(parts: list[Part], warnings: list[str]) -> Trace:
         folds=folds,
         levels=(Level.POSIX, Level.MPIIO, Level.MPI),
         warnings=tuple(warnings),
+        lost=tuple(stopped),
     )
 
 
@@ -239,9 +251,27 @@ def _has_rows(process: list[Part]) -> bool:
     return any(len(part.columns.get("seq", ())) for part in process)
 
 
+def _stopped(ranks: list[RankParts]) -> list[str]:
+    """A sentence for each reason for which the tracer stopped while its program went on."""
+    by_reason: dict[str, list[int]] = {}
+    for entry in ranks:
+        for part in entry.parts:
+            if NOTE_STOPPED in part.notes:
+                by_reason.setdefault(part.notes[NOTE_STOPPED], []).append(entry.rank)
+    return [
+        f"the trace of rank(s) {_listed(found)} could not be written to its end ({reason}): what they did after that "
+        "is missing"
+        for reason, found in by_reason.items()
+    ]
+
+
 def _part_warnings(ranks: list[RankParts]) -> list[str]:
     warnings = []
-    cut = [e.rank for e in ranks if not all(part.ended for part in e.parts)]
+    cut = [
+        e.rank
+        for e in ranks
+        if not all(part.ended or NOTE_STOPPED in part.notes for part in e.parts)
+    ]
     if cut:
         warnings.append(f"rank(s) {_listed(cut)} did not end in order: killed, or still running")
     missed = sum(part.missed for e in ranks for part in e.parts)
