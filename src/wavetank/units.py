@@ -121,6 +121,19 @@ def format_duration(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60:02d} min"
 
 
+def format_estimate(seconds: float) -> str:
+    """A duration that is a guess, no finer than one knows it: 8 s, 55 s, 3 min, 1 h 20 min."""
+    if seconds < 10:
+        return f"{max(round(seconds), 1)} s"
+    if seconds < 57.5:
+        return f"{5 * round(seconds / 5)} s"
+    minutes = max(round(seconds / 60), 1)
+    if minutes < 60:
+        return f"{minutes} min"
+    minutes = 5 * round(minutes / 5)
+    return f"{minutes // 60} h {minutes % 60:02d} min"
+
+
 Size = Annotated[int, BeforeValidator(parse_size)]
 """A field of a specification that is a size in bytes."""
 Rate = Annotated[int, BeforeValidator(parse_rate)]

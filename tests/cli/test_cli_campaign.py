@@ -3,6 +3,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 import yaml
 from click.testing import CliRunner
@@ -132,3 +133,18 @@ def test_a_misspelt_key_is_a_message_and_exit_status_1(folder):
     )  # fmt: skip
     assert done.returncode == 1
     assert "repetitons: no such key" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_campaign_stopped_before_its_first_measurement_leaves_no_comparison(folder, faked):
+    faked.results = [KeyboardInterrupt()]
+    with pytest.raises((KeyboardInterrupt, click.Abort)):
+        cli.main(["campaign", "run", str(folder / "campaign.yaml")], standalone_mode=False)
+    assert not (folder / "results" / "comparison.json").exists()
+
+
+def test_a_campaign_stopped_later_compares_what_it_has(folder, faked):
+    faked.results = [abyss_result, KeyboardInterrupt()]
+    with pytest.raises((KeyboardInterrupt, click.Abort)):
+        cli.main(["campaign", "run", str(folder / "campaign.yaml")], standalone_mode=False)
+    found = json.loads((folder / "results" / "comparison.json").read_text())
+    assert [each["n_repetitions"] for each in found["configurations"]] == [1]

@@ -40,9 +40,8 @@ def run_plan(loaded: Loaded, plan: Plan, folder: Path, fresh: bool, output_forma
     Raises:
         MeasurementError: nothing can be measured, or a part of the plan failed.
     """
-    from wavetank.campaign.judge import compare_campaign
     from wavetank.campaign.load import keep_copies
-    from wavetank.campaign.store import COMPARISON, forget, write_store
+    from wavetank.campaign.store import forget, write_store
     from wavetank.cli.progress import Progress
 
     if not plan.runs:
@@ -58,12 +57,23 @@ def run_plan(loaded: Loaded, plan: Plan, folder: Path, fresh: bool, output_forma
         with Progress(loaded.spec.name) as progress:
             try:
                 outcome = _measure(loaded, plan, store, progress)
-            finally:
-                comparison = compare_campaign(loaded.spec, plan, store, loaded.prices)
-                comparison.write(folder / COMPARISON)
+            except BaseException:  # Ctrl-C too: what was measured until now is compared
+                if store.done():
+                    _compare(loaded, plan, store)
+                raise
+            comparison = _compare(loaded, plan, store)
     print_comparison(comparison, output_format)
     click.echo(f"Results: {folder}", err=True)
     _judge(outcome, plan)
+
+
+def _compare(loaded: Loaded, plan: Plan, store: Store) -> Comparison:
+    from wavetank.campaign.judge import compare_campaign
+    from wavetank.campaign.store import COMPARISON
+
+    comparison = compare_campaign(loaded.spec, plan, store, loaded.prices)
+    comparison.write(store.folder / COMPARISON)
+    return comparison
 
 
 def _measure(loaded: Loaded, plan: Plan, store: Store, progress: Progress) -> Outcome:
@@ -104,12 +114,12 @@ def _judge(outcome: Outcome, plan: Plan) -> None:
 
 
 def _sentence(plan: Plan, ahead: Forecast, loaded: Loaded) -> str:
-    from wavetank.units import format_duration
+    from wavetank.units import format_estimate
 
     text = (
         f"{len(plan.applications)} application(s) x {len(plan.clusters)} cluster(s): "
         f"{ahead.n_runs} measurements, {ahead.n_done} done already, about "
-        f"{format_duration(ahead.duration_s)} to go"
+        f"{format_estimate(ahead.duration_s)} to go"
     )
     if ahead.cost is not None and loaded.prices is not None:
         text += (

@@ -55,9 +55,9 @@ class Progress:
 
     def at(self, n_done: int, n_runs: int, remaining_s: float) -> None:
         """Show how far it is."""
-        from wavetank.units import format_duration
+        from wavetank.units import format_estimate
 
-        left = f"about {format_duration(remaining_s)} left" if n_done < n_runs else "done"
+        left = f"about {format_estimate(remaining_s)} left" if n_done < n_runs else "done"
         if self._bar is not None:
             self._bar.update(self._task, completed=n_done, total=n_runs, remaining=left)
         else:

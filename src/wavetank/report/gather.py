@@ -54,8 +54,9 @@ def read_folder(folder: Path) -> Campaign:
     with open_store(folder) as store:
         if not (folder / COMPARISON).is_file():
             raise ReportError(
-                f"{folder} holds measurements but no comparison ({COMPARISON} is missing): the "
-                "campaign was stopped before its end. Run it again, it goes on where it was"
+                f"{folder} holds no comparison ({COMPARISON} is missing): the campaign was killed, or "
+                "stopped before its first measurement ended. Run "
+                f"'wavetank campaign run CAMPAIGN.yaml -o {folder}': it goes on where it was"
             )
         comparison = store.comparison()
         measurements = tuple(store.measurements())

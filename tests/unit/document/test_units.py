@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from wavetank.units import (
     format_duration,
+    format_estimate,
     format_rate,
     format_size,
     parse_duration,
@@ -79,3 +80,19 @@ def test_a_plain_number_of_bytes_is_kept(size_bytes: int) -> None:
 @given(st.floats(min_value=0, max_value=1e9))
 def test_every_duration_can_be_shown(seconds: float) -> None:
     assert format_duration(seconds)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [
+        (0.2, "1 s"),
+        (7.6, "8 s"),
+        (58.85, "1 min"),
+        (52.6, "55 s"),
+        (170, "3 min"),
+        (4750, "1 h 20 min"),
+        (3599, "1 h 00 min"),
+    ],
+)
+def test_an_estimate_is_no_finer_than_one_knows_it(seconds, shown):
+    assert format_estimate(seconds) == shown

@@ -221,7 +221,7 @@ def test_a_folder_without_results_says_what_to_do(tmp_path) -> None:
 def test_a_campaign_that_was_killed_before_its_comparison_says_how_to_go_on(tmp_path) -> None:
     campaign_examples.make_campaign(tmp_path, clusters=("nfs",))
     (tmp_path / "comparison.json").unlink()
-    with pytest.raises(WavetankError, match="Run it again"):
+    with pytest.raises(WavetankError, match="wavetank campaign run CAMPAIGN"):
         read_folder(tmp_path)
 
 
