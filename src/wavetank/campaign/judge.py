@@ -24,6 +24,7 @@ from wavetank.cost.estimate import storage_cost
 from wavetank.cost.prices import PriceTable
 from wavetank.document import provenance
 from wavetank.measure.result import Measurement
+from wavetank.measure.statistics import intervals_words
 
 CRITERIA: tuple[Criterion, ...] = ("time", "cost", "ratio")
 
@@ -186,9 +187,10 @@ def _notes(
             "Rates and times were measured on this machine under emulated limits, not on the named "
             "instances: they compare configurations with each other. Costs are computed from them."
         )
-    if any(each.n_repetitions > 1 for each in configurations):
+    repetitions = [each.n_repetitions for each in configurations]
+    if any(n > 1 for n in repetitions):
         notes.append(
-            f"Medians with {100 * spec.confidence:.0f} % bootstrap intervals over repetitions; "
+            f"Medians with {intervals_words(repetitions, spec.confidence)}; "
             f"{spec.cache} caches, random order with seed {spec.seed}."
         )
     notes.append(

@@ -100,6 +100,23 @@ def coverage_limit(n: int) -> float:
     return max(0.0, 1 - 2 * 0.5**n)
 
 
+def intervals_words(n_repetitions: Sequence[int], confidence: float = CONFIDENCE) -> str:
+    """What the intervals of some configurations are, true to their repetitions.
+
+    "95 % bootstrap intervals", or what fewer repetitions hold at most.
+    """
+    fewest = min((n for n in n_repetitions if n > 1), default=1)
+    if fewest == 1:
+        return "no intervals (one repetition)"
+    limit = coverage_limit(fewest)
+    if limit >= confidence:
+        return f"{100 * confidence:.0f} % bootstrap intervals"
+    return (
+        f"bootstrap intervals (with {fewest} repetitions from the smallest to the largest value, "
+        f"which hold the true median in {100 * limit:.0f} % of cases at most)"
+    )
+
+
 def relative_width(of: Estimate) -> float | None:
     """Width of the interval relative to the median; None without an interval."""
     if of.low is None or of.high is None or of.median == 0:

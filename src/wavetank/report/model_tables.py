@@ -133,7 +133,10 @@ def phase_tables(model: Model) -> tuple[ReportTable, ...]:
     return tuple(tables)
 
 
-_PHASES_CAPTION = "Field names are those of the phase model; offsets and distances are in bytes."
+_PHASES_CAPTION = (
+    "A row for each phase, or for each series of phases that are alike. "
+    "Request sizes, offsets and distances are in bytes."
+)
 
 
 def _phase_table(

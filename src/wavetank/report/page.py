@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from wavetank.compare.comparison import Advice, Comparison, Configuration, Price
 from wavetank.kernel.plan import Kernel
+from wavetank.measure.statistics import intervals_words
 from wavetank.model.application import Model
 from wavetank.report.cluster_tables import cluster_tables
 from wavetank.report.figures import (
@@ -88,7 +89,7 @@ class Page:
     not_measured: ReportTable | None
     findings: tuple[str, ...]
     price: Price | None
-    confidence: str
+    intervals: str
     measurements: ReportTable
     surroundings: tuple[Surroundings, ...]
     comparison: Comparison
@@ -111,7 +112,9 @@ def make_page(campaign: Campaign) -> Page:
         not_measured=not_measured_table(comparison) if comparison.not_measured else None,
         findings=_findings(comparison),
         price=comparison.price,
-        confidence=f"{100 * comparison.confidence:.0f} %",
+        intervals=intervals_words(
+            [c.n_repetitions for c in comparison.configurations], comparison.confidence
+        ),
         measurements=table,
         surroundings=surroundings,
         comparison=comparison,

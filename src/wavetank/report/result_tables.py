@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from wavetank.compare.comparison import Comparison, Configuration, Effect, Ranking
-from wavetank.measure.statistics import Estimate
+from wavetank.measure.statistics import Estimate, intervals_words
 from wavetank.report.axes import short_number
 from wavetank.report.sizes import exact_size
 from wavetank.report.tables import (
@@ -87,7 +87,7 @@ def ranking_table(comparison: Comparison, ranking: Ranking) -> ReportTable:
         ),
         rows=tuple(rows),
         caption="".join({f"{_origin_words(c).capitalize()}. " for c in members if same_origin})
-        + f"Median and {100 * comparison.confidence:.0f} % bootstrap interval over the runs. "
+        + f"Medians with {intervals_words([c.n_repetitions for c in members], comparison.confidence)}. "
         "Tied: what was measured cannot tell them apart.",
         filterable=len(rows) > 12,
         max_rows=None if asked else MAX_OTHER_PLACES,

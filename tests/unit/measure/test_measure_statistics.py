@@ -8,6 +8,7 @@ from wavetank.measure.statistics import (
     change_percent,
     coverage_limit,
     estimate,
+    intervals_words,
     relative_width,
 )
 
@@ -71,3 +72,11 @@ def test_three_repetitions_hold_the_median_in_three_of_four_cases_at_most():
 def test_width_is_relative_to_the_median():
     assert relative_width(estimate([9.0, 10.0, 11.0], seed=1)) == pytest.approx(0.2)
     assert relative_width(estimate([9.0], seed=1)) is None
+
+
+def test_intervals_are_not_called_95_percent_where_repetitions_cannot_hold_them():
+    # All of n on one side of the median: 2 * 0.5**n, 25 % of 3, 3.1 % of 6.
+    assert "75 % of cases at most" in intervals_words([3, 6])
+    assert "95" not in intervals_words([3, 6])
+    assert intervals_words([6, 1]) == "95 % bootstrap intervals"
+    assert intervals_words([1, 1]) == "no intervals (one repetition)"
