@@ -94,7 +94,7 @@ class Placer:
 
     def _create_on(self, path: str, server: str) -> None:
         """Create an empty file on a server, by its own name if that leads there."""
-        self.client.run(["touch", "--", path])
+        self._touch(path)
         if self._servers_of(path) == [server]:
             return
         for _ in range(ROUNDS):
@@ -116,7 +116,7 @@ class Placer:
     def _create_even(self, path: str, size: int, total: Mapping[str, int]) -> None:
         """Create an empty file whose shards will lie as evenly as one of the candidates allows."""
         ranges = self._shard_ranges
-        self.client.run(["touch", "--", path])
+        self._touch(path)
         (natural,) = self._servers_of(path)
         candidates = self._candidates(path, CANDIDATES_PER_SERVER * len(self.servers))
         try:
@@ -136,13 +136,18 @@ class Placer:
         """New empty files beside ``path``, and where each lies."""
         stem = f"{path.rpartition('/')[0]}/wavetank-{secrets.token_hex(4)}"
         names = [f"{stem}-{i}" for i in range(n)]
+        self._touch(*names)
+        return self._attributes(PATH_XATTR, names)
+
+    def _touch(self, *names: str) -> None:
+        """Make empty files, all or none: a full server refuses those that fall on it."""
         try:
             self.client.run(["touch", "--", *names])
-            return self._attributes(PATH_XATTR, names)
-        except RemoteCommandError as error:  # a brick without room refuses those that fall on it
+        except RemoteCommandError as error:
             self.client.run(["rm", "-f", "--", *names])
             raise FileSystemError(
-                f"cannot make files beside {path}: {error}. If a server is full, give the cluster a larger storage.size"
+                f"cannot make files in {names[0].rpartition('/')[0]}: {error}. "
+                "If a server is full, give the cluster a larger storage.size"
             ) from error
 
     def _attributes(self, attribute: str, names: Sequence[str]) -> dict[str, str]:
