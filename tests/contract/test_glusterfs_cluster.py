@@ -34,9 +34,9 @@ def gluster_spec(name: str, servers: int, stripe: dict[str, Any], **more: Any) -
     return ClusterSpec.model_validate(
         {
             "name": f"t{os.getpid()}-{name}",
-            "instance": {"name": "t.small", "memory": "512 MiB", "network": "2 Gbit/s"},
+            "instance": {"name": "t.small", "memory": "512 MiB", "network": "8 Gbit/s"},
             "nodes": {"compute": 2, "io": servers},
-            "storage": {"size": "512 MiB"},
+            "storage": {"size": "320 MiB"},
             "layout": more.pop("layout", "striped"),
             "file_system": {"kind": "glusterfs", "stripe": stripe, **more},
         }
@@ -266,8 +266,8 @@ def test_a_dead_client_is_noticed_and_mounted_again_by_an_emptied_cache(tmp_path
 def test_a_full_brick_is_an_error_that_says_what_to_do_and_passes(
     kind: str, whole: Cluster, sharded: Cluster
 ) -> None:
-    cluster, size = (whole, 600 * MIB) if kind == "distributed" else (sharded, 1800 * MIB)
-    with pytest.raises(FileSystemError, match=r"storage\.size"):  # each disk has 512 MiB
+    cluster, size = (whole, 400 * MIB) if kind == "distributed" else (sharded, 1200 * MIB)
+    with pytest.raises(FileSystemError, match=r"storage\.size"):  # each disk has 320 MiB
         cluster.place_files({"huge": size})
     assert cluster.health() == []
     names = cluster.compute_hosts[1].run(["ls", cluster.mount_path]).stdout.split()
@@ -296,7 +296,7 @@ def test_what_was_removed_can_be_installed_again(tmp_path: Path) -> None:
         assert cluster.compute_hosts[0].run(["ls", "-A", cluster.mount_path]).stdout == ""
 
 
-@pytest.mark.parametrize("after_s", [0.6, 0.9, 1.3, 2.0])
+@pytest.mark.parametrize("after_s", [0.6, 1.2])
 def test_a_tool_killed_while_bringing_up_leaves_only_what_down_removes(
     tmp_path: Path, after_s: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
