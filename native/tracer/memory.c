@@ -10,8 +10,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define MAPS_MAX 256 /* shared or private mappings of traced files that are remembered for munmap and msync  \
-                      */
+#define MAPS_MAX                                                                                             \
+    256 /* shared or private mappings of traced files that are remembered for munmap and msync               \
+         */
 
 static struct {
     uintptr_t start;
