@@ -34,6 +34,7 @@ INSTANCE = {
     "disk_write": "100 MB/s",
 }
 REPETITIONS = 2
+OWN = f"e2e-{os.getpid()}"  # another run of these tests may be at work on this machine
 
 
 def cluster(name: str, io_nodes: int, **file_system: object) -> dict[str, object]:
@@ -99,18 +100,18 @@ def test_a_campaign_measures_ranks_resumes_and_reports(
     tmp_path: Path, assembled: Path, wavetank: Run, state_directory: Path
 ) -> None:
     clusters = [
-        cluster("e2e-nfs", 1, kind="nfs"),
-        cluster("e2e-gluster", 2, kind="glusterfs", stripe={"kind": "sharded", "size": "4 MiB"}),
+        cluster(f"{OWN}-nfs", 1, kind="nfs"),
+        cluster(f"{OWN}-gluster", 2, kind="glusterfs", stripe={"kind": "sharded", "size": "4 MiB"}),
     ]
     write_campaign(tmp_path, assembled, clusters)
-    before = machine_state(state_directory, "e2e-")
+    before = machine_state(state_directory, OWN)
 
     wavetank("campaign", "run", "campaign.yaml", cwd=tmp_path)
 
-    assert machine_state(state_directory, "e2e-") == before
+    assert machine_state(state_directory, OWN) == before
     comparison = json.loads((tmp_path / "out" / "comparison.json").read_text())
     text = json.dumps(comparison)
-    for name in ("e2e-nfs", "e2e-gluster", "1PxCN", "2PxCN", "emulated"):
+    for name in (f"{OWN}-nfs", f"{OWN}-gluster", "1PxCN", "2PxCN", "emulated"):
         assert name in text
 
     again = wavetank("campaign", "run", "campaign.yaml", cwd=tmp_path)
@@ -119,30 +120,30 @@ def test_a_campaign_measures_ranks_resumes_and_reports(
 
     wavetank("report", "out", "-o", "report.html", cwd=tmp_path)
     page = (tmp_path / "report.html").read_text()
-    for name in ("e2e-nfs", "e2e-gluster", "reads1.fastq", "8191"):
+    for name in (f"{OWN}-nfs", f"{OWN}-gluster", "reads1.fastq", "8191"):
         assert name in page
 
 
 def test_a_kill_in_the_middle_of_a_measurement_leaves_nothing_after_down_all(
     tmp_path: Path, assembled: Path, wavetank: Run, state_directory: Path
 ) -> None:
-    write_campaign(tmp_path, assembled, [cluster("e2e-killed", 1, kind="nfs")])
-    before = machine_state(state_directory, "e2e-killed")
+    write_campaign(tmp_path, assembled, [cluster(f"{OWN}-killed", 1, kind="nfs")])
+    before = machine_state(state_directory, f"{OWN}-killed")
 
     process = start(tmp_path, "campaign", "run", "campaign.yaml")
     wait_until_it_says(process, "measuring")
     time.sleep(0.7)  # mpirun and the ranks are at work by then; whatever the moment, all must go
     process.kill()
     process.wait(timeout=30)
-    during = machine_state(state_directory, "e2e-killed")
+    during = machine_state(state_directory, f"{OWN}-killed")
     assert during.processes and during.control_groups and during.loop_devices
 
     wavetank("cluster", "down", "--all", cwd=tmp_path)
-    assert machine_state(state_directory, "e2e-killed") == before
+    assert machine_state(state_directory, f"{OWN}-killed") == before
 
     wavetank("campaign", "run", "campaign.yaml", cwd=tmp_path)
     assert (tmp_path / "out" / "comparison.json").exists()
-    assert machine_state(state_directory, "e2e-killed") == before
+    assert machine_state(state_directory, f"{OWN}-killed") == before
 
 
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -150,8 +151,8 @@ def test_a_kill_in_the_middle_of_a_measurement_leaves_nothing_after_down_all(
 def test_a_stopped_campaign_takes_its_cluster_down_itself(
     tmp_path: Path, assembled: Path, state_directory: Path, stop: signal.Signals, moment: str
 ) -> None:
-    write_campaign(tmp_path, assembled, [cluster("e2e-stopped", 1, kind="nfs")])
-    before = machine_state(state_directory, "e2e-stopped")
+    write_campaign(tmp_path, assembled, [cluster(f"{OWN}-stopped", 1, kind="nfs")])
+    before = machine_state(state_directory, f"{OWN}-stopped")
 
     process = start(tmp_path, "campaign", "run", "campaign.yaml")
     wait_until_it_says(process, moment)
@@ -160,4 +161,4 @@ def test_a_stopped_campaign_takes_its_cluster_down_itself(
     process.communicate(timeout=60)
 
     assert process.returncode not in (0, 1)
-    assert machine_state(state_directory, "e2e-stopped") == before
+    assert machine_state(state_directory, f"{OWN}-stopped") == before
