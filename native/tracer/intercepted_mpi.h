@@ -5,45 +5,37 @@
 
 #include <mpi.h> /* MPI_VERSION */
 
-#define WT_TICK_CALLS(X)                                                                                     \
-    X(Send)                                                                                                  \
-    X(Ssend)                                                                                                 \
-    X(Bsend)                                                                                                 \
-    X(Rsend) X(Isend) X(Issend) X(Ibsend) X(Irsend) X(Recv) X(Irecv) X(Mrecv) X(Imrecv) X(Sendrecv) X(       \
-        Sendrecv_replace) X(Isendrecv) X(Isendrecv_replace) X(Probe) X(Iprobe) X(Mprobe) X(Improbe)          \
-        X(Cancel) X(Start) X(Startall) X(Request_get_status) X(Pready) X(Pready_range) X(Pready_list) X(     \
-            Parrived) X(Buffer_detach) X(Ibarrier) X(Ibcast) X(Igather) X(Igatherv) X(Iscatter) X(Iscatterv) \
-            X(Iallgather) X(Iallgatherv) X(Ialltoall) X(Ialltoallv) X(Ialltoallw) X(Ireduce) X(Iallreduce)   \
-                X(Ireduce_scatter) X(Ireduce_scatter_block) X(Iscan) X(Iexscan) X(Neighbor_allgather) X(     \
-                    Neighbor_allgatherv) X(Neighbor_alltoall) X(Neighbor_alltoallv) X(Neighbor_alltoallw)    \
-                    X(Ineighbor_allgather) X(Ineighbor_allgatherv) X(Ineighbor_alltoall) X(                  \
-                        Ineighbor_alltoallv) X(Ineighbor_alltoallw) X(Put) X(Get) X(Accumulate)              \
-                        X(Get_accumulate) X(Fetch_and_op) X(Compare_and_swap) X(Rput) X(Rget) X(Raccumulate) \
-                            X(Rget_accumulate) X(Win_create) X(Win_allocate) X(Win_allocate_shared)          \
-                                X(Win_create_dynamic) X(Win_free) X(Win_fence) X(Win_start) X(Win_post)      \
-                                    X(Win_complete) X(Win_wait) X(Win_test) X(Win_lock) X(Win_lock_all)      \
-                                        X(Win_unlock) X(Win_unlock_all) X(Win_flush) X(Win_flush_all) X(     \
-                                            Win_flush_local) X(Win_flush_local_all) X(Win_sync) X(Comm_idup) \
-                                            X(Comm_idup_with_info) X(Comm_dup_with_info) X(                  \
-                                                Comm_create_group) X(Comm_split_type) X(Comm_free)           \
-                                                X(Comm_disconnect) X(Comm_spawn) X(Comm_spawn_multiple)      \
-                                                    X(Comm_accept) X(Comm_connect)                           \
-                                                        X(Comm_join) X(Intercomm_create) X(Intercomm_merge)  \
-                                                            X(Cart_create) X(Cart_sub) X(Graph_create)       \
-                                                                X(Dist_graph_create)                         \
-                                                                    X(Dist_graph_create_adjacent)
+// clang-format off
+#define WT_TICK_CALLS(X) \
+    X(Send) X(Ssend) X(Bsend) X(Rsend) X(Isend) X(Issend) X(Ibsend) X(Irsend) X(Recv) X(Irecv) X(Mrecv) \
+    X(Imrecv) X(Sendrecv) X(Sendrecv_replace) X(Isendrecv) X(Isendrecv_replace) X(Probe) X(Iprobe) \
+    X(Mprobe) X(Improbe) X(Cancel) X(Start) X(Startall) X(Request_get_status) X(Pready) X(Pready_range) \
+    X(Pready_list) X(Parrived) X(Buffer_detach) X(Ibarrier) X(Ibcast) X(Igather) X(Igatherv) X(Iscatter) \
+    X(Iscatterv) X(Iallgather) X(Iallgatherv) X(Ialltoall) X(Ialltoallv) X(Ialltoallw) X(Ireduce) \
+    X(Iallreduce) X(Ireduce_scatter) X(Ireduce_scatter_block) X(Iscan) X(Iexscan) X(Neighbor_allgather) \
+    X(Neighbor_allgatherv) X(Neighbor_alltoall) X(Neighbor_alltoallv) X(Neighbor_alltoallw) \
+    X(Ineighbor_allgather) X(Ineighbor_allgatherv) X(Ineighbor_alltoall) X(Ineighbor_alltoallv) \
+    X(Ineighbor_alltoallw) X(Put) X(Get) X(Accumulate) X(Get_accumulate) X(Fetch_and_op) \
+    X(Compare_and_swap) X(Rput) X(Rget) X(Raccumulate) X(Rget_accumulate) X(Win_create) X(Win_allocate) \
+    X(Win_allocate_shared) X(Win_create_dynamic) X(Win_free) X(Win_fence) X(Win_start) X(Win_post) \
+    X(Win_complete) X(Win_wait) X(Win_test) X(Win_lock) X(Win_lock_all) X(Win_unlock) X(Win_unlock_all) \
+    X(Win_flush) X(Win_flush_all) X(Win_flush_local) X(Win_flush_local_all) X(Win_sync) X(Comm_idup) \
+    X(Comm_idup_with_info) X(Comm_dup_with_info) X(Comm_create_group) X(Comm_split_type) X(Comm_free) \
+    X(Comm_disconnect) X(Comm_spawn) X(Comm_spawn_multiple) X(Comm_accept) X(Comm_connect) X(Comm_join) \
+    X(Intercomm_create) X(Intercomm_merge) X(Cart_create) X(Cart_sub) X(Graph_create) X(Dist_graph_create) \
+    X(Dist_graph_create_adjacent)
+// clang-format on
 
 /* Their twins with MPI_Count arguments, of MPI 4. */
-#define WT_LARGE_TICK_CALLS(X)                                                                               \
-    X(Send_c)                                                                                                \
-    X(Ssend_c)                                                                                               \
-    X(Bsend_c)                                                                                               \
-    X(Rsend_c) X(Isend_c) X(Issend_c) X(Ibsend_c) X(Irsend_c) X(Recv_c) X(Irecv_c) X(Mrecv_c) X(Imrecv_c)    \
-        X(Sendrecv_c) X(Sendrecv_replace_c) X(Isendrecv_c) X(Isendrecv_replace_c) X(Ibcast_c) X(Igather_c)   \
-            X(Igatherv_c) X(Iscatter_c) X(Iscatterv_c) X(Iallgather_c) X(Iallgatherv_c) X(Ialltoall_c)       \
-                X(Ialltoallv_c) X(Ialltoallw_c) X(Ireduce_c) X(Iallreduce_c) X(Ireduce_scatter_c)            \
-                    X(Ireduce_scatter_block_c) X(Iscan_c) X(Iexscan_c) X(Put_c) X(Get_c) X(Accumulate_c)     \
-                        X(Get_accumulate_c) X(Rput_c) X(Rget_c) X(Raccumulate_c) X(Rget_accumulate_c)
+// clang-format off
+#define WT_LARGE_TICK_CALLS(X) \
+    X(Send_c) X(Ssend_c) X(Bsend_c) X(Rsend_c) X(Isend_c) X(Issend_c) X(Ibsend_c) X(Irsend_c) X(Recv_c) \
+    X(Irecv_c) X(Mrecv_c) X(Imrecv_c) X(Sendrecv_c) X(Sendrecv_replace_c) X(Isendrecv_c) \
+    X(Isendrecv_replace_c) X(Ibcast_c) X(Igather_c) X(Igatherv_c) X(Iscatter_c) X(Iscatterv_c) \
+    X(Iallgather_c) X(Iallgatherv_c) X(Ialltoall_c) X(Ialltoallv_c) X(Ialltoallw_c) X(Ireduce_c) \
+    X(Iallreduce_c) X(Ireduce_scatter_c) X(Ireduce_scatter_block_c) X(Iscan_c) X(Iexscan_c) X(Put_c) \
+    X(Get_c) X(Accumulate_c) X(Get_accumulate_c) X(Rput_c) X(Rget_c) X(Raccumulate_c) X(Rget_accumulate_c)
+// clang-format on
 
 #if MPI_VERSION >= 4
 #define WT_LARGE_SYNC_CALLS(X)                                                                               \

@@ -10,7 +10,7 @@ from wavetank.document import Document, Record
 from wavetank.errors import KernelError, WavetankError
 from wavetank.model.application import View
 from wavetank.model.phase import Phase, Program
-from wavetank.model.references import Known, findings
+from wavetank.model.references import Known, require
 
 
 class KernelFile(Record):
@@ -73,7 +73,5 @@ class Kernel(Document):
             len(self.views),
             len(self.communicators),
         )
-        found = findings(self.phases, self.programs, known)
-        if found:
-            raise ValueError("; ".join(found[:5]))
+        require(self.phases, self.programs, known)
         return self

@@ -10,7 +10,7 @@ from wavetank.document import Document, Record
 from wavetank.errors import ModelError, WavetankError
 from wavetank.model.file import ModelFile
 from wavetank.model.phase import Phase, Program, Series
-from wavetank.model.references import Known, findings
+from wavetank.model.references import Known, require
 
 
 class View(Record):
@@ -110,7 +110,5 @@ class Model(Document):
             len(self.views),
             len(self.communicators),
         )
-        found = findings(self.phases, self.programs, known)
-        if found:
-            raise ValueError("; ".join(found[:5]))
+        require(self.phases, self.programs, known)
         return self

@@ -21,6 +21,17 @@ class Known:
     n_communicators: int
 
 
+def require(phases: Sequence[Phase], programs: Sequence[Program], known: Known) -> None:
+    """Refuse a document that does not hold together.
+
+    Raises:
+        ValueError: with the first findings.
+    """
+    found = findings(phases, programs, known)
+    if found:
+        raise ValueError("; ".join(found[:5]))
+
+
 def findings(phases: Sequence[Phase], programs: Sequence[Program], known: Known) -> list[str]:
     """Everything that does not hold together, a sentence each; empty when all does."""
     found = [finding for phase in phases for finding in _of_phase(phase, known)]
