@@ -104,6 +104,16 @@ def own_level(model: Model, file_id: int) -> str:
     return "mpiio" if "mpiio" in levels else "posix"
 
 
+def _why_global(model: Model) -> str:
+    """Which files several ranks open, so that all nodes must see them."""
+    if not model.requirements.needs_global_file_system:
+        return "no"
+    names = short_names({file.file_id: file.file_name for file in model.files})
+    shared = [names[file.file_id] for file in model.files if file.file_accesstype == "shared"]
+    more = f" and {len(shared) - 1} more are" if len(shared) > 1 else " is"
+    return f"yes: {shared[0]}{more} opened by several ranks" if shared else "yes"
+
+
 def application_table(model: Model) -> ModelTable:
     """The application level, and what it requires."""
     need = model.requirements
@@ -120,7 +130,7 @@ def application_table(model: Model) -> ModelTable:
         (
             "needs_global_file_system",
             str(need.needs_global_file_system),
-            "yes: a file is shared by ranks" if need.needs_global_file_system else "no",
+            _why_global(model),
         ),
         ("reached_read", need.reached_read_bytes_per_s, _rate(need.reached_read_bytes_per_s)),
         ("reached_write", need.reached_write_bytes_per_s, _rate(need.reached_write_bytes_per_s)),

@@ -6,7 +6,14 @@ import pytest
 from fold_builder import Event, model_of
 
 from wavetank.model.phase import LinearOffsets
-from wavetank.model.tables import common_folder, file_table, model_tables, offset_text, ranks_text
+from wavetank.model.tables import (
+    application_table,
+    common_folder,
+    file_table,
+    model_tables,
+    offset_text,
+    ranks_text,
+)
 
 
 @pytest.mark.parametrize(
@@ -79,3 +86,15 @@ def test_runs_in_a_pattern_are_told_by_their_length() -> None:
     (table,) = [one for one in model_tables(model_of(events)) if one.title.startswith("Phases")]
     (row,) = table.rows
     assert row[table.columns.index("iop_type")] == "pwrite x 5 + pread"
+
+
+def test_the_need_of_a_global_file_system_names_a_file_that_several_ranks_open() -> None:
+    model = model_of(
+        [
+            Event(0, "write", file=1, offset=0, size=10),
+            Event(1, "write", file=1, offset=10, size=10),
+        ]
+    )
+    (row,) = [row for row in application_table(model).shown if row[0] == "needs_global_file_system"]
+    name = next(file.file_name for file in model.files if file.file_accesstype == "shared")
+    assert row[1] == f"yes: {name.rpartition('/')[2]} is opened by several ranks"
