@@ -310,6 +310,14 @@ def test_convert_writes_a_trace_that_reads_back_the_same(tmp_path: Path) -> None
     assert run(tmp_path, "convert", "log", "-o", "t").returncode == 2
 
 
+def test_convert_makes_no_folders_above_the_trace(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text('7 1.5 pwrite64(3</data/x>, ""..., 100, 0) = 100 <0.000003>\n')
+    done = run(tmp_path, "convert", "log", "-o", "no/such/t")
+    assert done.returncode == 1
+    assert "cannot make no/such/t" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["log"]
+
+
 def test_convert_refuses_what_it_does_not_know(tmp_path: Path) -> None:
     (tmp_path / "log").write_bytes(gzip.compress(b"nothing of the kind"))
     done = run(tmp_path, "convert", "log")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
+import shutil
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from wavetank.document import InputFile, provenance, sha256_of, write_whole
-from wavetank.errors import TraceError, UsageError
+from wavetank.errors import DocumentError, TraceError, UsageError
 from wavetank.trace.schema import (
     FileTotals,
     FileView,
@@ -41,7 +42,20 @@ def write_imported(trace: Trace, folder: Path, source: Path) -> None:
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder} exists. Choose another name with -o")
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise DocumentError(
+            f"cannot make {folder}: {error.strerror}. Choose a place that exists and is writable with -o"
+        ) from error
+    try:
+        _write_parts(trace, folder, source)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def _write_parts(trace: Trace, folder: Path, source: Path) -> None:
     packed = io.BytesIO()
     np.savez_compressed(
         packed,
