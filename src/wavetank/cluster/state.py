@@ -11,7 +11,7 @@ import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -149,6 +149,15 @@ def directories() -> list[ClusterDirectory]:
     if not parent.is_dir():
         return []
     return [ClusterDirectory(path) for path in sorted(parent.iterdir()) if path.is_dir()]
+
+
+def daemons(directory: Path) -> list[dict[str, Any]]:
+    """What was started on any node: node, log, program, pid, start."""
+    try:
+        lines = (directory / "daemons.jsonl").read_text().splitlines()
+    except OSError:
+        return []
+    return [json.loads(line) for line in lines]
 
 
 def start_ticks(pid: int) -> int | None:

@@ -12,11 +12,10 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from wavetank.cluster.host import Finished
 from wavetank.cluster.namespaces.cgroups import NodeGroup
-from wavetank.cluster.state import start_ticks
+from wavetank.cluster.state import daemons, start_ticks
 from wavetank.errors import ProviderError, RemoteCommandError
 from wavetank.programs import search_path
 
@@ -162,15 +161,6 @@ def _end(process: subprocess.Popen[str]) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
-
-
-def daemons(directory: Path) -> list[dict[str, Any]]:
-    """What was started on any node: node, log, program, pid, start."""
-    try:
-        lines = (directory / "daemons.jsonl").read_text().splitlines()
-    except OSError:
-        return []
-    return [json.loads(line) for line in lines]
 
 
 def end_daemons(directory: Path) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from wavetank.cluster.host import Finished
+from wavetank.cluster.state import daemons
 from wavetank.errors import ProviderError, RemoteCommandError
 
 # ssh's own failure; then the command was not run, or its end is not known
@@ -112,7 +113,7 @@ class SshHost:
         """The last lines of a daemon that is dead; see the protocol."""
         known = [
             entry
-            for entry in _daemons(self._directory)
+            for entry in daemons(self._directory)
             if entry["node"] == self.name and entry["log"] == log
         ]
         if known and str(known[-1]["pid"]) in self.look("show", known[-1:]):
@@ -154,7 +155,7 @@ class SshHost:
 
 def alive_daemons(host: SshHost, directory: Path) -> list[str]:
     """Findings: daemons of this host that died, by their last start under each log."""
-    latest = {entry["log"]: entry for entry in _daemons(directory) if entry["node"] == host.name}
+    latest = {entry["log"]: entry for entry in daemons(directory) if entry["node"] == host.name}
     running = host.look("show", list(latest.values()))
     return [
         f"{host.name}: {entry['program']} ({log}) died: {host.death_of(log)}"
@@ -165,18 +166,10 @@ def alive_daemons(host: SshHost, directory: Path) -> list[str]:
 
 def end_daemons(host: SshHost, directory: Path) -> None:
     """End what was started on this host (verified by its start), and delete its logs."""
-    entries = [entry for entry in _daemons(directory) if entry["node"] == host.name]
+    entries = [entry for entry in daemons(directory) if entry["node"] == host.name]
     if entries:
         host.look("end", entries)
         host.run(["rm", "-f", "--", *{host._log_path(entry["log"]) for entry in entries}])
-
-
-def _daemons(directory: Path) -> list[dict[str, Any]]:
-    try:
-        lines = (directory / "daemons.jsonl").read_text().splitlines()
-    except OSError:
-        return []
-    return [json.loads(line) for line in lines]
 
 
 def _end(process: subprocess.Popen[str]) -> None:
