@@ -22,7 +22,7 @@ from wavetank.cluster.filesystems.glusterfs_hash import hash_range, name_hash
 from wavetank.cluster.filesystems.glusterfs_placement import attributes
 from wavetank.cluster.host import Host
 from wavetank.cluster.spec import ClusterSpec
-from wavetank.errors import ClusterError, FileSystemError
+from wavetank.errors import ClusterError, FileSystemError, RemoteCommandError
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 
@@ -78,7 +78,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         yield cluster
 
 
-def until(condition: Callable[[], bool], timeout_s: float = 20.0) -> bool:
+def until(condition: Callable[[], bool], timeout_s: float = 60.0) -> bool:
     deadline = time.monotonic() + timeout_s
     while not condition():
         if time.monotonic() > deadline:
@@ -262,17 +262,44 @@ def test_a_dead_client_is_noticed_and_mounted_again_by_an_emptied_cache(tmp_path
         assert client_command_lines(cluster.compute_hosts[1], cluster.mount_path)
 
 
-@pytest.mark.parametrize("kind", ["distributed", "sharded"])
-def test_a_full_brick_is_an_error_that_says_what_to_do_and_passes(
-    kind: str, whole: Cluster, sharded: Cluster
+def test_a_file_too_large_for_its_brick_is_an_error_that_says_what_to_do_and_passes(
+    whole: Cluster,
 ) -> None:
-    cluster, size = (whole, 400 * MIB) if kind == "distributed" else (sharded, 1200 * MIB)
-    with pytest.raises(FileSystemError, match=r"storage\.size"):  # each disk has 320 MiB
-        cluster.place_files({"huge": size})
-    assert cluster.health() == []
-    names = cluster.compute_hosts[1].run(["ls", cluster.mount_path]).stdout.split()
-    assert "huge" not in names
-    assert until(lambda: can_place(cluster))
+    with pytest.raises(FileSystemError, match=r"No space left.*storage\.size"):
+        whole.place_files({"huge": 400 * MIB})  # two disks of 320 MiB, and it is to lie on one
+    assert whole.health() == []
+    assert until(lambda: not seen_by_any(whole, "huge"))
+    assert until(lambda: can_place(whole))
+
+
+def test_files_too_large_for_all_servers_are_refused_before_anything_is_written(
+    sharded: Cluster,
+) -> None:
+    with pytest.raises(FileSystemError, match=r"1\.2 GiB on io1, io2, io3.*storage\.size"):
+        sharded.place_files({"huge": 1200 * MIB})  # three disks of 320 MiB
+    assert not seen_by_any(sharded, "huge")
+
+
+def test_a_sharded_volume_that_an_application_filled_works_again_when_it_is_emptied(
+    sharded: Cluster,
+) -> None:
+    client, huge = sharded.compute_hosts[0], f"{sharded.mount_path}/huge"
+    argv = ["dd", "if=/dev/urandom", f"of={huge}", "bs=1M", "count=1200", "conv=fsync"]
+    with pytest.raises(RemoteCommandError, match="No space left"):
+        client.run(argv, timeout_s=100)
+    assert sharded.health() == []
+    assert sharded.place_files({"huge": 1000})["huge"].count("1000 B") == 1
+    client.run(["rm", "--", huge])
+    assert until(lambda: not seen_by_any(sharded, "huge"))
+    assert until(lambda: can_place(sharded))
+
+
+def seen_by_any(cluster: Cluster, name: str) -> bool:
+    """Whether a compute node sees a file; after a deletion a client may answer from its cache for a while."""
+    return any(
+        name in host.run(["ls", cluster.mount_path]).stdout.split()
+        for host in cluster.compute_hosts
+    )
 
 
 def can_place(cluster: Cluster) -> bool:

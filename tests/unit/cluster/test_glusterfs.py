@@ -70,11 +70,19 @@ def test_a_stripe_that_the_servers_cannot_hold_is_found_before_anything_starts(
 def test_shards_are_options_of_the_volume_and_come_before_the_experts() -> None:
     asked = spec(2, {"kind": "sharded", "size": "8 MiB"}, options={"performance.io-cache": True, "network.ping-timeout": 5})  # fmt: skip
     assert list(options.volume_options(asked).items()) == [
+        ("storage.health-check-interval", "0"),
         ("features.shard", "on"),
+        ("cluster.min-free-disk", "0"),
         ("features.shard-block-size", str(8 * MIB)),
         ("performance.io-cache", "on"),
         ("network.ping-timeout", "5"),
     ]
+
+
+def test_an_expert_may_have_the_options_that_a_full_brick_made_us_change() -> None:
+    theirs = {"cluster.min-free-disk": "5%", "storage.health-check-interval": 30}
+    said = options.volume_options(spec(2, {"kind": "sharded"}, options=theirs))
+    assert (said["cluster.min-free-disk"], said["storage.health-check-interval"]) == ("5%", "30")
 
 
 # --- options of strangers

@@ -7,7 +7,6 @@ Whoever opens a file whose name points to another server pays one lookup there, 
 
 from __future__ import annotations
 
-import contextlib
 import re
 import secrets
 from collections import Counter
@@ -54,12 +53,14 @@ class Placer:
         """
         own_server = self.site.spec.layout == "one-server-per-file"
         sharded = self.site.spec.file_system.stripe.kind == "sharded"
+        for relative in sizes:
+            self._discard(f"{self.mount_path}/{relative}")
+        self._require_room(sum(sizes.values()))
         total: Counter[str] = Counter()
         found = {}
         for number, (relative, size) in enumerate(sizes.items()):
             path = f"{self.mount_path}/{relative}"
             self.client.run(["mkdir", "-p", "--", path.rpartition("/")[0]])
-            self._discard(path)
             wanted = self.servers[number % len(self.servers)] if own_server else None
             if wanted is not None:
                 self._create_on(path, wanted)
@@ -77,19 +78,55 @@ class Placer:
                 )
         return found
 
+    def _require_room(self, size: int) -> None:
+        """See that all servers together have room; one of them may still be too full for its part.
+
+        Raises:
+            FileSystemError: they have not.
+        """
+        bricks = on_all(self.site.servers, self._free_bytes)
+        room, kept = sum(bricks), self._stored_bytes(size)
+        if kept > room:
+            raise FileSystemError(
+                f"input files of {format_size(size)} take {format_size(kept)} on {', '.join(self.servers)}, "
+                f"which have {format_size(room)} free. Give the cluster a larger storage.size"
+            )
+
+    def _free_bytes(self, host: Host) -> int:
+        brick = brick_path(self.site.storage_path)
+        blocks, block_bytes = host.run(["stat", "-f", "-c", "%a %S", "--", brick]).stdout.split()
+        return int(blocks) * int(block_bytes)
+
+    def _stored_bytes(self, size: int) -> int:
+        """What files take on all servers together, with copies or coded fragments."""
+        n, stripe = len(self.servers), self.site.spec.file_system.stripe
+        if stripe.kind == "replicated":
+            return size * n
+        if stripe.kind == "disperse":
+            return size * n // (n - (stripe.redundancy or 1))
+        return size
+
     def _write(self, path: str, size: int) -> None:
         """Write the content; a file that does not fit is taken away again."""
         try:
             write_content(self.client, path, size)
-        except FileSystemError:
-            with contextlib.suppress(RemoteCommandError):
+        except FileSystemError as error:
+            try:
                 self._discard(path)
+            except RemoteCommandError as left:
+                raise FileSystemError(
+                    f"{error}. What was written of it is still there: {left}"
+                ) from error
             raise
 
     def _discard(self, path: str) -> None:
-        """Delete a file. Emptied first: on a full brick a file that has shards cannot be deleted (10.3: ENOSPC)."""
+        """Delete a file. Emptied first: on a full brick a file that has shards cannot be deleted (10.3: ENOSPC).
+
+        By ``truncate``: a shell whose ``: >file`` fails ends there, and nothing would be deleted.
+        """
         self.client.run(
-            ["sh", "-c", '[ ! -f "$1" ] || : >"$1"; rm -f -- "$1"', "sh", path], timeout_s=300
+            ["sh", "-c", '[ ! -f "$1" ] || truncate -s 0 -- "$1"; rm -f -- "$1"', "sh", path],
+            timeout_s=300,
         )
 
     def _create_on(self, path: str, server: str) -> None:
