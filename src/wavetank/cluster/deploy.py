@@ -6,7 +6,9 @@ Leaves a directory per cluster (see state.py) as long as it is up, and nothing a
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
+import operator
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -15,7 +17,8 @@ from functools import cached_property
 from wavetank.cluster import interrupts, registry
 from wavetank.cluster.filesystems.base import FileSystemDriver, OutlivesNodes, Site
 from wavetank.cluster.host import Host
-from wavetank.cluster.providers.base import Nodes, TakesHosts
+from wavetank.cluster.needs import Needs, needs_by_node
+from wavetank.cluster.providers.base import ExaminesHosts, Nodes, TakesHosts
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import (
     ClusterDirectory,
@@ -101,7 +104,8 @@ class DeployedCluster:
     @cached_property
     def site(self) -> Site:
         """Where the file system is deployed."""
-        return Site(self.spec, self.io_hosts, self.compute_hosts, self.nodes.storage_path)
+        metadata = tuple(self.nodes.hosts[name] for name in self.spec.metadata_names())
+        return Site(self.spec, self.io_hosts, self.compute_hosts, self.nodes.storage_path, metadata)
 
     @property
     def mount_path(self) -> str:
@@ -148,17 +152,26 @@ class DeployedCluster:
 
 
 def check(spec: ClusterSpec) -> list[str]:
-    """Everything that keeps this cluster from coming up here. Takes no time and changes nothing."""
+    """Everything that keeps this cluster from coming up here. Changes nothing; hosts over ssh are asked."""
     findings = []
-    for load, name in (
-        (registry.provider, spec.provider),
-        (registry.file_system, spec.file_system.kind),
-    ):
-        try:
-            findings += load(name).check(spec)
-        except SpecError as error:
-            findings.append(str(error))
-    return findings
+    provider = driver = None
+    try:
+        provider = registry.provider(spec.provider)
+        findings += provider.check(spec)
+    except SpecError as error:
+        findings.append(str(error))
+    try:
+        driver = registry.file_system(spec.file_system.kind)
+        findings += driver.check(spec)
+    except SpecError as error:
+        findings.append(str(error))
+    needs = needs_by_node(driver, spec)
+    if isinstance(provider, ExaminesHosts):
+        return findings + provider.examine(spec, needs)
+    everything = functools.reduce(operator.or_, needs.values(), Needs())
+    return findings + [
+        f"file_system {spec.file_system.kind}: {finding}" for finding in everything.missing_here()
+    ]
 
 
 def bring_up(spec: ClusterSpec) -> DeployedCluster:

@@ -71,6 +71,14 @@ class WatchesDaemons(Protocol):
 
 
 @runtime_checkable
+class BringsPrograms(Protocol):
+    """A node that does not see this machine's files: programs of ours are copied to it."""
+
+    def bring(self, program: Path) -> str:
+        """Copy a program there, once; says where it is."""
+
+
+@runtime_checkable
 class HasLocalStorage(Protocol):
     """A cluster with local file systems under its global one, which can be measured on their own."""
 

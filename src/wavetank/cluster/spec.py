@@ -90,7 +90,19 @@ class FileSystem(Record):
         default="io",
         description="data servers on nodes of their own, on compute nodes, or on the nodes named",
     )
+    metadata_servers: int | None = Field(
+        default=None, ge=1, le=64, description="metadata servers; the default is one, or all named"
+    )
+    metadata_placement: Literal["io", "compute", "head"] | tuple[Name, ...] | None = Field(
+        default=None,
+        description="metadata servers on I/O, compute or head nodes, or on the nodes named; "
+        "the default is with the data servers",
+    )
     mount: Annotated[str, StringConstraints(pattern=r"^/[A-Za-z0-9_/-]{1,60}$")] = "/wavetank"
+    prefix: Annotated[str, StringConstraints(pattern=r"^/[A-Za-z0-9_./-]{1,200}$")] | None = Field(
+        default=None,
+        description="of 'orangefs': where its programs are installed; the default is the PATH",
+    )
     path: Annotated[str, StringConstraints(pattern=r"^/[^\x00-\x1f]{0,250}$")] | None = Field(
         default=None,
         description="of 'existing' only: a directory of a file system that is mounted already",
@@ -177,7 +189,8 @@ class ClusterSpec(Record):
                 yield f"file_system.placement names {', '.join(unknown)}, but the nodes are {', '.join(names)}"
             if len(set(fs.placement)) != len(fs.placement):
                 yield "file_system.placement names a node twice"
-        available = len(self._server_candidates())
+        available = len(self._candidates(fs.placement))
+        yield from self._metadata_problems(names)
         if fs.path is not None and fs.kind != "existing":
             yield f"file_system.path only has a meaning with kind: existing, not {fs.kind}"
         if (
@@ -205,6 +218,26 @@ class ClusterSpec(Record):
         if fs.stripe.redundancy is not None and fs.stripe.kind != "disperse":
             yield f"file_system.stripe.redundancy only has a meaning with kind: disperse, not {fs.stripe.kind}"
 
+    def _metadata_problems(self, names: tuple[str, ...]) -> Iterator[str]:
+        fs = self.file_system
+        placement = fs.metadata_placement
+        if fs.kind in WITHOUT_SERVERS:
+            if placement is not None or fs.metadata_servers is not None:
+                yield f"file_system {fs.kind} has no metadata servers: remove metadata_servers and metadata_placement"
+            return
+        if isinstance(placement, tuple):
+            unknown = [name for name in placement if name not in names]
+            if unknown:
+                yield f"file_system.metadata_placement names {', '.join(unknown)}, but the nodes are {', '.join(names)}"
+            if len(set(placement)) != len(placement):
+                yield "file_system.metadata_placement names a node twice"
+        if placement is None and fs.metadata_servers is None:
+            return
+        available = len(self.server_names() if placement is None else self._candidates(placement))
+        wanted = fs.metadata_servers or 1
+        if wanted > available:
+            yield f"{wanted} metadata servers are asked for, but {available} nodes can hold one: see metadata_placement"
+
     def node_names(self) -> tuple[str, ...]:
         """Compute, I/O and head nodes, in this order."""
         n = self.nodes
@@ -214,28 +247,39 @@ class ClusterSpec(Record):
             for i in range(1, count + 1)
         )
 
-    def _server_candidates(self) -> tuple[str, ...]:
-        placement = self.file_system.placement
+    def _candidates(self, placement: str | tuple[str, ...]) -> tuple[str, ...]:
         if isinstance(placement, tuple):
             return placement
-        prefix = "io" if placement == "io" else "c"
+        prefix = {"io": "io", "compute": "c", "head": "h"}[placement]
         return tuple(name for name in self.node_names() if name.rstrip("0123456789") == prefix)
 
     def server_names(self) -> tuple[str, ...]:
         """The nodes that hold data servers, in order."""
         if self.file_system.kind in WITHOUT_SERVERS:
             return ()
-        candidates = self._server_candidates()
+        candidates = self._candidates(self.file_system.placement)
         n = self.file_system.servers
         return candidates if n is None else candidates[:n]
+
+    def metadata_names(self) -> tuple[str, ...]:
+        """The nodes that hold metadata servers, of file systems that have such, in order."""
+        fs = self.file_system
+        if fs.kind in WITHOUT_SERVERS:
+            return ()
+        if fs.metadata_placement is None:
+            return self.server_names()[: fs.metadata_servers or 1]
+        candidates = self._candidates(fs.metadata_placement)
+        named = len(candidates) if isinstance(fs.metadata_placement, tuple) else 1
+        return candidates[: fs.metadata_servers or named]
 
     def compute_names(self) -> tuple[str, ...]:
         """The compute nodes, in order."""
         return self.node_names()[: self.nodes.compute]
 
     def storage_names(self) -> tuple[str, ...]:
-        """The nodes with a storage device: data servers, or the compute nodes when there are none."""
-        return self.server_names() or self.compute_names()
+        """The nodes with a storage device: data and metadata servers, or the compute nodes when there are none."""
+        servers = {*self.server_names(), *self.metadata_names()}
+        return tuple(name for name in self.node_names() if name in servers) or self.compute_names()
 
     def instance_of(self, node: str) -> Instance:
         """The instance type of a node."""

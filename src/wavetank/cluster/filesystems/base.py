@@ -6,9 +6,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol, TypeVar, runtime_checkable
 
-from wavetank.cluster.host import Host, WatchesDaemons
+from wavetank.cluster.host import BringsPrograms, Host, WatchesDaemons
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import FileSystemError, RemoteCommandError
 
@@ -24,12 +25,14 @@ class Site:
         servers: hosts of the data servers; each has ``storage_path``.
         clients: hosts that mount it.
         storage_path: directory of the local file system on servers.
+        metadata_servers: hosts of the metadata servers, of file systems that have such; each has ``storage_path``.
     """
 
     spec: ClusterSpec
     servers: tuple[Host, ...]
     clients: tuple[Host, ...]
     storage_path: str
+    metadata_servers: tuple[Host, ...] = ()
 
 
 class FileSystemDriver(Protocol):
@@ -87,6 +90,11 @@ def on_all(hosts: Sequence[Host], action: Callable[[Host], T]) -> list[T]:
         return []
     with ThreadPoolExecutor(max_workers=min(16, len(hosts))) as pool:
         return list(pool.map(action, hosts))
+
+
+def program_on(host: Host, program: Path) -> str:
+    """Path of a program of ours on a host, brought there when the host does not see this machine's files."""
+    return host.bring(program) if isinstance(host, BringsPrograms) else str(program)
 
 
 def write_content(host: Host, path: str, size_bytes: int) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Protocol, runtime_checkable
 
 from wavetank.cluster.host import Host
+from wavetank.cluster.needs import Needs
 from wavetank.cluster.spec import ClusterSpec
 
 
@@ -69,3 +70,11 @@ class TakesHosts(Protocol):
     """A provider whose hosts exist before and after a cluster: file systems are removed from them."""
 
     hosts_outlive: bool
+
+
+@runtime_checkable
+class ExaminesHosts(Protocol):
+    """A provider whose nodes are not made of this machine: what file systems need is asked of the hosts."""
+
+    def examine(self, spec: ClusterSpec, needs: Mapping[str, Needs]) -> list[str]:
+        """What hosts lack, by node name; empty when they have all, or when ``check`` found them unusable."""

@@ -1,0 +1,56 @@
+"""What a file system needs on the nodes of one role: asked of this machine for nodes made of it, of each host over ssh."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from wavetank.cluster.spec import ClusterSpec
+from wavetank.programs import find_program
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What must be there.
+
+    Attributes:
+        programs: name, or absolute path -> how to get it, e.g. "apt-get install rpcbind".
+        files: absolute path -> how to get it, e.g. /dev/fuse -> "modprobe fuse".
+    """
+
+    programs: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
+
+    def __or__(self, other: Needs) -> Needs:
+        """Both."""
+        return Needs({**self.programs, **other.programs}, {**self.files, **other.files})
+
+    def missing_here(self) -> list[str]:
+        """Findings: what this machine lacks."""
+        missing = [(name, how) for name, how in self.programs.items() if find_program(name) is None]
+        missing += [(path, how) for path, how in self.files.items() if not Path(path).exists()]
+        return [f"{name} is missing: {how}" for name, how in missing]
+
+
+@runtime_checkable
+class NeedsPrograms(Protocol):
+    """A driver that needs programs on nodes."""
+
+    def needs_of_servers(self, spec: ClusterSpec) -> Needs:
+        """On every node with a server."""
+
+    def needs_of_clients(self, spec: ClusterSpec) -> Needs:
+        """On every node that mounts it."""
+
+
+def needs_by_node(driver: object, spec: ClusterSpec) -> dict[str, Needs]:
+    """What each node must have for a driver."""
+    needs = dict.fromkeys(spec.node_names(), Needs())
+    if isinstance(driver, NeedsPrograms):
+        for name in dict.fromkeys((*spec.server_names(), *spec.metadata_names())):
+            needs[name] |= driver.needs_of_servers(spec)
+        for name in spec.compute_names():
+            needs[name] |= driver.needs_of_clients(spec)
+    return needs
