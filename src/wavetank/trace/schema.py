@@ -96,6 +96,11 @@ class FoldTable:
     busy_ns: Int64Array  # sum of the operations' durations
     arg: Int64Array  # open: flags; seek: whence; resize: new size; sync_ranks: index into Trace.communicators; else 0
     error: Int32Array  # errno of a failed operation, 0 for success
+    loop: Int64Array = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    def __post_init__(self) -> None:
+        if len(self.loop) != len(self.rank):
+            object.__setattr__(self, "loop", np.zeros(len(self.rank), dtype=np.int64))
 
     def __len__(self) -> int:
         return len(self.rank)

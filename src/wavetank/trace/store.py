@@ -104,7 +104,11 @@ def read_imported(folder: Path) -> Trace:
             )
         with np.load(folder / FOLDS_NAME, allow_pickle=False) as packed:
             folds = FoldTable(
-                **{f.name: packed[_COLUMN + f.name] for f in dataclasses.fields(FoldTable)}
+                **{
+                    f.name: packed[_COLUMN + f.name]
+                    for f in dataclasses.fields(FoldTable)
+                    if _COLUMN + f.name in packed  # traces imported before loops were known
+                }
             )
         return Trace(
             source=body["source"],

@@ -57,7 +57,7 @@ def fold_table(events: Iterable[Event], fold: bool = False) -> FoldTable:
                 "view_offset": event.offset if event.view_offset is None else event.view_offset,
                 "view_disp": 0, "tick": tick, "subtick": subtick, "tick_step": 0, "subtick_step": 0,
                 "start_ns": start, "end_ns": start + event.duration_ns, "busy_ns": event.duration_ns,
-                "arg": event.arg, "error": event.error,
+                "arg": event.arg, "error": event.error, "loop": 0,
             })  # fmt: skip
             clock = start + event.duration_ns
             if op.level == Level.POSIX:
