@@ -161,7 +161,44 @@ static void record(const struct wt_event *e) {
     open_with(e);
 }
 
+/* An MPI-IO call that does not know its own offset watches for the first POSIX operation that moves its
+ * data: one call of the process at a time. */
+static struct {
+    int32_t file; /* UNKNOWN: nobody watches */
+    const void *thread;
+    int64_t offset;
+} watched = {.file = WT_UNKNOWN};
+
+bool wt_watch_start(int32_t file) {
+    wt_lock();
+    bool mine = watched.file == WT_UNKNOWN;
+    if (mine) {
+        watched.file = file;
+        watched.thread = &wt_inside;
+        watched.offset = WT_UNKNOWN;
+    }
+    wt_unlock();
+    return mine;
+}
+
+int64_t wt_watch_end(void) {
+    wt_lock();
+    watched.file = WT_UNKNOWN;
+    wt_unlock();
+    return watched.offset;
+}
+
+static WT_COLD void watch(const struct wt_event *e) {
+    if (e->file == watched.file && e->size > 0 && watched.offset == WT_UNKNOWN &&
+        watched.thread == &wt_inside) {
+        watched.offset = e->offset;
+    }
+}
+
 static void stamp_posix(struct wt_event *e) {
+    if (WT_UNLIKELY(watched.file != WT_UNKNOWN)) {
+        watch(e);
+    }
     e->tick = atomic_load_explicit(&wt_ticks, memory_order_relaxed);
     if (e->tick != last_tick) {
         last_tick = e->tick;
@@ -188,10 +225,12 @@ void wt_record_at_position(struct wt_ofd *ofd, struct wt_event *e) {
     wt_unlock();
 }
 
-void wt_record_mpi(const struct wt_event *event) {
+uint64_t wt_record_mpi(const struct wt_event *event) {
     wt_lock();
     record(event);
+    uint64_t number = n_recorded + wt_tail->rows[wt_tail->n_rows].count - 1;
     wt_unlock();
+    return number;
 }
 
 void wt_subtick_now(uint64_t *tick, uint64_t *subtick) {

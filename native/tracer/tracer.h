@@ -132,7 +132,9 @@ struct wt_event {
 extern _Atomic uint64_t wt_ticks;             /* MPI calls so far */
 void wt_record_posix(struct wt_event *event); /* takes the lock, and stamps the event with the clocks */
 void wt_record_at_position(struct wt_ofd *ofd, struct wt_event *event); /* offset and new position by ofd */
-void wt_record_mpi(const struct wt_event *event);
+uint64_t wt_record_mpi(const struct wt_event *event); /* its number within the process, from 0 */
+bool wt_watch_start(int32_t file);                    /* false: another call watches already */
+int64_t wt_watch_end(void); /* offset of the thread's first POSIX operation on the file that moved data */
 void wt_subtick_now(uint64_t *tick, uint64_t *subtick); /* counts a tick; clocks before it */
 void wt_runs_flush(bool close_open_run);                /* under the lock */
 void wt_runs_reset(void);
