@@ -14,20 +14,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
+from wavetank.campaign.course import Course, Observer, Outcome, announcement, begin
 from wavetank.campaign.facts import ClusterFacts
-from wavetank.campaign.limits import Purse, StopRules
-from wavetank.campaign.plan import Plan, Run, expected_s, forecast
+from wavetank.campaign.plan import Plan, Run
 from wavetank.campaign.spec import CampaignSpec
-from wavetank.campaign.store import Failure, Key, Store
+from wavetank.campaign.store import Failure, Store
 from wavetank.cluster.host import RunningCluster
 from wavetank.cost.prices import PriceTable
 from wavetank.errors import WavetankError
 from wavetank.measure.characterise import peaks_of
-from wavetank.measure.result import Measurement
+from wavetank.measure.perform import raw_of
 from wavetank.measure.run import Bench, Performer, measure, set_up, warm_up
-
-GIVE_UP_AFTER = 3
-"""Failures in a row after which a cluster is given up: it is broken, not unlucky."""
 
 
 class Deployer(Protocol):
@@ -40,80 +37,13 @@ class Deployer(Protocol):
         """Take a cluster down."""
 
 
-class Observer(Protocol):
-    """Is told what happens, for progress."""
-
-    def says(self, text: str) -> None:
-        """A sentence on what is happening."""
-
-    def at(self, n_done: int, n_runs: int, remaining_s: float) -> None:
-        """How far the campaign is."""
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """How a campaign ended."""
-
-    n_measured: int
-    n_failed: int
-    n_not_afforded: int
-
-
 @dataclass
 class _Campaign:
-    """What the steps of one campaign share."""
+    """A course, and what it is run with."""
 
-    spec: CampaignSpec
-    plan: Plan
-    store: Store
+    course: Course
     deployer: Deployer
     performer: Performer
-    observer: Observer
-    rules: StopRules
-    purse: Purse
-    done: set[Key]
-    n_measured: int = 0
-    n_failed: int = 0
-    n_not_afforded: int = 0
-
-    def is_over(self, run: Run) -> bool:
-        return run.key in self.done or run.key in self.rules.not_needed
-
-    def report_progress(self) -> None:
-        ahead = forecast(
-            self.plan,
-            self.done,
-            not_needed=self.rules.not_needed,
-            spent_s=self.store.spent_s(),
-            prices=None,
-        )
-        self.observer.at(ahead.n_done, ahead.n_runs, ahead.duration_s)
-
-    def expected_s(self, run: Run) -> float:
-        spent = self.store.spent_s().get(run.key.cluster_key, ())
-        return expected_s(self.plan.application(run.application), spent)
-
-    def afford(self, left: Sequence[Run], next_s: float) -> bool:
-        """Whether the budget allows the next thing; what is left is recorded if it does not."""
-        cluster = self.plan.cluster(left[0].cluster)
-        reason = self.purse.refuses(self.store, next_s, cluster)
-        if reason is None:
-            return True
-        waiting = [run for run in left if not self.is_over(run)]
-        self.n_not_afforded += len(waiting)
-        for run in waiting:
-            self.store.add_failure(
-                Failure(run.application, run.cluster, run.mapping, reason), run.repetition
-            )
-        self.observer.says(f"{cluster.name}: {reason}")
-        return False
-
-    def record_failure(self, run: Run, error: WavetankError) -> None:
-        self.n_failed += 1
-        self.store.add_failure(
-            Failure(run.application, run.cluster, run.mapping, str(error)), run.repetition
-        )
-        self.observer.says(f"failed: {_label(run)}: {error}")
 
 
 def run_campaign(
@@ -131,30 +61,17 @@ def run_campaign(
     Raises:
         MeasurementError: results cannot be stored. What fails on a cluster is recorded, not raised.
     """
-    campaign = _Campaign(
-        spec=spec,
-        plan=plan,
-        store=store,
-        deployer=deployer,
-        performer=performer,
-        observer=observer,
-        rules=StopRules(spec, plan),
-        purse=Purse(spec.budget, plan.clusters, prices),
-        done=store.done(),
-    )
-    for key, measurement in store.keyed_measurements():
-        campaign.rules.learn(key, measurement)
-    store.forget_failures()
-    campaign.report_progress()
+    course = begin(spec, plan, store, observer, prices)
+    campaign = _Campaign(course, deployer, performer)
     for cluster in plan.clusters:
-        left = [run for run in plan.runs_on(cluster.name) if not campaign.is_over(run)]
-        if left and campaign.afford(left, cluster.expected_up_s + campaign.expected_s(left[0])):
+        left = [run for run in plan.runs_on(cluster.name) if not course.is_over(run)]
+        if left and course.afford(left, cluster.expected_up_s + course.expected_s(left[0])):
             _measure_cluster(campaign, cluster, left)
-    return Outcome(campaign.n_measured, campaign.n_failed, campaign.n_not_afforded)
+    return course.outcome
 
 
 def _measure_cluster(campaign: _Campaign, cluster: ClusterFacts, left: Sequence[Run]) -> None:
-    observer, store = campaign.observer, campaign.store
+    observer, store = campaign.course.observer, campaign.course.store
     if store.is_leased(cluster.name):
         observer.says(f"taking {cluster.name} down: a run that was killed left it")
         _take_down(campaign, cluster)
@@ -183,49 +100,52 @@ def _measure_cluster(campaign: _Campaign, cluster: ClusterFacts, left: Sequence[
 
 def _characterise(campaign: _Campaign, cluster: ClusterFacts, running: RunningCluster) -> None:
     """Measure the peaks once per cluster; without them there is no usage, and the campaign goes on."""
-    if not campaign.spec.characterise or cluster.key in campaign.store.characterisations():
+    if (
+        not campaign.course.spec.characterise
+        or cluster.key in campaign.course.store.characterisations()
+    ):
         return
-    campaign.observer.says(f"characterising the local file systems of {cluster.name}")
-    kernels = [application.kernel for application in campaign.plan.applications]
+    campaign.course.observer.says(f"characterising the local file systems of {cluster.name}")
+    kernels = [application.kernel for application in campaign.course.plan.applications]
     try:
         found = peaks_of(running, kernels, lambda _: None)
     except WavetankError as error:
-        campaign.observer.says(f"{cluster.name} was not characterised: {error}")
+        campaign.course.observer.says(f"{cluster.name} was not characterised: {error}")
     else:
-        campaign.store.add_characterisation(cluster.key, found)
+        campaign.course.store.add_characterisation(cluster.key, found)
 
 
 def _record_no_cluster(campaign: _Campaign, left: Sequence[Run], error: WavetankError) -> None:
     reason = f"the cluster did not come up: {error}"
-    campaign.n_failed += len(left)
+    campaign.course.n_failed += len(left)
     cluster = left[0].cluster
     for application, mapping in dict.fromkeys((run.application, run.mapping) for run in left):
-        campaign.store.add_failure(Failure(application, cluster, mapping, reason))
-    campaign.observer.says(f"failed: {cluster}: {reason}")
+        campaign.course.store.add_failure(Failure(application, cluster, mapping, reason))
+    campaign.course.observer.says(f"failed: {cluster}: {reason}")
 
 
 def _take_down(campaign: _Campaign, cluster: ClusterFacts) -> None:
     try:
         campaign.deployer.down(cluster.name)
     except WavetankError as error:
-        campaign.observer.says(
+        campaign.course.observer.says(
             f"{cluster.name} did not go down whole: {error}. "
             f"Run 'wavetank cluster down {cluster.name}'"
         )
     else:
-        campaign.store.release(cluster.name)
+        campaign.course.store.release(cluster.name)
 
 
 def _measure_runs(campaign: _Campaign, running: RunningCluster, left: Sequence[Run]) -> None:
+    course = campaign.course
     benches: dict[str, Bench] = {}
-    in_a_row = 0
     for position, run in enumerate(left):
-        if campaign.is_over(run):
+        if course.is_over(run):
             continue
-        if not campaign.afford(left[position:], campaign.expected_s(run)):
+        if not course.afford(left[position:], course.expected_s(run)):
             return
         started = time.monotonic()
-        campaign.observer.says(_announcement(campaign.spec, run))
+        course.observer.says(f"measuring {announcement(course.spec, run)}")
         try:
             if run.application not in benches:
                 benches[run.application] = _set_up(campaign, running, run)
@@ -235,57 +155,22 @@ def _measure_runs(campaign: _Campaign, running: RunningCluster, left: Sequence[R
                 campaign.performer,
                 repetition=run.repetition,
                 order=run.order,
-                cache=campaign.spec.cache,
-                seed=campaign.spec.seed,
+                cache=course.spec.cache,
+                seed=course.spec.seed,
             ).model_copy(update={"application": run.application})
         except WavetankError as error:
-            campaign.record_failure(run, error)
-            in_a_row += 1
-            if in_a_row >= GIVE_UP_AFTER and position + 1 < len(left):
-                _give_up(campaign, left[position + 1 :])
+            if course.record_failure(run, error):
+                course.give_up([each for each in left[position + 1 :] if not course.is_over(each)])
                 return
             continue
-        in_a_row = 0
-        _keep(campaign, run, measurement, time.monotonic() - started)
+        course.keep(run, measurement, time.monotonic() - started, raw_of(campaign.performer))
 
 
 def _set_up(campaign: _Campaign, running: RunningCluster, run: Run) -> Bench:
-    bench = set_up(campaign.plan.application(run.application).kernel, running)
-    for _ in range(campaign.spec.warm_up):
+    bench = set_up(campaign.course.plan.application(run.application).kernel, running)
+    for _ in range(campaign.course.spec.warm_up):
         warm_up(bench, run.mapping, campaign.performer)
     return bench
-
-
-def _keep(campaign: _Campaign, run: Run, measurement: Measurement, spent_s: float) -> None:
-    campaign.store.add(measurement, run.key, spent_s)
-    campaign.done.add(run.key)
-    campaign.rules.learn(run.key, measurement)
-    campaign.n_measured += 1
-    for finding in measurement.findings:
-        campaign.observer.says(f"doubt: {_label(run)}: {finding}")
-    campaign.report_progress()
-
-
-def _announcement(spec: CampaignSpec, run: Run) -> str:
-    most = "at most " if spec.stop else ""
-    return (
-        f"measuring {_label(run)} (repetition {run.repetition + 1} of {most}"
-        f"{spec.most_repetitions}, {spec.cache} caches)"
-    )
-
-
-def _give_up(campaign: _Campaign, rest: Sequence[Run]) -> None:
-    reason = f"given up after {GIVE_UP_AFTER} failures in a row on this cluster"
-    campaign.n_failed += len(rest)
-    for run in rest:
-        campaign.store.add_failure(
-            Failure(run.application, run.cluster, run.mapping, reason), run.repetition
-        )
-    campaign.observer.says(f"{rest[0].cluster}: {reason}")
-
-
-def _label(run: Run) -> str:
-    return f"{run.application} on {run.cluster} with {run.mapping}"
 
 
 @contextmanager

@@ -13,7 +13,8 @@ import fcntl
 import json
 import os
 import sqlite3
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -24,6 +25,7 @@ from wavetank.compare.comparison import Comparison
 from wavetank.document import Document
 from wavetank.errors import MeasurementError
 from wavetank.measure.characterisation import Characterisation
+from wavetank.measure.perform import RawOutput
 from wavetank.measure.result import Measurement
 
 DocumentT = TypeVar("DocumentT", bound=Document)
@@ -67,6 +69,11 @@ CREATE TABLE IF NOT EXISTS characterisation (
     cluster_key TEXT PRIMARY KEY,
     document TEXT NOT NULL
 );
+CREATE TABLE IF NOT EXISTS raw_output (
+    measurement_id INTEGER PRIMARY KEY,
+    stdout BLOB NOT NULL,
+    stderr BLOB NOT NULL
+);
 CREATE TABLE IF NOT EXISTS lease (
     cluster TEXT PRIMARY KEY
 );
@@ -94,6 +101,17 @@ class Failure:
     reason: str
 
 
+@dataclass(frozen=True)
+class Entry:
+    """A measurement as the store lists it."""
+
+    number: int
+    finished_utc: str
+    spent_s: float
+    measurement: Measurement
+    has_raw_output: bool
+
+
 class Store:
     """An open campaign folder."""
 
@@ -108,25 +126,39 @@ class Store:
         )
         return {Key(*row) for row in rows}
 
-    def add(self, measurement: Measurement, key: Key, spent_s: float) -> None:
+    def add(
+        self, measurement: Measurement, key: Key, spent_s: float, raw: RawOutput | None = None
+    ) -> None:
         """Commit a finished measurement.
 
         Args:
             measurement: the document.
             key: under which it counts as done.
             spent_s: wall time that it took with its preparation, for estimates.
+            raw: what its programs wrote, kept compressed; None when that is not known.
 
         Raises:
             MeasurementError: the disk is full or the store is damaged.
         """
-        self._write(
-            "INSERT INTO measurement (application, kernel_sha256, cluster, cluster_key, mapping, "
-            "cache, repetition, finished_utc, spent_s, document) VALUES (?,?,?,?,?,?,?,?,?,?)",
+        statements: list[tuple[str, tuple[object, ...]]] = [
             (
-                measurement.application, key.kernel_sha256, measurement.cluster, key.cluster_key,
-                key.mapping, key.cache, key.repetition, _now(), spent_s, measurement.to_json(),
-            ),
-        )  # fmt: skip
+                "INSERT INTO measurement (application, kernel_sha256, cluster, cluster_key, mapping, "
+                "cache, repetition, finished_utc, spent_s, document) VALUES (?,?,?,?,?,?,?,?,?,?)",
+                (
+                    measurement.application, key.kernel_sha256, measurement.cluster,
+                    key.cluster_key, key.mapping, key.cache, key.repetition, _now(), spent_s,
+                    measurement.to_json(),
+                ),
+            )
+        ]  # fmt: skip
+        if raw is not None:
+            statements.append(
+                (
+                    "INSERT INTO raw_output VALUES (last_insert_rowid(),?,?)",
+                    (zlib.compress(raw.stdout.encode()), zlib.compress(raw.stderr.encode())),
+                )
+            )
+        self._write_all(statements)
 
     def add_failure(self, failure: Failure, repetition: int | None = None) -> None:
         """Record what failed; it is tried again the next time."""
@@ -150,6 +182,7 @@ class Store:
             "failure",
             "deployment",
             "characterisation",
+            "raw_output",
         ):  # leases are facts, not results
             self._write(f"DELETE FROM {table}", ())  # noqa: S608 - names from the line above
 
@@ -210,6 +243,62 @@ class Store:
         )
         return [(Key(*row[2:]), self._parse(f"row {row[0]}", row[1], Measurement)) for row in rows]
 
+    def entries(self) -> list[Entry]:
+        """Every measurement with the number that it has in the store, in the order of their ends.
+
+        Raises:
+            MeasurementError: a row is damaged.
+        """
+        rows = self._connection.execute(
+            "SELECT measurement.id, finished_utc, spent_s, document, raw_output.measurement_id "
+            "FROM measurement LEFT JOIN raw_output ON measurement.id = raw_output.measurement_id "
+            "ORDER BY measurement.id"
+            if self._has_raw_output()
+            else "SELECT id, finished_utc, spent_s, document, NULL FROM measurement ORDER BY id"
+        )
+        return [
+            Entry(
+                number, finished, spent, self._parse(f"row {number}", text, Measurement), bool(raw)
+            )
+            for number, finished, spent, text, raw in rows
+        ]
+
+    def raw_output(self, number: int) -> RawOutput:
+        """What the programs of a measurement wrote.
+
+        Args:
+            number: of the measurement in the store.
+
+        Raises:
+            MeasurementError: there is no such measurement, or nothing was kept of it.
+        """
+        rows = (
+            self._connection.execute(
+                "SELECT stdout, stderr FROM raw_output WHERE measurement_id = ?", (number,)
+            ).fetchall()
+            if self._has_raw_output()
+            else []
+        )
+        if not rows:
+            raise MeasurementError(
+                f"{self.folder} keeps no raw output of a measurement with number {number}. "
+                f"'wavetank campaign measurements {self.folder}' lists the numbers"
+            )
+        try:
+            stdout, stderr = (zlib.decompress(part).decode() for part in rows[0])
+        except (zlib.error, UnicodeDecodeError) as error:
+            raise MeasurementError(
+                f"the raw output {number} in {self.folder / DATABASE} is damaged: {error}"
+            ) from error
+        return RawOutput(stdout, stderr)
+
+    def _has_raw_output(self) -> bool:
+        """Whether the store was made by a version that keeps raw output."""
+        found = self._connection.execute(
+            "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'raw_output'"
+        )
+        return found.fetchone() is not None
+
     def failures(self) -> list[Failure]:
         """What failed in the last attempt."""
         rows = self._connection.execute(
@@ -256,9 +345,14 @@ class Store:
         return self.folder / "clusters" / f"{file_stem(cluster)}.yaml"
 
     def _write(self, statement: str, values: tuple[object, ...]) -> None:
+        self._write_all([(statement, values)])
+
+    def _write_all(self, statements: Sequence[tuple[str, tuple[object, ...]]]) -> None:
+        """All of some statements, or none."""
         try:
             with self._connection:
-                self._connection.execute(statement, values)
+                for statement, values in statements:
+                    self._connection.execute(statement, values)
         except sqlite3.Error as error:
             raise MeasurementError(
                 f"cannot write to {self.folder / DATABASE}: {error}. Is the disk full?"

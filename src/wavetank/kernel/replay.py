@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -96,6 +97,7 @@ def run_replay(
     scratch: Path,
     placement: Placement | None = None,
     options: ReplayOptions | None = None,
+    on_output: Callable[[str, str], None] | None = None,
 ) -> ReplayResult:
     """Perform a kernel once.
 
@@ -106,6 +108,7 @@ def run_replay(
         scratch: directory for the plan and the launcher's files; visible where rank 0 and the launcher run.
         placement: hosts of the ranks; None: this one.
         options: how to perform it.
+        on_output: is given all that the launcher wrote to standard output and standard error.
 
     Returns:
         The result; ``status`` "failed" with the reason when a rank failed, died, or time ran out.
@@ -133,6 +136,8 @@ def run_replay(
     )
     settings = {**options.described(), "launcher": launcher.name, "program": program.name}
     status, stdout, stderr = _run(launcher.command(job, scratch), options.timeout_s)
+    if on_output is not None:
+        on_output(stdout, stderr)
     if status is None:
         stderr = f"the time limit of {options.timeout_s:g} s ran out\n{stderr}"
     return outcome(

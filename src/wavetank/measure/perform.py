@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 from wavetank.job import Placement
 from wavetank.kernel.plan import Kernel
@@ -14,19 +16,53 @@ from wavetank.launchers.base import Launcher
 from wavetank.launchers.registry import launcher
 
 
+@dataclass(frozen=True)
+class RawOutput:
+    """All that the launcher and the replay program wrote, as they wrote it."""
+
+    stdout: str
+    stderr: str
+
+
+@runtime_checkable
+class KeepsRawOutput(Protocol):
+    """A performer that still has what its last run wrote."""
+
+    raw_output: RawOutput | None
+
+
+def raw_of(performer: object) -> RawOutput | None:
+    """What the last run of a performer wrote; None when it does not keep it."""
+    return performer.raw_output if isinstance(performer, KeepsRawOutput) else None
+
+
 class ReplayPerformer:
     """Runs the replay program, by default with Open MPI."""
 
     def __init__(
-        self, launcher_name: str = "openmpi", options: ReplayOptions | None = None
+        self,
+        launcher_name: str = "openmpi",
+        options: ReplayOptions | None = None,
+        scratch: Path | None = None,
     ) -> None:
+        """Prepare to perform kernels.
+
+        Args:
+            launcher_name: starts the ranks.
+            options: how to perform them.
+            scratch: folder for plans and lists of hosts, seen wherever rank 0 runs; this machine's
+                folder for temporary files by default.
+        """
         self._launcher: Launcher = launcher(launcher_name)
         self._options = options or ReplayOptions()
+        self._scratch = scratch
+        self.raw_output: RawOutput | None = None
 
     def perform(self, kernel: Kernel, root: str, placement: Placement) -> ReplayResult:
         """Run the kernel below ``root``, a directory of the ranks' hosts."""
+        self.raw_output = None
         # Nodes of this machine see its /tmp as it was when they look, so the plan is found there.
-        with tempfile.TemporaryDirectory(prefix="wavetank-replay-") as scratch:
+        with tempfile.TemporaryDirectory(prefix="wavetank-replay-", dir=self._scratch) as scratch:
             return run_replay(
                 kernel,
                 root,
@@ -34,6 +70,7 @@ class ReplayPerformer:
                 Path(scratch),
                 placement=placement,
                 options=self._options,
+                on_output=self._keep,
             )
 
     def versions(self) -> dict[str, str]:
@@ -43,3 +80,6 @@ class ReplayPerformer:
     @cached_property
     def _version(self) -> str | None:
         return self._launcher.available()
+
+    def _keep(self, stdout: str, stderr: str) -> None:
+        self.raw_output = RawOutput(stdout, stderr)

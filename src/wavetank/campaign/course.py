@@ -1,0 +1,167 @@
+"""What the steps of one campaign share: what is done, what is left, what may still be afforded.
+
+Used by whatever performs a plan: this machine (run.py) or a batch system (slurm/).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from wavetank.campaign.limits import Purse, StopRules
+from wavetank.campaign.plan import Plan, Run, expected_s, forecast
+from wavetank.campaign.spec import CampaignSpec
+from wavetank.campaign.store import Failure, Key, Store
+from wavetank.cost.prices import PriceTable
+from wavetank.errors import WavetankError
+from wavetank.measure.perform import RawOutput
+from wavetank.measure.result import Measurement
+
+GIVE_UP_AFTER = 3
+"""Failures in a row after which a cluster is given up: it is broken, not unlucky."""
+
+
+class Observer(Protocol):
+    """Is told what happens, for progress."""
+
+    def says(self, text: str) -> None:
+        """A sentence on what is happening."""
+
+    def at(self, n_done: int, n_runs: int, remaining_s: float) -> None:
+        """How far the campaign is."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a campaign ended."""
+
+    n_measured: int
+    n_failed: int
+    n_not_afforded: int
+
+
+@dataclass
+class Course:
+    """How far one campaign is."""
+
+    spec: CampaignSpec
+    plan: Plan
+    store: Store
+    observer: Observer
+    rules: StopRules
+    purse: Purse
+    done: set[Key]
+    n_measured: int = 0
+    n_failed: int = 0
+    n_not_afforded: int = 0
+    failures_in_a_row: dict[str, int] = field(default_factory=dict)  # by cluster
+
+    @property
+    def outcome(self) -> Outcome:
+        """How the campaign ended, when this is its end."""
+        return Outcome(self.n_measured, self.n_failed, self.n_not_afforded)
+
+    def is_over(self, run: Run) -> bool:
+        """Whether a measurement is finished or not needed any more."""
+        return run.key in self.done or run.key in self.rules.not_needed
+
+    def report_progress(self) -> None:
+        """Tell how far the campaign is."""
+        ahead = forecast(
+            self.plan,
+            self.done,
+            not_needed=self.rules.not_needed,
+            spent_s=self.store.spent_s(),
+            prices=None,
+        )
+        self.observer.at(ahead.n_done, ahead.n_runs, ahead.duration_s)
+
+    def expected_s(self, run: Run) -> float:
+        """Wall time that a measurement will take."""
+        spent = self.store.spent_s().get(run.key.cluster_key, ())
+        return expected_s(self.plan.application(run.application), spent)
+
+    def afford(self, left: Sequence[Run], next_s: float) -> bool:
+        """Whether the budget allows the next thing; what is left is recorded if it does not."""
+        cluster = self.plan.cluster(left[0].cluster)
+        reason = self.purse.refuses(self.store, next_s, cluster)
+        if reason is None:
+            return True
+        waiting = [run for run in left if not self.is_over(run)]
+        self.n_not_afforded += len(waiting)
+        for run in waiting:
+            self.store.add_failure(
+                Failure(run.application, run.cluster, run.mapping, reason), run.repetition
+            )
+        self.observer.says(f"{cluster.name}: {reason}")
+        return False
+
+    def keep(
+        self, run: Run, measurement: Measurement, spent_s: float, raw: RawOutput | None
+    ) -> None:
+        """Store a finished measurement."""
+        self.store.add(measurement, run.key, spent_s, raw)
+        self.failures_in_a_row[run.cluster] = 0
+        self.done.add(run.key)
+        self.rules.learn(run.key, measurement)
+        self.n_measured += 1
+        for finding in measurement.findings:
+            self.observer.says(f"doubt: {label(run)}: {finding}")
+        self.report_progress()
+
+    def record_failure(self, run: Run, error: WavetankError) -> bool:
+        """Record what failed; says whether its cluster is to be given up."""
+        self.n_failed += 1
+        self.store.add_failure(
+            Failure(run.application, run.cluster, run.mapping, str(error)), run.repetition
+        )
+        self.observer.says(f"failed: {label(run)}: {error}")
+        self.failures_in_a_row[run.cluster] = self.failures_in_a_row.get(run.cluster, 0) + 1
+        return self.failures_in_a_row[run.cluster] >= GIVE_UP_AFTER
+
+    def give_up(self, rest: Sequence[Run]) -> None:
+        """Record that what is left on a cluster is not tried."""
+        if not rest:
+            return
+        reason = f"given up after {GIVE_UP_AFTER} failures in a row on this cluster"
+        self.n_failed += len(rest)
+        for run in rest:
+            self.store.add_failure(
+                Failure(run.application, run.cluster, run.mapping, reason), run.repetition
+            )
+        self.observer.says(f"{rest[0].cluster}: {reason}")
+
+
+def begin(
+    spec: CampaignSpec, plan: Plan, store: Store, observer: Observer, prices: PriceTable | None
+) -> Course:
+    """The course of a campaign at its start, knowing what the store holds already."""
+    course = Course(
+        spec=spec,
+        plan=plan,
+        store=store,
+        observer=observer,
+        rules=StopRules(spec, plan),
+        purse=Purse(spec.budget, plan.clusters, prices),
+        done=store.done(),
+    )
+    for key, measurement in store.keyed_measurements():
+        course.rules.learn(key, measurement)
+    store.forget_failures()
+    course.report_progress()
+    return course
+
+
+def label(run: Run) -> str:
+    """A measurement's name for people, without its repetition."""
+    return f"{run.application} on {run.cluster} with {run.mapping}"
+
+
+def announcement(spec: CampaignSpec, run: Run) -> str:
+    """A measurement's name for people, with its repetition and caches."""
+    most = "at most " if spec.stop else ""
+    return (
+        f"{label(run)} (repetition {run.repetition + 1} of {most}"
+        f"{spec.most_repetitions}, {spec.cache} caches)"
+    )
