@@ -126,9 +126,8 @@ def test_the_contract_holds_over_ssh(hosts: deploy.DeployedCluster, keys: Path) 
     assert done.returncode == 0, done.stdout + done.stderr
     assert "passed" in done.stdout
     for host in hosts.compute_hosts:  # nothing is left on the hosts
-        assert "wavetank-" not in host.run(
-            ["ls", "/var/tmp", "/tmp/shared/", "/tmp"]
-        ).stdout.replace("wavetank-replay", "")
+        left = host.run(["ls", "/var/tmp", "/tmp/shared/", "/tmp"]).stdout
+        assert f"wavetank-t{os.getpid()}-ssh" not in left
 
 
 UP = """

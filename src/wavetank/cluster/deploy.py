@@ -212,6 +212,7 @@ def coming_up(spec: ClusterSpec) -> Iterator[DeployedCluster]:
 
 def _bring_up(spec: ClusterSpec, directory: ClusterDirectory) -> DeployedCluster:
     began = time.monotonic()
+    directory.note(do="provider", name=spec.provider)
     _write_state(directory, spec, "starting")
     nodes = registry.provider(spec.provider).create(spec)
     log.info("%s: %d nodes after %.2f s", spec.name, len(nodes.hosts), time.monotonic() - began)
@@ -270,13 +271,15 @@ def take_down(name: str) -> None:
 
 
 def _clear(directory: ClusterDirectory, spec: ClusterSpec | None) -> None:
-    """Destroy the nodes and delete the directory. Without a readable state every journal is the local provider's."""
+    """Destroy the nodes and delete the directory. The journal says whose they are, should the state be damaged."""
     with interrupts.held_back(f"taking {directory.name} down"):
         if spec is not None:
             _remove_what_outlives(spec)
-        provider = spec.provider if spec is not None else "local"
-        if spec is not None or directory.journal():
-            registry.provider(provider).destroy(directory.name)
+        journal = directory.journal()
+        named = [str(entry["name"]) for entry in journal if entry["do"] == "provider"]
+        if journal:
+            fallback = spec.provider if spec is not None else "local"
+            registry.provider(named[0] if named else fallback).destroy(directory.name)
         directory.erase()
 
 
@@ -290,7 +293,13 @@ def _remove_what_outlives(spec: ClusterSpec) -> None:
     except ProviderError as error:
         log.info("no nodes of %s, so nothing was made through them: %s", spec.name, error)
         return
-    driver.remove(cluster.site)
+    try:
+        driver.remove(cluster.site)
+    except ClusterError as error:
+        if isinstance(driver, OutlivesNodes):
+            raise
+        # the provider ends every process on its hosts, and says which of them do not answer
+        log.warning("cannot remove %s by its own means: %s", spec.file_system.kind, error)
 
 
 def _write_state(

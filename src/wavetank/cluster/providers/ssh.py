@@ -1,24 +1,41 @@
-"""Hosts that exist, over ssh: an inventory, a user, a key. They need a shell and POSIX tools, no Python.
+"""Hosts that exist, over ssh: an inventory, a user, a key. They need a POSIX shell and small tools, no Python.
 
-Host keys are checked against the known hosts that the specification names; nothing ever asks for a password.
+Every host gets one directory of the cluster's own (its name holds a random token), and is left as it was.
 """
 
 from __future__ import annotations
 
+import ipaddress
+import secrets
 import shutil
-from collections.abc import Iterator, Mapping
+import socket
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from wavetank.cluster.host import Host
-from wavetank.cluster.remote.host import SshHost, alive_daemons, end_daemons
+from wavetank.cluster.needs import Needs
+from wavetank.cluster.remote import scripts
+from wavetank.cluster.remote.connection import (
+    CONNECT_TIMEOUT_S,
+    close_connections,
+    configuration,
+    make_socket_directory,
+    socket_directory,
+)
+from wavetank.cluster.remote.host import SshHost
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import ClusterDirectory, directory_of
 from wavetank.document import write_whole
-from wavetank.errors import ProviderError, RemoteCommandError
+from wavetank.errors import ClusterError, ProviderError, RemoteCommandError
 
-CONNECT_TIMEOUT_S = 10
+T = TypeVar("T")
+PREPARE_TIMEOUT_S = 3 * CONNECT_TIMEOUT_S
+CLEAN_TIMEOUT_S = 600
+SSH_FAILED = 255  # ssh's own status; then the command was not run, or its end is not known
 
 
 @dataclass(frozen=True)
@@ -56,20 +73,18 @@ class SshNodes:
                 return f"{host.name}: not emptied ({error.stderr_tail})"
             return f"{host.name}: drop_caches of the whole host"
 
-        with ThreadPoolExecutor(max_workers=16) as pool:
-            return "; ".join(pool.map(drop, self.hosts.values()))
+        return "; ".join(_on_all(self.hosts, drop))
 
     def health(self) -> list[str]:
         """Hosts that do not answer, daemons that died."""
 
         def look(host: SshHost) -> list[str]:
             try:
-                return alive_daemons(host, self.directory.path)
+                return host.dead_daemons()
             except RemoteCommandError as error:
                 return [str(error)]
 
-        with ThreadPoolExecutor(max_workers=16) as pool:
-            return [finding for found in pool.map(look, self.hosts.values()) for finding in found]
+        return [finding for found in _on_all(self.hosts, look) for finding in found]
 
 
 class SshProvider:
@@ -82,92 +97,199 @@ class SshProvider:
         """The inventory, and ssh itself."""
         return list(_problems(spec))
 
+    def examine(self, spec: ClusterSpec, needs: Mapping[str, Needs]) -> list[str]:
+        """Ask every host at once whether it answers and has what is needed; see the protocol."""
+        if spec.ssh is None or list(_problems(spec)):
+            return []
+        directory, sudo = spec.ssh.directory, spec.ssh.sudo
+        with tempfile.TemporaryDirectory(prefix="wavetank-") as scratch:
+            config = Path(scratch) / "ssh_config"
+            config.write_text(configuration(spec))
+            hosts = {
+                name: SshHost(name, spec.ssh.hosts[name], config, directory, sudo) for name in needs
+            }
+            found = _on_all(hosts, lambda host: _lacks(host, spec, needs[host.name]))
+        return [finding for of_host in found for finding in of_host]
+
     def create(self, spec: ClusterSpec) -> SshNodes:
         """See that every host answers, and make a directory on each."""
+        if spec.ssh is None:
+            raise ProviderError(f"cluster {spec.name} has no key ssh")
         directory = directory_of(spec.name)
-        write_whole(directory.path / "ssh_config", configuration(spec))
-        nodes = self.find(spec)
-
-        def prepare(host: Host) -> None:
-            # its own directory, and nobody's that was there before
-            host.run(
-                ["mkdir", "-m", "755", "--", nodes.storage_path], timeout_s=3 * CONNECT_TIMEOUT_S
-            )
-            directory.note(do="directory", node=host.name)
-
+        token = secrets.token_hex(4)
+        home = f"{spec.ssh.directory}/wavetank-{spec.name}-{token}"
+        directory.note(
+            do="hosts", home=home, token=token, nodes=" ".join(spec.node_names()),
+            mount=_mount_point(spec), sudo=int(spec.ssh.sudo),
+        )  # fmt: skip
         try:
-            with ThreadPoolExecutor(max_workers=16) as pool:
-                list(pool.map(prepare, nodes.hosts.values()))
+            make_socket_directory(socket_directory(token))
+            config = directory.path / "ssh_config"
+            write_whole(config, configuration(spec, socket_directory(token)))
+            hosts = _hosts(spec, directory, home, {})
+            _on_all(hosts, lambda host: _prepare(host, spec))
+            for name, address in zip(
+                hosts, _on_all(hosts, lambda host: _address(host, spec)), strict=True
+            ):
+                directory.note(do="address", node=name, address=address)
         except RemoteCommandError as error:
             self.destroy(spec.name)
-            raise ProviderError(f"cannot use host {error.node}: {error.stderr_tail}") from error
+            raise ProviderError(
+                f"cannot use host {error.node}: {error.stderr_tail or error}"
+            ) from error
         except BaseException:
             self.destroy(spec.name)
             raise
-        return nodes
+        return self.find(spec)
 
     def find(self, spec: ClusterSpec) -> SshNodes:
         """The same hosts again."""
         directory = directory_of(spec.name)
-        config = directory.path / "ssh_config"
-        if spec.ssh is None or not config.exists():
+        noted = _noted(directory)
+        if noted is None or spec.ssh is None or not (directory.path / "ssh_config").exists():
             raise ProviderError(
                 f"the hosts of {spec.name} were never reached: wavetank cluster down {spec.name}"
             )
-        hosts = {
-            name: SshHost(name, spec.ssh.hosts[name], config, directory.path, spec.ssh.sudo)
-            for name in spec.node_names()
+        home = str(noted["home"])
+        addresses = {
+            str(entry["node"]): str(entry["address"])
+            for entry in directory.journal()
+            if entry["do"] == "address"
         }
-        return SshNodes(spec, directory, hosts, f"{spec.ssh.directory}/wavetank-{spec.name}")
+        return SshNodes(spec, directory, _hosts(spec, directory, home, addresses), f"{home}/data")
 
     def destroy(self, name: str) -> None:
-        """End what was started on the hosts, and delete the directories that were made there."""
+        """End what was started on the hosts, and delete what was made there; by the journal alone."""
         directory = directory_of(name)
-        state = directory.read_state()
-        if state is None or not (directory.path / "ssh_config").exists():
+        noted = _noted(directory)
+        if noted is None:
             return
-        nodes = self.find(state.spec)
-        made = {str(entry["node"]) for entry in directory.journal() if entry["do"] == "directory"}
-
-        def clean(host: SshHost) -> None:
-            end_daemons(host, directory.path)
-            if host.name in made:
-                host.run(
-                    ["rm", "-rf", "--one-file-system", "--", nodes.storage_path], timeout_s=600
-                )
-
-        try:
-            with ThreadPoolExecutor(max_workers=16) as pool:
-                list(pool.map(clean, nodes.hosts.values()))
-        except RemoteCommandError as error:
+        config = directory.path / "ssh_config"
+        sockets = socket_directory(str(noted["token"]))
+        nodes = str(noted["nodes"]).split()
+        failed: list[str] = []
+        if config.exists():  # else nothing was reached yet
+            home, sudo = str(noted["home"]), bool(noted["sudo"])
+            hosts = {node: SshHost(node, node, config, home, sudo) for node in nodes}
+            failed = [
+                failure
+                for failure in _on_all(hosts, lambda host: _clean(host, str(noted["mount"])))
+                if failure is not None
+            ]
+        close_connections(config, nodes, sockets)
+        if failed:
             raise ProviderError(
-                f"cannot clean host {error.node}: {error}. When it answers again, call down again"
-            ) from error
+                "\n  ".join(failed)
+                + f"\n  When they answer again, call 'wavetank cluster down {name}' again"
+            )
 
 
-def configuration(spec: ClusterSpec) -> str:
-    """The ssh_config of a cluster: every node by its name, host keys checked, nothing asked."""
+def _on_all(hosts: Mapping[str, SshHost], action: Callable[[SshHost], T]) -> list[T]:
+    with ThreadPoolExecutor(max_workers=16) as pool:
+        return list(pool.map(action, hosts.values()))
+
+
+def _hosts(
+    spec: ClusterSpec, directory: ClusterDirectory, home: str, addresses: Mapping[str, str]
+) -> dict[str, SshHost]:
     ssh = spec.ssh
     if ssh is None:
-        raise ProviderError(f"cluster {spec.name} has no key ssh")
-    common = [
-        f"User {ssh.user}",
-        f"Port {ssh.port}",
-        "BatchMode yes",
-        "StrictHostKeyChecking yes",
-        f"UserKnownHostsFile {ssh.known_hosts}",
-        "GlobalKnownHostsFile /dev/null",
-        f"IdentityFile {ssh.identity_file}",
-        "IdentitiesOnly yes",
-        f"ConnectTimeout {CONNECT_TIMEOUT_S}",
-        "ServerAliveInterval 15",
-        "LogLevel ERROR",
-    ]
-    blocks = []
-    for name in spec.node_names():
-        lines = [f"HostName {ssh.hosts[name]}", *common]
-        blocks.append(f"Host {name}\n" + "".join(f"  {line}\n" for line in lines))
-    return "\n".join(blocks)
+        return {}
+    config = directory.path / "ssh_config"
+    return {
+        name: SshHost(name, addresses.get(name, ssh.hosts[name]), config, home, ssh.sudo)
+        for name in spec.node_names()
+    }
+
+
+def _noted(directory: ClusterDirectory) -> dict[str, str | int] | None:
+    """What the journal says of the hosts; None when none was reached."""
+    return next((entry for entry in directory.journal() if entry["do"] == "hosts"), None)
+
+
+def _mount_point(spec: ClusterSpec) -> str:
+    """Where a file system that we serve is mounted on hosts; empty when none is."""
+    return spec.file_system.mount if spec.server_names() else ""
+
+
+def _prepare(host: SshHost, spec: ClusterSpec) -> None:
+    """Make the home, a directory of its own that nobody had before."""
+    at = _mount_point(spec) if host.name in spec.compute_names() else ""
+    host.script(scripts.PREPARE, host.home, at, timeout_s=PREPARE_TIMEOUT_S)
+
+
+def _clean(host: SshHost, mount: str) -> str | None:
+    """End what runs on a host, and delete what is there; says why it could not."""
+    try:
+        host.end_daemons()
+        host.script(scripts.CLEAN, host.home, mount, timeout_s=CLEAN_TIMEOUT_S)
+    except RemoteCommandError as error:
+        return f"cannot clean host {host.name}: {error.stderr_tail or error}"
+    return None
+
+
+def _address(host: SshHost, spec: ClusterSpec) -> str:
+    """Numeric address of a host on the cluster's network: what its daemons listen on.
+
+    Raises:
+        ProviderError: it has none there, or its name is not known here.
+    """
+    if spec.ssh is not None and spec.ssh.network is not None:
+        network = ipaddress.ip_network(spec.ssh.network, strict=False)
+        for word in host.script(scripts.ADDRESSES).split():
+            if _is_address(word) and ipaddress.ip_address(word) in network:
+                return word
+        raise ProviderError(
+            f"host {host.name} has no address in ssh.network {spec.ssh.network}: name the network of all hosts, or leave it out"
+        )
+    try:
+        return str(socket.getaddrinfo(host.address, None, type=socket.SOCK_STREAM)[0][4][0])
+    except OSError as error:
+        raise ProviderError(
+            f"the address of {host.name}, {host.address}, is not known here: {error}"
+        ) from error
+
+
+def _is_address(word: str) -> bool:
+    try:
+        ipaddress.ip_address(word)
+    except ValueError:
+        return False
+    return True
+
+
+def _lacks(host: SshHost, spec: ClusterSpec, needs: Needs) -> list[str]:
+    """What a host says that it lacks. It is asked by its address: it has no home yet."""
+    at = _mount_point(spec) if host.name in spec.compute_names() else ""
+    how = {**dict.fromkeys(scripts.TOOLS, "install coreutils, grep, sed and util-linux"), **needs.programs,
+           **needs.files}  # fmt: skip
+    words = [word for name in (*scripts.TOOLS, *needs.programs) for word in ("p", name)]
+    words += [word for path in needs.files for word in ("f", path)]
+    try:
+        out = host.script(scripts.EXAMINE, host.home, at, *words, timeout_s=PREPARE_TIMEOUT_S)
+    except ClusterError as error:
+        said = error.stderr_tail if isinstance(error, RemoteCommandError) else str(error)
+        return [f"cannot use host {host.name} ({host.address}): {said or error}"]
+    findings = []
+    for line in out.splitlines():
+        kind, _, what = line.partition(" ")
+        if kind == "d":
+            findings.append(
+                f"{host.name}: ssh.directory {what} is no directory that {_user(spec)} may write to"
+            )
+        elif kind == "m":
+            findings.append(
+                f"{host.name}: {what} is mounted already: give file_system.mount another path"
+            )
+        elif kind in ("p", "f"):
+            findings.append(f"{host.name}: {what} is missing: {how[what]}")
+    return findings
+
+
+def _user(spec: ClusterSpec) -> str:
+    if spec.ssh is None or spec.ssh.sudo:
+        return "root"
+    return spec.ssh.user
 
 
 def _problems(spec: ClusterSpec) -> Iterator[str]:
@@ -182,8 +304,19 @@ def _problems(spec: ClusterSpec) -> Iterator[str]:
     extra = [name for name in spec.ssh.hosts if name not in spec.node_names()]
     if extra:
         yield f"ssh.hosts names {', '.join(extra)}, but the nodes are {', '.join(spec.node_names())}"
-    if spec.server_names():
-        yield f"provider ssh puts no servers on hosts: file_system.kind must be existing or none, not {spec.file_system.kind}"
+    by_address: dict[str, list[str]] = {}
+    for name, address in spec.ssh.hosts.items():
+        by_address.setdefault(address, []).append(name)
+    for address, names in by_address.items():
+        if len(names) > 1:
+            yield f"ssh.hosts: {' and '.join(names)} are both {address}; a host is one node (servers on compute nodes: placement: compute)"
+    if spec.server_names() and spec.ssh.user != "root" and not spec.ssh.sudo:
+        yield f"file_system {spec.file_system.kind} is served and mounted as root: set ssh.sudo: true, or ssh.user: root"
+    if spec.ssh.network is not None:
+        try:
+            ipaddress.ip_network(spec.ssh.network, strict=False)
+        except ValueError as error:
+            yield f"ssh.network: {error}"
     for what, path in (
         ("identity_file", spec.ssh.identity_file),
         ("known_hosts", spec.ssh.known_hosts),

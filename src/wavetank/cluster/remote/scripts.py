@@ -1,0 +1,63 @@
+"""Shell text that prepares and cleans a host; values only reach it as arguments. POSIX, with Linux's /proc."""
+
+# $1: home, $2: mount point or nothing. Directories above the mount point that are made here are noted before.
+PREPARE = """set -e
+home=$1 at=$2
+if [ -n "$at" ] && grep -q " $at " /proc/mounts; then
+  echo "$at is mounted already: another cluster's? Give file_system.mount another path" >&2
+  exit 1
+fi
+mkdir -m 755 -- "$home"
+mkdir -- "$home/daemons" "$home/log" "$home/programs" "$home/data"
+if [ -n "$at" ]; then
+  missing=$at
+  while [ ! -d "$missing" ]; do
+    echo "$missing" >>"$home/made"
+    missing=$(dirname -- "$missing")
+  done
+  mkdir -p -- "$at"
+fi
+: >"$home/prepared"
+"""
+
+# $1: home, $2: mount point or nothing. The home's name is of one cluster only: what is there is its own.
+CLEAN = """home=$1 at=$2
+[ -d "$home" ] || exit 0
+tries=0
+while [ -n "$at" ] && [ -e "$home/prepared" ] && grep -q " $at " /proc/mounts; do
+  umount -l -- "$at" || exit 1
+  tries=$((tries + 1))
+  [ "$tries" -le 20 ] || exit 1
+done
+if grep -q " $home/" /proc/mounts; then
+  echo "something is mounted below $home" >&2
+  exit 1
+fi
+if [ -f "$home/made" ]; then
+  while read -r directory; do rmdir -- "$directory" 2>/dev/null; done <"$home/made"
+fi
+rm -rf -- "$home"
+"""
+
+# Addresses of this host on its networks. Samples: iproute2 6.1 ``2: eth0    inet 10.77.0.1/24 brd ...``;
+# net-tools and busybox ``inet 10.77.0.1  netmask 255.255.255.0``, ``inet addr:10.77.0.1  Bcast:...``.
+ADDRESSES = """{ ip -o addr show || ifconfig -a; } 2>/dev/null | tr -s ' /' '\\n\\n' | sed 's/^addr://'
+true
+"""
+
+# $1: directory, $2: mount point or nothing, then words "p NAME" (a program) and "f PATH" (a file).
+# A line for each that is missing.
+EXAMINE = """directory=$1 at=$2; shift 2
+[ -d "$directory" ] && [ -w "$directory" ] || printf 'd %s\\n' "$directory"
+if [ -n "$at" ] && grep -q " $at " /proc/mounts; then printf 'm %s\\n' "$at"; fi
+while [ $# -gt 1 ]; do
+  case $1 in
+    p) command -v -- "$2" >/dev/null 2>&1 || printf 'p %s\\n' "$2" ;;
+    f) [ -e "$2" ] || printf 'f %s\\n' "$2" ;;
+  esac
+  shift 2
+done
+"""
+# What our own scripts use besides the shell.
+TOOLS = ("cat", "cut", "dd", "dirname", "env", "grep", "kill", "mkdir", "nohup", "rm", "rmdir", "sed",
+         "setsid", "sleep", "stat", "timeout", "tr")  # fmt: skip
