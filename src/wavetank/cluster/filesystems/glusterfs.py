@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from pathlib import Path
 
 from wavetank.cluster.filesystems import glusterfs_options as options
 from wavetank.cluster.filesystems.base import Site, mount_line, on_all
@@ -25,17 +24,19 @@ from wavetank.cluster.filesystems.glusterfs_daemons import (
 from wavetank.cluster.filesystems.glusterfs_placement import Placer
 from wavetank.cluster.filesystems.glusterfs_volume import Volume
 from wavetank.cluster.host import Host
+from wavetank.cluster.needs import Needs
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ClusterError, FileSystemError, RemoteCommandError
-from wavetank.programs import find_program
 
-PROGRAMS = {
+SERVER_PROGRAMS = {
     "glusterd": "glusterfs-server",
     "gluster": "glusterfs-cli",
+    "unshare": "util-linux",
+}
+CLIENT_PROGRAMS = {
     "glusterfs": "glusterfs-client",
     "mount.glusterfs": "glusterfs-client",
     "getfattr": "attr",
-    "unshare": "util-linux",
 }
 UNMOUNT_TIMEOUT_S = 30.0
 CONNECT_TIMEOUT_S = 20.0
@@ -48,17 +49,18 @@ class GlusterFS:
     is_global = True
 
     def check(self, spec: ClusterSpec) -> list[str]:
-        """Options, numbers of servers, and programs."""
-        findings = [
-            f"{program} is not installed: apt-get install {package}"
-            for program, package in PROGRAMS.items()
-            if find_program(program) is None
-        ]
-        if not Path("/dev/fuse").exists():
-            findings.append(
-                "glusterfs is mounted through FUSE, and /dev/fuse is missing: modprobe fuse"
-            )
-        return findings + options.check_stripe(spec) + options.check_options(spec)
+        """Options and numbers of servers."""
+        return options.check_stripe(spec) + options.check_options(spec)
+
+    def needs_of_servers(self, spec: ClusterSpec) -> Needs:
+        """Glusterd, its command line, and what starts it quickly."""
+        del spec
+        return _apt(SERVER_PROGRAMS)
+
+    def needs_of_clients(self, spec: ClusterSpec) -> Needs:
+        """The FUSE client, and what reads where files are."""
+        del spec
+        return _apt(CLIENT_PROGRAMS) | Needs(files={"/dev/fuse": "modprobe fuse"})
 
     def install(self, site: Site) -> None:
         """Start glusterd on all servers at once, make them peers, make and start the volume."""
@@ -111,8 +113,13 @@ class GlusterFS:
         return [finding for of_host in (*servers, *clients) for finding in of_host]
 
     def remove(self, site: Site) -> None:
-        """Stop bricks and glusterd, and delete the bricks."""
+        """Unmount, stop bricks and glusterd, and delete the bricks."""
+        self.unmount(site)
         on_all(site.servers, lambda host: stop_server(host, site.storage_path))
+
+
+def _apt(packages: Mapping[str, str]) -> Needs:
+    return Needs({program: f"apt-get install {package}" for program, package in packages.items()})
 
 
 def _is_mounted(host: Host, path: str) -> bool:

@@ -60,7 +60,7 @@ for file in /run/gluster/vols/"$2"/*.pid "$1/glusterd.pid"; do
     sleep 0.1
   done
 done
-rm -rf -- "$1" /run/gluster/vols/"$2" "$3"
+rm -rf -- "$1" /run/gluster/vols/"$2" "$3" "$4"
 """
 
 # What the client itself knows of its connections, a file a brick, in the order of the bricks' numbers.
@@ -119,7 +119,9 @@ def start_server(host: Host, storage_path: str) -> None:
 
 def stop_server(host: Host, storage_path: str) -> None:
     """End bricks and glusterd, and delete what they kept."""
-    host.run(["sh", "-c", STOP, "sh", STATE, VOLUME, brick_path(storage_path)])
+    brick = brick_path(storage_path)
+    log = f"/var/log/glusterfs/bricks/{log_name(brick)}"
+    host.run(["sh", "-c", STOP, "sh", STATE, VOLUME, brick, log])
 
 
 def dead_daemons(host: Host, storage_path: str) -> list[str]:

@@ -5,12 +5,20 @@ Which programs are used is a fact of the machine and is said in ``settings()``. 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from wavetank import native
-from wavetank.cluster.filesystems.base import Site, mount_line, on_all, wait_until, write_content
+from wavetank.cluster.filesystems.base import (
+    Site,
+    mount_line,
+    on_all,
+    program_on,
+    wait_until,
+    write_content,
+)
 from wavetank.cluster.host import Host, WatchesDaemons
+from wavetank.cluster.needs import Needs
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ClusterError, FileSystemError, RemoteCommandError
 from wavetank.programs import find_program
@@ -20,6 +28,15 @@ NFS_PORT = 2049
 MOUNT_PORT = 20048
 START_TIMEOUT_S = 30.0
 CONFIGURATION = "/run/wavetank-ganesha.conf"
+PID_FILE = "/run/wavetank-ganesha.pid"
+HAS_CLIENT = "grep -qw nfs /proc/filesystems && command -v mount.nfs >/dev/null"
+# $1: ganesha's file of its number, which it leaves when it is killed.
+STOP = """[ -f "$1" ] || exit 0
+pid=$(cat "$1")
+if grep -q ganesha "/proc/$pid/comm" 2>/dev/null; then kill -KILL "$pid"; fi
+rm -f -- "$1"
+"""
+PORT_MAPPER = ["rpcinfo", "-T", "tcp", "127.0.0.1", "100000"]
 
 # Expert mode: option -> (block of ganesha.conf, its name there). Others are refused, so that a slip is seen.
 SERVER_OPTIONS = {
@@ -43,26 +60,32 @@ class NFS:
     is_global = True
 
     def check(self, spec: ClusterSpec) -> list[str]:
-        """Programs, and options that nobody would read."""
-        return [*self._missing(), *_wrong_options(spec)]
-
-    def _missing(self) -> Iterator[str]:
-        for program, package in (
-            ("ganesha.nfsd", "nfs-ganesha nfs-ganesha-vfs"),
-            ("rpcbind", "rpcbind"),
-            ("rpcinfo", "rpcbind"),
+        """Options that nobody would read, and our mount program."""
+        findings = _wrong_options(spec)
+        if not native.available(MOUNT_PROGRAM) and (
+            spec.ssh is not None or not has_kernel_client()
         ):
-            if find_program(program) is None:
-                yield f"file_system nfs needs {program}: apt-get install {package}"
-        if has_kernel_client():
-            return
-        if not native.available(MOUNT_PROGRAM):
-            yield f"file_system nfs needs {MOUNT_PROGRAM}: apt-get install libfuse3-dev libnfs-dev, then 'make setup'"
-        if not Path("/dev/fuse").exists():
-            yield "file_system nfs needs /dev/fuse: 'modprobe fuse', or give the container the device"
+            return [
+                *findings,
+                f"file_system nfs needs {MOUNT_PROGRAM}: apt-get install libfuse3-dev libnfs-dev, then 'make setup'",
+            ]
+        return list(findings)
+
+    def needs_of_servers(self, spec: ClusterSpec) -> Needs:
+        """Ganesha and the port mapper."""
+        del spec
+        rpcbind = "apt-get install rpcbind"
+        ganesha = "apt-get install nfs-ganesha nfs-ganesha-vfs"
+        return Needs({"ganesha.nfsd": ganesha, "rpcbind": rpcbind, "rpcinfo": rpcbind})
+
+    def needs_of_clients(self, spec: ClusterSpec) -> Needs:
+        """FUSE, unless this kernel mounts NFS; hosts over ssh say at the mount which they have."""
+        if spec.ssh is not None or has_kernel_client():
+            return Needs()
+        return Needs(files={"/dev/fuse": "'modprobe fuse', or give the container the device"})
 
     def install(self, site: Site) -> None:
-        """Start rpcbind and ganesha on the server."""
+        """Start rpcbind, where none runs, and ganesha on the server."""
         (server,) = site.servers
         export = f"{site.storage_path}/export"
         server.run(["mkdir", "-p", export, "/var/lib/nfs/ganesha", "/run/ganesha", "/run/rpcbind"])
@@ -70,14 +93,9 @@ class NFS:
             ["dd", f"of={CONFIGURATION}", "status=none"],
             stdin=configuration(site.spec, server.address, export),
         )
-        server.start(["rpcbind", "-f", "-h", server.address], log="rpcbind")
-        wait_until(
-            server,
-            ["rpcinfo", "-T", "tcp", "127.0.0.1", "100000"],
-            "rpcbind",
-            START_TIMEOUT_S,
-            "rpcbind",
-        )
+        if not _answers(server, PORT_MAPPER):
+            server.start(["rpcbind", "-f", "-h", server.address], log="rpcbind")
+            wait_until(server, PORT_MAPPER, "rpcbind", START_TIMEOUT_S, "rpcbind")
         server.start(
             [
                 "ganesha.nfsd",
@@ -85,7 +103,7 @@ class NFS:
                 "-f",
                 CONFIGURATION,
                 "-p",
-                "/run/ganesha.pid",
+                PID_FILE,
                 "-L",
                 "/dev/stdout",
                 "-N",
@@ -109,10 +127,14 @@ class NFS:
         """Mount on all clients."""
         (server,) = site.servers
         at = self.mount_path(site)
-        source = f"{server.name}:{site.storage_path}/export"
-        mount_on = self._mount_by_kernel if has_kernel_client() else self._mount_by_fuse
+        source = f"{server.address}:{site.storage_path}/export"
+
+        def mount_on(client: Host) -> None:
+            by = self._mount_by_kernel if has_kernel_client(client) else self._mount_by_fuse
+            by(client, source, at, site.spec)
+
         try:
-            on_all(site.clients, lambda client: mount_on(client, source, at, site.spec))
+            on_all(site.clients, mount_on)
         except ClusterError as error:
             raise FileSystemError(f"cannot mount {source}: {error}{_complaints(server)}") from error
 
@@ -123,7 +145,8 @@ class NFS:
         client.run(["mount", "-t", "nfs", "-o", ",".join(options), source, at])
 
     def _mount_by_fuse(self, client: Host, source: str, at: str, spec: ClusterSpec) -> None:
-        program = str(native.find(MOUNT_PROGRAM, "mount NFS on a kernel without a client"))
+        found = native.find(MOUNT_PROGRAM, "mount NFS on a kernel without a client")
+        program = program_on(client, found)
         asked = dict(spec.file_system.mount_options)
         read_ahead_kb = int(asked.pop("read_ahead_kb", READ_AHEAD_KB))
         options = [f"port={NFS_PORT}", f"mountport={MOUNT_PORT}", *_named(asked)]
@@ -156,7 +179,9 @@ class NFS:
             "file system": "nfs 3",
             "server": f"{version[0].strip() if version else 'nfs-ganesha'} on {server.name}",
             "server's file system": mount_line(server, site.storage_path) or "not a mount",
-            "client": "Linux" if has_kernel_client() else "wavetank-nfs-mount (FUSE)",
+            "client": "Linux"
+            if has_kernel_client(site.clients[0])
+            else "wavetank-nfs-mount (FUSE)",
             "locks": "local to each node",
         }
         for line in server.run(["cat", CONFIGURATION]).stdout.splitlines():
@@ -200,6 +225,7 @@ class NFS:
         """Unmount, and delete what the server kept."""
         self.unmount(site)
         for server in site.servers:
+            server.run(["sh", "-c", STOP, "sh", PID_FILE])
             server.run(["rm", "-rf", "--", f"{site.storage_path}/export", CONFIGURATION])
 
 
@@ -211,6 +237,8 @@ def _wrong_options(spec: ClusterSpec) -> Iterator[str]:
     if fs.stripe.kind != "distributed":
         yield f"file_system nfs cannot stripe: remove file_system.stripe (kind: {fs.stripe.kind})"
     known = KERNEL_OPTIONS if has_kernel_client() else FUSE_OPTIONS
+    if spec.ssh is not None:  # the hosts decide which client it is
+        known = KERNEL_OPTIONS | FUSE_OPTIONS
     for section, options, names in (
         ("options", fs.options, frozenset(SERVER_OPTIONS)),
         ("mount_options", fs.mount_options, known),
@@ -257,10 +285,24 @@ def configuration(spec: ClusterSpec, address: str, export: str) -> str:
     return text
 
 
-def has_kernel_client() -> bool:
-    """Whether this kernel mounts NFS 3 now, with its mount program there. Sample of /proc/filesystems: ``nodev<TAB>nfs``."""
+def has_kernel_client(host: Host | None = None) -> bool:
+    """Whether a host's (None: this machine's) kernel mounts NFS 3 now, with its mount program there.
+
+    Sample of /proc/filesystems: ``nodev<TAB>nfs``.
+    """
+    if host is not None:
+        return _answers(host, ["sh", "-c", HAS_CLIENT])
     kinds = {line.split()[-1] for line in Path("/proc/filesystems").read_text().splitlines()}
     return "nfs" in kinds and find_program("mount.nfs") is not None
+
+
+def _answers(host: Host, argv: Sequence[str]) -> bool:
+    """Whether a command ends well."""
+    try:
+        host.run(argv, timeout_s=20)
+    except RemoteCommandError:
+        return False
+    return True
 
 
 def _complaints(server: Host) -> str:
