@@ -26,9 +26,11 @@ struct open_file {
     int64_t position;      /* of the file pointer: bytes, in the view where there is one */
     int64_t pending_seeks; /* seeks to where the next data call starts, not yet made */
     int64_t pending_whence;
-    const struct plan_view *view;     /* NULL: none */
-    int32_t view_index;               /* -1: none */
-    int fd;                           /* posix */
+    const struct plan_view *view; /* NULL: none */
+    int32_t view_index;           /* -1: none */
+    int fd;                       /* posix */
+    int *copies;                  /* posix: by dup, closed with it */
+    int n_copies;
     void *mpi_file;                   /* mpiio: MPI_File * */
     struct under_way *under_way;      /* oldest first */
     int32_t n_under_way, n_completed; /* the first n_completed are done, and not yet taken away */
@@ -38,9 +40,10 @@ struct open_file {
 struct file_action {
     enum call call;
     const struct plan_file *file;
-    struct open_file *open; /* NULL where there is none: stat, unlink, ... */
-    int64_t arg, offset;    /* offset -1: not known */
-    int32_t view, communicator;
+    const struct plan_file *other; /* rename, link: the new name */
+    struct open_file *open;        /* NULL where there is none: stat, unlink, ... */
+    int64_t arg, offset;           /* offset -1: not known */
+    int32_t view, communicator, info;
     bool direct; /* open with O_DIRECT */
 };
 

@@ -264,11 +264,31 @@ static data_call mpiio_data(enum call call) {
     }
 }
 
+/* MPI_INFO_NULL where the call had none; given back with free_info. */
+static MPI_Info info_of(const struct file_action *a) {
+    MPI_Info info = MPI_INFO_NULL;
+    if (a->info < 0)
+        return info;
+    const struct plan_info *pairs = &the_plan->infos[a->info];
+    MPI_Info_create(&info);
+    for (int32_t i = 0; i < pairs->n; i++)
+        MPI_Info_set(info, pairs->keys[i], pairs->values[i]);
+    return info;
+}
+
+static void free_info(MPI_Info *info) {
+    if (*info != MPI_INFO_NULL)
+        MPI_Info_free(info);
+}
+
 static bool mpiio_open(const struct file_action *a) {
     /* MPI_MODE_* have the same values in Open MPI and MPICH (and in ROMIO, where both have them from). */
     MPI_Comm comm = a->communicator < 0 ? MPI_COMM_SELF : ranks_communicator(a->communicator);
     MPI_File *opened = must_alloc(sizeof *opened);
-    if (!succeeded(MPI_File_open(comm, a->file->path, (int)a->arg, MPI_INFO_NULL, opened))) {
+    MPI_Info info = info_of(a);
+    bool done = succeeded(MPI_File_open(comm, a->file->path, (int)a->arg, info, opened));
+    free_info(&info);
+    if (!done) {
         free(opened);
         return false;
     }
@@ -319,13 +339,30 @@ static bool mpiio_set_view(const struct file_action *a) {
     f->position = 0;
     f->view_index = a->view;
     f->view = a->view < 0 ? NULL : &the_plan->views[a->view];
-    if (!f->view)
-        return succeeded(MPI_File_set_view(file_of(f), 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL));
-    struct view_types *types = &view_types[a->view];
-    if (!types->made)
-        make_types(f->view, types);
-    return succeeded(MPI_File_set_view(file_of(f), (MPI_Offset)f->view->displacement, types->etype,
-                                       types->filetype, "native", MPI_INFO_NULL));
+    MPI_Offset displacement = 0;
+    MPI_Datatype etype = MPI_BYTE, filetype = MPI_BYTE;
+    if (f->view) {
+        struct view_types *types = &view_types[a->view];
+        if (!types->made)
+            make_types(f->view, types);
+        displacement = (MPI_Offset)f->view->displacement;
+        etype = types->etype;
+        filetype = types->filetype;
+    }
+    MPI_Info info = info_of(a);
+    bool done = succeeded(MPI_File_set_view(file_of(f), displacement, etype, filetype, "native", info));
+    free_info(&info);
+    return done;
+}
+
+static bool mpiio_set_info(const struct file_action *a) {
+    MPI_Info info = info_of(a), empty = MPI_INFO_NULL;
+    if (info == MPI_INFO_NULL) /* the call wants an object */
+        MPI_Info_create(&empty);
+    bool done = succeeded(MPI_File_set_info(file_of(a->open), info == MPI_INFO_NULL ? empty : info));
+    free_info(&info);
+    free_info(&empty);
+    return done;
 }
 
 static bool mpiio_act(const struct file_action *a) {
@@ -342,6 +379,8 @@ static bool mpiio_act(const struct file_action *a) {
         return complete(f, a->arg == 0);
     case CALL_M_SET_VIEW:
         return mpiio_set_view(a);
+    case CALL_M_SET_INFO:
+        return mpiio_set_info(a);
     case CALL_M_SEEK:
         f->position = a->offset < 0 ? 0 : a->offset;
         return succeeded(MPI_File_seek(file_of(f), in_etypes(f, f->position), MPI_SEEK_SET));

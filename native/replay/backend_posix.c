@@ -1,8 +1,13 @@
 #define _GNU_SOURCE
 #include "backend.h"
 
+#include "failure.h"
+#include "mappings.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -110,6 +115,25 @@ static bool posix_seek(const struct file_action *a) {
     return true;
 }
 
+static bool posix_close(struct open_file *f) {
+    f->is_open = false;
+    for (int i = 0; i < f->n_copies; i++)
+        close(f->copies[i]);
+    free(f->copies);
+    f->copies = NULL;
+    f->n_copies = 0;
+    return close(f->fd) == 0;
+}
+
+static bool posix_dup(struct open_file *f) {
+    int fd = fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
+    if (fd < 0)
+        return false;
+    f->copies = must_grow(f->copies, (size_t)(f->n_copies + 1) * sizeof *f->copies);
+    f->copies[f->n_copies++] = fd;
+    return true;
+}
+
 static bool is_missing_or_done(int result) {
     return result == 0 || errno == ENOENT;
 }
@@ -120,8 +144,9 @@ static bool act(const struct file_action *a) {
     case CALL_OPEN:
         return posix_open(a);
     case CALL_CLOSE:
-        a->open->is_open = false;
-        return close(a->open->fd) == 0;
+        return posix_close(a->open);
+    case CALL_DUP:
+        return posix_dup(a->open);
     case CALL_LSEEK:
         return posix_seek(a);
     case CALL_FSYNC:
@@ -145,6 +170,20 @@ static bool act(const struct file_action *a) {
         return is_missing_or_done(access(a->file->path, F_OK));
     case CALL_UNLINK:
         return is_missing_or_done(unlink(a->file->path));
+    case CALL_RENAME:
+        return rename(a->file->path, a->other->path) == 0;
+    case CALL_LINK:
+        return link(a->file->path, a->other->path) == 0;
+    case CALL_MKDIR:
+        return mkdir(a->file->path, 0755) == 0 || errno == EEXIST;
+    case CALL_RMDIR:
+        return is_missing_or_done(rmdir(a->file->path));
+    case CALL_MMAP:
+        return mapping_make(a);
+    case CALL_MUNMAP:
+        return mapping_remove(a);
+    case CALL_MSYNC:
+        return mapping_sync(a);
     default:
         errno = ENOSYS;
         return false;

@@ -33,6 +33,14 @@ enum call_place { PLACE_OFFSET, PLACE_POINTER, PLACE_SHARED, PLACE_NONE };
     X(FSTAT, "fstat", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                             \
     X(ACCESS, "access", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                           \
     X(UNLINK, "unlink", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                           \
+    X(RENAME, "rename", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                           \
+    X(LINK, "link", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                               \
+    X(MKDIR, "mkdir", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                             \
+    X(RMDIR, "rmdir", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                             \
+    X(DUP, "dup", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                                 \
+    X(MMAP, "mmap", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                               \
+    X(MUNMAP, "munmap", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                           \
+    X(MSYNC, "msync", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                             \
     X(M_READ, "MPI_File_read", LAYER_MPIIO, KIND_READ, PLACE_POINTER, false)                                 \
     X(M_WRITE, "MPI_File_write", LAYER_MPIIO, KIND_WRITE, PLACE_POINTER, false)                              \
     X(M_READ_ALL, "MPI_File_read_all", LAYER_MPIIO, KIND_READ, PLACE_POINTER, true)                          \
@@ -73,6 +81,7 @@ enum call_place { PLACE_OFFSET, PLACE_POINTER, PLACE_SHARED, PLACE_NONE };
     X(M_END, "MPI_File_end", LAYER_MPIIO, KIND_FILE, PLACE_NONE, true)                                       \
     X(M_WAIT, "MPI_Wait", LAYER_MPIIO, KIND_FILE, PLACE_NONE, false)                                         \
     X(M_SET_ATOMICITY, "MPI_File_set_atomicity", LAYER_MPIIO, KIND_FILE, PLACE_NONE, true)                   \
+    X(M_SET_INFO, "MPI_File_set_info", LAYER_MPIIO, KIND_FILE, PLACE_NONE, true)                             \
     X(M_DELETE, "MPI_File_delete", LAYER_MPIIO, KIND_FILE, PLACE_NONE, false)
 
 enum call {

@@ -5,6 +5,7 @@
 #include "perform.h"
 #include "ranks.h"
 #include "report.h"
+#include "session.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -20,7 +21,8 @@ static const char USAGE[] = "usage: wavetank-replay --plan FILE --root DIRECTORY
                             "                              each phase's time, or at the end outside of it\n"
                             "  --verify                    check every byte that is read\n"
                             "  --direct                    open files with O_DIRECT\n"
-                            "  --null                      perform nothing: the program's own cost\n";
+                            "  --null                      perform nothing: the program's own cost\n"
+                            "  --session                   perform it whenever standard input says so\n";
 
 static _Noreturn void usage(const char *what, const char *value) {
     if (rank_number() == 0)
@@ -55,10 +57,15 @@ static void set_flush(struct settings *s, const char *value) {
 
 static struct settings parse_arguments(int argc, char **argv) {
     static const struct option OPTIONS[] = {
-        {"plan", required_argument, NULL, 'p'},   {"root", required_argument, NULL, 'r'},
-        {"pauses", required_argument, NULL, 'w'}, {"flush", required_argument, NULL, 'f'},
-        {"verify", no_argument, NULL, 'v'},       {"direct", no_argument, NULL, 'd'},
-        {"null", no_argument, NULL, 'n'},         {NULL, 0, NULL, 0},
+        {"plan", required_argument, NULL, 'p'},
+        {"root", required_argument, NULL, 'r'},
+        {"pauses", required_argument, NULL, 'w'},
+        {"flush", required_argument, NULL, 'f'},
+        {"verify", no_argument, NULL, 'v'},
+        {"direct", no_argument, NULL, 'd'},
+        {"null", no_argument, NULL, 'n'},
+        {"session", no_argument, NULL, 's'},
+        {NULL, 0, NULL, 0},
     };
     struct settings s = {.pause_factor = 1};
     for (int c; (c = getopt_long(argc, argv, "", OPTIONS, NULL)) != -1;) {
@@ -84,6 +91,9 @@ static struct settings parse_arguments(int argc, char **argv) {
         case 'n':
             s.null = true;
             break;
+        case 's':
+            s.session = true;
+            break;
         default:
             usage("unknown option", "");
         }
@@ -104,9 +114,13 @@ int main(int argc, char **argv) {
     ranks_make_communicators(plan);
     static struct replay replay;
     replay_prepare(&replay, &settings, plan);
-    replay_perform(&replay, ranks_common_start());
-    ranks_wait_for_all();
-    report(&replay);
+    if (settings.session) {
+        session(&replay, &settings);
+    } else {
+        replay_perform(&replay, ranks_common_start());
+        ranks_wait_for_all();
+        report(&replay);
+    }
     replay_end(&replay);
     ranks_end();
     return 0;

@@ -94,8 +94,22 @@ struct open_file *open_unasked(struct replay *r, const struct plan_file *file, e
 }
 
 bool needs_open_file(enum call call) {
-    return call != CALL_STAT && call != CALL_ACCESS && call != CALL_UNLINK && call != CALL_TRUNCATE &&
-           call != CALL_M_DELETE;
+    switch (call) {
+    case CALL_STAT:
+    case CALL_ACCESS:
+    case CALL_UNLINK:
+    case CALL_TRUNCATE:
+    case CALL_RENAME:
+    case CALL_LINK:
+    case CALL_MKDIR:
+    case CALL_RMDIR:
+    case CALL_MUNMAP: /* a mapping outlives its file's close */
+    case CALL_MSYNC:
+    case CALL_M_DELETE:
+        return false;
+    default:
+        return true;
+    }
 }
 
 bool is_seek(enum call call) {

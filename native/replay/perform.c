@@ -13,6 +13,7 @@ void replay_prepare(struct replay *r, const struct settings *settings, const str
     memset(r, 0, sizeof *r);
     r->settings = settings;
     r->plan = plan;
+    r->stop_at_ns = INT64_MAX;
     r->phases = must_alloc((size_t)plan->n_phases * sizeof *r->phases);
     for (int32_t i = 0; i < plan->n_phases; i++)
         r->phases[i].phase = &plan->phases[i];
@@ -34,7 +35,9 @@ static void perform_file_step(struct replay *r, const struct plan_step *step) {
                                  .arg = step->arg,
                                  .offset = step->offset,
                                  .view = step->view,
+                                 .other = step->other < 0 ? NULL : &r->plan->files[step->other],
                                  .communicator = step->communicator,
+                                 .info = step->info,
                                  .direct = r->settings->direct};
     bool opens = step->call == CALL_OPEN || step->call == CALL_M_OPEN;
     for (int64_t i = 0; i < step->count; i++) {
@@ -71,7 +74,7 @@ static void perform_empty_step(struct replay *r, const struct plan_step *step) {
     if (f->pending_seeks)
         make_pending_seeks(r, f, step->offset);
     data_call issue = backend_of(r, facts->layer)->data(step->call);
-    char *buffer = facts->kind == KIND_READ ? r->read_buffer : pattern_at(&r->pattern, f->file->id, 0);
+    char *buffer = facts->kind == KIND_READ ? r->read_buffer : pattern_at(&r->pattern, f->file->content, 0);
     for (int64_t i = 0; i < step->count; i++) {
         if (completion_of(step->call) != COMPLETES_AT_ONCE) {
             buffer = take_buffer(r, step->size);
@@ -106,8 +109,8 @@ static _Noreturn void fail_data(const struct replay *r, const struct open_file *
 
 static char *source_for(struct replay *r, const struct open_file *f, int64_t position, int64_t size) {
     if (!r->settings->verify || !f->view) /* one piece of the file, or nobody looks */
-        return pattern_at(&r->pattern, f->file->id, position);
-    pattern_fill(&r->pattern, f->file->id, f->view, r->fill_buffer, position, size);
+        return pattern_at(&r->pattern, f->file->content, position);
+    pattern_fill(&r->pattern, f->file->content, f->view, r->fill_buffer, position, size);
     return r->fill_buffer;
 }
 
@@ -178,12 +181,19 @@ static void issue(struct replay *r, struct phase_state *p, struct member_state *
         bytes += moved;
         io_ns += end - t;
         latency_add(&p->latencies, end - t);
+        if (__builtin_expect(r->progress != NULL, 0))
+            progress_add(r->progress, t - r->start_ns, end - r->start_ns, moved);
         t = end;
         if (verify && reads && !r->settings->null) {
             verify_read(r, f, buffer, position, moved, call);
             t = now_ns();
         }
         position += run->disp;
+        if (__builtin_expect(end >= r->stop_at_ns, 0)) {
+            r->stopped = true;
+            n -= left - 1;
+            break;
+        }
     }
     if (m->i == run->count) {
         m->run++;
@@ -291,6 +301,8 @@ static void perform_data_step(struct replay *r, const struct plan_step *step) {
             n = free < n ? free : n;
         }
         issue(r, p, m, m->file, n, &clock);
+        if (__builtin_expect(r->stopped, 0))
+            break;
         p->next = p->next + 1 == n_members ? 0 : p->next + 1;
         int64_t due = (done + n) * seeks / calls - done * seeks / calls;
         done += n;
@@ -307,8 +319,20 @@ static void perform_data_step(struct replay *r, const struct plan_step *step) {
 
 /* ---- steps ---- */
 
+/* A pause, cut where the run's time ends. */
+static void perform_pause(struct replay *r, int64_t ns) {
+    if (r->stop_at_ns != INT64_MAX) {
+        int64_t left = r->stop_at_ns - now_ns();
+        if (left <= ns - (r->pacer.owed_ns < 0 ? -r->pacer.owed_ns : 0)) {
+            r->stopped = true;
+            ns = left > 0 ? left : 0;
+        }
+    }
+    pause_for(&r->pacer, ns);
+}
+
 static void perform_steps(struct replay *r, int32_t from, int32_t to) {
-    for (int32_t i = from; i < to; i++) {
+    for (int32_t i = from; i < to && !r->stopped; i++) {
         const struct plan_step *step = &r->plan->steps[i];
         switch (step->kind) {
         case STEP_DATA:
@@ -328,6 +352,9 @@ static void perform_steps(struct replay *r, int32_t from, int32_t to) {
             r->syncs += step->count;
             break;
         }
+        case STEP_TICK:
+            ranks_tick();
+            break;
         case STEP_SIGNAL:
             ranks_signal(step->count, step->ranks, step->n_ranks);
             break;
@@ -340,10 +367,10 @@ static void perform_steps(struct replay *r, int32_t from, int32_t to) {
         }
         case STEP_PAUSE:
             if (r->settings->pauses == PAUSES_KEEP)
-                pause_for(&r->pacer, (int64_t)((double)step->count * r->settings->pause_factor));
+                perform_pause(r, (int64_t)((double)step->count * r->settings->pause_factor));
             break;
         case STEP_REPEAT:
-            for (int64_t n = 0; n < step->count; n++)
+            for (int64_t n = 0; n < step->count && !r->stopped; n++)
                 perform_steps(r, i + 1, step->end);
             i = step->end - 1;
             break;
@@ -368,6 +395,13 @@ static void flush_all(struct replay *r) {
     r->final_flush_ns = now_ns() - start;
 }
 
+static void close_file(struct open_file *f) {
+    bool posix = f->layer == LAYER_POSIX;
+    const struct backend *backend = posix ? &BACKEND_POSIX : &BACKEND_MPIIO;
+    backend->act(
+        &(struct file_action){.call = posix ? CALL_CLOSE : CALL_M_CLOSE, .file = f->file, .open = f});
+}
+
 /* What the backends made is freed; outside of all times. POSIX files that the traced run left open end with
  * the process, as they did there; MPI wants its files closed. */
 void replay_end(struct replay *r) {
@@ -375,7 +409,7 @@ void replay_end(struct replay *r) {
         struct open_file *f = r->open_files[i];
         if (f->is_open && f->layer == LAYER_MPIIO && !r->settings->null) {
             complete_all(r, f);
-            BACKEND_MPIIO.act(&(struct file_action){.call = CALL_M_CLOSE, .file = f->file, .open = f});
+            close_file(f);
         }
     }
     BACKEND_POSIX.end();
@@ -388,4 +422,69 @@ void replay_perform(struct replay *r, int64_t start_ns) {
     r->end_ns = now_ns();
     if (r->settings->flush == FLUSH_END && !r->settings->null)
         flush_all(r);
+}
+
+/* ---- several runs ---- */
+
+static void close_all(struct replay *r) {
+    for (int32_t i = 0; i < r->n_open_files; i++) {
+        struct open_file *f = r->open_files[i];
+        if (!f->is_open)
+            continue;
+        if (f->layer == LAYER_MPIIO)
+            complete_all(r, f);
+        close_file(f);
+    }
+}
+
+/* Go back to the start of every phase. */
+static void rewind_phases(struct replay *r) {
+    for (int32_t i = 0; i < r->plan->n_phases; i++) {
+        struct phase_state *p = &r->phases[i];
+        p->next = 0;
+        for (int32_t k = 0; p->members && k < p->phase->n_members; k++)
+            p->members[k].run = 0, p->members[k].i = 0;
+    }
+}
+
+void replay_renew(struct replay *r) {
+    for (int32_t i = 0; i < r->plan->n_phases; i++) {
+        struct phase_state *p = &r->phases[i];
+        free(p->members);
+        for (int block = 0; block < LATENCY_BLOCKS; block++)
+            free(p->latencies.block[block]);
+        *p = (struct phase_state){.phase = p->phase};
+    }
+    r->pacer = (struct pacer){0};
+    r->metadata_ns = r->metadata_operations = r->sync_ns = r->syncs = 0;
+    r->extra_seeks = r->waited_opens = r->long_reads = r->verified_bytes = 0;
+    progress_clear(r->progress);
+}
+
+static bool is_time_over(const struct replay *r, int64_t end_ns) {
+    if (end_ns == INT64_MAX)
+        return false;
+    bool mine = now_ns() >= end_ns;
+    return r->independent ? mine : ranks_agree(mine);
+}
+
+void replay_loop(struct replay *r, int64_t start_ns, int64_t for_ns, int64_t loops) {
+    const int64_t end_ns = for_ns < 0 ? INT64_MAX : start_ns + for_ns;
+    r->start_ns = start_ns;
+    r->stop_at_ns = r->independent ? end_ns : INT64_MAX;
+    r->stopped = false;
+    r->begun_ns = now_ns();
+    for (int64_t from = r->begun_ns, n = 1;; n++) {
+        perform_steps(r, 0, r->plan->n_steps);
+        close_all(r);
+        if (r->stopped)
+            break;
+        int64_t to = now_ns();
+        progress_add_loop(r->progress, from - start_ns, to - start_ns);
+        if (n == loops || is_time_over(r, end_ns))
+            break;
+        rewind_phases(r);
+        from = to;
+    }
+    r->end_ns = now_ns();
 }

@@ -4,6 +4,7 @@
 
 #include "backend.h"
 #include "pattern.h"
+#include "progress.h"
 #include "timing.h"
 
 enum pauses { PAUSES_DROP, PAUSES_KEEP };
@@ -14,7 +15,7 @@ struct settings {
     enum pauses pauses;
     double pause_factor;
     enum flush flush;
-    bool verify, direct, null;
+    bool verify, direct, null, session;
 };
 
 /* Where a rank is in one call of a phase's pattern. */
@@ -57,10 +58,24 @@ struct replay {
     int64_t waited_opens; /* that found no file at first, made by another rank later */
     int64_t long_reads;   /* that moved more than in the traced run: the file is larger */
     int64_t verified_bytes;
+    /* of a session's runs (session.c) */
+    struct progress *progress; /* NULL outside of sessions */
+    bool independent;          /* no rank waits for another */
+    bool stopped;              /* the run's time is over: leave the plan */
+    int64_t stop_at_ns;        /* when to stop in the middle of the plan; INT64_MAX: never */
+    int64_t begun_ns;          /* when this rank began */
 };
 
 void replay_prepare(struct replay *r, const struct settings *settings, const struct plan *plan);
 void replay_perform(struct replay *r, int64_t start_ns);
 void replay_end(struct replay *r);
+
+/* For a further run: forget what was measured, and where in its phases the rank was. */
+void replay_renew(struct replay *r);
+
+/* Perform the plan again and again, until for_ns are over since start_ns (negative: no limit) or loops are
+ * done (0: no limit). Independent ranks stop at the end of an operation, others together at the end of a
+ * loop. */
+void replay_loop(struct replay *r, int64_t start_ns, int64_t for_ns, int64_t loops);
 
 #endif

@@ -1,141 +1,17 @@
-#include "plan.h"
+#include "plan_text.h"
 
 #include "failure.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Where the parser is. Words are cut out of the text in place. */
-struct parser {
-    char *rest;
-    char *line; /* rest of the current line's words; NULL at the end of the plan */
-    int64_t number;
-    int rank;
-    struct plan *plan;
-    int32_t capacity_steps;
-};
-
-#define BAD(p, ...) bad_plan((p)->number, __VA_ARGS__)
-
-static _Noreturn void bad_plan(int64_t line, const char *what, const char *word) {
-    fail(NULL, "the plan is damaged at line %lld: %s%s%s. Make it again from the kernel", (long long)line,
-         what, *word ? " " : "", word);
-}
-
-char *plan_read_text(const char *path) {
-    FILE *f = fopen(path, "rb");
-    struct doing doing = {"open", path, -1, -1};
-    if (!f)
-        fail(&doing, "cannot read the plan: %s", strerror(errno));
-    size_t length = 0, capacity = 1 << 16;
-    char *text = must_alloc(capacity);
-    for (size_t n; (n = fread(text + length, 1, capacity - length - 1, f)) > 0;) {
-        length += n;
-        if (capacity - length == 1)
-            text = must_grow(text, capacity *= 2);
-    }
-    if (ferror(f))
-        fail(&doing, "cannot read the plan: %s", strerror(errno));
-    fclose(f);
-    text[length] = '\0';
-    return text;
-}
-
-static bool next_line(struct parser *p) {
-    do {
-        if (!*p->rest) {
-            p->line = NULL;
-            return false;
-        }
-        p->line = p->rest;
-        p->number++;
-        char *end = strchr(p->rest, '\n');
-        if (end) {
-            *end = '\0';
-            p->rest = end + 1;
-        } else {
-            p->rest += strlen(p->rest);
-        }
-        p->line += strspn(p->line, " ");
-    } while (!*p->line || *p->line == '#');
-    return true;
-}
-
-static char *word(struct parser *p) {
-    if (!p->line || !*p->line)
-        BAD(p, "the line is too short", "");
-    char *start = p->line, *end = start + strcspn(start, " ");
-    if (*end) {
-        *end = '\0';
-        end += 1 + strspn(end + 1, " ");
-    }
-    p->line = end;
-    return start;
-}
-
-static int64_t number(struct parser *p) {
-    char *text = word(p), *end;
-    if (strcmp(text, "-") == 0)
-        return -1;
-    errno = 0;
-    long long value = strtoll(text, &end, 10);
-    if (errno || *end || end == text)
-        BAD(p, "not a number:", text);
-    return value;
-}
-
-static int64_t number_from(struct parser *p, int64_t low, int64_t high) {
-    int64_t value = number(p);
-    if (value < low || value > high)
-        BAD(p, "a number is out of its range", "");
-    return value;
-}
-
-static int32_t index_of_file(struct parser *p, int64_t id) {
-    for (int32_t i = 0; i < p->plan->n_files; i++)
-        if (p->plan->files[i].id == id)
-            return i;
-    BAD(p, "it names a file that the plan does not have", "");
-}
-
-static int32_t index_of_phase(struct parser *p, int64_t id) {
-    /* Phases are numbered from 1 in their order, unless some are left out. */
-    if (id >= 1 && id <= p->plan->n_phases && p->plan->phases[id - 1].id == id)
-        return (int32_t)(id - 1);
-    for (int32_t i = 0; i < p->plan->n_phases; i++)
-        if (p->plan->phases[i].id == id)
-            return i;
-    BAD(p, "it names a phase that the plan does not have", "");
-}
-
-/* %XX to bytes, in place. */
-static void unescape(char *text) {
-    char *to = text;
-    for (char *from = text; *from; from++) {
-        if (from[0] == '%' && from[1] && from[2]) {
-            char hex[3] = {from[1], from[2], '\0'};
-            *to++ = (char)strtol(hex, NULL, 16);
-            from += 2;
-        } else {
-            *to++ = *from;
-        }
-    }
-    *to = '\0';
-}
-
-static void *grown(void *array, int32_t n, size_t size) {
-    if ((n & (n - 1)) != 0) /* grows at powers of two */
-        return array;
-    return must_grow(array, (size_t)(n ? 2 * n : 1) * size);
-}
 
 static void parse_file(struct parser *p, const char *root) {
     struct plan *plan = p->plan;
     plan->files = grown(plan->files, plan->n_files, sizeof *plan->files);
     struct plan_file *f = &plan->files[plan->n_files++];
     f->id = (int32_t)number_from(p, 0, INT32_MAX);
+    f->content = (int32_t)number_from(p, 0, INT32_MAX);
     f->made_in_run = strcmp(word(p), "output") == 0;
     f->name = word(p);
     unescape(f->name);
@@ -179,6 +55,24 @@ static void parse_communicator(struct parser *p) {
         c->ranks[i] = (int32_t)number_from(p, 0, plan->n_ranks - 1);
 }
 
+/* info N KEY VALUE ...; an empty value is "-" */
+static void parse_info(struct parser *p) {
+    struct plan *plan = p->plan;
+    plan->infos = grown(plan->infos, plan->n_infos, sizeof *plan->infos);
+    struct plan_info *info = &plan->infos[plan->n_infos++];
+    info->n = (int32_t)number_from(p, 0, INT32_MAX);
+    info->keys = must_alloc((size_t)info->n * sizeof(char *));
+    info->values = must_alloc((size_t)info->n * sizeof(char *));
+    for (int32_t i = 0; i < info->n; i++) {
+        unescape(info->keys[i] = word(p));
+        info->values[i] = word(p);
+        if (strcmp(info->values[i], "-") == 0)
+            info->values[i] = "";
+        else
+            unescape(info->values[i]);
+    }
+}
+
 bool plan_communicator_has(const struct plan_communicator *communicator, int rank) {
     for (int32_t i = 0; i < communicator->n_ranks; i++)
         if (communicator->ranks[i] == rank)
@@ -208,12 +102,6 @@ static void parse_call(struct parser *p) {
         BAD(p, "this program does not know the data call", name);
     member->placed = strcmp(word(p), "placed") == 0;
     member->handle = number(p);
-}
-
-static void note_size(struct plan *plan, enum call call, int64_t size) {
-    int64_t *largest = CALLS[call].kind == KIND_READ ? &plan->largest_read : &plan->largest_write;
-    if (size > *largest)
-        *largest = size;
 }
 
 static void add_run(struct parser *p, struct plan_member *member, struct plan_run run) {
@@ -259,105 +147,6 @@ static void parse_run(struct parser *p) {
     add_run(p, member, run);
 }
 
-static struct plan_step *add_step(struct parser *p, enum step_kind kind) {
-    struct plan *plan = p->plan;
-    plan->steps = grown(plan->steps, plan->n_steps, sizeof *plan->steps);
-    struct plan_step *step = &plan->steps[plan->n_steps++];
-    *step = (struct plan_step){
-        .kind = kind, .view = -1, .communicator = -1, .handle = -1, .offset = -1, .count = 1};
-    return step;
-}
-
-static int32_t optional_index(struct parser *p, int32_t n) {
-    return (int32_t)number_from(p, -1, n - 1);
-}
-
-/* do CALL FILE HANDLE ARG OFFSET VIEW COMMUNICATOR ERROR COUNT */
-static void parse_do(struct parser *p) {
-    struct plan_step *step = add_step(p, STEP_FILE);
-    char *name = word(p);
-    step->call = call_named(name);
-    if (step->call == N_CALLS || CALLS[step->call].kind != KIND_FILE)
-        BAD(p, "this program does not know the call", name);
-    step->file = index_of_file(p, number(p));
-    step->handle = number(p);
-    step->arg = number(p);
-    step->offset = number(p);
-    step->view = optional_index(p, p->plan->n_views);
-    step->communicator = optional_index(p, p->plan->n_communicators);
-    step->error = (int32_t)number_from(p, 0, INT32_MAX);
-    step->count = number_from(p, 1, INT64_MAX);
-}
-
-/* data PHASE COUNT HANDLE SINGLE NULL_SEEKS */
-static void parse_data(struct parser *p) {
-    struct plan_step *step = add_step(p, STEP_DATA);
-    step->phase = index_of_phase(p, number(p));
-    step->count = number_from(p, 1, INT64_MAX);
-    step->handle = number(p);
-    step->single = number_from(p, 0, 1) == 1;
-    step->null_seeks = number_from(p, 0, INT64_MAX);
-}
-
-/* empty CALL FILE HANDLE OFFSET SIZE COUNT */
-static void parse_empty(struct parser *p) {
-    struct plan_step *step = add_step(p, STEP_EMPTY);
-    char *name = word(p);
-    step->call = call_named(name);
-    if (step->call == N_CALLS || CALLS[step->call].kind == KIND_FILE)
-        BAD(p, "this program does not know the data call", name);
-    step->file = index_of_file(p, number(p));
-    step->handle = number(p);
-    step->offset = number(p);
-    step->size = number_from(p, 0, INT64_MAX);
-    step->count = number_from(p, 1, INT64_MAX);
-    note_size(p->plan, step->call, step->size);
-}
-
-/* signal NUMBER N_RANKS RANK ...; await NUMBER N_RANKS RANK ... */
-static void parse_wait(struct parser *p, enum step_kind kind) {
-    struct plan_step *step = add_step(p, kind);
-    step->count = number_from(p, 0, INT64_MAX);
-    step->n_ranks = (int32_t)number_from(p, 1, p->plan->n_ranks);
-    step->ranks = must_alloc((size_t)step->n_ranks * sizeof(int32_t));
-    for (int32_t i = 0; i < step->n_ranks; i++)
-        step->ranks[i] = (int32_t)number_from(p, 0, p->plan->n_ranks - 1);
-}
-
-static void parse_steps(struct parser *p) {
-    while (next_line(p)) {
-        char *keyword = word(p);
-        if (strcmp(keyword, "end") == 0)
-            return;
-        if (strcmp(keyword, "data") == 0) {
-            parse_data(p);
-        } else if (strcmp(keyword, "empty") == 0) {
-            parse_empty(p);
-        } else if (strcmp(keyword, "do") == 0) {
-            parse_do(p);
-        } else if (strcmp(keyword, "signal") == 0) {
-            parse_wait(p, STEP_SIGNAL);
-        } else if (strcmp(keyword, "await") == 0) {
-            parse_wait(p, STEP_AWAIT);
-        } else if (strcmp(keyword, "sync") == 0) {
-            struct plan_step *step = add_step(p, STEP_SYNC);
-            step->communicator = (int32_t)number_from(p, 0, p->plan->n_communicators - 1);
-            step->count = number_from(p, 1, INT64_MAX);
-        } else if (strcmp(keyword, "pause") == 0) {
-            add_step(p, STEP_PAUSE)->count = number_from(p, 0, INT64_MAX);
-        } else if (strcmp(keyword, "repeat") == 0) {
-            struct plan_step *step = add_step(p, STEP_REPEAT);
-            step->count = number_from(p, 0, INT64_MAX);
-            int32_t self = p->plan->n_steps - 1;
-            parse_steps(p);
-            p->plan->steps[self].end = p->plan->n_steps;
-        } else {
-            BAD(p, "unknown step", keyword);
-        }
-    }
-    BAD(p, "a program or a repeat has no end; the plan is cut short", "");
-}
-
 /* "0-3,7" */
 static bool ranks_hold(struct parser *p, const char *text, int rank) {
     while (*text) {
@@ -378,15 +167,6 @@ static bool ranks_hold(struct parser *p, const char *text, int rank) {
             BAD(p, "not a list of ranks", "");
     }
     return false;
-}
-
-static void skip_program(struct parser *p) {
-    for (int depth = 1; depth > 0;) {
-        if (!next_line(p))
-            BAD(p, "a program has no end; the plan is cut short", "");
-        depth += strncmp(p->line, "repeat ", 7) == 0;
-        depth -= strcmp(p->line, "end") == 0;
-    }
 }
 
 static void check_header(struct parser *p) {
@@ -412,6 +192,8 @@ struct plan *plan_parse(char *text, const char *root, int rank) {
             parse_file(&p, root);
         } else if (strcmp(keyword, "view") == 0) {
             parse_view(&p);
+        } else if (strcmp(keyword, "info") == 0) {
+            parse_info(&p);
         } else if (strcmp(keyword, "communicator") == 0) {
             parse_communicator(&p);
         } else if (strcmp(keyword, "phase") == 0) {
@@ -424,7 +206,7 @@ struct plan *plan_parse(char *text, const char *root, int rank) {
             parse_run(&p);
         } else if (strcmp(keyword, "program") == 0) {
             if (!ranks_hold(&p, word(&p), rank)) {
-                skip_program(&p);
+                skip_steps(&p);
             } else if (mine) {
                 BAD(&p, "a rank has two programs", "");
             } else {

@@ -10,10 +10,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { PLAN_VERSION = 1 };
+enum { PLAN_VERSION = 2 };
 
 struct plan_file {
     int32_t id;
+    int32_t content;  /* number of the file whose pattern its bytes have */
     bool made_in_run; /* by some rank: not there beforehand */
     char *name;       /* below the root */
     char *path;       /* with the root */
@@ -30,6 +31,12 @@ struct plan_view {
 struct plan_communicator {
     int32_t n_ranks; /* 0: all ranks */
     int32_t *ranks;
+};
+
+/* An MPI_Info: what the application asked of its MPI library. */
+struct plan_info {
+    int32_t n;
+    char **keys, **values;
 };
 
 /* count calls of rs bytes at offset + i*disp; all move rs bytes but the last, which moves moved_last. */
@@ -57,6 +64,7 @@ enum step_kind {
     STEP_FILE,
     STEP_EMPTY,
     STEP_SYNC,
+    STEP_TICK, /* communication that orders nothing known */
     STEP_PAUSE,
     STEP_REPEAT,
     STEP_SIGNAL,
@@ -67,6 +75,8 @@ struct plan_step {
     enum step_kind kind;
     enum call call;       /* file, empty */
     int32_t phase, file;  /* indices: data; file, empty */
+    int32_t other;        /* file: index of the second file of rename and link, -1 for none */
+    int32_t info;         /* file: index, -1 for none */
     int32_t view;         /* file: index, -1 for none */
     int32_t communicator; /* file, sync: index, -1 for none */
     int32_t error;        /* file: errno of the traced call, 0 for success */
@@ -82,10 +92,11 @@ struct plan_step {
 };
 
 struct plan {
-    int32_t n_ranks, n_files, n_views, n_communicators, n_phases, n_steps;
+    int32_t n_ranks, n_files, n_views, n_communicators, n_infos, n_phases, n_steps;
     struct plan_file *files;
     struct plan_view *views;
     struct plan_communicator *communicators;
+    struct plan_info *infos;
     struct plan_phase *phases;
     struct plan_step *steps;
     int64_t largest_read, largest_write; /* bytes */

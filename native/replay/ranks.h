@@ -2,6 +2,7 @@
 #ifndef WAVETANK_REPLAY_RANKS_H
 #define WAVETANK_REPLAY_RANKS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,6 +20,9 @@ char *ranks_share_text(char *text);
 void ranks_make_communicators(const struct plan *plan);
 void ranks_barrier(int communicator);
 
+/* A call that counts as communication to a tracer, and orders nothing. */
+void ranks_tick(void);
+
 /* After the run: wait until all ranks have ended theirs. */
 void ranks_wait_for_all(void);
 
@@ -32,6 +36,12 @@ int64_t ranks_common_start(void);
 /* Let each rank print in turn, by rank: text goes to rank 0's standard output. Text may be NULL on no rank.
  */
 void ranks_print_in_order(const char *text, size_t length);
+
+/* Of sessions (session.c): what rank 0 says, to all ranks, waiting without using a core; whether any rank
+ * says so; rank 0's clock minus this one's, ns. */
+void ranks_share(void *bytes, size_t length);
+bool ranks_agree(bool mine);
+int64_t ranks_offset_to_first(void);
 
 void ranks_end(void);
 _Noreturn void ranks_abort(void);

@@ -1,26 +1,28 @@
 #include "ranks_mpi.h"
 
+#include "clock.h"
 #include "failure.h"
 #include "plan.h"
 #include "timing.h"
 
+/* What this program does for itself is done by PMPI_ calls: a tracer of MPI calls then sees the plan's calls
+ * alone, and the model of a traced replay is the model that the plan came from. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 static int my_rank, n_ranks;
 static MPI_Comm *communicators;
 static int n_communicators;
 
-enum { TAG_CLOCK = 1, TAG_TEXT = 2, CLOCK_ROUNDS = 32, CLOCK_NAME = 96, BCAST_CHUNK = 1 << 30 };
+enum { TAG_CLOCK = 1, TAG_TEXT = 2, TAG_NONE = 3, CLOCK_ROUNDS = 32, BCAST_CHUNK = 1 << 30 };
 
 void ranks_start(int *argc, char ***argv) {
     MPI_Init(argc, argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &my_rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &n_ranks);
+    PMPI_Comm_rank(MPI_COMM_WORLD, &my_rank);
+    PMPI_Comm_size(MPI_COMM_WORLD, &n_ranks);
 }
 
 int rank_number(void) {
@@ -33,7 +35,7 @@ int rank_count(void) {
 const char *rank_library(void) {
     static char version[MPI_MAX_LIBRARY_VERSION_STRING];
     int length;
-    MPI_Get_library_version(version, &length);
+    PMPI_Get_library_version(version, &length);
     version[strcspn(version, ",\n")] = '\0';
     for (char *c = version; *c; c++)
         if (*c == '\t')
@@ -43,34 +45,34 @@ const char *rank_library(void) {
 
 char *ranks_share_text(char *text) {
     uint64_t length = text ? strlen(text) : 0;
-    MPI_Bcast(&length, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+    PMPI_Bcast(&length, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
     if (my_rank != 0)
         text = must_alloc(length + 1);
     for (uint64_t done = 0; done < length; done += BCAST_CHUNK) {
         uint64_t left = length - done;
-        MPI_Bcast(text + done, (int)(left < BCAST_CHUNK ? left : BCAST_CHUNK), MPI_CHAR, 0, MPI_COMM_WORLD);
+        PMPI_Bcast(text + done, (int)(left < BCAST_CHUNK ? left : BCAST_CHUNK), MPI_CHAR, 0, MPI_COMM_WORLD);
     }
     return text;
 }
 
 void ranks_make_communicators(const struct plan *plan) {
     MPI_Group world;
-    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    PMPI_Comm_group(MPI_COMM_WORLD, &world);
     n_communicators = plan->n_communicators;
     communicators = must_alloc((size_t)n_communicators * sizeof *communicators);
     for (int i = 0; i < n_communicators; i++) {
         const struct plan_communicator *c = &plan->communicators[i];
         communicators[i] = MPI_COMM_NULL;
         if (c->n_ranks == 0) { /* all ranks */
-            MPI_Comm_dup(MPI_COMM_WORLD, &communicators[i]);
+            communicators[i] = MPI_COMM_WORLD;
         } else if (plan_communicator_has(c, my_rank)) {
             MPI_Group group;
-            MPI_Group_incl(world, c->n_ranks, c->ranks, &group);
-            MPI_Comm_create_group(MPI_COMM_WORLD, group, i & 0x7fff, &communicators[i]);
-            MPI_Group_free(&group);
+            PMPI_Group_incl(world, c->n_ranks, c->ranks, &group);
+            PMPI_Comm_create_group(MPI_COMM_WORLD, group, i & 0x7fff, &communicators[i]);
+            PMPI_Group_free(&group);
         }
     }
-    MPI_Group_free(&world);
+    PMPI_Group_free(&world);
 }
 
 MPI_Comm ranks_communicator(int index) {
@@ -84,7 +86,7 @@ static void wait_quietly(MPI_Request *request, int64_t longest_nap_ns) {
     const int64_t spin_ns = 20000;
     int done = 0;
     for (int64_t start = now_ns();;) {
-        MPI_Test(request, &done, MPI_STATUS_IGNORE);
+        PMPI_Test(request, &done, MPI_STATUS_IGNORE);
         if (done)
             return;
         int64_t waited = now_ns() - start, nap = waited / 8;
@@ -98,17 +100,26 @@ static void wait_quietly(MPI_Request *request, int64_t longest_nap_ns) {
 
 enum { NAP_IN_RUN_NS = 100000, NAP_AFTER_RUN_NS = 2000000 };
 
+/* Wait quietly until all are there; then the call that a tracer knows as synchronisation. It also lets the
+ * ranks go on at the same moment, as the application's did: naps end at different times. */
 void ranks_barrier(int communicator) {
     if (communicators[communicator] == MPI_COMM_NULL)
         return;
     MPI_Request request;
-    MPI_Ibarrier(communicators[communicator], &request);
+    PMPI_Ibarrier(communicators[communicator], &request);
     wait_quietly(&request, NAP_IN_RUN_NS);
+    MPI_Barrier(communicators[communicator]);
+}
+
+/* A call that is communication to a tracer, and orders nothing. */
+void ranks_tick(void) {
+    int flag;
+    MPI_Iprobe(MPI_ANY_SOURCE, TAG_NONE, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
 }
 
 void ranks_wait_for_all(void) {
     MPI_Request request;
-    MPI_Ibarrier(MPI_COMM_WORLD, &request);
+    PMPI_Ibarrier(MPI_COMM_WORLD, &request);
     wait_quietly(&request, NAP_AFTER_RUN_NS);
 }
 
@@ -120,33 +131,21 @@ static int wait_tag(int64_t number) {
 void ranks_signal(int64_t number, const int32_t *others, int32_t n_others) {
     for (int32_t i = 0; i < n_others; i++)
         if (others[i] != my_rank) /* no data: it goes out at once, whether or not the other waits yet */
-            MPI_Send(NULL, 0, MPI_CHAR, others[i], wait_tag(number), MPI_COMM_WORLD);
+            PMPI_Send(NULL, 0, MPI_CHAR, others[i], wait_tag(number), MPI_COMM_WORLD);
 }
 
 void ranks_await(int64_t number, const int32_t *others, int32_t n_others) {
     for (int32_t i = 0; i < n_others; i++)
         if (others[i] != my_rank) {
             MPI_Request request;
-            MPI_Irecv(NULL, 0, MPI_CHAR, others[i], wait_tag(number), MPI_COMM_WORLD, &request);
+            PMPI_Irecv(NULL, 0, MPI_CHAR, others[i], wait_tag(number), MPI_COMM_WORLD, &request);
             wait_quietly(&request, NAP_IN_RUN_NS);
         }
 }
 
-/* Ranks with the same name read the same clock: one boot of one machine, one time namespace. */
-static void clock_name(char name[CLOCK_NAME]) {
-    memset(name, 0, CLOCK_NAME);
-    char boot[64] = "";
-    FILE *f = fopen("/proc/sys/kernel/random/boot_id", "r");
-    if (f) {
-        if (!fgets(boot, sizeof boot, f))
-            boot[0] = '\0';
-        fclose(f);
-    }
-    struct stat time_namespace = {0};
-    stat("/proc/self/ns/time", &time_namespace);
-    if (boot[0])
-        snprintf(name, CLOCK_NAME, "%.40s %lu", boot, (unsigned long)time_namespace.st_ino);
-    else
+/* Ranks with the same name read the same clock. */
+static void name_clock(char name[CLOCK_NAME]) {
+    if (!clock_name(name))
         snprintf(name, CLOCK_NAME, "rank %d", my_rank);
 }
 
@@ -154,13 +153,13 @@ static void clock_name(char name[CLOCK_NAME]) {
  * at most half of that round trip. Zero where both read one clock. */
 static int64_t offset_to_rank_0(void) {
     char mine[CLOCK_NAME];
-    clock_name(mine);
+    name_clock(mine);
     char *all = my_rank == 0 ? must_alloc((size_t)n_ranks * CLOCK_NAME) : NULL;
-    MPI_Gather(mine, CLOCK_NAME, MPI_CHAR, all, CLOCK_NAME, MPI_CHAR, 0, MPI_COMM_WORLD);
+    PMPI_Gather(mine, CLOCK_NAME, MPI_CHAR, all, CLOCK_NAME, MPI_CHAR, 0, MPI_COMM_WORLD);
     int *foreign = must_alloc((size_t)n_ranks * sizeof(int));
     for (int r = 0; my_rank == 0 && r < n_ranks; r++)
         foreign[r] = memcmp(all + (size_t)r * CLOCK_NAME, mine, CLOCK_NAME) != 0;
-    MPI_Bcast(foreign, n_ranks, MPI_INT, 0, MPI_COMM_WORLD);
+    PMPI_Bcast(foreign, n_ranks, MPI_INT, 0, MPI_COMM_WORLD);
     int64_t offset = 0, quickest = INT64_MAX;
     for (int r = 1; r < n_ranks; r++) {
         if (!foreign[r] || (my_rank != 0 && my_rank != r))
@@ -168,13 +167,13 @@ static int64_t offset_to_rank_0(void) {
         for (int round = 0; round < CLOCK_ROUNDS; round++) {
             int64_t theirs = 0, sent = now_ns();
             if (my_rank == 0) {
-                MPI_Recv(&theirs, 1, MPI_INT64_T, r, TAG_CLOCK, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+                PMPI_Recv(&theirs, 1, MPI_INT64_T, r, TAG_CLOCK, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
                 theirs = now_ns();
-                MPI_Send(&theirs, 1, MPI_INT64_T, r, TAG_CLOCK, MPI_COMM_WORLD);
+                PMPI_Send(&theirs, 1, MPI_INT64_T, r, TAG_CLOCK, MPI_COMM_WORLD);
                 continue;
             }
-            MPI_Send(&theirs, 1, MPI_INT64_T, 0, TAG_CLOCK, MPI_COMM_WORLD);
-            MPI_Recv(&theirs, 1, MPI_INT64_T, 0, TAG_CLOCK, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            PMPI_Send(&theirs, 1, MPI_INT64_T, 0, TAG_CLOCK, MPI_COMM_WORLD);
+            PMPI_Recv(&theirs, 1, MPI_INT64_T, 0, TAG_CLOCK, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
             int64_t trip = now_ns() - sent;
             if (trip < quickest) {
                 quickest = trip;
@@ -189,29 +188,47 @@ static int64_t offset_to_rank_0(void) {
 
 int64_t ranks_common_start(void) {
     int64_t offset = offset_to_rank_0();
-    MPI_Barrier(MPI_COMM_WORLD);
+    PMPI_Barrier(MPI_COMM_WORLD);
     int64_t start = now_ns() + offset; /* on rank 0's clock */
-    MPI_Allreduce(MPI_IN_PLACE, &start, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
+    PMPI_Allreduce(MPI_IN_PLACE, &start, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
     return start - offset;
+}
+
+void ranks_share(void *bytes, size_t length) {
+    MPI_Request request;
+    PMPI_Ibcast(bytes, (int)length, MPI_BYTE, 0, MPI_COMM_WORLD, &request);
+    wait_quietly(&request, NAP_AFTER_RUN_NS);
+}
+
+bool ranks_agree(bool mine) {
+    int any = mine;
+    MPI_Request request;
+    PMPI_Iallreduce(MPI_IN_PLACE, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD, &request);
+    wait_quietly(&request, NAP_IN_RUN_NS);
+    return any != 0;
+}
+
+int64_t ranks_offset_to_first(void) {
+    return offset_to_rank_0();
 }
 
 void ranks_print_in_order(const char *text, size_t length) {
     if (my_rank != 0) {
         uint64_t n = length;
-        MPI_Send(&n, 1, MPI_UINT64_T, 0, TAG_TEXT, MPI_COMM_WORLD);
+        PMPI_Send(&n, 1, MPI_UINT64_T, 0, TAG_TEXT, MPI_COMM_WORLD);
         for (uint64_t done = 0; done < n; done += BCAST_CHUNK)
-            MPI_Send(text + done, (int)(n - done < BCAST_CHUNK ? n - done : BCAST_CHUNK), MPI_CHAR, 0,
-                     TAG_TEXT, MPI_COMM_WORLD);
+            PMPI_Send(text + done, (int)(n - done < BCAST_CHUNK ? n - done : BCAST_CHUNK), MPI_CHAR, 0,
+                      TAG_TEXT, MPI_COMM_WORLD);
         return;
     }
     fwrite(text, 1, length, stdout);
     for (int r = 1; r < n_ranks; r++) {
         uint64_t n;
-        MPI_Recv(&n, 1, MPI_UINT64_T, r, TAG_TEXT, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        PMPI_Recv(&n, 1, MPI_UINT64_T, r, TAG_TEXT, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         char *part = must_alloc(n < BCAST_CHUNK ? n : BCAST_CHUNK);
         for (uint64_t done = 0; done < n; done += BCAST_CHUNK) {
             int chunk = (int)(n - done < BCAST_CHUNK ? n - done : BCAST_CHUNK);
-            MPI_Recv(part, chunk, MPI_CHAR, r, TAG_TEXT, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            PMPI_Recv(part, chunk, MPI_CHAR, r, TAG_TEXT, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
             fwrite(part, 1, (size_t)chunk, stdout);
         }
         free(part);
@@ -220,8 +237,8 @@ void ranks_print_in_order(const char *text, size_t length) {
 
 void ranks_end(void) {
     for (int i = 0; i < n_communicators; i++)
-        if (communicators[i] != MPI_COMM_NULL)
-            MPI_Comm_free(&communicators[i]);
+        if (communicators[i] != MPI_COMM_NULL && communicators[i] != MPI_COMM_WORLD)
+            PMPI_Comm_free(&communicators[i]);
     free(communicators);
     MPI_Finalize();
 }

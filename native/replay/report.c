@@ -53,7 +53,12 @@ void report(const struct replay *r) {
         print_phase(out, r, &r->phases[i]);
         comma = ",";
     }
-    fprintf(out, "]}\n");
+    fputs("]", out);
+    if (r->progress) {
+        fprintf(out, ",\"begun_ns\":%" PRId64, r->begun_ns - r->start_ns);
+        progress_print(r->progress, out);
+    }
+    fputs("}\n", out);
     if (fclose(out) != 0)
         fail(NULL, "out of memory");
     if (rank_number() == 0)

@@ -11,9 +11,13 @@ POSIX_DATA = frozenset({"read", "write", "readv", "writev", "pread", "pwrite", "
 POSIX_FILE = frozenset(
     {
         "open", "close", "lseek", "fsync", "fdatasync", "sync_file_range", "ftruncate", "truncate",
-        "fallocate", "stat", "fstat", "access", "unlink",
+        "fallocate", "stat", "fstat", "access", "unlink", "rename", "link", "mkdir", "rmdir", "dup", "mmap", "munmap",
+        "msync",
     }
 )  # fmt: skip
+ON_TWO_NAMES = frozenset({"rename", "link"})
+"""Calls that a model holds as two steps: the old name (arg 0), then the new one (arg 1)."""
+MAPPED = frozenset({"mmap", "munmap", "msync"})
 _TRANSFERS = ("", "_at", "_all", "_at_all", "_shared", "_ordered")
 NONBLOCKING = frozenset(
     f"MPI_File_i{verb}{how}"
@@ -34,7 +38,7 @@ MPI_FILE = frozenset(
     f"MPI_File_{verb}"
     for verb in (
         "open", "close", "set_view", "seek", "seek_shared", "sync", "set_size", "preallocate",
-        "get_size", "set_atomicity", "delete", "end",
+        "get_size", "set_atomicity", "set_info", "delete", "end",
     )
 ) | {"MPI_Wait"}  # fmt: skip
 DATA = POSIX_DATA | MPI_DATA

@@ -99,6 +99,8 @@ def kernel_files(
         views: of the model.
     """
     flags = _open_flags(programs)
+    made = _made_by_name(programs)
+    origins = _origins(programs)
     names = safe_names({file.file_id: file.file_name for file in files})
     by_file: defaultdict[int, list[Phase]] = defaultdict(list)
     for phase in phases:
@@ -110,9 +112,46 @@ def kernel_files(
             by_file.get(file.file_id, []),
             flags.get(file.file_id, 0),
             views,
+        ).model_copy(update={"content_of": origins.get(file.file_id)})
+        if file.file_id not in made
+        else KernelFile(
+            file_id=file.file_id, name=names[file.file_id], role="output", prepare_bytes=0,
+            content_of=origins.get(file.file_id),
         )
         for file in files
-    ]
+    ]  # fmt: skip
+
+
+def _made_by_name(programs: Sequence[Program]) -> set[int]:
+    """Files and directories that come to be by a call on their name, before anything else is done with them."""
+    made: set[int] = set()
+    seen: set[int] = set()
+    for program in programs:
+        for step, _ in flat(program.steps):
+            if not isinstance(step, FileStep) or step.error or step.file_id in seen:
+                continue
+            seen.add(step.file_id)
+            is_target = step.iop_type in calls.ON_TWO_NAMES and step.arg == 1
+            if is_target or step.iop_type in ("mkdir", "rmdir"):
+                made.add(step.file_id)
+    return made
+
+
+def _origins(programs: Sequence[Program]) -> dict[int, int]:
+    """For each file that was renamed or linked from another: the first one of those."""
+    origins: dict[int, int] = {}
+    for program in programs:
+        old: FileStep | None = None
+        for step, _ in flat(program.steps):
+            if not isinstance(step, FileStep) or step.iop_type not in calls.ON_TWO_NAMES:
+                continue
+            if step.arg == 0:
+                old = step
+            elif old is not None and not step.error and step.file_id not in origins:
+                first = origins.get(old.file_id, old.file_id)
+                if first != step.file_id:
+                    origins[step.file_id] = first
+    return origins
 
 
 def _open_flags(programs: Sequence[Program]) -> dict[int, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from wavetank.document import provenance, sha256_of
@@ -151,7 +152,8 @@ class _Selection:
 
     def _steps(self, steps: Sequence[Step], times: int) -> tuple[Step, ...]:
         kept: list[Step] = []
-        for step in steps:
+        renamed = self._renamed(steps)
+        for index, step in enumerate(steps):
             if isinstance(step, RepeatStep):
                 inner = self._steps(step.steps, times * step.times)
                 if inner:
@@ -160,9 +162,28 @@ class _Selection:
                 if step.ph_id in self._ph_ids:
                     kept.append(step)
                     self._null_seeks += times * step.null_seeks
-            elif not isinstance(step, FileStep) or self._performs_step(step, times):
+            elif not isinstance(step, FileStep):
+                kept.append(step)
+            elif step.iop_type in calls.ON_TWO_NAMES and index not in renamed:
+                self._unknown_calls[step.iop_type] += times * step.count
+            elif self._performs_step(step, times):
                 kept.append(step)
         return tuple(kept)
+
+    def _renamed(self, steps: Sequence[Step]) -> set[int]:
+        """Indices of the calls on two names of which both are known, and stored."""
+        found: set[int] = set()
+        for index, (old, new) in enumerate(pairwise(steps)):
+            if (
+                isinstance(old, FileStep)
+                and isinstance(new, FileStep)
+                and old.iop_type == new.iop_type
+                and old.iop_type in calls.ON_TWO_NAMES
+                and (old.arg, new.arg) == (0, 1)
+                and all(is_stored(self._names[step.file_id]) for step in (old, new))
+            ):
+                found |= {index, index + 1}
+        return found
 
     def _performs_step(self, step: FileStep, times: int) -> bool:
         inside_mpi = step.file_id in self._mpi_files and not calls.is_mpi(step.iop_type)
@@ -188,8 +209,21 @@ class _Selection:
                 else []
             ),
             *(
-                f"{count} {name} calls are left out: a replay of them is not known."
+                f"{count} {name} calls are left out: "
+                + (
+                    "one of their two names is not a stored file of the model."
+                    if name in calls.ON_TWO_NAMES
+                    else "a replay of them is not known."
+                )
                 for name, count in sorted(self._unknown_calls.items())
+            ),
+            *(
+                [
+                    "Files are mapped into memory as the application did, but what it read and wrote through the "
+                    "mappings is not in the model, and is left out."
+                ]
+                if self._file_calls & calls.MAPPED
+                else []
             ),
             *self._communicators(),
             *(

@@ -57,7 +57,7 @@ def outcome(
         n_ranks: that the kernel has.
         settings: how it was run; facts that the program found are added.
     """
-    reports = _reports(stdout)
+    reports = rank_reports(stdout)
     if reports is None or len(reports) != n_ranks:
         return failed(_failure(stdout, stderr, exit_status), settings)
     by_phase: defaultdict[int, list[_RankPhase]] = defaultdict(list)
@@ -87,7 +87,8 @@ def failed(failure: str, settings: Mapping[str, str]) -> ReplayResult:
     )  # fmt: skip
 
 
-def _reports(stdout: str) -> list[dict[str, Any]] | None:
+def rank_reports(stdout: str) -> list[dict[str, Any]] | None:
+    """What each rank printed, by rank; None where the output is not whole."""
     begin = stdout.find(_BEGIN)
     end = stdout.find(_END, begin + 1)
     if begin < 0 or end < 0:

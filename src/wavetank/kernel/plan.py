@@ -22,6 +22,15 @@ class KernelFile(Record):
         description="input files are made before the measurement, never measured"
     )
     prepare_bytes: int = Field(description="size to make beforehand; 0: the kernel creates it")
+    content_of: int | None = Field(
+        default=None,
+        description="file whose pattern its bytes have, because it is renamed or linked from that; None: its own",
+    )
+
+    @property
+    def content_id(self) -> int:
+        """Number of the file whose pattern its bytes have."""
+        return self.file_id if self.content_of is None else self.content_of
 
 
 class IorLine(Record):

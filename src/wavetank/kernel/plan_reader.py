@@ -65,8 +65,8 @@ def read_plan(text: str) -> PlannedRun:
     plan = PlannedRun()
     lines = (line.split() for line in text.splitlines() if line.strip())
     try:
-        if next(lines) != ["wavetank-plan", "1"]:
-            raise KernelError("not a plan of version 1")
+        if next(lines) != ["wavetank-plan", "2"]:
+            raise KernelError("not a plan of version 2")
         for words in lines:
             _line(plan, words, lines)
     except (StopIteration, IndexError, ValueError, KeyError) as error:

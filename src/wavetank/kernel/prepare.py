@@ -54,13 +54,13 @@ def prepare_files(
         )
         for file in kernel.files:
             if file.prepare_bytes == 0 and file.role == "output":
-                (root / file.name).unlink(missing_ok=True)
+                _remove(root / file.name)
         for file in missing:
             progress(f"writing {file.name}, {format_size(file.prepare_bytes)}")
-            write_content(root / file.name, file.file_id, file.prepare_bytes)
+            write_content(root / file.name, file.content_id, file.prepare_bytes)
         for file in kernel.files:
             if file.role != "output" and file.prepare_bytes == 0:
-                write_content(root / file.name, file.file_id, 0)
+                write_content(root / file.name, file.content_id, 0)
     except OSError as error:
         raise KernelError(f"cannot prepare the kernel's files in {root}: {error}") from error
 
@@ -70,8 +70,16 @@ def remove_files(kernel: Kernel, root: Path) -> None:
     ours = _made_here(root)
     for file in kernel.files:
         if file.name in ours:
-            (root / file.name).unlink(missing_ok=True)
+            _remove(root / file.name)
     (root / MARKER).unlink(missing_ok=True)
+
+
+def _remove(path: Path) -> None:
+    """Remove a file or an empty directory, if it is there."""
+    if path.is_dir() and not path.is_symlink():
+        path.rmdir()
+    else:
+        path.unlink(missing_ok=True)
 
 
 def write_content(path: Path, file_id: int, size_bytes: int) -> None:
@@ -123,7 +131,7 @@ def _is_prepared(path: Path, file: KernelFile) -> bool:
             for offset in {0, file.prepare_bytes // 2, max(0, file.prepare_bytes - _SAMPLE)}:
                 stream.seek(offset)
                 found = stream.read(min(_SAMPLE, file.prepare_bytes - offset))
-                if found != _expected(file.file_id, offset, len(found)):
+                if found != _expected(file.content_id, offset, len(found)):
                     return False
     except OSError:
         return False

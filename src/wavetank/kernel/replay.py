@@ -118,6 +118,35 @@ def run_replay(
         NativeError: the replay program is not built.
     """
     options = options or ReplayOptions()
+    argv, settings = replay_command(kernel, root, launcher, scratch, placement, options)
+    status, stdout, stderr = _run(argv, options.timeout_s)
+    if on_output is not None:
+        on_output(stdout, stderr)
+    if status is None:
+        stderr = f"the time limit of {options.timeout_s:g} s ran out\n{stderr}"
+    return outcome(
+        stdout, stderr, -signal.SIGKILL if status is None else status, kernel.n_ranks, settings
+    )
+
+
+def replay_command(
+    kernel: Kernel,
+    root: str | Path,
+    launcher: Launcher,
+    scratch: Path,
+    placement: Placement | None,
+    options: ReplayOptions,
+    more: tuple[str, ...] = (),
+) -> tuple[list[str], dict[str, str]]:
+    """The whole argv that performs a kernel, and how it will run, for the result.
+
+    Args:
+        kernel, root, launcher, scratch, placement, options: as of ``run_replay``.
+        more: further arguments of the replay program.
+
+    Raises:
+        KernelError, NativeError: as of ``run_replay``.
+    """
     if launcher.mpi_family is None and kernel.n_ranks != 1:
         raise KernelError(
             f"the kernel has {kernel.n_ranks} ranks; without MPI only one can be started. Choose the launcher "
@@ -129,20 +158,13 @@ def run_replay(
     if not plan.exists() or plan.read_text() != text:
         plan.write_text(text)
     job = Job(
-        argv=(str(program), f"--plan={plan}", f"--root={root}", *options.argv()),
+        argv=(str(program), f"--plan={plan}", f"--root={root}", *options.argv(), *more),
         n_ranks=kernel.n_ranks,
         env=_QUIET,
         placement=placement,
     )
     settings = {**options.described(), "launcher": launcher.name, "program": program.name}
-    status, stdout, stderr = _run(launcher.command(job, scratch), options.timeout_s)
-    if on_output is not None:
-        on_output(stdout, stderr)
-    if status is None:
-        stderr = f"the time limit of {options.timeout_s:g} s ran out\n{stderr}"
-    return outcome(
-        stdout, stderr, -signal.SIGKILL if status is None else status, kernel.n_ranks, settings
-    )
+    return launcher.command(job, scratch), settings
 
 
 def with_settings(result: ReplayResult, **settings: str) -> ReplayResult:

@@ -135,11 +135,11 @@ def test_posix_calls_inside_mpi_io_are_left_to_the_library(tmp_path):
 def test_a_call_without_a_replay_is_left_out_and_said(tmp_path):
     made = km.read_write_three_times()
     program = made.programs[0]
-    steps = (*program.steps, FileStep(iop_type="mmap", file_id=1, handle=0, count=5))
+    steps = (*program.steps, FileStep(iop_type="lockf", file_id=1, handle=0, count=5))
     made = made.model_copy(update={"programs": (program.model_copy(update={"steps": steps}),)})
     kernel = kernel_of(made, tmp_path)
     assert any(
-        sentence.startswith("5 mmap calls are left out") for sentence in kernel.not_reproduced
+        sentence.startswith("5 lockf calls are left out") for sentence in kernel.not_reproduced
     )
 
 

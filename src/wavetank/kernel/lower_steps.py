@@ -1,0 +1,133 @@
+"""A program's steps as lines of the plan: what a rank does beside moving data, in order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from wavetank.kernel import calls
+from wavetank.kernel.plan import Kernel
+from wavetank.kernel.steps import flat
+from wavetank.model.phase import DataStep, FileStep, PauseStep, Phase, Program, Step, SyncStep
+
+_LARGEST_EMPTY = 1 << 30  # bytes
+
+
+class Communicators:
+    """The kernel's communicators, with those of MPI_File_open that the trace did not tell."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.table: list[tuple[int, ...]] = list(kernel.communicators)
+        self._index = {ranks: index for index, ranks in reversed(list(enumerate(self.table)))}
+        self._openers: dict[int, tuple[int, ...]] = {}
+        openers: dict[int, set[int]] = {}
+        for program in kernel.programs:
+            for step, _ in flat(program.steps):
+                if isinstance(step, FileStep) and step.iop_type == "MPI_File_open":
+                    openers.setdefault(step.file_id, set()).update(program.ranks)
+        for file_id, ranks in openers.items():
+            self._openers[file_id] = tuple(sorted(ranks))
+            if self._openers[file_id] not in self._index:
+                self._index[self._openers[file_id]] = len(self.table)
+                self.table.append(self._openers[file_id])
+
+    def of_open(self, step: FileStep) -> str:
+        """The communicator of an MPI_File_open: as traced, else the ranks that open the file."""
+        if step.iop_type != "MPI_File_open":
+            return "-"
+        if step.communicator is not None:
+            return str(step.communicator)
+        return str(self._index[self._openers[step.file_id]])
+
+
+class ProgramLines:
+    """The lines of one program. Keeps what a line depends on: the steps before it."""
+
+    def __init__(self, program: Program, kernel: Kernel, communicators: Communicators) -> None:
+        self._communicators = communicators
+        self._phases = {phase.ph_id: phase for phase in kernel.phases}
+        self._one_by_one = _one_by_one(program, self._phases)
+        self._latest: Phase | None = (
+            None  # of the last data, as long as no synchronisation followed
+        )
+        self._old_name = 0  # file of the last call on an old name
+
+    def of(self, steps: Sequence[Step], depth: int = 1) -> Iterator[str]:
+        """Lines of the next steps."""
+        indent = " " * depth
+        for step in steps:
+            if isinstance(step, DataStep):
+                if self._was_parted(step):
+                    yield f"{indent}tick"
+                yield f"{indent}data {step.ph_id} {step.n} {_optional(step.handle)} {int(step.single)} {step.null_seeks}"
+            elif isinstance(step, FileStep):
+                line = self._file_step(step)
+                if line is not None:
+                    yield indent + line
+            elif isinstance(step, SyncStep):
+                self._latest = None
+                yield f"{indent}sync {step.communicator} {step.count}"
+            elif isinstance(step, PauseStep):
+                yield f"{indent}pause {round(step.seconds * 1e9)}"
+            else:
+                yield f"{indent}repeat {step.times}"
+                yield from self.of(step.steps, depth + 1)
+                yield f"{indent}end"
+
+    def _was_parted(self, step: DataStep) -> bool:
+        """Whether only messages between ranks, which a replay does not send, part a phase from the one before."""
+        phase, before = self._phases[step.ph_id], self._latest
+        self._latest = phase
+        return (
+            before is not None
+            and phase.level == "mpiio"
+            and before is not phase
+            and before.file_id == phase.file_id
+            and [member.iop_type for member in before.pattern]
+            == [member.iop_type for member in phase.pattern]
+        )
+
+    def _file_step(self, step: FileStep) -> str | None:
+        name = calls.performed(step.iop_type)
+        if name is None:
+            return None
+        if name in calls.DATA:
+            # A request that moved nothing may ask for anything (copy_file_range: 2^63); it needs no such buffer.
+            size = step.size if step.size <= _LARGEST_EMPTY else 0
+            return f"empty {name} {step.file_id} {step.handle} {_optional(step.offset)} {size} {step.count}"
+        if name in calls.ON_TWO_NAMES:
+            if step.arg == 0:
+                self._old_name = step.file_id
+                return None
+            return f"pair {name} {self._old_name} {step.file_id} {step.error}"
+        arg = step.arg
+        if name == "MPI_Wait":
+            arg = int(step.file_id in self._one_by_one)
+        # Negative offsets and arguments have no meaning here; "-" is what the plan writes for unknown.
+        return (
+            f"do {name} {step.file_id} {step.handle} {arg} {_optional(step.offset)} {_optional(step.view_id)} "
+            f"{self._communicators.of_open(step)} {step.error} {step.count} -"
+        )
+
+
+def _one_by_one(program: Program, phases: dict[int, Phase]) -> frozenset[int]:
+    """Files with as many waits as nonblocking calls; with fewer, a wait (MPI_Waitall) completes all.
+
+    Which requests a wait completed is not in the model.
+    """
+    calls_of: Counter[int] = Counter()
+    waits_of: Counter[int] = Counter()
+
+    for step, times in flat(program.steps):
+        if isinstance(step, DataStep) and step.ph_id in phases:
+            phase = phases[step.ph_id]
+            later = sum(member.iop_type in calls.NONBLOCKING for member in phase.pattern)
+            n = step.n if not step.single else -(-step.n // len(phase.pattern))
+            calls_of[phase.file_id] += times * n * later
+        elif isinstance(step, FileStep) and calls.performed(step.iop_type) == "MPI_Wait":
+            waits_of[step.file_id] += times * step.count
+    return frozenset(file_id for file_id, n in waits_of.items() if n >= calls_of[file_id])
+
+
+def _optional(value: int | None) -> str:
+    return "-" if value is None else str(value)
