@@ -5,7 +5,7 @@ Reads columns of events in order; leaves a ``FoldTable``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -49,52 +49,59 @@ def fold(events: SingleOperations) -> FoldTable:
     Memory: a few arrays of the events' length. A run of three with one displacement is a row, and
     so are two operations when the second starts where the first ended.
     """
-    order = np.argsort(events.rank, kind="stable")
-    rank = events.rank[order]
-    op, file, handle = events.op[order], events.file[order], events.handle[order]
-    size, moved, offset = events.size[order], events.moved[order], events.offset[order]
-    tick, subtick = events.tick[order], events.subtick[order]
-    arg, error = events.arg[order], events.error[order]
-    n = len(rank)
-    first = _row_starts(rank, op, file, handle, size, moved, offset, tick, subtick, arg, error)
+    if (events.rank[1:] < events.rank[:-1]).any():
+        events = _by_rank(events)
+    n = len(events)
+    first = _row_starts(events)
     index = np.flatnonzero(first)
+    whole = slice(None) if len(index) == n else index  # nothing joined: no column is copied
     count = np.diff(np.append(index, n))
-    many = count > 1
-    second = np.minimum(index + 1, max(n - 1, 0))
-    last = index + count - 1
-    start_ns, end_ns = events.start_ns[order], events.end_ns[order]
-    busy = np.where((start_ns == UNKNOWN) | (end_ns == UNKNOWN), 0, end_ns - start_ns)
 
     def total(column: Int64Array) -> Int64Array:
-        return np.add.reduceat(column, index) if n else np.empty(0, dtype=np.int64)
+        return column if len(index) == n else np.add.reduceat(column, index)
 
     def step(column: Int64Array) -> Int64Array:
-        return np.where(many, column[second] - column[index], 0) if n else np.empty(0, np.int64)
+        steps = np.zeros(len(index), dtype=np.int64)
+        many = np.flatnonzero(count > 1)
+        steps[many] = column[index[many] + 1] - column[index[many]]
+        return steps
 
-    disp = np.where(offset[index] == UNKNOWN, 0, step(offset))
+    start_ns, end_ns = events.start_ns, events.end_ns
+    busy = end_ns - start_ns
+    busy[(start_ns == UNKNOWN) | (end_ns == UNKNOWN)] = 0
+    offset = events.offset[whole]
+    disp = step(events.offset)
+    disp[offset == UNKNOWN] = 0
     return FoldTable(
-        rank=rank[index],
-        seq=_sequence(rank)[index],
-        op=op[index],
-        file=file[index],
-        handle=handle[index],
+        rank=events.rank[whole],
+        seq=_sequence(events.rank)[whole],
+        op=events.op[whole],
+        file=events.file[whole],
+        handle=events.handle[whole],
         count=count,
-        size=size[index],
-        moved=total(moved),
-        offset=offset[index],
+        size=events.size[whole],
+        moved=total(events.moved),
+        offset=offset,
         disp=disp,
         view=np.full(len(index), UNKNOWN, dtype=np.int32),
-        view_offset=offset[index],
+        view_offset=offset,
         view_disp=disp,
-        tick=tick[index],
-        subtick=subtick[index],
-        tick_step=step(tick),
-        subtick_step=step(subtick),
-        start_ns=start_ns[index],
-        end_ns=end_ns[last] if n else end_ns,
+        tick=events.tick[whole],
+        subtick=events.subtick[whole],
+        tick_step=step(events.tick),
+        subtick_step=step(events.subtick),
+        start_ns=start_ns[whole],
+        end_ns=end_ns[index + count - 1] if len(index) < n else end_ns,
         busy_ns=total(busy),
-        arg=arg[index],
-        error=error[index],
+        arg=events.arg[whole],
+        error=events.error[whole],
+    )
+
+
+def _by_rank(events: SingleOperations) -> SingleOperations:
+    order = np.argsort(events.rank, kind="stable")
+    return SingleOperations(
+        **{column.name: getattr(events, column.name)[order] for column in fields(events)}
     )
 
 
@@ -107,29 +114,20 @@ def _sequence(rank: Int32Array) -> Int64Array:
     return position - np.maximum.accumulate(np.where(new, position, 0))
 
 
-def _row_starts(
-    rank: Int32Array,
-    op: UInt8Array,
-    file: Int32Array,
-    handle: Int32Array,
-    size: Int64Array,
-    moved: Int64Array,
-    offset: Int64Array,
-    tick: Int64Array,
-    subtick: Int64Array,
-    arg: Int64Array,
-    error: Int32Array,
-) -> np.ndarray:
+def _row_starts(events: SingleOperations) -> np.ndarray:
     """Which operations begin a row, shape (n,), bool."""
-    n = len(rank)
+    n = len(events)
     first = np.ones(n, dtype=bool)
     if n < 2:
         return first
-    same = np.ones(n - 1, dtype=bool)  # link i joins operation i and i + 1
-    for column in (rank, op, file, handle, size, arg, error):
-        same &= column[1:] == column[:-1]
-    same &= moved[:-1] == size[:-1]  # only the last one of a row may be short
-    steps = tuple(np.diff(column) for column in (offset, tick, subtick))
+    size, moved, offset = events.size, events.moved, events.offset
+    same = moved[:-1] == size[:-1]  # only the last one of a row may be short
+    for name in ("rank", "op", "file", "handle", "size", "arg", "error"):
+        column = getattr(events, name)
+        same &= column[1:] == column[:-1]  # link i joins operation i and i + 1
+    if not same.any():
+        return first
+    steps = tuple(np.diff(column) for column in (offset, events.tick, events.subtick))
     same &= (offset[1:] == UNKNOWN) == (offset[:-1] == UNKNOWN)
     equal = np.zeros(n, dtype=bool)  # equal[i]: link i goes on as link i - 1 does
     equal[1 : n - 1] = same[1:] & same[:-1]

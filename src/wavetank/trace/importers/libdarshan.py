@@ -9,13 +9,14 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 import struct
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from ctypes.util import find_library
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from isal import isal_zlib
 
 from wavetank.errors import TraceError
 
@@ -87,8 +88,9 @@ class DarshanJob:
 class DarshanLog:
     """An open log. Methods may be called once each, in any order."""
 
-    def __init__(self, library: ctypes.CDLL, handle: int) -> None:
+    def __init__(self, library: ctypes.CDLL, handle: int, path: Path) -> None:
         self._library = library
+        self._path = path
         self._handle = ctypes.c_void_p(handle)
 
     def job(self) -> DarshanJob:
@@ -168,12 +170,16 @@ class DarshanLog:
         room = _CHUNK
         while True:
             buffer = ctypes.create_string_buffer(room)
-            n = self._library.darshan_log_get_mod(self._handle, module.index, buffer, room)
+            handle = ctypes.c_void_p(self._library.darshan_log_open(str(self._path).encode()))
+            try:  # a second call on one handle would go on behind the first
+                n = self._library.darshan_log_get_mod(handle, module.index, buffer, room)
+            finally:
+                self._library.darshan_log_close(handle)
             if n < 0:
                 return None
             if n < room:
                 return buffer.raw[:n]
-            room *= 4  # each call begins anew: try with more
+            room *= 4
 
     def _counter_names(self, module: str) -> list[str]:
         prefix = {"POSIX": "posix", "MPI-IO": "mpiio", "STDIO": "stdio"}[module]
@@ -189,34 +195,37 @@ class DarshanLog:
 # struct darshan_header of format 3.41: version, magic, compression, partial flags, then (offset, length) of the
 # job, of the names, and of each module by its number
 _HEADER_MAGIC = 6567223
-_MODULE_MAP = 48  # bytes from the start
+MODULE_MAP = 48  # bytes from the start
 _ZLIB = 0
 
 
-def raw_of_newer_version(path: Path, module: DarshanModule) -> bytes | None:
-    """The bytes of a module whose version the library refuses, taken from the log by the format's header.
+def raw_by_header(path: Path, module: DarshanModule) -> bytes | None:
+    """The bytes of a module, taken from the log by the format's header: also of versions that the library refuses.
 
     None where the header is not laid out as in format 3.41, or the log is not compressed by zlib.
     """
     try:
-        content = path.read_bytes()
-        magic, compression = struct.unpack_from("<QB", content, 8)
-        offset, length = struct.unpack_from("<QQ", content, _MODULE_MAP + 16 * module.index)
+        with path.open("rb") as log:
+            header = log.read(MODULE_MAP + 16 * (module.index + 1))
+            magic, compression = struct.unpack_from("<QB", header, 8)
+            offset, length = struct.unpack_from("<QQ", header, MODULE_MAP + 16 * module.index)
+            if magic != _HEADER_MAGIC or compression != _ZLIB or length != module.length:
+                return None
+            log.seek(offset)
+            rest = log.read(length)
     except (OSError, struct.error):
         return None
-    if magic != _HEADER_MAGIC or compression != _ZLIB or length != module.length:
-        return None
-    rest, out = content[offset : offset + length], []
+    out = []
     while rest:  # each process group may have written a stream of its own
-        stream = zlib.decompressobj()
+        stream = isal_zlib.decompressobj()
         try:
-            out.append(stream.decompress(rest) + stream.flush())
-        except zlib.error:
+            out.append(stream.decompress(rest))
+        except isal_zlib.error:  # type: ignore[misc]  # its stub calls the class an instance
             return None
-        if stream.unused_data == rest:
+        if not stream.eof:
             return None
         rest = stream.unused_data
-    return b"".join(out)
+    return out[0] if len(out) == 1 else b"".join(out)
 
 
 @cache
@@ -259,6 +268,6 @@ def open_log(path: Path) -> Iterator[DarshanLog]:
             f"{path} is not a Darshan log that libdarshan-util reads: damaged, or of another version"
         )
     try:
-        yield DarshanLog(library, handle)
+        yield DarshanLog(library, handle, path)
     finally:
         library.darshan_log_close(ctypes.c_void_p(handle))

@@ -1,0 +1,252 @@
+"""DXT segments of a Darshan log, in bulk: from a module's bytes to columns of operations in order.
+
+Reads the bytes of the modules DXT_POSIX and DXT_MPIIO; leaves ``SingleOperations``.
+Layout: struct dxt_file_record and segment_info of darshan-dxt-log-format.h.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from wavetank.errors import TraceError
+from wavetank.trace.fold import SingleOperations
+from wavetank.trace.importers.libdarshan import DarshanLog, DarshanModule, raw_by_header
+from wavetank.trace.ops import OPS_BY_NAME
+from wavetank.trace.schema import UNKNOWN, Int32Array, Int64Array, Level
+
+RECORD = struct.Struct("<Qqq64sqq")  # file, rank, shared, host, writes, reads
+SEGMENT = np.dtype([("offset", "<i8"), ("length", "<i8"), ("start_s", "<f8"), ("end_s", "<f8")])
+# Darshan after 3.5.0 adds a thread to each segment; PyDarshan 3.5.0 gives no segments of such a log at all.
+_SEGMENT_WITH_THREAD = np.dtype([*SEGMENT.descr, ("thread", "<i8")])
+_LAYOUTS = {
+    ("DXT_POSIX", 1): SEGMENT,
+    ("DXT_POSIX", 2): _SEGMENT_WITH_THREAD,
+    ("DXT_MPIIO", 1): SEGMENT,
+    ("DXT_MPIIO", 2): SEGMENT,
+    ("DXT_MPIIO", 3): _SEGMENT_WITH_THREAD,
+}
+# newest versions that libdarshan-util 3.5.0 reads
+_KNOWN_TO_LIBRARY = {"DXT_POSIX": 1, "DXT_MPIIO": 2}
+LEVELS = {"DXT_POSIX": Level.POSIX, "DXT_MPIIO": Level.MPIIO}
+_NS = 1e9
+
+
+@dataclass(frozen=True)
+class Segments:
+    """All segments of a module. Records, of a file and rank each, lie one behind the other, writes first."""
+
+    rank: Int32Array  # of each record
+    file: np.ndarray  # of each record, Darshan's id, uint64
+    n_writes: Int64Array  # of each record
+    n_reads: Int64Array  # of each record
+    segment: np.ndarray  # all records' segments, one of the layouts above
+    hosts: dict[int, str]  # by rank
+
+    def __len__(self) -> int:
+        return len(self.segment)
+
+    @property
+    def without_offsets(self) -> bool:
+        """Whether there are segments and none has an offset, as Darshan on Open MPI leaves them."""
+        return len(self) > 0 and bool((self.segment["offset"] < 0).all())
+
+
+def read_segments(path: Path, log: DarshanLog, module: DarshanModule) -> Segments:
+    """The segments of a DXT module.
+
+    Raises:
+        TraceError: the module is of an unknown version, damaged or cut short.
+    """
+    layout = _LAYOUTS.get((module.name, module.version))
+    if layout is None:
+        raise TraceError(
+            f"{path}: its module {module.name} has version {module.version}, whose segments are not known here. "
+            "It is newer than Darshan 3.5; a newer wavetank may read it"
+        )
+    content = raw_by_header(path, module)
+    if content is None and module.version <= _KNOWN_TO_LIBRARY[module.name]:
+        content = log.raw(module)
+    if content is None:
+        raise TraceError(
+            f"{path}: libdarshan-util refuses its module {module.name} (version {module.version}). Install a newer "
+            "Darshan: pip install --upgrade darshan"
+        )
+    records, parts, hosts = [], [], {}
+    at = 0
+    while at < len(content):
+        if at + RECORD.size > len(content):
+            raise TraceError(f"{path}: the module {module.name} is cut short")
+        file, rank, _shared, host, n_writes, n_reads = RECORD.unpack_from(content, at)
+        at += RECORD.size
+        n = n_writes + n_reads
+        if min(n_writes, n_reads) < 0 or at + n * layout.itemsize > len(content):
+            raise TraceError(f"{path}: the module {module.name} is damaged or cut short")
+        parts.append(np.frombuffer(content, dtype=layout, count=n, offset=at))
+        at += n * layout.itemsize
+        records.append((file, rank, n_writes, n_reads))
+        hosts[rank] = host.split(b"\0")[0].decode(errors="replace")
+    files, ranks, writes, reads = zip(*records, strict=True) if records else ((), (), (), ())
+    return Segments(
+        np.array(ranks, dtype=np.int32),
+        np.array(files, dtype=np.uint64),
+        np.array(writes, dtype=np.int64),
+        np.array(reads, dtype=np.int64),
+        np.concatenate(parts) if parts else np.empty(0, dtype=layout),
+        hosts,
+    )
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Operations of one module, in the log's order."""
+
+    rank: Int32Array
+    op: np.ndarray
+    file: Int32Array
+    mpi: np.ndarray  # bool
+    size: Int64Array
+    offset: Int64Array
+    start_ns: Int64Array
+    end_ns: Int64Array
+
+
+def operations(
+    modules: Mapping[str, Segments],
+    numbers: Mapping[int, int],
+    collective: Mapping[bool, np.ndarray],
+) -> SingleOperations:
+    """Both modules' segments, sorted by the end of the operation within each rank.
+
+    ``numbers``: a file's number by Darshan's id. ``collective[is_write][file]``: whether the counters say that
+    all MPI-IO operations of the kind on the file were collective.
+    """
+    parts = [_columns(name, segments, numbers, collective) for name, segments in modules.items()]
+    if not parts:
+        parts = [_columns("DXT_POSIX", _NONE, numbers, collective)]
+    rank = np.concatenate([part.rank for part in parts])
+    mpi = np.concatenate([part.mpi for part in parts])
+    end = np.concatenate([part.end_ns for part in parts])
+    order = _order(rank, end, mpi)
+
+    def sorted_(name: str) -> np.ndarray:
+        column = np.concatenate([getattr(part, name) for part in parts])
+        return column if order is None else column[order]
+
+    rank, mpi, start = sorted_("rank"), sorted_("mpi"), sorted_("start_ns")
+    tick, subtick = _clocks(rank, mpi, start)
+    file, size = sorted_("file"), sorted_("size")
+    return SingleOperations(
+        rank=rank,
+        op=sorted_("op"),
+        file=file,
+        handle=file,  # DXT does not tell one open of a file from the next
+        size=size,
+        moved=size,
+        offset=sorted_("offset"),
+        tick=tick,
+        subtick=subtick,
+        start_ns=start,
+        end_ns=sorted_("end_ns"),
+        arg=np.zeros(len(rank), dtype=np.int64),
+        error=np.zeros(len(rank), dtype=np.int32),
+    )
+
+
+_NONE = Segments(
+    np.empty(0, np.int32), np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.int64),
+    np.empty(0, SEGMENT), {},
+)  # fmt: skip
+
+
+def _columns(
+    name: str, part: Segments, numbers: Mapping[int, int], collective: Mapping[bool, np.ndarray]
+) -> _Columns:
+    file = np.array([numbers[int(one)] for one in part.file], dtype=np.int32)
+    on_mpi = name == "DXT_MPIIO"
+    stretches = np.column_stack((part.n_writes, part.n_reads)).ravel()
+    codes = np.array(
+        [
+            _operation(on_mpi, is_write, bool(collective[is_write][number]))
+            for number in file
+            for is_write in (True, False)
+        ],
+        dtype=np.uint8,
+    )
+    each = part.n_writes + part.n_reads
+    segment = part.segment
+    offset = segment["offset"].astype(np.int64)
+    if on_mpi:
+        offset[offset < 0] = UNKNOWN
+    return _Columns(
+        rank=np.repeat(part.rank, each),
+        op=np.repeat(codes, stretches),
+        file=np.repeat(file, each),
+        mpi=np.full(len(segment), on_mpi),
+        size=segment["length"].astype(np.int64),
+        offset=offset,
+        start_ns=_ns(segment["start_s"]),
+        end_ns=_ns(segment["end_s"]),
+    )
+
+
+def _ns(seconds: np.ndarray) -> Int64Array:
+    scaled = seconds * _NS
+    return np.rint(scaled, out=scaled).astype(np.int64)
+
+
+def _operation(on_mpi: bool, is_write: bool, collective: bool) -> int:
+    """An operation's code. DXT does not tell pread from read."""
+    way = "write" if is_write else "read"
+    if not on_mpi:
+        return OPS_BY_NAME[way].code
+    return OPS_BY_NAME[f"MPI_File_{way}_at{'_all' if collective else ''}"].code
+
+
+def _order(rank: Int32Array, end_ns: Int64Array, mpi: np.ndarray) -> np.ndarray | None:
+    """Positions by rank, end, and POSIX calls before the MPI-IO call that they end with; None: in order already."""
+    if len(rank) < 2:
+        return None
+    if not mpi.any() or mpi.all():
+        keys: tuple[np.ndarray, ...] = (end_ns, rank)
+        in_order = (rank[1:] > rank[:-1]) | ((rank[1:] == rank[:-1]) & (end_ns[1:] >= end_ns[:-1]))
+        if in_order.all():
+            return None
+    else:
+        keys = (mpi, end_ns, rank)
+    return np.lexsort(keys)
+
+
+def _clocks(rank: Int32Array, mpi: np.ndarray, start: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """Logical clocks as far as they are known: an MPI-IO call is a tick, communication is not seen.
+
+    The subtick counts the POSIX calls since the tick's beginning. All columns are sorted by rank.
+    """
+    position = np.arange(len(rank), dtype=np.int64)
+    if not mpi.any():
+        return np.zeros(len(rank), dtype=np.int64), position - _begin(rank)
+    tick = np.zeros(len(rank), dtype=np.int64)
+    subtick = np.zeros(len(rank), dtype=np.int64)
+    bounds = np.flatnonzero(np.append(True, rank[1:] != rank[:-1]))
+    for first, end in zip(bounds, np.append(bounds[1:], len(rank)), strict=True):
+        mine = slice(first, end)
+        calls = position[mine][mpi[mine]]
+        tick[calls] = np.arange(len(calls))
+        others = position[mine][~mpi[mine]]
+        tick[others] = np.searchsorted(np.sort(start[calls]), start[others], side="right")
+        subtick[others] = np.arange(len(others)) - _begin(tick[others])
+    return tick, subtick
+
+
+def _begin(values: np.ndarray) -> Int64Array:
+    """For each position that at which the stretch of equal values begins that it is in."""
+    position = np.arange(len(values), dtype=np.int64)
+    if not len(values):
+        return position
+    new = np.append(True, values[1:] != values[:-1])
+    begin: Int64Array = np.maximum.accumulate(np.where(new, position, 0))
+    return begin
