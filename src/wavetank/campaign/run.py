@@ -6,16 +6,13 @@ was started is taken down also when the campaign is interrupted.
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from wavetank.campaign.course import Course, Observer, Outcome, announcement, begin
 from wavetank.campaign.facts import ClusterFacts
+from wavetank.campaign.lifetime import Deployer, NotUpError, deployed
 from wavetank.campaign.plan import Plan, Run
 from wavetank.campaign.spec import CampaignSpec
 from wavetank.campaign.store import Failure, Store
@@ -25,16 +22,6 @@ from wavetank.errors import WavetankError
 from wavetank.measure.characterise import peaks_of
 from wavetank.measure.perform import raw_of
 from wavetank.measure.run import Bench, Performer, measure, set_up, warm_up
-
-
-class Deployer(Protocol):
-    """Brings the plan's clusters up and down, by name."""
-
-    def up(self, cluster: str) -> RunningCluster:
-        """Bring a cluster up; destroys what it made when it fails."""
-
-    def down(self, cluster: str) -> None:
-        """Take a cluster down."""
 
 
 @dataclass
@@ -71,31 +58,13 @@ def run_campaign(
 
 
 def _measure_cluster(campaign: _Campaign, cluster: ClusterFacts, left: Sequence[Run]) -> None:
-    observer, store = campaign.course.observer, campaign.course.store
-    if store.is_leased(cluster.name):
-        observer.says(f"taking {cluster.name} down: a run that was killed left it")
-        _take_down(campaign, cluster)
-    observer.says(f"bringing up {cluster.name}: {cluster.title}, {cluster.n_instances} instances")
-    started = time.monotonic()
-    store.lease(cluster.name)
+    course = campaign.course
     try:
-        running = campaign.deployer.up(cluster.name)
-    except WavetankError as error:
-        store.release(cluster.name)
+        with deployed(cluster, course.store, campaign.deployer, course.observer) as running:
+            _characterise(campaign, cluster, running)
+            _measure_runs(campaign, running, left)
+    except NotUpError as error:
         _record_no_cluster(campaign, left, error)
-        return
-    try:
-        up_s = time.monotonic() - started
-        store.add_deployment(cluster.key, cluster.name, up_s)
-        observer.says(f"{cluster.name} is up after {up_s:.1f} s")
-        _characterise(campaign, cluster, running)
-        _measure_runs(campaign, running, left)
-    finally:
-        with _uninterrupted(observer):
-            try:
-                observer.says(f"taking {cluster.name} down")
-            finally:  # whatever becomes of what is said
-                _take_down(campaign, cluster)
 
 
 def _characterise(campaign: _Campaign, cluster: ClusterFacts, running: RunningCluster) -> None:
@@ -115,25 +84,12 @@ def _characterise(campaign: _Campaign, cluster: ClusterFacts, running: RunningCl
         campaign.course.store.add_characterisation(cluster.key, found)
 
 
-def _record_no_cluster(campaign: _Campaign, left: Sequence[Run], error: WavetankError) -> None:
-    reason = f"the cluster did not come up: {error}"
+def _record_no_cluster(campaign: _Campaign, left: Sequence[Run], error: NotUpError) -> None:
     campaign.course.n_failed += len(left)
     cluster = left[0].cluster
     for application, mapping in dict.fromkeys((run.application, run.mapping) for run in left):
-        campaign.course.store.add_failure(Failure(application, cluster, mapping, reason))
-    campaign.course.observer.says(f"failed: {cluster}: {reason}")
-
-
-def _take_down(campaign: _Campaign, cluster: ClusterFacts) -> None:
-    try:
-        campaign.deployer.down(cluster.name)
-    except WavetankError as error:
-        campaign.course.observer.says(
-            f"{cluster.name} did not go down whole: {error}. "
-            f"Run 'wavetank cluster down {cluster.name}'"
-        )
-    else:
-        campaign.course.store.release(cluster.name)
+        campaign.course.store.add_failure(Failure(application, cluster, mapping, str(error)))
+    campaign.course.observer.says(f"failed: {cluster}: {error}")
 
 
 def _measure_runs(campaign: _Campaign, running: RunningCluster, left: Sequence[Run]) -> None:
@@ -171,25 +127,3 @@ def _set_up(campaign: _Campaign, running: RunningCluster, run: Run) -> Bench:
     for _ in range(campaign.course.spec.warm_up):
         warm_up(bench, run.mapping, campaign.performer)
     return bench
-
-
-@contextmanager
-def _uninterrupted(observer: Observer) -> Iterator[None]:
-    """Let a second Ctrl-C or SIGTERM wait until the cluster is down.
-
-    Handlers, not masks: children inherit masks and ignored signals, but not handlers.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def wait(signum: int, frame: object) -> None:
-        del signum, frame
-        observer.says("a moment: the cluster is going down")
-
-    before = {number: signal.signal(number, wait) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

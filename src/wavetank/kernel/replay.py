@@ -140,12 +140,7 @@ def replay_command(
 ) -> tuple[list[str], dict[str, str]]:
     """The whole argv that performs a kernel, and how it will run, for the result.
 
-    Args:
-        kernel, root, launcher, scratch, placement, options: as of ``run_replay``.
-        more: further arguments of the replay program.
-
-    Raises:
-        KernelError, NativeError: as of ``run_replay``.
+    Arguments and errors are those of ``run_replay``; ``more`` are further arguments of the replay program.
     """
     if launcher.mpi_family is None and kernel.n_ranks != 1:
         raise KernelError(

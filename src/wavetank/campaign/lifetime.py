@@ -1,0 +1,100 @@
+"""The lifetime of a cluster in a campaign: up, used, and down on every way out.
+
+A lease in the store says that it is up, so that a run after a kill takes it down first.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+from wavetank.campaign.course import Observer
+from wavetank.campaign.facts import ClusterFacts
+from wavetank.campaign.store import Store
+from wavetank.cluster.host import RunningCluster
+from wavetank.errors import ClusterError, WavetankError
+
+
+class Deployer(Protocol):
+    """Brings the plan's clusters up and down, by name."""
+
+    def up(self, cluster: str) -> RunningCluster:
+        """Bring a cluster up; destroys what it made when it fails."""
+
+    def down(self, cluster: str) -> None:
+        """Take a cluster down."""
+
+
+class NotUpError(ClusterError):
+    """A cluster of the plan did not come up; nothing of it is left."""
+
+
+@contextmanager
+def deployed(
+    cluster: ClusterFacts, store: Store, deployer: Deployer, observer: Observer
+) -> Iterator[RunningCluster]:
+    """A cluster that is up inside of the context, and down after it.
+
+    Raises:
+        NotUpError: it did not come up.
+    """
+    if store.is_leased(cluster.name):
+        observer.says(f"taking {cluster.name} down: a run that was killed left it")
+        _take_down(cluster, store, deployer, observer)
+    observer.says(f"bringing up {cluster.name}: {cluster.title}, {cluster.n_instances} instances")
+    started = time.monotonic()
+    store.lease(cluster.name)
+    try:
+        running = deployer.up(cluster.name)
+    except WavetankError as error:
+        store.release(cluster.name)
+        raise NotUpError(f"the cluster did not come up: {error}") from error
+    try:
+        up_s = time.monotonic() - started
+        store.add_deployment(cluster.key, cluster.name, up_s)
+        observer.says(f"{cluster.name} is up after {up_s:.1f} s")
+        yield running
+    finally:
+        with _uninterrupted(observer):
+            try:
+                observer.says(f"taking {cluster.name} down")
+            finally:  # whatever becomes of what is said
+                _take_down(cluster, store, deployer, observer)
+
+
+def _take_down(cluster: ClusterFacts, store: Store, deployer: Deployer, observer: Observer) -> None:
+    try:
+        deployer.down(cluster.name)
+    except WavetankError as error:
+        observer.says(
+            f"{cluster.name} did not go down whole: {error}. "
+            f"Run 'wavetank cluster down {cluster.name}'"
+        )
+    else:
+        store.release(cluster.name)
+
+
+@contextmanager
+def _uninterrupted(observer: Observer) -> Iterator[None]:
+    """Let a second Ctrl-C or SIGTERM wait until the cluster is down.
+
+    Handlers, not masks: children inherit masks and ignored signals, but not handlers.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def wait(signum: int, frame: object) -> None:
+        del signum, frame
+        observer.says("a moment: the cluster is going down")
+
+    before = {number: signal.signal(number, wait) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
