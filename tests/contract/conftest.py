@@ -47,24 +47,34 @@ CLUSTERS: dict[str, dict[str, Any]] = {
     },
 }
 
-if (
-    "WAVETANK_TEST_SSH" in os.environ
-):  # set by test_ssh_provider.py, which runs this suite where hosts answer
+# Set by test_ssh_provider.py, which runs this suite where hosts answer. Four of them: c1, c2, io1, io2.
+SSH: dict[str, Any] = json.loads(os.environ.get("WAVETANK_TEST_SSH", "{}"))
+
+
+def ssh_cluster(file_system: dict[str, Any], n_io: int) -> dict[str, Any]:
+    """Hosts over ssh with a file system of ours."""
+    names = ["c1", "c2", *(f"io{i + 1}" for i in range(n_io))]
+    return {
+        "provider": "ssh",
+        "nodes": {"compute": 2, "io": n_io},
+        "file_system": {"mount": "/made-by-ssh/mount", **file_system},
+        "ssh": {**SSH, "hosts": {name: SSH["hosts"][name] for name in names}},
+    }
+
+
+if SSH:
     CLUSTERS = {
-        f"ssh-{file_system['kind']}": {
-            "provider": "ssh",
-            "nodes": {"compute": 2},
-            "file_system": file_system,
-            "ssh": json.loads(os.environ["WAVETANK_TEST_SSH"]),
-        }
-        for file_system in ({"kind": "none"}, {"kind": "existing", "path": "/tmp/shared"})
+        "ssh-none": ssh_cluster({"kind": "none"}, 0),
+        "ssh-existing": ssh_cluster({"kind": "existing", "path": "/tmp/shared"}, 0),
+        "ssh-nfs": ssh_cluster({"kind": "nfs"}, 1),
+        "ssh-glusterfs": ssh_cluster({"kind": "glusterfs"}, 2),
     }
 
 
 def spec_of(kind: str, suffix: str) -> ClusterSpec:
     return ClusterSpec.model_validate(
         {
-            "name": f"t{os.getpid()}-{suffix}",
+            "name": os.environ.get("WAVETANK_TEST_NAME", f"t{os.getpid()}-{suffix}"),
             "instance": INSTANCE,
             "storage": {"size": "512 MiB"},
             **CLUSTERS[kind],

@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +15,9 @@ from leftovers import skip_unless_possible
 
 from conftest import spec_of
 from wavetank.cluster import deploy
-from wavetank.errors import RemoteCommandError
+from wavetank.cluster.filesystems.base import on_all, wait_until
+from wavetank.cluster.host import Host
+from wavetank.cluster.spec import ClusterSpec
 
 pytestmark = [
     pytest.mark.cluster,
@@ -28,6 +29,18 @@ pytestmark = [
 ]
 
 PORT = "2222"
+USER = "tank"
+NODES = {"c1": "10.77.0.1", "c2": "10.77.0.2", "io1": "10.77.0.3", "io2": "10.77.0.4"}
+
+# A user who may do everything by sudo, and a key that both this user and root accept.
+MAKE_USER = """
+useradd -m -p '*' "$1"  # sshd refuses an account that is locked
+printf '%s ALL=(ALL) NOPASSWD: ALL\\n' "$1" >/etc/sudoers.d/wavetank-test
+mkdir -p /run/sshd /run/store
+cat >/run/keys
+chmod 644 /run/keys
+ln -sfn /wavetank /tmp/shared
+"""
 
 
 @pytest.fixture(scope="module")
@@ -35,61 +48,55 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A host key, a user's key, and the known hosts."""
     folder = tmp_path_factory.mktemp("keys")
     for name in ("host", "user"):
-        subprocess.run(
-            ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / name], check=True
-        )
-    public = " ".join((folder / "host.pub").read_text().split()[:2])
-    lines = [f"[10.77.0.{i}]:{PORT} {public}\n" for i in (1, 2)]
-    (folder / "known_hosts").write_text("".join(lines))
+        make_key(folder / name)
+    write_known_hosts(folder / "known_hosts", folder / "host.pub")
     return folder
+
+
+def make_key(path: Path) -> None:
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", path], check=True)
+
+
+def write_known_hosts(path: Path, public_key: Path) -> None:
+    public = " ".join(public_key.read_text().split()[:2])
+    path.write_text("".join(f"[{address}]:{PORT} {public}\n" for address in NODES.values()))
 
 
 @pytest.fixture(scope="module")
 def hosts(keys: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[deploy.DeployedCluster]:
-    """Two nodes with sshd, and a directory that both see (a mount of the same disk)."""
+    """Four nodes with sshd, and a directory that all see (a mount of the last one's disk)."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WAVETANK_STATE_DIR", str(tmp_path_factory.mktemp("state")))
-        spec = spec_of("local-nfs", "sshd")
+        base = spec_of("local-nfs", "sshd").model_dump(mode="json")
+        base["nodes"] = {"compute": 4}
+        base["file_system"] |= {"servers": 1, "placement": ["c4"]}
+        spec = ClusterSpec.model_validate(base)
         skip_unless_possible(spec)
         with deploy.deployed(spec) as up:
-            for host in up.compute_hosts:
-                host.run(
-                    [
-                        "sh",
-                        "-c",
-                        "mkdir -p /run/sshd /root/.ssh && chmod 700 /root/.ssh && ln -sfn /wavetank /tmp/shared",
-                    ]
-                )
-                host.put(keys / "user.pub", "/root/.ssh/wavetank_keys")
-                host.put(keys / "host", "/run/host_key")
-                host.run(["chmod", "600", "/run/host_key", "/root/.ssh/wavetank_keys"])
-                host.start(
-                    ["/usr/sbin/sshd", "-D", "-e", "-f", "/dev/null", "-p", PORT, "-h", "/run/host_key",
-                     "-o", "AuthorizedKeysFile=/root/.ssh/wavetank_keys", "-o", "PermitRootLogin=prohibit-password",
-                     "-o", "MaxStartups=100", "-o", "KexAlgorithms=curve25519-sha256"],  # the quickest
-                    log="sshd",
-                )  # fmt: skip
-            _wait_for_sshd(up)
+            on_all(up.compute_hosts, lambda host: start_sshd(host, keys))
             yield up
 
 
-def _wait_for_sshd(up: deploy.DeployedCluster) -> None:
-    deadline = time.monotonic() + 20
-    for host in up.compute_hosts:
-        while True:
-            try:
-                host.run(["sh", "-c", f"ss -ltn | grep -q ':{PORT} '"])
-                break
-            except RemoteCommandError:
-                assert time.monotonic() < deadline, "sshd does not come up"
-                time.sleep(0.05)
+def start_sshd(host: Host, keys: Path) -> None:
+    host.run(["sh", "-ec", MAKE_USER, "sh", USER], stdin=(keys / "user.pub").read_text())
+    host.put(keys / "host", "/run/host_key")
+    host.run(["chmod", "600", "/run/host_key"])
+    host.start(
+        ["/usr/sbin/sshd", "-D", "-e", "-f", "/dev/null", "-p", PORT, "-h", "/run/host_key",
+         "-o", "AuthorizedKeysFile=/run/keys", "-o", "PermitRootLogin=prohibit-password", "-o", "StrictModes=no",
+         "-o", "MaxStartups=100", "-o", "KexAlgorithms=curve25519-sha256"],  # the quickest
+        log="sshd",
+    )  # fmt: skip
+    wait_until(host, ["sh", "-c", f"ss -ltn | grep -q ':{PORT} '"], "sshd", 30, "sshd")
 
 
 def inventory(keys: Path, **changes: object) -> dict[str, object]:
     return {
-        "hosts": {"c1": "10.77.0.1", "c2": "10.77.0.2"},
-        "user": "root",
+        "hosts": NODES,
+        "user": USER,
+        "sudo": True,
         "port": int(PORT),
+        "directory": "/run/store",
         "identity_file": str(keys / "user"),
         "known_hosts": str(keys / "known_hosts"),
         "network": "10.77.0.0/24",
@@ -98,36 +105,52 @@ def inventory(keys: Path, **changes: object) -> dict[str, object]:
 
 
 def in_their_network(
-    hosts: deploy.DeployedCluster, argv: list[str], ssh: dict[str, object]
+    hosts: deploy.DeployedCluster,
+    argv: list[str],
+    ssh: dict[str, object],
+    env: dict[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*hosts.launcher_prefix, *argv], env={**os.environ, "WAVETANK_TEST_SSH": json.dumps(ssh)},
+        [*hosts.launcher_prefix, *argv], env={**os.environ, "WAVETANK_TEST_SSH": json.dumps(ssh), **(env or {})},
         capture_output=True, text=True, check=False, timeout=250,
     )  # fmt: skip
 
 
-def test_the_contract_holds_over_ssh(hosts: deploy.DeployedCluster, keys: Path) -> None:
+# What a host has: mounts, processes, and files where a file system or we could leave some.
+STATE_OF_HOST = r"""
+cut -d' ' -f2,3 /proc/mounts
+for file in /proc/[0-9]*/cmdline; do tr '\\0' ' ' <"$file" 2>/dev/null && echo; done | grep -v '^sh -c\|sshd\|^tr\|^grep\|^cut\|^find'
+find / -maxdepth 1; find /run /var/tmp /var/lib/glusterd /var/lib/nfs /home /root /etc -xdev
+"""
+# Left by the distribution's own programs, also when nobody but them runs.
+NOT_OURS = ("/run/gluster", "/run/mount", "/run/rpcbind", "/run/sudo", "/run/ganesha", "/var/lib/nfs/ganesha")
+
+
+def state_of(host: Host) -> set[str]:
+    lines = host.run(["sh", "-c", STATE_OF_HOST]).stdout.splitlines()
+    return {line for line in lines if line.strip() and not line.startswith(NOT_OURS)}
+
+
+# All of the suite with one file system; of the others what differs from it.
+CHOSEN = (
+    "ssh-nfs or (ssh-glusterfs and (placed or global or settings or other_process or healthy)) or "
+    "(ssh-existing and (global or placed)) or (ssh-none and (placed or is_a_running))"
+)
+
+
+def test_the_contract_holds_over_ssh_and_hosts_are_left_as_they_were(
+    hosts: deploy.DeployedCluster, keys: Path
+) -> None:
+    before = on_all(hosts.compute_hosts, state_of)
     suite = str(Path(__file__).with_name("test_cluster_contract.py"))
-    # all of it with one file system; of the other what differs
-    chosen = "ssh-existing or (ssh-none and (is_a_running or placed or other_process or healthy))"
-    argv = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-x",
-        "-p",
-        "no:cacheprovider",
-        "-k",
-        chosen,
-        suite,
-    ]
-    done = in_their_network(hosts, argv, inventory(keys))
+    options = ["-q", "-x", "-p", "no:cacheprovider", "-k", CHOSEN]
+    done = in_their_network(
+        hosts, [sys.executable, "-m", "pytest", *options, suite], inventory(keys)
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "passed" in done.stdout
-    for host in hosts.compute_hosts:  # nothing is left on the hosts
-        left = host.run(["ls", "/var/tmp", "/tmp/shared/", "/tmp"]).stdout
-        assert f"wavetank-t{os.getpid()}-ssh" not in left
+    after = on_all(hosts.compute_hosts, state_of)
+    assert [now ^ then for now, then in zip(after, before, strict=True)] == [set()] * len(NODES)
 
 
 UP = """
@@ -136,41 +159,124 @@ sys.path.insert(0, {folder!r})
 from conftest import spec_of
 from wavetank.cluster import deploy
 try:
-    deploy.bring_up(spec_of("ssh-none", "refused"))
+    deploy.bring_up(spec_of({kind!r}, "refused"))
 except Exception as error:
     print(type(error).__name__, error)
 """
 
 
-def test_a_host_with_another_key_is_refused(
+def up_in_their_network(
+    hosts: deploy.DeployedCluster, ssh: dict[str, object], kind: str = "ssh-none"
+) -> str:
+    code = UP.format(folder=str(Path(__file__).parent), kind=kind)
+    done = in_their_network(hosts, [sys.executable, "-c", code], ssh)
+    assert done.returncode == 0, done.stderr
+    assert "PRIVATE KEY" not in done.stdout + done.stderr
+    return done.stdout
+
+
+def test_hosts_with_other_keys_are_refused_all_at_once(
     hosts: deploy.DeployedCluster, keys: Path, tmp_path: Path
 ) -> None:
-    subprocess.run(
-        ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / "other"], check=True
-    )
-    public = " ".join((tmp_path / "other.pub").read_text().split()[:2])
-    (tmp_path / "known_hosts").write_text(
-        "".join(f"[10.77.0.{i}]:{PORT} {public}\n" for i in (1, 2))
-    )
-    code = UP.format(folder=str(Path(__file__).parent))
-    ssh = inventory(keys, known_hosts=str(tmp_path / "known_hosts"))
-    done = in_their_network(hosts, [sys.executable, "-c", code], ssh)
-    assert "cannot use host c1" in done.stdout
-    assert "verification failed" in done.stdout
-    assert "PRIVATE KEY" not in done.stdout + done.stderr
+    make_key(tmp_path / "other")
+    write_known_hosts(tmp_path / "known_hosts", tmp_path / "other.pub")
+    said = up_in_their_network(hosts, inventory(keys, known_hosts=str(tmp_path / "known_hosts")))
+    for name in ("c1", "c2"):
+        assert f"cannot use host {name}" in said
+    assert said.count("verification failed") == 2
 
 
 def test_a_user_without_the_key_is_refused(
     hosts: deploy.DeployedCluster, keys: Path, tmp_path: Path
 ) -> None:
-    subprocess.run(
-        ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / "stranger"], check=True
-    )
-    code = UP.format(folder=str(Path(__file__).parent))
-    done = in_their_network(
-        hosts,
-        [sys.executable, "-c", code],
-        inventory(keys, identity_file=str(tmp_path / "stranger")),
-    )
-    assert "cannot use host c1" in done.stdout
-    assert "Permission denied" in done.stdout
+    make_key(tmp_path / "stranger")
+    said = up_in_their_network(hosts, inventory(keys, identity_file=str(tmp_path / "stranger")))
+    assert "cannot use host c1" in said
+    assert "Permission denied" in said
+
+
+def test_what_hosts_lack_is_said_of_each_before_anything_starts(
+    hosts: deploy.DeployedCluster, keys: Path
+) -> None:
+    hidden = {"c2": "/usr/bin/getfattr", "io1": "/usr/sbin/glusterd"}
+    by_address = {host.address: host for host in hosts.compute_hosts}
+    for name, program in hidden.items():
+        by_address[NODES[name]].run(["mv", program, f"{program}.hidden"])
+    try:
+        said = up_in_their_network(hosts, inventory(keys, directory="/nowhere"), "ssh-glusterfs")
+    finally:
+        for name, program in hidden.items():
+            by_address[NODES[name]].run(["mv", f"{program}.hidden", program])
+    assert "c2: getfattr is missing: apt-get install attr" in said
+    assert "io1: glusterd is missing: apt-get install glusterfs-server" in said
+    assert said.count("is missing") == 2
+    assert said.count("ssh.directory /nowhere") == 4
+
+
+def test_sudo_that_asks_for_a_password_is_refused(
+    hosts: deploy.DeployedCluster, keys: Path
+) -> None:
+    host = hosts.compute_hosts[1]
+    host.run(["mv", "/etc/sudoers.d/wavetank-test", "/etc/wavetank-test"])
+    try:
+        said = up_in_their_network(hosts, inventory(keys))
+    finally:
+        host.run(["mv", "/etc/wavetank-test", "/etc/sudoers.d/wavetank-test"])
+    assert "cannot use host c2" in said
+    assert "password is required" in said
+    assert "host c1" not in said
+
+
+def test_a_user_without_sudo_has_what_needs_no_root(
+    hosts: deploy.DeployedCluster, keys: Path
+) -> None:
+    plain = inventory(keys, sudo=False, directory="/tmp")
+    assert up_and_down(hosts, plain, "ssh-none") == "up\n"
+    assert "is served and mounted as root" in up_in_their_network(hosts, plain, "ssh-nfs")
+
+
+KILLED = """
+import os, signal, subprocess, sys
+sys.path.insert(0, {folder!r})
+from conftest import spec_of
+from wavetank.cluster import deploy
+spec = spec_of({kind!r}, "killed")
+start, left = subprocess.Popen.__init__, {n_programs}
+def counted(self, *args, **kwargs):
+    global left
+    left -= 1
+    if left < 0:
+        os._exit(9)
+    start(self, *args, **kwargs)
+if sys.argv[1] == "up":
+    subprocess.Popen.__init__ = counted
+    deploy.bring_up(spec)
+    print("up")
+else:
+    deploy.take_down(spec.name)
+"""
+
+
+def up_and_down(
+    hosts: deploy.DeployedCluster, ssh: dict[str, object], kind: str, n_programs: int = 10**6
+) -> str:
+    """Up, ended without any clean-up after so many programs, then down by another process."""
+    folder = str(Path(__file__).parent)
+    code = KILLED.format(folder=folder, kind=kind, n_programs=n_programs)
+    name = {"WAVETANK_TEST_NAME": f"t{os.getpid()}-k"}
+    up = in_their_network(hosts, [sys.executable, "-c", code, "up"], ssh, name)
+    assert up.returncode == (9 if n_programs < 10**6 else 0), up.stderr
+    down = in_their_network(hosts, [sys.executable, "-c", code, "down"], ssh, name)
+    assert down.returncode == 0, down.stderr
+    return up.stdout
+
+
+# Checks start 3 programs, one a host; NFS on three hosts then about 40.
+@pytest.mark.parametrize("n_programs", [4, 9, 14, 20, 30])
+def test_a_tool_killed_while_bringing_up_leaves_hosts_as_they_were_after_down(
+    n_programs: int, hosts: deploy.DeployedCluster, keys: Path
+) -> None:
+    before = on_all(hosts.compute_hosts, state_of)
+    up_and_down(hosts, inventory(keys), "ssh-nfs", n_programs)
+    after = on_all(hosts.compute_hosts, state_of)
+    assert [now ^ then for now, then in zip(after, before, strict=True)] == [set()] * len(NODES)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from wavetank.cluster import interrupts, registry
-from wavetank.cluster.filesystems.base import FileSystemDriver, OutlivesNodes, Site
+from wavetank.cluster.filesystems.base import FileSystemDriver, HasServerCaches, OutlivesNodes, Site
 from wavetank.cluster.host import Host
 from wavetank.cluster.needs import Needs, needs_by_node
 from wavetank.cluster.providers.base import ExaminesHosts, Nodes, TakesHosts
@@ -127,6 +127,8 @@ class DeployedCluster:
             self.file_system.unmount(self.site)
         try:
             how = self.nodes.drop_caches()
+            if isinstance(self.file_system, HasServerCaches):
+                how += f"; {self.file_system.drop_server_caches(self.site)}"
         finally:
             if remounts:
                 self.file_system.mount(self.site)
@@ -192,11 +194,12 @@ def coming_up(spec: ClusterSpec) -> Iterator[DeployedCluster]:
     Raises:
         As bring_up.
     """
+    directory = directory_of(spec.name)
+    directory.see_free()
     findings = check(spec)
     if findings:
         raise SpecError(f"cluster {spec.name} cannot come up here:\n  " + "\n  ".join(findings))
     with interrupts.once(f"taking down what was made of {spec.name}") as check_interrupted:
-        directory = directory_of(spec.name)
         is_ours = False
         try:
             with interrupts.held_back(f"beginning with {spec.name}"):

@@ -71,14 +71,26 @@ class ClusterDirectory:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self.path.mkdir(mode=0o755)
         except FileExistsError:
-            raise ClusterError(
-                f"a cluster named {self.name} exists already ({self.path}). "
-                f"Take it down with 'wavetank cluster down {self.name}', or give this one another name"
-            ) from None
+            raise self._taken() from None
         except OSError as error:
             raise ClusterError(
                 f"cannot make {self.path}: {error.strerror}. Set WAVETANK_STATE_DIR to a directory that you may write to"
             ) from error
+
+    def _taken(self) -> ClusterError:
+        return ClusterError(
+            f"a cluster named {self.name} exists already ({self.path}). "
+            f"Take it down with 'wavetank cluster down {self.name}', or give this one another name"
+        )
+
+    def see_free(self) -> None:
+        """See that the name is free now, before anything else is looked at.
+
+        Raises:
+            ClusterError: it is taken.
+        """
+        if self.path.exists():
+            raise self._taken()
 
     def read_state(self) -> ClusterState | None:
         """The state, None while there is none yet.

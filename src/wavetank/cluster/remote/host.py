@@ -43,9 +43,10 @@ for log in *; do
 done
 """
 
-# $1: the mark and its value. Ends every process that has it in its environment; the dead have none any more.
+# $1, $2: the mark and its value. Ends every process that has it in its environment; the dead have none any more.
+# Both come apart, as sudo copies the command line into the environment of what it runs (SUDO_COMMAND).
 END = """tries=0
-while found=$(grep -lsF -- "$1" /proc/[0-9]*/environ); [ -n "$found" ]; do
+while found=$(grep -lsF -- "$1=$2" /proc/[0-9]*/environ); [ -n "$found" ]; do
   for file in $found; do
     pid=${file#/proc/}
     kill -KILL "${pid%/environ}" 2>/dev/null
@@ -124,7 +125,7 @@ class SshHost(CommandHost):
 
     def end_daemons(self) -> None:
         """End every process that was started here, and what those started."""
-        self.run(["env", "-u", MARK, "sh", "-c", END, "sh", f"{MARK}={self.home}"])
+        self.run(["sh", "-c", END, "sh", MARK, self.home], env={MARK: "nothing"})
 
     def bring(self, program: Path) -> str:
         """Copy a program of ours below the home; see the protocol."""
