@@ -117,10 +117,10 @@ def in_their_network(
 
 
 # What a host has: mounts, processes, and files where a file system or we could leave some.
-STATE_OF_HOST = r"""
+STATE_OF_HOST = """
 cut -d' ' -f2,3 /proc/mounts
-for file in /proc/[0-9]*/cmdline; do tr '\\0' ' ' <"$file" 2>/dev/null && echo; done | grep -v '^sh -c\|sshd\|^tr\|^grep\|^cut\|^find'
-find / -maxdepth 1; find /run /var/tmp /var/lib/glusterd /var/lib/nfs /home /root /etc -xdev
+ps -eo args --no-headers | grep -v '^sh -c\\|sshd\\|^ps \\|^grep '
+find / /etc /root /home -maxdepth 1; find /run /var/tmp /var/lib/glusterd /var/lib/nfs -xdev
 """
 # Left by the distribution's own programs, also when nobody but them runs.
 NOT_OURS = ("/run/gluster", "/run/mount", "/run/rpcbind", "/run/sudo", "/run/ganesha", "/var/lib/nfs/ganesha")
