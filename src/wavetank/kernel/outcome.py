@@ -180,6 +180,14 @@ def _phase(ph_id: int, ranks: Sequence[_RankPhase]) -> PhaseResult:
     )  # fmt: skip
 
 
+def summarise_reports(reports: Sequence[Mapping[str, Any]]) -> LatencySummary | None:
+    """Latencies of all operations of a run, whatever their phases; None without an operation."""
+    phases = [phase for report in reports for phase in report["phases"] if phase[7]]
+    if not phases:
+        return None
+    return summarise((Counter(dict(phase[7])) for phase in phases), max(p[6] for p in phases))
+
+
 def summarise(histograms: Iterable[Counter[int]], max_ns: int) -> LatencySummary:
     """Percentiles by nearest rank; a bucket stands for its middle, so each is within 1/64 of the true one."""
     merged: Counter[int] = Counter()
@@ -198,6 +206,14 @@ def summarise(histograms: Iterable[Counter[int]], max_ns: int) -> LatencySummary
             middle = bucket_middle_ns(bucket)
         values.append(min(middle, float(max_ns)) * _NS)
     return LatencySummary(p50_s=values[0], p95_s=values[1], p99_s=values[2], max_s=max_ns * _NS)
+
+
+def latency_bucket(ns: int) -> int:
+    """The bucket of a latency, as the replay program counts (native/replay/timing.h)."""
+    if ns < _SUB:
+        return max(0, ns)
+    shift = ns.bit_length() - 1 - (_SUB.bit_length() - 1)
+    return (shift + 1) * _SUB + (ns >> shift) - _SUB
 
 
 def bucket_middle_ns(bucket: int) -> float:

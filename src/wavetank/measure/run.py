@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Literal, Protocol
 
@@ -59,21 +59,39 @@ def kernel_hash(kernel: Kernel) -> str:
     return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
 
 
+def kernel_folder(kernel_sha256: str) -> str:
+    """The folder of a kernel's files, below a cluster's mount."""
+    return f"kernel-{kernel_sha256[:12]}"
+
+
 def set_up(kernel: Kernel, cluster: RunningCluster) -> Bench:
     """Put a kernel's input files on a cluster, by the cluster's layout.
 
     Raises:
         ClusterError: a node or the file system failed.
     """
-    digest = kernel_hash(kernel)
-    folder = f"kernel-{digest[:12]}"
-    bench = Bench(kernel, digest, cluster, folder, {})
+    bench = lay_out(kernel, cluster, kernel_folder(kernel_hash(kernel)))
+    placement = cluster.place_files(input_sizes(bench))
+    return replace(bench, file_placement=dict(placement))
+
+
+def lay_out(kernel: Kernel, cluster: RunningCluster, folder: str) -> Bench:
+    """Make the directories of a kernel's files in a folder below the mount; no file yet.
+
+    Raises:
+        ClusterError: a node or the file system failed.
+    """
+    bench = Bench(kernel, kernel_hash(kernel), cluster, folder, {})
     directories = sorted(
         {str(PurePosixPath(bench.root, file.name).parent) for file in kernel.files}
     )
     _on_every_view(bench, ["mkdir", "-p", bench.root, *directories])
-    placement = cluster.place_files(_sizes(bench, "input") | _sizes(bench, "both"))
-    return Bench(kernel, digest, cluster, folder, dict(placement))
+    return bench
+
+
+def input_sizes(bench: Bench) -> dict[str, int]:
+    """What is to be there before a kernel runs: path below the mount -> bytes."""
+    return _sizes(bench, "input") | _sizes(bench, "both")
 
 
 def measure(
@@ -182,13 +200,23 @@ def origin_of(limits: Mapping[str, str]) -> Origin:
 
 def renew_files(bench: Bench) -> None:
     """Remove what an earlier run wrote, and make files again that it read and wrote."""
+    remove_written(bench)
+    again = overwritten_sizes(bench)
+    if again:
+        bench.cluster.place_files(again)
+
+
+def remove_written(bench: Bench) -> None:
+    """Remove what an earlier run wrote."""
     written = [file for file in bench.kernel.files if file.role != "input"]
     if written:
         paths = [str(PurePosixPath(bench.root, file.name)) for file in written]
         _on_every_view(bench, ["rm", "-f", "--", *paths])
-    again = _sizes(bench, "both")
-    if again:
-        bench.cluster.place_files(again)
+
+
+def overwritten_sizes(bench: Bench) -> dict[str, int]:
+    """Inputs that the kernel writes too: path below the mount -> bytes."""
+    return _sizes(bench, "both")
 
 
 def tear_down(bench: Bench) -> None:
