@@ -1,4 +1,4 @@
-/* The trace format of wavetank: version 1. The contract between native/tracer and src/wavetank/trace.
+/* The trace format of wavetank: version 2. The contract between native/tracer and src/wavetank/trace.
  *
  * A trace is a folder: index.json (written by `wavetank trace` when the program has ended) and one
  * part for every traced process, part-HOST-PID-N.wt. All integers are little endian
@@ -8,7 +8,7 @@
  * block    = block_header payload; the checksum covers the payload. A part that was cut short or
  *            damaged is good up to the first block whose magic, length or checksum is wrong.
  * META     = record*, record = type (1 byte) length (varint) fields. See enum wt_meta.
- * ROWS     = group*. See "groups" below.
+ * ROWS     = (group loops? times?)*. See "groups" and "loops and times" below.
  *
  * varint   = unsigned LEB128; svarint = zigzag varint; string = length (varint) bytes.
  *
@@ -23,13 +23,28 @@
  * see enum wt_column. Times are logarithmic codes of `mantissa` bits: code(v) = v below 2^(mantissa+1),
  * else (exponent << mantissa | the top mantissa bits below the leading one); WT_MANTISSA_EXACT: plain ns.
  * The encoder follows the decoded clock, so errors do not add up.
+ *
+ * Loops and times (since version 2; of the group before them). The rows of a group are each stored once,
+ * however often a loop repeats them. Loops lie side by side or one inside another, up to WT_NEST deep, and
+ * are listed outermost first, in the order of their first rows:
+ *   magic 'L' (1 byte), n_loops (varint), n_loops x loop
+ *   loop = first row - first row of the loop before (varint), rows (varint), repetitions (varint), then for
+ * each of its rows the steps from one repetition to the next, as svarints: offset, view_offset, arg, tick,
+ *     subtick, handle, file; and the last repetition's start and end minus the first one's, ns.
+ *   Columns hold the first repetition, except WT_COL_BUSY of rows without a count. After the last row of an
+ *   outermost loop the clock of the columns goes on at the loop's end.
+ *   magic 'T' (1 byte), n_bytes (varint) of what follows, entry for each row of more than one operation, with
+ *   the repetitions of the loops around it:
+ *   entry = busy ns of all its operations (varint; only of rows in loops), first bucket (1 byte), n_buckets
+ *     (1 byte), n_buckets x operations (varints). Bucket b counts operations of 2^b to 2^(b+1) - 1 ns;
+ *     the first also 0 ns, the last also longer ones. n_buckets 0: not kept.
  */
 #ifndef WAVETANK_TRACE_H
 #define WAVETANK_TRACE_H
 
 #include <stdint.h>
 
-#define WT_VERSION 1
+#define WT_VERSION 2 /* version 1 has no loops and times, and another tail */
 #define WT_PART_MAGIC "WTTRACE\n"
 #define WT_BLOCK_MAGIC 0x4b4c4257u /* "WBLK" */
 #define WT_MAX_PAYLOAD (1u << 20)  /* bytes; a longer length is damage */
@@ -66,12 +81,23 @@ enum wt_meta {
                             before, svarint; length) */
     WT_META_COMM =
         6, /* id, n_runs, n_runs x (first rank - end of the run before, svarint; number of ranks) */
-    WT_META_INFO = 7, /* file id, key, value (strings): an MPI hint given by the application */
-    WT_META_END = 8,  /* reason (enum wt_end), operations seen, operations missed, end ns */
-    WT_META_NOTE = 9, /* enum wt_note, detail (string) */
+    WT_META_INFO = 7,   /* file id, key, value (strings): an MPI hint; see WT_META_HINTS */
+    WT_META_END = 8,    /* reason (enum wt_end), operations seen, operations missed, end ns */
+    WT_META_NOTE = 9,   /* enum wt_note, detail (string) */
+    WT_META_MOVED = 10, /* number of an operation within the process, bytes: said by the MPI_Status that came
+                           later, when they are not those asked for */
+    WT_META_CLOCK = 11, /* clock, reference clock, enum wt_clock_role, ns since this part's start, clock of
+                           the reference at that moment - CLOCK_MONOTONIC here (ns, signed), round trip ns */
+    WT_META_STRIPING = 12, /* file id, the bytes of its extended attribute lustre.lov (string) */
+    WT_META_HINTS =
+        13,                  /* set id, n, n x (key, value) (strings): hints of an MPI_Info. The offset of an
+                                MPI_File_open is the set given to it, or -1; arg of set_view and set_info: set + 1 */
+    WT_META_FILE_HINTS = 14, /* file id, enum wt_hints, set id */
 };
 
 enum wt_rank_source { WT_RANK_NONE = 0, WT_RANK_ENVIRONMENT = 1, WT_RANK_MPI = 2 };
+enum wt_hints { WT_HINTS_AT_OPEN = 1, WT_HINTS_WITH_VIEW = 2, WT_HINTS_SET = 3, WT_HINTS_IN_FORCE = 4 };
+enum wt_clock_role { WT_CLOCK_REFERENCE = 1, WT_CLOCK_COMPARED = 2, WT_CLOCK_SHARED = 3 };
 enum wt_end { WT_END_EXIT = 1, WT_END_EXEC = 2, WT_END_STOPPED = 3 };
 enum wt_note {
     WT_NOTE_IO_URING = 1, /* the program used io_uring: not seen */
@@ -80,6 +106,8 @@ enum wt_note {
     WT_NOTE_OFFSETS = 4,  /* offsets of a shared file position may be off */
     WT_NOTE_STDIO = 5,    /* this C library's streams could not be hooked: stdio not seen */
     WT_NOTE_STOPPED = 6,  /* the tracer stopped, not the program; detail: why. In the tail */
+    WT_NOTE_RAW = 7,      /* detail: a system call of I/O that was made by syscall(2): not seen */
+    WT_NOTE_UNSEEN = 8,   /* detail: a program that this process started and that cannot be traced */
 };
 
 enum wt_column {
@@ -105,13 +133,18 @@ enum wt_column {
 
 /* What has not been written to the part yet, in a file of its own (part-....tail) that is mapped into the
  * process: the kernel keeps it when the process is killed. It goes when the process ends in order. A reader
- * takes the part's blocks up to part_length, then meta, rows_coded, rows, and the open row. */
+ * takes the part's blocks up to part_length, then meta, rows_coded, rows with their loops, and the open row.
+ */
 #define WT_TAIL_MAGIC "WTTAIL\n"
+#define WT_NEST 3 /* loops around a row, at most */
+#define WT_TIMES_BUCKETS 32
 #define WT_ROWS_BYTES (64u << 10) /* coded rows are written when they have grown past this */
 #define WT_BLOCK_BYTES (8u << 10) /* a block of rows ends with the group that takes it to this size */
 #define WT_META_BYTES (64u << 10)
 #define WT_META_LARGEST (900u << 10) /* one record, at most: a view of 65536 runs */
-#define WT_GROUP_MAX_BYTES (WT_GROUP_ROWS * (8u * 17u + 24u) + 1024u) /* 17 columns, and keys */
+/* At most: 17 columns and keys, the loops of every row, and its times. */
+#define WT_GROUP_MAX_BYTES                                                                                   \
+    (WT_GROUP_ROWS * (8u * 17u + 24u + WT_NEST * 96u + WT_TIMES_BUCKETS * 5u + 12u) + 1024u)
 
 struct wt_row { /* a fold; FoldTable in schema.py */
     uint64_t count;
@@ -123,6 +156,20 @@ struct wt_row { /* a fold; FoldTable in schema.py */
     uint32_t unused;
 };
 
+struct wt_around {                                   /* a loop, as one of its rows has it */
+    uint64_t n;                                      /* repetitions, 3 or more */
+    uint32_t rows, at;                               /* rows of its body, and this one's place among them */
+    int64_t offset, view_offset, arg, tick, subtick; /* from one repetition to the next */
+    int64_t start, end; /* of the last repetition minus the first one's, clock units */
+    int32_t handle, file;
+};
+
+struct wt_nest { /* of a row */
+    uint32_t depth, unused;
+    struct wt_around around[WT_NEST]; /* the innermost loop first */
+    uint32_t times[WT_TIMES_BUCKETS]; /* operations by their time; of rows of more than one operation */
+};
+
 struct wt_tail {
     char magic[8];
     uint32_t version;
@@ -130,11 +177,13 @@ struct wt_tail {
     uint64_t part_length;                /* bytes */
     uint64_t seq_of_first;               /* of rows[0] */
     uint64_t older_units, older_ns, newer_units,
-        newer_ns; /* clock units and ns since tracer start: two anchors */
-    uint64_t missed;
-    uint32_t n_rows, has_open; /* rows[n_rows] is the open row */
-    uint32_t n_coded_bytes, n_meta_bytes;
-    struct wt_row rows[WT_GROUP_ROWS + 1];
+        newer_ns;                     /* clock units and ns since tracer start: two anchors */
+    uint64_t missed;                  /* operations after the tracer could write no more */
+    uint32_t n_rows, half;            /* the rows are rows[half][0..n_rows); both change at once */
+    uint32_t has_open, n_coded_bytes; /* rows[half][n_rows] is the open row */
+    uint32_t n_meta_bytes, nests_at;  /* offsetof nests */
+    struct wt_row rows[2][WT_GROUP_ROWS + 1];
+    struct wt_nest nests[2][WT_GROUP_ROWS + 1];
     uint8_t rows_coded[WT_ROWS_BYTES + WT_GROUP_MAX_BYTES];
     uint8_t meta[WT_META_BYTES + WT_META_LARGEST];
 };
@@ -241,7 +290,51 @@ struct wt_tail {
     X(218, COMM_SPLIT, "MPI_Comm_split", 3, SYNC_RANKS, 1)                                                   \
     X(219, COMM_CREATE, "MPI_Comm_create", 3, SYNC_RANKS, 1)                                                 \
     X(220, INIT, "MPI_Init", 3, SYNC_RANKS, 1)                                                               \
-    X(221, FINALIZE, "MPI_Finalize", 3, SYNC_RANKS, 1)
+    X(221, FINALIZE, "MPI_Finalize", 3, SYNC_RANKS, 1)                                                       \
+    X(110, IBARRIER, "MPI_Ibarrier", 3, SYNC_RANKS, 1)                                                       \
+    X(111, IALLREDUCE, "MPI_Iallreduce", 3, SYNC_RANKS, 1)                                                   \
+    X(112, IALLGATHER, "MPI_Iallgather", 3, SYNC_RANKS, 1)                                                   \
+    X(113, IALLGATHERV, "MPI_Iallgatherv", 3, SYNC_RANKS, 1)                                                 \
+    X(114, IALLTOALL, "MPI_Ialltoall", 3, SYNC_RANKS, 1)                                                     \
+    X(115, IALLTOALLV, "MPI_Ialltoallv", 3, SYNC_RANKS, 1)                                                   \
+    X(116, IALLTOALLW, "MPI_Ialltoallw", 3, SYNC_RANKS, 1)                                                   \
+    X(117, IREDUCE_SCATTER, "MPI_Ireduce_scatter", 3, SYNC_RANKS, 1)                                         \
+    X(118, IREDUCE_SCATTER_BLOCK, "MPI_Ireduce_scatter_block", 3, SYNC_RANKS, 1)                             \
+    X(119, IBCAST, "MPI_Ibcast", 3, SYNC_RANKS, 1)                                                           \
+    X(120, IREDUCE, "MPI_Ireduce", 3, SYNC_RANKS, 1)                                                         \
+    X(121, IGATHER, "MPI_Igather", 3, SYNC_RANKS, 1)                                                         \
+    X(122, IGATHERV, "MPI_Igatherv", 3, SYNC_RANKS, 1)                                                       \
+    X(123, ISCATTER, "MPI_Iscatter", 3, SYNC_RANKS, 1)                                                       \
+    X(124, ISCATTERV, "MPI_Iscatterv", 3, SYNC_RANKS, 1)                                                     \
+    X(125, ISCAN, "MPI_Iscan", 3, SYNC_RANKS, 1)                                                             \
+    X(126, IEXSCAN, "MPI_Iexscan", 3, SYNC_RANKS, 1)                                                         \
+    X(127, NEIGHBOR_ALLGATHER, "MPI_Neighbor_allgather", 3, SYNC_RANKS, 1)                                   \
+    X(128, NEIGHBOR_ALLGATHERV, "MPI_Neighbor_allgatherv", 3, SYNC_RANKS, 1)                                 \
+    X(129, NEIGHBOR_ALLTOALL, "MPI_Neighbor_alltoall", 3, SYNC_RANKS, 1)                                     \
+    X(130, NEIGHBOR_ALLTOALLV, "MPI_Neighbor_alltoallv", 3, SYNC_RANKS, 1)                                   \
+    X(131, NEIGHBOR_ALLTOALLW, "MPI_Neighbor_alltoallw", 3, SYNC_RANKS, 1)                                   \
+    X(132, INEIGHBOR_ALLGATHER, "MPI_Ineighbor_allgather", 3, SYNC_RANKS, 1)                                 \
+    X(133, INEIGHBOR_ALLGATHERV, "MPI_Ineighbor_allgatherv", 3, SYNC_RANKS, 1)                               \
+    X(134, INEIGHBOR_ALLTOALL, "MPI_Ineighbor_alltoall", 3, SYNC_RANKS, 1)                                   \
+    X(135, INEIGHBOR_ALLTOALLV, "MPI_Ineighbor_alltoallv", 3, SYNC_RANKS, 1)                                 \
+    X(136, INEIGHBOR_ALLTOALLW, "MPI_Ineighbor_alltoallw", 3, SYNC_RANKS, 1)                                 \
+    X(137, COMM_DUP_WITH_INFO, "MPI_Comm_dup_with_info", 3, SYNC_RANKS, 1)                                   \
+    X(138, COMM_IDUP, "MPI_Comm_idup", 3, SYNC_RANKS, 1)                                                     \
+    X(139, COMM_SPLIT_TYPE, "MPI_Comm_split_type", 3, SYNC_RANKS, 1)                                         \
+    X(140, COMM_CREATE_GROUP, "MPI_Comm_create_group", 3, SYNC_RANKS, 1)                                     \
+    X(141, CART_CREATE, "MPI_Cart_create", 3, SYNC_RANKS, 1)                                                 \
+    X(142, CART_SUB, "MPI_Cart_sub", 3, SYNC_RANKS, 1)                                                       \
+    X(143, GRAPH_CREATE, "MPI_Graph_create", 3, SYNC_RANKS, 1)                                               \
+    X(144, DIST_GRAPH_CREATE, "MPI_Dist_graph_create", 3, SYNC_RANKS, 1)                                     \
+    X(145, DIST_GRAPH_CREATE_ADJACENT, "MPI_Dist_graph_create_adjacent", 3, SYNC_RANKS, 1)                   \
+    X(146, INTERCOMM_MERGE, "MPI_Intercomm_merge", 3, SYNC_RANKS, 1)                                         \
+    X(147, WIN_CREATE, "MPI_Win_create", 3, SYNC_RANKS, 1)                                                   \
+    X(148, WIN_ALLOCATE, "MPI_Win_allocate", 3, SYNC_RANKS, 1)                                               \
+    X(149, WIN_ALLOCATE_SHARED, "MPI_Win_allocate_shared", 3, SYNC_RANKS, 1)                                 \
+    X(150, WIN_CREATE_DYNAMIC, "MPI_Win_create_dynamic", 3, SYNC_RANKS, 1)                                   \
+    X(151, WIN_FENCE, "MPI_Win_fence", 3, SYNC_RANKS, 1)                                                     \
+    X(152, WIN_FREE, "MPI_Win_free", 3, SYNC_RANKS, 1)                                                       \
+    X(153, INTERCOMM_CREATE, "MPI_Intercomm_create", 3, SYNC_RANKS, 1)
 
 #define WT_OP_ENUM(code, NAME, name, level, kind, collective) WT_OP_##NAME = code,
 enum wt_op { WT_OPS(WT_OP_ENUM) };

@@ -9,8 +9,11 @@
 
 bool wt_clock_is_tsc;
 uint64_t wt_start_utc_ns, wt_start_mono_ns;
+uint64_t wt_ns_of_units = (uint64_t)1 << 32;
 
-static struct { uint64_t units, ns; } older, newer;
+#define ANCHORS_APART_NS 100000000 /* nearer anchors would make a rough rate */
+
+static struct { uint64_t units, ns; } first, older, newer;
 
 static uint64_t clock_ns(clockid_t id) {
     struct timespec now;
@@ -49,14 +52,20 @@ void wt_clock_start(void) {
     wt_start_utc_ns = clock_ns(CLOCK_REALTIME);
     read_both(&newer.units, &newer.ns);
     wt_start_mono_ns = newer.ns;
-    older = newer;
+    first = older = newer;
 }
 
 void wt_clock_anchor(void) {
     uint64_t units, ns;
     read_both(&units, &ns);
     if (units > newer.units && ns > newer.ns) {
-        older = newer;
+        if (newer.ns - older.ns >= ANCHORS_APART_NS) {
+            older = newer;
+        }
+        if (wt_clock_is_tsc) {
+            wt_ns_of_units =
+                (uint64_t)((double)(ns - first.ns) / (double)(units - first.units) * (double)(1ull << 32));
+        }
         newer.units = units;
         newer.ns = ns;
     }

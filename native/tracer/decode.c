@@ -1,19 +1,9 @@
 /* See decode.h. The other direction of group.c. */
 #include "decode.h"
 
-#include "wavetank_trace.h"
-
-#include <stdbool.h>
 #include <string.h>
 
-#define EXPORT __attribute__((visibility("default")))
-
-struct input {
-    const uint8_t *at, *end;
-    bool bad;
-};
-
-static uint64_t varint(struct input *in) {
+uint64_t wt_get_varint(struct wt_input *in) {
     uint64_t value = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {
         if (in->at >= in->end) {
@@ -29,7 +19,7 @@ static uint64_t varint(struct input *in) {
     return 0;
 }
 
-static uint8_t byte_of(struct input *in) {
+uint8_t wt_get_byte(struct wt_input *in) {
     if (in->at >= in->end) {
         in->bad = true;
         return 0;
@@ -37,7 +27,8 @@ static uint8_t byte_of(struct input *in) {
     return *in->at++;
 }
 
-static int64_t unzigzag(uint64_t value) {
+int64_t wt_get_signed(struct wt_input *in) {
+    uint64_t value = wt_get_varint(in);
     return (int64_t)((value >> 1) ^ (0 - (value & 1)));
 }
 
@@ -54,12 +45,12 @@ struct group {
     bool absolute;
 };
 
-static bool read_header(struct input *in, struct group *group) {
-    if (byte_of(in) != 'G') {
+static bool read_header(struct wt_input *in, struct group *group) {
+    if (wt_get_byte(in) != 'G') {
         return false;
     }
-    group->mantissa = byte_of(in);
-    uint64_t n_rows = varint(in), n_keys = varint(in);
+    group->mantissa = wt_get_byte(in);
+    uint64_t n_rows = wt_get_varint(in), n_keys = wt_get_varint(in);
     if (in->bad || n_rows == 0 || n_rows > WT_GROUP_ROWS || n_keys == 0 || n_keys > n_rows ||
         (group->mantissa > 40 && group->mantissa != WT_MANTISSA_EXACT)) {
         return false;
@@ -68,20 +59,20 @@ static bool read_header(struct input *in, struct group *group) {
     group->n_keys = (unsigned)n_keys;
     for (unsigned k = 0; k < n_keys; k++) {
         struct key *key = &group->keys[k];
-        key->op = varint(in);
-        key->file = varint(in);
-        key->handle = varint(in);
-        key->view = varint(in);
+        key->op = wt_get_varint(in);
+        key->file = wt_get_varint(in);
+        key->handle = wt_get_varint(in);
+        key->view = wt_get_varint(in);
         key->next_offset = key->next_view_offset = 0;
         if (key->op > UINT8_MAX || key->file > INT32_MAX || key->handle > INT32_MAX ||
             key->view > INT32_MAX) {
             return false;
         }
     }
-    group->base_seq = varint(in);
-    group->base_tick = varint(in);
-    group->base_subtick = varint(in);
-    group->base_ns = varint(in);
+    group->base_seq = wt_get_varint(in);
+    group->base_tick = wt_get_varint(in);
+    group->base_subtick = wt_get_varint(in);
+    group->base_ns = wt_get_varint(in);
     return !in->bad;
 }
 
@@ -105,9 +96,9 @@ static uint64_t bits_at(const uint8_t *bytes, uint64_t first_bit, unsigned width
     return value;
 }
 
-static bool read_column(struct input *in, struct group *group, unsigned column) {
-    uint8_t head = byte_of(in), shift = byte_of(in);
-    uint64_t minimum = (uint64_t)unzigzag(varint(in));
+static bool read_column(struct wt_input *in, struct group *group, unsigned column) {
+    uint8_t head = wt_get_byte(in), shift = wt_get_byte(in);
+    uint64_t minimum = (uint64_t)wt_get_signed(in);
     unsigned width = head & 0x7f;
     if (in->bad || width > 64 || shift > 63) {
         return false;
@@ -129,7 +120,7 @@ static bool read_column(struct input *in, struct group *group, unsigned column) 
     return true;
 }
 
-static bool read_group(struct input *in, struct group *group) {
+static bool read_group(struct wt_input *in, struct group *group) {
     if (!read_header(in, group)) {
         return false;
     }
@@ -161,94 +152,114 @@ static uint64_t decode_time(uint64_t code, unsigned mantissa) {
 
 /* Clocks run through the rows of a group. */
 struct clocks {
-    uint64_t seq, tick, subtick, ns;
+    uint64_t tick, subtick, ns;
 };
 
-static void place_row(struct group *group, unsigned i, struct clocks *now, const struct wt_columns *out,
-                      int64_t at) {
+static void place_row(struct group *group, unsigned i, struct clocks *now, struct wt_row *out) {
 #define COLUMN(name) ((uint64_t)group->columns[WT_COL_##name][i])
     struct key *key = &group->keys[COLUMN(KEY)];
     uint64_t steps = COLUMN(COUNT), size = COLUMN(SIZE);
     bool many = steps > 0, viewed = key->view > 0;
-    out->seq[at] = (int64_t)now->seq;
-    out->op[at] = (uint8_t)key->op;
-    out->file[at] = (int32_t)key->file - 1;
-    out->handle[at] = (int32_t)key->handle - 1;
-    out->view[at] = (int32_t)key->view - 1;
-    out->count[at] = (int64_t)(steps + 1);
-    out->size[at] = (int64_t)size;
-    out->moved[at] = (int64_t)((steps + 1) * size - COLUMN(SHORT));
+    out->op = (uint32_t)key->op;
+    out->file = (int32_t)key->file - 1;
+    out->handle = (int32_t)key->handle - 1;
+    out->view = (int32_t)key->view - 1;
+    out->count = steps + 1;
+    out->size = (int64_t)size;
+    out->moved = (int64_t)((steps + 1) * size - COLUMN(SHORT));
     uint64_t offset = COLUMN(OFFSET) + (group->absolute ? 0 : key->next_offset);
     uint64_t disp = many ? COLUMN(DISP) + size : 0;
     uint64_t view_offset = viewed ? COLUMN(VIEW_OFFSET) + key->next_view_offset : offset;
     uint64_t view_disp = !viewed ? disp : many ? COLUMN(VIEW_DISP) + size : 0;
     key->next_offset = offset + steps * disp + size;
     key->next_view_offset = view_offset + steps * view_disp + size;
-    out->offset[at] = (int64_t)offset;
-    out->disp[at] = (int64_t)disp;
-    out->view_offset[at] = (int64_t)view_offset;
-    out->view_disp[at] = (int64_t)view_disp;
+    out->offset = (int64_t)offset;
+    out->disp = (int64_t)disp;
+    out->view_offset = (int64_t)view_offset;
+    out->view_disp = (int64_t)view_disp;
 
     uint64_t tick = now->tick + COLUMN(TICK), tick_step = COLUMN(TICK_STEP);
     uint64_t expected = i == 0 ? now->subtick : tick == now->tick ? now->subtick + 1 : 0;
     uint64_t subtick = expected + COLUMN(SUBTICK);
     uint64_t subtick_step = many ? COLUMN(SUBTICK_STEP) + (tick_step == 0) : 0;
-    out->tick[at] = (int64_t)tick;
-    out->subtick[at] = (int64_t)subtick;
-    out->tick_step[at] = (int64_t)tick_step;
-    out->subtick_step[at] = (int64_t)subtick_step;
+    out->tick = tick;
+    out->subtick = subtick;
+    out->tick_step = tick_step;
+    out->subtick_step = subtick_step;
     now->tick = tick + steps * tick_step;
     now->subtick = subtick + steps * subtick_step;
-    now->seq += steps + 1;
 
     uint64_t distance = decode_time(COLUMN(GAP) >> 1, group->mantissa);
-    uint64_t start = COLUMN(GAP) & 1 ? now->ns - distance : now->ns + distance;
+    out->start = COLUMN(GAP) & 1 ? now->ns - distance : now->ns + distance;
     uint64_t elapsed = decode_time(COLUMN(ELAPSED), group->mantissa);
-    now->ns = start + elapsed;
-    out->start_ns[at] = (int64_t)start;
-    out->end_ns[at] = (int64_t)now->ns;
-    out->busy_ns[at] = (int64_t)(many ? decode_time(COLUMN(BUSY), group->mantissa) : elapsed);
-    out->arg[at] = (int64_t)COLUMN(ARG);
-    out->error[at] = (int32_t)COLUMN(ERROR);
+    now->ns = out->end = out->start + elapsed;
+    out->busy = many ? decode_time(COLUMN(BUSY), group->mantissa) : elapsed;
+    out->arg = (int64_t)COLUMN(ARG);
+    out->error = (int32_t)COLUMN(ERROR);
 #undef COLUMN
 }
 
-EXPORT int64_t wt_count_rows(const uint8_t *payload, size_t length) {
-    static _Thread_local struct group group;
-    struct input in = {payload, payload + length, false};
-    int64_t n = 0;
-    while (in.at < in.end) {
-        if (!read_header(&in, &group)) {
-            return -1;
+/* The clock goes on at the end of an outermost loop. */
+static uint64_t span_behind(const struct wt_nest *nest) {
+    unsigned depth = nest->depth;
+    uint64_t span = 0;
+    if (depth > 0 && nest->around[depth - 1].at + 1 == nest->around[depth - 1].rows) {
+        for (unsigned d = 0; d < depth; d++) {
+            span += (uint64_t)nest->around[d].end;
         }
-        for (unsigned c = 0; c < WT_N_COLUMNS; c++) {
-            unsigned width = byte_of(&in) & 0x7f;
-            byte_of(&in);
-            varint(&in);
-            size_t n_bytes = ((size_t)group.n_rows * width + 7) / 8;
-            if (in.bad || (size_t)(in.end - in.at) < n_bytes) {
-                return -1;
-            }
-            in.at += n_bytes;
-        }
-        n += group.n_rows;
     }
-    return n;
+    return span;
 }
 
-EXPORT int64_t wt_decode_rows(const uint8_t *payload, size_t length, const struct wt_columns *columns,
-                              int64_t room) {
+/* A group with what follows it. */
+static bool read_folds(struct wt_input *in, struct wt_folds *folds) {
     static _Thread_local struct group group;
-    struct input in = {payload, payload + length, false};
-    int64_t n = 0;
-    while (in.at < in.end) {
-        if (!read_group(&in, &group) || n + group.n_rows > room) {
-            return -1;
-        }
-        struct clocks now = {group.base_seq, group.base_tick, group.base_subtick, group.base_ns};
-        for (unsigned i = 0; i < group.n_rows; i++) {
-            place_row(&group, i, &now, columns, n++);
+    if (!read_group(in, &group)) {
+        return false;
+    }
+    folds->n = group.n_rows;
+    folds->seq = group.base_seq;
+    memset(folds->nests, 0, group.n_rows * sizeof *folds->nests);
+    if (in->at < in->end && *in->at == 'L') {
+        in->at++;
+        if (!wt_read_loops(in, folds)) {
+            return false;
         }
     }
-    return n;
+    struct clocks now = {group.base_tick, group.base_subtick, group.base_ns};
+    for (unsigned i = 0; i < group.n_rows; i++) {
+        place_row(&group, i, &now, &folds->rows[i]);
+        now.ns += span_behind(&folds->nests[i]);
+    }
+    if (in->at < in->end && *in->at == 'T') {
+        in->at++;
+        return wt_read_times(in, folds);
+    }
+    return true;
+}
+
+static _Thread_local struct wt_folds all_folds;
+
+WT_EXPORT int64_t wt_count_rows(const uint8_t *payload, size_t length, struct wt_sizes *sizes) {
+    struct wt_input in = {payload, payload + length, false};
+    *sizes = (struct wt_sizes){0};
+    while (in.at < in.end) {
+        if (!read_folds(&in, &all_folds)) {
+            return WT_DAMAGED;
+        }
+        wt_add_sizes(&all_folds, sizes);
+    }
+    return sizes->rows > WT_MOST_ROWS ? WT_TOO_MANY : 0;
+}
+
+WT_EXPORT int64_t wt_decode_rows(const uint8_t *payload, size_t length, const struct wt_columns *columns,
+                                 const struct wt_times_columns *times, const struct wt_sizes *room) {
+    struct wt_input in = {payload, payload + length, false};
+    struct wt_output out = {.columns = columns, .times = times, .room = *room};
+    while (in.at < in.end) {
+        if (!read_folds(&in, &all_folds) || !wt_put_folds(&all_folds, &out)) {
+            return WT_DAMAGED;
+        }
+    }
+    return 0;
 }

@@ -1,10 +1,19 @@
-/* The reader's decoder: ROWS payloads to columns. Called by src/wavetank/trace/decoder.py through ctypes.
- * Input may be anything: every length is checked, and no arithmetic overflows. */
+/* The reader's decoder: ROWS payloads and tails to columns. Called by src/wavetank/trace/decoder.py through
+ * ctypes. Input may be anything: every length is checked, and no arithmetic overflows. */
 #ifndef WT_DECODE_H
 #define WT_DECODE_H
 
+#include "wavetank_trace.h"
+
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#define WT_EXPORT __attribute__((visibility("default")))
+#define WT_DAMAGED (-1)
+#define WT_TOO_MANY (-2)       /* rows, when loops are taken apart */
+#define WT_MOST_ROWS (1 << 24) /* of a part: 3 GB of columns */
+#define WT_MOST_MEMBERS 64     /* operations in the body of a loop that is not taken apart */
 
 /* Columns of the fold table, in the order of FoldTable in src/wavetank/trace/schema.py, without the rank. */
 struct wt_columns {
@@ -29,11 +38,62 @@ struct wt_columns {
     int64_t *busy_ns;
     int64_t *arg;
     int32_t *error;
+    int64_t *loop;
 };
 
-/* Rows in a payload, -1 if it is not one. */
-int64_t wt_count_rows(const uint8_t *payload, size_t length);
-/* Fills at most `room` rows of every column; rows filled, -1 if the payload is damaged. */
-int64_t wt_decode_rows(const uint8_t *payload, size_t length, const struct wt_columns *columns, int64_t room);
+/* Columns of the durations: of each fold of several operations, how many took how long. */
+struct wt_times_columns {
+    int64_t *row;    /* the fold's first row in the columns above */
+    int64_t *counts; /* WT_TIMES_BUCKETS of each */
+};
+
+struct wt_sizes {
+    int64_t rows;  /* loops taken apart where a table of rows cannot hold them */
+    int64_t folds; /* as stored */
+    int64_t times;
+};
+
+/* Sizes of what a payload holds; 0, WT_DAMAGED or WT_TOO_MANY. */
+int64_t wt_count_rows(const uint8_t *payload, size_t length, struct wt_sizes *sizes);
+/* Fills at most `room` of everything; 0, or WT_DAMAGED. */
+int64_t wt_decode_rows(const uint8_t *payload, size_t length, const struct wt_columns *columns,
+                       const struct wt_times_columns *times, const struct wt_sizes *room);
+/* The same of a tail's rows, with their places; of a whole file. */
+int64_t wt_count_tail(const uint8_t *content, size_t length, struct wt_sizes *sizes);
+int64_t wt_decode_tail(const uint8_t *content, size_t length, const struct wt_columns *columns,
+                       const struct wt_times_columns *times, const struct wt_sizes *room);
+
+/* ---- between the decoder's own files ---- */
+
+struct wt_input {
+    const uint8_t *at, *end;
+    bool bad;
+};
+uint64_t wt_get_varint(struct wt_input *in);
+int64_t wt_get_signed(struct wt_input *in);
+uint8_t wt_get_byte(struct wt_input *in);
+
+/* Folds as they are stored: a group's, or a tail's. Times are ns. Of loops, rows hold the first repetition,
+ * and busy of all. */
+struct wt_folds {
+    unsigned n;
+    uint64_t seq; /* of the first */
+    struct wt_row rows[WT_GROUP_ROWS + 1];
+    struct wt_nest nests[WT_GROUP_ROWS + 1];
+};
+bool wt_read_loops(struct wt_input *in, struct wt_folds *folds); /* what follows an 'L' */
+bool wt_read_times(struct wt_input *in, struct wt_folds *folds); /* what follows a 'T' */
+bool wt_loops_fit(const struct wt_folds *folds); /* side by side or inside of each other, and complete */
+
+/* Where rows go. */
+struct wt_output {
+    const struct wt_columns *columns;
+    const struct wt_times_columns *times;
+    struct wt_sizes at, room;
+    int64_t n_loops;
+};
+void wt_add_sizes(const struct wt_folds *folds,
+                  struct wt_sizes *sizes); /* never past WT_MOST_ROWS + 1 rows */
+bool wt_put_folds(const struct wt_folds *folds, struct wt_output *out);
 
 #endif

@@ -117,7 +117,8 @@ static void place_columns(const struct wt_row *row, unsigned i, struct key *key)
     key->next_view_offset = row->view_offset + steps * row->view_disp + row->size;
 }
 
-size_t wt_group_encode(const struct wt_row *rows, unsigned n, uint64_t base_seq, uint8_t *out) {
+size_t wt_group_encode(const struct wt_row *rows, const struct wt_nest *nests, unsigned n, uint64_t base_seq,
+                       uint8_t *out) {
     /* Few rows: full precision costs nothing. Many: 1.6 % of each time. */
     unsigned mantissa = wt_event_times ? WT_MANTISSA_EXACT : n < 64 ? 12 : 5;
     unsigned n_keys = 0;
@@ -148,6 +149,7 @@ size_t wt_group_encode(const struct wt_row *rows, unsigned n, uint64_t base_seq,
         columns[WT_COL_GAP][i] = (int64_t)gap;
         columns[WT_COL_ELAPSED][i] = (int64_t)elapsed;
         columns[WT_COL_BUSY][i] = row->count > 1 ? (int64_t)code_time(busy, mantissa) : 0;
+        clock += wt_loops_span(row, &nests[i]);
     }
     uint8_t *at = out;
     *at++ = 'G';
@@ -170,6 +172,9 @@ size_t wt_group_encode(const struct wt_row *rows, unsigned n, uint64_t base_seq,
         } else {
             at = put_column(at, columns[c], n, 0);
         }
+    }
+    if (!wt_event_times) {
+        at = wt_times_encode(rows, nests, n, wt_loops_encode(rows, nests, n, at));
     }
     return (size_t)(at - out);
 }

@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-bool wt_active;
+bool wt_active, wt_counting;
 __thread int wt_inside __attribute__((tls_model("initial-exec")));
 _Atomic uint64_t wt_missed;
 bool wt_level_posix = true, wt_level_mpiio = true, wt_level_mpi = true, wt_event_times, wt_standard_streams;
@@ -61,10 +61,9 @@ static void say(const char *text) {
 }
 
 WT_COLD void wt_stop(const char *what, int error) {
-    if (!wt_active) {
+    if (!wt_active || wt_counting) {
         return;
     }
-    wt_active = false;
     wt_inside++;
     const char *why = strerrordesc_np(error);
     say("wavetank: ");
@@ -78,6 +77,8 @@ WT_COLD void wt_stop(const char *what, int error) {
     wt_meta_number(WT_NOTE_STOPPED);
     wt_meta_string(why ? why : "unknown error");
     wt_meta_end();
+    wt_counting = wt_tail_is_kept(); /* else nobody would read the count */
+    wt_active = wt_counting;
     wt_inside--;
 }
 
@@ -127,6 +128,7 @@ void wt_after_fork_in_child(void) {
     wt_runs_reset();
     atomic_store(&wt_ticks, 0);
     wt_missed = 0;
+    wt_counting = false;
     wt_lock();
     describe_command();
     wt_unlock();
@@ -195,7 +197,7 @@ static void note_uring(void) {
 }
 
 void wt_finish(enum wt_end reason) {
-    if (!wt_active || wt_other_process() || wt_inside) {
+    if (!wt_active || wt_counting || wt_other_process() || wt_inside) {
         return;
     }
     int saved = errno;

@@ -1,19 +1,30 @@
-/* Folds repeated operations as they happen: an open row takes operations as long as they continue it. */
+/* Folds repeated operations as they happen: an open row takes operations as long as they continue it. Rows
+ * that have come together are folded into loops (loops.c), and coded when they do not fold. */
 #include "tracer.h"
 
 #include <string.h>
 
 _Atomic uint64_t wt_ticks;
 
-#define STRIDES 256 /* last displacement by handle, direct mapped */
+#define STRIDES 256                 /* last displacement by handle, direct mapped */
+#define SETTLED (WT_GROUP_ROWS / 4) /* rows that folding leaves stay up to here, to fold with more */
+* /
 
-static uint64_t n_recorded; /* operations in closed rows */
+    static uint64_t n_recorded; /* operations in closed rows */
 static uint64_t last_tick, posix_since_tick;
 static struct {
     int32_t handle;
     uint32_t op;
     int64_t last_offset, disp;
 } strides[STRIDES];
+
+static struct wt_row *row_at(unsigned i) {
+    return &wt_tail->rows[wt_tail->half][i];
+}
+
+static struct wt_nest *nest_at(unsigned i) {
+    return &wt_tail->nests[wt_tail->half][i];
+}
 
 void wt_runs_reset(void) {
     wt_tail->has_open = 0;
@@ -28,11 +39,24 @@ static WT_COLD void write_rows(void) {
     if (tail->n_rows == 0) {
         return;
     }
-    struct wt_row open_row = tail->rows[tail->n_rows];
-    wt_write_rows(tail->rows, tail->n_rows, tail->seq_of_first);
-    tail->rows[0] = open_row;
+    wt_write_rows(row_at(0), nest_at(0), tail->n_rows, tail->seq_of_first);
+    if (tail->has_open) {
+        *row_at(0) = *row_at(tail->n_rows);
+        *nest_at(0) = *nest_at(tail->n_rows);
+    }
     tail->n_rows = 0;
     tail->seq_of_first = n_recorded;
+}
+
+/* Closed rows to loops, from one half of the tail to the other: a kill finds one of the two whole. */
+static WT_COLD void fold_rows(void) {
+    struct wt_tail *tail = wt_tail;
+    if (wt_event_times || tail->has_open || tail->n_rows < 3) {
+        return;
+    }
+    uint32_t half = 1 - tail->half;
+    uint32_t n = wt_fold_loops(row_at(0), nest_at(0), tail->n_rows, tail->rows[half], tail->nests[half]);
+    wt_use_half(tail, n, half);
 }
 
 /* A strided run is recognised at its second operation at the earliest, when its first is closed already. */
@@ -51,7 +75,7 @@ static void close_row(void) {
     if (!tail->has_open) {
         return;
     }
-    struct wt_row *row = &tail->rows[tail->n_rows];
+    struct wt_row *row = row_at(tail->n_rows);
     if (row->size == 0 && row->count > 1) { /* nothing moved: the mean steps, rounded down */
         row->tick_step = (row->tick_last - row->tick) / (row->count - 1);
         row->subtick_step = row->subtick_last > row->subtick && row->tick_step == 0
@@ -60,7 +84,7 @@ static void close_row(void) {
     }
     tail->has_open = 0;
     n_recorded += row->count;
-    if (tail->n_rows > 0 && continues(row - 1, row)) {
+    if (tail->n_rows > 0 && nest_at(tail->n_rows - 1)->depth == 0 && continues(row - 1, row)) {
         struct wt_row *first = row - 1;
         row->count++;
         row->offset = first->offset;
@@ -69,18 +93,24 @@ static void close_row(void) {
         row->tick = first->tick;
         row->subtick = first->subtick;
         row->start = first->start;
+        nest_at(tail->n_rows)->times[wt_bucket(first->busy)]++;
         row->busy += first->busy;
+        *nest_at(tail->n_rows - 1) = *nest_at(tail->n_rows);
         *first = *row;
         return;
     }
     if (++tail->n_rows == WT_GROUP_ROWS) {
-        write_rows();
+        fold_rows();
+        if (tail->n_rows > SETTLED) {
+            write_rows();
+        }
     }
 }
 
 static void open_with(const struct wt_event *e) {
-    struct wt_row *row = &wt_tail->rows[wt_tail->n_rows];
+    struct wt_row *row = row_at(wt_tail->n_rows);
     wt_tail->has_open = 0; /* a kill meanwhile leaves it out */
+    nest_at(wt_tail->n_rows)->depth = 0;
     row->op = e->op;
     row->file = e->file;
     row->handle = e->handle;
@@ -116,7 +146,7 @@ static bool plausible_stride(const struct wt_row *row, const struct wt_event *e)
 static bool take(struct wt_row *row, const struct wt_event *e) {
     if (row->op != e->op || row->handle != e->handle || row->size != e->size || row->file != e->file ||
         row->view != e->view || row->arg != e->arg || row->error != e->error ||
-        row->moved != row->size * (int64_t)row->count || wt_event_times) {
+        row->moved != row->size * (int64_t)row->count || wt_event_times || row->count == UINT32_MAX) {
         return false;
     }
     uint64_t tick_step = e->tick - row->tick_last;
@@ -125,6 +155,9 @@ static bool take(struct wt_row *row, const struct wt_event *e) {
         if (!plausible_stride(row, e)) {
             return false;
         }
+        uint32_t *times = nest_at(wt_tail->n_rows)->times;
+        memset(times, 0, WT_TIMES_BUCKETS * sizeof *times);
+        times[wt_bucket(row->busy)] = 1;
         row->disp = e->offset - row->offset;
         row->view_disp = e->view_offset - row->view_offset;
         row->tick_step = tick_step;
@@ -140,12 +173,17 @@ static bool take(struct wt_row *row, const struct wt_event *e) {
     row->subtick_last = e->subtick;
     row->end = e->end;
     row->busy += e->end - e->start;
+    nest_at(wt_tail->n_rows)->times[wt_bucket(e->end - e->start)]++;
     return true;
 }
 
 static void record(const struct wt_event *e) {
     struct wt_tail *tail = wt_tail;
-    if (WT_LIKELY(tail->has_open && take(&tail->rows[tail->n_rows], e))) {
+    if (WT_UNLIKELY(wt_counting)) { /* nothing can be written any more */
+        tail->missed++;
+        return;
+    }
+    if (WT_LIKELY(tail->has_open && take(row_at(tail->n_rows), e))) {
         return;
     }
     if (WT_UNLIKELY(!wt_part_is_open)) {
@@ -228,7 +266,7 @@ void wt_record_at_position(struct wt_ofd *ofd, struct wt_event *e) {
 uint64_t wt_record_mpi(const struct wt_event *event) {
     wt_lock();
     record(event);
-    uint64_t number = n_recorded + wt_tail->rows[wt_tail->n_rows].count - 1;
+    uint64_t number = n_recorded + row_at(wt_tail->n_rows)->count - 1;
     wt_unlock();
     return number;
 }
@@ -239,8 +277,12 @@ void wt_subtick_now(uint64_t *tick, uint64_t *subtick) {
 }
 
 void wt_runs_flush(bool close_open_run) {
+    if (wt_counting) {
+        return;
+    }
     if (close_open_run) {
         close_row();
+        fold_rows();
     }
     write_rows();
     wt_writer_flush();

@@ -25,6 +25,7 @@ void wt_clock_start(void);
 uint64_t wt_clock_slow(void);
 uint64_t wt_clock_ns(uint64_t units); /* ns since tracer start; exact at anchors, linear between */
 void wt_clock_anchor(void);           /* called before a group is coded */
+extern uint64_t wt_ns_of_units;       /* ns in a clock unit, times 2^32: for rough times */
 extern uint64_t wt_start_utc_ns, wt_start_mono_ns;
 
 static inline uint64_t wt_now(void) {
@@ -36,8 +37,15 @@ static inline uint64_t wt_now(void) {
     return wt_clock_slow();
 }
 
+static inline unsigned wt_bucket(uint64_t units) { /* of times: the logarithm of ns */
+    uint64_t ns = (uint64_t)(((unsigned __int128)units * wt_ns_of_units) >> 32);
+    unsigned b = 63u - (unsigned)__builtin_clzll(ns | 1);
+    return b < WT_TIMES_BUCKETS ? b : WT_TIMES_BUCKETS - 1;
+}
+
 /* ---- init.c: life of the process ---- */
 extern bool wt_active;             /* false: every wrapper passes through */
+extern bool wt_counting;           /* the trace cannot be written any more: operations are counted only */
 extern __thread int wt_inside;     /* > 0: this thread is in the tracer */
 extern _Atomic uint64_t wt_missed; /* operations met while wt_inside */
 extern bool wt_level_posix, wt_level_mpiio, wt_level_mpi, wt_event_times, wt_standard_streams;
@@ -139,15 +147,28 @@ void wt_subtick_now(uint64_t *tick, uint64_t *subtick); /* counts a tick; clocks
 void wt_runs_flush(bool close_open_run);                /* under the lock */
 void wt_runs_reset(void);
 
+/* ---- loops.c ---- */
+/* Rows to fewer rows with loops, in other memory; returns how many. */
+unsigned wt_fold_loops(const struct wt_row *rows, const struct wt_nest *nests, unsigned n, struct wt_row *out,
+                       struct wt_nest *out_nests);
+uint64_t wt_operations(const struct wt_row *row, const struct wt_nest *nest); /* of all repetitions */
+
+/* ---- nests.c: loops and times of a group ---- */
+uint8_t *wt_loops_encode(const struct wt_row *rows, const struct wt_nest *nests, unsigned n, uint8_t *out);
+uint8_t *wt_times_encode(const struct wt_row *rows, const struct wt_nest *nests, unsigned n, uint8_t *out);
+uint64_t wt_loops_span(const struct wt_row *row, const struct wt_nest *nest); /* ns from first to last end */
+
 /* ---- group.c: columns ---- */
-size_t wt_group_encode(const struct wt_row *rows, unsigned n_rows, uint64_t base_seq, uint8_t *out);
+size_t wt_group_encode(const struct wt_row *rows, const struct wt_nest *nests, unsigned n_rows,
+                       uint64_t base_seq, uint8_t *out);
 _Static_assert(WT_N_COLUMNS == 17, "WT_GROUP_MAX_BYTES counts the columns");
 
 /* ---- writer.c: blocks ---- */
 extern struct wt_tail *wt_tail; /* what is not in the part yet; see wavetank_trace.h */
 void wt_open_part(void);        /* once, when the first row comes: the part, and the tail beside it */
 extern bool wt_part_is_open;
-void wt_write_rows(const struct wt_row *rows, unsigned n_rows, uint64_t base_seq);
+void wt_write_rows(const struct wt_row *rows, const struct wt_nest *nests, unsigned n_rows,
+                   uint64_t base_seq);
 void wt_meta_begin(enum wt_meta type);
 void wt_meta_number(uint64_t value);
 void wt_meta_signed(int64_t value);
@@ -156,7 +177,21 @@ void wt_meta_end(void);
 void wt_writer_flush(void); /* blocks to the part */
 void wt_writer_reset(void);
 void wt_writer_end(void);   /* the tail goes */
+bool wt_tail_is_kept(void); /* in a file, which a reader finds */
 extern bool wt_part_wanted; /* leave a part even if nothing happens: this is a rank */
+
+/* Number and half of the tail's rows in one store. */
+static inline void wt_use_half(struct wt_tail *tail, uint32_t n_rows, uint32_t half) {
+    union {
+        struct {
+            uint32_t n_rows, half;
+        } parts;
+        uint64_t both;
+    } value = {.parts = {n_rows, half}};
+    _Static_assert(offsetof(struct wt_tail, n_rows) % 8 == 0, "one store");
+    _Static_assert(offsetof(struct wt_tail, half) == offsetof(struct wt_tail, n_rows) + 4, "one store");
+    __atomic_store_n((uint64_t *)(void *)&tail->n_rows, value.both, __ATOMIC_RELEASE);
+}
 
 static inline uint8_t *wt_put_varint(uint8_t *at, uint64_t value) {
     while (value >= 0x80) {

@@ -163,9 +163,12 @@ static void map_tail(void) {
     memcpy(mapped, wt_tail, offsetof(struct wt_tail, rows));
     mapped->version = WT_VERSION;
     mapped->rows_at = offsetof(struct wt_tail, rows);
+    mapped->nests_at = offsetof(struct wt_tail, nests);
     mapped->coded_at = offsetof(struct wt_tail, rows_coded);
     mapped->meta_at = offsetof(struct wt_tail, meta);
-    memcpy(mapped->rows, wt_tail->rows, (wt_tail->n_rows + 1) * sizeof *wt_tail->rows);
+    uint32_t half = wt_tail->half, n = wt_tail->n_rows + 1;
+    memcpy(mapped->rows[half], wt_tail->rows[half], n * sizeof *wt_tail->rows[half]);
+    memcpy(mapped->nests[half], wt_tail->nests[half], n * sizeof *wt_tail->nests[half]);
     memcpy(mapped->meta, wt_tail->meta, wt_tail->n_meta_bytes);
     memcpy(mapped->magic, WT_TAIL_MAGIC, sizeof mapped->magic); /* complete from here */
     wt_tail = mapped;
@@ -205,7 +208,7 @@ static bool put_row_blocks(int fd, const struct wt_tail *tail) {
 void wt_writer_flush(void) {
     struct wt_tail *tail = wt_tail;
     bool idle = !wt_part_is_open && !wt_part_wanted;
-    if (idle || !wt_active || (tail->n_coded_bytes == 0 && tail->n_meta_bytes == 0)) {
+    if (idle || !wt_active || wt_counting || (tail->n_coded_bytes == 0 && tail->n_meta_bytes == 0)) {
         return; /* a process that does no I/O and is no rank leaves no part */
     }
     if (!wt_part_is_open) {
@@ -242,6 +245,10 @@ void wt_writer_end(void) {
     }
 }
 
+bool wt_tail_is_kept(void) {
+    return tail_path[0] != 0;
+}
+
 /* In a child after fork: the parent's tail stays the parent's. */
 void wt_writer_reset(void) {
     if (wt_tail != &own_tail) {
@@ -255,10 +262,11 @@ void wt_writer_reset(void) {
     n_block_ends = 0;
 }
 
-void wt_write_rows(const struct wt_row *rows, unsigned n_rows, uint64_t base_seq) {
+void wt_write_rows(const struct wt_row *rows, const struct wt_nest *nests, unsigned n_rows,
+                   uint64_t base_seq) {
     wt_clock_anchor();
-    wt_tail->n_coded_bytes +=
-        (uint32_t)wt_group_encode(rows, n_rows, base_seq, wt_tail->rows_coded + wt_tail->n_coded_bytes);
+    wt_tail->n_coded_bytes += (uint32_t)wt_group_encode(rows, nests, n_rows, base_seq,
+                                                        wt_tail->rows_coded + wt_tail->n_coded_bytes);
     uint32_t begin = n_block_ends > 0 ? block_ends[n_block_ends - 1] : 0;
     if (wt_tail->n_coded_bytes - begin >= WT_BLOCK_BYTES &&
         n_block_ends < sizeof block_ends / sizeof *block_ends) {
@@ -276,7 +284,7 @@ static uint32_t meta_at;
 void wt_meta_begin(enum wt_meta type) {
     if (wt_tail->n_meta_bytes > WT_META_BYTES) {
         wt_writer_flush();
-        if (wt_active) {
+        if (wt_active && !wt_counting) {
             wt_tail->n_meta_bytes = 0; /* also when the process has no part yet, and may never open one */
         }
     }
@@ -316,5 +324,7 @@ void wt_meta_end(void) {
     meta_record[1] = (uint8_t)(n >> 7 | 0x80);
     meta_record[2] = (uint8_t)(n >> 14 & 0x7f);
     meta_record = NULL;
-    wt_tail->n_meta_bytes = meta_at;
+    if (!wt_counting) { /* what describes operations that are only counted is left out */
+        wt_tail->n_meta_bytes = meta_at;
+    }
 }

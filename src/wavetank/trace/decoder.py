@@ -1,11 +1,12 @@
-"""Calls the C decoder of ROWS blocks (native/tracer/decode.c): payload in, columns out.
+"""Calls the C decoder of ROWS blocks and tails (native/tracer/decode.c): bytes in, columns out.
 
-Reads the payloads of a part; leaves numpy columns in the layout of ``FoldTable``.
+Reads the payloads of a part, or its tail; leaves numpy columns in the layout of ``FoldTable``.
 """
 
 from __future__ import annotations
 
 import ctypes
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -37,7 +38,11 @@ COLUMNS: tuple[tuple[str, type[np.generic]], ...] = (
     ("busy_ns", np.int64),
     ("arg", np.int64),
     ("error", np.int32),
+    ("loop", np.int64),
 )
+N_BUCKETS = 32  # WT_TIMES_BUCKETS
+MOST_ROWS = 1 << 24  # WT_MOST_ROWS
+_TOO_MANY = -2
 
 Columns = dict[str, npt.NDArray[Any]]
 
@@ -46,19 +51,44 @@ class DamagedRowsError(Exception):
     """A payload that is not what the tracer writes, although its checksum fits."""
 
 
+class TooManyRowsError(Exception):
+    """Loops that no table of rows can hold stand for more than ``MOST_ROWS`` rows."""
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """What bytes of a part hold.
+
+    Attributes:
+        columns: of the fold table.
+        n_folds: rows as they are stored, each once however often a loop repeats it.
+        times_row: shape (n,), the first row of each fold of several operations.
+        times_counts: shape (n, N_BUCKETS), how many of its operations took 2^b to 2^(b+1) - 1 ns.
+    """
+
+    columns: Columns
+    n_folds: int
+    times_row: npt.NDArray[np.int64]
+    times_counts: npt.NDArray[np.int64]
+
+
+class _Sizes(ctypes.Structure):
+    _fields_ = (("rows", ctypes.c_int64), ("folds", ctypes.c_int64), ("times", ctypes.c_int64))
+
+
 @cache
 def _library() -> ctypes.CDLL:
     path = native.find("lib/libwavetank-trace-decode.so", "read traces")
     library = ctypes.CDLL(str(path))
-    library.wt_count_rows.restype = ctypes.c_int64
-    library.wt_count_rows.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
-    library.wt_decode_rows.restype = ctypes.c_int64
-    library.wt_decode_rows.argtypes = [
-        ctypes.c_char_p,
-        ctypes.c_size_t,
-        ctypes.POINTER(ctypes.c_void_p),
-        ctypes.c_int64,
-    ]
+    pointers = ctypes.POINTER(ctypes.c_void_p)
+    for kind in ("rows", "tail"):
+        counts = getattr(library, f"wt_count_{kind}")
+        decodes = getattr(library, f"wt_decode_{kind}")
+        counts.restype = decodes.restype = ctypes.c_int64
+        counts.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(_Sizes)]
+        decodes.argtypes = [
+            ctypes.c_char_p, ctypes.c_size_t, pointers, pointers, ctypes.POINTER(_Sizes),
+        ]  # fmt: skip
     return library
 
 
@@ -67,19 +97,47 @@ def empty_columns(n_rows: int) -> Columns:
     return {name: np.empty(n_rows, dtype=dtype) for name, dtype in COLUMNS}
 
 
-def decode_rows(payload: bytes) -> Columns:
+def decode_rows(payload: bytes) -> Decoded:
     """Decode one payload, or several one after another.
 
     Raises:
         DamagedRowsError: the payload does not hold groups of rows.
+        TooManyRowsError: they stand for more than can be held.
         NativeError: the decoder is not built.
     """
-    library = _library()
-    n_rows = library.wt_count_rows(payload, len(payload))
-    if n_rows < 0:
+    return _decode("rows", payload)
+
+
+def decode_tail(content: bytes) -> Decoded:
+    """Decode the rows of a tail, the whole file; raises as ``decode_rows``."""
+    return _decode("tail", content)
+
+
+def _decode(kind: str, content: bytes) -> Decoded:
+    library, sizes = _library(), _Sizes()
+    status = getattr(library, f"wt_count_{kind}")(content, len(content), sizes)
+    if status == _TOO_MANY:
+        raise TooManyRowsError
+    if status != 0:
         raise DamagedRowsError
-    columns = empty_columns(n_rows)
-    pointers = (ctypes.c_void_p * len(COLUMNS))(*(columns[name].ctypes.data for name, _ in COLUMNS))
-    if library.wt_decode_rows(payload, len(payload), pointers, n_rows) != n_rows:
+    columns = empty_columns(sizes.rows)
+    times_row = np.empty(sizes.times, dtype=np.int64)
+    times_counts = np.empty((sizes.times, N_BUCKETS), dtype=np.int64)
+    places = (ctypes.c_void_p * len(COLUMNS))(*(columns[name].ctypes.data for name, _ in COLUMNS))
+    times = (ctypes.c_void_p * 2)(times_row.ctypes.data, times_counts.ctypes.data)
+    if getattr(library, f"wt_decode_{kind}")(content, len(content), places, times, sizes) != 0:
         raise DamagedRowsError
-    return columns
+    return Decoded(columns, sizes.folds, times_row, times_counts)
+
+
+def joined(first: Decoded, second: Decoded) -> Decoded:
+    """Two of one part, one after the other."""
+    n_loops = int(first.columns["loop"].max(initial=0))
+    behind = dict(second.columns)
+    behind["loop"] = np.where(behind["loop"] > 0, behind["loop"] + n_loops, 0)
+    return Decoded(
+        {name: np.concatenate([first.columns[name], behind[name]]) for name, _ in COLUMNS},
+        first.n_folds + second.n_folds,
+        np.concatenate([first.times_row, second.times_row + len(first.columns["seq"])]),
+        np.concatenate([first.times_counts, second.times_counts]),
+    )

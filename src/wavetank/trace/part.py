@@ -12,10 +12,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from wavetank.errors import TraceError
-from wavetank.trace.decoder import Columns, DamagedRowsError, decode_rows
+from wavetank.trace.decoder import (
+    MOST_ROWS,
+    Columns,
+    DamagedRowsError,
+    Decoded,
+    TooManyRowsError,
+    decode_rows,
+    joined,
+)
 from wavetank.trace.tail import read_tail
 
-VERSION = 1
+VERSION = 2
+_READ_VERSIONS = (1, 2)  # version 1 has no loops and times
 MAGIC = b"WTTRACE\n"
 BLOCK_MAGIC = 0x4B4C4257
 MAX_PAYLOAD = 1 << 20  # bytes
@@ -71,8 +80,14 @@ class Part:
     ended: bool = False
     end_ns: int | None = None
     missed: int = 0  # operations that the tracer met while at work
+    not_written: int = 0  # operations after the tracer could write no more
     damage: str | None = None
-    columns: Columns = field(default_factory=dict)
+    rows: Decoded | None = None
+
+    @property
+    def columns(self) -> Columns:
+        """Columns of the fold table."""
+        return self.rows.columns if self.rows is not None else {}
 
 
 class _Fields:
@@ -129,27 +144,38 @@ def read_part(path: Path) -> Part:
             f"{path} is not a part of a trace: it is cut short or damaged at its start"
         )
     _, version, header_size, utc, mono, pid, ppid, host = HEADER.unpack_from(content)
-    if version != VERSION:
+    if version not in _READ_VERSIONS:
         raise TraceError(
-            f"{path} has version {version} of the trace format; this wavetank reads version {VERSION}. "
+            f"{path} has version {version} of the trace format; this wavetank reads up to version {VERSION}. "
             "Trace again, or use the version that wrote it"
         )
     part = Part(path, host.split(b"\0")[0].decode(errors="replace"), pid, ppid, utc, mono)
-    tail = read_tail(path.with_suffix(".tail"))
+    try:
+        _read_rows(part, content, header_size)
+    except TooManyRowsError:
+        raise TraceError(
+            f"{path} holds loops that stand for more than {MOST_ROWS:,} rows of different files. Trace a shorter "
+            "run, or leave files out with --exclude"
+        ) from None
+    return part
+
+
+def _read_rows(part: Part, content: bytes, header_size: int) -> None:
+    tail = read_tail(part.path.with_suffix(".tail"))
     if tail is not None:
         content = content[: tail.part_length]
+        part.not_written = tail.missed
     rows = _read_blocks(part, content, header_size)
     if tail is not None and part.damage is None:
         rows.append(tail.rows_coded)
         if not _read_meta(part, tail.meta):
-            part.damage = f"{path.name}: the records of its tail are damaged"
+            part.damage = f"{part.path.name}: the records of its tail are damaged"
     try:
-        part.columns = decode_rows(b"".join(rows))
+        part.rows = decode_rows(b"".join(rows))
     except DamagedRowsError:
-        part.columns = decode_rows(b"".join(_good_rows(part, rows)))
+        part.rows = decode_rows(b"".join(_good_rows(part, rows)))
     if tail is not None and part.damage is None:
-        part.columns = tail.append_rows(part.columns)
-    return part
+        part.rows = joined(part.rows, tail.rows)
 
 
 def _read_blocks(part: Part, content: bytes, at: int) -> list[bytes]:

@@ -27,9 +27,11 @@ from wavetank.trace.part import (
 )
 from wavetank.trace.schema import (
     UNKNOWN,
+    Durations,
     FileView,
     FoldTable,
     Int32Array,
+    Int64Array,
     Level,
     OpKind,
     RankFacts,
@@ -89,18 +91,13 @@ def read_trace(path: Path) -> Trace:
         warnings.append(lost[-1])
     lost += _less_than_ended(index, parts, known=bool(lost))
     warnings += [sentence for sentence in lost if sentence not in warnings]
-    return Trace(
-        source=trace.source,
+    return replace(
+        trace,
         command=index.command,
         n_ranks=max(index.n_ranks, trace.n_ranks),
         mpi_library=index.mpi_library,
         started_utc=index.started_utc,
         elapsed_s=trace.elapsed_s if trace.elapsed_s is not None else index.elapsed_s,
-        ranks=trace.ranks,
-        files=trace.files,
-        views=trace.views,
-        communicators=trace.communicators,
-        folds=trace.folds,
         levels=tuple(_LEVELS[name] for name in index.levels),
         warnings=tuple(dict.fromkeys([*index.warnings, *warnings])),
         lost=tuple(lost),
@@ -140,24 +137,32 @@ def assemble(parts: list[Part], warnings: list[str]) -> Trace:
     origin = min((part.start_utc_ns for part in parts), default=0)
     tables = _Tables()
     columns: list[dict[str, np.ndarray]] = []
+    durations: list[tuple[np.ndarray, np.ndarray]] = []
+    n_rows_before = n_folds = 0
     for entry in ranks:
-        n_operations = handles = 0
+        n_operations = handles = loops = 0
         tick = 0
         for part in entry.parts:
             rows = tables.globalise(part, origin)
             n_rows = len(rows["seq"])
             rows["rank"] = np.full(n_rows, entry.rank, dtype=np.int32)
             # Sequence numbers start anew in a part; after damage they follow on from what is left.
-            rows["seq"] = n_operations + np.cumsum(rows["count"]) - rows["count"]
+            rows["seq"] = n_operations + _numbers(rows["count"], rows["loop"])
+            rows["loop"] = np.where(rows["loop"] > 0, rows["loop"] + loops, 0)
             rows["handle"] = np.where(
                 rows["handle"] >= 0, rows["handle"] + handles, UNKNOWN
             ).astype(np.int32)
             rows["tick"] = rows["tick"] + tick
             if n_rows:
                 n_operations += int(rows["count"].sum())
+                loops = max(loops, int(rows["loop"].max()))
                 handles = max(handles, int(rows["handle"].max()) + 1)
                 tick = int((rows["tick"] + (rows["count"] - 1) * rows["tick_step"]).max())
             columns.append(rows)
+            if part.rows is not None:
+                durations.append((part.rows.times_row + n_rows_before, part.rows.times_counts))
+                n_folds += part.rows.n_folds
+            n_rows_before += n_rows
     names = ["rank", *(name for name, _ in COLUMNS)]
     empty = _Tables().empty()
     folds = FoldTable(
@@ -187,7 +192,27 @@ def assemble(parts: list[Part], warnings: list[str]) -> Trace:
         levels=(Level.POSIX, Level.MPIIO, Level.MPI),
         warnings=tuple(warnings),
         lost=tuple(stopped),
+        durations=_joined(durations),
+        n_folds=n_folds,
     )
+
+
+def _numbers(count: Int64Array, loop: Int64Array) -> Int64Array:
+    """Number of each row's first operation; the members of a loop take turns."""
+    before: Int64Array = np.cumsum(count) - count
+    if not loop.any():
+        return before
+    first = np.flatnonzero(np.append(True, (loop[1:] != loop[:-1]) | (loop[1:] == 0)))
+    place = np.arange(len(loop)) - np.repeat(first, np.diff(first, append=len(loop)))
+    numbers: Int64Array = before[np.arange(len(loop)) - place] + place
+    return numbers
+
+
+def _joined(durations: list[tuple[np.ndarray, np.ndarray]]) -> Durations:
+    if not durations:
+        return Durations()
+    rows, counts = zip(*durations, strict=True)
+    return Durations(np.concatenate(rows), np.concatenate(counts))
 
 
 def _elapsed_s(parts: list[Part], folds: FoldTable) -> float | None:
@@ -253,16 +278,26 @@ def _has_rows(process: list[Part]) -> bool:
 
 def _stopped(ranks: list[RankParts]) -> list[str]:
     """A sentence for each reason for which the tracer stopped while its program went on."""
-    by_reason: dict[str, list[int]] = {}
+    by_reason: dict[str, list[tuple[int, int]]] = {}
     for entry in ranks:
         for part in entry.parts:
             if NOTE_STOPPED in part.notes:
-                by_reason.setdefault(part.notes[NOTE_STOPPED], []).append(entry.rank)
-    return [
-        f"the trace of rank(s) {_listed(found)} could not be written to its end ({reason}): what they did after that "
-        "is missing"
-        for reason, found in by_reason.items()
-    ]
+                by_reason.setdefault(part.notes[NOTE_STOPPED], []).append(
+                    (entry.rank, part.not_written)
+                )
+    sentences = []
+    for reason, found in by_reason.items():
+        n = sum(missed for _, missed in found)
+        what = (
+            f"{n:,} operation(s) after that are missing"
+            if n
+            else "what they did after that is missing"
+        )
+        sentences.append(
+            f"the trace of rank(s) {_listed([rank for rank, _ in found])} could not be written to its end ({reason}): "
+            + what
+        )
+    return sentences
 
 
 def _part_warnings(ranks: list[RankParts]) -> list[str]:

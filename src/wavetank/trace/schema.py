@@ -106,6 +106,25 @@ class FoldTable:
         return len(self.rank)
 
 
+N_BUCKETS = 32
+
+
+@dataclass(frozen=True)
+class Durations:
+    """How long operations took, where times are kept for folds and not for each operation.
+
+    One entry for each fold of several operations as it was recorded (a loop's row: of all its repetitions).
+
+    Attributes:
+        row: shape (n,), first row of the fold in ``Trace.folds``.
+        counts: shape (n, N_BUCKETS), operations that took 2^b to 2^(b+1) - 1 ns; the first bucket holds 0 ns too,
+            the last also what took longer.
+    """
+
+    row: Int64Array = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    counts: Int64Array = field(default_factory=lambda: np.zeros((0, N_BUCKETS), dtype=np.int64))
+
+
 @dataclass(frozen=True)
 class TracedFile:
     """A file that the application touched."""
@@ -176,3 +195,7 @@ class Trace:
     warnings: tuple[str, ...] = field(default=())
     lost: tuple[str, ...] = field(default=())
     totals: tuple[FileTotals, ...] = field(default=())  # of sources with counters (Darshan)
+    durations: Durations = field(default_factory=Durations)
+    n_folds: int | None = (
+        None  # as recorded, a loop's rows once; None: as many as ``folds`` has rows
+    )

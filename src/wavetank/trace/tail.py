@@ -12,14 +12,22 @@ from pathlib import Path
 
 import numpy as np
 
-from wavetank.trace.decoder import COLUMNS, Columns
+from wavetank.trace.decoder import (
+    COLUMNS,
+    N_BUCKETS,
+    Columns,
+    DamagedRowsError,
+    Decoded,
+    decode_tail,
+)
 
 MAGIC = b"WTTAIL\n\0"
-VERSION = 1
+VERSION = 2
 GROUP_ROWS = 1024
 # magic, version, rows_at, coded_at, meta_at, part_length, seq_of_first, older and newer anchor, missed,
-# n_rows, has_open, n_coded_bytes, n_meta_bytes
-HEADER = struct.Struct("=8sIIIIQQQQQQQIIII")
+# n_rows, half, has_open, n_coded_bytes, n_meta_bytes, nests_at
+HEADER = struct.Struct("=8sIIIIQQQQQQQIIIIII")
+_HEADER_1 = struct.Struct("=8sIIIIQQQQQQQIIII")  # version 1: neither half nor nests_at
 ROW = np.dtype(
     [
         *((name, np.int64) for name in (
@@ -35,48 +43,20 @@ _ROW_NAMES = frozenset(ROW.names or ())
 
 @dataclass(frozen=True)
 class Tail:
-    """Blocks that were being filled, and rows that were not coded yet."""
+    """Blocks that were being filled, and rows that were not coded yet.
+
+    Attributes:
+        part_length: bytes of the part that are whole.
+        rows_coded, meta: content of blocks that were not written.
+        rows: rows that were not coded.
+        missed: operations after the tracer could write no more; 0 if it could.
+    """
 
     part_length: int
-    seq_of_first: int
-    anchors: tuple[int, int, int, int]  # older units, older ns, newer units, newer ns
     rows_coded: bytes
     meta: bytes
-    rows: np.ndarray
-
-    def append_rows(self, columns: Columns) -> Columns:
-        """The columns with the tail's rows behind them."""
-        rows = self.rows
-        if not len(rows):
-            return columns
-        many = rows["count"] > 1
-        start = self._ns(rows["start"])
-        derived = {
-            "seq": self.seq_of_first + np.cumsum(rows["count"]) - rows["count"],
-            "start_ns": start,
-            "end_ns": self._ns(rows["end"]),
-            "busy_ns": self._ns(rows["start"] + rows["busy"]) - start,
-            # As closing a row does: rows without bytes have mean steps.
-            "tick_step": np.where(
-                (rows["size"] == 0) & many,
-                (rows["tick_last"] - rows["tick"]) // np.maximum(rows["count"] - 1, 1),
-                rows["tick_step"],
-            ),
-        }
-        return {
-            name: np.concatenate([columns[name], derived.get(name, rows[name] if name in _ROW_NAMES else 0)])
-            .astype(dtype)
-            for name, dtype in COLUMNS
-        }  # fmt: skip
-
-    def _ns(self, units: np.ndarray) -> np.ndarray:
-        older_units, older_ns, newer_units, newer_ns = self.anchors
-        rate = (
-            (newer_ns - older_ns) / (newer_units - older_units)
-            if newer_units > older_units
-            else 1.0
-        )
-        return older_ns + np.round((units - older_units) * rate).astype(np.int64)
+    rows: Decoded
+    missed: int
 
 
 def read_tail(path: Path) -> Tail | None:
@@ -85,11 +65,32 @@ def read_tail(path: Path) -> Tail | None:
         content = path.read_bytes()
     except OSError:
         return None
-    if len(content) < HEADER.size:
+    if len(content) < HEADER.size or not content.startswith(MAGIC):
         return None
-    (magic, version, rows_at, coded_at, meta_at, part_length, seq, *anchors, _missed, n_rows, has_open, n_coded,
-     n_meta) = HEADER.unpack_from(content)  # fmt: skip
-    if magic != MAGIC or version != VERSION or n_rows > GROUP_ROWS or has_open > 1:
+    _, version, _, coded_at, meta_at, part_length, *_, missed, _, _, _, n_coded, n_meta, _ = (
+        HEADER.unpack_from(content)
+    )
+    if version == 1:
+        return _read_version_1(content)
+    if version != VERSION or max(coded_at + n_coded, meta_at + n_meta) > len(content):
+        return None
+    try:
+        rows = decode_tail(content)
+    except DamagedRowsError:
+        return None
+    return Tail(
+        part_length=part_length,
+        rows_coded=content[coded_at : coded_at + n_coded],
+        meta=content[meta_at : meta_at + n_meta],
+        rows=rows,
+        missed=missed,
+    )
+
+
+def _read_version_1(content: bytes) -> Tail | None:
+    (_, _, rows_at, coded_at, meta_at, part_length, seq, *anchors, _missed, n_rows, has_open, n_coded,
+     n_meta) = _HEADER_1.unpack_from(content)  # fmt: skip
+    if n_rows > GROUP_ROWS or has_open > 1:
         return None
     n_rows += has_open
     ends = (rows_at + n_rows * ROW.itemsize, coded_at + n_coded, meta_at + n_meta)
@@ -98,11 +99,42 @@ def read_tail(path: Path) -> Tail | None:
     rows = np.frombuffer(content, dtype=ROW, count=n_rows, offset=rows_at)
     if n_rows and (rows["count"].min() < 1 or rows["op"].min() < 1 or rows["op"].max() > 255):
         return None
+    columns = _columns_of_version_1(rows, seq, (anchors[0], anchors[1], anchors[2], anchors[3]))
+    none = np.empty(0, dtype=np.int64)
     return Tail(
         part_length=part_length,
-        seq_of_first=seq,
-        anchors=(anchors[0], anchors[1], anchors[2], anchors[3]),
         rows_coded=content[coded_at : coded_at + n_coded],
         meta=content[meta_at : meta_at + n_meta],
-        rows=rows,
+        rows=Decoded(columns, n_rows, none, none.reshape(0, N_BUCKETS)),
+        missed=0,
     )
+
+
+def _columns_of_version_1(
+    rows: np.ndarray, seq_of_first: int, anchors: tuple[int, int, int, int]
+) -> Columns:
+    older_units, older_ns, newer_units, newer_ns = anchors
+    units = newer_units - older_units
+    rate = (newer_ns - older_ns) / units if units > 0 else 1.0
+
+    def to_ns(moments: np.ndarray) -> np.ndarray:
+        return older_ns + np.round((moments - older_units) * rate).astype(np.int64)
+
+    start = to_ns(rows["start"])
+    derived = {
+        "seq": seq_of_first + np.cumsum(rows["count"]) - rows["count"],
+        "start_ns": start,
+        "end_ns": to_ns(rows["end"]),
+        "busy_ns": to_ns(rows["start"] + rows["busy"]) - start,
+        # As closing a row does: rows without bytes have mean steps.
+        "tick_step": np.where(
+            (rows["size"] == 0) & (rows["count"] > 1),
+            (rows["tick_last"] - rows["tick"]) // np.maximum(rows["count"] - 1, 1),
+            rows["tick_step"],
+        ),
+    }
+    zeros = np.zeros(len(rows), dtype=np.int64)
+    return {
+        name: derived.get(name, rows[name] if name in _ROW_NAMES else zeros).astype(dtype)
+        for name, dtype in COLUMNS
+    }

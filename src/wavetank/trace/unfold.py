@@ -46,12 +46,17 @@ def unfold(folds: FoldTable) -> Events:
     step = np.arange(len(fold), dtype=np.int64) - np.repeat(
         np.cumsum(folds.count) - folds.count, folds.count
     )
+    seq = folds.seq[fold] + step
+    if folds.loop.any():
+        seq = folds.seq[fold] + step * _body(folds)[fold]
+        order = np.lexsort((seq, folds.rank[fold]))
+        fold, step, seq = fold[order], step[order], seq[order]
     last = step == folds.count[fold] - 1
     size = folds.size[fold]
     moved = np.where(last, folds.moved[fold] - (folds.count[fold] - 1) * size, size)
     return Events(
         rank=folds.rank[fold],
-        seq=folds.seq[fold] + step,
+        seq=seq,
         op=folds.op[fold],
         file=folds.file[fold],
         handle=folds.handle[fold],
@@ -66,6 +71,14 @@ def unfold(folds: FoldTable) -> Events:
         error=folds.error[fold],
         fold=fold,
     )
+
+
+def _body(folds: FoldTable) -> Int64Array:
+    """Operations in a repetition of each row's loop; 1 outside of loops."""
+    new = (folds.loop[1:] != folds.loop[:-1]) | (folds.rank[1:] != folds.rank[:-1])
+    first = np.flatnonzero(np.append(True, new | (folds.loop[1:] == 0)))
+    length = np.diff(first, append=len(folds))
+    return np.repeat(length, length)
 
 
 def _along(first: Int64Array, disp: Int64Array, fold: Int64Array, step: Int64Array) -> Int64Array:
