@@ -14,7 +14,6 @@ import pytest
 from leftovers import Traces, skip_unless_possible
 
 from conftest import spec_of
-from wavetank import native
 from wavetank.cluster import deploy
 from wavetank.cluster.spec import SMALLEST_STORAGE_BYTES, ClusterSpec
 from wavetank.cluster.state import directory_of
@@ -72,7 +71,7 @@ def down_all() -> None:
 
 
 # A bring-up of NFS on three nodes starts at least 30 programs: disks, nodes, links, rates, servers, mounts.
-@pytest.mark.parametrize("n_programs", [0, 2, 5, 9, 14, 19, 23, 27])
+@pytest.mark.parametrize("n_programs", [0, 2, 5, 8, 11, 14, 17, 20, 24, 28])
 def test_killed_while_bringing_up_leaves_nothing_after_down(
     n_programs: int, spec: ClusterSpec, traces: Traces
 ) -> None:
@@ -222,11 +221,3 @@ def test_a_state_file_that_is_damaged_does_not_stop_down(spec: ClusterSpec, trac
     directory_of(spec.name).state_file.write_text("{")
     down_all()
     assert traces.left() == []
-
-
-@pytest.mark.skipif(not native.available("bin/wavetank-node"), reason="C parts are not built")
-def test_up_and_down_many_times_leaves_nothing(spec: ClusterSpec, traces: Traces) -> None:
-    for _ in range(5):
-        with deploy.deployed(spec):
-            traces.note_processes()
-        assert traces.left() == []

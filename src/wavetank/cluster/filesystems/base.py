@@ -14,6 +14,7 @@ from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import FileSystemError, RemoteCommandError
 
 T = TypeVar("T")
+NOT_FOUND = 127  # exit status of env(1), a shell and wavetank-node for a program that is not there
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,14 @@ class OutlivesNodes(Protocol):
     outlives_nodes: bool
 
 
+@runtime_checkable
+class HasServerCaches(Protocol):
+    """A driver whose servers keep caches of their own, which are not in the nodes' page caches."""
+
+    def drop_server_caches(self, site: Site) -> str:
+        """Empty them; says how it was done."""
+
+
 def on_all(hosts: Sequence[Host], action: Callable[[Host], T]) -> list[T]:
     """Do one thing on all hosts at once.
 
@@ -136,6 +145,7 @@ def wait_until(host: Host, argv: Sequence[str], what: str, timeout_s: float, log
 
     Raises:
         FileSystemError: it did not within the time; with what it said last.
+        RemoteCommandError: there is no such command.
     """
     deadline = time.monotonic() + timeout_s
     while True:
@@ -143,6 +153,8 @@ def wait_until(host: Host, argv: Sequence[str], what: str, timeout_s: float, log
             host.run(argv, timeout_s=timeout_s)
             return
         except RemoteCommandError as error:
+            if error.status == NOT_FOUND:
+                raise
             death = host.death_of(log) if isinstance(host, WatchesDaemons) else None
             if death is not None:
                 raise FileSystemError(f"{what} on {host.name} died: {death}") from error
