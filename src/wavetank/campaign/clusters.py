@@ -11,8 +11,9 @@ import yaml
 from pydantic import ValidationError
 
 from wavetank.campaign.facts import ClusterFacts
+from wavetank.campaign.load import ReadCluster
 from wavetank.campaign.plan import why_not
-from wavetank.campaign.spec import ClusterSource, Layout
+from wavetank.campaign.spec import ClusterSource, Executor, Layout
 from wavetank.cluster import deploy
 from wavetank.cluster.host import RunningCluster
 from wavetank.cluster.spec import ClusterSpec, read_spec
@@ -44,6 +45,35 @@ def read_cluster(path: Path, layout: Layout | None = None) -> ClusterFacts:
     text = resolved if layout is not None else path.read_text(encoding="utf-8")
     against = "; ".join(deploy.check(spec)) or None
     return replace(facts_of(spec), text=text, unavailable=against)
+
+
+def read_site_cluster(path: Path, layout: Layout | None = None) -> ClusterFacts:
+    """Read and check a cluster file whose nodes are those of a Slurm job.
+
+    Its measurements are others than those of the same file on this machine.
+
+    Raises:
+        SpecError: everything that is wrong in it.
+    """
+    facts = read_cluster(path, layout)
+    spec = _read(path, layout)
+    against = facts.unavailable
+    if spec.provider != "null" or spec.file_system.kind != "existing":
+        against = (
+            'a Slurm job brings nothing up: it needs provider "null" and file_system kind '
+            f"existing, not {spec.provider} and {spec.file_system.kind}"
+        )
+    return replace(facts, key=f"slurm {facts.key}", expected_up_s=0.0, unavailable=against)
+
+
+def cluster_reader(executor: Executor) -> ReadCluster:
+    """What reads the cluster files of a campaign with an executor."""
+    return read_site_cluster if executor == "slurm" else read_cluster
+
+
+def specs_of(sources: Iterable[ClusterSource]) -> tuple[ClusterSpec, ...]:
+    """The specifications of some cluster files."""
+    return tuple(_read(*source) for source in sources)
 
 
 def _read(path: Path, layout: Layout | None) -> ClusterSpec:
@@ -85,9 +115,7 @@ class ClusterDeployer:
     """Brings the clusters of some files up and down, by name."""
 
     def __init__(self, sources: Iterable[ClusterSource]) -> None:
-        self._specs: Mapping[str, ClusterSpec] = {
-            spec.name: spec for spec in (_read(*source) for source in sources)
-        }
+        self._specs: Mapping[str, ClusterSpec] = {spec.name: spec for spec in specs_of(sources)}
 
     def up(self, cluster: str) -> RunningCluster:
         """Bring a cluster up; destroys what it made when it fails."""
@@ -119,6 +147,8 @@ def find_cluster(
 
 def _title(spec: ClusterSpec) -> str:
     kind = spec.file_system.kind
+    if kind == "existing":
+        return f"existing {spec.file_system.path}"
     words = [_TITLES.get(kind, kind)]
     servers = len(spec.server_names())
     if kind not in ("none", "nfs"):
@@ -173,7 +203,11 @@ def _layout(spec: ClusterSpec) -> str:
 
 
 _STRIPE = "file_system.stripe."
-_NAMES = {"file_system.kind": "file system", "nodes.compute": "compute nodes"}
+_NAMES = {
+    "file_system.path": "mounted file system",
+    "file_system.kind": "file system",
+    "nodes.compute": "compute nodes",
+}
 
 
 def _flat(tree: Mapping[str, object], prefix: str = "") -> list[tuple[str, str]]:

@@ -21,6 +21,7 @@ from wavetank.units import Duration
 T = TypeVar("T")
 
 Layout = Literal["striped", "one-server-per-file"]
+Executor = Literal["here", "slurm"]
 ClusterSource = tuple[Path, Layout | None]
 """A cluster file, and the layout of input files that it is used with instead of its own."""
 
@@ -125,6 +126,13 @@ class CampaignSpec(Record):
     keep: KeptStorage | None = None
     oversubscribe: bool = Field(
         default=False, description="allow more ranks on a node than the instance has cores"
+    )
+    executor: Executor = Field(
+        default="here",
+        description="here: clusters come up on this machine; slurm: jobs on a cluster that exists",
+    )
+    sbatch_options: tuple[str, ...] = Field(
+        default=(), description="of executor slurm, e.g. '--partition=short'"
     )
     output: Path = Field(default=Path("results"), description="folder of the results")
 

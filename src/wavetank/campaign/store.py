@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from wavetank.compare.comparison import Comparison
 from wavetank.document import Document
@@ -27,6 +27,7 @@ from wavetank.errors import MeasurementError
 from wavetank.measure.characterisation import Characterisation
 from wavetank.measure.perform import RawOutput
 from wavetank.measure.result import Measurement
+from wavetank.measure.together_result import TogetherMeasurement
 
 DocumentT = TypeVar("DocumentT", bound=Document)
 
@@ -73,6 +74,13 @@ CREATE TABLE IF NOT EXISTS raw_output (
     measurement_id INTEGER PRIMARY KEY,
     stdout BLOB NOT NULL,
     stderr BLOB NOT NULL
+);
+CREATE TABLE IF NOT EXISTS together (
+    key TEXT PRIMARY KEY,
+    cluster_key TEXT NOT NULL,
+    finished_utc TEXT NOT NULL,
+    spent_s REAL NOT NULL,
+    document TEXT NOT NULL
 );
 CREATE TABLE IF NOT EXISTS lease (
     cluster TEXT PRIMARY KEY
@@ -209,6 +217,44 @@ class Store:
             key: self._parse(f"the characterisation of {key[:12]}", text, Characterisation)
             for key, text in rows
         }
+
+    def add_together(
+        self, measurement: TogetherMeasurement, key: str, cluster_key: str, spent_s: float
+    ) -> None:
+        """Commit a finished run of several groups.
+
+        Raises:
+            MeasurementError: the disk is full or the store is damaged.
+        """
+        self._write(
+            "INSERT OR REPLACE INTO together VALUES (?,?,?,?,?)",
+            (key, cluster_key, _now(), spent_s, measurement.to_json()),
+        )
+
+    def together(self) -> dict[str, TogetherMeasurement]:
+        """Key -> run of several groups, in the order in which they were made.
+
+        Raises:
+            MeasurementError: a row is damaged.
+        """
+        rows = self._together_rows("key, document")
+        return {
+            key: self._parse(f"run {key[:12]}", text, TogetherMeasurement) for key, text in rows
+        }
+
+    def together_spent_s(self) -> dict[str, list[float]]:
+        """Cluster key -> wall times of its runs of several groups, seconds."""
+        spent: dict[str, list[float]] = {}
+        for key, seconds in self._together_rows("cluster_key, spent_s"):
+            spent.setdefault(key, []).append(seconds)
+        return spent
+
+    def _together_rows(self, columns: str) -> list[tuple[Any, Any]]:
+        there = "SELECT 1 FROM sqlite_master WHERE name = 'together'"
+        if self._connection.execute(there).fetchone() is None:  # made before there were such runs
+            return []
+        rows = f"SELECT {columns} FROM together ORDER BY rowid"  # noqa: S608 - names of this class
+        return self._connection.execute(rows).fetchall()
 
     def lease(self, cluster: str) -> None:
         """Note that a cluster is being brought up for this campaign."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import click
 
-from wavetank.cli.output import format_option
+from wavetank.cli.output import format_option, print_tables
+from wavetank.errors import UsageError
 
 
 @click.group()
@@ -25,8 +27,25 @@ def command() -> None:
     help="Folder of the results; instead of the file's own 'output'.",
 )  # fmt: skip
 @click.option("--fresh", is_flag=True, help="Forget the results that the folder holds already.")
+@click.option(
+    "--executor", type=click.Choice(["here", "slurm"]),
+    help="Where measurements run: on clusters that come up on this machine, or as Slurm jobs on a "
+    "cluster that exists. Instead of the file's own 'executor'.  [default: here]",
+)  # fmt: skip
+@click.option(
+    "--sbatch-option", "sbatch_options", multiple=True, metavar="OPTION",
+    help="Of executor slurm, e.g. --sbatch-option=--partition=short. May be given several times.",
+)  # fmt: skip
 @format_option
-def run(file: Path, dry_run: bool, output: Path | None, fresh: bool, output_format: str) -> None:
+def run(
+    file: Path,
+    dry_run: bool,
+    output: Path | None,
+    fresh: bool,
+    executor: Literal["here", "slurm"] | None,
+    sbatch_options: tuple[str, ...],
+    output_format: str,
+) -> None:
     """Run the campaign in FILE, or go on with it where it ended.
 
     Finished measurements are kept and not repeated. Ctrl-C takes the cluster down and keeps what
@@ -34,20 +53,43 @@ def run(file: Path, dry_run: bool, output: Path | None, fresh: bool, output_form
 
     Example: wavetank campaign run campaign.yaml --dry-run
     """
-    from wavetank.campaign.clusters import read_cluster
+    from wavetank.campaign.clusters import cluster_reader
     from wavetank.campaign.load import load_campaign
     from wavetank.campaign.plan import make_plan
+    from wavetank.campaign.slurm.queue import check_options
     from wavetank.campaign.spec import read_campaign
     from wavetank.cli.campaign_run import print_forecast, run_plan
 
     spec = read_campaign(file)
+    spec = spec.model_copy(
+        update={
+            "executor": executor or spec.executor,
+            "sbatch_options": (*spec.sbatch_options, *sbatch_options),
+        }
+    )
+    problems = check_options(spec.sbatch_options)
+    if spec.executor == "here" and spec.sbatch_options:
+        problems.append("options of sbatch have a meaning with --executor slurm only")
+    if problems:
+        raise UsageError("; ".join(problems))
     folder = output.resolve() if output is not None else spec.output
-    loaded = load_campaign(spec, file.resolve().parent, read_cluster)
+    loaded = load_campaign(spec, file.resolve().parent, cluster_reader(spec.executor))
     plan = make_plan(spec, loaded.applications, loaded.clusters)
     if dry_run:
         print_forecast(loaded, plan, folder, fresh, output_format)
     else:
         run_plan(loaded, plan, folder, fresh, output_format)
+
+
+@command.command(hidden=True)
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+def job(folder: Path) -> None:
+    """Make the measurement that FOLDER describes, inside of a Slurm job."""
+    import os
+
+    from wavetank.campaign.slurm.job import perform_task
+
+    perform_task(folder, os.environ)
 
 
 @command.command()
@@ -64,3 +106,37 @@ def results(folder: Path, output_format: str) -> None:
     with open_store(folder) as store:
         comparison = store.comparison()
     print_comparison(comparison, output_format)
+
+
+@command.command()
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@format_option
+def measurements(folder: Path, output_format: str) -> None:
+    """List every measurement in a campaign's output FOLDER, with what it was made with.
+
+    Example: wavetank campaign measurements results --format csv
+    """
+    from wavetank.campaign.store import open_store
+    from wavetank.cli.campaign_run import measurement_table
+
+    with open_store(folder) as store:
+        table = measurement_table(store.entries(), output_format)
+    print_tables([table], output_format)
+
+
+@command.command(short_help="Print what a measurement's programs wrote.")
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@click.argument("number", type=click.IntRange(1))
+@click.option("--stderr", is_flag=True, help="Standard error instead of standard output.")
+def raw(folder: Path, number: int, stderr: bool) -> None:
+    """Print what the programs of measurement NUMBER in a campaign's output FOLDER wrote.
+
+    'wavetank campaign measurements' lists the numbers.
+
+    Example: wavetank campaign raw results 17
+    """
+    from wavetank.campaign.store import open_store
+
+    with open_store(folder) as store:
+        output = store.raw_output(number)
+    click.echo(output.stderr if stderr else output.stdout, nl=False)

@@ -11,10 +11,12 @@ from wavetank.cli.output import Cell, Table, print_tables
 from wavetank.errors import MeasurementError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wavetank.campaign.course import Outcome
     from wavetank.campaign.load import Loaded
     from wavetank.campaign.plan import Forecast, Plan
-    from wavetank.campaign.run import Outcome
-    from wavetank.campaign.store import Store
+    from wavetank.campaign.store import Entry, Store
     from wavetank.cli.progress import Progress
     from wavetank.compare.comparison import Comparison
 
@@ -88,6 +90,8 @@ def _measure(loaded: Loaded, plan: Plan, store: Store, progress: Progress) -> Ou
         progress.says(
             f"cannot run {part.application} on {part.cluster} with {part.mapping}: {part.reason}"
         )
+    if loaded.spec.executor == "slurm":
+        return _measure_on_slurm(loaded, plan, store, progress)
     return run_campaign(
         loaded.spec,
         plan,
@@ -95,6 +99,25 @@ def _measure(loaded: Loaded, plan: Plan, store: Store, progress: Progress) -> Ou
         deployer=ClusterDeployer(loaded.spec.cluster_sources()),
         performer=ReplayPerformer(),
         observer=progress,
+        prices=loaded.prices,
+    )
+
+
+def _measure_on_slurm(loaded: Loaded, plan: Plan, store: Store, progress: Progress) -> Outcome:
+    from wavetank.campaign.clusters import specs_of
+    from wavetank.campaign.slurm.executor import run_on_slurm
+    from wavetank.campaign.slurm.queue import SlurmQueue
+
+    queue = SlurmQueue()
+    progress.says(f"measuring by jobs of Slurm {queue.version()}, one at a time")
+    return run_on_slurm(
+        loaded.spec,
+        plan,
+        store,
+        clusters=specs_of(loaded.spec.cluster_sources()),
+        queue=queue,
+        observer=progress,
+        options=loaded.spec.sbatch_options,
         prices=loaded.prices,
     )
 
@@ -179,3 +202,47 @@ def print_comparison(comparison: Comparison, output_format: str) -> None:
     if people:
         for note in comparison.notes:
             click.echo(note)
+
+
+def measurement_table(entries: Sequence[Entry], output_format: str) -> Table:
+    """A store's measurements, one a row."""
+    from wavetank.compare.metrics import io_time_s
+    from wavetank.units import format_duration
+
+    rows: list[list[Cell]] = []
+    shown: list[list[Cell]] = []
+    for entry in entries:
+        each = entry.measurement
+        time_s = io_time_s(each.result.phases)
+        made = each.provenance
+        rows.append(
+            [
+                entry.number, each.application, each.cluster, each.mapping, each.repetition,
+                each.order, each.cache.state, time_s, entry.spent_s, entry.finished_utc,
+                each.origin, each.kernel_sha256, each.cluster_spec_sha256, made.tool_version,
+                made.tool_commit, made.host.hostname, entry.has_raw_output,
+                "; ".join(each.findings) or None,
+            ]
+        )  # fmt: skip
+        shown.append(
+            [
+                str(entry.number), each.application, each.cluster, each.mapping,
+                str(each.repetition + 1), each.cache.state, format_duration(time_s),
+                entry.finished_utc[:19], each.kernel_sha256[:12], each.cluster_spec_sha256[:12],
+                "yes" if entry.has_raw_output else "no", "; ".join(each.findings) or "-",
+            ]
+        )  # fmt: skip
+    if output_format == "table":
+        return Table("Measurements", MEASUREMENTS_SHOWN, shown)
+    return Table("Measurements", MEASUREMENT_COLUMNS, rows)
+
+
+MEASUREMENT_COLUMNS = (
+    "number", "application", "cluster", "mapping", "repetition", "order", "cache", "io_time_s",
+    "spent_s", "finished_utc", "origin", "kernel_sha256", "cluster_spec_sha256", "version",
+    "commit", "host", "raw_output", "doubts",
+)  # fmt: skip
+MEASUREMENTS_SHOWN = (
+    "number", "application", "cluster", "mapping", "repetition", "caches", "I/O time", "finished",
+    "kernel", "cluster spec.", "raw output", "doubts",
+)  # fmt: skip

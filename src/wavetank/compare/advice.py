@@ -115,9 +115,13 @@ def _among(tied: Sequence[Configuration]) -> str:
     fewest = min(each.n_instances for each in tied)
     simple = [each for each in tied if each.n_instances == fewest]
     if len(simple) == len(tied):
-        return f"All of them need {fewest} instances: any of them will do."
+        return f"All of them need {_instances(fewest)}: any of them will do."
     names = " or ".join(f"{each.cluster_title} with {each.mapping}" for each in simple)
     return f"{names} needs the fewest instances ({fewest}) among them; choose it."
+
+
+def _instances(n: int) -> str:
+    return "1 instance" if n == 1 else f"{n} instances"
 
 
 def _effects(application: str, effects: Sequence[Effect]) -> tuple[Advice, ...]:

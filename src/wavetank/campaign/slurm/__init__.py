@@ -1,0 +1,1 @@
+"""Campaigns on a cluster that exists, through its batch system Slurm."""

@@ -1,0 +1,394 @@
+"""A campaign through Slurm: one job a measurement, one at a time, results collected as jobs end.
+
+The queue is the memory of what is under way: a campaign that is killed finds its jobs there again,
+and what they left in the campaign's folder. Interrupted by Ctrl-C it cancels them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import random
+import shlex
+import shutil
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from wavetank.campaign.course import Course, Observer, Outcome, announcement, begin
+from wavetank.campaign.plan import Plan, Run
+from wavetank.campaign.slurm.allocation import remove_folder
+from wavetank.campaign.slurm.queue import (
+    Queue,
+    QueuedJob,
+    SlurmUnreachableError,
+    Submission,
+)
+from wavetank.campaign.slurm.task import Task, TaskFolder, task_id
+from wavetank.campaign.spec import CampaignSpec
+from wavetank.campaign.store import Key, Store
+from wavetank.cluster.spec import ClusterSpec
+from wavetank.cost.prices import PriceTable
+from wavetank.errors import MeasurementError, WavetankError
+
+JOBS = "jobs"
+"""Folder of the campaign's folder with a folder for each job that is under way."""
+MOST_QUEUED = 50
+"""Jobs of the campaign in the queue at once: sites limit them, and controllers work for others too."""
+TIME_FACTOR, TIME_MINIMUM_MIN = 10, 10
+"""Default time limit of a job: ten times what it is expected to take, ten minutes at least."""
+LOOK_S = (1.0, 30.0)
+"""Between looks at the queue: shortest, and longest when nothing changes."""
+LATE_FILE_S = 60.0
+"""A job's files may be seen late by other hosts of a network file system (NFS: up to 60 s)."""
+UNREACHABLE_S = 600.0
+"""How long a controller may be away (restart, failover) before the campaign stops waiting."""
+ENDING_S = 60.0
+"""For cancelled jobs to leave the queue; Slurm's KillWait is 30 s unless configured."""
+
+
+@dataclass(frozen=True)
+class Patience:
+    """Times, so that a test need not wait."""
+
+    sleep: Callable[[float], None] = time.sleep
+    clock: Callable[[], float] = time.monotonic
+
+
+@dataclass
+class _Slurm:
+    """A campaign in the queue."""
+
+    course: Course
+    queue: Queue
+    specs: dict[str, ClusterSpec]
+    options: tuple[str, ...]
+    patience: Patience
+    under_way: dict[str, tuple[Run, str]] = field(default_factory=dict)  # task -> (run, job)
+    set_aside: set[Key] = field(default_factory=set)  # failed, given up or not affordable
+    gone_since: dict[str, float] = field(default_factory=dict)  # task -> when it left the queue
+    announced: set[str] = field(default_factory=set)
+
+    @property
+    def name(self) -> str:
+        """Of all jobs of this campaign, and of no others."""
+        folder = self.course.store.folder.resolve()
+        mark = hashlib.sha256(str(folder).encode()).hexdigest()[:8]
+        return f"wavetank-{self.course.spec.name}-{mark}"
+
+    def folder(self, run: Run) -> TaskFolder:
+        """Of a measurement's job."""
+        return TaskFolder(self.course.store.folder.resolve() / JOBS / task_id(run.key))
+
+    def waits(self, run: Run) -> bool:
+        """Whether a measurement is still to be submitted."""
+        return (
+            not self.course.is_over(run)
+            and run.key not in self.set_aside
+            and task_id(run.key) not in self.under_way
+        )
+
+
+def run_on_slurm(
+    spec: CampaignSpec,
+    plan: Plan,
+    store: Store,
+    *,
+    clusters: Sequence[ClusterSpec],
+    queue: Queue,
+    observer: Observer,
+    options: Sequence[str] = (),
+    prices: PriceTable | None = None,
+    patience: Patience | None = None,
+) -> Outcome:
+    """Measure everything in the plan that is not done yet, by jobs.
+
+    Args:
+        spec: of the campaign.
+        plan: what to measure; every cluster's file system exists on the nodes.
+        store: open for writing, on a file system that the nodes share.
+        clusters: specifications of the plan's clusters.
+        queue: the batch system.
+        observer: is told what happens.
+        options: of sbatch, e.g. "--partition=short".
+        prices: for a budget in money.
+        patience: clock.
+
+    Raises:
+        MeasurementError: Slurm refuses every job or does not answer any more; jobs that are in the
+            queue then go on, and the next run of the campaign collects them.
+    """
+    course = begin(spec, plan, store, observer, prices)
+    slurm = _Slurm(
+        course=course,
+        queue=queue,
+        specs={cluster.name: cluster for cluster in clusters},
+        options=tuple(options),
+        patience=patience or Patience(),
+    )
+    runs = _interleaved(plan, spec.seed)
+    _adopt(slurm, runs)
+    try:
+        _work(slurm, runs)
+    except SlurmUnreachableError:
+        raise  # the jobs go on, and are found the next time
+    except BaseException:
+        _cancel_all(slurm)
+        raise
+    _clean_up(slurm)
+    return course.outcome
+
+
+def _interleaved(plan: Plan, seed: int) -> list[Run]:
+    """Every round holds each cluster, application and mapping once, in an order of its own."""
+    rounds: dict[int, list[Run]] = {}
+    for run in plan.runs:
+        rounds.setdefault(run.repetition, []).append(run)
+    ordered = []
+    for repetition in sorted(rounds):
+        shuffled = list(rounds[repetition])
+        random.Random(f"{seed} {repetition}").shuffle(shuffled)  # noqa: S311 - an order, not a secret
+        ordered += shuffled
+    return ordered
+
+
+def _adopt(slurm: _Slurm, runs: Sequence[Run]) -> None:
+    """Find what a run that was killed left: results in folders, jobs in the queue."""
+    by_task = {task_id(run.key): run for run in runs}
+    unknown = []
+    for job in slurm.queue.jobs(slurm.name):
+        run = by_task.get(job.task)
+        if run is None:
+            unknown.append(job.job_id)  # left the campaign file since
+        else:
+            slurm.under_way[job.task] = (run, job.job_id)
+    slurm.queue.cancel(unknown)
+    if slurm.under_way:
+        slurm.course.observer.says(
+            f"{len(slurm.under_way)} jobs of an earlier run are in the queue: going on with them"
+        )
+    for run in runs:
+        if slurm.course.is_over(run):
+            slurm.folder(run).discard()
+        elif task_id(run.key) not in slurm.under_way and slurm.folder(run).has_result():
+            _collect(slurm, run)
+
+
+def _work(slurm: _Slurm, runs: Sequence[Run]) -> None:
+    wait_s = LOOK_S[0]
+    while True:
+        _submit(slurm, runs)
+        if not slurm.under_way:
+            return
+        slurm.patience.sleep(wait_s)
+        changed = _look(slurm)
+        wait_s = LOOK_S[0] if changed else min(2 * wait_s, LOOK_S[1])
+
+
+def _submit(slurm: _Slurm, runs: Sequence[Run]) -> None:
+    """Put what waits into the queue, as far as budget and queue allow."""
+    course = slurm.course
+    for run in runs:
+        if not slurm.waits(run):
+            continue
+        if len(slurm.under_way) >= MOST_QUEUED:
+            return
+        queued_s = sum(course.expected_s(other) for other, _ in slurm.under_way.values())
+        if not _affordable(slurm, run, runs, queued_s):
+            continue
+        try:
+            job_id = slurm.queue.submit(_submission(slurm, run))
+        except SlurmUnreachableError:
+            raise
+        except WavetankError as error:
+            slurm.folder(run).discard()
+            if slurm.under_way and "limit" in str(error).lower():
+                return  # the site's limit of jobs: go on when some have ended
+            _failed(slurm, run, error)
+            continue
+        slurm.under_way[task_id(run.key)] = (run, job_id)
+
+
+def _affordable(slurm: _Slurm, run: Run, runs: Sequence[Run], queued_s: float) -> bool:
+    """Whether the budget allows one more job; when it never will, what is left is set aside."""
+    course = slurm.course
+    if course.spec.budget is None:
+        return True
+    cluster = course.plan.cluster(run.cluster)
+    needed_s = queued_s + course.expected_s(run)
+    if course.purse.refuses(course.store, needed_s, cluster) is None:
+        return True
+    if slurm.under_way:
+        return False  # what is under way may take less than expected
+    rest = [each for each in runs if each.cluster == run.cluster and slurm.waits(each)]
+    course.afford(rest, needed_s)
+    slurm.set_aside.update(each.key for each in rest)
+    return False
+
+
+def _submission(slurm: _Slurm, run: Run) -> Submission:
+    course, spec = slurm.course, slurm.specs[run.cluster]
+    folder = slurm.folder(run)
+    folder.prepare(
+        Task(
+            application=run.application,
+            kernel=course.store.kernel_path(run.application).resolve(),
+            cluster=spec,
+            mapping=run.mapping,
+            cache=course.spec.cache,
+            repetition=run.repetition,
+            order=run.order,
+            seed=course.spec.seed,
+            warm_up=course.spec.warm_up,
+            placements=folder.path.parent,
+        )
+    )
+    minutes = math.ceil(TIME_FACTOR * course.expected_s(run) / 60)
+    return Submission(
+        task=task_id(run.key),
+        name=slurm.name,
+        folder=str(folder.path),
+        n_nodes=len(spec.node_names()),
+        minutes=max(minutes, TIME_MINIMUM_MIN),
+        script=job_script(folder.path),
+        options=slurm.options,
+    )
+
+
+def job_script(folder: Path) -> str:
+    """The script of a job: this very installation of wavetank, on the task folder."""
+    return (
+        "#!/bin/sh\n"
+        f"exec {shlex.quote(sys.executable)} -m wavetank campaign job {shlex.quote(str(folder))}\n"
+    )
+
+
+def _look(slurm: _Slurm) -> bool:
+    """Collect what has ended; says whether anything changed."""
+    queued = {job.task: job for job in _patiently(slurm)}
+    changed = False
+    for task, (run, job_id) in list(slurm.under_way.items()):
+        job = queued.get(task)
+        if job is not None:
+            slurm.gone_since.pop(task, None)
+            if job.state == "RUNNING" and task not in slurm.announced:
+                slurm.announced.add(task)
+                slurm.course.observer.says(
+                    f"job {job_id} is measuring {announcement(slurm.course.spec, run)}"
+                )
+            continue
+        changed |= _ended(slurm, task, run, job_id)
+    needless = {
+        job_id
+        for task, (run, job_id) in slurm.under_way.items()
+        if run.key in slurm.course.rules.not_needed and queued.get(task, _NONE).state == "PENDING"
+    }
+    slurm.queue.cancel(needless)
+    return changed
+
+
+_NONE = QueuedJob("", "", "")
+
+
+def _patiently(slurm: _Slurm) -> list[QueuedJob]:
+    """The queue, also when the controller is away for some minutes.
+
+    Raises:
+        SlurmUnreachableError: it stays away.
+    """
+    clock = slurm.patience.clock
+    since = clock()
+    while True:
+        try:
+            return slurm.queue.jobs(slurm.name)
+        except SlurmUnreachableError as error:
+            if clock() - since > UNREACHABLE_S:
+                raise SlurmUnreachableError(
+                    f"{error}. {len(slurm.under_way)} jobs may still run; run the same command "
+                    "again to collect their results"
+                ) from error
+            slurm.course.observer.says(f"waiting for Slurm: {error}")
+            slurm.patience.sleep(LOOK_S[1])
+
+
+def _ended(slurm: _Slurm, task: str, run: Run, job_id: str) -> bool:
+    """Take what a job left that is not in the queue any more; says whether it is dealt with."""
+    folder = slurm.folder(run)
+    if folder.has_result():
+        del slurm.under_way[task]
+        _collect(slurm, run)
+        return True
+    end = slurm.queue.end_of(job_id)
+    since = slurm.gone_since.setdefault(task, slurm.patience.clock())
+    if "COMPLETED" in end and slurm.patience.clock() - since < LATE_FILE_S:
+        return False
+    del slurm.under_way[task]
+    if slurm.course.is_over(run):  # cancelled because it was not needed any more
+        folder.discard()
+        return True
+    said = folder.failure() or folder.last_words()
+    error = MeasurementError(f"Slurm job {job_id} {end}: {said}")
+    folder.discard()
+    _failed(slurm, run, error)
+    return True
+
+
+def _collect(slurm: _Slurm, run: Run) -> None:
+    folder = slurm.folder(run)
+    try:
+        measurement, raw, spent_s = folder.result()
+    except WavetankError as error:
+        folder.discard()
+        _failed(slurm, run, error)
+        return
+    slurm.course.keep(run, measurement, spent_s, raw)
+    folder.discard()
+
+
+def _failed(slurm: _Slurm, run: Run, error: WavetankError) -> None:
+    """Record a failure; after several in a row all that is left on its cluster is given up."""
+    slurm.set_aside.add(run.key)
+    if not slurm.course.record_failure(run, error):
+        return
+    queued = {
+        task: job_id
+        for task, (each, job_id) in slurm.under_way.items()
+        if each.cluster == run.cluster
+    }
+    slurm.queue.cancel(queued.values())
+    for task in queued:
+        slurm.folder(slurm.under_way.pop(task)[0]).discard()
+    rest = [each for each in slurm.course.plan.runs_on(run.cluster) if slurm.waits(each)]
+    slurm.set_aside.update(each.key for each in rest)
+    slurm.course.give_up(rest)
+
+
+def _cancel_all(slurm: _Slurm) -> None:
+    """Take all jobs out of the queue, and then what they left on the mounted file systems."""
+    if slurm.under_way:
+        slurm.course.observer.says(f"cancelling {len(slurm.under_way)} jobs")
+    slurm.queue.cancel([job_id for _, job_id in slurm.under_way.values()])
+    until = slurm.patience.clock() + ENDING_S
+    while slurm.queue.jobs(slurm.name):
+        if slurm.patience.clock() > until:
+            slurm.course.observer.says(
+                "jobs are still ending: their files stay, and the next run removes them"
+            )
+            return
+        slurm.patience.sleep(LOOK_S[0])
+    for run, _ in slurm.under_way.values():
+        if slurm.folder(run).has_result():
+            _collect(slurm, run)
+    _clean_up(slurm)
+
+
+def _clean_up(slurm: _Slurm) -> None:
+    """Remove the campaign's files from every cluster's file system, and the folders of its jobs."""
+    for name, spec in slurm.specs.items():
+        try:
+            remove_folder(spec)
+        except WavetankError as error:
+            slurm.course.observer.says(f"files of {name} are left: {error}")
+    shutil.rmtree(slurm.course.store.folder / JOBS, ignore_errors=True)

@@ -1,0 +1,170 @@
+"""A Slurm cluster of one node for tests: munge, controller and node daemon in namespaces of their own.
+
+Ports, processes and mounts end with the namespaces; two of them do not disturb each other.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+ADDRESS = "10.77.0.1"  # of an interface of the namespace's own
+PROGRAMS = (
+    "munged",
+    "slurmctld",
+    "slurmd",
+    "sbatch",
+    "squeue",
+    "scancel",
+    "nsenter",
+    "unshare",
+    "ip",
+)
+
+CONF = """\
+ClusterName=wavetank
+SlurmctldHost=wtslurm({address})
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+CredType=cred/munge
+AuthInfo=socket={folder}/munge/socket
+StateSaveLocation={folder}/ctld
+SlurmdSpoolDir={folder}/spool
+SlurmctldPidFile={folder}/ctld.pid
+SlurmdPidFile={folder}/slurmd.pid
+SlurmctldLogFile={folder}/ctld.log
+SlurmdLogFile={folder}/slurmd.log
+ProctrackType=proctrack/pgid
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+SchedulerParameters=batch_sched_delay=0,sched_interval=1
+OverTimeLimit=0
+KillWait=1
+MailProg=/bin/true
+ReturnToService=2
+NodeName=wtslurm NodeAddr={address} CPUs={cpus} State=UNKNOWN
+PartitionName=main Nodes=ALL Default=YES MaxTime=60 State=UP
+PartitionName=down Nodes=ALL MaxTime=60 State=DOWN
+"""
+
+START = """\
+set -e
+mount -t proc proc /proc
+hostname wtslurm
+ip link set lo up
+# Neither the resolver nor Open MPI takes a host with nothing but a loopback interface.
+ip link add eth0 type veth peer name eth1
+ip link set eth0 up
+ip link set eth1 up
+ip addr add {address}/24 dev eth0
+mount --bind {folder}/hosts /etc/hosts
+export SLURM_CONF={folder}/slurm.conf
+munged --force --key-file={folder}/munge/key --socket={folder}/munge/socket \\
+    --pid-file={folder}/munge/pid --log-file={folder}/munge/log --seed-file={folder}/munge/seed
+slurmctld -c
+slurmd -c
+touch {folder}/started
+exec sleep infinity
+"""
+
+
+def missing() -> str | None:
+    """Why there can be no Slurm cluster here."""
+    if os.geteuid() != 0:
+        return "a Slurm cluster of its own needs root"
+    lacking = [name for name in PROGRAMS if shutil.which(name) is None]
+    return f"not installed: {', '.join(lacking)}" if lacking else None
+
+
+def child_of(process: subprocess.Popen[str]) -> int:
+    """The one process that nsenter or unshare started: signals must go to it."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        if children:
+            return int(children[0])
+        assert process.poll() is None, "it ended at once"
+        time.sleep(0.02)
+    raise AssertionError(f"{process.args} started nothing")
+
+
+class SlurmCluster:
+    """One node that is up."""
+
+    def __init__(self, folder: Path) -> None:
+        """Start all daemons.
+
+        Args:
+            folder: empty, with a short path (munge's socket lies in it).
+        """
+        self.folder = folder
+        for name in ("munge", "ctld", "spool"):
+            (folder / name).mkdir()
+        folder.chmod(0o755)
+        key = folder / "munge" / "key"
+        key.write_bytes(os.urandom(128))
+        key.chmod(0o400)
+        (folder / "hosts").write_text(f"127.0.0.1 localhost\n{ADDRESS} wtslurm\n")
+        (folder / "slurm.conf").write_text(
+            CONF.format(address=ADDRESS, folder=folder, cpus=os.cpu_count())
+        )
+        (folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")
+        self._process = subprocess.Popen(
+            ["unshare", "--net", "--mount", "--pid", "--uts", "--fork", "--kill-child", "sh", "-c",
+             START.format(address=ADDRESS, folder=folder)],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        )  # fmt: skip
+        try:
+            self._wait_until_idle()
+        except BaseException:
+            self.stop()
+            raise
+
+    def argv(self, argv: Sequence[str]) -> list[str]:
+        """What runs a command on the node."""
+        inside = child_of(self._process)
+        return ["nsenter", f"--target={inside}", "--net", "--mount", "--pid", "--uts", *argv]
+
+    def environment(self, more: Mapping[str, str] | None = None) -> dict[str, str]:
+        """For commands on the node."""
+        return {**os.environ, "SLURM_CONF": str(self.folder / "slurm.conf"), **(more or {})}
+
+    def run(self, *argv: str) -> str:
+        """Standard output of a command on the node."""
+        done = subprocess.run(
+            self.argv(argv), env=self.environment(), capture_output=True, text=True,
+            timeout=100, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, (argv, done.stdout, done.stderr)
+        return done.stdout
+
+    def stop(self) -> None:
+        """End every process of the cluster."""
+        self._process.send_signal(signal.SIGKILL)  # its child, the first of its namespace, goes too
+        self._process.communicate()
+
+    def _wait_until_idle(self) -> None:
+        deadline = time.monotonic() + 60
+        state = ""
+        while time.monotonic() < deadline:
+            assert self._process.poll() is None, self._process.communicate()[0]
+            if (self.folder / "started").exists():
+                done = subprocess.run(
+                    self.argv(["sinfo", "--noheader", "--partition=main", "--format=%t"]),
+                    env=self.environment(), capture_output=True, text=True, timeout=60, check=False,
+                )  # fmt: skip
+                state = done.stdout + done.stderr
+                if done.stdout.strip() == "idle":
+                    return
+            time.sleep(0.2)
+        logs = [path.read_text()[-2000:] for path in sorted(self.folder.glob("*.log"))]
+        raise AssertionError("\n".join([f"Slurm did not come up: {state}", *logs]))

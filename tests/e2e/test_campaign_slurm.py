@@ -1,0 +1,205 @@
+"""A campaign through a real Slurm: jobs, results, a kill, Ctrl-C, jobs that fail or are cancelled."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+from slurm_cluster import SlurmCluster, child_of, missing
+
+from wavetank import native
+from wavetank.launchers.registry import launcher
+
+sys.path.append(str(Path(__file__).parents[1] / "unit" / "measure"))
+
+from measure_fakes import PROVENANCE, phase
+
+from wavetank.kernel.plan import Kernel, KernelFile
+from wavetank.model.phase import DataStep, FileStep, Program
+
+RS, N = 4096, 500
+
+pytestmark = [
+    pytest.mark.cluster,
+    pytest.mark.e2e,
+    pytest.mark.skipif(missing() is not None, reason=str(missing())),
+    pytest.mark.skipif(
+        not native.available("bin/wavetank-replay-openmpi"),
+        reason="the C parts are not built: make setup",
+    ),
+    pytest.mark.skipif(launcher("openmpi").available() is None, reason="Open MPI is not installed"),
+]
+
+
+@pytest.fixture(scope="module")
+def slurm():
+    with tempfile.TemporaryDirectory(prefix="wtslurm-", dir="/tmp") as folder:  # a short path
+        cluster = SlurmCluster(Path(folder))
+        try:
+            yield cluster
+        finally:
+            cluster.stop()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A campaign of one application on two directories, two repetitions each."""
+    reads = phase(1, 1, [0], N * RS, rs=RS)
+    steps = (
+        FileStep(iop_type="open", file_id=1, handle=0, arg=os.O_RDONLY),
+        DataStep(ph_id=1, n=N, handle=0),
+        FileStep(iop_type="close", file_id=1, handle=0),
+    )
+    Kernel(
+        provenance=PROVENANCE,
+        application="reader",
+        model_sha256="0" * 64,
+        n_ranks=1,
+        files=(KernelFile(file_id=1, name="in", role="input", prepare_bytes=N * RS),),
+        phases=(reads,),
+        programs=(Program(ranks=(0,), steps=steps),),
+        capacity_bytes=N * RS,
+        not_reproduced=(),
+    ).write(tmp_path / "k.json")
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        body = {
+            "name": f"site-{name}",
+            "provider": "null",
+            "instance": {"name": "c3.2xlarge", "vcpus": 2},
+            "nodes": {"compute": 1},
+            "file_system": {"kind": "existing", "path": str(tmp_path / name)},
+        }
+        (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump(body))
+    body = {
+        "name": "site",
+        "applications": [{"kernel": "k.json"}],
+        "clusters": ["one.yaml", "two.yaml"],
+        "repetitions": 2,
+        "cache": "warm",  # emptying this machine's caches would disturb others
+        "executor": "slurm",
+        "output": "results",
+    }
+    (tmp_path / "campaign.yaml").write_text(yaml.safe_dump(body))
+    return tmp_path
+
+
+def start(slurm, folder, *more):
+    argv = [sys.executable, "-m", "wavetank", "campaign", "run", str(folder / "campaign.yaml")]
+    return subprocess.Popen(
+        slurm.argv([*argv, *more]),
+        env=slurm.environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def finished(folder):
+    """Each finished measurement, and when it was finished."""
+    path = folder / "results" / "store.sqlite"
+    if not path.exists():
+        return {}
+    connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
+    try:
+        rows = connection.execute(
+            "SELECT cluster, repetition, finished_utc FROM measurement"
+        ).fetchall()
+    except sqlite3.OperationalError:  # the table is not there yet
+        rows = []
+    finally:
+        connection.close()
+    return {row[:2]: row[2] for row in rows}
+
+
+def until(happened, what):
+    deadline = time.monotonic() + 90
+    while not happened():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.1)
+
+
+def jobs_of(slurm, folder):
+    """Every job that was ever submitted for a campaign, as Slurm tells of it."""
+    lines = slurm.run("scontrol", "show", "job", "--oneliner").splitlines()
+    return [line for line in lines if f"WorkDir={folder.resolve()}/" in line]
+
+
+def nothing_is_left(slurm, folder):
+    """Files on the mounted file systems, folders of jobs, jobs in the queue."""
+    assert list((folder / "one").iterdir()) == list((folder / "two").iterdir()) == []
+    assert not (folder / "results" / "jobs").exists()
+    assert slurm.run("squeue", "--noheader").strip() == ""
+
+
+def end_of(process):
+    stdout, stderr = process.communicate(timeout=150)
+    assert "Traceback" not in stderr, stderr
+    return stdout, stderr
+
+
+def test_a_campaign_of_jobs_that_is_killed_goes_on_and_submits_nothing_twice(slurm, folder):
+    process = start(slurm, folder)
+    until(lambda: finished(folder), "no job ended")
+    os.kill(child_of(process), signal.SIGKILL)
+    process.communicate()
+    first = finished(folder)
+    again = start(slurm, folder, "--format", "json")
+    stdout, stderr = end_of(again)
+    assert again.returncode == 0, stderr
+    last = finished(folder)
+    assert set(last) == {(f"site-{name}", n) for name in ("one", "two") for n in (0, 1)}
+    assert {key: last[key] for key in first} == first
+    assert len(jobs_of(slurm, folder)) == len(last)
+    assert all("JobState=COMPLETED" in line for line in jobs_of(slurm, folder))
+    nothing_is_left(slurm, folder)
+
+    ranking = json.loads(stdout)["ranking_of_reader_by_time"]
+    assert {row["cluster"] for row in ranking} == {"site-one", "site-two"}
+    assert {row["origin"] for row in ranking} == {"measured"}
+    raw = slurm.run(
+        sys.executable, "-m", "wavetank", "campaign", "raw", str(folder / "results"), "1"
+    )
+    assert raw.startswith("wavetank-replay-result 1") and f",{N * RS},{N}," in raw
+
+
+def test_an_interrupted_campaign_takes_its_jobs_out_of_the_queue(slurm, folder):
+    process = start(slurm, folder, "--sbatch-option=--partition=down")
+    until(lambda: len(jobs_of(slurm, folder)) == 4, "no jobs in the queue")
+    os.kill(child_of(process), signal.SIGINT)
+    _, stderr = end_of(process)
+    assert process.returncode == 130, stderr
+    assert all("JobState=CANCELLED" in line for line in jobs_of(slurm, folder))
+    nothing_is_left(slurm, folder)
+
+
+def test_cancelled_and_failed_jobs_are_recorded_and_tried_again_the_next_time(slurm, folder):
+    process = start(slurm, folder, "--sbatch-option=--partition=down")
+    until(lambda: len(jobs_of(slurm, folder)) == 4, "no jobs in the queue")
+    submitted = [line.split()[0].removeprefix("JobId=") for line in jobs_of(slurm, folder)]
+    slurm.run("scancel", *submitted)
+    _, stderr = end_of(process)
+    assert process.returncode == 1, stderr
+    assert all(f"Slurm job {job} ended as CANCELLED" in stderr for job in submitted)
+    # These jobs cannot find the programs that they need.
+    failing = start(slurm, folder, "--sbatch-option=--export=PATH=/nonexistent")
+    _, stderr = end_of(failing)
+    assert failing.returncode == 1, stderr
+    assert "ended as FAILED" in stderr and "scontrol is not installed" in stderr
+    assert finished(folder) == {}
+    nothing_is_left(slurm, folder)
+
+
+def test_what_sbatch_refuses_is_said_in_its_own_words(slurm, folder):
+    process = start(slurm, folder, "--sbatch-option=--partition=nowhere")
+    _, stderr = end_of(process)
+    assert process.returncode == 1
+    assert "invalid partition specified: nowhere" in stderr
+    nothing_is_left(slurm, folder)
