@@ -8,9 +8,8 @@ _Atomic uint64_t wt_ticks;
 
 #define STRIDES 256                 /* last displacement by handle, direct mapped */
 #define SETTLED (WT_GROUP_ROWS / 4) /* rows that folding leaves stay up to here, to fold with more */
-* /
 
-    static uint64_t n_recorded; /* operations in closed rows */
+static uint64_t n_recorded; /* operations in closed rows */
 static uint64_t last_tick, posix_since_tick;
 static struct {
     int32_t handle;
