@@ -191,6 +191,7 @@ class Store:
             "deployment",
             "characterisation",
             "raw_output",
+            "together",
         ):  # leases are facts, not results
             self._write(f"DELETE FROM {table}", ())  # noqa: S608 - names from the line above
 
