@@ -89,7 +89,7 @@ def command(
     from wavetank.document import provenance
     from wavetank.model.extract import extract_model
     from wavetank.model.rules import LEVELS, Rules
-    from wavetank.trace.reader import read_trace
+    from wavetank.trace.open import open_trace
 
     rules = Rules(
         split_at_communication={
@@ -100,7 +100,7 @@ def command(
         levels=_levels(levels),
         pauses_s=pauses_s,
     )
-    recorded = read_trace(trace)
+    recorded = open_trace(trace)
     _check_whole(recorded, allow_damaged)
     model = extract_model(recorded, provenance([trace]), rules, name=name)
     if output is not None:

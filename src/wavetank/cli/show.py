@@ -50,13 +50,13 @@ def command(path: Path, output_format: str) -> None:
 def _is_log(path: Path) -> bool:
     """Whether this is a log of a tool that traces are imported from."""
     from wavetank.errors import TraceError
-    from wavetank.trace.reader import read_trace
+    from wavetank.trace.open import open_trace
 
     try:
         with path.open("rb") as stream:
             if stream.read(64).lstrip().startswith(b"{"):
                 return False
-        read_trace(path)
+        open_trace(path)
     except (OSError, TraceError):
         return False
     return True
@@ -86,9 +86,9 @@ def _kind(path: Path) -> str:
 def _show_trace(path: Path, output_format: str) -> None:
     """Ranks, and operations by file and call."""
     from wavetank.model.trace_tables import trace_tables
-    from wavetank.trace.reader import read_trace
+    from wavetank.trace.open import open_trace
 
-    trace = read_trace(path)
+    trace = open_trace(path)
     print_tables(
         [Table(t.title, t.columns, t.rows, t.shown, t.note) for t in trace_tables(trace)],
         output_format,

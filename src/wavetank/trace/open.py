@@ -1,4 +1,4 @@
-"""Opens a trace of whatever kind, by its content: ours, Darshan's, DFTracer's, strace's.
+"""Opens a trace of whatever kind, by its content: ours, Darshan's, DFTracer's, Recorder's, strace's.
 
 Every command that takes a trace comes through here.
 """
@@ -20,6 +20,7 @@ from wavetank.trace.schema import Trace
 IMPORTERS: dict[str, str] = {
     "darshan": "wavetank.trace.importers.darshan",
     "dftracer": "wavetank.trace.importers.dftracer",
+    "recorder": "wavetank.trace.importers.recorder",
     "strace": "wavetank.trace.importers.strace",
 }
 ENTRY_POINTS = "wavetank.importers"
@@ -30,7 +31,7 @@ class Importer(Protocol):
     """What an importer module must have."""
 
     def recognises(self, path: Path, head: bytes) -> bool:
-        """Whether a file is of this kind; ``head`` is its first bytes, uncompressed."""
+        """Whether a file or folder is of this kind; ``head`` is a file's first bytes, uncompressed."""
 
     def read(self, path: Path) -> Trace:
         """Import it."""
@@ -64,7 +65,9 @@ def kind_of(path: Path) -> str:
         TraceError: it is missing, or of no kind that is known.
     """
     if path.is_dir():
-        return "wavetank"
+        return next(
+            (name for name in importer_names() if importer(name).recognises(path, b"")), "wavetank"
+        )
     if not path.exists():
         raise TraceError(
             f"there is no trace {path}. Make one with: wavetank trace -o {path} -- PROGRAM"
@@ -77,7 +80,7 @@ def kind_of(path: Path) -> str:
             return name
     raise TraceError(
         f"{path} is of no kind that is known: not a wavetank trace folder, a Darshan log, a DFTracer file (.pfw, "
-        ".pfw.gz) or strace's output. Check that it is the right file"
+        ".pfw.gz), a Recorder folder or strace's output. Check that it is the right file"
     )
 
 
