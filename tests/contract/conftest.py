@@ -40,6 +40,11 @@ CLUSTERS: dict[str, dict[str, Any]] = {
         "nodes": {"compute": 2, "io": 1},
         "file_system": {"kind": "nfs"},
     },
+    "local-cephfs": {
+        "provider": "local",
+        "nodes": {"compute": 2, "io": 2},
+        "file_system": {"kind": "cephfs"},
+    },
     "local-glusterfs": {
         "provider": "local",
         "nodes": {"compute": 2, "io": 2},

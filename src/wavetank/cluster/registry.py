@@ -18,6 +18,7 @@ PROVIDERS: dict[str, str] = {
     "ssh": "wavetank.cluster.providers.ssh:SshProvider",
 }
 FILE_SYSTEMS: dict[str, str] = {
+    "cephfs": "wavetank.cluster.filesystems.cephfs:CephFS",
     "existing": "wavetank.cluster.filesystems.existing:Existing",
     "glusterfs": "wavetank.cluster.filesystems.glusterfs:GlusterFS",
     "nfs": "wavetank.cluster.filesystems.nfs:NFS",

@@ -14,6 +14,7 @@ from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import FileSystemError, RemoteCommandError
 
 T = TypeVar("T")
+On = TypeVar("On")
 NOT_FOUND = 127  # exit status of env(1), a shell and wavetank-node for a program that is not there
 
 
@@ -89,8 +90,8 @@ class HasServerCaches(Protocol):
         """Empty them; says how it was done."""
 
 
-def on_all(hosts: Sequence[Host], action: Callable[[Host], T]) -> list[T]:
-    """Do one thing on all hosts at once.
+def on_all(hosts: Sequence[On], action: Callable[[On], T]) -> list[T]:
+    """Do one thing on all hosts, or on all daemons of hosts, at once.
 
     Raises:
         The first host's error, in the order of ``hosts``.

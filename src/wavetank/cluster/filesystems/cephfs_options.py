@@ -1,0 +1,314 @@
+"""Options of CephFS: what a specification may ask for, ceph.conf, and how files are laid out over objects.
+
+A name and a value become a line of ceph.conf or a word to ``ceph``. What names a file, a program or an address of
+a server is not for a specification to say.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from wavetank.cluster.spec import ClusterSpec, Instance, OptionValue
+from wavetank.units import format_size, parse_size
+
+MIB = 2**20
+STATE = (
+    "/run/wavetank-ceph"  # configuration, sockets, the monitor's and the metadata servers' state
+)
+CONFIGURATION = f"{STATE}/ceph.conf"
+SMALLEST_UNIT_BYTES = 64 * 2**10  # CEPH_MIN_STRIPE_UNIT of 16.2
+DEFAULT_OBJECT_BYTES = 4 * MIB  # of 16.2
+LARGEST_OBJECT_BYTES = 128 * MIB  # osd_max_object_size of 16.2
+SECTIONS = ("global", "mon", "osd", "mds", "client")
+OWN: dict[str, Sequence[str] | range] = {"objectstore": ("bluestore", "memstore"), "osds_per_server": range(1, 9), "pg_num": range(1, 257)}  # fmt: skip
+# Measured with 16.2.15: a bluestore OSD 45 to 60 MiB and its caches, monitor 40, metadata server 28,
+# client 15 MiB and thrice its cache of objects while it writes.
+SERVER_BYTES = 128 * MIB
+OSD_BYTES = 96 * MIB
+CLIENT_BYTES = 192 * MIB
+BLUESTORE_BYTES = 512 * MIB  # of the disk; the tool that makes a store crashes on one of 240 MiB
+
+FULL_RATIO = 0.85
+ROCKSDB = (
+    "compression=kNoCompression,max_write_buffer_number=4,min_write_buffer_number_to_merge=1,"
+    "recycle_log_file_num=2,write_buffer_size=8388608,writable_file_max_buffer_size=0,"
+    "compaction_readahead_size=2097152,max_background_compactions=2,max_total_wal_size=33554432"
+)
+
+_NAME = re.compile(rf"({'|'.join(SECTIONS)})\.([a-z][a-z0-9_]*)")
+_VALUE = re.compile(r"[A-Za-z0-9*+-][A-Za-z0-9 _.,:%+*=-]{0,199}")
+_REACHES_OUT = re.compile(
+    r"(^|_)(file|path|dir|data|socket|addr|host|hosts|network|interface|keyring|key|user|group|command|hook|chdir|fsid|"
+    r"plugins?|module|list|asok|journal|auth|bind|daemonize|type|objectstore)(_|$)"
+)
+_MOUNT_OPTION = re.compile(r"(client|fuse|objecter)_[a-z0-9_]+")
+_LAYOUT_PATH = re.compile(r"layout(:[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)*/?)?")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a file is cut: units of ``stripe_unit`` bytes go round ``stripe_count`` objects until each has ``object_size``."""
+
+    stripe_unit: int = DEFAULT_OBJECT_BYTES
+    stripe_count: int = 1
+    object_size: int = DEFAULT_OBJECT_BYTES
+
+    def words(self) -> str:
+        """As the attributes ceph.dir.layout and ceph.file.layout have it."""
+        return f"stripe_unit={self.stripe_unit} stripe_count={self.stripe_count} object_size={self.object_size}"
+
+    def object_bytes(self, size: int) -> list[int]:
+        """Bytes in each object of a file of ``size`` bytes, by the object's number.
+
+        Source: Ceph's architecture, "data striping".
+        """
+        per_set = self.object_size * self.stripe_count
+        units_per_object = self.object_size // self.stripe_unit
+        held: list[int] = []
+        for set_start in range(0, size, per_set):
+            in_set = min(per_set, size - set_start)
+            whole, rest = divmod(in_set, self.stripe_unit)
+            for column in range(self.stripe_count):
+                units = min(
+                    units_per_object,
+                    whole // self.stripe_count + (column < whole % self.stripe_count),
+                )
+                tail = rest if column == whole % self.stripe_count else 0
+                held.append(units * self.stripe_unit + tail)
+        while held and held[-1] == 0:
+            held.pop()
+        return held
+
+
+def parse_layout(text: str, base: Layout | None = None) -> Layout:
+    """Read ``stripe_unit=1MiB stripe_count=2 object_size=4MiB``; what is not said is Ceph's default.
+
+    Raises:
+        ValueError: with what is wrong.
+    """
+    base = base or Layout()
+    said: dict[str, int] = {}
+    for word in text.split():
+        key, equals, value = word.partition("=")
+        if key not in ("stripe_unit", "stripe_count", "object_size") or not equals or key in said:
+            raise ValueError(
+                f"{word!r}: write e.g. 'stripe_unit=1MiB stripe_count=2 object_size=4MiB'"
+            )
+        said[key] = int(value) if key == "stripe_count" else parse_size(value)
+    object_size = said.get("object_size", max(base.object_size, said.get("stripe_unit", 0)))
+    unit = said.get("stripe_unit", min(base.stripe_unit, object_size))
+    layout = Layout(unit, said.get("stripe_count", base.stripe_count), object_size)
+    if unit < SMALLEST_UNIT_BYTES or unit % SMALLEST_UNIT_BYTES:
+        raise ValueError(f"stripe_unit {format_size(unit)} is no multiple of 64 KiB")
+    if object_size % unit:
+        raise ValueError(
+            f"object_size {format_size(object_size)} is no multiple of stripe_unit {format_size(unit)}"
+        )
+    if object_size > LARGEST_OBJECT_BYTES:
+        raise ValueError(
+            f"object_size {format_size(object_size)} is more than {format_size(LARGEST_OBJECT_BYTES)}"
+        )
+    if not 1 <= layout.stripe_count <= 4096:
+        raise ValueError(f"stripe_count {layout.stripe_count} is not between 1 and 4096")
+    return layout
+
+
+def default_layout(spec: ClusterSpec) -> Layout:
+    """Of the whole file system: of the stripe, then of the option ``layout``."""
+    size = spec.file_system.stripe.size
+    base = Layout() if size is None else Layout(size, 1, size)
+    return parse_layout(str(spec.file_system.options.get("layout", "")), base)
+
+
+def layouts(spec: ClusterSpec) -> dict[str, Layout]:
+    """Layouts of single directories (names that end with '/') and files, by path below the mount."""
+    options = spec.file_system.options
+    return {
+        name.partition(":")[2]: parse_layout(str(value))
+        for name, value in options.items()
+        if name.startswith("layout:")
+    }
+
+
+def osds_per_server(spec: ClusterSpec) -> int:
+    """Object storage daemons on each data server."""
+    return int(spec.file_system.options.get("osds_per_server", 1))
+
+
+def objectstore(spec: ClusterSpec) -> str:
+    """Of the OSDs: on the local disk (bluestore) or in memory (memstore)."""
+    return str(spec.file_system.options.get("objectstore", "bluestore"))
+
+
+def copies(spec: ClusterSpec) -> int:
+    """Copies of each object."""
+    return len(spec.server_names()) if spec.file_system.stripe.kind == "replicated" else 1
+
+
+def check_options(spec: ClusterSpec) -> Iterator[str]:
+    """Findings: options that cannot be handed to Ceph. Whether Ceph knows one, only Ceph says."""
+    for name, value in spec.file_system.options.items():
+        problem = _option_problem(name, value)
+        if problem:
+            yield f"file_system.options {name} {problem}"
+    for name, value in spec.file_system.mount_options.items():
+        if _MOUNT_OPTION.fullmatch(name) is None or _REACHES_OUT.search(name):
+            yield f"file_system.mount_options {name} is no option of ceph-fuse that can be set: write, e.g., client_oc_size"
+        elif _VALUE.fullmatch(word(value)) is None:
+            yield f"file_system.mount_options {name}: {value!r} is no value of an option"
+
+
+def _own_problem(name: str, value: OptionValue) -> str | None:
+    allowed = OWN[name]
+    if value in allowed and not isinstance(value, bool):
+        return None
+    ends = f"{allowed[0]} to {allowed[-1]}"
+    said = ends if isinstance(allowed, range) else " or ".join(str(each) for each in allowed)
+    return f"is {value!r}: it may be {said}"
+
+
+def _layout_problem(name: str, value: OptionValue) -> str | None:
+    if _LAYOUT_PATH.fullmatch(name) is None or ".." in name:
+        return "is no layout: write layout, layout:DIRECTORY/ or layout:FILE, relative to the mount"
+    try:
+        parse_layout(str(value))
+    except ValueError as error:
+        return f"is no layout: {error}"
+    return None
+
+
+def _option_problem(name: str, value: OptionValue) -> str | None:
+    if name in OWN:
+        return _own_problem(name, value)
+    if name.startswith("layout"):
+        return _layout_problem(name, value)
+    match = _NAME.fullmatch(name)
+    if match is None:
+        return f"is unknown: there are {', '.join([*OWN, 'layout'])}, and SECTION.NAME of ceph.conf, e.g. osd.osd_max_write_size"
+    if _REACHES_OUT.search(match[2]):
+        return "is set by wavetank, or names a file, a program or an address"
+    if _VALUE.fullmatch(word(value)) is None:
+        return f": {value!r} is no value that can be handed to Ceph"
+    return None
+
+
+def check_stripe(spec: ClusterSpec) -> Iterator[str]:
+    """Findings: stripes that Ceph or this driver does not have, and memory that is too small."""
+    stripe = spec.file_system.stripe
+    if stripe.kind == "disperse":
+        yield "file_system.stripe.kind disperse is not offered for cephfs: use sharded or replicated, or glusterfs"
+    if stripe.kind == "replicated" and len(spec.server_names()) < 2:
+        yield "file_system.stripe.kind replicated needs 2 data servers or more"
+    if stripe.size is not None:
+        try:
+            default_layout(spec)
+        except ValueError as error:
+            yield f"file_system.stripe.size: {error}"
+    stores = BLUESTORE_BYTES * osds_per_server_or_one(spec)
+    if objectstore(spec) == "bluestore" and spec.storage.size < stores:
+        yield f"storage.size {format_size(spec.storage.size)} is too small for bluestore: give it {format_size(stores)}"
+    for names, needed, why in (
+        (spec.server_names(), OSD_BYTES * osds_per_server_or_one(spec), "its object stores"),
+        (spec.metadata_names(), SERVER_BYTES, "monitor and metadata server"),
+        (spec.compute_names(), CLIENT_BYTES, "the client"),
+    ):
+        small = [name for name in names if spec.instance_of(name).memory < needed]
+        if small:
+            yield f"memory of {', '.join(small)} is too small for {why} of cephfs: give the instance {format_size(needed)} or more"
+
+
+def osds_per_server_or_one(spec: ClusterSpec) -> int:
+    """As osds_per_server, for a specification that may be wrong."""
+    value = spec.file_system.options.get("osds_per_server", 1)
+    return value if isinstance(value, int) and 1 <= value <= 8 else 1
+
+
+def word(value: OptionValue) -> str:
+    """A value as Ceph reads it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def configuration(
+    spec: ClusterSpec, name: str, address: str, fsid: str, monitor: str, osd_bytes: int, osd_data: str
+) -> str:  # fmt: skip
+    """ceph.conf of a node: no secrets, one monitor, daemons on the cluster's own network only."""
+    instance = spec.instance_of(name)
+    sections: dict[str, dict[str, str]] = {
+        "global": {
+            "fsid": fsid,
+            "mon_host": f"[v2:{monitor}:3300,v1:{monitor}:6789]",
+            "public_addr": address,
+            "cluster_addr": address,
+            **{f"auth_{of}_required": "none" for of in ("cluster", "service", "client")},
+            "osd_pool_default_size": str(copies(spec)),
+            "osd_pool_default_min_size": "1",
+            "osd_crush_chooseleaf_type": "1" if copies(spec) > 1 else "0",
+            "osd_pool_default_pg_autoscale_mode": "off",
+            "run_dir": STATE,
+            "crash_dir": f"{STATE}/crash",
+            "admin_socket": f"{STATE}/$name.asok",
+            "pid_file": f"{STATE}/$name.pid",
+            "log_to_file": "false",
+            "log_to_stderr": "true",
+            "err_to_stderr": "true",
+            "mon_cluster_log_to_file": "false",
+            "debug_rocksdb": "1/1",
+        },
+        "mon": {
+            "mon_data": f"{STATE}/mon",
+            "mon_allow_pool_size_one": "true",
+            "mon_warn_on_pool_no_redundancy": "false",
+            "auth_allow_insecure_global_id_reclaim": "false",
+            "mon_osd_down_out_interval": "0",  # nothing is moved behind a measurement's back
+            # A store looks at its room about every second, and ends itself when it runs out in between.
+            "mon_osd_full_ratio": f"{FULL_RATIO}",
+            "mon_osd_backfillfull_ratio": "0.82",
+            "mon_osd_nearfull_ratio": "0.80",
+            "mds_beacon_grace": "60",  # a busy machine is no dead server
+        },
+        "mds": {
+            "mds_data": f"{STATE}/$name",
+            "mds_cache_memory_limit": str(instance.memory // 8),
+            "mds_beacon_grace": "60",
+        },
+        "osd": {
+            "osd_data": f"{osd_data}/osd.$id",
+            "osd_objectstore": objectstore(spec),
+            "osd_crush_initial_weight": "1",
+            "crush_location": f"root=default host={name}",
+            "osd_max_scrubs": "0",
+            "osd_heartbeat_interval": "1",
+            # Ceph's own log of 4 x 256 MiB would fill a small disk before the first file.
+            "bluestore_rocksdb_options": ROCKSDB,
+            "bluestore_block_size": str(osd_bytes),
+            # Autotuning knows no target below 896 MiB.
+            "bluestore_cache_autotune": "false",
+            "bluestore_cache_size": str(_cache_bytes(instance) // osds_per_server(spec)),
+            "memstore_device_bytes": str(osd_bytes),
+        },
+        "client": {"client_oc_size": str(_cache_bytes(instance))},
+    }
+    for option, value in spec.file_system.options.items():
+        match = _NAME.fullmatch(option)
+        if match is not None:
+            sections[match[1]][match[2]] = word(value)
+    for option, value in spec.file_system.mount_options.items():
+        sections["client"][option] = word(value)
+    return "".join(f"[{section}]\n{_lines(values)}" for section, values in sections.items())
+
+
+def asked_names(spec: ClusterSpec) -> set[str]:
+    """Names of Ceph's own options in a specification."""
+    names = {match[2] for name in spec.file_system.options if (match := _NAME.fullmatch(name))}
+    return names | set(spec.file_system.mount_options)
+
+
+def _cache_bytes(instance: Instance) -> int:
+    """An eighth of the memory; Ceph's own default of a client is 200 MiB."""
+    return max(16 * MIB, min(200 * MIB, instance.memory // 8))
+
+
+def _lines(values: Mapping[str, str]) -> str:
+    return "".join(f"{key} = {value}\n" for key, value in values.items())
