@@ -255,8 +255,11 @@ def take_down(name: str) -> None:
         ClusterError: there is none, another process is bringing it up, or something cannot be removed (try again).
     """
     directory = directory_of(name)
-    if not directory.path.is_dir():
-        raise ClusterError(f"no cluster is called {name!r}. 'wavetank cluster list' shows all")
+    with directory.locked():
+        _take_down(directory)
+
+
+def _take_down(directory: ClusterDirectory) -> None:
     spec = None
     try:
         state = directory.read_state()
@@ -267,7 +270,7 @@ def take_down(name: str) -> None:
         spec = state.spec
         if state.status == "starting" and is_alive(state.owner) and state.owner != this_process():
             raise ClusterError(
-                f"cluster {name} is being brought up by process {state.owner.pid}. Wait for it, or end that process first"
+                f"cluster {directory.name} is being brought up by process {state.owner.pid}. Wait for it, or end that process first"
             )
         _write_state(directory, spec, "stopping")
     _clear(directory, spec)

@@ -6,9 +6,12 @@ WAVETANK_STATE_DIR names another place than /var/lib/wavetank (as root) or ~/.lo
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import os
 import shutil
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -91,6 +94,31 @@ class ClusterDirectory:
         """
         if self.path.exists():
             raise self._taken()
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Be the only process in this block; waits for another one. The lock goes with the process that has it.
+
+        Raises:
+            ClusterError: there is no such cluster (any more).
+        """
+        try:
+            descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError:
+            raise self.unknown() from None
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if os.fstat(descriptor).st_nlink == 0:  # the other one deleted it
+                raise self.unknown()
+            yield
+        finally:
+            os.close(descriptor)
+
+    def unknown(self) -> ClusterError:
+        """The error that there is no cluster of this name."""
+        return ClusterError(
+            f"no cluster is called {self.name!r}. 'wavetank cluster list' shows all"
+        )
 
     def read_state(self) -> ClusterState | None:
         """The state, None while there is none yet.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import shlex
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,16 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from wavetank.cluster.providers.ssh import SshProvider, configuration
+from wavetank.cluster.providers.ssh import SshProvider
+from wavetank.cluster.remote.connection import (
+    close_connections,
+    configuration,
+    make_socket_directory,
+    socket_directory,
+)
 from wavetank.cluster.remote.host import SshHost
 from wavetank.cluster.spec import ClusterSpec
+from wavetank.errors import ProviderError
 
 
 def spec(tmp_path: Path, **ssh: Any) -> ClusterSpec:
@@ -89,9 +97,49 @@ def test_inventory_and_provider_go_together(tmp_path: Path) -> None:
 @pytest.mark.parametrize("sudo", [False, True])
 def test_the_remote_shell_sees_every_argument_quoted(tmp_path: Path, sudo: bool) -> None:
     nasty = ["echo", "a b", "$(id)", "'; rm -rf /; '", "", "*"]
-    host = SshHost("c1", "a", tmp_path / "config", tmp_path, sudo)
-    *ssh, command = host._command(nasty, {"V": "$(id) x"})
+    host = SshHost("c1", "a", tmp_path / "config", "/var/tmp/home", sudo)
+    *ssh, command = host._reaching(nasty, {"V": "$(id) x"}, 2.5)
     assert ssh == ["ssh", "-F", str(tmp_path / "config"), "c1", "--"]
-    # what a POSIX shell makes of it again
+    # what a POSIX shell makes of it again: its own path and the system's, then the words as they were
+    path, *words = shlex.split(command)
+    assert path.startswith("PATH=$PATH:/usr/local/sbin:")
     before = ["sudo", "-n"] if sudo else []
-    assert shlex.split(command) == [*before, "env", "V=$(id) x", *nasty]
+    env = ["env", "WAVETANK_CLUSTER=/var/tmp/home", "V=$(id) x"]
+    assert words == [*before, "timeout", "-k", "1", "2.5", *env, *nasty]
+
+
+def test_connections_are_shared_for_the_user_alone_and_close_by_themselves(tmp_path: Path) -> None:
+    text = configuration(spec(tmp_path), tmp_path / "sockets")
+    assert text.count(f"ControlPath {tmp_path}/sockets/%n\n") == 2
+    assert text.count("ControlPersist 60\n") == 2
+    assert "ControlMaster" not in configuration(spec(tmp_path))
+    directory = socket_directory(secrets.token_hex(4))
+    make_socket_directory(directory)
+    try:
+        assert directory.stat().st_mode & 0o777 == 0o700
+        with pytest.raises(ProviderError, match="cannot make"):  # somebody else's is never used
+            make_socket_directory(directory)
+    finally:
+        close_connections(tmp_path / "none", (), directory)
+    assert not directory.exists()
+
+
+@pytest.mark.parametrize(
+    ("kind", "ssh", "words"),
+    [
+        ("none", {"hosts": {"c1": "a", "c2": "a"}}, "c1 and c2 are both a"),
+        ("nfs", {}, "is served and mounted as root"),
+        ("none", {"network": "10.0.0.0/64"}, "ssh.network"),
+    ],
+)
+def test_what_cannot_work_over_ssh_is_said_without_asking_a_host(
+    kind: str, ssh: dict[str, Any], words: str, tmp_path: Path
+) -> None:
+    asked = spec(tmp_path, **ssh).model_dump(mode="json")
+    asked["file_system"] = {
+        "kind": kind,
+        "placement": "compute",
+        "servers": 1 if kind == "nfs" else None,
+    }
+    findings = SshProvider().check(ClusterSpec.model_validate(asked))
+    assert len(findings) == 1 and words in findings[0]
