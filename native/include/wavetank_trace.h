@@ -153,7 +153,7 @@ struct wt_row { /* a fold; FoldTable in schema.py */
     uint64_t start, end, busy; /* clock units */
     uint32_t op;
     int32_t file, handle, view, error;
-    uint32_t unused;
+    uint32_t depth; /* loops around it; those of its wt_nest are valid */
 };
 
 struct wt_around {                                   /* a loop, as one of its rows has it */
@@ -164,8 +164,7 @@ struct wt_around {                                   /* a loop, as one of its ro
     int32_t handle, file;
 };
 
-struct wt_nest { /* of a row */
-    uint32_t depth, unused;
+struct wt_nest {                      /* of a row */
     struct wt_around around[WT_NEST]; /* the innermost loop first */
     uint32_t times[WT_TIMES_BUCKETS]; /* operations by their time; of rows of more than one operation */
 };

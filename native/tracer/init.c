@@ -28,6 +28,7 @@ __attribute__((weak)) bool wt_family_fits(void) {
 
 /* One of our libraries traces a process, whichever are preloaded: this is one variable for all of them. */
 WT_EXPORT int wavetank_trace_claimed;
+bool wt_claimed;
 
 static atomic_bool lock;
 static bool started;
@@ -161,6 +162,7 @@ __attribute__((constructor(101))) void wt_start(void) {
         return;
     }
     wavetank_trace_claimed = 1;
+    wt_claimed = true;
     wt_inside++;
     strcpy(wt_directory, directory);
     wt_filter_start(getenv("WAVETANK_TRACE_INCLUDE"), getenv("WAVETANK_TRACE_EXCLUDE"));

@@ -4,6 +4,7 @@
 
 #include "tracer.h"
 
+#include <errno.h>
 #include <mpi.h>
 
 /* The function behind a wrapper: PMPI_name of this library's MPI family; of another family, the next in line.
@@ -61,8 +62,46 @@ static inline struct wt_call wt_call_begin(void) {
     return call;
 }
 
-void wt_request_started(MPI_Request request, int32_t file, int32_t handle); /* of a nonblocking MPI-IO call */
+/* A call that has ended now, of no file and no place as long as nothing else is filled in. */
+static inline struct wt_event wt_mpi_event(uint32_t op, const struct wt_call *call, int status) {
+    return (struct wt_event){.op = op,
+                             .file = WT_UNKNOWN,
+                             .handle = WT_UNKNOWN,
+                             .view = WT_UNKNOWN,
+                             .offset = WT_UNKNOWN,
+                             .view_offset = WT_UNKNOWN,
+                             .error = status == MPI_SUCCESS ? 0 : EIO,
+                             .tick = call->tick,
+                             .subtick = call->subtick,
+                             .start = call->start,
+                             .end = wt_now()};
+}
+
+/* ---- mpi_files.c: guards tables whose upkeep calls into MPI. Taken before wt_lock, never after: a thread
+ * inside MPI may hold the library's own lock while it waits for wt_lock to record its POSIX calls. ---- */
+void wt_mpi_lock(void);
+void wt_mpi_unlock(void);
+
+/* ---- mpi_communicators.c, mpi_collectives.c ---- */
+void wt_communicators_start(void);
+void wt_communicators_end(void);
+void wt_record_sync(uint32_t op, MPI_Comm comm, const struct wt_call *call, int status);
 int32_t wt_communicator(MPI_Comm comm,
-                        bool *ordering); /* number; ordering: more than one rank, no intercomm */
+                        bool *ordering); /* number; ordering: more than one rank of MPI_COMM_WORLD */
+
+/* ---- mpi_requests.c ---- */
+/* A data call whose MPI_Status comes later: what was asked for, and which row says so. */
+struct wt_pending {
+    int32_t file, handle;
+    uint64_t number; /* of the operation within the process */
+    int64_t asked;   /* bytes */
+};
+void wt_request_started(MPI_Request request, const struct wt_pending *pending);
+void wt_pending_ended(const struct wt_pending *pending, int result, const MPI_Status *status);
+int64_t wt_moved(const MPI_Status *status, int64_t asked); /* bytes; asked where the status does not say */
+
+/* ---- mpi_clock.c: all ranks together ---- */
+void wt_mpi_clock_start(void); /* behind MPI_Init */
+void wt_mpi_clock_end(void);   /* before MPI_Finalize */
 
 #endif

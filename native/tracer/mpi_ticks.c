@@ -1,5 +1,5 @@
-/* MPI calls as logical clock: ticks are counted by stubs that jump on to the real function; collectives leave
- * a row; MPI_Init tells the rank. */
+/* MPI calls as logical clock: ticks are counted by stubs that jump on to the real function. MPI_Init tells
+ * the rank. */
 #define _GNU_SOURCE
 #include "intercepted_mpi.h"
 #include "mpi_call.h"
@@ -13,8 +13,6 @@
 
 static bool between_init_and_finalize;
 static int world_size;
-static int keyval = MPI_KEYVAL_INVALID;
-static int32_t next_communicator;
 
 bool wt_mpi_traced(void) {
     return between_init_and_finalize && wt_active && !wt_inside;
@@ -65,137 +63,6 @@ __asm__(".text\n.set wt_stub_index, 0\n" WT_TICK_CALLS(STUBS) WT_LARGE_TICK_CALL
 #error "MPI ticks need a stub for this processor: see STUB above"
 #endif
 
-/* ---- communicators ---- */
-
-/* Ranks of MPI_COMM_WORLD as runs (first rank's difference to the last one's end, length). */
-static void describe_communicator(int32_t number, MPI_Comm comm, int size) {
-    static __typeof__(MPI_Comm_group) *get_group;
-    static __typeof__(MPI_Group_translate_ranks) *translate;
-    static __typeof__(MPI_Group_free) *free_group;
-    get_group = (__typeof__(get_group))wt_mpi_real("MPI_Comm_group");
-    translate = (__typeof__(translate))wt_mpi_real("MPI_Group_translate_ranks");
-    free_group = (__typeof__(free_group))wt_mpi_real("MPI_Group_free");
-    size_t bytes = 2 * (size_t)size * sizeof(int);
-    int *ranks =
-        (int *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if ((void *)ranks == MAP_FAILED) {
-        return;
-    }
-    MPI_Group world, group;
-    get_group(wt_mpi.world, &world);
-    get_group(comm, &group);
-    for (int i = 0; i < size; i++) {
-        ranks[i] = i;
-    }
-    translate(group, size, ranks, world, ranks + size);
-    free_group(&world);
-    free_group(&group);
-    const int *in_world = ranks + size;
-    int n_runs = 0;
-    for (int i = 0; i < size; i++) {
-        n_runs += i == 0 || in_world[i] != in_world[i - 1] + 1;
-    }
-    wt_lock();
-    wt_meta_begin(WT_META_COMM);
-    wt_meta_number((uint64_t)number);
-    wt_meta_number((uint64_t)n_runs);
-    int end = 0;
-    for (int i = 0; i < size;) {
-        int n = 1;
-        while (i + n < size && in_world[i + n] == in_world[i] + n) {
-            n++;
-        }
-        wt_meta_signed(in_world[i] - end);
-        wt_meta_number((uint64_t)n);
-        end = in_world[i] + n;
-        i += n;
-    }
-    wt_meta_end();
-    wt_unlock();
-    syscall(SYS_munmap, ranks, bytes);
-}
-
-static int copy_nothing(MPI_Comm comm, int key, void *extra, void *value, void *out, int *flag) {
-    (void)comm, (void)key, (void)extra, (void)value, (void)out;
-    *flag = 0;
-    return MPI_SUCCESS;
-}
-
-static int delete_nothing(MPI_Comm comm, int key, void *value, void *extra) {
-    (void)comm, (void)key, (void)value, (void)extra;
-    return MPI_SUCCESS;
-}
-
-/* The number is kept as an attribute of the communicator (negative: it orders nothing), so a handle that is
- * used again after MPI_Comm_free is a new one. */
-int32_t wt_communicator(MPI_Comm comm, bool *ordering) {
-    static __typeof__(MPI_Comm_get_attr) *get;
-    static __typeof__(MPI_Comm_set_attr) *set;
-    static __typeof__(MPI_Comm_size) *size_of;
-    static __typeof__(MPI_Comm_test_inter) *test_inter;
-    if (get == NULL) {
-        set = (__typeof__(set))wt_mpi_real("MPI_Comm_set_attr");
-        size_of = (__typeof__(size_of))wt_mpi_real("MPI_Comm_size");
-        test_inter = (__typeof__(test_inter))wt_mpi_real("MPI_Comm_test_inter");
-        get = (__typeof__(get))wt_mpi_real("MPI_Comm_get_attr");
-    }
-    if (comm == wt_mpi.comm_null || keyval == MPI_KEYVAL_INVALID) {
-        *ordering = false;
-        return WT_UNKNOWN;
-    }
-    void *kept;
-    int found = 0, inter = 0, size = 0;
-    get(comm, keyval, &kept, &found);
-    if (!found) {
-        test_inter(comm, &inter);
-        size_of(comm, &size);
-        int32_t number = WT_UNKNOWN;
-        if (!inter) {
-            number = next_communicator++;
-            describe_communicator(number, comm, size);
-        }
-        kept = (void *)(intptr_t)(size > 1 && !inter ? number + 1 : -(number + 1) - 1);
-        set(comm, keyval, kept);
-    }
-    intptr_t value = (intptr_t)kept;
-    *ordering = value > 0;
-    return (int32_t)(value > 0 ? value - 1 : -value - 2);
-}
-
-/* ---- collectives ---- */
-
-static void record_sync(uint32_t op, MPI_Comm comm, const struct wt_call *call, bool ok) {
-    uint64_t end = wt_now();
-    int saved = errno;
-    bool ordering = false;
-    int32_t number = wt_level_mpi ? wt_communicator(comm, &ordering) : WT_UNKNOWN;
-    if (ordering) {
-        struct wt_event event = {.op = op,
-                                 .file = WT_UNKNOWN,
-                                 .handle = WT_UNKNOWN,
-                                 .view = WT_UNKNOWN,
-                                 .offset = WT_UNKNOWN,
-                                 .view_offset = WT_UNKNOWN,
-                                 .arg = number,
-                                 .error = ok ? 0 : EIO,
-                                 .tick = call->tick,
-                                 .subtick = call->subtick,
-                                 .start = call->start,
-                                 .end = end};
-        wt_record_mpi(&event);
-    }
-    errno = saved;
-}
-
-#define SYNC_WRAPPER(name, OP, parameters, arguments)                                                        \
-    WT_MPI_WRAPPER(name, parameters, arguments, {                                                            \
-        struct wt_call call = wt_call_begin();                                                               \
-        int status = real_##name arguments;                                                                  \
-        record_sync(WT_OP_##OP, comm, &call, status == MPI_SUCCESS);                                         \
-        return status;                                                                                       \
-    })
-WT_SYNC_CALLS(SYNC_WRAPPER)
-
 /* ---- start and end ---- */
 
 static void describe_rank(void) {
@@ -223,14 +90,19 @@ static void describe_rank(void) {
 }
 
 static void after_init(const struct wt_call *call, int status) {
-    if (status != MPI_SUCCESS || !wt_active || !wt_mpi_is_ours()) {
+    if (status != MPI_SUCCESS || !wt_claimed || !wt_mpi_is_ours()) {
         return;
     }
-    ((__typeof__(MPI_Comm_create_keyval) *)wt_mpi_real("MPI_Comm_create_keyval"))(
-        copy_nothing, delete_nothing, &keyval, NULL);
+    wt_inside++;
+    wt_mpi_clock_start();
+    wt_inside--;
+    if (!wt_active) {
+        return;
+    }
+    wt_communicators_start();
     describe_rank();
     between_init_and_finalize = true;
-    record_sync(WT_OP_INIT, wt_mpi.world, call, true);
+    wt_record_sync(WT_OP_INIT, wt_mpi.world, call, status);
 }
 
 static int init(int (*real)(int *, char ***), int *argc, char ***argv) {
@@ -253,15 +125,17 @@ static int init_thread(int (*real)(int *, char ***, int, int *), int *argc, char
 }
 
 static int finalize(int (*real)(void)) {
+    wt_inside++;
+    wt_mpi_clock_end();
+    wt_inside--;
     if (!wt_mpi_traced()) {
         return real();
     }
     struct wt_call call = wt_call_begin();
-    record_sync(WT_OP_FINALIZE, wt_mpi.world, &call, true); /* before: no communicator outlives it */
+    wt_record_sync(WT_OP_FINALIZE, wt_mpi.world, &call,
+                   MPI_SUCCESS); /* before: no communicator outlives it */
     between_init_and_finalize = false;
-    int saved_keyval = keyval;
-    keyval = MPI_KEYVAL_INVALID;
-    ((__typeof__(MPI_Comm_free_keyval) *)wt_mpi_real("MPI_Comm_free_keyval"))(&saved_keyval);
+    wt_communicators_end();
     return real();
 }
 

@@ -45,6 +45,7 @@ static inline unsigned wt_bucket(uint64_t units) { /* of times: the logarithm of
 
 /* ---- init.c: life of the process ---- */
 extern bool wt_active;             /* false: every wrapper passes through */
+extern bool wt_claimed;            /* this library traces the process, or did until a fault */
 extern bool wt_counting;           /* the trace cannot be written any more: operations are counted only */
 extern __thread int wt_inside;     /* > 0: this thread is in the tracer */
 extern _Atomic uint64_t wt_missed; /* operations met while wt_inside */
@@ -148,8 +149,9 @@ void wt_runs_flush(bool close_open_run);                /* under the lock */
 void wt_runs_reset(void);
 
 /* ---- loops.c ---- */
-/* Rows to fewer rows with loops, in other memory; returns how many. */
-unsigned wt_fold_loops(const struct wt_row *rows, const struct wt_nest *nests, unsigned n, struct wt_row *out,
+/* Rows to fewer rows with loops, in other memory; returns how many, n where nothing was folded or put there.
+ */
+unsigned wt_fold_loops(struct wt_row *rows, struct wt_nest *nests, unsigned n, struct wt_row *out,
                        struct wt_nest *out_nests);
 uint64_t wt_operations(const struct wt_row *row, const struct wt_nest *nest); /* of all repetitions */
 

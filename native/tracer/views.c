@@ -295,6 +295,7 @@ static uint64_t hash_of(const struct view *view) {
 }
 
 static void describe(int32_t number, const struct view *view) {
+    wt_lock();
     wt_meta_begin(WT_META_VIEW);
     wt_meta_number((uint64_t)number);
     wt_meta_number((uint64_t)view->displacement);
@@ -309,6 +310,7 @@ static void describe(int32_t number, const struct view *view) {
         end = run->offset + run->length;
     }
     wt_meta_end();
+    wt_unlock();
 }
 
 int32_t wt_view_make(MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype) {
@@ -319,7 +321,7 @@ int32_t wt_view_make(MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype f
     MPI_Aint lower, extent;
     mpi.size(etype, &etype_size);
     mpi.extent(filetype, &lower, &extent);
-    wt_lock();
+    wt_mpi_lock();
     struct view view = {
         .displacement = displacement, .etype_size = etype_size, .extent = extent, .first = n_runs};
     overflow = runs == NULL;
@@ -351,8 +353,23 @@ int32_t wt_view_make(MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype f
         }
     }
     n_runs = view.first;
-    wt_unlock();
+    wt_mpi_unlock();
     return number;
+}
+
+/* The last run that begins at a place or before it; by its place in the tile, or in the view. */
+static const struct run *run_at(const struct view *view, int64_t place, bool in_view) {
+    uint32_t low = 0, high = view->n;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        const struct run *run = &runs[view->first + middle];
+        if ((in_view ? run->before : run->offset) <= place) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return &runs[view->first + low];
 }
 
 int64_t wt_view_to_file(int32_t number, int64_t displacement, int64_t view_offset) {
@@ -364,15 +381,28 @@ int64_t wt_view_to_file(int32_t number, int64_t displacement, int64_t view_offse
     }
     const struct view *view = &views[number];
     int64_t tile = view_offset / view->size, rest = view_offset % view->size;
-    uint32_t low = 0, high = view->n;
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        if (runs[view->first + middle].before <= rest) {
-            low = middle;
-        } else {
-            high = middle;
+    const struct run *run = run_at(view, rest, true);
+    return view->displacement + tile * view->extent + run->offset + rest - run->before;
+}
+
+#define TILES_BACK 8 /* a tile may reach over the ones behind it (a resized file type) */
+
+int64_t wt_view_from_file(int32_t number, int64_t displacement, int64_t offset) {
+    if (number == WT_VIEW_NONE) {
+        return offset - displacement;
+    }
+    if (number < 0 || views[number].extent <= 0) {
+        return WT_UNKNOWN;
+    }
+    const struct view *view = &views[number];
+    int64_t place = offset - view->displacement;
+    int64_t tile = place / view->extent;
+    for (int i = 0; i < TILES_BACK && tile >= 0; i++, tile--) {
+        int64_t rest = place - tile * view->extent;
+        const struct run *run = run_at(view, rest, false);
+        if (rest >= run->offset && rest < run->offset + run->length) {
+            return tile * view->size + run->before + rest - run->offset;
         }
     }
-    const struct run *run = &runs[view->first + low];
-    return view->displacement + tile * view->extent + run->offset + rest - run->before;
+    return WT_UNKNOWN;
 }

@@ -10,5 +10,7 @@
 int32_t wt_view_make(MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype);
 /* Position in the file of a byte of the view; WT_UNKNOWN for WT_VIEW_UNKNOWN. */
 int64_t wt_view_to_file(int32_t view, int64_t displacement, int64_t view_offset);
+/* The byte of the view that lies there; WT_UNKNOWN where none does. */
+int64_t wt_view_from_file(int32_t view, int64_t displacement, int64_t offset);
 
 #endif

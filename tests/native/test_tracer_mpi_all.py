@@ -24,12 +24,27 @@ def run(
         return run_traced([*launcher, "-np", str(N), str(program)], where, monkeypatch), where
 
 
+def places_by_shared_pointer(trace: Trace) -> list[int]:
+    """Of each rank's MPI_File_write_shared."""
+    return [
+        call.offset
+        for rank in range(N)
+        for call in calls(trace, rank, Level.MPIIO)
+        if call.op == "MPI_File_write_shared"
+    ]
+
+
+def test_calls_by_the_shared_pointer_have_the_places_that_they_got(run: tuple[Trace, Path]) -> None:
+    assert sorted(places_by_shared_pointer(run[0])) == [0, BLOCK]
+
+
 @pytest.mark.parametrize("rank", range(N))
 def test_every_call_is_reproduced_in_order(run: tuple[Trace, Path], rank: int) -> None:
     f = "all.bin"
     mine = rank * BLOCK
     behind = (N + rank) * BLOCK
     found = calls(run[0], rank, Level.MPIIO)
+    shared = places_by_shared_pointer(run[0])
     expected = [
         Call("MPI_File_iwrite_at", f, mine, BLOCK, BLOCK),
         Call("MPI_Wait", f),
@@ -47,10 +62,11 @@ def test_every_call_is_reproduced_in_order(run: tuple[Trace, Path], rank: int) -
         Call("MPI_File_seek", f, mine),
         Call("MPI_File_read_all_begin", f, mine, BLOCK, BLOCK),
         Call("MPI_File_end", f),
-        Call("MPI_File_seek_shared", f),
-        # Where the shared pointer is, is not known: other ranks move it.
-        Call("MPI_File_write_shared", f, -1, BLOCK, BLOCK),
-        Call("MPI_File_write_ordered", f, -1, BLOCK, BLOCK),
+        Call("MPI_File_seek_shared", f, 0),
+        # The first rank to come is the first in the file; see the next test.
+        Call("MPI_File_write_shared", f, shared[rank], BLOCK, BLOCK),
+        # Behind them, by rank.
+        Call("MPI_File_write_ordered", f, (N + rank) * BLOCK, BLOCK, BLOCK),
         Call("MPI_File_preallocate", f),
         Call("MPI_File_set_atomicity", f),
         Call("MPI_File_close", f),

@@ -14,7 +14,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -24,8 +24,14 @@ from wavetank.errors import TraceError, UsageError
 from wavetank.launchers.base import Launcher
 from wavetank.launchers.registry import recognise
 from wavetank.trace.elf import is_static
-from wavetank.trace.index import INDEX_NAME, IndexFile, IndexRank, TraceIndex
-from wavetank.trace.part import Part
+from wavetank.trace.index import (
+    INDEX_NAME,
+    IndexClock,
+    IndexFile,
+    IndexRank,
+    IndexStriping,
+    TraceIndex,
+)
 from wavetank.trace.reader import assemble, number_ranks, read_parts
 from wavetank.trace.schema import Trace
 from wavetank.trace.streams import as_variable, loss_warnings, users_streams
@@ -141,10 +147,13 @@ def trace(argv: Sequence[str], out_dir: Path, options: CaptureOptions | None = N
                 mount_point=f.mount_point,
                 file_system=f.file_system,
                 size_before=f.size_before,
+                striping=tuple(IndexStriping(**asdict(striping)) for striping in f.striping),
+                hints_in_force=dict(f.hints_in_force),
             )
             for f in recorded.files
         ),
-        hints=_hints(parts),
+        hints=tuple((f.path, key, value) for f in recorded.files for key, value in f.hints),
+        clocks=tuple(IndexClock(**asdict(clock)) for clock in recorded.clocks),
         warnings=(
             *recorded.warnings,
             *_run_warnings(recorded, launcher, status, interrupted),
@@ -318,17 +327,6 @@ def _run_warnings(recorded: Trace, launcher: Launcher, status: int, interrupted:
             "cannot write the trace folder from their host"
         )
     return warnings
-
-
-def _hints(parts: Sequence[Part]) -> tuple[tuple[str, str, str], ...]:
-    """(file, MPI_Info key, value), each once however many ranks gave it."""
-    given = {
-        (part.files[file].path, key, value): None
-        for part in parts
-        for file, key, value in part.hints
-        if file in part.files
-    }
-    return tuple(given)
 
 
 def _ending(status: int) -> str:

@@ -12,6 +12,26 @@ from wavetank.errors import TraceError, WavetankError
 INDEX_NAME = "index.json"
 
 
+class IndexStriping(Record):
+    """How Lustre stripes a file, or a component of it."""
+
+    stripe_size: int = Field(description="bytes")
+    stripe_count: int | None = Field(description="OSTs; null: all that there are")
+    pool: str | None
+    osts: tuple[int, ...] = Field(description="indices, in the order of stripes")
+    extent_start: int = Field(description="bytes from the start of the file")
+    extent_end: int | None = Field(description="null: to the end of the file")
+
+
+class IndexClock(Record):
+    """A host's clock against that of rank 0's host, at MPI_Init. Times of the trace are corrected by it."""
+
+    host: str
+    utc_ahead_ns: int
+    drift_ppm: float
+    round_trip_ns: int
+
+
 class IndexFile(Record):
     """A file that the application touched."""
 
@@ -19,8 +39,11 @@ class IndexFile(Record):
     mount_point: str | None
     file_system: str | None
     size_before: int | None
-    striping: dict[str, str] | None = Field(
-        default=None, description="Lustre striping, where there is any"
+    striping: tuple[IndexStriping, ...] = Field(
+        default=(), description="Lustre striping, where there is any; by component"
+    )
+    hints_in_force: dict[str, str] = Field(
+        default_factory=dict, description="MPI_File_get_info, after the last change"
     )
 
 
@@ -58,5 +81,8 @@ class TraceIndex(Document):
     files: tuple[IndexFile, ...]
     hints: tuple[tuple[str, str, str], ...] = Field(
         default=(), description="file, MPI_Info key, value"
+    )
+    clocks: tuple[IndexClock, ...] = Field(
+        default=(), description="hosts whose clocks were compared; none on one host"
     )
     warnings: tuple[str, ...]

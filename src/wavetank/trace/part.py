@@ -21,6 +21,7 @@ from wavetank.trace.decoder import (
     decode_rows,
     joined,
 )
+from wavetank.trace.moved import correct_moved
 from wavetank.trace.tail import read_tail
 
 VERSION = 2
@@ -33,8 +34,10 @@ HEADER = struct.Struct("<8sIIQQII64s")
 BLOCK_HEADER = struct.Struct("<IIII")
 BLOCK_META, BLOCK_ROWS = 1, 2
 (META_FILE, META_MOUNT, META_RANK, META_COMMAND, META_VIEW, META_COMM, META_INFO, META_END, META_NOTE,
-) = range(1, 10)  # fmt: skip
-NOTE_IO_URING, NOTE_MISSED, NOTE_MAPPED, NOTE_OFFSETS, NOTE_STDIO, NOTE_STOPPED = range(1, 7)
+ META_MOVED, META_CLOCK, META_STRIPING, META_HINTS, META_FILE_HINTS) = range(1, 15)  # fmt: skip
+(NOTE_IO_URING, NOTE_MISSED, NOTE_MAPPED, NOTE_OFFSETS, NOTE_STDIO, NOTE_STOPPED, NOTE_RAW, NOTE_UNSEEN,
+) = range(1, 9)  # fmt: skip
+HINTS_IN_FORCE = 4  # enum wt_hints; the others were given by the application
 
 
 @dataclass
@@ -56,6 +59,18 @@ class PartView:
     runs: tuple[tuple[int, int], ...]
 
 
+@dataclass(frozen=True)
+class PartClock:
+    """A comparison of this process's CLOCK_MONOTONIC with the reference host's."""
+
+    clock: int  # which clock this process has
+    reference: int
+    role: int  # enum wt_clock_role
+    at_ns: int  # since the part's start
+    offset_ns: int  # reference minus own
+    round_trip_ns: int
+
+
 @dataclass
 class Part:
     """What one process left."""
@@ -75,7 +90,14 @@ class Part:
     mounts: dict[int, tuple[str, str, str]] = field(default_factory=dict)  # point, type, source
     views: dict[int, PartView] = field(default_factory=dict)
     communicators: dict[int, tuple[int, ...]] = field(default_factory=dict)
-    hints: list[tuple[int, str, str]] = field(default_factory=list)  # file, key, value
+    hint_sets: dict[int, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    file_hints: list[tuple[int, int, int]] = field(default_factory=list)  # file, enum wt_hints, set
+    moved: dict[int, int] = field(default_factory=dict)  # bytes by number of the operation
+    clocks: list[PartClock] = field(default_factory=list)
+    striping: dict[int, bytes] = field(default_factory=dict)  # lustre.lov by file
+    unseen: dict[int, list[str]] = field(
+        default_factory=dict
+    )  # details of notes that come repeatedly
     notes: dict[int, str] = field(default_factory=dict)
     ended: bool = False
     end_ns: int | None = None
@@ -113,13 +135,16 @@ class _Fields:
         value = self.number()
         return (value >> 1) ^ -(value & 1)
 
-    def text(self) -> str:
+    def raw(self) -> bytes:
         n = self.number()
         if self.at + n > len(self.content):
             raise IndexError
         self.at += n
+        return self.content[self.at - n : self.at]
+
+    def text(self) -> str:
         # Names of files are bytes: what is not UTF-8 is shown escaped.
-        return self.content[self.at - n : self.at].decode(errors="backslashreplace")
+        return self.raw().decode(errors="backslashreplace")
 
     def bounded(self, what: int) -> int:
         """A number of things that follow: never more than the bytes that are left."""
@@ -176,6 +201,8 @@ def _read_rows(part: Part, content: bytes, header_size: int) -> None:
         part.rows = decode_rows(b"".join(_good_rows(part, rows)))
     if tail is not None and part.damage is None:
         part.rows = joined(part.rows, tail.rows)
+    if part.moved:
+        part.rows = correct_moved(part.rows, part.moved)
 
 
 def _read_blocks(part: Part, content: bytes, at: int) -> list[bytes]:
@@ -294,8 +321,28 @@ def _communicator(part: Part, fields: _Fields) -> None:
     part.communicators[number] = tuple(ranks)
 
 
-def _hint(part: Part, fields: _Fields) -> None:
-    part.hints.append((fields.number(), fields.text(), fields.text()))
+def _hints(part: Part, fields: _Fields) -> None:
+    number, n = fields.number(), fields.bounded(2)
+    part.hint_sets[number] = tuple((fields.text(), fields.text()) for _ in range(n))
+
+
+def _file_hints(part: Part, fields: _Fields) -> None:
+    part.file_hints.append((fields.number(), fields.number(), fields.number()))
+
+
+def _moved(part: Part, fields: _Fields) -> None:
+    number = fields.number()
+    part.moved[number] = fields.number()
+
+
+def _clock(part: Part, fields: _Fields) -> None:
+    clock, reference, role, at_ns = (fields.number() for _ in range(4))
+    part.clocks.append(PartClock(clock, reference, role, at_ns, fields.signed(), fields.number()))
+
+
+def _striping(part: Part, fields: _Fields) -> None:
+    number = fields.number()
+    part.striping[number] = fields.raw()
 
 
 def _end(part: Part, fields: _Fields) -> None:
@@ -308,7 +355,10 @@ def _end(part: Part, fields: _Fields) -> None:
 
 def _note(part: Part, fields: _Fields) -> None:
     number = fields.number()
-    part.notes[number] = fields.text()
+    detail = fields.text()
+    part.notes[number] = detail
+    if detail:
+        part.unseen.setdefault(number, []).append(detail)
 
 
 _READERS = {
@@ -318,7 +368,11 @@ _READERS = {
     META_COMMAND: _command,
     META_VIEW: _view,
     META_COMM: _communicator,
-    META_INFO: _hint,
     META_END: _end,
     META_NOTE: _note,
+    META_MOVED: _moved,
+    META_CLOCK: _clock,
+    META_STRIPING: _striping,
+    META_HINTS: _hints,
+    META_FILE_HINTS: _file_hints,
 }

@@ -13,9 +13,10 @@ from pathlib import Path
 import numpy as np
 
 from wavetank.errors import TraceError
+from wavetank.trace.clocks import common_times
+from wavetank.trace.common_tables import CommonTables
 from wavetank.trace.decoder import COLUMNS
 from wavetank.trace.index import INDEX_NAME, TraceIndex
-from wavetank.trace.ops import OPS, OPS_BY_NAME
 from wavetank.trace.part import (
     NOTE_IO_URING,
     NOTE_MAPPED,
@@ -28,21 +29,15 @@ from wavetank.trace.part import (
 from wavetank.trace.schema import (
     UNKNOWN,
     Durations,
-    FileView,
     FoldTable,
-    Int32Array,
     Int64Array,
     Level,
-    OpKind,
     RankFacts,
     Trace,
-    TracedFile,
 )
+from wavetank.trace.shared_pointer import place_ordered_calls
 from wavetank.trace.store import is_imported, read_imported
 
-_SYNC_OPS = np.array(
-    [op.code for op in OPS.values() if op.kind is OpKind.SYNC_RANKS], dtype=np.uint8
-)
 _LEVELS = {"posix": Level.POSIX, "mpiio": Level.MPIIO, "mpi": Level.MPI}
 
 
@@ -134,8 +129,10 @@ def assemble(parts: list[Part], warnings: list[str]) -> Trace:
     ranks, notes = number_ranks(parts)
     stopped = _stopped(ranks)
     warnings = [*warnings, *stopped, *notes, *_part_warnings(ranks)]
-    origin = min((part.start_utc_ns for part in parts), default=0)
-    tables = _Tables()
+    times, clocks = common_times(parts)
+    time_of = {id(part): time for part, time in zip(parts, times, strict=True)}
+    origin = min((time.start_ns for time in times), default=0)
+    tables = CommonTables()
     columns: list[dict[str, np.ndarray]] = []
     durations: list[tuple[np.ndarray, np.ndarray]] = []
     n_rows_before = n_folds = 0
@@ -143,7 +140,7 @@ def assemble(parts: list[Part], warnings: list[str]) -> Trace:
         n_operations = handles = loops = 0
         tick = 0
         for part in entry.parts:
-            rows = tables.globalise(part, origin)
+            rows = tables.globalise(part, time_of[id(part)], origin)
             n_rows = len(rows["seq"])
             rows["rank"] = np.full(n_rows, entry.rank, dtype=np.int32)
             # Sequence numbers start anew in a part; after damage they follow on from what is left.
@@ -164,10 +161,11 @@ def assemble(parts: list[Part], warnings: list[str]) -> Trace:
                 n_folds += part.rows.n_folds
             n_rows_before += n_rows
     names = ["rank", *(name for name, _ in COLUMNS)]
-    empty = _Tables().empty()
+    empty = CommonTables().empty()
     folds = FoldTable(
         **{name: np.concatenate([empty[name], *(c[name] for c in columns)]) for name in names}
     )
+    folds = place_ordered_calls(folds, tables.views, tables.communicators)
     started = datetime.fromtimestamp(origin / 1e9, UTC).isoformat() if parts else None
     return Trace(
         source="wavetank",
@@ -185,13 +183,15 @@ def assemble(parts: list[Part], warnings: list[str]) -> Trace:
             )
             for e in ranks
         ),
-        files=tuple(tables.files),
+        files=tables.described_files(),
         views=tuple(tables.views),
         communicators=tuple(tables.communicators),
         folds=folds,
         levels=(Level.POSIX, Level.MPIIO, Level.MPI),
         warnings=tuple(warnings),
         lost=tuple(stopped),
+        infos=tuple(tables.infos),
+        clocks=clocks,
         durations=_joined(durations),
         n_folds=n_folds,
     )
@@ -332,91 +332,3 @@ def _listed(ranks: list[int]) -> str:
     return ", ".join(map(str, ranks[:10])) + (
         f" and {len(ranks) - 10} more" if len(ranks) > 10 else ""
     )
-
-
-class _Tables:
-    """Files, views and communicators of all parts under common numbers."""
-
-    def __init__(self) -> None:
-        self.files: list[TracedFile] = []
-        self.views: list[FileView] = []
-        self.communicators: list[tuple[int, ...]] = []
-        self._file_numbers: dict[str, int] = {}
-        self._view_numbers: dict[FileView, int] = {}
-        self._communicator_numbers: dict[tuple[int, ...], int] = {}
-
-    @staticmethod
-    def empty() -> dict[str, np.ndarray]:
-        """Columns without rows, of the right types."""
-        columns: dict[str, np.ndarray] = {name: np.empty(0, dtype=dtype) for name, dtype in COLUMNS}
-        columns["rank"] = np.empty(0, dtype=np.int32)
-        return columns
-
-    def globalise(self, part: Part, origin_ns: int) -> dict[str, np.ndarray]:
-        """A part's columns with common numbers, and times since ``origin_ns`` (UTC)."""
-        rows: dict[str, np.ndarray] = dict(part.columns)
-        files = {number: self._file(part, number) for number in sorted(part.files)}
-        rows["file"] = _renumber(rows["file"], files)
-        views = {number: self._view(part, number) for number in sorted(part.views)}
-        rows["view"] = _renumber(rows["view"], views)
-        communicators = {n: self._communicator(part, n) for n in sorted(part.communicators)}
-        # Rows name a communicator in arg (collectives) or, plus one, in size (MPI_File_open).
-        sync = np.isin(rows["op"], _SYNC_OPS)
-        rows["arg"] = np.where(
-            sync, _renumber(np.where(sync, rows["arg"], -1), communicators), rows["arg"]
-        )
-        opens = rows["op"] == OPS_BY_NAME["MPI_File_open"].code
-        on = _renumber(np.where(opens, rows["size"] - 1, -1), communicators) + 1
-        rows["size"] = np.where(opens, on, rows["size"])
-        rows["moved"] = np.where(opens, on, rows["moved"])
-        shift = part.start_utc_ns - origin_ns
-        rows["start_ns"] = rows["start_ns"] + shift
-        rows["end_ns"] = rows["end_ns"] + shift
-        return rows
-
-    def _file(self, part: Part, number: int) -> int:
-        seen = part.files[number]
-        mount = part.mounts.get(seen.mount) if seen.mount is not None else None
-        if seen.path in self._file_numbers:
-            return self._file_numbers[seen.path]
-        self._file_numbers[seen.path] = len(self.files)
-        self.files.append(
-            TracedFile(
-                seen.path,
-                mount[0] if mount else None,
-                mount[1] if mount else None,
-                seen.size_before,
-            )
-        )
-        return self._file_numbers[seen.path]
-
-    def _communicator(self, part: Part, number: int) -> int:
-        ranks = part.communicators[number]
-        if ranks not in self._communicator_numbers:
-            self._communicator_numbers[ranks] = len(self.communicators)
-            self.communicators.append(ranks)
-        return self._communicator_numbers[ranks]
-
-    def _view(self, part: Part, number: int) -> int:
-        seen = part.views[number]
-        view = FileView(
-            seen.displacement,
-            seen.etype_size,
-            seen.extent,
-            tuple(offset for offset, _ in seen.runs),
-            tuple(length for _, length in seen.runs),
-        )
-        if view not in self._view_numbers:
-            self._view_numbers[view] = len(self.views)
-            self.views.append(view)
-        return self._view_numbers[view]
-
-
-def _renumber(numbers: np.ndarray, mapping: dict[int, int]) -> Int32Array:
-    """Local numbers to common ones; what is not described (damage) becomes UNKNOWN."""
-    size = max(mapping, default=-1) + 2
-    table = np.full(size, UNKNOWN, dtype=np.int32)
-    for local, common in mapping.items():
-        table[local] = common
-    known = (numbers >= 0) & (numbers < size)
-    return table[np.where(known, numbers, size - 1)]

@@ -82,7 +82,7 @@ class FoldTable:
     count: Int64Array
     size: Int64Array  # bytes requested by each operation; 0 where it moves nothing; of MPI_File_open: communicator index + 1
     moved: Int64Array  # bytes moved by all operations of the row
-    offset: Int64Array  # absolute position in the file of the first operation, bytes
+    offset: Int64Array  # absolute position in the file of the first operation, bytes; of MPI_File_open: index into Trace.infos
     disp: Int64Array  # bytes from one operation's offset to the next one's; 0 when count == 1
     view: Int32Array  # index into Trace.views; UNKNOWN without an MPI file view
     view_offset: Int64Array  # position in the logical view, bytes; equals offset without a view
@@ -94,7 +94,9 @@ class FoldTable:
     start_ns: Int64Array  # start of the first operation, ns since the trace's time zero; UNKNOWN if not recorded
     end_ns: Int64Array  # end of the last operation
     busy_ns: Int64Array  # sum of the operations' durations
-    arg: Int64Array  # open: flags; seek: whence; resize: new size; sync_ranks: index into Trace.communicators; else 0
+    # open: flags; seek: whence; resize: new size; sync_ranks: index into Trace.communicators;
+    # MPI_File_set_view, MPI_File_set_info: index into Trace.infos + 1; else 0
+    arg: Int64Array
     error: Int32Array  # errno of a failed operation, 0 for success
     loop: Int64Array = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
@@ -126,6 +128,22 @@ class Durations:
 
 
 @dataclass(frozen=True)
+class Striping:
+    """How Lustre stripes a file, or a component of it."""
+
+    stripe_size: int  # bytes
+    stripe_count: int | None  # OSTs; None: all that there are
+    pool: str | None  # of OSTs
+    osts: tuple[int, ...]  # their indices, in the order of stripes; () where none is chosen yet
+    extent_start: int = 0  # bytes from the start of the file
+    extent_end: int | None = None  # None: to the end
+
+
+Hints = tuple[tuple[str, str], ...]
+"""An MPI_Info: (key, value)."""
+
+
+@dataclass(frozen=True)
 class TracedFile:
     """A file that the application touched."""
 
@@ -135,6 +153,19 @@ class TracedFile:
     size_before: int | None = (
         None  # bytes, when first opened; None if it did not exist or is not known
     )
+    hints: Hints = ()  # MPI_Info hints that the application gave, at any time
+    hints_in_force: Hints = ()  # that the MPI library said it keeps to (MPI_File_get_info), last
+    striping: tuple[Striping, ...] = ()  # of Lustre, when first opened
+
+
+@dataclass(frozen=True)
+class HostClock:
+    """A host's clock against that of rank 0's host, at MPI_Init."""
+
+    host: str
+    utc_ahead_ns: int  # how much later it says that it is
+    drift_ppm: float  # gained by rank 0's host on this one; 0 where it is less than can be measured
+    round_trip_ns: int  # of the measurement: the offset is known to half of it
 
 
 @dataclass(frozen=True)
@@ -195,6 +226,8 @@ class Trace:
     warnings: tuple[str, ...] = field(default=())
     lost: tuple[str, ...] = field(default=())
     totals: tuple[FileTotals, ...] = field(default=())  # of sources with counters (Darshan)
+    infos: tuple[Hints, ...] = ()  # MPI_Info objects given to MPI-IO; see FoldTable.offset and arg
+    clocks: tuple[HostClock, ...] = ()  # of hosts that were compared; times are corrected by it
     durations: Durations = field(default_factory=Durations)
     n_folds: int | None = (
         None  # as recorded, a loop's rows once; None: as many as ``folds`` has rows

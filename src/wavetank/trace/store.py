@@ -23,6 +23,7 @@ from wavetank.trace.schema import (
     FoldTable,
     Level,
     RankFacts,
+    Striping,
     Trace,
     TracedFile,
 )
@@ -118,7 +119,7 @@ def read_imported(folder: Path) -> Trace:
             started_utc=body["started_utc"],
             elapsed_s=body["elapsed_s"],
             ranks=tuple(RankFacts(**entry) for entry in body["ranks"]),
-            files=tuple(TracedFile(**entry) for entry in body["files"]),
+            files=tuple(_file(entry) for entry in body["files"]),
             views=tuple(_view(entry) for entry in body["views"]),
             communicators=tuple(tuple(entry) for entry in body["communicators"]),
             folds=folds,
@@ -130,6 +131,17 @@ def read_imported(folder: Path) -> Trace:
         )
     except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
         raise TraceError(f"{folder} is damaged: {error}. Convert the log again") from error
+
+
+def _file(entry: dict[str, Any]) -> TracedFile:
+    hints: dict[str, Any] = {
+        name: tuple(map(tuple, entry.pop(name, ()))) for name in ("hints", "hints_in_force")
+    }
+    striping = tuple(
+        Striping(**{**layout, "osts": tuple(layout["osts"])})
+        for layout in entry.pop("striping", ())
+    )
+    return TracedFile(**entry, **hints, striping=striping)
 
 
 def _view(entry: dict[str, Any]) -> FileView:

@@ -48,7 +48,7 @@ def unfold(folds: FoldTable) -> Events:
     )
     seq = folds.seq[fold] + step
     if folds.loop.any():
-        seq = folds.seq[fold] + step * _body(folds)[fold]
+        seq = folds.seq[fold] + step * operations_per_repetition(folds)[fold]
         order = np.lexsort((seq, folds.rank[fold]))
         fold, step, seq = fold[order], step[order], seq[order]
     last = step == folds.count[fold] - 1
@@ -73,7 +73,7 @@ def unfold(folds: FoldTable) -> Events:
     )
 
 
-def _body(folds: FoldTable) -> Int64Array:
+def operations_per_repetition(folds: FoldTable) -> Int64Array:
     """Operations in a repetition of each row's loop; 1 outside of loops."""
     new = (folds.loop[1:] != folds.loop[:-1]) | (folds.rank[1:] != folds.rank[:-1])
     first = np.flatnonzero(np.append(True, new | (folds.loop[1:] == 0)))
