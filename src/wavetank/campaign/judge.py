@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from decimal import Decimal
+from statistics import median
 
 from wavetank.campaign.plan import Application, Plan
 from wavetank.campaign.spec import CampaignSpec
@@ -17,7 +19,7 @@ from wavetank.compare.comparison import (
     OwnRunError,
 )
 from wavetank.compare.effects import effects
-from wavetank.compare.metrics import Averager, describe, price_of
+from wavetank.compare.metrics import Averager, StandingTime, describe, io_time_s, price_of
 from wavetank.compare.own_run import own_run_errors
 from wavetank.compare.rank import pareto_front, rank
 from wavetank.cost.estimate import storage_cost
@@ -30,13 +32,17 @@ CRITERIA: tuple[Criterion, ...] = ("time", "cost", "ratio")
 
 
 def compare_campaign(
-    spec: CampaignSpec, plan: Plan, store: Store, prices: PriceTable | None
+    spec: CampaignSpec,
+    plan: Plan,
+    store: Store,
+    prices: PriceTable | None,
+    other_prices: Sequence[PriceTable] = (),
 ) -> Comparison:
     """Compare everything in the plan that was measured.
 
     Measurements of the store that are not in the plan any more are left out.
     """
-    configurations = _configurations(spec, plan, store, prices)
+    configurations = _configurations(spec, plan, store, prices, other_prices)
     rankings = tuple(
         rank(configurations, application.name, by, spec.smallest_difference)
         for application in plan.applications
@@ -92,7 +98,11 @@ def compare_campaign(
 
 
 def _configurations(
-    spec: CampaignSpec, plan: Plan, store: Store, prices: PriceTable | None
+    spec: CampaignSpec,
+    plan: Plan,
+    store: Store,
+    prices: PriceTable | None,
+    other_prices: Sequence[PriceTable],
 ) -> list[Configuration]:
     runs = {run.key: run for run in plan.runs}
     grouped: dict[tuple[str, str, str], list[Measurement]] = defaultdict(list)
@@ -105,6 +115,7 @@ def _configurations(
             )
             grouped[run.application, run.cluster, run.mapping].append(named)
     up_s = store.deployments_s()
+    idle_s = _idle_s(plan, store)
     known = store.characterisations()
     peaks = {key: found.peaks() for key, found in known.items()}
     over_runs = Averager(spec.seed, spec.confidence)
@@ -116,7 +127,12 @@ def _configurations(
             instances=cluster.instances,
             prices=prices,
             cost_fix=_cost_fix(spec, application, prices),
-            deployment_s=up_s.get(cluster.key),
+            standing=StandingTime(
+                up_s.get(cluster.key),
+                idle_s.get((application.name, cluster.name, mapping)),
+                spec.add_to_cost,
+            ),
+            other_prices=other_prices,
             peaks=peaks.get(cluster.key),
             over_runs=over_runs,
         )
@@ -125,6 +141,19 @@ def _configurations(
         for mapping in spec.mappings
         if (application.name, cluster.name, mapping) in grouped
     ]
+
+
+def _idle_s(plan: Plan, store: Store) -> dict[tuple[str, str, str], float]:
+    """Median time of a measurement beside its I/O, by application, cluster and mapping."""
+    spent = store.spent_by_key()
+    idle: dict[tuple[str, str, str], list[float]] = defaultdict(list)
+    runs = {run.key: run for run in plan.runs}
+    for key, measurement in store.keyed_measurements():
+        run = runs.get(key)
+        if run is not None:
+            beside_s = spent[key] - io_time_s(measurement.result.phases)
+            idle[run.application, run.cluster, run.mapping].append(max(beside_s, 0.0))
+    return {name: median(times) for name, times in idle.items()}
 
 
 def _own_run_errors(
@@ -202,6 +231,6 @@ def _notes(
     if prices is not None:
         notes.append(
             f"Prices: table {prices.name}, {prices.region}, {prices.date}, {prices.currency}, "
-            f"billed {prices.billing}; source: {prices.source}. Every instance of a cluster counts."
+            f"{prices.purchase}, billed {prices.billing}; source: {prices.source}. Every instance of a cluster counts."
         )
     return tuple(notes)

@@ -13,7 +13,7 @@ import yaml
 from wavetank.campaign.facts import ClusterFacts
 from wavetank.campaign.plan import Application
 from wavetank.campaign.spec import ApplicationEntry, CampaignSpec, Layout
-from wavetank.campaign.store import SPEC, Store
+from wavetank.campaign.store import SPEC, Store, file_stem
 from wavetank.compare.own_run import match_phases
 from wavetank.cost.prices import PriceTable, load_prices
 from wavetank.document import write_whole
@@ -35,6 +35,7 @@ class Loaded:
     applications: tuple[Application, ...]
     clusters: tuple[ClusterFacts, ...]
     prices: PriceTable | None
+    other_prices: tuple[PriceTable, ...] = ()
 
 
 def load_campaign(spec: CampaignSpec, base: Path, read_cluster: ReadCluster) -> Loaded:
@@ -61,6 +62,9 @@ def load_campaign(spec: CampaignSpec, base: Path, read_cluster: ReadCluster) -> 
     clusters = [attempt(partial(read_cluster, *source)) for source in spec.cluster_sources()]
     named = spec.prices
     prices = None if named is None else attempt(lambda: load_prices(named, base))
+    others = [attempt(partial(load_prices, name, base)) for name in spec.other_prices]
+    if spec.other_prices and named is None:
+        problems.append("'other_prices' are shown beside those of 'prices', which names no table")
     if prices is not None and spec.keep is not None:
         storage, table = spec.keep.storage, prices
         attempt(lambda: table.storage_price(storage))
@@ -74,7 +78,13 @@ def load_campaign(spec: CampaignSpec, base: Path, read_cluster: ReadCluster) -> 
         raise SpecError(
             f"campaign {spec.name} cannot start:\n  " + "\n  ".join(dict.fromkeys(problems))
         )
-    return Loaded(spec, tuple(read_applications), tuple(read_clusters), prices)
+    return Loaded(
+        spec,
+        tuple(read_applications),
+        tuple(read_clusters),
+        prices,
+        tuple(each for each in others if each is not None),
+    )
 
 
 def keep_copies(loaded: Loaded, store: Store) -> None:
@@ -113,6 +123,11 @@ def keep_copies(loaded: Loaded, store: Store) -> None:
     }
     if loaded.prices is not None:
         body["prices"] = _keep_prices(loaded.prices, store, spec.prices)
+    if loaded.other_prices:
+        body["other_prices"] = [
+            _keep_prices(table, store, named)
+            for table, named in zip(loaded.other_prices, spec.other_prices, strict=True)
+        ]
     write_whole(
         store.folder / SPEC,
         "# The campaign as it was run, with copies of all that it names.\n"
@@ -139,8 +154,9 @@ def _keep_prices(prices: PriceTable, store: Store, named: str | None) -> str:
     if named == prices.name:
         return prices.name  # a shipped table
     body = yaml.safe_dump(prices.model_dump(mode="json"), sort_keys=False)
-    write_whole(store.folder / "prices.yaml", body)
-    return "prices.yaml"
+    copy = f"prices-{file_stem(prices.name)}.yaml"
+    write_whole(store.folder / copy, body)
+    return copy
 
 
 def _application(entry: ApplicationEntry) -> Application:

@@ -11,7 +11,7 @@ from typing import Literal, Self, TypeVar
 
 from pydantic import Field, field_validator, model_validator
 
-from wavetank.compare.comparison import Criterion
+from wavetank.compare.comparison import Criterion, Standing
 from wavetank.document import Record, read_yaml
 from wavetank.errors import MeasurementError, SpecError
 from wavetank.measure.mapping import parse_mapping
@@ -115,6 +115,13 @@ class CampaignSpec(Record):
     prices: str | None = Field(
         default=None, description="a shipped price table's name, or a file's path"
     )
+    other_prices: tuple[str, ...] = Field(
+        default=(), description="further tables, such as spot prices: the cost by each is shown too"
+    )
+    add_to_cost: tuple[Standing, ...] = Field(
+        default=(),
+        description="count the time in which a cluster is deployed, or idles around a run, too",
+    )
     rank_by: Criterion = "time"
     confidence: float = Field(default=0.95, gt=0.5, lt=1)
     smallest_difference: float = Field(
@@ -145,6 +152,8 @@ class CampaignSpec(Record):
         if self.budget is not None and self.budget.money is not None and self.prices is None:
             raise ValueError("budget.money needs a price table: name one with 'prices'")
         _all_different(self.layouts, "layout")
+        _all_different(self.other_prices, "price table")
+        _all_different(self.add_to_cost, "time in add_to_cost")
         return self
 
     def cluster_sources(self) -> tuple[ClusterSource, ...]:

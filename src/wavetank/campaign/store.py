@@ -366,6 +366,13 @@ class Store:
             spent.setdefault(key, []).append(seconds)
         return spent
 
+    def spent_by_key(self) -> dict[Key, float]:
+        """Measurement -> wall time that it took with its preparation, seconds."""
+        rows = self._connection.execute(
+            "SELECT kernel_sha256, cluster_key, mapping, cache, repetition, spent_s FROM measurement"
+        )
+        return {Key(*row[:5]): row[5] for row in rows}
+
     def comparison(self) -> Comparison:
         """The comparison that the campaign's last run left.
 

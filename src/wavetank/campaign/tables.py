@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wavetank.compare.advice import place_range, show, three_digits
-from wavetank.compare.comparison import Comparison, Configuration
+from wavetank.compare.comparison import Comparison, Configuration, Cost, Standing
 from wavetank.measure.statistics import Estimate
 from wavetank.units import format_duration, format_rate, format_size
 
@@ -209,6 +209,7 @@ def cost_rows(comparison: Comparison) -> Rows:
                 str(cost.cost_fix), cost.cost_tot.median, cost.cost_tot.low, cost.cost_tot.high,
                 str(cost.billed), None if cost.deployment is None else str(cost.deployment),
                 cost.perf_cost.median, cost.perf_cost.low, cost.perf_cost.high,
+                None if cost.idle is None else str(cost.idle), " + ".join(cost.counted) or None,
             ]
         )  # fmt: skip
         shown.append(
@@ -216,8 +217,9 @@ def cost_rows(comparison: Comparison) -> Rows:
                 each.application, each.cluster, each.mapping,
                 f"{cost.n_instances} x {each.instance_type}",
                 f"{cost.price_inst_per_h} {currency}/h", show(cost.cost_tot, "cost", currency),
+                f"{three_digits(float(cost.cost_fix))} {currency}",
                 f"{three_digits(float(cost.billed))} {currency}",
-                "-" if cost.deployment is None else f"{three_digits(float(cost.deployment))} {currency}",
+                _standing(cost, "deployment", currency), _standing(cost, "idle", currency),
                 show(cost.perf_cost, "ratio", currency),
             ]
         )  # fmt: skip
@@ -226,12 +228,58 @@ def cost_rows(comparison: Comparison) -> Rows:
         (
             "application", "cluster", "mapping", "instance_type", "instances", "price_per_h",
             "cost_var", "cost_fix", "cost_tot", "cost_low", "cost_high", "billed", "deployment",
-            "perf_cost", "perf_cost_low", "perf_cost_high",
+            "perf_cost", "perf_cost_low", "perf_cost_high", "idle", "counted",
         ),
         rows,
         (
             "application", "cluster", "mapping", "instances", "price", "cost of a run",
-            "bill of a run", "deployment", "performance-cost ratio",
+            "of it storage", "bill of a run", "deployment", "idle", "performance-cost ratio",
+        ),
+        shown,
+    )  # fmt: skip
+
+
+def _standing(cost: Cost, name: Standing, currency: str) -> str:
+    """What instances cost while no phase is under way, and whether that is in the total."""
+    amount = cost.deployment if name == "deployment" else cost.idle
+    if amount is None:
+        return "-"
+    counted = " (counted)" if name in cost.counted else ""
+    return f"{three_digits(float(amount))} {currency}{counted}"
+
+
+def other_cost_rows(comparison: Comparison) -> Rows:
+    """The same runs by other price tables: spot instead of on demand."""
+    rows: list[list[Cell]] = []
+    shown = []
+    for each in comparison.configurations:
+        for other in each.other_costs:
+            total, ratio = other.cost_tot, other.perf_cost
+            rows.append(
+                [
+                    each.application, each.cluster, each.mapping, other.table, str(other.date),
+                    other.purchase, other.currency, total.median if total else None,
+                    total.low if total else None, total.high if total else None,
+                    ratio.median if ratio else None, other.missing,
+                ]
+            )  # fmt: skip
+            shown.append(
+                [
+                    each.application, each.cluster, each.mapping, other.table, str(other.date),
+                    other.purchase, show(total, "cost", other.currency) if total else "-",
+                    show(ratio, "ratio", other.currency) if ratio else other.missing or "-",
+                ]
+            )  # fmt: skip
+    return Rows(
+        "Cost by other price tables",
+        (
+            "application", "cluster", "mapping", "table", "date", "purchase", "currency",
+            "cost_tot", "cost_low", "cost_high", "perf_cost", "missing",
+        ),
+        rows,
+        (
+            "application", "cluster", "mapping", "table", "date", "purchase", "cost of a run",
+            "performance-cost ratio",
         ),
         shown,
     )  # fmt: skip
@@ -303,6 +351,7 @@ def all_rows(comparison: Comparison) -> list[Rows]:
         *ranking_rows(comparison),
         phase_rows(comparison),
         cost_rows(comparison),
+        other_cost_rows(comparison),
         effect_rows(comparison),
         own_run_rows(comparison),
         advice_rows(comparison),

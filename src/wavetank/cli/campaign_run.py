@@ -73,7 +73,7 @@ def _compare(loaded: Loaded, plan: Plan, store: Store) -> Comparison:
     from wavetank.campaign.judge import compare_campaign
     from wavetank.campaign.store import COMPARISON
 
-    comparison = compare_campaign(loaded.spec, plan, store, loaded.prices)
+    comparison = compare_campaign(loaded.spec, plan, store, loaded.prices, loaded.other_prices)
     comparison.write(store.folder / COMPARISON)
     return comparison
 

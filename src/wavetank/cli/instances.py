@@ -157,24 +157,33 @@ def show(name: str, output_format: str) -> None:
     help="Folder of the Go module: go mod download -json "
     "github.com/aws/karpenter-provider-aws@latest names it as Dir. Makes a price table.",
 )  # fmt: skip
-@click.option("--region", default="us-east-1", show_default=True, help="Of the price table.")
+@click.option(
+    "--spot", type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Folder of the Go module: go mod download -json "
+    "github.com/cristim/ec2-instances-info@latest names it as Dir. Makes a table of spot prices.",
+)  # fmt: skip
+@click.option("--region", default="us-east-1", show_default=True, help="Of the price tables.")
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, file_okay=False), required=True,
     help="Folder for the new files; src/wavetank/cost/data in a source checkout.",
 )  # fmt: skip
-def refresh(moto: Path | None, karpenter: Path | None, region: str, output: Path) -> None:
-    """Make the instance data and a price table anew from public data.
+def refresh(
+    moto: Path | None, karpenter: Path | None, spot: Path | None, region: str, output: Path
+) -> None:
+    """Make the instance data and price tables anew from public data.
 
     Example: wavetank instances refresh --moto moto-5.2.5-py3-none-any.whl -o data
     """
-    from wavetank.cost.refresh import write_instances, write_prices
+    from wavetank.cost.refresh import write_instances, write_prices, write_spot_prices
 
-    if moto is None and karpenter is None:
-        raise UsageError("name what to read, with --moto or --karpenter or both")
+    if moto is None and karpenter is None and spot is None:
+        raise UsageError("name what to read, with --moto, --karpenter or --spot")
     if moto is not None:
         click.echo(write_instances(moto, output))
     if karpenter is not None:
         click.echo(write_prices(karpenter, region, output))
+    if spot is not None:
+        click.echo(write_spot_prices(spot, region, output))
 
 
 def _words(needs: Needs) -> str:

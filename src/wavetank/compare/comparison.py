@@ -12,12 +12,15 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from wavetank.compare.interference import Interference
 from wavetank.document import Document, Record
 from wavetank.errors import MeasurementError, WavetankError
 from wavetank.measure.result import Origin
 from wavetank.measure.statistics import SMALLEST_DIFFERENCE, Estimate
 
 Criterion = Literal["time", "cost", "ratio"]
+Standing = Literal["deployment", "idle"]
+"""Time for which instances are paid while no phase is under way."""
 
 
 class Price(Record):
@@ -28,6 +31,7 @@ class Price(Record):
     source: str
     region: str
     currency: str
+    purchase: str = Field(default="on-demand", description='"on-demand", "spot", "other"')
     billing: str = Field(description='"per started hour", "per second, at least 60 s"')
 
 
@@ -44,9 +48,29 @@ class Cost(Record):
         description="bill of one run of the median time by the billing rule, with cost_fix"
     )
     deployment: Decimal | None = Field(
-        default=None, description="instances while the cluster was deployed; not in cost_tot"
+        default=None, description="instances while the cluster was deployed, once"
+    )
+    idle: Decimal | None = Field(
+        default=None,
+        description="instances while one measurement prepared: files placed, caches emptied, "
+        "programs started",
+    )
+    counted: tuple[Standing, ...] = Field(
+        default=(), description="which of these are in cost_tot, because the campaign asked for it"
     )
     perf_cost: Estimate = Field(description="P15 eq. 8: MB/s per currency unit")
+
+
+class OtherCost(Record):
+    """The same run by another price table: spot instead of on demand, another region."""
+
+    table: str
+    date: Date
+    purchase: str = Field(description='"on-demand", "spot", "other"')
+    currency: str
+    cost_tot: Estimate | None = Field(description="P15 eq. 5; None when the table lacks a type")
+    perf_cost: Estimate | None = Field(description="P15 eq. 8: MB/s per currency unit")
+    missing: str | None = Field(default=None, description="why there is no cost")
 
 
 class PhaseEstimate(Record):
@@ -100,6 +124,9 @@ class Configuration(Record):
     )
     cost: Cost | None
     cost_missing: str | None = Field(default=None, description="why there is no cost")
+    other_costs: tuple[OtherCost, ...] = Field(
+        default=(), description="by the other price tables that the campaign names"
+    )
     settings: dict[str, str] = Field(description="of the file system, as in force")
     limits: dict[str, str]
     findings: tuple[str, ...] = Field(description="doubts of its measurements, once each")
@@ -198,3 +225,6 @@ class Comparison(Document):
         default=(), description="errors against the application's own runs, where there are any"
     )
     notes: tuple[str, ...] = Field(description="what the reader must know to judge the numbers")
+    interference: Interference | None = Field(
+        default=None, description="of groups of clients at the same time, where that was studied"
+    )

@@ -9,12 +9,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from wavetank.compare.comparison import Configuration, Cost, PhaseEstimate, Price
+from wavetank.compare.comparison import (
+    Configuration,
+    Cost,
+    OtherCost,
+    PhaseEstimate,
+    Price,
+    Standing,
+)
 from wavetank.cost.estimate import (
     bill,
     cluster_per_h,
     performance_cost,
     phase_cost,
+    standing_cost,
     total_cost,
     variable_cost,
 )
@@ -38,6 +46,29 @@ class Averager:
     def __call__(self, values: Iterable[float]) -> Estimate:
         """The estimate of some repetitions."""
         return estimate(list(values), self.seed, self.confidence)
+
+
+@dataclass(frozen=True)
+class StandingTime:
+    """Time for which a cluster's instances are paid while no phase is under way (method, section 7).
+
+    Attributes:
+        deployment_s: to bring the cluster up; None when not known.
+        idle_s: of one measurement beside its I/O; None when not known.
+        counted: which of them belong to the total cost.
+    """
+
+    deployment_s: float | None = None
+    idle_s: float | None = None
+    counted: tuple[Standing, ...] = ()
+
+    def known(self) -> list[tuple[Standing, float]]:
+        """Those that are known, seconds."""
+        both: list[tuple[Standing, float | None]] = [
+            ("deployment", self.deployment_s),
+            ("idle", self.idle_s),
+        ]
+        return [(name, time_s) for name, time_s in both if time_s is not None]
 
 
 def phase_time_s(weight_bytes: int, rate_bytes_per_s: float) -> float | None:
@@ -82,7 +113,8 @@ def describe(
     instances: Mapping[str, int],
     prices: PriceTable | None,
     cost_fix: Decimal = Decimal(0),
-    deployment_s: float | None = None,
+    standing: StandingTime | None = None,
+    other_prices: Sequence[PriceTable] = (),
     peaks: Mapping[str, float] | None = None,
     over_runs: Averager,
 ) -> Configuration:
@@ -95,7 +127,8 @@ def describe(
         instances: of the cluster, instance type -> number.
         prices: None when no price table was given.
         cost_fix: of persistent storage, in the table's currency.
-        deployment_s: time that the cluster took to come up; None when not known.
+        standing: time that is paid for while no phase is under way.
+        other_prices: tables by which the cost is shown too.
         peaks: direction -> BW_PK, bytes/s, from a characterisation; None when there is none.
         over_runs: makes estimates of repetitions.
     """
@@ -106,18 +139,10 @@ def describe(
     weights = [sum(phase.bytes for phase in result.phases) for result in results]
     times = [io_time_s(result.phases) for result in results]
     rates = [_per_second(weight, time) for weight, time in zip(weights, times, strict=True)]
-    try:
-        cost = (
-            None
-            if prices is None
-            else _cost(instances, times, rates, prices, cost_fix=cost_fix, over_runs=over_runs)
-        )
-        missing = "no price table was given" if prices is None else None
-    except CostError as error:
-        cost, missing = None, str(error)
-    if cost is not None and deployment_s is not None:
-        spent = variable_cost(cost.n_instances, [phase_cost(deployment_s, cost.price_inst_per_h)])
-        cost = cost.model_copy(update={"deployment": spent})
+    run = _Run(instances, times, rates, standing or StandingTime())
+    cost, missing = None, "no price table was given"
+    if prices is not None:
+        cost, missing = _cost_or_reason(run, prices, cost_fix, over_runs)
     return Configuration(
         id=configuration_id(first.application, first.cluster, first.mapping),
         application=first.application,
@@ -144,7 +169,8 @@ def describe(
         if peak is None
         else over_runs(usage_percent(rate, peak) for rate in rates),
         cost=cost,
-        cost_missing=missing,
+        cost_missing=None if cost is not None else missing,
+        other_costs=tuple(_other_cost(run, table, over_runs) for table in other_prices),
         settings=first.fs_settings,
         limits=first.limits,
         findings=tuple(dict.fromkeys(text for each in measurements for text in each.findings)),
@@ -164,6 +190,7 @@ def price_of(table: PriceTable) -> Price:
         source=table.source,
         region=table.region,
         currency=table.currency,
+        purchase=table.purchase,
         billing=str(table.billing),
     )
 
@@ -238,31 +265,67 @@ def _rate_of(
     return over_runs(rates)
 
 
-def _cost(
-    instances: Mapping[str, int],
-    times: Sequence[float],
-    rates: Sequence[float],
-    prices: PriceTable,
-    *,
-    cost_fix: Decimal,
-    over_runs: Averager,
-) -> Cost:
-    n_instances = sum(instances.values())
-    per_h = cluster_per_h(instances, prices) / n_instances
-    variable = [variable_cost(n_instances, [phase_cost(time, per_h)]) for time in times]
-    totals = [total_cost(each, cost_fix) for each in variable]
-    ratios = [performance_cost(rate, total) for rate, total in zip(rates, totals, strict=True)]
+@dataclass(frozen=True)
+class _Run:
+    """What a run costs by: instances, and by repetition I/O times and rates."""
+
+    instances: Mapping[str, int]
+    times_s: Sequence[float]
+    rates_bytes_per_s: Sequence[float]
+    standing: StandingTime
+
+
+def _cost_or_reason(
+    run: _Run, prices: PriceTable, cost_fix: Decimal, over_runs: Averager
+) -> tuple[Cost | None, str]:
+    """The cost by a table, or why there is none."""
+    try:
+        return _cost(run, prices, cost_fix=cost_fix, over_runs=over_runs), ""
+    except CostError as error:
+        return None, str(error)
+
+
+def _other_cost(run: _Run, prices: PriceTable, over_runs: Averager) -> OtherCost:
+    # Storage is the same whatever is paid for instances, and in the first table's currency.
+    cost, missing = _cost_or_reason(run, prices, Decimal(0), over_runs)
+    return OtherCost(
+        table=prices.name,
+        date=prices.date,
+        purchase=prices.purchase,
+        currency=prices.currency,
+        cost_tot=None if cost is None else cost.cost_tot,
+        perf_cost=None if cost is None else cost.perf_cost,
+        missing=missing or None,
+    )
+
+
+def _cost(run: _Run, prices: PriceTable, *, cost_fix: Decimal, over_runs: Averager) -> Cost:
+    n_instances = sum(run.instances.values())
+    per_h = cluster_per_h(run.instances, prices) / n_instances
+    variable = [variable_cost(n_instances, [phase_cost(time, per_h)]) for time in run.times_s]
+    standing = {
+        name: standing_cost(n_instances, time_s, per_h) for name, time_s in run.standing.known()
+    }
+    more = sum((standing[name] for name in run.standing.counted if name in standing), Decimal(0))
+    totals = [total_cost(each, cost_fix) + more for each in variable]
+    ratios = [
+        performance_cost(rate, total)
+        for rate, total in zip(run.rates_bytes_per_s, totals, strict=True)
+    ]
     known = [ratio for ratio in ratios if ratio is not None]
     if len(known) < len(ratios):
         raise CostError("it costs nothing by this price table, so there is no ratio")
     return Cost(
         price_inst_per_h=per_h,
         n_instances=n_instances,
-        instances=dict(instances),
+        instances=dict(run.instances),
         cost_var=over_runs(float(each) for each in variable),
         cost_fix=cost_fix,
         cost_tot=over_runs(float(each) for each in totals),
-        billed=bill(instances, over_runs(times).median, prices) + cost_fix,
+        billed=bill(run.instances, over_runs(run.times_s).median, prices) + cost_fix,
+        deployment=standing.get("deployment"),
+        idle=standing.get("idle"),
+        counted=tuple(run.standing.counted),
         perf_cost=over_runs(known),
     )
 

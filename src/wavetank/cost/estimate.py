@@ -35,6 +35,17 @@ def variable_cost(num_inst: int, phase_costs: Iterable[Decimal]) -> Decimal:
     return num_inst * sum(phase_costs, Decimal(0))
 
 
+def standing_cost(num_inst: int, time_s: float, cost_inst_per_h: Decimal) -> Decimal:
+    """Cost of all instances while no phase is under way: P15 eq. 6 and 7 for deployment or idle time.
+
+    Method, section 7: rows of their own, added to the total where that is asked for.
+
+    Raises:
+        CostError: the time is negative or not finite.
+    """
+    return variable_cost(num_inst, [phase_cost(time_s, cost_inst_per_h)])
+
+
 def total_cost(cost_var: Decimal, cost_fix: Decimal) -> Decimal:
     """Variable and fixed cost: cost_var + cost_fix (P15 eq. 5)."""
     return cost_var + cost_fix

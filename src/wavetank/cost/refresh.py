@@ -1,8 +1,9 @@
 """Makes the data files of cost/data from public data.
 
 Reads the DescribeInstanceTypes output inside the PyPI package moto (Apache-2.0) and the price list
-inside the Go module github.com/aws/karpenter-provider-aws (Apache-2.0); leaves a CSV of instance
-types and a YAML price table. Run: ``wavetank instances refresh``.
+inside the Go module github.com/aws/karpenter-provider-aws (Apache-2.0), and spot prices inside the
+Go module github.com/cristim/ec2-instances-info; leaves a CSV of instance types and YAML price
+tables. Run: ``wavetank instances refresh``.
 """
 
 from __future__ import annotations
@@ -13,17 +14,18 @@ import io
 import json
 import re
 import zipfile
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from wavetank.cost.instances import COLUMNS, GIGABYTE
 from wavetank.document import write_whole
 from wavetank.errors import CostError
 
 MOTO_MEMBER = "moto/ec2/resources/instance_types.json.gz"
+EC2_INSTANCES_FILE = "data/instances.json"
 KARPENTER_FILE = "pkg/providers/pricing/zz_generated.pricing_aws.go"
 
 
@@ -133,6 +135,46 @@ def read_karpenter(module: Path, region: str) -> tuple[datetime, dict[str, Decim
     return datetime.fromisoformat(generated[1]), prices
 
 
+_PSEUDO_VERSION = re.compile(r"@v\d+\.\d+\.\d+-(?:.*\.)?(\d{14})-[0-9a-f]{12}$")
+
+
+def read_spot_prices(module: Path, region: str) -> tuple[datetime, dict[str, Decimal]]:
+    """Mean spot prices per hour in USD (its spot_avg), and when they were taken.
+
+    Reads entries such as (May 2025): ``{"instance_type": "c5.large", "pricing": {"us-east-1":
+    {"linux": {"ondemand": "0.085", "spot_avg": "0.034850", ...}}}}``. The data has no date of its
+    own; that of the module's version, when the data was committed, stands for it.
+
+    Args:
+        module: the unpacked module's folder, named with its version.
+        region: "us-east-1".
+
+    Raises:
+        CostError: not that module, or it has no such region.
+    """
+    version = _PSEUDO_VERSION.search(module.name)
+    path = module / EC2_INSTANCES_FILE
+    how = "'go mod download -json github.com/cristim/ec2-instances-info@latest' and name its Dir"
+    if version is None:
+        raise CostError(f"the folder {module} names no version with a date. Fetch it with {how}")
+    try:
+        entries = json.loads(path.read_text(encoding="utf-8"))
+        prices = {
+            entry["instance_type"]: Decimal(spot).normalize()
+            for entry in entries
+            if (spot := entry["pricing"].get(region, {}).get("linux", {}).get("spot_avg"))
+        }
+    except OSError as error:
+        raise CostError(f"cannot read {path}: {error.strerror}. Fetch it with {how}") from error
+    except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError) as error:
+        raise CostError(f"{path} holds other data than this reads: {error!r}") from error
+    known = {kind: price for kind, price in prices.items() if price > 0}
+    if not known:
+        raise CostError(f"{path} has no spot prices of {region}")
+    taken = datetime.strptime(version[1], "%Y%m%d%H%M%S").replace(tzinfo=UTC)
+    return taken, known
+
+
 def prices_yaml(
     *,
     name: str,
@@ -141,6 +183,7 @@ def prices_yaml(
     prices: dict[str, Decimal],
     source: str,
     storage: str,
+    purchase: Literal["on-demand", "spot"] = "on-demand",
 ) -> str:
     """The text of a price table.
 
@@ -151,6 +194,7 @@ def prices_yaml(
         prices: USD per hour by instance type.
         source: module and version.
         storage: the table's ``storage`` key as YAML, from another source; may be empty.
+        purchase: how instances are bought at these prices.
     """
     lines = [
         "# Made by 'wavetank instances refresh'.",
@@ -159,7 +203,7 @@ def prices_yaml(
         f"source: {json.dumps(source)}",
         f"region: {region}",
         "currency: USD",
-        "purchase: on-demand",
+        f"purchase: {purchase}",
         "billing: {rule: per-second, minimum_s: 60} # Linux on EC2",
         "instances:",
         *(f'  {kind}: "{price:f}"' for kind, price in sorted(prices.items())),
@@ -193,15 +237,43 @@ def write_prices(module: Path, region: str, folder: Path) -> Path:
     """
     taken, prices = read_karpenter(module, region)
     name = f"aws-{region}-{taken:%Y-%m}"
-    storage = resources.files("wavetank.cost").joinpath("data", "storage", f"{region}.yaml")
     text = prices_yaml(
         name=name,
         region=region,
         taken=taken,
         prices=prices,
         source=f"Go module github.com/aws/{module.name.replace('@', ' ')} (AWS price list API)",
-        storage=storage.read_text(encoding="utf-8") if storage.is_file() else "",
+        storage=_storage_of(region),
     )
     path = folder / "prices" / f"{name}.yaml"
     write_whole(path, text)
     return path
+
+
+def write_spot_prices(module: Path, region: str, folder: Path) -> Path:
+    """Write a table of spot prices out of the ec2-instances-info module; returns its path.
+
+    Raises:
+        CostError: not that module, or no such region.
+        DocumentError: the folder cannot be written.
+    """
+    taken, prices = read_spot_prices(module, region)
+    name = f"aws-{region}-spot-{taken:%Y-%m}"
+    text = prices_yaml(
+        name=name,
+        region=region,
+        taken=taken,
+        prices=prices,
+        source=f"Go module github.com/cristim/{module.name.replace('@', ' ')}, its spot_avg",
+        storage=_storage_of(region),
+        purchase="spot",
+    )
+    path = folder / "prices" / f"{name}.yaml"
+    write_whole(path, text)
+    return path
+
+
+def _storage_of(region: str) -> str:
+    """The recorded storage prices of a region as YAML; empty where there are none."""
+    storage = resources.files("wavetank.cost").joinpath("data", "storage", f"{region}.yaml")
+    return storage.read_text(encoding="utf-8") if storage.is_file() else ""

@@ -16,7 +16,7 @@ from typing import Literal, Protocol
 from wavetank import __version__
 from wavetank.cluster.host import Host, RunningCluster
 from wavetank.document import provenance
-from wavetank.errors import MeasurementError
+from wavetank.errors import MeasurementError, WavetankError
 from wavetank.job import Placement
 from wavetank.kernel.plan import Kernel, KernelFile
 from wavetank.kernel.result import ReplayResult
@@ -125,10 +125,17 @@ def measure(
     renew_files(bench)
     state = _caches(bench, cache, performer, placement)
     findings = list(cluster.health())
-    result = performer.perform(kernel, bench.root, placement)
+    try:
+        result = performer.perform(kernel, bench.root, placement)
+    except WavetankError as error:
+        ills = _ills(cluster)
+        if not ills:
+            raise
+        raise MeasurementError(f"{error}{ills}") from error
     if result.status != "ok":
         raise MeasurementError(
             f"{kernel.application} failed on {cluster.name} with {mapping}: {result.failure}"
+            + _ills(cluster)
         )
     findings += [finding for finding in cluster.health() if finding not in findings]
     limits = cluster.limits()
@@ -155,6 +162,15 @@ def measure(
         result=result,
         findings=tuple(findings),
     )
+
+
+def _ills(cluster: RunningCluster) -> str:
+    """What a failure may come from: daemons that died, nodes and mounts that are gone."""
+    try:
+        findings = cluster.health()
+    except WavetankError as error:
+        findings = [str(error)]
+    return f"; the cluster is not well: {'; '.join(findings)}" if findings else ""
 
 
 def placement_of(bench: Bench, mapping: str) -> Placement:

@@ -27,6 +27,7 @@ from wavetank.report.result_tables import (
     cost_table,
     effects_table,
     not_measured_table,
+    other_cost_table,
     phase_results_table,
     ranking_table,
 )
@@ -72,6 +73,7 @@ class ApplicationPart:
     phase_results: ReportTable | None
     cost: tuple[Figure, ...]
     cost_parts: ReportTable | None
+    other_costs: ReportTable | None
     effects: ReportTable | None
     effects_plot: Figure | None
     model: ModelPart | None
@@ -159,6 +161,7 @@ def _application(campaign: Campaign, name: str, anchor: str) -> ApplicationPart:
         phase_results=phase_results if phase_results and phase_results.rows else None,
         cost=cost_figures(comparison, members, anchor),
         cost_parts=cost_table(comparison, members) if priced else None,
+        other_costs=other_cost_table(members) if any(c.other_costs for c in members) else None,
         effects=effects_table(comparison, name) if effects_plot is not None else None,
         effects_plot=effects_plot,
         model=None if model is None else model_part(model, anchor, campaign.kernels.get(name)),

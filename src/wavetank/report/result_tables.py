@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from decimal import Decimal
+from functools import partial
 
-from wavetank.compare.comparison import Comparison, Configuration, Effect, Ranking
+from wavetank.compare.comparison import (
+    Comparison,
+    Configuration,
+    Cost,
+    Effect,
+    Ranking,
+    Standing,
+)
 from wavetank.measure.statistics import Estimate, intervals_words
 from wavetank.report.axes import short_number
 from wavetank.report.sizes import exact_size
@@ -206,6 +215,7 @@ def not_measured_table(comparison: Comparison) -> ReportTable:
 def cost_table(comparison: Comparison, configurations: Sequence[Configuration]) -> ReportTable:
     """The parts of the cost (P15 eq. 5 to 7)."""
     currency = comparison.price.currency if comparison.price is not None else ""
+    rated = [c.cost for c in configurations if c.cost is not None]
     rows = []
     for c in configurations:
         if c.cost is None:
@@ -220,9 +230,8 @@ def cost_table(comparison: Comparison, configurations: Sequence[Configuration]) 
                 number(float(c.cost.cost_fix), money(c.cost.cost_fix, currency)),
                 estimated(c.cost.cost_tot, lambda v: money(v, currency)),
                 number(float(c.cost.billed), money(c.cost.billed, currency)),
-                number(None)
-                if c.cost.deployment is None
-                else number(float(c.cost.deployment), money(c.cost.deployment, currency)),
+                _standing(c.cost.deployment, currency),
+                _standing(c.cost.idle, currency),
             )
         )
     return ReportTable(
@@ -237,13 +246,63 @@ def cost_table(comparison: Comparison, configurations: Sequence[Configuration]) 
             Column("cost_fix", "Fixed", numeric=True, help="persistent storage"),
             Column("cost_tot", "Total", numeric=True, help="P15 eq. 5"),
             Column("billed", "Billed", numeric=True, help="one run, by the billing rule"),
-            Column("deployment", "Deployment", numeric=True, help="not in the total"),
+            Column("deployment", "Deployment", numeric=True, help=_in_total("deployment", rated)),
+            Column("idle", "Idle", numeric=True, help=_in_total("idle", rated)),
         ),
         rows=tuple(rows),
         caption="Computed from the price table named below and I/O times that were "
         + f"{origins_words(configurations).lower()}.",
         filterable=len(rows) > 12,
     )
+
+
+def other_cost_table(configurations: Sequence[Configuration]) -> ReportTable:
+    """The same runs by other price tables: spot instead of on demand, another region."""
+    rows = tuple(
+        (
+            text(c.cluster_title),
+            text(c.mapping),
+            text(other.table),
+            text(f"{other.date}"),
+            text(other.purchase),
+            number(None)
+            if other.cost_tot is None
+            else estimated(other.cost_tot, partial(money, currency=other.currency)),
+            text(other.missing or "")
+            if other.perf_cost is None
+            else estimated(other.perf_cost, partial(_ratio, currency=other.currency)),
+        )
+        for c in configurations
+        for other in c.other_costs
+    )
+    return ReportTable(
+        name="other-costs",
+        title="The same by other price tables",
+        columns=(
+            Column("cluster", "Cluster", wide=True),
+            Column("mapping", "Mapping"),
+            Column("table", "Price table"),
+            Column("date", "Date"),
+            Column("purchase", "Purchase"),
+            Column("cost_tot", "Total", numeric=True, help="P15 eq. 5, without storage"),
+            Column("perf_cost", "Ratio", numeric=True, help="P15 eq. 8"),
+        ),
+        rows=rows,
+        caption="Spot prices change by the hour, and a spot instance can be taken away.",
+        filterable=len(rows) > 12,
+    )
+
+
+def _ratio(value: float, currency: str) -> str:
+    return f"{value:,.0f} MB/s per {currency}"
+
+
+def _standing(amount: Decimal | None, currency: str) -> Cell:
+    return number(None) if amount is None else number(float(amount), money(amount, currency))
+
+
+def _in_total(name: Standing, costs: Sequence[Cost]) -> str:
+    return "in the total" if any(name in cost.counted for cost in costs) else "not in the total"
 
 
 def estimated(

@@ -87,7 +87,12 @@ def _tables(page: Page) -> Iterator[tuple[str, ReportTable]]:
 
 def _of(application: ApplicationPart) -> list[ReportTable]:
     tables = [*application.rankings]
-    optional = (application.phase_results, application.cost_parts, application.effects)
+    optional = (
+        application.phase_results,
+        application.cost_parts,
+        application.other_costs,
+        application.effects,
+    )
     tables += [table for table in optional if table is not None]
     model = application.model
     if model is not None:

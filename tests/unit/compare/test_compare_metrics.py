@@ -14,6 +14,7 @@ from measure_fakes import (
 
 from wavetank.compare.metrics import (
     Averager,
+    StandingTime,
     describe,
     error_percent,
     io_time_s,
@@ -124,10 +125,39 @@ def test_fixed_cost_is_added_and_shown_apart():
     assert cost.cost_var.median == pytest.approx(0.0006)
 
 
-def test_deployment_is_a_row_of_its_own_and_not_in_the_total():
-    cost = described(0.9, deployment_s=10.0).cost
+def test_deployment_and_idle_time_are_rows_of_their_own_and_not_in_the_total():
+    cost = described(0.9, standing=StandingTime(10.0, 2.0)).cost
     assert cost.deployment == Decimal("0.006")
+    assert cost.idle == Decimal("0.0012")
     assert cost.cost_tot.median == pytest.approx(0.0006)
+
+
+def test_deployment_and_idle_time_are_in_the_total_where_that_is_asked_for():
+    standing = StandingTime(10.0, 2.0, ("idle",))
+    cost = described(0.9, standing=standing).cost
+    assert cost.cost_tot.median == pytest.approx(0.0006 + 0.0012)
+    assert cost.counted == ("idle",)
+    both = described(0.9, standing=StandingTime(10.0, 2.0, ("deployment", "idle"))).cost
+    assert both.cost_tot.median == pytest.approx(0.0006 + 0.0012 + 0.006)
+
+
+def test_other_price_tables_give_costs_beside_the_first():
+    spot = PRICES.model_copy(
+        update={
+            "name": "spot",
+            "purchase": "spot",
+            "instances": {kind: price / 4 for kind, price in PRICES.instances.items()},
+        }
+    )
+    lacking = PRICES.model_copy(update={"name": "lacking", "instances": {}})
+    found = described(0.9, other_prices=(spot, lacking))
+    assert found.cost.cost_tot.median == pytest.approx(0.0006)
+    assert [each.table for each in found.other_costs] == ["spot", "lacking"]
+    assert found.other_costs[0].purchase == "spot"
+    assert found.other_costs[0].cost_tot.median == pytest.approx(0.0006 / 4)
+    assert found.other_costs[0].perf_cost.median == pytest.approx(4 * found.cost.perf_cost.median)
+    assert found.other_costs[1].cost_tot is None
+    assert "lacking" in found.other_costs[1].missing
 
 
 def test_other_io_instances_count_at_their_own_price():

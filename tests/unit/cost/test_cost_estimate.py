@@ -8,6 +8,7 @@ from wavetank.cost.estimate import (
     cluster_per_h,
     performance_cost,
     phase_cost,
+    standing_cost,
     storage_cost,
     total_cost,
     variable_cost,
@@ -39,6 +40,11 @@ def test_equation_7_a_phase_of_half_an_hour_costs_half_the_hourly_price():
 def test_equation_6_counts_every_instance_and_every_phase():
     # P15 table IV: virtual cluster 3 has 11 instances. Two phases of 0.01 and 0.02 USD.
     assert variable_cost(11, [Decimal("0.01"), Decimal("0.02")]) == Decimal("0.33")
+
+
+def test_equations_6_and_7_hold_for_time_in_which_nothing_moves():
+    # 10 minutes on 4 instances at 0.42 an hour: 4 * 0.42 / 6 = 0.28.
+    assert standing_cost(4, 600.0, Decimal("0.42")) == Decimal("0.28")
 
 
 def test_equation_5_adds_the_fixed_cost():

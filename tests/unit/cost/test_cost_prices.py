@@ -86,3 +86,21 @@ def test_there_are_hundreds_of_types_and_the_file_says_where_from():
 def test_an_unknown_type_is_refused():
     with pytest.raises(CostError, match="misspelt"):
         find_instance("c3.2xlage")
+
+
+def test_spot_prices_are_dated_and_below_the_prices_on_demand():
+    spot, asked = load_prices("aws-us-east-1-spot-2025-05"), load_prices("aws-us-east-1-2026-07")
+    assert spot.purchase == "spot" and asked.purchase == "on-demand"
+    both = spot.instances.keys() & asked.instances.keys()
+    assert len(both) > 800
+    below = [kind for kind in both if spot.instances[kind] <= asked.instances[kind]]
+    assert len(below) > 0.9 * len(both)  # a few were dearer that day
+
+
+def test_storage_has_the_minimum_capacities_of_its_provider():
+    storage = load_prices("aws-us-east-1-2026-07").storage
+    assert (storage["fsx-lustre-scratch-2"].minimum_gb, storage["ebs-st1"].minimum_gb) == (
+        1200,
+        125,
+    )
+    assert all(price.date is not None and price.source for price in storage.values())

@@ -7,13 +7,16 @@ from decimal import Decimal
 import pytest
 import yaml
 
+from wavetank.cost.prices import load_prices
 from wavetank.cost.refresh import (
     KARPENTER_FILE,
     MOTO_MEMBER,
     instances_csv,
     read_karpenter,
     read_moto,
+    read_spot_prices,
     write_prices,
+    write_spot_prices,
 )
 from wavetank.errors import CostError
 
@@ -106,3 +109,53 @@ def test_what_is_no_wheel_of_moto_is_refused(tmp_path):
 def test_what_is_not_the_module_is_refused(tmp_path):
     with pytest.raises(CostError, match="go mod download"):
         read_karpenter(tmp_path, "us-east-1")
+
+
+SPOT = [
+    {
+        "instance_type": "x1.tiny",
+        "pricing": {
+            "us-east-1": {"linux": {"ondemand": "0.0125", "spot_avg": "0.004100"}},
+            "eu-west-1": {"linux": {"ondemand": "9"}},
+        },
+    },
+    {"instance_type": "x1.none", "pricing": {"us-east-1": {"linux": {"spot_avg": "0.000000"}}}},
+    {"instance_type": "x1.bare", "pricing": {"us-east-1": {}}},
+]
+
+
+def spot_module(folder, entries=SPOT, name="ec2-instances-info@v0.0.0-20250528091325-32acf84f42eb"):
+    path = folder / name / "data" / "instances.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(entries if isinstance(entries, str) else json.dumps(entries))
+    return folder / name
+
+
+def test_spot_prices_have_the_date_of_the_modules_version(tmp_path):
+    taken, prices = read_spot_prices(spot_module(tmp_path), "us-east-1")
+    assert taken.isoformat() == "2025-05-28T09:13:25+00:00"
+    assert prices == {"x1.tiny": Decimal("0.0041")}
+
+
+def test_a_spot_table_says_how_instances_are_bought(tmp_path):
+    (tmp_path / "prices").mkdir()
+    path = write_spot_prices(spot_module(tmp_path), "us-east-1", tmp_path)
+    table = load_prices(path)
+    assert (path.name, table.name) == ("aws-us-east-1-spot-2025-05.yaml", path.stem)
+    assert table.purchase == "spot" and str(table.date) == "2025-05-28"
+    assert table.instances == {"x1.tiny": Decimal("0.0041")}
+    assert table.storage["efs"].per_gb_month == Decimal("0.30")
+
+
+@pytest.mark.parametrize(
+    ("entries", "name", "says"),
+    [
+        (SPOT, "ec2-instances-info@v1.0.0", "no version with a date"),
+        ("no json", "m@v0.0.0-20250528091325-32acf84f42eb", "holds other data"),
+        ([{"a": 1}], "m@v0.0.0-20250528091325-32acf84f42eb", "holds other data"),
+        ([], "m@v0.0.0-20250528091325-32acf84f42eb", "no spot prices of us-east-1"),
+    ],
+)
+def test_what_is_not_the_module_of_spot_prices_is_refused(tmp_path, entries, name, says):
+    with pytest.raises(CostError, match=says):
+        read_spot_prices(spot_module(tmp_path, entries, name), "us-east-1")

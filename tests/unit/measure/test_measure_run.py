@@ -1,7 +1,14 @@
 import pytest
-from measure_fakes import MB, FakeCluster, FakePerformer, abyss_kernel, abyss_result
+from measure_fakes import (
+    MB,
+    FakeCluster,
+    FakePerformer,
+    abyss_kernel,
+    abyss_result,
+    replay_result,
+)
 
-from wavetank.errors import MeasurementError, RemoteCommandError
+from wavetank.errors import KernelError, MeasurementError, RemoteCommandError
 from wavetank.measure.result import Measurement
 from wavetank.measure.run import kernel_hash, measure, set_up, tear_down
 
@@ -104,3 +111,36 @@ def test_a_measurement_survives_its_file(tmp_path):
     made = run(FakeCluster())
     made.write(tmp_path / "m.json")
     assert Measurement.read(tmp_path / "m.json") == made
+
+
+class Spoilt:
+    """Performs a kernel while a daemon of the cluster dies."""
+
+    def __init__(self, cluster, how):
+        self.cluster, self.how = cluster, how
+
+    def perform(self, kernel, root, placement):
+        del kernel, root, placement
+        self.cluster._health = ["ganesha.nfsd on io1 died: out of memory"]
+        if isinstance(self.how, Exception):
+            raise self.how
+        return self.how
+
+    def versions(self):
+        return {}
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        replay_result().model_copy(update={"status": "failed", "failure": "rank 0: read: EIO"}),
+        KernelError("rank 0: read: EIO"),
+    ],
+)
+def test_a_failed_kernel_names_the_daemon_that_died_meanwhile(how):
+    cluster = FakeCluster()
+    bench = set_up(abyss_kernel(), cluster)
+    with pytest.raises(
+        MeasurementError, match=r"EIO; the cluster is not well: ganesha.nfsd on io1"
+    ):
+        measure(bench, "1PxCN", Spoilt(cluster, how), repetition=0, order=0)
