@@ -200,8 +200,7 @@ static void place_row(struct group *group, unsigned i, struct clocks *now, struc
 }
 
 /* The clock goes on at the end of an outermost loop. */
-static uint64_t span_behind(const struct wt_nest *nest) {
-    unsigned depth = nest->depth;
+static uint64_t span_behind(const struct wt_nest *nest, unsigned depth) {
     uint64_t span = 0;
     if (depth > 0 && nest->around[depth - 1].at + 1 == nest->around[depth - 1].rows) {
         for (unsigned d = 0; d < depth; d++) {
@@ -219,7 +218,9 @@ static bool read_folds(struct wt_input *in, struct wt_folds *folds) {
     }
     folds->n = group.n_rows;
     folds->seq = group.base_seq;
-    memset(folds->nests, 0, group.n_rows * sizeof *folds->nests);
+    for (unsigned i = 0; i < group.n_rows; i++) {
+        folds->rows[i].depth = 0;
+    }
     if (in->at < in->end && *in->at == 'L') {
         in->at++;
         if (!wt_read_loops(in, folds)) {
@@ -229,7 +230,10 @@ static bool read_folds(struct wt_input *in, struct wt_folds *folds) {
     struct clocks now = {group.base_tick, group.base_subtick, group.base_ns};
     for (unsigned i = 0; i < group.n_rows; i++) {
         place_row(&group, i, &now, &folds->rows[i]);
-        now.ns += span_behind(&folds->nests[i]);
+        now.ns += span_behind(&folds->nests[i], folds->rows[i].depth);
+        if (folds->rows[i].count > 1 || folds->rows[i].depth > 0) {
+            memset(folds->nests[i].times, 0, sizeof folds->nests[i].times);
+        }
     }
     if (in->at < in->end && *in->at == 'T') {
         in->at++;

@@ -3,13 +3,14 @@
 
 #include <string.h>
 
-static bool read_steps(struct wt_input *in, struct wt_nest *nest, uint64_t n, uint32_t rows, uint32_t at) {
-    if (nest->depth == WT_NEST) {
+static bool read_steps(struct wt_input *in, uint32_t *depth, struct wt_nest *nest, uint64_t n, uint32_t rows,
+                       uint32_t at) {
+    if (*depth == WT_NEST) {
         return false;
     }
-    memmove(nest->around + 1, nest->around, nest->depth * sizeof *nest->around); /* innermost first */
+    memmove(nest->around + 1, nest->around, *depth * sizeof *nest->around); /* innermost first */
     struct wt_around *around = nest->around;
-    nest->depth++;
+    (*depth)++;
     around->n = n;
     around->rows = rows;
     around->at = at;
@@ -38,7 +39,8 @@ bool wt_read_loops(struct wt_input *in, struct wt_folds *folds) {
         }
         first += gap;
         for (uint32_t at = 0; at < rows; at++) {
-            if (!read_steps(in, &folds->nests[first + at], n, (uint32_t)rows, at)) {
+            if (!read_steps(in, &folds->rows[first + at].depth, &folds->nests[first + at], n, (uint32_t)rows,
+                            at)) {
                 return false;
             }
         }
@@ -47,8 +49,8 @@ bool wt_read_loops(struct wt_input *in, struct wt_folds *folds) {
 }
 
 static const struct wt_around *loop_at(const struct wt_folds *folds, unsigned row, unsigned level) {
-    const struct wt_nest *nest = &folds->nests[row];
-    return level < nest->depth ? &nest->around[nest->depth - 1 - level] : NULL;
+    unsigned depth = folds->rows[row].depth;
+    return level < depth ? &folds->nests[row].around[depth - 1 - level] : NULL;
 }
 
 static bool range_fits(const struct wt_folds *folds, unsigned low, unsigned high, unsigned level) {
@@ -78,7 +80,7 @@ static bool range_fits(const struct wt_folds *folds, unsigned low, unsigned high
 
 bool wt_loops_fit(const struct wt_folds *folds) {
     for (unsigned i = 0; i < folds->n; i++) {
-        if (folds->nests[i].depth > WT_NEST) {
+        if (folds->rows[i].depth > WT_NEST) {
             return false;
         }
     }
@@ -93,10 +95,10 @@ bool wt_read_times(struct wt_input *in, struct wt_folds *folds) {
     const uint8_t *end = in->at + length;
     for (unsigned i = 0; i < folds->n; i++) {
         struct wt_nest *nest = &folds->nests[i];
-        if (folds->rows[i].count <= 1 && nest->depth == 0) {
+        if (folds->rows[i].count <= 1 && folds->rows[i].depth == 0) {
             continue;
         }
-        if (nest->depth > 0) {
+        if (folds->rows[i].depth > 0) {
             folds->rows[i].busy = wt_get_varint(in);
         }
         unsigned first = wt_get_byte(in), n = wt_get_byte(in);

@@ -12,8 +12,8 @@ struct place {
 };
 
 static const struct wt_around *loop_at(const struct wt_folds *folds, unsigned row, unsigned level) {
-    const struct wt_nest *nest = &folds->nests[row];
-    return level < nest->depth ? &nest->around[nest->depth - 1 - level] : NULL;
+    unsigned depth = folds->rows[row].depth;
+    return level < depth ? &folds->nests[row].around[depth - 1 - level] : NULL;
 }
 
 /* Operations of one pass over rows [low, high); at most WT_MOST_MEMBERS + 1. */
@@ -40,7 +40,7 @@ static bool are_plain(const struct wt_folds *folds, unsigned low, unsigned high,
         if ((uint64_t)row->moved != row->count * (uint64_t)row->size) {
             return false;
         }
-        for (unsigned k = level; k < folds->nests[i].depth; k++) {
+        for (unsigned k = level; k < folds->rows[i].depth; k++) {
             const struct wt_around *loop = loop_at(folds, i, k);
             if (loop->handle != 0 || loop->file != 0 || loop->arg != 0) {
                 return false;
@@ -84,7 +84,7 @@ void wt_add_sizes(const struct wt_folds *folds, struct wt_sizes *sizes) {
     }
     sizes->folds += folds->n;
     for (unsigned i = 0; i < folds->n; i++) {
-        sizes->times += folds->rows[i].count > 1 || folds->nests[i].depth > 0;
+        sizes->times += folds->rows[i].count > 1 || folds->rows[i].depth > 0;
     }
 }
 
@@ -156,7 +156,7 @@ static bool put_times(const struct wt_folds *folds, unsigned i, const struct pla
             return true; /* put before */
         }
     }
-    if (folds->rows[i].count <= 1 && folds->nests[i].depth == 0) {
+    if (folds->rows[i].count <= 1 && folds->rows[i].depth == 0) {
         return true;
     }
     if (out->at.times >= out->room.times) {

@@ -17,13 +17,13 @@ static int64_t ns_span(const struct anchors *anchors, uint64_t from, uint64_t un
     return (int64_t)(ns_of(anchors, from + units) - ns_of(anchors, from));
 }
 
-static bool plausible(const struct wt_row *row, const struct wt_nest *nest) {
+static bool plausible(const struct wt_row *row) {
     return row->count >= 1 && row->count <= INT64_MAX && row->op >= 1 && row->op <= UINT8_MAX &&
-           nest->depth <= WT_NEST;
+           row->depth <= WT_NEST;
 }
 
 static void to_ns(struct wt_row *row, struct wt_nest *nest, const struct anchors *anchors) {
-    for (unsigned d = 0; d < nest->depth; d++) {
+    for (unsigned d = 0; d < row->depth; d++) {
         nest->around[d].start = ns_span(anchors, row->start, (uint64_t)nest->around[d].start);
         nest->around[d].end = ns_span(anchors, row->end, (uint64_t)nest->around[d].end);
     }
@@ -56,7 +56,7 @@ static bool read_tail(const uint8_t *content, size_t length, struct wt_folds *fo
     memcpy(folds->rows, head->rows[head->half], folds->n * sizeof *folds->rows);
     memcpy(folds->nests, head->nests[head->half], folds->n * sizeof *folds->nests);
     for (unsigned i = 0; i < folds->n; i++) {
-        if (!plausible(&folds->rows[i], &folds->nests[i])) {
+        if (!plausible(&folds->rows[i])) {
             return false;
         }
         to_ns(&folds->rows[i], &folds->nests[i], &anchors);

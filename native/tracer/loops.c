@@ -20,8 +20,10 @@
 static struct {
     struct wt_row *rows;
     struct wt_nest *nests;
+    struct wt_row *out; /* other memory, for what is folded */
+    struct wt_nest *out_nests;
     unsigned n;
-    uint64_t keys[WT_GROUP_ROWS]; /* hash of what must be the same in every repetition */
+    uint32_t keys[WT_GROUP_ROWS]; /* hash of what must be the same in every repetition */
     struct {
         uint16_t first, rows;
     } loops[WT_GROUP_ROWS]; /* that are in no other */
@@ -34,13 +36,13 @@ static uint64_t mix(uint64_t hash, uint64_t value) {
     return hash ^ hash >> 29;
 }
 
-static uint64_t key_of(const struct wt_row *row, const struct wt_nest *nest) {
+static uint32_t key_of(const struct wt_row *row, const struct wt_nest *nest) {
     uint64_t hash = mix(row->op, (uint64_t)row->size);
     hash = mix(hash, row->count * 31u + (uint64_t)row->disp);
-    for (unsigned d = 0; d < nest->depth; d++) {
+    for (unsigned d = 0; d < row->depth; d++) {
         hash = mix(hash, nest->around[d].n * 1024u + nest->around[d].at);
     }
-    return hash;
+    return (uint32_t)(hash >> 32);
 }
 
 static bool same_loops(const struct wt_nest *a, const struct wt_nest *b, unsigned depth) {
@@ -93,7 +95,7 @@ static bool follows(const struct wt_row *of, const struct wt_around *around, con
 
 uint64_t wt_operations(const struct wt_row *row, const struct wt_nest *nest) {
     uint64_t n = row->count;
-    for (unsigned d = 0; d < nest->depth; d++) {
+    for (unsigned d = 0; d < row->depth; d++) {
         n *= nest->around[d].n;
     }
     return n;
@@ -101,11 +103,11 @@ uint64_t wt_operations(const struct wt_row *row, const struct wt_nest *nest) {
 
 static void add_times(const struct wt_row *row, struct wt_nest *to, const struct wt_row *more,
                       const struct wt_nest *from) {
-    if (row->count == 1 && to->depth == 0) { /* a single operation has its time in busy */
+    if (row->count == 1 && row->depth == 0) { /* a single operation has its time in busy */
         memset(to->times, 0, sizeof to->times);
         to->times[wt_bucket(row->busy)] = 1;
     }
-    if (more->count == 1 && from->depth == 0) {
+    if (more->count == 1 && more->depth == 0) {
         to->times[wt_bucket(more->busy)]++;
         return;
     }
@@ -118,14 +120,36 @@ static void add_times(const struct wt_row *row, struct wt_nest *to, const struct
  */
 static void span(const struct wt_row *row, struct wt_nest *nest, const struct wt_row *last,
                  const struct wt_nest *last_nest) {
-    struct wt_around *outermost = &nest->around[nest->depth - 1];
+    struct wt_around *outermost = &nest->around[row->depth - 1];
     uint64_t start = last->start - row->start, end = last->end - row->end;
-    for (unsigned d = 0; d + 1 < nest->depth; d++) {
+    for (unsigned d = 0; d + 1 < row->depth; d++) {
         start += (uint64_t)(last_nest->around[d].start - nest->around[d].start);
         end += (uint64_t)(last_nest->around[d].end - nest->around[d].end);
     }
     outermost->start = (int64_t)start;
     outermost->end = (int64_t)end;
+}
+
+static void copy_row(unsigned to, const struct wt_row *row, const struct wt_nest *nest) {
+    stack.rows[to] = *row;
+    memcpy(stack.nests[to].around, nest->around, row->depth * sizeof *nest->around);
+    if (row->count > 1 || row->depth > 0) {
+        memcpy(stack.nests[to].times, nest->times, sizeof nest->times);
+    }
+}
+
+/* Until the first loop is found the stack is the source itself: nothing is copied where nothing folds. */
+static void own_rows(void) {
+    if (stack.rows == stack.out) {
+        return;
+    }
+    const struct wt_row *rows = stack.rows;
+    const struct wt_nest *nests = stack.nests;
+    stack.rows = stack.out;
+    stack.nests = stack.out_nests;
+    for (unsigned i = 0; i < stack.n; i++) {
+        copy_row(i, &rows[i], &nests[i]);
+    }
 }
 
 static void pop(unsigned n_rows) {
@@ -141,13 +165,14 @@ static bool extend(unsigned loop) {
     for (unsigned i = 0; i < n; i++) {
         const struct wt_row *body = &stack.rows[first + i], *row = &stack.rows[top + i];
         const struct wt_nest *nest = &stack.nests[first + i], *other = &stack.nests[top + i];
-        const struct wt_around *around = &nest->around[nest->depth - 1];
-        if (other->depth + 1 != nest->depth || !follows(body, around, row) || !same_row(body, row) ||
-            !same_loops(nest, other, other->depth) ||
+        const struct wt_around *around = &nest->around[body->depth - 1];
+        if (row->depth + 1 != body->depth || !follows(body, around, row) || !same_row(body, row) ||
+            !same_loops(nest, other, row->depth) ||
             wt_operations(body, nest) + wt_operations(row, other) > UINT32_MAX) {
             return false;
         }
     }
+    own_rows();
     for (unsigned i = 0; i < n; i++) {
         struct wt_row *body = &stack.rows[first + i];
         struct wt_nest *nest = &stack.nests[first + i];
@@ -155,7 +180,7 @@ static bool extend(unsigned loop) {
         add_times(body, nest, row, &stack.nests[top + i]);
         body->busy += row->busy;
         span(body, nest, row, &stack.nests[top + i]);
-        nest->around[nest->depth - 1].n++;
+        nest->around[body->depth - 1].n++;
         stack.keys[first + i] = key_of(body, nest);
     }
     pop(n);
@@ -164,19 +189,22 @@ static bool extend(unsigned loop) {
 }
 
 static bool begins_loop(unsigned i) {
-    const struct wt_nest *nest = &stack.nests[i];
-    return nest->depth == 0 || nest->around[nest->depth - 1].at == 0;
+    unsigned depth = stack.rows[i].depth;
+    return depth == 0 || stack.nests[i].around[depth - 1].at == 0;
 }
 
 static bool ends_loop(unsigned i) {
-    const struct wt_nest *nest = &stack.nests[i];
-    return nest->depth == 0 || nest->around[nest->depth - 1].at + 1 == nest->around[nest->depth - 1].rows;
+    unsigned depth = stack.rows[i].depth;
+    if (depth == 0) {
+        return true;
+    }
+    const struct wt_around *around = &stack.nests[i].around[depth - 1];
+    return around->at + 1 == around->rows;
 }
 
 /* Whether the last n rows are the third repetition of a body, at equal steps. */
 static bool repeats(unsigned n) {
-    if (stack.n < REPETITIONS * n || stack.keys[stack.n - 1] != stack.keys[stack.n - 1 - n] ||
-        !begins_loop(stack.n - n) || !ends_loop(stack.n - 1)) {
+    if (stack.n < REPETITIONS * n || !begins_loop(stack.n - n) || !ends_loop(stack.n - 1)) {
         return false;
     }
     for (unsigned i = 1; i <= n; i++) {
@@ -186,10 +214,10 @@ static bool repeats(unsigned n) {
         }
         struct wt_around first = step_of(&stack.rows[x], &stack.rows[y]),
                          second = step_of(&stack.rows[y], &stack.rows[z]);
-        unsigned depth = stack.nests[z].depth;
+        unsigned depth = stack.rows[z].depth;
         if (!equal_steps(&first, &second) || !same_row(&stack.rows[x], &stack.rows[y]) ||
-            !same_row(&stack.rows[y], &stack.rows[z]) || depth == WT_NEST || stack.nests[y].depth != depth ||
-            stack.nests[x].depth != depth || !same_loops(&stack.nests[x], &stack.nests[y], depth) ||
+            !same_row(&stack.rows[y], &stack.rows[z]) || depth == WT_NEST || stack.rows[y].depth != depth ||
+            stack.rows[x].depth != depth || !same_loops(&stack.nests[x], &stack.nests[y], depth) ||
             !same_loops(&stack.nests[y], &stack.nests[z], depth) ||
             wt_operations(&stack.rows[z], &stack.nests[z]) > UINT32_MAX / REPETITIONS) {
             return false;
@@ -201,16 +229,17 @@ static bool repeats(unsigned n) {
 /* The last 3 n rows become a loop of n rows. */
 static void make_loop(unsigned n) {
     unsigned first = stack.n - REPETITIONS * n;
+    own_rows();
     for (unsigned i = 0; i < n; i++) {
         struct wt_row *x = &stack.rows[first + i], *y = x + n, *z = y + n;
         struct wt_nest *nest = &stack.nests[first + i], *second = nest + n, *third = second + n;
         add_times(x, nest, y, second);
-        nest->around[nest->depth] = step_of(x, y);
-        struct wt_around *around = &nest->around[nest->depth];
+        nest->around[x->depth] = step_of(x, y);
+        struct wt_around *around = &nest->around[x->depth];
         around->n = REPETITIONS;
         around->rows = n;
         around->at = i;
-        nest->depth++; /* from here times hold all */
+        x->depth++; /* from here times hold all */
         add_times(x, nest, z, third);
         x->busy += y->busy + z->busy;
         span(x, nest, z, third);
@@ -234,8 +263,23 @@ static bool extend_any(void) {
     return false;
 }
 
+/* For which bodies, bit n - 1 for n rows, the last row may be one of three repetitions. */
+static unsigned near_bodies(void) {
+    unsigned found = 0;
+    if (stack.n > 2 * NEAR) {
+        const uint32_t *top = &stack.keys[stack.n - 1];
+        uint32_t key = *top;
+        for (unsigned n = 1; n <= NEAR; n++) {
+            found |= (unsigned)(top[-(int)n] == key) << (n - 1);
+        }
+        return found;
+    }
+    return (1u << NEAR) - 1;
+}
+
 static bool find_loop(unsigned far) {
-    for (unsigned n = 1; n <= NEAR; n++) {
+    for (unsigned bodies = near_bodies(); bodies != 0; bodies &= bodies - 1) {
+        unsigned n = (unsigned)__builtin_ctz(bodies) + 1;
         if (repeats(n)) {
             make_loop(n);
             return true;
@@ -261,36 +305,30 @@ static unsigned seen_before(void) {
     return before > 0 && before <= top && top + 1 - before <= FAR ? top + 1 - before : 0;
 }
 
-static void put(const struct wt_row *row, const struct wt_nest *nest) {
-    struct wt_nest *to = &stack.nests[stack.n];
-    stack.rows[stack.n] = *row;
-    to->depth = nest->depth;
-    memcpy(to->around, nest->around, nest->depth * sizeof *nest->around);
-    if (row->count > 1 || nest->depth > 0) {
-        memcpy(to->times, nest->times, sizeof to->times);
-    }
-    stack.keys[stack.n++] = key_of(row, nest);
-}
-
 static void settle(void) {
     while (extend_any() || find_loop(seen_before())) {
     }
 }
 
-unsigned wt_fold_loops(const struct wt_row *rows, const struct wt_nest *nests, unsigned n, struct wt_row *out,
+unsigned wt_fold_loops(struct wt_row *rows, struct wt_nest *nests, unsigned n, struct wt_row *out,
                        struct wt_nest *out_nests) {
-    stack.rows = out;
-    stack.nests = out_nests;
+    stack.rows = rows;
+    stack.nests = nests;
+    stack.out = out;
+    stack.out_nests = out_nests;
     stack.n = stack.n_loops = 0;
     memset(stack.recent, 0, sizeof stack.recent);
     for (unsigned i = 0; i < n;) {
-        unsigned body = nests[i].depth ? nests[i].around[nests[i].depth - 1].rows : 0;
-        if (body > 0) { /* a loop that was found before */
+        unsigned body = rows[i].depth ? nests[i].around[rows[i].depth - 1].rows : 1;
+        if (rows[i].depth > 0) { /* a loop that was found before */
             stack.loops[stack.n_loops].first = (uint16_t)stack.n;
             stack.loops[stack.n_loops++].rows = (uint16_t)body;
         }
-        for (unsigned end = i + (body ? body : 1); i < end; i++) {
-            put(&rows[i], &nests[i]);
+        for (unsigned end = i + body; i < end; i++) {
+            if (stack.rows == out) {
+                copy_row(stack.n, &rows[i], &nests[i]);
+            }
+            stack.keys[stack.n++] = key_of(&rows[i], &nests[i]);
         }
         settle();
     }

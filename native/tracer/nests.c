@@ -12,7 +12,7 @@ static int64_t ns_after(uint64_t moment, int64_t units) {
 }
 
 uint64_t wt_loops_span(const struct wt_row *row, const struct wt_nest *nest) {
-    unsigned depth = nest->depth;
+    unsigned depth = row->depth;
     if (depth == 0 || nest->around[depth - 1].at + 1 < nest->around[depth - 1].rows) {
         return 0;
     }
@@ -25,11 +25,11 @@ uint64_t wt_loops_span(const struct wt_row *row, const struct wt_nest *nest) {
 
 static uint8_t *put_loop(uint8_t *at, const struct wt_row *rows, const struct wt_nest *nests,
                          unsigned level) {
-    const struct wt_around *loop = &nests->around[nests->depth - 1 - level];
+    const struct wt_around *loop = &nests->around[rows->depth - 1 - level];
     at = wt_put_varint(at, loop->rows);
     at = wt_put_varint(at, loop->n);
     for (unsigned i = 0; i < loop->rows; i++) {
-        const struct wt_around *steps = &nests[i].around[nests[i].depth - 1 - level];
+        const struct wt_around *steps = &nests[i].around[rows[i].depth - 1 - level];
         at = put_signed(at, steps->offset);
         at = put_signed(at, steps->view_offset);
         at = put_signed(at, steps->arg);
@@ -44,15 +44,15 @@ static uint8_t *put_loop(uint8_t *at, const struct wt_row *rows, const struct wt
 }
 
 /* Whether a loop begins at a row, `level` loops inside of the outermost. */
-static bool begins(const struct wt_nest *nest, unsigned level) {
-    return level < nest->depth && nest->around[nest->depth - 1 - level].at == 0;
+static bool begins(const struct wt_row *row, const struct wt_nest *nest, unsigned level) {
+    return level < row->depth && nest->around[row->depth - 1 - level].at == 0;
 }
 
 uint8_t *wt_loops_encode(const struct wt_row *rows, const struct wt_nest *nests, unsigned n, uint8_t *at) {
     unsigned n_loops = 0, before = 0;
     for (unsigned i = 0; i < n; i++) {
-        for (unsigned level = 0; level < nests[i].depth; level++) {
-            n_loops += begins(&nests[i], level);
+        for (unsigned level = 0; level < rows[i].depth; level++) {
+            n_loops += begins(&rows[i], &nests[i], level);
         }
     }
     if (n_loops == 0) {
@@ -61,8 +61,8 @@ uint8_t *wt_loops_encode(const struct wt_row *rows, const struct wt_nest *nests,
     *at++ = 'L';
     at = wt_put_varint(at, n_loops);
     for (unsigned i = 0; i < n; i++) {
-        for (unsigned level = 0; level < nests[i].depth; level++) {
-            if (begins(&nests[i], level)) {
+        for (unsigned level = 0; level < rows[i].depth; level++) {
+            if (begins(&rows[i], &nests[i], level)) {
                 at = wt_put_varint(at, i - before);
                 at = put_loop(at, &rows[i], &nests[i], level);
                 before = i;
@@ -74,7 +74,7 @@ uint8_t *wt_loops_encode(const struct wt_row *rows, const struct wt_nest *nests,
 
 static uint8_t *put_times(uint8_t *at, const struct wt_row *row, const struct wt_nest *nest) {
     unsigned first = 0, last = WT_TIMES_BUCKETS - 1;
-    if (nest->depth > 0) {
+    if (row->depth > 0) {
         at = wt_put_varint(at, (uint64_t)ns_after(row->start, (int64_t)row->busy));
     }
     while (first < last && nest->times[first] == 0) {
@@ -95,7 +95,7 @@ uint8_t *wt_times_encode(const struct wt_row *rows, const struct wt_nest *nests,
     uint8_t *const head = at;
     at += 4; /* the magic, and a varint of always three bytes */
     for (unsigned i = 0; i < n; i++) {
-        if (rows[i].count > 1 || nests[i].depth > 0) {
+        if (rows[i].count > 1 || rows[i].depth > 0) {
             at = put_times(at, &rows[i], &nests[i]);
         }
     }

@@ -55,7 +55,9 @@ static WT_COLD void fold_rows(void) {
     }
     uint32_t half = 1 - tail->half;
     uint32_t n = wt_fold_loops(row_at(0), nest_at(0), tail->n_rows, tail->rows[half], tail->nests[half]);
-    wt_use_half(tail, n, half);
+    if (n < tail->n_rows) {
+        wt_use_half(tail, n, half);
+    }
 }
 
 /* A strided run is recognised at its second operation at the earliest, when its first is closed already. */
@@ -83,7 +85,7 @@ static void close_row(void) {
     }
     tail->has_open = 0;
     n_recorded += row->count;
-    if (tail->n_rows > 0 && nest_at(tail->n_rows - 1)->depth == 0 && continues(row - 1, row)) {
+    if (tail->n_rows > 0 && row_at(tail->n_rows - 1)->depth == 0 && continues(row - 1, row)) {
         struct wt_row *first = row - 1;
         row->count++;
         row->offset = first->offset;
@@ -109,7 +111,7 @@ static void close_row(void) {
 static void open_with(const struct wt_event *e) {
     struct wt_row *row = row_at(wt_tail->n_rows);
     wt_tail->has_open = 0; /* a kill meanwhile leaves it out */
-    nest_at(wt_tail->n_rows)->depth = 0;
+    row->depth = 0;
     row->op = e->op;
     row->file = e->file;
     row->handle = e->handle;

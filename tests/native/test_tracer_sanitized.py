@@ -2,13 +2,16 @@
 
 import os
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
-from tracer_run import FAMILIES, PROGRAMS, compile_c, need
+from tracer_run import FAMILIES, PROGRAMS, Call, calls, compile_c, need
 
+from wavetank import native
 from wavetank.trace import part as parts
 from wavetank.trace.reader import read_trace
+from wavetank.trace.schema import Trace
 
 NATIVE = Path(__file__).parents[2] / "native"
 FINDINGS = ("AddressSanitizer", "runtime error", "LeakSanitizer")
@@ -42,72 +45,110 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return where / "tracer" / "libwavetank-trace-openmpi.so"
 
 
-@pytest.mark.parametrize(
-    ("source", "flags", "ranks"),
-    [
-        ("posix_calls.c", (), 0),
-        ("stdio_calls.c", (), 0),
-        ("processes.c", ("-pthread",), 0),
-        ("mpiio_calls.c", (), 2),
-        ("mpiio_all.c", (), 2),
-    ],
-)
-def test_no_sanitizer_finds_anything(
-    library: Path, tmp_path: Path, source: str, flags: tuple[str, ...], ranks: int
-) -> None:
-    compiler, _, launcher = FAMILIES["openmpi"]
-    program = compile_c(source, tmp_path / "program", *flags, compiler=compiler if ranks else "gcc")
-    out = tmp_path / "run.trace"
+def run(
+    where: Path, program: Path, arguments: tuple[str, ...], ranks: int, preload: str
+) -> tuple[Trace, str]:
+    """The trace of a program under a library, and its standard error."""
+    where.mkdir()
+    out = where / "run.trace"
     out.mkdir()
     env = {
-        "LD_PRELOAD": f"{asan()}:{library}",
+        "LD_PRELOAD": preload,
         "WAVETANK_TRACE_DIR": str(out),
         "ASAN_OPTIONS": "verify_asan_link_order=0:detect_leaks=0",
     }
-    argv, full = [str(program)], {**os.environ, **env}
+    argv, full = [str(program), *arguments], {**os.environ, **env}
     if ranks:
         exported = [word for name, value in env.items() for word in ("-x", f"{name}={value}")]
-        argv, full = [*launcher, "-np", str(ranks), *exported, *argv], dict(os.environ)
+        argv = [*FAMILIES["openmpi"][2], "-np", str(ranks), *exported, *argv]
+        full = dict(os.environ)
     done = subprocess.run(
-        argv, cwd=tmp_path, env=full, capture_output=True, text=True, timeout=120, check=False
+        argv, cwd=where, env=full, capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert not any(word in done.stderr for word in FINDINGS), done.stderr
-    assert len(read_trace(out).folds) > 0
+    return read_trace(out), done.stderr
 
 
-def test_the_decoder_survives_fifty_thousand_damaged_payloads(tmp_path: Path) -> None:
+def recorded(trace: Trace) -> Counter[tuple[int, Call]]:
+    """Calls of all ranks, in any order: threads and ranks take turns."""
+    found: Counter[tuple[int, Call]] = Counter()
+    for rank in range(trace.n_ranks):
+        found.update((rank, call) for call in calls(trace, rank))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("source", "flags", "arguments", "ranks"),
+    [
+        ("posix_calls.c", (), (), 0),
+        ("stdio_calls.c", (), (), 0),
+        ("loop_calls.c", (), ("300",), 0),
+        ("processes.c", ("-pthread",), (), 0),
+        ("mpiio_calls.c", (), (), 2),
+        ("mpiio_all.c", (), (), 2),
+    ],
+)
+def test_the_sanitized_tracer_records_the_same_without_a_finding(
+    library: Path,
+    tmp_path: Path,
+    source: str,
+    flags: tuple[str, ...],
+    arguments: tuple[str, ...],
+    ranks: int,
+) -> None:
+    compiler = FAMILIES["openmpi"][0] if ranks else "gcc"
+    program = compile_c(source, tmp_path / "program", *flags, compiler=compiler)
+    usual = str(native.find("lib/libwavetank-trace-openmpi.so", "test"))
+    sanitized, errors = run(
+        tmp_path / "sanitized", program, arguments, ranks, f"{asan()}:{library}"
+    )
+    assert not any(word in errors for word in FINDINGS), errors
+    plain, _ = run(tmp_path / "plain", program, arguments, ranks, usual)
+    assert recorded(sanitized) == recorded(plain)
+
+
+@pytest.mark.parametrize(("kind", "arguments"), [("rows", ("60",)), ("tail", ("60", "kill"))])
+def test_the_decoder_survives_thousands_of_damaged_inputs(
+    tmp_path: Path, kind: str, arguments: tuple[str, ...]
+) -> None:
     need("libwavetank-trace-openmpi.so", "gcc")
     asan()
-    traced = compile_c("posix_calls.c", tmp_path / "posix_calls")
+    traced = compile_c("loop_calls.c", tmp_path / "loop_calls")
     out = tmp_path / "run.trace"
     out.mkdir()
-    from wavetank import native
-
     library = native.find("lib/libwavetank-trace-openmpi.so", "test")
     subprocess.run(
-        [str(traced)], cwd=tmp_path, check=True, timeout=60,
+        [str(traced), *arguments], cwd=tmp_path, check=False, timeout=60,
         env={**os.environ, "LD_PRELOAD": str(library), "WAVETANK_TRACE_DIR": str(out)},
     )  # fmt: skip
-    content = next(out.glob("part-*.wt")).read_bytes()
-    at, payload = parts.HEADER.size, b""
-    while at < len(content):
-        _, kind, length, _ = parts.BLOCK_HEADER.unpack_from(content, at)
-        at += parts.BLOCK_HEADER.size
-        payload += content[at : at + length] if kind == parts.BLOCK_ROWS else b""
-        at += length
-    (tmp_path / "payload").write_bytes(payload)
+    pattern = {"rows": "part-*.wt", "tail": "part-*.tail"}[kind]
+    content = next(out.glob(pattern)).read_bytes()
+    content = payloads(content) if kind == "rows" else content
+    (tmp_path / "content").write_bytes(content)
     program = tmp_path / "fuzz"
+    sources = [str(path) for path in sorted((NATIVE / "tracer").glob("decode*.c"))]
     subprocess.run(
         ["gcc", "-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", f"-I{NATIVE / 'include'}",
-         f"-I{NATIVE / 'tracer'}", "-o", str(program), str(PROGRAMS / "fuzz_decode.c"), str(NATIVE / "tracer" / "decode.c")],
+         f"-I{NATIVE / 'tracer'}", "-o", str(program), str(PROGRAMS / "fuzz_decode.c"), *sources],
         check=True, timeout=120,
     )  # fmt: skip
+    turns = "50000" if kind == "rows" else "2000"  # a tail is 3 MiB
     done = subprocess.run(
-        [str(program), str(tmp_path / "payload"), "50000"],
+        [str(program), str(tmp_path / "content"), turns, kind],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=240,
         check=False,
     )
     assert done.returncode == 0, done.stderr
+
+
+def payloads(content: bytes) -> bytes:
+    """The rows of a part's blocks."""
+    at, found = parts.HEADER.size, b""
+    while at < len(content):
+        _, kind, length, _ = parts.BLOCK_HEADER.unpack_from(content, at)
+        at += parts.BLOCK_HEADER.size
+        found += content[at : at + length] if kind == parts.BLOCK_ROWS else b""
+        at += length
+    return found

@@ -34,7 +34,7 @@ ROW = np.dtype(
             "count", "size", "moved", "offset", "disp", "view_offset", "view_disp", "arg", "tick", "subtick",
             "tick_last", "subtick_last", "tick_step", "subtick_step", "start", "end", "busy",
         )),
-        *((name, np.int32) for name in ("op", "file", "handle", "view", "error", "unused")),
+        *((name, np.int32) for name in ("op", "file", "handle", "view", "error", "depth")),
     ]
 )  # fmt: skip
 

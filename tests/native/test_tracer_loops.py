@@ -1,0 +1,174 @@
+"""Loops of several operations are folded as they happen, and every operation comes back."""
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from tracer_run import Call, calls, compile_c, need, run_traced
+
+from wavetank import native
+from wavetank.trace.ops import OPS_BY_NAME
+from wavetank.trace.part import read_part
+from wavetank.trace.reader import read_trace
+from wavetank.trace.schema import Trace
+from wavetank.trace.unfold import unfold
+
+N = 40
+
+
+@pytest.fixture(autouse=True)
+def _built() -> None:
+    need("libwavetank-trace-decode.so", "gcc")
+    need("libwavetank-trace-openmpi.so")
+
+
+def expected(n: int) -> list[Call]:
+    """The calls of loop_calls.c."""
+    a, b, log = "a.bin", "b.bin", "log.txt"
+    size_of_a = size_of_b = 0
+
+    def pwrite(file: str, offset: int, size: int) -> Call:
+        nonlocal size_of_a, size_of_b
+        if file == a:
+            size_of_a = max(size_of_a, offset + size)
+        else:
+            size_of_b = max(size_of_b, offset + size)
+        return Call("pwrite", file, offset, size, size)
+
+    def pread(file: str, offset: int, size: int) -> Call:
+        there = size_of_a if file == a else size_of_b
+        return Call("pread", file, offset, size, max(0, min(size, there - offset)))
+
+    found = [Call("open", a), Call("open", b)]
+    for i in range(n):
+        found += [pwrite(a, i * 1000, 100), pwrite(b, i * 300, 200), pread(a, i * 7, 50)]
+    for i in range(n):
+        found.append(Call("lseek", a, i * 4096))
+        found.append(Call("write", a, i * 4096, 1024, 1024))
+        size_of_a = max(size_of_a, i * 4096 + 1024)
+    for i in range(n):
+        for k in range(4):
+            found += [pwrite(a, i * 100000 + k * 500, 10), pread(b, i * 3 + k, 20)]
+        found += [pwrite(b, i * 2000 + k * 30, 30) for k in range(5)]
+        found.append(Call("fsync", a))
+    for i in range(n):
+        found += [Call("open", log), Call("write", log, i * 10, 10, 10), Call("close", log)]
+    for i in range(n):
+        found += [pwrite(a, i * 64, 10), pwrite(b, i * 64, 11 if i % 5 == 0 else 10)]
+    for i in range(n):
+        for k in range(50):
+            found += [pwrite(a, i * 10000 + k * k, 1 + k), pread(b, i + k * k, 1 + k)]
+    return found
+
+
+def n_operations(n: int) -> int:
+    return 2 + n * (3 + 2 + 14 + 3 + 2 + 100)
+
+
+def traced(n: int, where: Path, monkeypatch: pytest.MonkeyPatch, **options: object) -> Trace:
+    program = compile_c("loop_calls.c", where / "loop_calls")
+    return run_traced([str(program), str(n)], where, monkeypatch, **options)
+
+
+def test_every_operation_of_every_loop_comes_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = traced(N, tmp_path, monkeypatch)
+    found = calls(trace)
+    assert len(found) == n_operations(N)
+    assert found == expected(N)
+    seq = unfold(trace.folds).seq
+    assert seq.tolist() == list(range(n_operations(N)))
+
+
+def test_a_trace_s_size_does_not_depend_on_the_repetitions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folds, sizes = [], []
+    for n in (60, 600):
+        where = tmp_path / str(n)
+        where.mkdir()
+        folds.append(traced(n, where, monkeypatch).n_folds)
+        sizes.append(sum(path.stat().st_size for path in (where / "run.trace").glob("part-*.wt")))
+    # Opens; loops of 3, 2, (2 in 4 times 2, a run, a sync), 3, (1 + 9 in turns of five), 100 rows; what is
+    # before, between and behind them may stay on its own: at most three repetitions of each.
+    assert folds[0] is not None
+    assert folds[1] is not None
+    assert folds[0] < 2 + 4 * (3 + 2 + 4 + 3 + 10 + 100)
+    assert (
+        abs(folds[1] - folds[0]) <= 110
+    )  # not ten times as many; a loop of 100 may be cut elsewhere
+    assert sizes[1] < 1.5 * sizes[0]
+
+
+def test_regular_loops_are_rows_with_a_loop_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folds = traced(N, tmp_path, monkeypatch).folds
+    seeks = (folds.op == OPS_BY_NAME["lseek"].code) & (folds.loop > 0)
+    row = int(seeks.nonzero()[0][0])
+    assert folds.count[row : row + 2].tolist() == [N, N]
+    assert folds.disp[row : row + 2].tolist() == [4096, 4096]
+    assert folds.loop[row] == folds.loop[row + 1]
+    assert folds.seq[row + 1] == folds.seq[row] + 1
+    assert (folds.subtick_step[row : row + 2] == 2).all()
+    logs = folds.op == OPS_BY_NAME["close"].code
+    assert int(logs.sum()) >= N  # each through a handle of its own
+
+
+def test_times_of_a_loop_are_its_first_its_last_and_their_sum(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = traced(N, tmp_path, monkeypatch)
+    folds = trace.folds
+    assert (folds.end_ns >= folds.start_ns).all()
+    assert (folds.busy_ns >= 0).all()
+    in_loop = folds.loop > 0
+    assert (folds.busy_ns[in_loop] <= folds.end_ns[in_loop] - folds.start_ns[in_loop]).all()
+    singles = int(((folds.count == 1) & (folds.loop == 0)).sum())
+    # Each recorded fold of several operations has its histogram; what is single has none, unless taken apart.
+    assert n_operations(N) - singles <= int(trace.durations.counts.sum()) <= n_operations(N)
+    assert (trace.durations.counts.sum(axis=1) > 1).all()
+
+
+def test_event_times_keep_every_operation_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = traced(N, tmp_path, monkeypatch, times="event")
+    assert len(trace.folds) == n_operations(N)
+    assert not trace.folds.loop.any()
+    assert calls(trace) == expected(N)
+    assert (trace.folds.start_ns[1:] >= trace.folds.end_ns[:-1]).all()  # exact: one thread
+
+
+def run_killed(where: Path, n: int) -> Path:
+    program = compile_c("loop_calls.c", where / "loop_calls")
+    out = where / "killed.trace"
+    out.mkdir()
+    library = native.find("lib/libwavetank-trace-openmpi.so", "test")
+    done = subprocess.run(
+        [str(program), str(n), "kill"], cwd=where, timeout=60, check=False,
+        env={**os.environ, "LD_PRELOAD": str(library), "WAVETANK_TRACE_DIR": str(out)},
+    )  # fmt: skip
+    assert done.returncode == -signal.SIGKILL
+    return out
+
+
+def test_loops_of_a_killed_program_come_back_from_its_tail(tmp_path: Path) -> None:
+    out = run_killed(tmp_path, N)
+    assert list(out.glob("part-*.tail"))
+    assert calls(read_trace(out)) == expected(N)
+
+
+def test_a_damaged_tail_is_left_out(tmp_path: Path) -> None:
+    out = run_killed(tmp_path, 3)
+    tail = next(out.glob("part-*.tail"))
+    content = bytearray(tail.read_bytes())
+    for place in range(8, 120):  # the head, byte by byte
+        damaged = bytearray(content)
+        damaged[place] ^= 0xFF
+        tail.write_bytes(bytes(damaged))
+        part = read_part(next(out.glob("part-*.wt")))
+        assert len(part.columns["seq"]) <= n_operations(3)
