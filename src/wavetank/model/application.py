@@ -94,6 +94,9 @@ class Model(Document):
     phases: tuple[Phase, ...]
     series: tuple[Series, ...]
     views: tuple[View, ...] = ()
+    infos: tuple[tuple[tuple[str, str], ...], ...] = Field(
+        default=(), description="MPI_Info hints that were given to MPI-IO: key, value"
+    )
     communicators: tuple[tuple[int, ...], ...] = ()
     programs: tuple[Program, ...]
     relations: tuple[LevelRelation, ...] = ()
@@ -109,6 +112,7 @@ class Model(Document):
             self.n_ranks,
             len(self.views),
             len(self.communicators),
+            len(self.infos),
         )
         require(self.phases, self.programs, known)
         return self

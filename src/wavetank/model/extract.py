@@ -105,6 +105,7 @@ def extract_model(
             )
             for view in trace.views
         ),
+        infos=trace.infos,
         communicators=_communicators(trace, rows),
         programs=make_programs(activity, ph_id, phases, rules.pauses_s),
         relations=relate_levels(activity, ph_id),

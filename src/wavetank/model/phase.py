@@ -172,6 +172,10 @@ class FileStep(Record):
     view_id: int | None = Field(
         default=None, description="MPI_File_set_view: index into the model's views"
     )
+    info_id: int | None = Field(
+        default=None,
+        description="MPI_File_open, MPI_File_set_view, MPI_File_set_info: index into the model's infos, the hints that it was given",
+    )
     communicator: int | None = Field(
         default=None,
         description="MPI_File_open: index into the model's communicators; None: not recorded, a kernel takes the ranks that open the file",

@@ -19,6 +19,7 @@ class Known:
     n_ranks: int
     n_views: int
     n_communicators: int
+    n_infos: int = 0
 
 
 def require(phases: Sequence[Phase], programs: Sequence[Program], known: Known) -> None:
@@ -82,5 +83,9 @@ def _of_steps(where: str, steps: Sequence[Step], ids: set[int], known: Known) ->
             0, known.n_views - 1
         ):
             yield f"{where} sets a file view that is not there"
+        elif isinstance(step, FileStep) and not 0 <= (step.info_id or 0) <= max(
+            0, known.n_infos - 1
+        ):
+            yield f"{where} gives MPI hints that are not there"
         elif isinstance(step, SyncStep) and not 0 <= step.communicator < known.n_communicators:
             yield f"{where} synchronises on communicator {step.communicator}, which is not there"

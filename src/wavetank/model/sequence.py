@@ -168,15 +168,21 @@ def _distinct_steps(
     size = np.where(empty | failed_data, table.size, 0)
     mpi_open = activity.codes(lambda op: op.kind == OpKind.OPEN and op.level == Level.MPIIO)
     size = np.where(mpi_open[table.op], table.size, size)  # its communicator + 1
+    # Hints: see FoldTable.offset and arg.
+    takes_info = activity.codes(lambda op: op.name in {"MPI_File_set_view", "MPI_File_set_info"})[
+        table.op
+    ]
+    info = np.where(mpi_open[table.op], table.offset, np.where(takes_info, table.arg - 1, UNKNOWN))
+    argument = np.where(takes_info, 0, table.arg)
     columns = np.stack(
         [
             table.file.astype(np.int64), rows.slot[index].astype(np.int64), table.op.astype(np.int64),
-            position, size, table.arg, table.view.astype(np.int64), table.error.astype(np.int64),
+            position, size, argument, info, table.view.astype(np.int64), table.error.astype(np.int64),
         ],
         axis=1,
     )  # fmt: skip
     distinct, inverse = _distinct_rows(columns)
-    for file, slot, code, at, asked, arg, view, error in distinct.tolist():
+    for file, slot, code, at, asked, arg, info_id, view, error in distinct.tolist():
         op = rows.ops[code]
         is_open = op.kind == OpKind.OPEN
         file_steps.append(
@@ -188,6 +194,7 @@ def _distinct_steps(
                 size=0 if is_open else asked,
                 offset=None if at in (NEXT_DATA, UNKNOWN) else at,
                 view_id=view if op.kind == OpKind.VIEW and view != UNKNOWN else None,
+                info_id=info_id if info_id != UNKNOWN else None,
                 communicator=asked - 1
                 if is_open and op.level == Level.MPIIO and asked > 0
                 else None,

@@ -70,14 +70,16 @@ class CommonTables:
         on = _renumber(np.where(opens, rows["size"] - 1, -1), communicators) + 1
         rows["size"] = np.where(opens, on, rows["size"])
         rows["moved"] = np.where(opens, on, rows["moved"])
-        infos = {number: self._info(hints) for number, hints in part.hint_sets.items()}
-        rows["offset"] = np.where(
-            opens, _renumber(np.where(opens, rows["offset"], -1), infos), rows["offset"]
-        )
         takes = np.isin(rows["op"], _INFO_OPS)
-        rows["arg"] = np.where(
-            takes, _renumber(np.where(takes, rows["arg"] - 1, -1), infos) + 1, rows["arg"]
-        )
+        given = np.where(opens, rows["offset"], np.where(takes, rows["arg"] - 1, UNKNOWN))
+        infos = {
+            number: self._info(part.hint_sets[number])
+            for number in np.unique(given).tolist()
+            if number in part.hint_sets
+        }
+        given = _renumber(given, infos)
+        rows["offset"] = np.where(opens, given, rows["offset"])
+        rows["arg"] = np.where(takes, given + 1, rows["arg"])
         self._facts_of_files(part, files)
         shift = time.start_ns - origin_ns
         for name in ("start_ns", "end_ns"):
