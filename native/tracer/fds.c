@@ -162,16 +162,7 @@ void wt_fd_opened(int fd, int flags, int64_t size_before, bool size_known, uint6
     }
     wt_unlock();
     if (ofd) {
-        struct wt_event event = {.op = WT_OP_OPEN,
-                                 .file = file,
-                                 .handle = handle,
-                                 .view = WT_UNKNOWN,
-                                 .offset = WT_UNKNOWN,
-                                 .view_offset = WT_UNKNOWN,
-                                 .arg = flags,
-                                 .start = t0,
-                                 .end = t1};
-        wt_record_posix(&event);
+        wt_record_plain(WT_OP_OPEN, file, handle, WT_UNKNOWN, flags, 0, t0, t1);
     }
 }
 
@@ -181,16 +172,8 @@ void wt_fd_closed(int fd, int result, int error, uint64_t t0, uint64_t t1) {
     }
     int32_t index = wt_fd_table[fd];
     if (index > 0) {
-        struct wt_event event = {.op = WT_OP_CLOSE,
-                                 .file = wt_ofds[index].file,
-                                 .handle = wt_ofds[index].handle,
-                                 .view = WT_UNKNOWN,
-                                 .offset = WT_UNKNOWN,
-                                 .view_offset = WT_UNKNOWN,
-                                 .error = result == 0 ? 0 : error,
-                                 .start = t0,
-                                 .end = t1};
-        wt_record_posix(&event);
+        wt_record_plain(WT_OP_CLOSE, wt_ofds[index].file, wt_ofds[index].handle, WT_UNKNOWN, 0,
+                        result == 0 ? 0 : error, t0, t1);
     }
     wt_fd_forget(fd);
 }
@@ -216,14 +199,6 @@ void wt_fd_duplicated(int from, int to, uint64_t t0, uint64_t t1) {
     }
     wt_unlock();
     if (ofd) {
-        struct wt_event event = {.op = WT_OP_DUP,
-                                 .file = ofd->file,
-                                 .handle = ofd->handle,
-                                 .view = WT_UNKNOWN,
-                                 .offset = WT_UNKNOWN,
-                                 .view_offset = WT_UNKNOWN,
-                                 .start = t0,
-                                 .end = t1};
-        wt_record_posix(&event);
+        wt_record_plain(WT_OP_DUP, ofd->file, ofd->handle, WT_UNKNOWN, 0, 0, t0, t1);
     }
 }

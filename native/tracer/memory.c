@@ -23,22 +23,6 @@ static struct {
 static unsigned n_maps; /* highest used + 1 */
 static bool noted;
 
-static void record(uint32_t op, int32_t file, int32_t handle, int64_t offset, int64_t arg, bool ok, int error,
-                   uint64_t t0, uint64_t t1) {
-    struct wt_event event = {.op = op,
-                             .file = file,
-                             .handle = handle,
-                             .view = WT_UNKNOWN,
-                             .offset = offset,
-                             .view_offset = offset,
-                             .arg = arg,
-                             .error = ok ? 0 : error,
-                             .start = t0,
-                             .end = t1};
-    wt_record_posix(&event);
-    errno = error;
-}
-
 static void mapped(int fd, void *place, size_t size, off64_t offset, int error, uint64_t t0, uint64_t t1) {
     struct wt_ofd *ofd = wt_ofd_of(fd);
     if (ofd == NULL) {
@@ -66,7 +50,8 @@ static void mapped(int fd, void *place, size_t size, off64_t offset, int error, 
         }
         wt_unlock();
     }
-    record(WT_OP_MMAP, ofd->file, ofd->handle, offset, (int64_t)size, place != MAP_FAILED, error, t0, t1);
+    wt_record_plain(WT_OP_MMAP, ofd->file, ofd->handle, offset, (int64_t)size,
+                    place == MAP_FAILED ? error : 0, t0, t1);
 }
 
 #define MMAP(name, offset_type)                                                                              \
@@ -112,8 +97,8 @@ WT_EXPORT int munmap(void *place, size_t size) {
     int result = real_munmap(place, size);
     uint64_t t1 = wt_now();
     int error = errno;
-    record(WT_OP_MUNMAP, maps[i].file, maps[i].handle, maps[i].offset, (int64_t)size, result == 0, error, t0,
-           t1);
+    wt_record_plain(WT_OP_MUNMAP, maps[i].file, maps[i].handle, maps[i].offset, (int64_t)size,
+                    result == 0 ? 0 : error, t0, t1);
     if ((uintptr_t)place == maps[i].start && size >= maps[i].length) {
         maps[i].length = 0;
     }
@@ -131,9 +116,9 @@ WT_EXPORT int msync(void *place, size_t size, int flags) {
     int result = real_msync(place, size, flags);
     uint64_t t1 = wt_now();
     int error = errno;
-    record(WT_OP_MSYNC, maps[i].file, maps[i].handle,
-           maps[i].offset + (int64_t)((uintptr_t)place - maps[i].start), (int64_t)size, result == 0, error,
-           t0, t1);
+    wt_record_plain(WT_OP_MSYNC, maps[i].file, maps[i].handle,
+                    maps[i].offset + (int64_t)((uintptr_t)place - maps[i].start), (int64_t)size,
+                    result == 0 ? 0 : error, t0, t1);
     errno = error;
     return result;
 }

@@ -41,17 +41,7 @@ static void failed(int dirfd, const char *path, int flags, int error, uint64_t t
     int32_t file = wt_file_of_path(name, 0, false);
     wt_unlock();
     if (file != WT_UNKNOWN) {
-        struct wt_event event = {.op = WT_OP_OPEN,
-                                 .file = file,
-                                 .handle = WT_UNKNOWN,
-                                 .view = WT_UNKNOWN,
-                                 .offset = WT_UNKNOWN,
-                                 .view_offset = WT_UNKNOWN,
-                                 .arg = flags,
-                                 .error = error,
-                                 .start = t0,
-                                 .end = t1};
-        wt_record_posix(&event);
+        wt_record_plain(WT_OP_OPEN, file, WT_UNKNOWN, WT_UNKNOWN, flags, error, t0, t1);
     }
 }
 

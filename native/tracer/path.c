@@ -30,17 +30,7 @@ static void of_name(uint32_t op, int dirfd, const char *path, bool only_known, i
                     int error, uint64_t t0, uint64_t t1) {
     int32_t file = number(dirfd, path, only_known);
     if (file != WT_UNKNOWN) {
-        struct wt_event event = {.op = op,
-                                 .file = file,
-                                 .handle = WT_UNKNOWN,
-                                 .view = WT_UNKNOWN,
-                                 .offset = WT_UNKNOWN,
-                                 .view_offset = WT_UNKNOWN,
-                                 .arg = arg,
-                                 .error = result < 0 ? error : 0,
-                                 .start = t0,
-                                 .end = t1};
-        wt_record_posix(&event);
+        wt_record_plain(op, file, WT_UNKNOWN, WT_UNKNOWN, arg, result < 0 ? error : 0, t0, t1);
     }
     errno = error;
 }
@@ -119,16 +109,7 @@ static void stat_seen(int dirfd, const char *path, unsigned mode, int result, ui
     }
     struct wt_ofd *ofd = wt_ofd_of(dirfd);
     if (ofd != NULL) {
-        struct wt_event event = {.op = WT_OP_FSTAT,
-                                 .file = ofd->file,
-                                 .handle = ofd->handle,
-                                 .view = WT_UNKNOWN,
-                                 .offset = WT_UNKNOWN,
-                                 .view_offset = WT_UNKNOWN,
-                                 .error = result < 0 ? error : 0,
-                                 .start = t0,
-                                 .end = t1};
-        wt_record_posix(&event);
+        wt_record_plain(WT_OP_FSTAT, ofd->file, ofd->handle, WT_UNKNOWN, 0, result < 0 ? error : 0, t0, t1);
     }
     errno = error;
 }

@@ -178,17 +178,7 @@ VECTOR_WITH_FLAGS(pwritev64v2, off64_t, PWRITEV, WRITEV)
 
 static void of_fd(uint32_t op, const struct wt_ofd *ofd, int64_t offset, int64_t arg, bool ok, int error,
                   uint64_t t0, uint64_t t1) {
-    struct wt_event event = {.op = op,
-                             .file = ofd->file,
-                             .handle = ofd->handle,
-                             .view = WT_UNKNOWN,
-                             .offset = offset,
-                             .view_offset = offset,
-                             .arg = arg,
-                             .error = ok ? 0 : error,
-                             .start = t0,
-                             .end = t1};
-    wt_record_posix(&event);
+    wt_record_plain(op, ofd->file, ofd->handle, offset, arg, ok ? 0 : error, t0, t1);
     errno = error;
 }
 

@@ -253,6 +253,21 @@ void wt_record_posix(struct wt_event *event) {
     wt_unlock();
 }
 
+void wt_record_plain(uint32_t op, int32_t file, int32_t handle, int64_t offset, int64_t arg, int error,
+                     uint64_t t0, uint64_t t1) {
+    struct wt_event event = {.op = op,
+                             .file = file,
+                             .handle = handle,
+                             .view = WT_UNKNOWN,
+                             .offset = offset,
+                             .view_offset = offset,
+                             .arg = arg,
+                             .error = error,
+                             .start = t0,
+                             .end = t1};
+    wt_record_posix(&event);
+}
+
 void wt_record_at_position(struct wt_ofd *ofd, struct wt_event *e) {
     wt_lock();
     e->offset = e->view_offset = ofd->position;

@@ -92,17 +92,8 @@ static void record_seek(struct wt_ofd *ofd, off64_t done, int whence, int error,
     if (done >= 0) {
         ofd->position = done;
     }
-    struct wt_event event = {.op = WT_OP_LSEEK,
-                             .file = ofd->file,
-                             .handle = ofd->handle,
-                             .view = WT_UNKNOWN,
-                             .offset = done >= 0 ? done : WT_UNKNOWN,
-                             .view_offset = done >= 0 ? done : WT_UNKNOWN,
-                             .arg = whence,
-                             .error = done >= 0 ? 0 : error,
-                             .start = t0,
-                             .end = t1};
-    wt_record_posix(&event);
+    int64_t offset = done >= 0 ? done : WT_UNKNOWN;
+    wt_record_plain(WT_OP_LSEEK, ofd->file, ofd->handle, offset, whence, done >= 0 ? 0 : error, t0, t1);
 }
 
 static off64_t stream_seek(FILE *stream, off64_t offset, int whence) {

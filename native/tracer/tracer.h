@@ -140,6 +140,9 @@ struct wt_event {
 };
 extern _Atomic uint64_t wt_ticks;             /* MPI calls so far */
 void wt_record_posix(struct wt_event *event); /* takes the lock, and stamps the event with the clocks */
+/* An operation that moves nothing; error is 0 when it succeeded. */
+void wt_record_plain(uint32_t op, int32_t file, int32_t handle, int64_t offset, int64_t arg, int error,
+                     uint64_t t0, uint64_t t1);
 void wt_record_at_position(struct wt_ofd *ofd, struct wt_event *event); /* offset and new position by ofd */
 uint64_t wt_record_mpi(const struct wt_event *event); /* its number within the process, from 0 */
 bool wt_watch_start(int32_t file);                    /* false: another call watches already */
