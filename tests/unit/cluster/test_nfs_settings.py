@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from wavetank.cluster.filesystems import nfs
+from wavetank.cluster.filesystems import nfs, nfs_kernel, nfs_mount
 from wavetank.cluster.filesystems.base import Site
 from wavetank.cluster.host import Finished
 from wavetank.cluster.spec import ClusterSpec
@@ -30,7 +30,7 @@ def wrong(**file_system: Any) -> str:
 
 @pytest.fixture(autouse=True)
 def fuse_client(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nfs, "has_kernel_client", lambda: False)
+    monkeypatch.setattr(nfs_mount, "has_kernel_client", lambda: False)
 
 
 def test_the_server_listens_on_the_clusters_own_network_only() -> None:
@@ -88,3 +88,71 @@ def test_a_value_cannot_write_configuration_of_its_own(value: str) -> None:
 def test_what_nfs_cannot_do_is_refused() -> None:
     assert "has one data server, not 2" in wrong(servers=2)
     assert "cannot stripe" in wrong(stripe={"kind": "sharded", "size": 65536})
+
+
+# --- the kernel's server and client, where there are: what they are asked, and what they answer
+
+
+def over_ssh(**file_system: Any) -> ClusterSpec:
+    body = spec().model_dump(mode="json", exclude_unset=True)
+    ssh = {
+        "hosts": {"c1": "a", "io1": "b", "io2": "c"},
+        "user": "u",
+        "identity_file": "/k",
+        "known_hosts": "/h",
+    }
+    return ClusterSpec.model_validate(
+        {**body, "provider": "ssh", "ssh": ssh, "file_system": {"kind": "nfs", "servers": 1, **file_system}}
+    )  # fmt: skip
+
+
+def test_the_kernels_server_is_for_hosts_of_their_own() -> None:
+    assert "hosts of their own" in wrong(options={"server": "kernel"})
+    assert list(nfs._wrong_options(over_ssh(options={"server": "kernel", "sync": False}))) == []
+    assert "there are ganesha, kernel" in wrong(options={"server": "other"})
+
+
+def test_an_option_of_the_other_server_is_refused() -> None:
+    (said,) = nfs._wrong_options(over_ssh(options={"server": "kernel", "entries_high_water": 9}))
+    assert "it has server, squash, sync, threads" in said
+    assert "has no such option here" in wrong(options={"sync": False})
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({}, "rw,sync,no_root_squash,no_subtree_check,insecure"),
+        ({"sync": False}, "rw,async,no_root_squash,no_subtree_check,insecure"),
+        ({"squash": "root"}, "rw,sync,root_squash,no_subtree_check,insecure"),
+    ],
+)
+def test_an_export_is_synchronous_unless_asked_otherwise(
+    options: dict[str, Any], words: str
+) -> None:
+    argv = nfs_kernel.export_argv("10.0.0.1", "/d/export", options)
+    assert argv == ["exportfs", "-o", words, "10.0.0.1:/d/export"]
+
+
+def test_the_kernels_threads_are_those_asked_for_on_the_clusters_network() -> None:
+    argv = nfs_kernel.server_argv("10.0.0.3", {"threads": 32})
+    assert argv[-1] == "32"
+    assert argv[argv.index("-H") + 1] == "10.0.0.3"
+    assert nfs_kernel.server_argv("10.0.0.3", {})[-1] == "8"
+
+
+def test_exports_in_force_are_read_from_what_exportfs_prints() -> None:
+    text = (
+        "/data/export  10.0.0.1(sync,wdelay,hide,no_subtree_check,sec=sys,rw,insecure,no_root_squash)\n"
+        "/home  *(ro,async)\n"
+    )
+    assert nfs_kernel.exports(text, "/data/export") == {
+        "10.0.0.1": "sync,wdelay,hide,no_subtree_check,sec=sys,rw,insecure,no_root_squash"
+    }
+
+
+def test_the_kernels_mount_has_the_sizes_asked_for() -> None:
+    argv = nfs_mount.kernel_argv("10.0.0.3:/e", "/wavetank", {"rsize": 65536, "wsize": 32768, "sync": True, "noac": False})  # fmt: skip
+    options = argv[argv.index("-o") + 1].split(",")
+    assert {"vers=3", "rsize=65536", "wsize=32768", "sync"} <= set(options)
+    assert "noac" not in options
+    assert argv[-2:] == ["10.0.0.3:/e", "/wavetank"]

@@ -22,7 +22,11 @@ SMALLEST_UNIT_BYTES = 64 * 2**10  # CEPH_MIN_STRIPE_UNIT of 16.2
 DEFAULT_OBJECT_BYTES = 4 * MIB  # of 16.2
 LARGEST_OBJECT_BYTES = 128 * MIB  # osd_max_object_size of 16.2
 SECTIONS = ("global", "mon", "osd", "mds", "client")
-OWN: dict[str, Sequence[str] | range] = {"objectstore": ("bluestore", "memstore"), "osds_per_server": range(1, 9), "pg_num": range(1, 257)}  # fmt: skip
+OWN: dict[str, Sequence[str] | range] = {
+    "objectstore": ("bluestore", "memstore"),
+    "osds_per_server": range(1, 9),
+    "pg_num": range(1, 257),
+}
 # Measured with 16.2.15: a bluestore OSD 45 to 60 MiB and its caches, monitor 40, metadata server 28,
 # client 15 MiB and thrice its cache of objects while it writes.
 SERVER_BYTES = 128 * MIB

@@ -1,0 +1,169 @@
+"""nfs-ganesha on a host: its configuration file, its start and its end. Used by drivers that serve NFS.
+
+Ganesha 4.3 (Debian 12). It listens on the cluster's own network only; NLM is off, as nothing would answer its
+callbacks, so locks are local to a node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from wavetank.cluster.filesystems.base import wait_until
+from wavetank.cluster.host import Host, WatchesDaemons
+from wavetank.cluster.needs import Needs
+from wavetank.cluster.spec import OptionValue
+from wavetank.errors import RemoteCommandError
+
+NFS_PORT = 2049
+MOUNT_PORT = 20048
+START_TIMEOUT_S = 30.0
+CONFIGURATION = "/run/wavetank-ganesha.conf"
+PID_FILE = "/run/wavetank-ganesha.pid"
+PORT_MAPPER = ["rpcinfo", "-T", "tcp", "127.0.0.1", "100000"]
+# $1: ganesha's file of its number, which it leaves when it is killed.
+STOP = """[ -f "$1" ] || exit 0
+pid=$(cat "$1")
+if grep -q ganesha "/proc/$pid/comm" 2>/dev/null; then kill -KILL "$pid"; fi
+while grep -q '^State:[^Z]*$' "/proc/$pid/status" 2>/dev/null; do sleep 0.05; done
+rm -f -- "$1"
+"""
+
+# Expert mode: option -> (block of ganesha.conf, its name there). Others are refused, so that a slip is seen.
+SERVER_OPTIONS = {
+    "threads": ("NFS_CORE_PARAM", "Nb_Worker"),
+    "read_size": ("EXPORT", "MaxRead"),
+    "write_size": ("EXPORT", "MaxWrite"),
+    "attr_expiration_s": ("EXPORT", "Attr_Expiration_Time"),
+    "entries_high_water": ("MDCACHE", "Entries_HWMark"),
+    "squash": ("EXPORT", "Squash"),
+}
+
+
+def needs(plugin: str) -> Needs:
+    """Ganesha with a Debian package of a back end, and the port mapper."""
+    rpcbind = "apt-get install rpcbind"
+    ganesha = f"apt-get install nfs-ganesha {plugin}"
+    return Needs({"ganesha.nfsd": ganesha, "rpcbind": rpcbind, "rpcinfo": rpcbind})
+
+
+def configuration(
+    address: str,
+    path: str,
+    fsal: Mapping[str, str],
+    options: Mapping[str, OptionValue],
+    *,
+    port: int | str = NFS_PORT,
+    more: Mapping[str, Mapping[str, str]] | None = None,
+) -> str:
+    """ganesha.conf of one export.
+
+    Args:
+        address: to listen on.
+        path: exported, and what clients mount.
+        fsal: the back end: its Name, and what it wants to know.
+        options: of SERVER_OPTIONS.
+        port: of NFS.
+        more: further blocks.
+    """
+    blocks: dict[str, dict[str, str]] = {
+        "NFS_CORE_PARAM": {
+            "Protocols": "3",
+            "Enable_NLM": "false",
+            "Enable_RQUOTA": "false",
+            "MNT_Port": str(MOUNT_PORT),
+            "NFS_Port": str(port),
+            "Bind_addr": address,
+        },
+        "MDCACHE": {},
+        "EXPORT": {
+            "Export_Id": "1",
+            "Path": path,
+            "Pseudo": "/export",
+            "Access_Type": "RW",
+            "Squash": "No_Root_Squash",
+            "SecType": "sys",
+            "Protocols": "3",
+            "MaxRead": "1048576",
+            "MaxWrite": "1048576",
+        },
+        **{name: dict(settings) for name, settings in (more or {}).items()},
+    }
+    for key, value in options.items():
+        block, name = SERVER_OPTIONS[key]
+        blocks[block][name] = str(value).lower() if isinstance(value, bool) else str(value)
+    text = ""
+    for block, settings in blocks.items():
+        extra = f"  FSAL {{\n{_lines(fsal, 4)}  }}\n" if block == "EXPORT" else ""
+        text += f"{block} {{\n{_lines(settings, 2)}{extra}}}\n"
+    return text
+
+
+def start(server: Host, text: str, address: str) -> None:
+    """Start rpcbind, where none runs, and ganesha; it serves when this returns.
+
+    Raises:
+        FileSystemError: it does not.
+    """
+    server.run(["mkdir", "-p", "/var/lib/nfs/ganesha", "/run/ganesha", "/run/rpcbind"])
+    server.run(["dd", f"of={CONFIGURATION}", "status=none"], stdin=text)
+    if not answers(server, PORT_MAPPER):
+        server.start(["rpcbind", "-f", "-h", address], log="rpcbind")
+        wait_until(server, PORT_MAPPER, "rpcbind", START_TIMEOUT_S, "rpcbind")
+    argv = ["ganesha.nfsd", "-F", "-f", CONFIGURATION, "-p", PID_FILE, "-L", "/dev/stdout", "-N", "NIV_WARN"]  # fmt: skip
+    server.start(argv, log="ganesha")
+    probe = ["rpcinfo", "-T", "tcp", address, "100003", "3"]
+    wait_until(server, probe, "ganesha.nfsd", START_TIMEOUT_S, "ganesha")
+
+
+def stop(server: Host) -> None:
+    """End ganesha, with all that it has in memory."""
+    server.run(["sh", "-c", STOP, "sh", PID_FILE])
+
+
+def settings(server: Host) -> dict[str, str]:
+    """Version and configuration file, read back."""
+    version = server.run(["ganesha.nfsd", "-v"]).stdout.splitlines()
+    found = {"server": f"{version[0].strip() if version else 'nfs-ganesha'} on {server.name}"}
+    for line in server.run(["cat", CONFIGURATION]).stdout.splitlines():
+        key, equals, value = line.strip().rstrip(";").partition(" = ")
+        if equals:
+            found[f"ganesha {key}"] = value
+    return found
+
+
+def option_problems(
+    section: str, options: Mapping[str, OptionValue], known: frozenset[str]
+) -> Iterator[str]:
+    """Findings: options that nobody would read, and values that would write configuration of their own."""
+    for key, value in options.items():
+        if key not in known:
+            yield f"file_system.{section}.{key}: nfs has no such option here; it has {', '.join(sorted(known))}"
+        elif not str(value).replace("_", "").replace(".", "").isalnum():
+            yield f"file_system.{section}.{key}: {value!r} is no number or word"
+
+
+def complaints(server: Host) -> str:
+    """What ganesha wrote that stops it from serving.
+
+    Sample (4.3): ``... : nfs-ganesha-1[main] fsal_cfg_commit :CONFIG :CRIT :Could not create export for (/e) to (/p)``.
+    """
+    text = server.log_text("ganesha") if isinstance(server, WatchesDaemons) else ""
+    severe = [
+        line
+        for line in text.splitlines()
+        if any(word in line for word in (":CRIT :", ":MAJ :", ":FATAL :")) and ":DBUS :" not in line
+    ]
+    return "".join(f"\n  {server.name}: {line}" for line in severe[-8:])
+
+
+def answers(host: Host, argv: Sequence[str]) -> bool:
+    """Whether a command ends well."""
+    try:
+        host.run(argv, timeout_s=20)
+    except RemoteCommandError:
+        return False
+    return True
+
+
+def _lines(settings: Mapping[str, str], indent: int) -> str:
+    return "".join(f"{' ' * indent}{key} = {value};\n" for key, value in settings.items())
