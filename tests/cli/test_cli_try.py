@@ -1,4 +1,5 @@
 import json
+import struct
 import sys
 from pathlib import Path
 
@@ -19,7 +20,9 @@ def faked(monkeypatch):
     performer = FakePerformer(abyss_result)
     monkeypatch.setattr("wavetank.measure.perform.ReplayPerformer", lambda: performer)
     monkeypatch.setattr("wavetank.cluster.deploy.check", lambda spec: [])
-    monkeypatch.setattr("wavetank.cluster.deploy.bring_up", lambda spec: FakeCluster(spec.name))
+    monkeypatch.setattr(
+        "wavetank.cluster.deploy.bring_up", lambda spec: FakeCluster(spec.name, spec.nodes.compute)
+    )
     monkeypatch.setattr("wavetank.cluster.deploy.take_down", lambda name: None)
     return performer
 
@@ -56,3 +59,64 @@ def test_what_is_no_log_is_refused_with_its_name(tmp_path, faked, name):
     with pytest.raises(WavetankError, match=name):
         call(tmp_path / name, "-o", tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+DARSHAN = Path(__file__).parents[1] / "data" / "darshan"
+STRACE = """\
+7 1700000000.000000 openat(AT_FDCWD, "/data/in", O_RDONLY) = 3</data/in> <0.000010>
+7 1700000000.100000 read(3</data/in>, "x"..., 4096) = 4096 <0.000100>
+7 1700000000.200000 read(3</data/in>, "x"..., 4096) = 4096 <0.000100>
+7 1700000000.300000 close(3</data/in>) = 0 <0.000010>
+"""
+DFTRACER = """\
+[
+{"name":"FH","cat":"dftracer","type":1,"pid":7,"tid":7,"ph":4,"args":{"name":"/data/x","value":"ab"}}
+{"id":2,"name":"open","cat":"POSIX","type":3,"pid":7,"tid":7,"ts":1700,"dur":1,"ph":1,"args":{"flags":66,"fhash":"ab"}}
+{"id":3,"name":"write","cat":"POSIX","type":3,"pid":7,"tid":7,"ts":1710,"dur":2,"ph":1,"args":{"ret":1000,"count":1000,"fhash":"ab"}}
+{"id":4,"name":"write","cat":"POSIX","type":3,"pid":7,"tid":7,"ts":1720,"dur":2,"ph":1,"args":{"ret":1000,"count":1000,"fhash":"ab"}}
+]
+"""
+
+
+def without_dxt(log):
+    """A Darshan log as most are: the map's entry of the DXT module is emptied."""
+    content = log.read_bytes()
+    entry = struct.pack("<QQ", 2348, 784)  # where DXT_POSIX lies in this log, and its length
+    assert content.count(entry) == 1
+    return content.replace(entry, bytes(16))
+
+
+@pytest.mark.parametrize("kind", ["darshan", "strace", "dftracer", "trace"])
+def test_each_kind_of_log_ends_in_a_ranking_and_a_report(tmp_path, faked, kind):
+    log = tmp_path / f"run.{kind}"
+    if kind == "darshan":
+        log = DARSHAN / "ior_seq_fpp_posix_1m.darshan"
+    elif kind == "trace":
+        (tmp_path / "in.log").write_text(STRACE)
+        done = CliRunner().invoke(
+            cli, ["convert", str(tmp_path / "in.log"), "-o", str(log)], catch_exceptions=False
+        )
+        assert done.exit_code == 0, done.output
+    else:
+        log.write_text({"strace": STRACE, "dftracer": DFTRACER}[kind])
+    done = call(log, "-o", tmp_path / "out", "--repetitions", "1", "--format", "json")
+    ranking = next(rows for key, rows in json.loads(done.stdout).items() if "by_time" in key)
+    titles = {row["title"] for row in ranking}
+    assert {"NFS", "GlusterFS, 1 data server", "GlusterFS, 3 data servers"} <= titles
+    assert (tmp_path / "out" / "model.json").is_file()
+    assert "<html" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_a_darshan_log_without_dxt_is_refused_with_what_to_do(tmp_path, faked):
+    log = tmp_path / "ior.darshan"
+    log.write_bytes(without_dxt(DARSHAN / "ior_seq_fpp_posix_1m.darshan"))
+    with pytest.raises(WavetankError, match=r"cannot be tried.*DXT_ENABLE_IO_TRACE=1"):
+        call(log, "-o", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_log_that_moves_no_data_is_refused(tmp_path, faked):
+    log = tmp_path / "run.strace"
+    log.write_text("".join(line for line in STRACE.splitlines(True) if "read(" not in line))
+    with pytest.raises(WavetankError, match="nothing to model"):
+        call(log, "-o", tmp_path / "out")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from wavetank.cli.output import format_option
-from wavetank.errors import DocumentError, WavetankError
+from wavetank.errors import DocumentError, TraceError, WavetankError
 
 if TYPE_CHECKING:
     from wavetank.kernel.plan import Kernel
@@ -83,7 +83,12 @@ def _read(log: Path) -> Kernel | Model:
         return Kernel.read(log)
     if kind == Model.kind:
         return Model.read(log)
-    return extract_model(open_trace(log), provenance([log]))
+    trace = open_trace(log)
+    model = extract_model(trace, provenance([log]))
+    if not model.phases:
+        why = "; ".join(trace.warnings) or "it records no operation that moves data"
+        raise TraceError(f"{log} cannot be tried: {why}")
+    return model
 
 
 def _kernel_of(known: Kernel | Model, log: Path, folder: Path) -> tuple[Kernel, Path | None]:
