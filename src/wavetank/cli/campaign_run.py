@@ -185,8 +185,10 @@ def _print_plan(loaded: Loaded, plan: Plan, ahead: Forecast | None, output_forma
 def print_comparison(comparison: Comparison, output_format: str) -> None:
     """Print the tables of a comparison, and under them what a reader must know."""
     from wavetank.campaign.tables import all_rows
+    from wavetank.interfere.tables import all_study_rows
 
     people = output_format == "table"
+    study = comparison.interference
     tables = [
         Table(
             rows.title,
@@ -194,7 +196,7 @@ def print_comparison(comparison: Comparison, output_format: str) -> None:
             rows.shown if people else rows.rows,
             note=rows.note,
         )
-        for rows in all_rows(comparison)
+        for rows in (all_rows(comparison) if study is None else all_study_rows(comparison, study))
     ]
     print_tables(
         tables, output_format, {"campaign": comparison.campaign, "notes": comparison.notes}

@@ -34,6 +34,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "measure": ("measure", "Measure a kernel once on a cluster that is up."),
     "try": ("attempt", "From a log to ranked clusters and a report, with sensible defaults."),
     "campaign": ("campaign", "Measure kernels on clusters by a plan, and rank the clusters."),
+    "interfere": ("interfere", "Run groups of clients alone and together, and see what they do to each other."),
     "instances": ("instances", "Which types of cloud instances suit an application, and what they cost."),
     "plot": ("plot", "Write plots of a model: temporal, spatial, sizes, operations, phases."),
     "report": ("report", "Write a campaign's report as one self-contained HTML file."),

@@ -21,6 +21,8 @@ SCHEMAS: dict[str, tuple[str, str]] = {
     "characterisation": ("wavetank.measure.characterisation", "Characterisation"),
     "cluster-spec": ("wavetank.cluster.spec", "ClusterSpec"),
     "campaign-spec": ("wavetank.campaign.spec", "CampaignSpec"),
+    "together": ("wavetank.measure.together_result", "TogetherMeasurement"),
+    "interfere-spec": ("wavetank.interfere.spec", "InterfereSpec"),
     "price-table": ("wavetank.cost.prices", "PriceTable"),
 }
 

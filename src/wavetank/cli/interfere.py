@@ -1,0 +1,191 @@
+"""``wavetank interfere``: groups of clients on one cluster at the same time, and what they do to each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from wavetank.cli.output import Cell, Table, format_option, print_tables
+from wavetank.errors import MeasurementError, SpecError
+
+if TYPE_CHECKING:
+    from wavetank.campaign.run import Outcome
+    from wavetank.campaign.store import Store
+    from wavetank.cli.progress import Progress
+    from wavetank.compare.comparison import Comparison
+    from wavetank.interfere.load import LoadedStudy
+    from wavetank.interfere.plan import InterferePlan
+    from wavetank.interfere.spec import InterfereSpec
+
+
+@click.command("interfere")
+@click.argument("spec", type=click.Path(path_type=Path))
+@click.option("--dry-run", is_flag=True, help="Check everything and print the plan; start nothing.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, file_okay=False),
+    help="Folder of the results; instead of the file's own 'output'.",
+)  # fmt: skip
+@click.option(
+    "--duration", help="Of each run, e.g. '180 s', or 'to completion'; instead of the file's own."
+)
+@click.option("--fresh", is_flag=True, help="Forget the results that the folder holds already.")
+@format_option
+def command(
+    spec: Path,
+    dry_run: bool,
+    output: Path | None,
+    duration: str | None,
+    fresh: bool,
+    output_format: str,
+) -> None:
+    """Run groups of clients alone and together, as the file SPEC says, or go on where it ended.
+
+    Groups write or read objects, or perform modelled applications again and again. All ranks start
+    at one moment, and what counts is what they move while all groups are active. Finished runs are
+    kept and not repeated; Ctrl-C takes the cluster down and keeps what is finished. Exit status 1
+    when a part of the plan failed. 'wavetank report' makes a page of the results.
+
+    Example: wavetank interfere slides.yaml --duration '3 s' --dry-run
+    """
+    from wavetank.campaign.clusters import read_cluster
+    from wavetank.interfere.load import load_study
+    from wavetank.interfere.plan import make_plan
+    from wavetank.interfere.spec import read_interfere
+
+    said = _with_duration(read_interfere(spec), duration)
+    folder = output.resolve() if output is not None else said.output
+    loaded = load_study(said, read_cluster)
+    plan = make_plan(said, loaded.groups, loaded.clusters)
+    if dry_run:
+        _print_plan(loaded, plan, folder, fresh, output_format)
+    else:
+        _run(loaded, plan, folder, fresh, output_format)
+
+
+def _with_duration(spec: InterfereSpec, duration: str | None) -> InterfereSpec:
+    from pydantic import ValidationError
+
+    from wavetank.document import explain
+
+    if duration is None:
+        return spec
+    body = spec.model_dump(exclude_unset=True) | {"duration": duration}
+    try:
+        return type(spec).model_validate(body)
+    except ValidationError as error:
+        raise SpecError(f"--duration {duration!r} does not fit: {explain(error)}") from error
+
+
+def _run(
+    loaded: LoadedStudy, plan: InterferePlan, folder: Path, fresh: bool, output_format: str
+) -> None:
+    from wavetank.campaign.store import forget, write_store
+    from wavetank.cli.campaign_run import print_comparison
+    from wavetank.cli.progress import Progress
+    from wavetank.interfere.load import keep_copies
+
+    if not plan.points:
+        _print_plan(loaded, plan, folder, True, output_format)
+        raise MeasurementError(
+            f"nothing in study {loaded.spec.name} can be measured; the plan above says why"
+        )
+    with write_store(folder) as store:
+        if fresh:
+            forget(store)
+        keep_copies(loaded, store)
+        with Progress(loaded.spec.name) as progress:
+            try:
+                outcome = _measure(loaded, plan, store, progress)
+            except BaseException:  # Ctrl-C too: what was measured until now is compared
+                if store.together():
+                    _compare(loaded, plan, store)
+                raise
+            comparison = _compare(loaded, plan, store)
+    print_comparison(comparison, output_format)
+    click.echo(f"Results: {folder}. A page of them: wavetank report {folder}", err=True)
+    if outcome.n_failed:
+        raise MeasurementError(
+            f"{outcome.n_failed} of {len(plan.points)} runs failed; the table 'Not measured' says "
+            "why. Run the same command again to try them again"
+        )
+
+
+def _measure(loaded: LoadedStudy, plan: InterferePlan, store: Store, progress: Progress) -> Outcome:
+    from wavetank.campaign.clusters import ClusterDeployer
+    from wavetank.interfere.run import run_study
+    from wavetank.measure.sessions import SessionPerformer
+
+    progress.says(_sentence(plan, set(store.together())))
+    for part in plan.impossible:
+        progress.says(
+            f"cannot run {part.application} on {part.cluster} with {part.mapping}: {part.reason}"
+        )
+    return run_study(
+        loaded.spec,
+        plan,
+        store,
+        deployer=ClusterDeployer(loaded.spec.cluster_sources()),
+        performer=SessionPerformer(),
+        observer=progress,
+    )
+
+
+def _compare(loaded: LoadedStudy, plan: InterferePlan, store: Store) -> Comparison:
+    from wavetank.campaign.store import COMPARISON
+    from wavetank.interfere.judge import compare_study
+
+    comparison = compare_study(loaded.spec, plan, store)
+    comparison.write(store.folder / COMPARISON)
+    return comparison
+
+
+def _sentence(plan: InterferePlan, done: set[str]) -> str:
+    from wavetank.interfere.plan import forecast_s
+    from wavetank.units import format_estimate
+
+    n_done = sum(point.key in done for point in plan.points)
+    return (
+        f"{len(plan.groups)} group(s) x {len(plan.clusters)} cluster(s): {len(plan.points)} runs, "
+        f"{n_done} done already, about {format_estimate(forecast_s(plan, done))} to go"
+    )
+
+
+def _print_plan(
+    loaded: LoadedStudy, plan: InterferePlan, folder: Path, fresh: bool, output_format: str
+) -> None:
+    """Print every run that will be made and every one that cannot, with the time that is left."""
+    from wavetank.campaign.store import DATABASE, open_store
+    from wavetank.interfere.plan import forecast_s
+
+    done: set[str] = set()
+    if not fresh and (folder / DATABASE).is_file():
+        with open_store(folder) as store:
+            done = set(store.together())
+    rows: list[list[Cell]] = [
+        [
+            point.kind, point.label, point.cluster, point.mapping, point.duration_s,
+            point.repetition, " ".join("+".join(m.nodes) for m in point.members),
+            point.key in done, None,
+        ]
+        for point in plan.points
+    ]  # fmt: skip
+    rows += [
+        [None, part.application, part.cluster, part.mapping, None, None, None, False, part.reason]
+        for part in plan.impossible
+    ]
+    columns = (
+        "point", "run", "cluster", "mapping", "duration_s", "repetition", "nodes", "done",
+        "cannot_run",
+    )  # fmt: skip
+    print_tables(
+        [Table("Plan", columns, rows, note=_sentence(plan, done))],
+        output_format,
+        {
+            "study": loaded.spec.name,
+            "runs": len(plan.points),
+            "done": sum(point.key in done for point in plan.points),
+            "estimated_duration_s": forecast_s(plan, done),
+        },
+    )

@@ -1,0 +1,237 @@
+"""What an interference study says in words: where curves part, who slows whom, and what removes it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from wavetank.compare.comparison import Advice
+from wavetank.compare.interference import Divergence, Interference, Remedy, Slowdown
+from wavetank.interfere.plan import InterferePlan
+from wavetank.interfere.spec import InterfereSpec
+from wavetank.measure.statistics import Estimate
+from wavetank.units import format_duration, format_rate, format_size
+
+
+def slowdown_words(estimate: Estimate) -> str:
+    """A slowdown with its interval: "1.92 (1.88-1.95)"."""
+    words = f"{estimate.median:.2f}"
+    if estimate.low is None or estimate.high is None:
+        return words
+    return f"{words} ({estimate.low:.2f}\N{EN DASH}{estimate.high:.2f})"
+
+
+def at_words(divergence: Divergence) -> str:
+    """Where two curves part, with the interval: "94 ms (88 ms-106 ms)"; a dash where they do not."""
+    if divergence.at is None or divergence.low is None or divergence.high is None:
+        return "\N{EN DASH}"
+
+    def show(value: float) -> str:
+        return format_duration(value) if divergence.over == "interval" else f"{value:.2f}"
+
+    return f"{show(divergence.at)} ({show(divergence.low)}\N{EN DASH}{show(divergence.high)})"
+
+
+def find_remedies(
+    spec: InterfereSpec, plan: InterferePlan, slowdowns: Sequence[Slowdown]
+) -> tuple[Remedy, ...]:
+    """For groups that ran together on several clusters or mappings: the greatest and the least slowdown.
+
+    The slowdown of a variant is that of its group that suffers most.
+    """
+    titles = {cluster.name: cluster.title for cluster in plan.clusters}
+    least_interval = min(
+        (each.interval_s for each in slowdowns if each.interval_s is not None), default=None
+    )
+    worst: dict[tuple[tuple[str, ...], int | None], dict[tuple[str, str], Slowdown]] = defaultdict(
+        dict
+    )
+    for each in slowdowns:
+        if each.offset_s is not None or each.interval_s not in (None, least_interval):
+            continue
+        variants = worst[tuple(sorted((each.group, *each.beside))), each.object_bytes]
+        known = variants.get((each.cluster, each.mapping))
+        if known is None or each.slowdown.median > known.slowdown.median:
+            variants[each.cluster, each.mapping] = each
+    return tuple(
+        _remedy(spec, groups, object_bytes, variants, titles)
+        for (groups, object_bytes), variants in worst.items()
+        if len(variants) > 1
+    )
+
+
+def _remedy(
+    spec: InterfereSpec,
+    groups: tuple[str, ...],
+    object_bytes: int | None,
+    variants: dict[tuple[str, str], Slowdown],
+    titles: dict[str, str],
+) -> Remedy:
+    def name(each: Slowdown) -> str:
+        return f"{titles[each.cluster]} ({each.cluster}) with {each.mapping}"
+
+    ordered = sorted(variants.values(), key=lambda each: each.slowdown.median)
+    best, most = ordered[0], ordered[-1]
+    clear = not best.slowdown.ties_with(most.slowdown, spec.smallest_difference)
+    who = " and ".join(groups) + _size_words(object_bytes)
+    if clear and best.slowdown.median <= 1 + 3 * spec.smallest_difference:
+        result = "the slowdown is gone"
+    elif clear:
+        result = "the slowdown is less"
+    else:
+        result = "no variant makes a difference that these measurements can tell"
+    sentence = (
+        f"{who}: on {name(best)} {result}: {slowdown_words(best.slowdown)} of {best.group}, against "
+        f"{slowdown_words(most.slowdown)} of {most.group} on {name(most)}."
+        if clear
+        else f"{who}: {result}: from {slowdown_words(best.slowdown)} on {name(best)} to "
+        f"{slowdown_words(most.slowdown)} on {name(most)}."
+    )
+    return Remedy(
+        groups=groups,
+        object_bytes=object_bytes,
+        before=name(most),
+        after=name(best),
+        slowdown_before=most.slowdown,
+        slowdown_after=best.slowdown,
+        clear=clear,
+        sentence=sentence,
+        evidence=tuple(
+            f"{name(each)}: {slowdown_words(each.slowdown)} of {each.group} ({_numbers(each)})"
+            for each in ordered
+        ),
+    )
+
+
+def advise(spec: InterfereSpec, plan: InterferePlan, found: Interference) -> tuple[Advice, ...]:
+    """All sentences of a study, what to do first."""
+    titles = {cluster.name: cluster.title for cluster in plan.clusters}
+    return (
+        *(
+            Advice(
+                about="cluster",
+                application=spec.name,
+                sentence=each.sentence,
+                evidence=each.evidence,
+            )
+            for each in found.remedies
+        ),
+        *_worst(spec, found.slowdowns, titles),
+        *_partings(spec, found.divergences, titles),
+        *_offsets(spec, found.slowdowns, titles),
+    )
+
+
+def _worst(
+    spec: InterfereSpec, slowdowns: Sequence[Slowdown], titles: dict[str, str]
+) -> list[Advice]:
+    """Who suffers most from whom, on each cluster."""
+    sentences = []
+    for cluster in dict.fromkeys(each.cluster for each in slowdowns):
+        here = [each for each in slowdowns if each.cluster == cluster]
+        most = max(here, key=lambda each: each.slowdown.median)
+        if most.slowdown.median < 1 + spec.smallest_difference:
+            sentence = f"On {titles[cluster]} ({cluster}) no group slows another one down."
+        else:
+            sentence = (
+                f"On {titles[cluster]} ({cluster}) {most.group} suffers most: it takes "
+                f"{slowdown_words(most.slowdown)} times as long beside {' and '.join(most.beside)}"
+                f"{_size_words(most.object_bytes)}, {most.mapping}{_when(most)}."
+            )
+        sentences.append(
+            Advice(
+                about="application",
+                application=spec.name,
+                sentence=sentence,
+                evidence=(_numbers(most),),
+            )
+        )
+    return sentences
+
+
+def _partings(
+    spec: InterfereSpec, divergences: Sequence[Divergence], titles: dict[str, str]
+) -> list[Advice]:
+    sentences = []
+    by_ratio = {
+        (d.cluster, d.mapping, d.object_bytes, d.first): d
+        for d in divergences
+        if d.over == "time ratio"
+    }
+    for each in divergences:
+        if each.over != "interval":
+            continue
+        where = f"On {titles[each.cluster]} ({each.cluster}), {each.mapping}{_size_words(each.object_bytes)}"
+        if each.at is None:
+            sentence = (
+                f"{where}: the bandwidths of {each.first} and {each.second} do not part: "
+                f"{each.why_not}."
+            )
+            evidence: tuple[str, ...] = ()
+        else:
+            ratio = by_ratio[each.cluster, each.mapping, each.object_bytes, each.first]
+            sentence = (
+                f"{where}: the bandwidths of {each.first} and {each.second} part at an interval of "
+                f"{at_words(each)}, a time ratio of {at_words(ratio)}."
+            )
+            evidence = (
+                f"beyond it {each.second} transfers {each.change_percent:+.0f} % relative to "
+                f"{each.first}",
+            )
+        sentences.append(
+            Advice(about="measurement", application=spec.name, sentence=sentence, evidence=evidence)
+        )
+    return sentences
+
+
+def _offsets(
+    spec: InterfereSpec, slowdowns: Sequence[Slowdown], titles: dict[str, str]
+) -> list[Advice]:
+    """Which start offset costs least, on each cluster."""
+    sentences = []
+    for cluster in dict.fromkeys(s.cluster for s in slowdowns if s.offset_s is not None):
+        here = [s for s in slowdowns if s.cluster == cluster and s.offset_s is not None]
+        suffering = {
+            offset: max((s for s in here if s.offset_s == offset), key=lambda s: s.slowdown.median)
+            for offset in sorted({s.offset_s for s in here if s.offset_s is not None})
+        }
+        best = min(suffering, key=lambda offset: (suffering[offset].slowdown.median, abs(offset)))
+        most = max(suffering, key=lambda offset: suffering[offset].slowdown.median)
+        moved = spec.start_offsets.group if spec.start_offsets is not None else ""
+        sentences.append(
+            Advice(
+                about="application",
+                application=spec.name,
+                sentence=f"On {titles[cluster]} ({cluster}): with {moved} starting "
+                f"{offset_words(best)} the greatest slowdown is "
+                f"{slowdown_words(suffering[best].slowdown)}, starting {offset_words(most)} it is "
+                f"{slowdown_words(suffering[most].slowdown)}.",
+                evidence=tuple(
+                    f"{offset_words(offset)}: {each.group} {slowdown_words(each.slowdown)}"
+                    for offset, each in suffering.items()
+                ),
+            )
+        )
+    return sentences
+
+
+def offset_words(offset_s: float) -> str:
+    """A start offset: "2.00 s later", "500 ms earlier", "at the same time"."""
+    if offset_s == 0:
+        return "at the same time"
+    return f"{format_duration(abs(offset_s))} {'later' if offset_s > 0 else 'earlier'}"
+
+
+def _size_words(object_bytes: int | None) -> str:
+    return "" if object_bytes is None else f" with objects of {format_size(object_bytes)}"
+
+
+def _when(each: Slowdown) -> str:
+    if each.offset_s is not None:
+        return f", starting {offset_words(each.offset_s)}"
+    return "" if not each.interval_s else f", interval {format_duration(each.interval_s)}"
+
+
+def _numbers(each: Slowdown) -> str:
+    show = format_rate if each.measured_by == "rate" else format_duration
+    return f"{each.group}: {show(each.alone)} alone, {show(each.together)} beside {' and '.join(each.beside)}"

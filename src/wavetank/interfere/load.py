@@ -1,0 +1,112 @@
+"""Reading everything that an interference file names, and keeping copies of it with the results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import yaml
+
+from wavetank.campaign.facts import ClusterFacts
+from wavetank.campaign.load import ReadCluster
+from wavetank.campaign.store import SPEC, Store
+from wavetank.document import make_folder, write_whole
+from wavetank.errors import SpecError, WavetankError
+from wavetank.interfere.plan import Group, make_group
+from wavetank.interfere.spec import GroupEntry, InterfereSpec
+from wavetank.kernel.from_model import make_kernel
+from wavetank.kernel.plan import Kernel
+from wavetank.model.application import Model
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class LoadedStudy:
+    """An interference file with what it names."""
+
+    spec: InterfereSpec
+    groups: tuple[Group, ...]
+    clusters: tuple[ClusterFacts, ...]
+
+
+def load_study(spec: InterfereSpec, read_cluster: ReadCluster) -> LoadedStudy:
+    """Read every file of an interference study.
+
+    Args:
+        spec: with absolute paths.
+        read_cluster: reads and checks a cluster file.
+
+    Raises:
+        SpecError: everything that is wrong in any of the files, at once.
+    """
+    problems: list[str] = []
+
+    def attempt(read: Callable[[], T]) -> T | None:
+        try:
+            return read()
+        except WavetankError as error:
+            problems.append(str(error))
+            return None
+
+    read_groups = [attempt(partial(_group, entry, spec.object_sizes)) for entry in spec.groups]
+    read_clusters = [attempt(partial(read_cluster, *source)) for source in spec.cluster_sources()]
+    clusters = [each for each in read_clusters if each is not None]
+    names = [each.name for each in clusters]
+    problems += [
+        f"two clusters have the name {name!r}: give one another name"
+        for name in dict.fromkeys(names)
+        if names.count(name) > 1
+    ]
+    if problems:
+        raise SpecError(
+            f"study {spec.name} cannot start:\n  " + "\n  ".join(dict.fromkeys(problems))
+        )
+    groups = tuple(each for each in read_groups if each is not None)
+    return LoadedStudy(spec, groups, tuple(clusters))
+
+
+def keep_copies(loaded: LoadedStudy, store: Store) -> None:
+    """Put copies of all that the study was made from into its folder, so that it stands alone.
+
+    Raises:
+        DocumentError: a file cannot be written.
+    """
+    for folder in ("applications", "clusters"):
+        make_folder(store.folder / folder)
+    entries = []
+    for group in loaded.groups:
+        entry = group.entry.model_dump(mode="json", exclude_unset=True, exclude={"model", "kernel"})
+        if group.is_application:
+            path = store.kernel_path(group.name)
+            group.kernels[None].write(path)
+            entry["kernel"] = str(path.relative_to(store.folder))
+        entries.append(entry)
+    clusters = []
+    for facts in loaded.clusters:
+        copy = store.cluster_path(facts.name)
+        write_whole(copy, facts.text)
+        clusters.append(str(copy.relative_to(store.folder)))
+    body = loaded.spec.model_dump(mode="json", exclude_unset=True, exclude={"layouts"}) | {
+        "groups": entries,
+        "clusters": clusters,
+        "output": ".",
+    }
+    write_whole(
+        store.folder / SPEC,
+        "# The study as it was run, with copies of all that it names: wavetank interfere FILE\n"
+        + yaml.safe_dump(body, sort_keys=False, allow_unicode=True),
+    )
+
+
+def _group(entry: GroupEntry, sizes: Sequence[int]) -> Group:
+    return make_group(entry, sizes, _application(entry.kernel, entry.model))
+
+
+def _application(kernel: Path | None, model: Path | None) -> Kernel | None:
+    if kernel is not None:
+        return Kernel.read(kernel)
+    return None if model is None else make_kernel(Model.read(model), model)

@@ -1,0 +1,271 @@
+"""The interference file: groups of clients, the clusters they share, and what is varied.
+
+Reads YAML that a person wrote. Paths in it are relative to the file itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import BeforeValidator, Field, field_validator, model_validator
+
+from wavetank.campaign.spec import ClusterSource, Layout
+from wavetank.document import Record, read_yaml
+from wavetank.errors import MeasurementError, SpecError
+from wavetank.kernel.objects import ObjectOperation
+from wavetank.measure.mapping import parse_mapping
+from wavetank.measure.statistics import SMALLEST_DIFFERENCE
+from wavetank.units import Duration, Size, format_size, parse_duration
+
+TO_COMPLETION: Literal["to completion"] = "to completion"
+MOST_POINTS = 100_000
+"""Runs of one plan; more are a slip of the pen."""
+
+
+def _signed_duration(text: str | float) -> float:
+    """Seconds of "-2 s", "500 ms" or a plain number, negative too."""
+    if isinstance(text, str) and (match := re.match(r"^\s*-\s*(.*)$", text)):
+        return -parse_duration(match[1])
+    if isinstance(text, int | float) and not isinstance(text, bool) and text < 0:
+        return -parse_duration(-text)
+    return parse_duration(text)
+
+
+def _duration_or_completion(value: float | str) -> float | str:
+    if value == TO_COMPLETION:
+        return TO_COMPLETION
+    try:
+        return parse_duration(value)
+    except ValueError as error:
+        raise ValueError(f"{error}; or '{TO_COMPLETION}'") from error
+
+
+SignedDuration = Annotated[float, BeforeValidator(_signed_duration)]
+
+
+class Objects(Record):
+    """Clients that write or read objects of one size, each in a file of its own."""
+
+    operation: ObjectOperation = "write"
+    size: Size = Field(default=2**20, ge=1, description="of an object, e.g. '2 MiB'")
+    interval: Duration = Field(
+        default=0.0, le=3600, description="between two objects; 0: back to back"
+    )
+    file_size: Size = Field(
+        default=64 * 2**20,
+        ge=1,
+        description="of each client's file; a run goes round in it. Made before, and never cut",
+    )
+    direct: bool = Field(default=False, description="open the files with O_DIRECT")
+
+
+class GroupEntry(Record):
+    """Clients that do the same: objects, or a modelled application again and again."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,40}$")
+    clients: int | None = Field(
+        default=None, ge=1, le=4096, description="of objects; an application has its ranks"
+    )
+    objects: Objects | None = None
+    kernel: Path | None = Field(default=None, description="kernel file of an application")
+    model: Path | None = Field(default=None, description="model file of an application")
+    pauses: Literal["drop", "keep"] | Annotated[float, Field(ge=0, le=1000)] = Field(
+        default="drop",
+        description="the application's own pauses: left out, as recorded, or times a factor",
+    )
+
+    @model_validator(mode="after")
+    def _is_one_thing(self) -> Self:
+        named = [key for key in ("objects", "kernel", "model") if getattr(self, key) is not None]
+        if len(named) != 1:
+            raise ValueError("name one of: objects, kernel, model")
+        if (self.objects is None) != (self.clients is None):
+            raise ValueError(
+                "give 'clients' with objects, and only with them: an application has its ranks"
+            )
+        if self.objects is not None and self.pauses != "drop":
+            raise ValueError("'pauses' are of applications; objects have an 'interval'")
+        return self
+
+    @property
+    def pause_factor(self) -> float:
+        """By which the application's recorded pauses are multiplied."""
+        factors = {"drop": 0.0, "keep": 1.0}
+        return factors[self.pauses] if isinstance(self.pauses, str) else self.pauses
+
+
+class IntervalSweep(Record):
+    """One group waits between its objects; how long is varied."""
+
+    group: str
+    values: tuple[Duration, ...] = Field(min_length=2, max_length=100)
+
+
+class OffsetSweep(Record):
+    """One group starts earlier (negative) or later than the others; each kernel runs once."""
+
+    group: str
+    values: tuple[SignedDuration, ...] = Field(min_length=1, max_length=100)
+
+
+class InterfereSpec(Record):
+    """What uses one cluster at the same time, and what is varied."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
+    groups: tuple[GroupEntry, ...] = Field(min_length=1, max_length=16)
+    clusters: tuple[Path, ...] = Field(
+        min_length=1, description="cluster files: everything is measured on each of them"
+    )
+    layouts: tuple[Layout, ...] = Field(
+        default=(),
+        description="each cluster in each of these layouts of files; empty: as its file says. "
+        "one-server-per-file gives each group data servers of its own",
+    )
+    mappings: tuple[str, ...] = Field(default=("1PxCN",), min_length=1)
+    object_sizes: tuple[Size, ...] = Field(
+        default=(), max_length=32, description="of all groups of objects, instead of their own"
+    )
+    intervals: IntervalSweep | None = None
+    start_offsets: OffsetSweep | None = None
+    pairs: bool = Field(
+        default=False,
+        description="each two groups, a group with itself included: the slowdown matrix",
+    )
+    duration: Annotated[
+        float | Literal["to completion"], BeforeValidator(_duration_or_completion)
+    ] = Field(
+        default=10.0,
+        description="of each run, e.g. '180 s'; or 'to completion': each kernel once",
+    )
+    settle: Duration = Field(
+        default=0.5, description="after the last start, before what is moved counts"
+    )
+    repetitions: int = Field(default=1, ge=1, le=1000)
+    cache: Literal["cold", "warm"] = "cold"
+    seed: int = Field(default=1, ge=0, description="of the order and of the bootstrap")
+    confidence: float = Field(default=0.95, gt=0.5, lt=1)
+    smallest_difference: float = Field(
+        default=SMALLEST_DIFFERENCE, ge=0, lt=1, description="relative; less is no difference"
+    )
+    oversubscribe: bool = Field(
+        default=False, description="allow more ranks on a node than the instance has cores"
+    )
+    output: Path = Field(default=Path("results"), description="folder of the results")
+
+    @property
+    def duration_s(self) -> float | None:
+        """Of each run; None: each kernel once."""
+        return None if isinstance(self.duration, str) else self.duration
+
+    @property
+    def whole(self) -> bool:
+        """Whether all groups run together, not in pairs alone."""
+        return len(self.groups) > 1 and (not self.pairs or self.intervals is not None)
+
+    def group(self, name: str) -> GroupEntry:
+        """A group by its name."""
+        return next(each for each in self.groups if each.name == name)
+
+    def cluster_sources(self) -> tuple[ClusterSource, ...]:
+        """Every cluster file in every layout."""
+        layouts: tuple[Layout | None, ...] = self.layouts or (None,)
+        return tuple((path, layout) for path in self.clusters for layout in layouts)
+
+    @field_validator("mappings")
+    @classmethod
+    def _are_mappings(cls, mappings: tuple[str, ...]) -> tuple[str, ...]:
+        for mapping in mappings:
+            try:
+                parse_mapping(mapping)
+            except MeasurementError as error:
+                raise ValueError(str(error)) from error
+        return mappings
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        problems = list(self._problems())
+        if problems:
+            raise ValueError("; ".join(problems))
+        return self
+
+    def _problems(self) -> Iterator[str]:
+        names = [each.name for each in self.groups]
+        lists: tuple[tuple[str, tuple[object, ...]], ...] = (
+            ("group", tuple(names)),
+            ("cluster file", self.clusters),
+            ("layout", self.layouts),
+            ("mapping", self.mappings),
+            ("object size", self.object_sizes),
+            ("interval", () if self.intervals is None else self.intervals.values),
+            ("start offset", () if self.start_offsets is None else self.start_offsets.values),
+        )
+        for what, entries in lists:
+            for entry in dict.fromkeys(each for each in entries if entries.count(each) > 1):
+                yield f"the {what} {entry} is named twice"
+        if len(self.groups) == 1 and not self.pairs:
+            yield "one group alone has nothing to share: name another one, or 'pairs: true'"
+        if self.duration_s is not None and self.duration_s <= self.settle:
+            yield f"duration ({self.duration_s:g} s) must be longer than settle ({self.settle:g} s)"
+        yield from self._object_problems(names)
+
+    def _object_problems(self, names: list[str]) -> Iterator[str]:
+        of_objects = {each.name: each.objects for each in self.groups if each.objects is not None}
+        for key, sweep in (("intervals", self.intervals), ("start_offsets", self.start_offsets)):
+            if sweep is not None and sweep.group not in names:
+                yield f"{key}.group is {sweep.group}, but the groups are {', '.join(names)}"
+        if self.start_offsets is not None and len(names) == 1:
+            yield "start_offsets need a second group"
+        if self.intervals is not None and len(names) == 1:
+            yield "intervals need a second group: what is the interval to free?"
+        if self.intervals is not None and self.duration_s is None:
+            yield f"intervals need a duration, not '{TO_COMPLETION}'"
+        swept = None if self.intervals is None else self.intervals.group
+        if swept is not None and swept in names and swept not in of_objects:
+            yield f"intervals.group is {swept}, which is an application: it has its own pauses"
+        if self.object_sizes and not of_objects:
+            yield "object_sizes are given, but no group has objects"
+        for name, objects in of_objects.items():
+            for size in self.object_sizes or (objects.size,):
+                if size > objects.file_size:
+                    yield (
+                        f"{name}: an object of {format_size(size)} does not fit into its file of "
+                        f"{format_size(objects.file_size)} (file_size)"
+                    )
+
+
+def read_interfere(path: Path) -> InterfereSpec:
+    """Read an interference file, with its paths made absolute.
+
+    Raises:
+        SpecError: missing, not YAML, or keys and values that do not fit, all of them at once.
+    """
+    spec = read_yaml(path, InterfereSpec, "interference")
+    base = path.resolve().parent
+    groups = tuple(
+        each.model_copy(
+            update={
+                key: base / file
+                for key in ("kernel", "model")
+                if (file := getattr(each, key)) is not None
+            }
+        )
+        for each in spec.groups
+    )
+    files = [file for each in groups for file in (each.kernel, each.model) if file is not None]
+    missing = [
+        f"{file}: no such file" for file in (*spec.clusters, *files) if not (base / file).is_file()
+    ]
+    if missing:
+        raise SpecError(
+            f"interference file {path} names files that are not there:\n  " + "\n  ".join(missing)
+        )
+    return spec.model_copy(
+        update={
+            "groups": groups,
+            "clusters": tuple(base / cluster for cluster in spec.clusters),
+            "output": base / spec.output,
+        }
+    )
