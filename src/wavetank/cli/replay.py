@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,15 +48,15 @@ if TYPE_CHECKING:
     help="End the run after so many seconds; it then counts as failed.",
 )  # fmt: skip
 @click.option(
-    "--with", "program", type=click.Choice(["replay", "fio"]), default="replay", show_default=True,
-    help="Perform it exactly, or by the nearest jobs of an installed fio (says what differs).",
+    "--with", "program", type=click.Choice(["replay", "ior", "fio"]), default="replay", show_default=True,
+    help="Perform it exactly, or by the nearest lines of an installed IOR or jobs of an installed fio (says what differs).",
 )  # fmt: skip
 @click.option("--keep/--no-keep", default=True, show_default=True, help="Keep the kernel's files.")
 @format_option
 def command(
     *, kernel: Path, root: Path, output: Path | None, n_ranks: int | None, launcher_name: str | None, prepare: bool,
     drop_caches: bool, pauses: str, flush: str, verify: bool, direct: bool, timeout_s: float | None, keep: bool,
-    program: str,    output_format: str,
+    program: str, output_format: str,
 ) -> None:  # fmt: skip
     """Perform a kernel in a directory of this machine. Needs no root and no cluster.
 
@@ -71,7 +70,9 @@ def command(
     from wavetank.kernel.prepare import prepare_files, remove_files
     from wavetank.kernel.replay import ReplayOptions, run_replay, scaled, with_settings
     from wavetank.kernel.result import ReplayRun
+    from wavetank.kernel.scratch import scratch_folder
     from wavetank.kernel.with_fio import run_fio
+    from wavetank.kernel.with_ior import run_ior
     from wavetank.launchers.registry import launcher
 
     made = Kernel.read(kernel)
@@ -82,7 +83,9 @@ def command(
             f"the kernel has {made.n_ranks} ranks, not {n_ranks}. For another number make a kernel from a model "
             "extrapolated to it (wavetank fit)"
         )
-    starter = launcher(launcher_name or _default_launcher(made))
+    if program != "replay":
+        _refuse_replay_options(program, pauses, flush, verify=verify, direct=direct)
+    starter = launcher(launcher_name or _default_launcher(made, program))
     flushing = cast(Literal["none", "phase", "end"], flush)
     settings = (("prepared", "yes" if prepare else "no: files as they were found"),)
     options = scaled(
@@ -96,12 +99,15 @@ def command(
     elif not root.is_dir():
         raise KernelError(f"{root} is not a directory. Name the one that holds the kernel's files")
     options = _with_cache(options, drop_cached(made, root) if drop_caches else "warm, not touched")
-    with tempfile.TemporaryDirectory(prefix="wavetank-replay-") as scratch:
+    with scratch_folder() as scratch:
         if program == "fio":
-            result = run_fio(made, root.resolve(), Path(scratch), timeout_s)
-            result = with_settings(result, **dict(options.settings))
+            result = run_fio(made, root.resolve(), scratch, timeout_s)
+        elif program == "ior":
+            result = run_ior(made, root.resolve(), starter, scratch, timeout_s)
         else:
-            result = run_replay(made, root.resolve(), starter, Path(scratch), None, options)
+            result = run_replay(made, root.resolve(), starter, scratch, None, options)
+    if program != "replay":
+        result = with_settings(result, **dict(options.settings))
     if prepare and (not keep or result.status == "failed"):
         remove_files(made, root)
     if output is not None:
@@ -123,7 +129,26 @@ def _with_cache(options: ReplayOptions, how: str) -> ReplayOptions:
     return replace(options, settings=(*options.settings, ("cache", how)))
 
 
-def _default_launcher(kernel: Kernel) -> str:
+def _refuse_replay_options(
+    program: str, pauses: str, flush: str, *, verify: bool, direct: bool
+) -> None:
+    """What only the exact replay does must not be left out silently."""
+    asked = {
+        "--pauses": pauses != "drop",
+        "--flush": flush != "none",
+        "--verify": verify,
+        "--direct": direct,
+    }
+    for option, is_asked in asked.items():
+        if is_asked:
+            raise UsageError(f"{option} is for the exact replay; {program} does not do it")
+
+
+def _default_launcher(kernel: Kernel, program: str) -> str:
+    if program == "ior":
+        from wavetank.kernel.with_ior import find_ior
+
+        return find_ior().family or "openmpi"
     mpi = any(phase.level == "mpiio" for phase in kernel.phases)
     return "none" if kernel.n_ranks == 1 and not mpi else "openmpi"
 
@@ -151,7 +176,10 @@ def result_tables(kernel: Kernel, result: ReplayResult) -> list[Table]:
     shown: list[list[str]] = []
     for phase in result.phases:
         latency = phase.latency
-        seconds = [phase.time_s, latency.p50_s, latency.p95_s, latency.p99_s, latency.max_s]
+        told: list[float | None] = [None] * 4
+        if latency is not None:
+            told = [latency.p50_s, latency.p95_s, latency.p99_s, latency.max_s]
+        seconds = [phase.time_s, *told]
         first: list[Cell] = [phase.ph_id, operations[phase.ph_id], len(phase.ranks)]
         slowest, over = _straggler(phase)
         rows.append(
@@ -168,7 +196,7 @@ def result_tables(kernel: Kernel, result: ReplayResult) -> list[Table]:
         )
         shown.append(
             [*map(str, first), format_size(phase.bytes), str(phase.operations),
-             format_rate(phase.rate_bytes_per_s), f"{phase.iops:.0f}", *map(format_duration, seconds),
+             format_rate(phase.rate_bytes_per_s), f"{phase.iops:.0f}", *("-" if s is None else format_duration(s) for s in seconds),
              *(["-", "-"] if slowest is None else [str(slowest), f"{over:.2f}"])]
         )  # fmt: skip
     columns = ["phase", "operation", "ranks", "bytes", "operations", "rate_bytes_per_s", "iops",

@@ -68,6 +68,7 @@ def make_kernel(model: Model, model_path: Path, ior_version: str = "4.0") -> Ker
         files=tuple(files),
         phases=tuple(selection.phases),
         views=model.views,
+        infos=model.infos,
         communicators=model.communicators,
         programs=tuple(selection.programs),
         capacity_bytes=sum(file.file_size for file in model.files if file.file_id in used),

@@ -19,6 +19,9 @@ from wavetank.model.phase import (
     ListedOffsets,
     Offsets,
     Phase,
+    Program,
+    Step,
+    SyncStep,
 )
 
 PLAN_VERSION = 2
@@ -44,6 +47,9 @@ def _lines(kernel: Kernel) -> Iterator[str]:
             for offset, length in zip(view.run_offsets, view.run_lengths, strict=True)
         )
         yield f"view {view.displacement} {view.etype_size} {view.extent} {len(view.run_offsets)} {runs}".rstrip()
+    for info in kernel.infos:
+        words = " ".join(f"{quote(key)} {_hint(value)}" for key, value in info)
+        yield f"info {len(info)} {words}".rstrip()
     communicators = Communicators(kernel)
     for ranks in communicators.table:
         if len(ranks) == kernel.n_ranks and list(ranks) == list(range(kernel.n_ranks)):
@@ -53,17 +59,47 @@ def _lines(kernel: Kernel) -> Iterator[str]:
     for phase in kernel.phases:
         yield from _phase(phase)
     waits = find_waits(kernel)
+    ends = _own_syncs(kernel)
     for number, program in enumerate(kernel.programs):
         yield f"program {rank_list(program.ranks)}"
         lines = ProgramLines(program, kernel, communicators)
         for index, step in enumerate(program.steps):
             for wait in waits.before.get((number, index), ()):
                 yield f" await {wait.number} {len(wait.writers)} {' '.join(map(str, wait.writers))}"
-            yield from lines.of([step])
+            yield from lines.of([_without_own_sync(step, index, program, ends)])
             for wait in waits.after.get((number, index), ()):
                 yield f" signal {wait.number} {len(wait.readers)} {' '.join(map(str, wait.readers))}"
         yield "end"
     yield "plan-end"
+
+
+def _hint(value: str) -> str:
+    """A hint's value as one word; "-" is the empty one."""
+    return "%2D" if value == "-" else quote(value, safe="") or "-"
+
+
+def _own_syncs(kernel: Kernel) -> tuple[bool, bool]:
+    """Whether every rank begins, and ends, with a synchronisation of all ranks: those are MPI_Init and MPI_Finalize."""
+
+    def is_of_all(step: Step) -> bool:
+        return (
+            isinstance(step, SyncStep)
+            and len(kernel.communicators[step.communicator]) == kernel.n_ranks
+        )
+
+    programs = [program.steps for program in kernel.programs]
+    return (
+        all(len(steps) > 1 and is_of_all(steps[0]) for steps in programs),
+        all(len(steps) > 1 and is_of_all(steps[-1]) for steps in programs),
+    )
+
+
+def _without_own_sync(step: Step, index: int, program: Program, ends: tuple[bool, bool]) -> Step:
+    """The step without the synchronisation that the replay's own MPI_Init and MPI_Finalize do."""
+    own = (index == 0 and ends[0]) or (index == len(program.steps) - 1 and ends[1])
+    if not own or not isinstance(step, SyncStep):
+        return step
+    return step.model_copy(update={"count": step.count - 1})
 
 
 def rank_list(ranks: Sequence[int]) -> str:

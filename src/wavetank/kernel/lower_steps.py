@@ -66,7 +66,8 @@ class ProgramLines:
                     yield indent + line
             elif isinstance(step, SyncStep):
                 self._latest = None
-                yield f"{indent}sync {step.communicator} {step.count}"
+                if step.count > 0:
+                    yield f"{indent}sync {step.communicator} {step.count}"
             elif isinstance(step, PauseStep):
                 yield f"{indent}pause {round(step.seconds * 1e9)}"
             else:
@@ -106,7 +107,7 @@ class ProgramLines:
         # Negative offsets and arguments have no meaning here; "-" is what the plan writes for unknown.
         return (
             f"do {name} {step.file_id} {step.handle} {arg} {_optional(step.offset)} {_optional(step.view_id)} "
-            f"{self._communicators.of_open(step)} {step.error} {step.count} -"
+            f"{self._communicators.of_open(step)} {step.error} {step.count} {_optional(step.info_id)}"
         )
 
 

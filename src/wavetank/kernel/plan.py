@@ -65,6 +65,9 @@ class Kernel(Document):
     files: tuple[KernelFile, ...]
     phases: tuple[Phase, ...]
     views: tuple[View, ...] = ()
+    infos: tuple[tuple[tuple[str, str], ...], ...] = Field(
+        default=(), description="hints (MPI_Info) that MPI files were given, of the model"
+    )
     communicators: tuple[tuple[int, ...], ...] = ()
     programs: tuple[Program, ...]
     capacity_bytes: int
@@ -81,6 +84,7 @@ class Kernel(Document):
             self.n_ranks,
             len(self.views),
             len(self.communicators),
+            len(self.infos),
         )
         require(self.phases, self.programs, known)
         return self

@@ -5,9 +5,7 @@ Only rank 0 reads the plan and prints the result; the ranks share nothing but th
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,11 +18,11 @@ from wavetank.kernel.lower import lower
 from wavetank.kernel.outcome import outcome
 from wavetank.kernel.plan import Kernel
 from wavetank.kernel.result import ReplayResult
+from wavetank.kernel.running import run_to_end
 from wavetank.launchers.base import Launcher
 
 _QUIET = {"OMPI_MCA_mpi_yield_when_idle": "1"}
 """Ranks that wait inside of a collective call let others work: virtual nodes may share cores."""
-_GRACE_S = 5.0  # between asking a launcher to end its ranks and killing it
 
 
 @dataclass(frozen=True)
@@ -119,7 +117,7 @@ def run_replay(
     """
     options = options or ReplayOptions()
     argv, settings = replay_command(kernel, root, launcher, scratch, placement, options)
-    status, stdout, stderr = _run(argv, options.timeout_s)
+    status, stdout, stderr = run_to_end(argv, options.timeout_s)
     if on_output is not None:
         on_output(stdout, stderr)
     if status is None:
@@ -186,33 +184,3 @@ def scaled(options: ReplayOptions, pauses: str) -> ReplayOptions:
             f"pauses cannot be {pauses!r}. Write drop, keep, or scale=FACTOR, e.g. scale=0.5"
         ) from None
     return replace(options, pauses=factor)
-
-
-def _run(argv: list[str], timeout_s: float | None) -> tuple[int | None, str, str]:
-    """Run a launcher to its end; status None when time ran out. Never leaves a process behind."""
-    try:
-        process = subprocess.Popen(
-            argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            text=True, errors="replace", start_new_session=True,
-        )  # fmt: skip
-    except OSError as error:
-        raise KernelError(f"cannot start the replay: {argv[0]}: {error.strerror}") from error
-    try:
-        stdout, stderr = process.communicate(timeout=timeout_s)
-    except subprocess.TimeoutExpired:
-        stdout, stderr = _end(process)
-        return None, stdout, stderr
-    except BaseException:
-        _end(process)
-        raise
-    return process.returncode, stdout, stderr
-
-
-def _end(process: subprocess.Popen[str]) -> tuple[str, str]:
-    # mpirun ends its ranks, also on other hosts, when it is asked to; killed at once it cannot.
-    process.terminate()
-    try:
-        return process.communicate(timeout=_GRACE_S)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        return process.communicate()

@@ -29,7 +29,9 @@ class RankPhaseResult(Record):
     io_time_s: float = Field(description="sum of the operations' durations")
     start_s: float = Field(description="first operation's start since the replay's common start")
     end_s: float
-    latency: LatencySummary
+    latency: LatencySummary | None = Field(
+        description="None where the program that ran does not tell it (IOR before 4.0)"
+    )
 
 
 class PhaseResult(Record):
@@ -41,7 +43,7 @@ class PhaseResult(Record):
     time_s: float
     rate_bytes_per_s: float = Field(description="BW_CH (method, section 6): bytes / time_s")
     iops: float
-    latency: LatencySummary
+    latency: LatencySummary | None
     ranks: tuple[RankPhaseResult, ...]
 
 

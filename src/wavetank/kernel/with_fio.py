@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import platform
 import shutil
-import subprocess
 import time
 from collections import defaultdict
 from collections.abc import Sequence
@@ -19,9 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from wavetank.errors import KernelError
+from wavetank.kernel.benchmark_result import phase_of
 from wavetank.kernel.outcome import failed
 from wavetank.kernel.plan import Kernel
 from wavetank.kernel.result import LatencySummary, PhaseResult, RankPhaseResult, ReplayResult
+from wavetank.kernel.running import run_to_end
 from wavetank.kernel.writers.fio import FioJob, FioPlan, fio_plan
 
 _NS = 1e-9
@@ -55,23 +56,21 @@ def run_fio(
     job_file.write_text(plan.text())
     settings = _settings(plan)
     start = time.monotonic()
-    try:
-        found = subprocess.run(
-            [program, "--output-format=json", str(job_file)], cwd=root, capture_output=True, text=True,
-            timeout=timeout_s, check=False,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        return failed(f"the time limit of {timeout_s:g} s ran out", settings)
+    status, stdout, stderr = run_to_end(
+        [program, "--output-format=json", str(job_file)], timeout_s, root
+    )
     elapsed_s = time.monotonic() - start
+    if status is None:
+        return failed(f"the time limit of {timeout_s:g} s ran out", settings)
     try:
-        report = json.loads(found.stdout[found.stdout.index("{") :])
+        report = json.loads(stdout[stdout.index("{") :])
     except ValueError:
         report = {"jobs": []}
     wrong = [job["jobname"] for job in report["jobs"] if job["error"]]
-    if found.returncode != 0 or wrong:
-        tail = " | ".join((found.stderr.strip() or found.stdout.strip()).splitlines()[-4:])
+    if status != 0 or wrong:
+        tail = " | ".join((stderr.strip() or stdout.strip()).splitlines()[-4:])
         return failed(
-            f"fio ended with status {found.returncode} ({', '.join(wrong) or 'no job'}): {tail}",
+            f"fio ended with status {status} ({', '.join(wrong) or 'no job'}): {tail}",
             settings,
         )
     return ReplayResult(
@@ -99,7 +98,7 @@ def _phases(jobs: Sequence[FioJob], reports: Sequence[dict[str, Any]]) -> list[P
     for job in jobs:
         report = by_name[job.name]["write" if job.write else "read"]
         ranks[job.ph_id].append(_rank(job, report))
-    return [_phase(ph_id, found) for ph_id, found in ranks.items()]
+    return [phase_of(ph_id, found) for ph_id, found in ranks.items()]
 
 
 def _rank(job: FioJob, report: dict[str, Any]) -> RankPhaseResult:
@@ -119,16 +118,4 @@ def _rank(job: FioJob, report: dict[str, Any]) -> RankPhaseResult:
             p50_s=percentile("50.000000"), p95_s=percentile("95.000000"), p99_s=percentile("99.000000"),
             max_s=clat["max"] * _NS,
         ),
-    )  # fmt: skip
-
-
-def _phase(ph_id: int, ranks: Sequence[RankPhaseResult]) -> PhaseResult:
-    """Ranks start together, so a phase takes as long as its slowest rank; its percentiles are its slowest rank's."""
-    slowest = max(ranks, key=lambda rank: rank.end_s)
-    moved, operations = sum(rank.bytes for rank in ranks), sum(rank.operations for rank in ranks)
-    return PhaseResult(
-        ph_id=ph_id, bytes=moved, operations=operations, time_s=slowest.end_s,
-        rate_bytes_per_s=moved / slowest.end_s, iops=operations / slowest.end_s,
-        latency=slowest.latency.model_copy(update={"max_s": max(rank.latency.max_s for rank in ranks)}),
-        ranks=tuple(ranks),
     )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -145,3 +146,21 @@ def test_mpi_io_test_with_a_file_for_each_process_is_type_1(tmp_path):
     model = km.file_per_process(4)
     lines, _ = mpi_io_test_lines(kernel_of(model, tmp_path), model.series)
     assert all("-type 1" in line.command for line in lines)
+
+
+def test_recorded_output_of_fio_becomes_the_same_result(tmp_path, monkeypatch):
+    recorded = Path(__file__).parents[2] / "data" / "fio" / "write-3.33.json"
+    program = tmp_path / "fio"
+    program.write_text(f"#!/bin/sh\nexec cat {recorded}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    # its job: one rank, 16 writes of 4096 bytes
+    one = km.phase(1, 1, (0,), 16, [km.member("pwrite", 4096, 4096)], [km.linear(b=4096)])
+    model = km.model(1, [km.model_file(1, "/s/f", 65536)], [one], [])
+    result = run_fio(kernel_of(model, tmp_path), tmp_path, tmp_path, 60)
+    (job,) = json.loads(recorded.read_text())["jobs"]
+    (phase,) = result.phases
+    assert (phase.operations, phase.bytes) == (16, 65536)
+    assert phase.latency is not None
+    assert phase.latency.max_s == pytest.approx(job["write"]["clat_ns"]["max"] * 1e-9)
+    assert result.settings["fio"] == "fio-3.33"

@@ -1,0 +1,266 @@
+"""Running a kernel's IOR lines by an installed IOR, with its output as the same result as a replay's.
+
+One run of IOR for each line, one after the other, in the directory of the kernel's files. IOR 4.0 and later
+tell the time of every operation; of earlier ones only the run's own times are known.
+"""
+
+from __future__ import annotations
+
+import platform
+import shutil
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from wavetank.errors import KernelError
+from wavetank.job import Job
+from wavetank.kernel.benchmark_result import phase_of
+from wavetank.kernel.ior_output import IorTimes, TaskOperations, parse_summary, read_operations
+from wavetank.kernel.outcome import failed, summarise
+from wavetank.kernel.plan import IorLine, Kernel
+from wavetank.kernel.result import PhaseResult, RankPhaseResult, ReplayResult
+from wavetank.kernel.running import run_to_end
+from wavetank.kernel.writers.ior import IorParameters, parse_command
+from wavetank.launchers.base import Launcher
+
+_NAMES = ("ior", "IOR")
+_NS = 1e-9
+
+
+@dataclass(frozen=True)
+class IorProgram:
+    """An installed IOR.
+
+    Attributes:
+        path: the program.
+        family: MPI that it is linked with ("openmpi", "mpich"); None when that cannot be told.
+        tells_operations: it writes the time of every operation where it is asked to (from 4.0 on).
+    """
+
+    path: str
+    family: str | None
+    tells_operations: bool
+
+
+def find_ior() -> IorProgram:
+    """The IOR on the PATH.
+
+    Raises:
+        KernelError: there is none.
+    """
+    path = next(filter(None, map(shutil.which, _NAMES)), None)
+    if path is None:
+        raise KernelError(
+            "IOR is not installed. Build it from its source (github.com/hpc/ior) and put 'ior' on the PATH, or leave "
+            "out --with ior"
+        )
+    content = Path(path).read_bytes()
+    family = "mpich" if b"libmpich" in content else "openmpi" if b"libmpi.so" in content else None
+    return IorProgram(path, family, b"savePerOpDataCSV" in content)
+
+
+def run_ior(
+    kernel: Kernel,
+    root: Path,
+    launcher: Launcher,
+    scratch: Path,
+    timeout_s: float | None = None,
+) -> ReplayResult:
+    """Run the kernel's IOR lines in a directory.
+
+    Args:
+        kernel: the kernel.
+        root: directory that holds its files.
+        launcher: starts IOR's tasks; of the MPI that IOR was built with.
+        scratch: directory for IOR's output.
+        timeout_s: seconds after which a line is ended; the run then counts as failed.
+
+    Raises:
+        KernelError: IOR is not installed, was built with another MPI, or can express none of the phases.
+    """
+    ior = find_ior()
+    if ior.family is not None and launcher.mpi_family != ior.family:
+        raise KernelError(
+            f"{ior.path} is built with {ior.family}, and the launcher is {launcher.name}. Add --launcher {ior.family}"
+        )
+    if not kernel.ior:
+        reason = (
+            kernel.ior_refused[0].reason if kernel.ior_refused else "the kernel has no IOR line"
+        )
+        raise KernelError(f"IOR can express no phase of this kernel: {reason}. Replay it instead")
+    settings = _settings(kernel, ior, launcher)
+    phases: list[PhaseResult] = []
+    elapsed_s = metadata_s = 0.0
+    for number, line in enumerate(kernel.ior):
+        run = _Line(kernel, line, root, scratch / f"ior-{number}")
+        try:
+            times = run.perform(ior, launcher, timeout_s)
+            phases += run.results(times, elapsed_s + times.open_s)
+        except _LineError as error:
+            return failed(f"IOR, phase {', '.join(map(str, line.ph_ids))}: {error}", settings)
+        elapsed_s += times.total_s
+        metadata_s += times.open_s + times.close_s
+        settings["ior"] = times.version
+    return ReplayResult(
+        status="ok", elapsed_s=elapsed_s, metadata_time_s=metadata_s,
+        phases=tuple(sorted(phases, key=lambda phase: phase.ph_id)), settings=settings,
+    )  # fmt: skip
+
+
+class _LineError(Exception):
+    """A run of IOR that did not end well; its text says how."""
+
+
+class _Line:
+    """One IOR line: its files before and after, its run, its results."""
+
+    def __init__(self, kernel: Kernel, line: IorLine, root: Path, stem: Path) -> None:
+        phases = {phase.ph_id: phase for phase in kernel.phases}
+        self._phases = [phases[ph_id] for ph_id in line.ph_ids]
+        self._names = {file.file_id: file.name for file in kernel.files}
+        self._ior: IorParameters = parse_command(line.command)
+        self._root, self._stem = root, stem
+
+    def perform(self, ior: IorProgram, launcher: Launcher, timeout_s: float | None) -> IorTimes:
+        """Run IOR once."""
+        summary = self._stem.with_suffix(".json")
+        outputs = f"summaryFormat=JSON,summaryFile={summary}"
+        if ior.tells_operations:
+            outputs += f",savePerOpDataCSV={self._stem}"
+        words = self._ior.command().split()
+        job = Job((ior.path, *words[words.index("ior") + 1 :], "-O", outputs), self._ior.n_tasks)
+        links = self._link_files()
+        try:
+            status, stdout, stderr = run_to_end(
+                launcher.command(job, self._stem.parent), timeout_s, self._root
+            )
+            text = summary.read_text(errors="replace") if summary.exists() else stdout
+            self._take_files()
+        finally:
+            for link in links:
+                link.unlink(missing_ok=True)
+        if status is None:
+            raise _LineError(f"the time limit of {timeout_s:g} s ran out")
+        try:
+            return parse_summary(text, "write" if self._ior.write else "read")
+        except ValueError as error:
+            raise _LineError(
+                f"it ended with status {status}: {_reason(stdout, stderr) or error}"
+            ) from error
+
+    def _own_files(self) -> list[tuple[Path, Path]]:
+        """With a file for each task: the kernel's file and IOR's name for it."""
+        if not self._ior.file_per_process:
+            return []
+        return [
+            (self._root / self._names[phase.file_id], self._root / f"{self._ior.file}.{task:08d}")
+            for task, phase in enumerate(self._phases)
+        ]
+
+    def _link_files(self) -> list[Path]:
+        links = []
+        for ours, theirs in self._own_files():
+            if not ours.exists() or ours == theirs:
+                continue
+            theirs.unlink(missing_ok=True)
+            theirs.hardlink_to(ours)
+            links.append(theirs)
+        return links
+
+    def _take_files(self) -> None:
+        """What IOR wrote under its own names becomes the kernel's files, for the lines that read them."""
+        if self._ior.write:
+            for ours, theirs in self._own_files():
+                if theirs.exists():
+                    theirs.replace(ours)
+
+    def results(self, times: IorTimes, start_s: float) -> list[PhaseResult]:
+        """The line's phases; those that one run stands for take their operations in order."""
+        tasks = [
+            self._operations(task, times.transfer_s) for task in range(self._ior.n_tasks)
+        ]  # by task, then by phase
+        if self._ior.file_per_process:
+            return [
+                phase_of(
+                    phase.ph_id, [_rank(phase.ph_processid[0], stretches[0], self._ior, start_s)]
+                )
+                for phase, stretches in zip(self._phases, tasks, strict=True)
+            ]
+        ranks = self._phases[0].ph_processid
+        return [
+            phase_of(
+                phase.ph_id,
+                [
+                    _rank(rank, stretches[number], self._ior, start_s)
+                    for rank, stretches in zip(ranks, tasks, strict=True)
+                    if stretches[number].operations
+                ],
+            )
+            for number, phase in enumerate(self._phases)
+            if any(stretches[number].operations for stretches in tasks)
+        ]
+
+    def _operations(self, task: int, transfer_s: float) -> list[TaskOperations]:
+        counts = (
+            [self._phases[task].ph_niop]
+            if self._ior.file_per_process
+            else [phase.ph_niop for phase in self._phases]
+        )
+        table = self._stem.parent / f"{self._stem.name}-0-{task:05d}.csv"
+        if table.exists():
+            try:
+                return read_operations(table, counts)
+            except (OSError, ValueError) as error:
+                raise _LineError(f"its table of operations is damaged: {error}") from error
+        made = sum(run.count for run in self._ior.operations(task))
+        return _even_shares(made, counts, round(transfer_s / _NS))
+
+
+def _reason(stdout: str, stderr: str) -> str:
+    """What IOR says is wrong; the launcher's own words where it says nothing."""
+    lines = [line.strip() for line in f"{stdout}\n{stderr}".splitlines() if line.strip(" -*=")]
+    return " | ".join(
+        dict.fromkeys(line for line in lines if line.startswith("ERROR"))
+    ) or " | ".join(lines[-4:])
+
+
+def _even_shares(made: int, counts: Sequence[int], transfer_ns: int) -> list[TaskOperations]:
+    """Operations whose times are not known: each takes an equal share of the run's time."""
+    shares, done = [], 0
+    for number, count in enumerate(counts):
+        n = made - done if number == len(counts) - 1 else min(count, made - done)
+        first, last = transfer_ns * done // made, transfer_ns * (done + n) // made
+        shares.append(
+            TaskOperations(
+                operations=n, io_ns=last - first, first_ns=first, last_ns=last, latencies=Counter()
+            )
+        )
+        done += n
+    return shares
+
+
+def _rank(rank: int, done: TaskOperations, ior: IorParameters, start_s: float) -> RankPhaseResult:
+    return RankPhaseResult(
+        rank=rank, host=platform.node(), bytes=done.operations * ior.transfer, operations=done.operations,
+        io_time_s=done.io_ns * _NS, start_s=start_s + done.first_ns * _NS, end_s=start_s + done.last_ns * _NS,
+        latency=summarise([done.latencies], done.max_ns) if done.latencies else None,
+    )  # fmt: skip
+
+
+def _settings(kernel: Kernel, ior: IorProgram, launcher: Launcher) -> dict[str, str]:
+    refused = [str(ph_id) for one in kernel.ior_refused for ph_id in one.ph_ids]
+    together = [
+        f"{line.ph_ids[0]} to {line.ph_ids[-1]}" for line in kernel.ior if len(line.ph_ids) > 1
+    ]
+    return {
+        "program": "ior",
+        "launcher": launcher.name,
+        "not_performed": f"phase {', '.join(refused)}" if refused else "nothing",
+        "phases_in_one_run": ", ".join(together) or "none",
+        "elapsed": "sum of IOR's totalTime of each line",
+        "metadata_time": "IOR's openTime and closeTime of each line",
+        "percentiles": "of each phase's slowest rank"
+        if ior.tells_operations
+        else "not told by this version of IOR; times are equal shares of each run's",
+    }

@@ -1,0 +1,54 @@
+"""Folders of replays: removed at the end, and by the next replay where one was killed."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from wavetank.kernel.scratch import clear_abandoned, scratch_folder
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory for temporary files of this test alone."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    return tmp_path
+
+
+def test_a_folder_is_removed_at_the_end(temporary):
+    with scratch_folder() as folder:
+        (folder / "plan").write_text("x")
+        assert folder.parent == temporary
+    assert list(temporary.iterdir()) == []
+
+
+def test_a_folder_in_use_is_left_alone(temporary):
+    with scratch_folder() as folder:
+        (folder / "plan").write_text("x")
+        assert clear_abandoned() == []
+        assert folder.is_dir()
+
+
+def test_the_folder_of_a_killed_process_is_cleared_by_the_next_one(temporary):
+    script = (
+        "import sys, time\nfrom wavetank.kernel.scratch import scratch_folder\n"
+        "with scratch_folder() as folder:\n"
+        "    (folder / 'plan').write_text('x')\n"
+        "    print(folder, flush=True)\n"
+        "    time.sleep(600)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    folder = Path(process.stdout.readline().strip())
+    assert folder.is_dir()
+    process.send_signal(signal.SIGKILL)
+    process.communicate(timeout=60)
+    with scratch_folder() as ours:
+        assert not folder.exists()
+        assert ours.is_dir()
