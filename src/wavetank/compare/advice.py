@@ -17,6 +17,8 @@ SMALL_REQUEST_BYTES = 64 * 1024
 
 FULL_PERCENT = 80
 """Usage of the peak from which the storage counts as the limit."""
+CACHED_PERCENT = 115
+"""Usage of the peak above which bytes cannot all have passed the storage; bursts reach this much."""
 
 
 def advise(
@@ -42,6 +44,7 @@ def advise(
         *_choice(application, ours, ranking),
         *_effects(application, [each for each in effects if each.application == application]),
         *_full_storage(application, list(ours.values())),
+        *_cached(application, list(ours.values())),
         *_few_io_processes(application, kernel),
         *_small_requests(application, kernel, ours[ranking.places[0].configuration]),
         *_repetitions(application, list(ours.values())),
@@ -213,7 +216,9 @@ def _small_requests(application: str, kernel: Kernel, best: Configuration) -> tu
     share = 100 * sum(phase.ph_weight for phase in small) / total
     fact = f"{share:.0f} % of the bytes move in requests below {format_size(SMALL_REQUEST_BYTES)}"
     usage = best.usage_percent
-    if usage is not None and usage.median >= FULL_PERCENT:
+    if usage is not None and usage.median > CACHED_PERCENT:
+        sentence = f"{fact}, but most of them met page caches, not the storage."
+    elif usage is not None and usage.median >= FULL_PERCENT:
         sentence = (
             f"{fact}, and still the storage is used to {usage.median:.0f} % of its peak on "
             f"{best.cluster_title}: the file system gathers them, and larger buffers would not help."
@@ -237,7 +242,8 @@ def _full_storage(application: str, configurations: Sequence[Configuration]) -> 
     full = [
         each
         for each in configurations
-        if each.usage_percent is not None and each.usage_percent.median >= FULL_PERCENT
+        if each.usage_percent is not None
+        and FULL_PERCENT <= each.usage_percent.median <= CACHED_PERCENT
     ]
     if not full:
         return ()
@@ -254,6 +260,35 @@ def _full_storage(application: str, configurations: Sequence[Configuration]) -> 
                 f"{each.id}: {format_rate(each.rate_bytes_per_s.median)} are "
                 f"{each.usage_percent.median:.0f} % of the peak"
                 for each in full
+                if each.usage_percent is not None
+            ),
+        ),
+    )
+
+
+def _cached(application: str, configurations: Sequence[Configuration]) -> tuple[Advice, ...]:
+    """Rates above the storage's peak are rates of memory: written data that is read back, or not yet flushed."""
+    above = [
+        each
+        for each in configurations
+        if each.usage_percent is not None and each.usage_percent.median > CACHED_PERCENT
+    ]
+    if not above:
+        return ()
+    titles = "; ".join(dict.fromkeys(each.cluster_title for each in above))
+    return (
+        Advice(
+            about="measurement",
+            application=application,
+            sentence=(
+                f"Faster than the storage can be on {titles}: page caches of servers or clients took "
+                "part of the bytes (written and not flushed yet, or read back). This ranking holds for "
+                "files that fit into memory; for larger ones, measure with larger files or less memory."
+            ),
+            evidence=tuple(
+                f"{each.id}: {format_rate(each.rate_bytes_per_s.median)} are "
+                f"{each.usage_percent.median:.0f} % of the peak"
+                for each in above
                 if each.usage_percent is not None
             ),
         ),

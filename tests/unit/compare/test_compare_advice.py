@@ -134,3 +134,10 @@ def test_a_knob_is_told_step_by_step():
 )
 def test_numbers_have_three_digits_and_no_powers_of_ten(value, shown):
     assert three_digits(value) == shown
+
+
+def test_a_rate_above_the_peak_is_called_one_of_caches_and_not_a_full_storage():
+    found = advice([used(250.0)])
+    sentences = " ".join(each.sentence for each in found)
+    assert "page caches" in sentences
+    assert "The storage itself is the limit" not in sentences
