@@ -244,7 +244,9 @@ static bool read_folds(struct wt_input *in, struct wt_folds *folds) {
 
 static _Thread_local struct wt_folds all_folds;
 
-WT_EXPORT int64_t wt_count_rows(const uint8_t *payload, size_t length, struct wt_sizes *sizes) {
+WT_EXPORT int64_t wt_count_rows(const uint8_t *payload, size_t length, unsigned members,
+                                struct wt_sizes *sizes) {
+    all_folds.members = members;
     struct wt_input in = {payload, payload + length, false};
     *sizes = (struct wt_sizes){0};
     while (in.at < in.end) {
@@ -256,9 +258,11 @@ WT_EXPORT int64_t wt_count_rows(const uint8_t *payload, size_t length, struct wt
     return sizes->rows > WT_MOST_ROWS ? WT_TOO_MANY : 0;
 }
 
-WT_EXPORT int64_t wt_decode_rows(const uint8_t *payload, size_t length, const struct wt_columns *columns,
-                                 const struct wt_times_columns *times, const struct wt_sizes *room) {
+WT_EXPORT int64_t wt_decode_rows(const uint8_t *payload, size_t length, unsigned members,
+                                 const struct wt_columns *columns, const struct wt_times_columns *times,
+                                 const struct wt_sizes *room) {
     struct wt_input in = {payload, payload + length, false};
+    all_folds.members = members;
     struct wt_output out = {.columns = columns, .times = times, .room = *room};
     while (in.at < in.end) {
         if (!read_folds(&in, &all_folds) || !wt_put_folds(&all_folds, &out)) {

@@ -53,15 +53,18 @@ struct wt_sizes {
     int64_t times;
 };
 
-/* Sizes of what a payload holds; 0, WT_DAMAGED or WT_TOO_MANY. */
-int64_t wt_count_rows(const uint8_t *payload, size_t length, struct wt_sizes *sizes);
+/* Loops with bodies of up to `members` operations (WT_MOST_MEMBERS at most) are kept as such; with 0 every
+ * loop is taken apart. Sizes of what a payload holds; 0, WT_DAMAGED or WT_TOO_MANY. */
+int64_t wt_count_rows(const uint8_t *payload, size_t length, unsigned members, struct wt_sizes *sizes);
 /* Fills at most `room` of everything; 0, or WT_DAMAGED. */
-int64_t wt_decode_rows(const uint8_t *payload, size_t length, const struct wt_columns *columns,
-                       const struct wt_times_columns *times, const struct wt_sizes *room);
+int64_t wt_decode_rows(const uint8_t *payload, size_t length, unsigned members,
+                       const struct wt_columns *columns, const struct wt_times_columns *times,
+                       const struct wt_sizes *room);
 /* The same of a tail's rows, with their places; of a whole file. */
-int64_t wt_count_tail(const uint8_t *content, size_t length, struct wt_sizes *sizes);
-int64_t wt_decode_tail(const uint8_t *content, size_t length, const struct wt_columns *columns,
-                       const struct wt_times_columns *times, const struct wt_sizes *room);
+int64_t wt_count_tail(const uint8_t *content, size_t length, unsigned members, struct wt_sizes *sizes);
+int64_t wt_decode_tail(const uint8_t *content, size_t length, unsigned members,
+                       const struct wt_columns *columns, const struct wt_times_columns *times,
+                       const struct wt_sizes *room);
 
 /* ---- between the decoder's own files ---- */
 
@@ -76,8 +79,8 @@ uint8_t wt_get_byte(struct wt_input *in);
 /* Folds as they are stored: a group's, or a tail's. Times are ns. Of loops, rows hold the first repetition,
  * and busy of all. */
 struct wt_folds {
-    unsigned n;
-    uint64_t seq; /* of the first */
+    unsigned n, members; /* rows; operations in the body of a loop that is not taken apart */
+    uint64_t seq;        /* of the first row */
     struct wt_row rows[WT_GROUP_ROWS + 1];
     struct wt_nest nests[WT_GROUP_ROWS + 1];
 };

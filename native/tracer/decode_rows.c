@@ -58,7 +58,10 @@ static uint64_t members_of_loop(const struct wt_folds *folds, unsigned low, unsi
     uint64_t n = members(folds, low, low + loop->rows, level + 1);
     uint64_t body = rows_of(folds, low, low + loop->rows, level + 1);
     *apart = body > WT_MOST_ROWS || body * loop->n > WT_MOST_ROWS ? WT_MOST_ROWS + 1 : body * loop->n;
-    return n <= WT_MOST_MEMBERS && n < *apart && are_plain(folds, low, low + loop->rows, level) ? n : 0;
+    return n <= folds->members && n <= WT_MOST_MEMBERS && n < *apart &&
+                   are_plain(folds, low, low + loop->rows, level)
+               ? n
+               : 0;
 }
 
 static uint64_t rows_of(const struct wt_folds *folds, unsigned low, unsigned high, unsigned level) {

@@ -66,7 +66,9 @@ static bool read_tail(const uint8_t *content, size_t length, struct wt_folds *fo
 
 static _Thread_local struct wt_folds tail_folds;
 
-WT_EXPORT int64_t wt_count_tail(const uint8_t *content, size_t length, struct wt_sizes *sizes) {
+WT_EXPORT int64_t wt_count_tail(const uint8_t *content, size_t length, unsigned members,
+                                struct wt_sizes *sizes) {
+    tail_folds.members = members;
     *sizes = (struct wt_sizes){0};
     if (!read_tail(content, length, &tail_folds)) {
         return WT_DAMAGED;
@@ -75,8 +77,10 @@ WT_EXPORT int64_t wt_count_tail(const uint8_t *content, size_t length, struct wt
     return sizes->rows > WT_MOST_ROWS ? WT_TOO_MANY : 0;
 }
 
-WT_EXPORT int64_t wt_decode_tail(const uint8_t *content, size_t length, const struct wt_columns *columns,
-                                 const struct wt_times_columns *times, const struct wt_sizes *room) {
+WT_EXPORT int64_t wt_decode_tail(const uint8_t *content, size_t length, unsigned members,
+                                 const struct wt_columns *columns, const struct wt_times_columns *times,
+                                 const struct wt_sizes *room) {
+    tail_folds.members = members;
     struct wt_output out = {.columns = columns, .times = times, .room = *room};
     return read_tail(content, length, &tail_folds) && wt_put_folds(&tail_folds, &out) ? 0 : WT_DAMAGED;
 }

@@ -76,11 +76,13 @@ def test_every_operation_of_every_loop_comes_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trace = traced(N, tmp_path, monkeypatch)
-    found = calls(trace)
-    assert len(found) == n_operations(N)
-    assert found == expected(N)
-    seq = unfold(trace.folds).seq
-    assert seq.tolist() == list(range(n_operations(N)))
+    for view in (trace, read_trace(tmp_path / "run.trace", loops=True)):
+        found = calls(view)
+        assert len(found) == n_operations(N)
+        assert found == expected(N)
+        seq = unfold(view.folds).seq
+        assert seq.tolist() == list(range(n_operations(N)))
+    assert not trace.folds.loop.any()
 
 
 def test_a_trace_s_size_does_not_depend_on_the_repetitions(
@@ -106,7 +108,8 @@ def test_a_trace_s_size_does_not_depend_on_the_repetitions(
 def test_regular_loops_are_rows_with_a_loop_number(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folds = traced(N, tmp_path, monkeypatch).folds
+    traced(N, tmp_path, monkeypatch)
+    folds = read_trace(tmp_path / "run.trace", loops=True).folds
     seeks = (folds.op == OPS_BY_NAME["lseek"].code) & (folds.loop > 0)
     row = int(seeks.nonzero()[0][0])
     assert folds.count[row : row + 2].tolist() == [N, N]
@@ -121,7 +124,8 @@ def test_regular_loops_are_rows_with_a_loop_number(
 def test_times_of_a_loop_are_its_first_its_last_and_their_sum(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trace = traced(N, tmp_path, monkeypatch)
+    traced(N, tmp_path, monkeypatch)
+    trace = read_trace(tmp_path / "run.trace", loops=True)
     folds = trace.folds
     assert (folds.end_ns >= folds.start_ns).all()
     assert (folds.busy_ns >= 0).all()
@@ -159,7 +163,8 @@ def run_killed(where: Path, n: int) -> Path:
 def test_loops_of_a_killed_program_come_back_from_its_tail(tmp_path: Path) -> None:
     out = run_killed(tmp_path, N)
     assert list(out.glob("part-*.tail"))
-    assert calls(read_trace(out)) == expected(N)
+    for loops in (False, True):
+        assert calls(read_trace(out, loops=loops)) == expected(N)
 
 
 def test_a_damaged_tail_is_left_out(tmp_path: Path) -> None:

@@ -107,10 +107,11 @@ def _report(captured: Captured, folder: Path) -> None:
     """One line of what was recorded, and every warning, on standard error."""
     from wavetank.units import format_duration, format_size
 
-    index, folds = captured.index, captured.trace.folds
+    index, recorded = captured.index, captured.trace
     for warning in index.warnings:
         click.echo(f"wavetank: warning: {warning}", err=True)
-    n_operations = int(folds.count.sum())
+    n_operations = int(recorded.folds.count.sum())
+    n_folds = len(recorded.folds) if recorded.n_folds is None else recorded.n_folds
     size = sum(path.stat().st_size for path in folder.iterdir())
     if n_operations == 0:
         click.echo(
@@ -121,7 +122,7 @@ def _report(captured: Captured, folder: Path) -> None:
         return
     click.echo(
         f"wavetank: {folder}: {index.n_ranks} rank(s), {len(index.files)} file(s), {n_operations:,} operations in "
-        f"{len(folds):,} folds, {format_size(size)} on disk, run of {format_duration(index.elapsed_s)}",
+        f"{n_folds:,} folds, {format_size(size)} on disk, run of {format_duration(index.elapsed_s)}",
         err=True,
     )
     sys.stderr.flush()

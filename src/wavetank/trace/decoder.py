@@ -42,6 +42,7 @@ COLUMNS: tuple[tuple[str, type[np.generic]], ...] = (
 )
 N_BUCKETS = 32  # WT_TIMES_BUCKETS
 MOST_ROWS = 1 << 24  # WT_MOST_ROWS
+MOST_MEMBERS = 64  # WT_MOST_MEMBERS
 _TOO_MANY = -2
 
 Columns = dict[str, npt.NDArray[Any]]
@@ -85,9 +86,11 @@ def _library() -> ctypes.CDLL:
         counts = getattr(library, f"wt_count_{kind}")
         decodes = getattr(library, f"wt_decode_{kind}")
         counts.restype = decodes.restype = ctypes.c_int64
-        counts.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(_Sizes)]
+        counts.argtypes = [
+            ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint, ctypes.POINTER(_Sizes),
+        ]  # fmt: skip
         decodes.argtypes = [
-            ctypes.c_char_p, ctypes.c_size_t, pointers, pointers, ctypes.POINTER(_Sizes),
+            ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint, pointers, pointers, ctypes.POINTER(_Sizes),
         ]  # fmt: skip
     return library
 
@@ -97,25 +100,30 @@ def empty_columns(n_rows: int) -> Columns:
     return {name: np.empty(n_rows, dtype=dtype) for name, dtype in COLUMNS}
 
 
-def decode_rows(payload: bytes) -> Decoded:
+def decode_rows(payload: bytes, loops: bool = False) -> Decoded:
     """Decode one payload, or several one after another.
+
+    Args:
+        payload: of ROWS blocks.
+        loops: keep loops as rows with a loop number, where they can be; else take all of them apart.
 
     Raises:
         DamagedRowsError: the payload does not hold groups of rows.
         TooManyRowsError: they stand for more than can be held.
         NativeError: the decoder is not built.
     """
-    return _decode("rows", payload)
+    return _decode("rows", payload, loops)
 
 
-def decode_tail(content: bytes) -> Decoded:
+def decode_tail(content: bytes, loops: bool = False) -> Decoded:
     """Decode the rows of a tail, the whole file; raises as ``decode_rows``."""
-    return _decode("tail", content)
+    return _decode("tail", content, loops)
 
 
-def _decode(kind: str, content: bytes) -> Decoded:
+def _decode(kind: str, content: bytes, loops: bool) -> Decoded:
     library, sizes = _library(), _Sizes()
-    status = getattr(library, f"wt_count_{kind}")(content, len(content), sizes)
+    members = MOST_MEMBERS if loops else 0
+    status = getattr(library, f"wt_count_{kind}")(content, len(content), members, sizes)
     if status == _TOO_MANY:
         raise TooManyRowsError
     if status != 0:
@@ -125,7 +133,10 @@ def _decode(kind: str, content: bytes) -> Decoded:
     times_counts = np.empty((sizes.times, N_BUCKETS), dtype=np.int64)
     places = (ctypes.c_void_p * len(COLUMNS))(*(columns[name].ctypes.data for name, _ in COLUMNS))
     times = (ctypes.c_void_p * 2)(times_row.ctypes.data, times_counts.ctypes.data)
-    if getattr(library, f"wt_decode_{kind}")(content, len(content), places, times, sizes) != 0:
+    if (
+        getattr(library, f"wt_decode_{kind}")(content, len(content), members, places, times, sizes)
+        != 0
+    ):
         raise DamagedRowsError
     return Decoded(columns, sizes.folds, times_row, times_counts)
 

@@ -154,7 +154,7 @@ class _Fields:
         return n
 
 
-def read_part(path: Path) -> Part:
+def read_part(path: Path, loops: bool = False) -> Part:
     """Read one part. Damage ends the reading and is noted in ``Part.damage``.
 
     Raises:
@@ -176,7 +176,7 @@ def read_part(path: Path) -> Part:
         )
     part = Part(path, host.split(b"\0")[0].decode(errors="replace"), pid, ppid, utc, mono)
     try:
-        _read_rows(part, content, header_size)
+        _read_rows(part, content, header_size, loops)
     except TooManyRowsError:
         raise TraceError(
             f"{path} holds loops that stand for more than {MOST_ROWS:,} rows of different files. Trace a shorter "
@@ -185,8 +185,8 @@ def read_part(path: Path) -> Part:
     return part
 
 
-def _read_rows(part: Part, content: bytes, header_size: int) -> None:
-    tail = read_tail(part.path.with_suffix(".tail"))
+def _read_rows(part: Part, content: bytes, header_size: int, loops: bool) -> None:
+    tail = read_tail(part.path.with_suffix(".tail"), loops)
     if tail is not None:
         content = content[: tail.part_length]
         part.not_written = tail.missed
@@ -196,9 +196,9 @@ def _read_rows(part: Part, content: bytes, header_size: int) -> None:
         if not _read_meta(part, tail.meta):
             part.damage = f"{part.path.name}: the records of its tail are damaged"
     try:
-        part.rows = decode_rows(b"".join(rows))
+        part.rows = decode_rows(b"".join(rows), loops)
     except DamagedRowsError:
-        part.rows = decode_rows(b"".join(_good_rows(part, rows)))
+        part.rows = decode_rows(b"".join(_good_rows(part, rows)), loops)
     if tail is not None and part.damage is None:
         part.rows = joined(part.rows, tail.rows)
     if part.moved:

@@ -21,8 +21,10 @@ from wavetank.trace.part import (
     NOTE_IO_URING,
     NOTE_MAPPED,
     NOTE_MISSED,
+    NOTE_RAW,
     NOTE_STDIO,
     NOTE_STOPPED,
+    NOTE_UNSEEN,
     Part,
     read_part,
 )
@@ -49,8 +51,13 @@ class RankParts:
     parts: tuple[Part, ...]
 
 
-def read_trace(path: Path) -> Trace:
+def read_trace(path: Path, *, loops: bool = False) -> Trace:
     """Read a trace folder; or another tool's log, by its content.
+
+    Args:
+        path: of the folder.
+        loops: keep recorded loops of several operations as rows with a loop number, where a ``FoldTable`` can hold
+            them; else every loop is taken apart into the rows of its repetitions.
 
     Raises:
         TraceError: it is missing, of no kind that is known, or nothing in it can be read.
@@ -66,7 +73,7 @@ def read_trace(path: Path) -> Trace:
     if is_imported(path):
         return read_imported(path)
     index = TraceIndex.read(path / INDEX_NAME) if (path / INDEX_NAME).exists() else None
-    parts, warnings = read_parts(path)
+    parts, warnings = read_parts(path, loops=loops)
     lost = list(warnings)
     if index is None:
         if not parts:
@@ -108,13 +115,13 @@ def _less_than_ended(index: TraceIndex, parts: list[Part], *, known: bool) -> li
     return [f"{', '.join(cut)} ended in order when it was recorded, and now its end is lost"]
 
 
-def read_parts(path: Path) -> tuple[list[Part], list[str]]:
+def read_parts(path: Path, *, loops: bool = False) -> tuple[list[Part], list[str]]:
     """All parts of a folder that can be read, and sentences about those that cannot."""
     parts: list[Part] = []
     warnings: list[str] = []
     for name in sorted(path.glob("part-*.wt")):
         try:
-            part = read_part(name)
+            part = read_part(name, loops)
         except TraceError as error:
             warnings.append(str(error))
             continue
@@ -128,7 +135,7 @@ def assemble(parts: list[Part], warnings: list[str]) -> Trace:
     """Join the parts of all processes into one trace."""
     ranks, notes = number_ranks(parts)
     stopped = _stopped(ranks)
-    warnings = [*warnings, *stopped, *notes, *_part_warnings(ranks)]
+    warnings = [*warnings, *stopped, *notes, *_part_warnings(ranks), *_unseen(parts)]
     times, clocks = common_times(parts)
     time_of = {id(part): time for part, time in zip(parts, times, strict=True)}
     origin = min((time.start_ns for time in times), default=0)
@@ -315,8 +322,6 @@ def _part_warnings(ranks: list[RankParts]) -> list[str]:
         warnings.append(
             f"{missed} operation(s) in signal handlers met the tracer at work and were not recorded"
         )
-    if NOTE_IO_URING in noted:
-        warnings.append("the program has liburing loaded: operations through io_uring are not seen")
     if NOTE_MAPPED in noted:
         warnings.append(
             "files were mapped into memory; only the mapping is recorded, not the accesses"
@@ -324,6 +329,24 @@ def _part_warnings(ranks: list[RankParts]) -> list[str]:
     if NOTE_STDIO in noted:
         warnings.append(
             "this C library's streams could not be followed; stdio (fread, fprintf, ...) is not seen"
+        )
+    return warnings
+
+
+def _unseen(parts: list[Part]) -> list[str]:
+    """Sentences about what the tracer noticed and could not record."""
+    warnings = []
+    if any(NOTE_IO_URING in part.notes for part in parts):
+        warnings.append("the program uses io_uring: operations through it are not seen")
+    raw = sorted({name for part in parts for name in part.unseen.get(NOTE_RAW, ())})
+    if raw:
+        warnings.append(
+            f"the program makes system calls by syscall(2), which are not seen: {', '.join(raw)}"
+        )
+    static = sorted({name for part in parts for name in part.unseen.get(NOTE_UNSEEN, ())})
+    if static:
+        warnings.append(
+            f"program(s) that were started are statically linked, and not seen: {', '.join(static)}"
         )
     return warnings
 

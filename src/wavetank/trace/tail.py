@@ -59,7 +59,7 @@ class Tail:
     missed: int
 
 
-def read_tail(path: Path) -> Tail | None:
+def read_tail(path: Path, loops: bool = False) -> Tail | None:
     """The tail, None when there is none, or when it is not one (cut short, damaged)."""
     try:
         content = path.read_bytes()
@@ -75,7 +75,7 @@ def read_tail(path: Path) -> Tail | None:
     if version != VERSION or max(coded_at + n_coded, meta_at + n_meta) > len(content):
         return None
     try:
-        rows = decode_tail(content)
+        rows = decode_tail(content, loops)
     except DamagedRowsError:
         return None
     return Tail(

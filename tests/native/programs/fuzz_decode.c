@@ -41,13 +41,15 @@ int main(int argc, char **argv) {
         }
         memcpy(exact, tried, length);
         struct wt_sizes sizes;
-        int64_t status = tail ? wt_count_tail(exact, length, &sizes) : wt_count_rows(exact, length, &sizes);
+        unsigned members = i % 2 ? WT_MOST_MEMBERS : 0;
+        int64_t status = tail ? wt_count_tail(exact, length, members, &sizes)
+                              : wt_count_rows(exact, length, members, &sizes);
         if (status == 0 && sizes.rows <= MOST_ROWS && sizes.times <= MOST_TIMES) {
             decoded++;
             if (tail) {
-                wt_decode_tail(exact, length, &columns, &durations, &sizes);
+                wt_decode_tail(exact, length, members, &columns, &durations, &sizes);
             } else {
-                wt_decode_rows(exact, length, &columns, &durations, &sizes);
+                wt_decode_rows(exact, length, members, &columns, &durations, &sizes);
             }
         }
         free(exact);
