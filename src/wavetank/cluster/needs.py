@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -31,7 +31,18 @@ class Needs:
         """Findings: what this machine lacks."""
         missing = [(name, how) for name, how in self.programs.items() if find_program(name) is None]
         missing += [(path, how) for path, how in self.files.items() if not Path(path).exists()]
-        return [f"{name} is missing: {how}" for name, how in missing]
+        return say_missing(missing)
+
+
+def say_missing(missing: Iterable[tuple[str, str]]) -> list[str]:
+    """Findings, one a remedy: "a is missing: get it", "a, b are missing: get them"."""
+    by_remedy: dict[str, list[str]] = {}
+    for name, how in missing:
+        by_remedy.setdefault(how, []).append(name)
+    return [
+        f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} missing: {how}"
+        for how, names in by_remedy.items()
+    ]
 
 
 @runtime_checkable
@@ -45,6 +56,14 @@ class NeedsPrograms(Protocol):
         """On every node that mounts it."""
 
 
+@runtime_checkable
+class NeedsOnGateways(Protocol):
+    """A driver that needs programs on nodes with NFS servers in front of a parallel file system."""
+
+    def needs_of_gateways(self, spec: ClusterSpec) -> Needs:
+        """On every gateway."""
+
+
 def needs_by_node(driver: object, spec: ClusterSpec) -> dict[str, Needs]:
     """What each node must have for a driver."""
     needs = dict.fromkeys(spec.node_names(), Needs())
@@ -53,4 +72,7 @@ def needs_by_node(driver: object, spec: ClusterSpec) -> dict[str, Needs]:
             needs[name] |= driver.needs_of_servers(spec)
         for name in spec.compute_names():
             needs[name] |= driver.needs_of_clients(spec)
+    if isinstance(driver, NeedsOnGateways):
+        for name in spec.gateway_names():
+            needs[name] |= driver.needs_of_gateways(spec)
     return needs

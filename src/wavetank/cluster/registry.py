@@ -20,9 +20,11 @@ PROVIDERS: dict[str, str] = {
 FILE_SYSTEMS: dict[str, str] = {
     "cephfs": "wavetank.cluster.filesystems.cephfs:CephFS",
     "existing": "wavetank.cluster.filesystems.existing:Existing",
+    "gateway": "wavetank.cluster.filesystems.gateway:Gateway",
     "glusterfs": "wavetank.cluster.filesystems.glusterfs:GlusterFS",
     "nfs": "wavetank.cluster.filesystems.nfs:NFS",
     "none": "wavetank.cluster.filesystems.none:NoFileSystem",
+    "orangefs": "wavetank.cluster.filesystems.orangefs:OrangeFS",
 }
 PROVIDER_GROUP = "wavetank.providers"
 FILE_SYSTEM_GROUP = "wavetank.file_systems"

@@ -72,6 +72,10 @@ class Stripe(Record):
         "each; disperse: erasure coded over all",
     )
     size: Size | None = Field(default=None, description="block size of 'sharded', bytes")
+    count: int | None = Field(
+        default=None, ge=1, le=64,
+        description="of 'sharded': data servers that a file is spread over; the default is all",
+    )  # fmt: skip
     redundancy: int | None = Field(
         default=None, ge=1, le=16, description="servers of 'disperse' that may be lost"
     )
@@ -96,6 +100,18 @@ class FileSystem(Record):
     metadata_placement: Literal["io", "compute", "head"] | tuple[Name, ...] | None = Field(
         default=None,
         description="metadata servers on I/O, compute or head nodes, or on the nodes named; "
+        "the default is with the data servers",
+    )
+    behind: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]*$")] | None = Field(
+        default=None,
+        description="of 'gateway' only: the parallel file system behind the NFS servers, glusterfs or cephfs",
+    )
+    gateways: int | None = Field(
+        default=None, ge=1, le=64, description="of 'gateway' only: NFS servers; the default is all"
+    )
+    gateway_placement: Literal["io", "compute", "head"] | tuple[Name, ...] | None = Field(
+        default=None,
+        description="of 'gateway' only: NFS servers on I/O, compute or head nodes, or on the nodes named; "
         "the default is with the data servers",
     )
     mount: Annotated[str, StringConstraints(pattern=r"^/[A-Za-z0-9_/-]{1,60}$")] = "/wavetank"
@@ -211,10 +227,19 @@ class ClusterSpec(Record):
                 f"storage.size {format_size(self.storage.size)} is too small: "
                 f"{self.storage.local_file_system} needs {format_size(SMALLEST_STORAGE_BYTES)}"
             )
+        yield from self._stripe_problems()
+        yield from self._gateway_problems()
+
+    def _stripe_problems(self) -> Iterator[str]:
+        fs = self.file_system
         if self.layout == "one-server-per-file" and fs.stripe.kind != "distributed":
             yield f"layout one-server-per-file needs whole files: file_system.stripe.kind must be distributed, not {fs.stripe.kind}"
         if fs.stripe.size is not None and fs.stripe.kind != "sharded":
             yield f"file_system.stripe.size only has a meaning with kind: sharded, not {fs.stripe.kind}"
+        if fs.stripe.count is not None and fs.stripe.kind != "sharded":
+            yield f"file_system.stripe.count only has a meaning with kind: sharded, not {fs.stripe.kind}"
+        elif fs.stripe.count is not None and fs.stripe.count > len(self.server_names()):
+            yield f"file_system.stripe.count {fs.stripe.count} is more than the {len(self.server_names())} data servers"
         if fs.stripe.redundancy is not None and fs.stripe.kind != "disperse":
             yield f"file_system.stripe.redundancy only has a meaning with kind: disperse, not {fs.stripe.kind}"
 
@@ -271,6 +296,34 @@ class ClusterSpec(Record):
         candidates = self._candidates(fs.metadata_placement)
         named = len(candidates) if isinstance(fs.metadata_placement, tuple) else 1
         return candidates[: fs.metadata_servers or named]
+
+    def gateway_names(self) -> tuple[str, ...]:
+        """The nodes with NFS servers in front of a parallel file system, in order."""
+        fs = self.file_system
+        if fs.behind is None:
+            return ()
+        placement = fs.gateway_placement
+        candidates = self.server_names() if placement is None else self._candidates(placement)
+        return candidates if fs.gateways is None else candidates[: fs.gateways]
+
+    def _gateway_problems(self) -> Iterator[str]:
+        fs, names = self.file_system, self.node_names()
+        if fs.kind != "gateway":
+            for key in ("behind", "gateways", "gateway_placement"):
+                if getattr(fs, key) is not None:
+                    yield f"file_system.{key} only has a meaning with kind: gateway, not {fs.kind}"
+            return
+        if fs.behind is None or fs.behind == "gateway":
+            yield "file_system gateway needs file_system.behind: the parallel file system, e.g. glusterfs"
+            return
+        placement = fs.gateway_placement
+        if isinstance(placement, tuple):
+            unknown = [name for name in placement if name not in names]
+            if unknown or len(set(placement)) != len(placement):
+                yield f"file_system.gateway_placement names {', '.join(placement)}; the nodes, each once at most, are {', '.join(names)}"
+        found = self.gateway_names()
+        if not found or len(found) < (fs.gateways or 1):
+            yield f"{fs.gateways or 1} gateways are asked for, but {len(found)} nodes can hold one: see file_system.gateway_placement"
 
     def compute_names(self) -> tuple[str, ...]:
         """The compute nodes, in order."""

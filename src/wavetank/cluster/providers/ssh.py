@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from wavetank.cluster.host import Host
-from wavetank.cluster.needs import Needs
+from wavetank.cluster.needs import Needs, say_missing
 from wavetank.cluster.remote import scripts
 from wavetank.cluster.remote.connection import (
     CONNECT_TIMEOUT_S,
@@ -271,19 +271,16 @@ def _lacks(host: SshHost, spec: ClusterSpec, needs: Needs) -> list[str]:
         said = error.stderr_tail if isinstance(error, RemoteCommandError) else str(error)
         return [f"cannot use host {host.name} ({host.address}): {said or error}"]
     findings = []
+    missing = []
     for line in out.splitlines():
         kind, _, what = line.partition(" ")
         if kind == "d":
-            findings.append(
-                f"{host.name}: ssh.directory {what} is no directory that {_user(spec)} may write to"
-            )
+            findings.append(f"ssh.directory {what} is no directory that {_user(spec)} may write to")
         elif kind == "m":
-            findings.append(
-                f"{host.name}: {what} is mounted already: give file_system.mount another path"
-            )
+            findings.append(f"{what} is mounted already: give file_system.mount another path")
         elif kind in ("p", "f"):
-            findings.append(f"{host.name}: {what} is missing: {how[what]}")
-    return findings
+            missing.append((what, how[what]))
+    return [f"{host.name}: {finding}" for finding in (*findings, *say_missing(missing))]
 
 
 def _user(spec: ClusterSpec) -> str:
