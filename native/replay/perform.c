@@ -426,10 +426,12 @@ void replay_perform(struct replay *r, int64_t start_ns) {
 
 /* ---- several runs ---- */
 
-static void close_all(struct replay *r) {
+/* Close the rank's files; between two loops not those that no step of the plan opened: no step closes them.
+ */
+static void close_files(struct replay *r, bool all) {
     for (int32_t i = 0; i < r->n_open_files; i++) {
         struct open_file *f = r->open_files[i];
-        if (!f->is_open)
+        if (!f->is_open || (f->handle < 0 && !all))
             continue;
         if (f->layer == LAYER_MPIIO)
             complete_all(r, f);
@@ -476,9 +478,9 @@ void replay_loop(struct replay *r, int64_t start_ns, int64_t for_ns, int64_t loo
     r->begun_ns = now_ns();
     for (int64_t from = r->begun_ns, n = 1;; n++) {
         perform_steps(r, 0, r->plan->n_steps);
-        close_all(r);
         if (r->stopped)
             break;
+        close_files(r, false);
         int64_t to = now_ns();
         progress_add_loop(r->progress, from - start_ns, to - start_ns);
         if (n == loops || is_time_over(r, end_ns))
@@ -487,4 +489,5 @@ void replay_loop(struct replay *r, int64_t start_ns, int64_t for_ns, int64_t loo
         from = to;
     }
     r->end_ns = now_ns();
+    close_files(r, true);
 }

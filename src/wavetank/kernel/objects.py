@@ -2,13 +2,13 @@
 
 The clients' pattern of method, section 9. A file holds a whole number of objects, and a run goes round in it: what
 is stored stays bounded however long the run. Between two objects lies a pause of one second, which the replay
-multiplies by the interval in seconds (0: back to back).
+multiplies by the interval in seconds (0: back to back). No step opens or closes a file: the replay opens it when
+it is first needed and keeps it to the run's end, since at a close some file systems write all that is waiting.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
 from typing import Literal
 
 from wavetank.document import provenance
@@ -16,7 +16,6 @@ from wavetank.errors import KernelError
 from wavetank.kernel.plan import Kernel, KernelFile
 from wavetank.model.phase import (
     DataStep,
-    FileStep,
     LinearOffsets,
     PatternMember,
     PauseStep,
@@ -94,10 +93,8 @@ def _program(rank: int, n_objects: int) -> Program:
     return Program(
         ranks=(rank,),
         steps=(
-            FileStep(iop_type="open", file_id=rank, handle=0, arg=os.O_RDWR),
             RepeatStep(
                 times=n_objects, steps=(DataStep(ph_id=rank + 1, n=1), PauseStep(seconds=1.0))
             ),
-            FileStep(iop_type="close", file_id=rank, handle=0),
         ),
     )
