@@ -70,6 +70,7 @@ class Document(Record):
 
     kind: ClassVar[str]
     version: ClassVar[int] = 1
+    older: ClassVar[tuple[int, ...]] = ()  # versions that are read as well
     error: ClassVar[type[WavetankError]] = DocumentError
 
     provenance: Provenance
@@ -109,7 +110,8 @@ class Document(Record):
                 f"({error.msg}). It is damaged or was cut short; make it again"
             ) from error
         found = body.pop("schema", None) if isinstance(body, dict) else None
-        if found != cls.schema_id():
+        known = {f"wavetank.{cls.kind}/{version}" for version in (cls.version, *cls.older)}
+        if found not in known:
             raise cls.error(
                 f"{path} is not a {cls.kind} file that this version reads: its schema is {found!r}, "
                 f"expected {cls.schema_id()!r}. Make it again with wavetank {__version__}"

@@ -101,7 +101,7 @@ def offsets_of(parts: Sequence[RankPhase], member: int, in_view: bool) -> Offset
         fitted = fit_offsets(
             [int(run.offset[0]) for run in runs], [part.rank for part in parts], int(first.disp[0])
         )
-    return fitted or ListedOffsets(runs=tuple(run.records() for run in runs))
+    return fitted or ListedOffsets.of(runs)
 
 
 def _member_runs(part: RankPhase, member: int, in_view: bool) -> RunArrays:

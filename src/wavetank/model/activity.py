@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from wavetank.model.data_rows import DataRows
 from wavetank.model.rank_phase import RankPhase
-from wavetank.model.rows import DataRows, Rows
+from wavetank.model.rows import Rows
 from wavetank.model.rules import BoolArray
 from wavetank.trace.schema import Level, Op
 

@@ -77,7 +77,8 @@ class Model(Document):
     """The I/O model of one application run."""
 
     kind: ClassVar[str] = "model"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2  # 2: listed offsets are columns
+    older: ClassVar[tuple[int, ...]] = (1,)
     error: ClassVar[type[WavetankError]] = ModelError
 
     application: str = Field(description="the program's name, for titles")

@@ -10,8 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from wavetank.errors import ModelError
-from wavetank.model.fold import take
-from wavetank.model.rules import BoolArray
+from wavetank.model.folded import BoolArray, Folded, as_folded, take
 from wavetank.trace.schema import FoldTable, Trace
 
 
@@ -19,10 +18,10 @@ def in_order(table: FoldTable) -> FoldTable:
     """The rows by rank and sequence number, as the extraction needs them."""
     rank, seq = table.rank, table.seq
     backward = (rank[1:] < rank[:-1]) | ((rank[1:] == rank[:-1]) & (seq[1:] < seq[:-1]))
-    return take(table, np.lexsort((seq, rank))) if backward.any() else table
+    return take(as_folded(table), np.lexsort((seq, rank))) if backward.any() else table
 
 
-def mended(table: FoldTable, trace: Trace) -> tuple[FoldTable, list[str]]:
+def mended(table: Folded, trace: Trace) -> tuple[Folded, list[str]]:
     """The table, and sentences about what was mended in it.
 
     Raises:
@@ -39,7 +38,8 @@ def mended(table: FoldTable, trace: Trace) -> tuple[FoldTable, list[str]]:
         ((table.size < 0) | (table.moved < 0), "moves fewer than 0 bytes"),
         ((table.offset < -1) & (table.moved > 0), "begins before its file"),
         (
-            (table.count > 1) & ((table.moved < (table.count - 1) * table.size) | (table.moved > table.count * table.size)),
+            (table.count > 1) & (table.sized < 0)
+            & ((table.moved < (table.count - 1) * table.size) | (table.moved > table.count * table.size)),
             "moves other bytes than its operations can",
         ),
     )  # fmt: skip
@@ -67,7 +67,7 @@ def plain_path(path: str) -> str:
     return ("/" if path.startswith("/") else "") + "/".join(parts)
 
 
-def one_name_each(trace: Trace, table: FoldTable) -> tuple[FoldTable, list[str]]:
+def one_name_each(trace: Trace, table: Folded) -> tuple[Folded, list[str]]:
     """Rows of files that go by two spellings of one path under one of them."""
     first: dict[str, int] = {}
     same = np.arange(len(trace.files) + 1)

@@ -173,7 +173,7 @@ def _offset_key(phase: Phase, member: int) -> str:
     """Offsets in print; a list also by a number that stands for its contents."""
     offset = phase.offset[member]
     text = offset_text(offset)
-    return f"{text} #{hash(offset.runs) & 0xFFFFFF:06x}" if offset.function == "list" else text
+    return f"{text} #{hash(offset) & 0xFFFFFF:06x}" if offset.function == "list" else text
 
 
 def _phase_differences(name: str, a: Phase | None, b: Phase | None) -> list[Difference]:

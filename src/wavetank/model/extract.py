@@ -19,18 +19,23 @@ from wavetank.model.across import group_ranks
 from wavetank.model.activity import Activity
 from wavetank.model.application import Model, View
 from wavetank.model.check import in_order, mended, one_name_each
+from wavetank.model.compact import Compactor, Limits
+from wavetank.model.cut import cut_at
+from wavetank.model.data_rows import DataRows, data_rows
 from wavetank.model.file_table import make_files
 from wavetank.model.fold import fold
 from wavetank.model.from_totals import model_from_totals
-from wavetank.model.pattern import boundaries, find_patterns
+from wavetank.model.pattern import Ranges, boundaries, find_patterns
 from wavetank.model.phases import clocks, find_series, make_phases
 from wavetank.model.program_name import program_name
 from wavetank.model.rank_phase import describe
 from wavetank.model.relations import relate_levels
 from wavetank.model.requirements import make_requirements
-from wavetank.model.rows import RowKind, Rows, data_rows, prepare, without_library_files
+from wavetank.model.row_kind import RowKind
+from wavetank.model.rows import Rows, prepare, without_library_files
 from wavetank.model.rules import LEVEL_NAMES, Rules
 from wavetank.model.sequence import make_programs
+from wavetank.model.stand_in import stand_in
 from wavetank.model.timeline import make_timeline
 from wavetank.trace.ops import OPS
 from wavetank.trace.schema import UNKNOWN, Int32Array, Int64Array, Level, Op, Trace
@@ -42,6 +47,7 @@ def extract_model(
     rules: Rules | None = None,
     ops: Mapping[int, Op] = OPS,
     name: str | None = None,
+    limits: Limits | None = None,
 ) -> Model:
     """The I/O model of a traced run.
 
@@ -51,13 +57,15 @@ def extract_model(
         rules: how phases are split; the method's defaults if None.
         ops: operations by their code in the trace; the native format's by default.
         name: of the application, for titles; found in the command if None.
+        limits: what of the trace is worth folding into loops and lists; the defaults if None.
 
     Raises:
         ModelError: the trace has no data operations at the levels asked for, or holds what cannot be.
     """
     rules = rules or Rules()
     levels = rules.levels or (Level.POSIX, Level.MPIIO)
-    table, notes = mended(fold(in_order(trace.folds), rules.shortest_gap_s), trace)
+    folds = fold(in_order(trace.folds), rules.shortest_gap_s, compactor(rules, ops, limits))
+    table, notes = mended(folds, trace)
     table, names = one_name_each(trace, table)
     rows = prepare(table, ops, rules)
     rows, library_files = without_library_files(rows)
@@ -70,9 +78,8 @@ def extract_model(
     by_time = trace.source in ("wavetank", "strace")
     own_level = _own_levels(rows, levels, by_time)
     file_ids = {file: number for number, file in enumerate(own_level, start=1)}
-    table = rows.table
-    parted = boundaries(data, table.start_ns[data.row], table.end_ns[data.row], rules)
-    parts = describe(data, find_patterns(data, parted, rules))
+    rows, data, ranges = _ranges(rows, data, levels, rules)
+    parts = describe(data, ranges)
     activity = Activity(rows, data, parts, file_ids, own_level)
     times = clocks(activity)
     phases, ph_id = make_phases(activity, group_ranks(parts, rules), times, by_time)
@@ -118,6 +125,28 @@ def extract_model(
             *_library(trace, library_files),
         ),
     )
+
+
+def compactor(rules: Rules, ops: Mapping[int, Op] = OPS, limits: Limits | None = None) -> Compactor:
+    """What folds the operations of a run for an extraction by these rules."""
+    parting, calls = np.zeros(256, dtype=bool), np.zeros(256, dtype=bool)
+    for code, op in ops.items():
+        parting[code] = rules.split_at_communication.get(op.level, False)
+        calls[code] = op.level == Level.MPIIO
+    return Compactor(limits, rules, parting, calls)
+
+
+def _ranges(
+    rows: Rows, data: DataRows, levels: tuple[Level, ...], rules: Rules
+) -> tuple[Rows, DataRows, Ranges]:
+    """The patterns, and the rows with their loops cut where a pattern begins."""
+    proxy, way = stand_in(data)
+    table = rows.table
+    parted = boundaries(proxy, table.start_ns[proxy.row], table.end_ns[proxy.row], rules)
+    found = find_patterns(proxy, parted, rules)
+    ranges = Ranges(way.back(found.low), way.back(found.high), found.period)
+    cut = cut_at(rows, data, ranges.low)
+    return (rows, data, ranges) if cut is rows else (cut, data_rows(cut, levels), ranges)
 
 
 def _own_levels(rows: Rows, levels: tuple[Level, ...], by_time: bool) -> dict[int, Level]:

@@ -178,7 +178,7 @@ def _first(aligned: Mapping[int, Phase], member: int, n: int) -> int:
     for count, phase in aligned.items():
         offset = phase.offset[member]
         if offset.function == "list":
-            firsts[count] = min(runs[0].offset for runs in offset.runs)
+            firsts[count] = min(offset.first_offsets())
         elif offset.function == "linear":
             firsts[count] = min(offset.a * rank + offset.c for rank in phase.ph_processid)
     function = fit_function(firsts) if len(firsts) == len(aligned) else None

@@ -12,12 +12,15 @@ from typing import Literal
 import numpy as np
 
 from wavetank.model.activity import Activity
+from wavetank.model.darshan_counts import darshan_counts
+from wavetank.model.data_rows import DataRows
 from wavetank.model.file import ModelFile
 from wavetank.model.offsets import ViewPositions, is_contiguous
-from wavetank.model.phase import Phase, Run, Series
-from wavetank.model.rows import DataRows, Rows
+from wavetank.model.phase import Phase, Series
+from wavetank.model.rows import Rows
 from wavetank.model.rules import LEVEL_NAMES, BoolArray
-from wavetank.trace.schema import UNKNOWN, FileView, Level, OpKind, Trace
+from wavetank.model.runs import RunArrays
+from wavetank.trace.schema import UNKNOWN, FileView, Int64Array, Level, OpKind, Trace
 
 AccessMode = Literal["sequential", "strided", "random", "unknown"]
 
@@ -31,7 +34,9 @@ def make_files(
     levels = activity.own_levels()
     own = levels[data.file] == data.level
     reads = activity.codes(lambda op: op.kind == OpKind.READ)
-    sequential, consecutive = _darshan_counts(data, reads, n_files)
+    sequential, consecutive = (
+        _by_level_and_file(data, counts, n_files) for counts in darshan_counts(data, reads)
+    )
     # Below a file view that the trace does not hold, the POSIX level alone knows how far it reaches.
     highest = _highest_offsets(data, views, own, n_files)
     n_operations = np.bincount(data.file[own], weights=data.count[own], minlength=n_files)
@@ -114,40 +119,18 @@ def _writes(name: str) -> bool:
     return "write" in name or name.endswith("_to")
 
 
-# --- Darshan's counts -----------------------------------------------------------------------------
+# --- sums and maxima by file ----------------------------------------------------------------------
 
 
-def _darshan_counts(
-    data: DataRows, reads: BoolArray, n_files: int
-) -> tuple[dict[str, list[int]], dict[str, list[int]]]:
-    """Operations that Darshan counts as sequential and as consecutive, by level and file.
-
-    Sequential: past the last byte of the rank's previous operation of this direction; consecutive:
-    right behind it. Before the first operation Darshan's last byte is 0, so a first operation at
-    an offset above 0 counts (POSIX_SEQ_READS, POSIX_CONSEC_READS in darshan-posix.c).
-    """
-    sequential = {name: [0] * n_files for name in ("posix", "mpiio")}
-    consecutive = {name: [0] * n_files for name in ("posix", "mpiio")}
-    if not len(data):
-        return sequential, consecutive
-    key = data.stream * 2 + reads[data.op]
-    order = np.argsort(key, kind="stable")
-    key = key[order]
-    count, size, disp = data.count[order], data.size[order], data.disp[order]
-    first = data.offset[order]
-    last_end = first + (count - 1) * disp + data.moved[order] - (count - 1) * size
-    end_before = np.ones(len(order), dtype=np.int64)  # last byte 0
-    end_before[1:] = np.where(key[1:] == key[:-1], last_end[:-1], 1)
-    n_sequential = (first >= end_before) + np.where(disp >= size, count - 1, 0)
-    n_consecutive = (first == end_before) + np.where(disp == size, count - 1, 0)
+def _by_level_and_file(data: DataRows, values: Int64Array, n_files: int) -> dict[str, list[int]]:
+    """Sums of a number of each row."""
+    found = {}
     for name, level in (("posix", Level.POSIX), ("mpiio", Level.MPIIO)):
-        at = data.level[order] == level
-        file = data.file[order][at]
-        for totals, values in ((sequential, n_sequential), (consecutive, n_consecutive)):
-            sums = np.zeros(n_files, dtype=np.int64)
-            np.add.at(sums, file, values[at])
-            totals[name] = sums.tolist()
-    return sequential, consecutive
+        at = data.level == level
+        sums = np.zeros(n_files, dtype=np.int64)
+        np.add.at(sums, data.file[at], values[at])
+        found[name] = sums.tolist()
+    return found
 
 
 def _highest_offsets(
@@ -171,6 +154,8 @@ def _highest_offsets(
     last = offset + (count - 1) * disp
     end = np.maximum(last + moved - (count - 1) * size, offset + np.where(count > 1, size, moved))
     end = np.maximum(end, np.where(count > 1, last - disp + size, end))
+    for place in np.flatnonzero(data.listed[index] >= 0).tolist():
+        end[place] = _listed_end(data, int(index[place]))
     pairs = data.file[index].astype(np.int64) * (len(views) + 1) + data.view[index] + 1
     values, inverse = np.unique(pairs, return_inverse=True)
     ends = np.zeros(len(values), dtype=np.int64)
@@ -184,6 +169,18 @@ def _highest_offsets(
             top = 0 if last_byte is None else last_byte + 1  # noqa: PLW2901
         highest[file] = max(so_far, top)
     return highest
+
+
+def _listed_end(data: DataRows, row: int) -> int:
+    """How far the operations of a row with listed offsets reach."""
+    n = int(data.count[row])
+    offset = data.lists.offset[data.listed[row] :][:n]
+    if data.sized[row] < 0:
+        most = int(offset[:-1].max()) + int(data.size[row])
+    else:
+        size = data.lists.size[data.sized[row] :][:n]
+        most = int((offset[:-1] + size[:-1]).max())
+    return max(most, int(offset[-1] + data.last_moved[row]))
 
 
 # --- access mode ----------------------------------------------------------------------------------
@@ -228,15 +225,24 @@ def _phase_mode(
         if offset.function == "linear":
             found.add("sequential" if member.disp == member.rs else "strided")
         elif offset.function == "list":
-            for runs in offset.runs:
-                found.add(_runs_mode(runs))
+            for position in range(len(offset.n_runs)):
+                found.add(_runs_mode(offset.of_rank(position)))
     return "random" if "random" in found else "strided" if "strided" in found else "sequential"
 
 
-def _runs_mode(runs: Sequence[Run]) -> AccessMode:
+_BEGINNING = 4096  # runs that are looked at first
+
+
+def _runs_mode(runs: RunArrays) -> AccessMode:
     """Mode of a rank's runs in order: by gaps, and by displacements."""
-    columns = np.array([(r.count, r.rs, r.offset, r.disp) for r in runs], dtype=np.int64)
-    count, rs, offset, disp = columns.T
+    if len(runs) > _BEGINNING:
+        columns = (
+            getattr(runs, name)[:_BEGINNING]
+            for name in ("count", "size", "moved", "offset", "disp")
+        )
+        if _runs_mode(RunArrays(*columns)) == "random":
+            return "random"  # and so is what begins so
+    count, rs, offset, disp = runs.count, runs.size, runs.offset, runs.disp
     several = count > 1
     jump = offset[1:] - (offset + (count - 1) * disp)[:-1]
     disps = np.concatenate([disp[several], jump])
@@ -257,8 +263,8 @@ def _lone_mode(phases: Sequence[Phase]) -> AccessMode:
                 if offset.function == "linear":
                     at, moved = offset.a * rank + offset.c, member.rs
                 elif offset.function == "list":
-                    run = offset.runs[position][0]
-                    at, moved = run.offset, run.moved
+                    run = offset.of_rank(position)
+                    at, moved = int(run.offset[0]), int(run.moved[0])
                 else:
                     return "unknown"
                 key = (rank, _writes(member.iop_type))

@@ -1,6 +1,6 @@
-"""Folds rows of equal operations at regular distance into one, and parts and unfolds them again.
+"""Folds operations into rows: runs at regular distance, loops of several, irregular stretches as lists.
 
-Reads a FoldTable of any size, or chunks of one; leaves a FoldTable that stands for the same
+Reads a FoldTable of any size, or chunks of one; leaves ``Folded`` rows that stand for the same
 operations. Tracers fold as they record; importers and events on demand do not. What is
 worked on at a time is bounded by ``CHUNK_ROWS``.
 """
@@ -8,200 +8,179 @@ worked on at a time is bounded by ``CHUNK_ROWS``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import fields
 
 import numpy as np
 
-from wavetank.model.rules import BoolArray
-from wavetank.trace.schema import UNKNOWN, FoldTable, Int64Array
+from wavetank.model.compact import Compactor
+from wavetank.model.folded import (
+    NAMES,
+    STEPS,
+    BoolArray,
+    Columns,
+    Folded,
+    Lists,
+    as_folded,
+    joined,
+    take,
+)
+from wavetank.trace.schema import FoldTable, Int64Array
 
 CHUNK_ROWS = 1 << 16
 """Rows folded at a time: 10 MiB of columns, which stay in a core's caches."""
 MIN_STEPS = 3
 """Equal steps that make a fold: four operations. Shorter ones are found by whoever needs them."""
+WELL_FOLDED = 64
+"""Operations a row, on average, from which on a chunk needs no further compaction."""
 _SAME = ("op", "file", "handle", "rank", "view", "error", "size", "arg")
 
 
-def take(table: FoldTable, index: Int64Array | BoolArray) -> FoldTable:
-    """Some rows of a table."""
-    return FoldTable(
-        **{column.name: getattr(table, column.name)[index] for column in fields(FoldTable)}
-    )
-
-
-def fold(chunks: FoldTable | Iterable[FoldTable], gap_s: float | None = None) -> FoldTable:
+def fold(
+    chunks: FoldTable | Iterable[FoldTable],
+    gap_s: float | None = None,
+    compactor: Compactor | None = None,
+) -> Folded:
     """Fold a table, or the consecutive chunks of one.
 
-    Rows that are folds already stay as they are. Chunks are folded one by one, so that a source
+    Rows that are folded already stay as they are. Chunks are folded one by one, so that a source
     that makes them as they are asked for needs memory for one chunk and the result only.
 
     Args:
         chunks: rows in order.
         gap_s: operations with this many seconds between them or more are not folded; None: all are.
+        compactor: of loops and irregular stretches; one of the default limits if None.
     """
     gap_ns = None if gap_s is None else gap_s * 1e9
+    if isinstance(chunks, Folded):
+        return chunks
     tables = [chunks] if isinstance(chunks, FoldTable) else chunks
-    folded = [_fold_chunk(part, gap_ns) for table in tables for part in _parts(table)]
-    if len(folded) == 1:
-        return folded[0]
-    return FoldTable(
-        **{
-            column.name: np.concatenate([getattr(part, column.name) for part in folded])
-            for column in fields(FoldTable)
-        }
-    ) if folded else _empty()  # fmt: skip
+    compactor = compactor or Compactor()
+    folded = [
+        _fold_chunk(as_folded(part), gap_ns, compactor)
+        for table in tables
+        for part in _parts(table)
+    ]
+    lists = compactor.lists()
+    return joined(folded, lists) if folded else empty(lists)
 
 
 def _parts(table: FoldTable) -> Iterator[FoldTable]:
+    """Pieces of a table, none of which begins inside a loop."""
     if len(table) <= CHUNK_ROWS:
         yield table
         return
-    names = [column.name for column in fields(FoldTable)]
-    for start in range(0, len(table), CHUNK_ROWS):
-        yield FoldTable(
-            **{name: getattr(table, name)[start : start + CHUNK_ROWS] for name in names}
-        )
+    whole = as_folded(table)
+    start = 0
+    while start < len(table):
+        stop = min(start + CHUNK_ROWS, len(table))
+        while stop < len(table) and table.loop[stop] and table.loop[stop] == table.loop[stop - 1]:
+            stop += 1
+        yield take(whole, slice(start, stop))
+        start = stop
 
 
-def _empty() -> FoldTable:
+def empty(lists: Lists | None = None) -> Folded:
+    """A table without rows."""
     types = {"op": np.uint8, **dict.fromkeys(("rank", "file", "handle", "view", "error"), np.int32)}
-    return FoldTable(
-        **{
-            column.name: np.zeros(0, dtype=types.get(column.name, np.int64))
-            for column in fields(FoldTable)
-        }
-    )
+    columns = {name: np.zeros(0, dtype=types.get(name, np.int64)) for name in NAMES}
+    return Folded(**columns, lists=lists or Lists())
 
 
-def _fold_chunk(table: FoldTable, gap_ns: float | None) -> FoldTable:
+def _fold_chunk(table: Folded, gap_ns: float | None, compactor: Compactor) -> Folded:
     n = len(table)
-    if n <= MIN_STEPS:
-        return table
-    steps = {
-        name: np.diff(getattr(table, name))
-        for name in ("offset", "view_offset", "tick", "subtick")
-        if name != "view_offset" or bool((table.view >= 0).any())
-    }
-    steps.setdefault("view_offset", steps["offset"])
-    begin, end = _runs(table, steps, gap_ns)
+    steps = _steps(table)
+    linked = _linked(table, gap_ns)
+    begin, end = _runs(linked, steps)
+    n_rows = n - int((end - begin).sum())
+    if n >= compactor.limits.shortest and n < n_rows * WELL_FOLDED:
+        found = compactor.compact(table, linked, begin, end, gap_ns)
+        if found is not None:
+            return _around(table, *found, gap_ns)
+    return _folded(table, steps, begin, end)
+
+
+def _around(
+    table: Folded, rows: Folded, at: Int64Array, covered: BoolArray, gap_ns: float | None
+) -> Folded:
+    """The blocks' rows, and between them what lies there, folded as it stands; in order."""
+    left = np.flatnonzero(~covered)
+    if not len(left):
+        return take(rows, np.argsort(at, kind="stable"))
+    rest = take(table, left)
+    steps = _steps(rest)
+    linked = _linked(rest, gap_ns) & (np.diff(left) == 1)
+    begin, end = _runs(linked, steps)
+    first = left[_row_starts(len(rest), begin, end)]
+    order = np.argsort(np.concatenate([first, at]), kind="stable")
+    return take(joined([_folded(rest, steps, begin, end), rows], table.lists), order)
+
+
+def _steps(table: Folded) -> dict[str, Int64Array]:
+    """Differences of neighbours in what is regular in a run."""
+    steps = {name: np.diff(getattr(table, name)) for name in ("offset", "tick", "subtick")}
+    in_view = bool((table.view >= 0).any())
+    return {**steps, "view_offset": np.diff(table.view_offset) if in_view else steps["offset"]}
+
+
+def _row_starts(n: int, begin: Int64Array, end: Int64Array) -> Int64Array:
+    """First operations of the rows: all that are not a later one of a run."""
     if not len(begin):
-        return table
-    # A row for each operation that is not a later one of a run.
+        return np.arange(n)
     border = np.zeros(n + 1, dtype=np.int8)
     border[begin + 1] += 1
     border[end + 1] -= 1
-    first = np.flatnonzero(np.cumsum(border[:n], dtype=np.int8) == 0)
+    return np.flatnonzero(np.cumsum(border[:n], dtype=np.int8) == 0)
+
+
+def _folded(
+    table: Folded, steps: dict[str, Int64Array], begin: Int64Array, end: Int64Array
+) -> Folded:
+    """A row for each run, from operation ``begin`` to ``end``, and for each operation in none."""
+    n = len(table)
+    if not len(begin):
+        return table
+    first = _row_starts(n, begin, end)
     length = np.diff(first, append=n)
     last = first + length - 1
     several = length > 1
-    out = {column.name: getattr(table, column.name)[first] for column in fields(FoldTable)}
+    out: Columns = {name: getattr(table, name)[first] for name in NAMES}
     # A row of one operation here may stand for several already.
     out["count"] = np.where(several, length, out["count"])
     out["moved"] = np.where(several, (length - 1) * out["size"] + table.moved[last], out["moved"])
     at = np.minimum(first, n - 2)
-    for name, step in (
-        ("offset", "disp"),
-        ("view_offset", "view_disp"),
-        ("tick", "tick_step"),
-        ("subtick", "subtick_step"),
-    ):
+    for name, step in STEPS:
         out[step] = np.where(several, steps[name][at], out[step])
     out["end_ns"] = table.end_ns[last]
     out["busy_ns"] = np.add.reduceat(table.busy_ns, first)
-    return FoldTable(**out)
+    return Folded(**out, lists=table.lists)
 
 
-def _runs(
-    table: FoldTable, steps: dict[str, Int64Array], gap_ns: float | None
-) -> tuple[Int64Array, Int64Array]:
-    """First and last operation of each run that is folded."""
+def _linked(table: Folded, gap_ns: float | None) -> BoolArray:
+    """Whether each operation may be in one row with the next: shape (n - 1,)."""
     linked: BoolArray = table.moved[:-1] == table.size[:-1]
     linked &= (table.count[1:] == 1) & (table.count[:-1] == 1)
     for name in _SAME:
         column = getattr(table, name)
         linked &= column[1:] == column[:-1]
+    if table.loop.any():
+        linked &= (table.loop[1:] == 0) & (table.loop[:-1] == 0)
     if gap_ns is not None:
         linked &= table.start_ns[1:] - table.end_ns[:-1] < gap_ns
+    return linked
+
+
+def _runs(linked: BoolArray, steps: dict[str, Int64Array]) -> tuple[Int64Array, Int64Array]:
+    """First and last operation of each run that is folded."""
     goes_on = linked[1:] & linked[:-1]
     for step in {id(column): column for column in steps.values()}.values():
         goes_on &= step[1:] == step[:-1]
-    start = np.flatnonzero(np.concatenate([[True], ~goes_on]))
-    n_steps = np.diff(start, append=len(linked))
-    folded = n_steps >= MIN_STEPS
+    edges = np.flatnonzero(goes_on[1:] != goes_on[:-1]) + 1
+    if len(goes_on):
+        edges = np.concatenate(
+            [[0] if goes_on[0] else [], edges, [len(goes_on)] if goes_on[-1] else []]
+        )
+    first, stop = edges[0::2].astype(np.int64), edges[1::2].astype(np.int64)
+    folded = stop - first + 1 >= MIN_STEPS
+    begin, end = first[folded], stop[folded] + 1
     # Neighbouring runs share an operation; it belongs to the first of them.
-    shared = np.zeros(len(start), dtype=np.int64)
-    shared[1:] = folded[:-1]
-    begin = (start + shared)[folded]
-    end = (start + n_steps)[folded]
+    begin[1:] += begin[1:] == end[:-1]
     return begin, end
-
-
-def part_rows(table: FoldTable, mask: BoolArray, n_first: Int64Array) -> FoldTable:
-    """Part rows after their first ``n_first`` operations (0 < n_first < count where mask)."""
-    index = np.repeat(np.arange(len(table)), 1 + mask)
-    second = np.zeros(len(index), dtype=bool)
-    second[1:] = index[1:] == index[:-1]
-    first = np.zeros(len(index), dtype=bool)
-    first[:-1] = second[1:]
-    out = {column.name: getattr(table, column.name)[index] for column in fields(FoldTable)}
-    n_before = n_first[index]
-    total = out["count"].copy()
-    skipped = np.where(second, n_before, 0)
-    out["count"] = np.where(second, total - n_before, np.where(first, n_before, total))
-    full = n_before * out["size"]
-    out["moved"] = np.where(
-        second, out["moved"] - full, np.where(first, np.minimum(full, out["moved"]), out["moved"])
-    )
-    _shift(out, skipped)
-    known = out["start_ns"] != UNKNOWN
-    busy = out["busy_ns"] // np.maximum(total, 1)
-    out["busy_ns"] = np.where(
-        second,
-        busy * out["count"],
-        np.where(first, out["busy_ns"] - busy * (total - n_before), out["busy_ns"]),
-    )
-    # Where the two touch in time is not recorded: the shares of the operations stand for it.
-    border = out["start_ns"] + (out["end_ns"] - out["start_ns"]) * n_before // np.maximum(total, 1)
-    start, end = out["start_ns"].copy(), out["end_ns"].copy()
-    out["start_ns"] = np.where(second & known, border, start)
-    out["end_ns"] = np.where(first & known, border, end)
-    return FoldTable(**out)
-
-
-def _shift(out: dict[str, Int64Array], skipped: Int64Array) -> None:
-    """Move rows forward by operations that another row took."""
-    known = out["offset"] != UNKNOWN
-    out["offset"] = np.where(known, out["offset"] + skipped * out["disp"], out["offset"])
-    out["view_offset"] = np.where(
-        known, out["view_offset"] + skipped * out["view_disp"], out["view_offset"]
-    )
-    out["seq"] = out["seq"] + skipped
-    out["tick"] = out["tick"] + skipped * out["tick_step"]
-    out["subtick"] = out["subtick"] + skipped * out["subtick_step"]
-    out["disp"] = np.where(out["count"] == 1, 0, out["disp"])
-    out["view_disp"] = np.where(out["count"] == 1, 0, out["view_disp"])
-
-
-def unfold_rows(table: FoldTable, mask: BoolArray) -> FoldTable:
-    """Make rows of single operations out of folded ones."""
-    repeats = np.where(mask, table.count, 1)
-    index = np.repeat(np.arange(len(table)), repeats)
-    position = np.arange(len(index)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
-    unfolded = mask[index]
-    out = {column.name: getattr(table, column.name)[index] for column in fields(FoldTable)}
-    total = out["count"]
-    last = position == total - 1
-    out["moved"] = np.where(
-        unfolded,
-        np.where(last, out["moved"] - (total - 1) * out["size"], out["size"]),
-        out["moved"],
-    )
-    out["count"] = np.where(unfolded, 1, total)
-    span = out["end_ns"] - out["start_ns"]
-    known = unfolded & (out["start_ns"] != UNKNOWN)
-    start = out["start_ns"].copy()
-    out["start_ns"] = np.where(known, start + span * position // total, start)
-    out["end_ns"] = np.where(known, start + span * (position + 1) // total, out["end_ns"])
-    out["busy_ns"] = np.where(unfolded, out["busy_ns"] // total, out["busy_ns"])
-    _shift(out, np.where(unfolded, position, 0))
-    return FoldTable(**out)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from wavetank.model.data_rows import DataRows
 from wavetank.model.nested import MIN_RUN
-from wavetank.model.rows import DataRows
 from wavetank.model.rules import BoolArray, Rules
 from wavetank.trace.schema import UNKNOWN, Int64Array
 
@@ -22,15 +22,21 @@ Columns = tuple[Int64Array, Int64Array, Int64Array]  # low, high, period
 
 
 def join_irregular(
-    data: DataRows, symbol: Int64Array, parted: BoolArray, ranges: Columns, rules: Rules
+    data: DataRows,
+    symbol: Int64Array,
+    parted: BoolArray,
+    ranges: Columns,
+    rules: Rules,
+    listed: BoolArray,
 ) -> Columns:
     """Join ``MIN_SCRAPS`` scraps or more of one operation with no boundary between them.
 
     A scrap holds one operation only, and is either of dissimilar sizes, or shorter than ``SHORT``
     operations without being regular: four repetitions or more, of exactly one size and displacement.
+    ``listed`` says which rows are long stretches of dissimilar sizes: any scrap beside one joins it.
     """
     low, high, period = ranges
-    if len(low) < MIN_SCRAPS:
+    if len(low) < MIN_SCRAPS and not listed.any():
         return ranges
     first = np.searchsorted(data.first_op, low, side="right") - 1
     last = np.searchsorted(data.first_op, high - 1, side="right") - 1
@@ -41,14 +47,16 @@ def join_irregular(
     repeated = (high - low) // period >= MIN_RUN
     short = one & (high - low < SHORT)
     short[short & repeated] = ~_equal(data, low, high, period, short & repeated)
-    scrap = one & (mixed | short)
+    long = (period == 1) & listed[first]
+    scrap = one & (mixed | short | long)
     linked = np.zeros(len(low), dtype=bool)  # to the scrap before it
     crosses = (data.first_op[first] == low) & np.append(True, parted)[first]
     linked[1:] = scrap[1:] & scrap[:-1] & ~crosses[1:] & (changes[first[1:]] == changes[last[:-1]])
     start = np.flatnonzero(~linked)
     stop = np.append(start[1:], len(low))
     # Groups of too few scraps stay as they are.
-    few = np.repeat(stop - start < MIN_SCRAPS, stop - start)
+    joins = np.logical_or.reduceat(long, start)
+    few = np.repeat((stop - start < MIN_SCRAPS) & ~joins, stop - start)
     kept = ~linked | few
     begin = np.flatnonzero(kept)
     end = np.append(begin[1:], len(low)) - 1
@@ -63,9 +71,9 @@ def _equal(
     owner = np.repeat(np.arange(len(low)), n)
     within = np.arange(len(owner)) - np.repeat(np.cumsum(n) - n, n)
     operation = low[owner] + within
-    row = np.searchsorted(data.first_op, operation, side="right") - 1
-    offset = data.offset[row] + (operation - data.first_op[row]) * data.disp[row]
-    offset = np.where(data.offset[row] == UNKNOWN, 0, offset)
+    row, position = data.locate(operation)
+    offset = data.offsets(row, position)
+    offset = np.where(offset == UNKNOWN, 0, offset)
     back = period[some][owner]
     index = np.arange(len(owner))
     before = np.where(within >= back, index - back, index)

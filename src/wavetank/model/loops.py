@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +20,45 @@ class Loop:
     body: tuple[int | Loop, ...]
 
 
-def compress(sequence: npt.NDArray[np.integer[Any]]) -> tuple[int | Loop, ...]:
+def settle(nodes: Sequence[int | Loop]) -> list[int | Loop]:
+    """Loops that are known already, each from where it first holds on: B (A B) x 3 A becomes (B A) x 4.
+
+    So it does not matter where the one who found them began to count. Their bodies are compressed.
+    """
+    found: list[int | Loop] = []
+    last = -1  # place of the last loop
+    for node in nodes:
+        if not isinstance(node, Loop):
+            found.append(node)
+        else:
+            body, tail = list(node.body), 0
+            times = node.times
+            while found and found[-1] == body[-1]:
+                found.pop()
+                body = [body[-1], *body[:-1]]
+                tail += 1
+                if tail == len(body):
+                    times, tail = times + 1, 0
+            before = found[-1] if found else None
+            if isinstance(before, Loop) and before.body == tuple(body):
+                found[-1] = Loop(before.times + times, before.body)
+            else:
+                found.append(Loop(times, tuple(body)))
+            last = len(found) - 1
+            found += body[:tail]
+        if last >= 0:
+            loop = found[last]
+            n = len(loop.body) if isinstance(loop, Loop) else 0
+            if n and len(found) - 1 - last == n and tuple(found[last + 1 :]) == loop.body:  # type: ignore[union-attr]
+                found[last:] = [Loop(loop.times + 1, loop.body)]  # type: ignore[union-attr]
+    return [
+        Loop(node.times, compress(node.body)) if isinstance(node, Loop) else node for node in found
+    ]
+
+
+def compress(sequence: Sequence[int | Loop]) -> tuple[int | Loop, ...]:
     """Loops, from left to right, the shortest body first; then loops of loops, until none is left."""
-    nodes: list[int | Loop] = sequence.tolist()
+    nodes = list(sequence)
     # Short loops before long ones, else a long one would begin in the middle of what recurs.
     longest = 2
     while longest < 2 * len(nodes):

@@ -18,10 +18,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from wavetank.model.irregular import join_irregular
+from wavetank.model.data_rows import DataRows
+from wavetank.model.irregular import SHORT, join_irregular
 from wavetank.model.nested import MIN_RUN, Stretches, find_nested
 from wavetank.model.periods import find_periods
-from wavetank.model.rows import DataRows
 from wavetank.model.rules import BoolArray, Rules
 from wavetank.model.runs import Steps, steps_of
 from wavetank.trace.schema import UNKNOWN, Int64Array
@@ -55,7 +55,9 @@ def find_patterns(data: DataRows, parted: BoolArray, rules: Rules) -> Ranges:
         none = np.zeros(0, dtype=np.int64)
         return Ranges(none, none, none)
     symbol = _symbols(data)
-    linked = ~parted & (symbol[1:] == symbol[:-1]) & rules.similar(data.size[:-1], data.size[1:])
+    mixed = mixed_rows(data, rules)
+    linked = ~parted & (symbol[1:] == symbol[:-1]) & _similar_sizes(data, rules)
+    linked &= ~mixed[1:] & ~mixed[:-1]
     start = np.flatnonzero(np.append(True, ~linked))  # first row of each stretch
     low, high = _part_by_displacement(data, start, np.append(start[1:], n), rules)
     order = np.argsort(low)
@@ -81,7 +83,24 @@ def find_patterns(data: DataRows, parted: BoolArray, rules: Rules) -> Ranges:
     )
     order = np.argsort(merged.low)
     columns = merged.low[order], merged.high[order], merged.period[order]
-    return Ranges(*join_irregular(data, symbol, parted, columns, rules))
+    return Ranges(*join_irregular(data, symbol, parted, columns, rules, mixed))
+
+
+def mixed_rows(data: DataRows, rules: Rules) -> BoolArray:
+    """Rows whose sizes are listed and not similar throughout."""
+    mixed = np.zeros(len(data), dtype=bool)
+    for row in np.flatnonzero(data.sized >= 0).tolist():
+        size = data.lists.size[data.sized[row] :][: data.count[row]]
+        mixed[row] = not rules.similar(size[:-1], size[1:]).all()
+    return mixed
+
+
+def _similar_sizes(data: DataRows, rules: Rules) -> BoolArray:
+    """Whether each row's last operation and the next row's first one are of similar size: shape (rows - 1,)."""
+    last = data.size.copy()
+    for row in np.flatnonzero(data.sized >= 0).tolist():
+        last[row] = data.lists.size[data.sized[row] + data.count[row] - 1]
+    return rules.similar(last[:-1], data.size[1:])
 
 
 def boundaries(data: DataRows, start_ns: Int64Array, end_ns: Int64Array, rules: Rules) -> BoolArray:
@@ -141,7 +160,11 @@ def _part_by_displacement(
     unknown = offset == UNKNOWN
     if unknown.any():
         offset, disp = np.where(unknown, 0, offset), np.where(unknown, 0, disp)
-    steps = steps_of(data.count[index], offset, disp, link)
+    if len(data.gap_row):
+        place = np.searchsorted(index, data.gap_row)
+        offset = _over_gaps(offset, place, data.gap_members)
+    listed = data.listed[index] >= 0
+    steps = steps_of(data.count[index], offset, disp, link, listed)
     low = data.first_op[start]
     high = data.first_op[stop - 1] + data.count[stop - 1]
     # From positions within these rows to numbers of operations.
@@ -151,7 +174,9 @@ def _part_by_displacement(
     first = steps.first - position[owner] + low[owner]
     n = steps.n
     change = np.zeros(len(n), dtype=bool)
-    change[1:] = (owner[1:] == owner[:-1]) & ~rules.similar(steps.value[:-1], steps.value[1:])
+    similar = rules.similar(steps.value[:-1], steps.value[1:])
+    similar &= ~steps.irregular[1:] & ~steps.irregular[:-1]
+    change[1:] = (owner[1:] == owner[:-1]) & ~similar
     if not change.any():
         return low, high
     broken = np.unique(owner[change])
@@ -160,7 +185,7 @@ def _part_by_displacement(
     for stretch in broken.tolist():
         a, b = np.searchsorted(owner, [stretch, stretch + 1])
         cuts = _cuts(
-            Steps(steps.value[a:b], n[a:b], first[a:b], steps.joined[a:b]),
+            Steps(steps.value[a:b], n[a:b], first[a:b], steps.joined[a:b], steps.irregular[a:b]),
             change[a:b], int(low[stretch]), int(high[stretch]),
         )  # fmt: skip
         if len(cuts):
@@ -178,9 +203,12 @@ def _cuts(steps: Steps, change: BoolArray, low: int, high: int) -> Int64Array:
     end = np.append(begin[1:], high - 1) + 1  # operations [begin, end), neighbours share one
     bounds: list[int] = []
     position = low
-    for a, b in zip(begin.tolist(), end.tolist(), strict=True):
+    # Beside a stretch without any regularity a few like steps are chance.
+    shortest = SHORT if steps.irregular.any() else MIN_RUN
+    irregular = steps.irregular[starts].tolist()
+    for a, b, is_irregular in zip(begin.tolist(), end.tolist(), irregular, strict=True):
         first = max(a, position)
-        if b - first < MIN_RUN:
+        if b - first < shortest or is_irregular:
             continue
         bounds.extend(bound for bound in (first, b) if bound not in (low, high, *bounds[-1:]))
         position = b
@@ -195,27 +223,47 @@ def _cuts(steps: Steps, change: BoolArray, low: int, high: int) -> Int64Array:
 def _with_member_cuts(data: DataRows, patterns: Int64Array, rules: Rules) -> Ranges:
     """Patterns (low, high, period), parted where the displacement of a member changes."""
     ranges: list[tuple[int, int, int]] = []
+    gaps = data.first_op[data.gap_row]
     for low, high, period in patterns.tolist():
-        cuts = _member_cuts(_offsets(data, low, high)[1], period, rules)
+        offset = _offsets(data, low, high)[1]
+        for gap in gaps[np.searchsorted(gaps, low) : np.searchsorted(gaps, high)].tolist():
+            _close_gap(offset, gap - low, period)
+        cuts = _member_cuts(offset, period, rules)
         bounds = [low, *(low + cut for cut in cuts), high]
         ranges.extend((a, b, period) for a, b in pairwise(bounds))
     columns = np.array(ranges, dtype=np.int64).reshape(-1, 3)
     return Ranges(columns[:, 0], columns[:, 1], columns[:, 2])
 
 
+def _over_gaps(offset: Int64Array, place: Int64Array, members: Int64Array) -> Int64Array:
+    """Offsets as if those behind a gap followed on those before it."""
+    step = np.diff(offset, prepend=0)
+    jump = np.zeros(len(offset), dtype=np.int64)
+    jump[place] = step[place] - step[place - members]
+    closed: Int64Array = offset - np.cumsum(jump)
+    return closed
+
+
+def _close_gap(offset: Int64Array, place: int, period: int) -> None:
+    """The same for each member of a pattern that begins at the first of these operations, in place."""
+    if place < 2 * period:
+        return
+    for first in range(place, min(place + period, len(offset))):
+        before = offset[first - period]
+        offset[first::period] -= offset[first] - 2 * before + offset[first - 2 * period]
+
+
 def _offsets(data: DataRows, base: int, stop: int) -> tuple[Int64Array, Int64Array]:
     """Row and offset of operations [base, stop); 0 where the offset is not known."""
-    operation = np.arange(base, stop)
-    index = np.searchsorted(data.first_op, operation, side="right") - 1
-    within = operation - data.first_op[index]
-    offset = data.offset[index] + within * data.disp[index]
-    return index, np.where(data.offset[index] == UNKNOWN, 0, offset)
+    index, within = data.locate(np.arange(base, stop))
+    offset = data.offsets(index, within)
+    return index, np.where(offset == UNKNOWN, 0, offset)
 
 
 def _search(data: DataRows, symbol: Int64Array, base: int, stop: int, rules: Rules) -> Ranges:
     """Patterns of several operations in operations [base, stop), all in few operations per row."""
-    index = np.searchsorted(data.first_op, np.arange(base, stop), side="right") - 1
-    symbols, sizes = symbol[index], data.size[index]
+    index, within = data.locate(np.arange(base, stop))
+    symbols, sizes = symbol[index], data.sizes(index, within)
     found = find_periods(symbols, sizes, rules, MAX_PIECES)
     if found is None:
         # Sizes without any regularity: the order of the calls alone makes the pattern.

@@ -5,11 +5,16 @@ Field names are those of method, section 2 (P18 table 1).
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+import numpy as np
+from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
 
 from wavetank.document import Record
+from wavetank.model.runs import RunArrays
+from wavetank.trace.schema import Int64Array
 
 
 class PatternMember(Record):
@@ -58,11 +63,160 @@ class Run(Record):
     moved: int
 
 
+def _as_column(value: object) -> object:
+    """A column of runs: one number for all, or a list."""
+    if isinstance(value, np.ndarray) and value.dtype == np.int64:
+        column = value.view()  # lists of many millions are not copied
+        column.setflags(write=False)
+        return column
+    try:
+        column = np.atleast_1d(np.array(value, dtype=np.int64))
+    except (OverflowError, TypeError, ValueError) as error:
+        raise ValueError("must be a whole number or a list of such") from error
+    column.setflags(write=False)
+    return column
+
+
+def _of_column(column: Int64Array) -> int | list[int]:
+    """A column as a file holds it: one number where all are equal."""
+    if len(column) > 1 and (column == column[0]).all():
+        return int(column[0])
+    values: list[int] = column.tolist()
+    return values
+
+
+Column = Annotated[
+    Any,
+    BeforeValidator(_as_column),
+    PlainSerializer(_of_column),
+    WithJsonSchema(
+        {"anyOf": [{"type": "integer"}, {"type": "array", "items": {"type": "integer"}}]}
+    ),
+]
+
+
 class ListedOffsets(Record):
-    """No one function fits: for each rank of the phase (same order as ``ph_processid``) the exact runs."""
+    """No one function fits: for each rank of the phase (same order as ``ph_processid``) the exact runs, as columns.
+
+    The columns hold the runs of all ranks one after another, of each rank ``n_runs``. One number instead of
+    a list stands for a column of equal numbers.
+    """
 
     function: Literal["list"] = "list"
-    runs: tuple[tuple[Run, ...], ...]
+    n_runs: Annotated[
+        Any,
+        BeforeValidator(_as_column),
+        PlainSerializer(lambda column: column.tolist()),
+        WithJsonSchema({"type": "array", "items": {"type": "integer"}}),
+    ] = Field(description="runs of each rank")
+    count: Column = Field(description="repetitions of each run")
+    rs: Column = Field(description="request size, bytes")
+    offset: Column = Field(description="of each run's first repetition, bytes")
+    disp: Column = Field(description="bytes between the run's offsets")
+    moved: Column | None = Field(
+        default=None, description="bytes moved by each run; None: count * rs throughout"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_objects(cls, body: object) -> object:
+        """Takes the runs as objects too: models of version 1 have them so."""
+        if not isinstance(body, dict) or "runs" not in body:
+            return body
+        rest = {key: value for key, value in body.items() if key != "runs"}
+        runs = [
+            [run if isinstance(run, Run) else Run.model_validate(run) for run in one]
+            for one in body["runs"]
+        ]
+        rest["n_runs"] = [len(one) for one in runs]
+        for name in ("count", "rs", "offset", "disp", "moved"):
+            rest[name] = [getattr(run, name) for one in runs for run in one]
+        return rest
+
+    @model_validator(mode="after")
+    def _in_step(self) -> Self:
+        if (self.n_runs < 1).any():
+            raise ValueError("n_runs must be above 0")
+        n = int(self.n_runs.sum())
+        for name in ("count", "rs", "offset", "disp", "moved"):
+            column = getattr(self, name)
+            if column is None:
+                continue
+            if len(column) == 1 and n > 1:
+                self.__dict__[name] = column = np.broadcast_to(column, n)
+            if len(column) != n:
+                raise ValueError(f"{name} holds {len(column)} numbers for {n} runs")
+        if (self.count < 1).any() or (self.rs < 0).any():
+            raise ValueError("a run has no repetition, or a negative request size")
+        if self.moved is not None and np.array_equal(self.moved, self.count * self.rs):
+            self.__dict__["moved"] = None
+        return self
+
+    @classmethod
+    def of(cls, ranks: Sequence[RunArrays]) -> ListedOffsets:
+        """From the runs of each rank."""
+
+        def column(name: str) -> Int64Array:
+            of_ranks = [getattr(runs, name) for runs in ranks]
+            joined: Int64Array = of_ranks[0].view() if len(ranks) == 1 else np.concatenate(of_ranks)
+            joined.setflags(write=False)
+            return joined
+
+        full = all(
+            runs.moved is runs.size or np.array_equal(runs.moved, runs.count * runs.size)
+            for runs in ranks
+        )
+        # Arrays of our own, of up to many millions: nothing to validate.
+        return cls.model_construct(
+            n_runs=_as_column([len(runs) for runs in ranks]),
+            count=column("count"),
+            rs=column("size"),
+            offset=column("offset"),
+            disp=column("disp"),
+            moved=None if full else column("moved"),
+        )
+
+    def of_rank(self, position: int) -> RunArrays:
+        """The runs of one rank, by its place in ``ph_processid``."""
+        start = int(self.n_runs[:position].sum())
+        at = slice(start, start + int(self.n_runs[position]))
+        count, rs = self.count[at], self.rs[at]
+        ones = count.strides == (0,) and count[0] == 1
+        moved = self.moved[at] if self.moved is not None else rs if ones else count * rs
+        return RunArrays(count, rs, moved, self.offset[at], self.disp[at])
+
+    def first_offsets(self) -> list[int]:
+        """Offset of each rank's first repetition, bytes."""
+        starts = np.cumsum(self.n_runs) - self.n_runs
+        offsets: list[int] = self.offset[starts].tolist()
+        return offsets
+
+    @cached_property
+    def runs(self) -> tuple[tuple[Run, ...], ...]:
+        """The runs of each rank as objects: for those who look at single ones."""
+        found = []
+        for position in range(len(self.n_runs)):
+            one = self.of_rank(position)
+            columns = (one.count, one.size, one.offset, one.disp, one.moved)
+            found.append(
+                tuple(
+                    Run.model_construct(count=count, rs=rs, offset=offset, disp=disp, moved=moved)
+                    for count, rs, offset, disp, moved in zip(
+                        *(column.tolist() for column in columns), strict=True
+                    )
+                )
+            )
+        return tuple(found)
+
+    def _values(self) -> tuple[bytes | None, ...]:
+        columns = (self.n_runs, self.count, self.rs, self.offset, self.disp, self.moved)
+        return tuple(None if column is None else column.tobytes() for column in columns)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ListedOffsets) and self._values() == other._values()
+
+    def __hash__(self) -> int:
+        return hash(self._values())
 
 
 class UnknownOffsets(Record):

@@ -13,7 +13,7 @@ from wavetank.model.across import Group, offsets_of
 from wavetank.model.activity import Activity
 from wavetank.model.phase import LinearOffsets, PatternMember, Phase, Series
 from wavetank.model.rank_phase import RankPhase
-from wavetank.model.rows import RowKind
+from wavetank.model.row_kind import RowKind
 from wavetank.trace.schema import UNKNOWN, Int32Array, Int64Array, Level, OpKind, UInt8Array
 
 
@@ -37,8 +37,10 @@ def clocks(activity: Activity) -> PartTimes:
     first = np.array([part.first_row for part in parts], dtype=np.int64)
     last = np.array([part.last_row for part in parts], dtype=np.int64)
     row_first, row_last = data.row[first], data.row[last]
+    # Parts begin and end beside blocks, never inside one.
     skipped = low - data.first_op[first]
-    dropped = data.first_op[last] + data.count[last] - high
+    loop = data.block[last] >= 0
+    dropped = np.where(loop, 0, data.first_op[last] + data.count[last] - high)
     busy = table.busy_ns[data.row]
     total = np.concatenate([[0], np.cumsum(busy)])
     per_op = busy // np.maximum(data.count, 1)
@@ -52,7 +54,7 @@ def clocks(activity: Activity) -> PartTimes:
     return PartTimes(
         tick_first=table.tick[row_first] + skipped * table.tick_step[row_first],
         tick_last=table.tick[row_last]
-        + (high - 1 - data.first_op[last]) * table.tick_step[row_last],
+        + (data.count[last] - 1 - dropped) * table.tick_step[row_last],
         start_ns=np.where(timed, start, UNKNOWN),
         end_ns=np.where(timed, end, UNKNOWN),
         busy_ns=total[last + 1] - total[first] - skipped * per_op[first] - dropped * per_op[last],
@@ -170,8 +172,7 @@ def _dist(part: RankPhase, activity: Activity) -> list[tuple[int, int] | None]:
         return [None] * n_members
     first = part.low + np.arange(n_members)
     both = np.concatenate([first, first + n_members])
-    row = np.searchsorted(data.first_op, both, side="right") - 1
-    within = both - data.first_op[row]
+    row, within = data.locate(both)
     source = data.row[row]
     tick = table.tick[source] + within * table.tick_step[source]
     subtick = table.subtick[source] + within * table.subtick_step[source]
@@ -219,7 +220,9 @@ def _metadata(activity: Activity, ph_id: Int64Array) -> dict[int, dict[str, int]
         opens & (after > before) & (data.stream[after] == stream)
     )
     before = np.where(leading, after, before)
-    operation = data.first_op[before] + np.where(leading, 0, data.count[before] - 1)
+    # Of a block's row the first operation: no part ends inside a block.
+    last = np.where(data.block[before] >= 0, 0, data.count[before] - 1)
+    operation = data.first_op[before] + np.where(leading, 0, last)
     lows = np.array([part.low for part in parts], dtype=np.int64)
     phase = ph_id[np.searchsorted(lows, operation, side="right") - 1]
     failed = (table.error[index] != 0).astype(np.int64)
@@ -298,7 +301,7 @@ def _first_offsets(phase: Phase) -> tuple[int, ...] | None:
         if offset.function == "linear":
             found.extend(offset.a * rank + offset.c for rank in phase.ph_processid)
         elif offset.function == "list":
-            found.extend(runs[0].offset for runs in offset.runs)
+            found.extend(offset.first_offsets())
         else:
             return None
     return tuple(found)

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from wavetank.model.data_rows import DataRows
+from wavetank.model.member import members_of
 from wavetank.model.pattern import Ranges
-from wavetank.model.rows import DataRows
 from wavetank.model.runs import RunArrays, canonical
 from wavetank.trace.schema import UNKNOWN, Int32Array, Int64Array, UInt8Array
 
@@ -84,9 +85,12 @@ def describe(data: DataRows, ranges: Ranges) -> list[RankPhase]:
     """Describe each range, in the order of the ranges."""
     first_row = np.searchsorted(data.first_op, ranges.low, side="right") - 1
     last_row = np.searchsorted(data.first_op, ranges.high - 1, side="right") - 1
+    special = np.concatenate([[0], np.cumsum((data.listed >= 0) | (data.block >= 0))])
+    plain = special[last_row + 1] == special[first_row]
     # Most parts of a regular program are one row: they need no looking at.
     whole = (
-        (ranges.period == 1)
+        plain
+        & (ranges.period == 1)
         & (first_row == last_row)
         & (data.first_op[first_row] == ranges.low)
         & (data.count[first_row] == ranges.high - ranges.low)
@@ -99,6 +103,7 @@ def describe(data: DataRows, ranges: Ranges) -> list[RankPhase]:
         first_row.tolist(),
         last_row.tolist(),
         whole.tolist(),
+        plain.tolist(),
         *(column[first_row].tolist() for column in of_row),
         strict=True,
     )
@@ -117,9 +122,11 @@ def describe(data: DataRows, ranges: Ranges) -> list[RankPhase]:
                 _of_row(data, row, view)
                 if is_row
                 else _of_rows(data, low, high, row, end_row, period, view)
+                if is_plain
+                else members_of(data, low, high, row, end_row, period)
             ),
         )
-        for low, high, period, row, end_row, is_row, rank, file, level, view in columns
+        for low, high, period, row, end_row, is_row, is_plain, rank, file, level, view in columns
     ]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from wavetank.model.activity import Activity
 from wavetank.model.application import LevelRelation
-from wavetank.model.rows import RowKind
+from wavetank.model.row_kind import RowKind
 from wavetank.trace.schema import Int64Array, Level
 
 

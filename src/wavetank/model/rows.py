@@ -9,12 +9,23 @@ from __future__ import annotations
 import heapq
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from enum import IntEnum
 
 import numpy as np
 
-from wavetank.model.fold import part_rows, unfold_rows
+from wavetank.model.folded import (
+    Folded,
+    as_folded,
+    blocks,
+    cut_loops,
+    last_moved,
+    last_size,
+    part_rows,
+    unfold_loops,
+    unfold_rows,
+)
+from wavetank.model.row_kind import RowKind
 from wavetank.model.rules import BoolArray, Rules
+from wavetank.model.seeks import find_null_seeks, of_loops, seek_targets
 from wavetank.trace.schema import (
     UNKNOWN,
     FoldTable,
@@ -27,29 +38,17 @@ from wavetank.trace.schema import (
 )
 
 
-class RowKind(IntEnum):
-    """What a row is to the extraction."""
-
-    IGNORED = 0
-    DATA = 1  # moved bytes
-    EMPTY = 2  # a read or write that succeeded and moved nothing
-    NULL_SEEK = 3  # lseek(fd, 0, SEEK_CUR): leaves the pointer where it is
-    SEEK = 4
-    FILE = 5  # open, close, sync, resize, stat, ..., and data operations that failed
-    SYNC_RANKS = 6
-
-
 @dataclass(frozen=True)
 class Rows:
     """All rows in rank order, with what is derived for each of them."""
 
-    table: FoldTable
+    table: Folded
     kind: UInt8Array  # RowKind
     level: UInt8Array
     slot: Int32Array  # which open of the file, lowest number not in use
     comm: Int64Array  # communication calls of the rank before the row
-    comm_step: Int64Array  # communication calls between two operations of the row
     inside: Int64Array  # row of the MPI-IO call that a POSIX call was made in; -1 for the others
+    target: Int64Array  # of seeks: where they lead, NEXT_DATA where the handle's next data operation starts
     ops: Mapping[int, Op]
 
     def launched(self, rank: Int64Array | Int32Array, start_ns: Int64Array) -> Int64Array:
@@ -71,42 +70,6 @@ class Rows:
         return np.where(ticking, first, start_ns)
 
 
-@dataclass(frozen=True)
-class DataRows:
-    """Rows that moved data, ordered by (stream, occurrence). A stream is one level, file and rank."""
-
-    row: Int64Array  # index into Rows
-    stream: Int64Array  # number of the stream, ascending
-    rank: Int32Array
-    file: Int32Array
-    level: UInt8Array
-    op: UInt8Array
-    slot: Int32Array
-    view: Int32Array
-    count: Int64Array
-    size: Int64Array
-    moved: Int64Array
-    offset: Int64Array
-    disp: Int64Array
-    view_offset: Int64Array
-    view_disp: Int64Array
-    comm: Int64Array
-    first_op: Int64Array  # number of the row's first operation in this table, from 0
-
-    def __len__(self) -> int:
-        return len(self.row)
-
-    @property
-    def n_operations(self) -> int:
-        """Operations of all rows."""
-        return int(self.first_op[-1] + self.count[-1]) if len(self) else 0
-
-    @property
-    def last_offset(self) -> Int64Array:
-        """Offset of each row's last operation, bytes."""
-        return self.offset + (self.count - 1) * self.disp
-
-
 def prepare(table: FoldTable, ops: Mapping[int, Op], rules: Rules) -> Rows:
     """Classify rows; part those whose operations the extraction must tell apart.
 
@@ -114,35 +77,82 @@ def prepare(table: FoldTable, ops: Mapping[int, Op], rules: Rules) -> Rows:
     its operations is unfolded where communication parts phases, and so are seeks to several places.
     """
     kinds, levels = _lookup(ops)
-    table = _part_empty_last(table, kinds)
-    level = levels[table.op]
-    comm_step = _comm_step(table, level)
-    splits = np.zeros(256, dtype=bool)
-    for a_level, does in rules.split_at_communication.items():
-        splits[a_level] = does
-    moves_data = _is_data(kinds[table.op]) & (table.moved > 0)
-    unfolded = (table.count > 1) & np.where(
-        moves_data, (comm_step > 0) & splits[level], table.disp != 0
-    )
-    if unfolded.any():
-        table = unfold_rows(table, unfolded)
+    table = _cut_irregular_loops(_part_empty_last(as_folded(table), kinds), kinds, levels, rules)
+    table = _unfold_parted(table, kinds, levels, rules)
+    while True:
         level = levels[table.op]
-        comm_step = _comm_step(table, level)
-    kind = _classify(table, kinds)
-    slot = _slots(table, level, kinds)
-    kind, table, (level, slot, comm_step) = _find_null_seeks(
-        table, kind, (level, slot, comm_step), ops
-    )
+        kind = _classify(table, kinds)
+        slot = _slots(table, level, kinds)
+        kind, table, (level, slot) = find_null_seeks(table, kind, (level, slot), ops)
+        target = seek_targets(table, kind, level)
+        kind, target, mixed = of_loops(table, kind, target)
+        if not len(mixed):
+            break
+        table = unfold_loops(table, mixed)
     return Rows(
         table=table,
         kind=kind,
         level=level,
         slot=slot.astype(np.int32),
-        comm=_comm_before(table, level),
-        comm_step=comm_step,
-        inside=_inside_calls(table, level),
+        comm=comm_before(table, level),
+        inside=inside_calls(table, level),
+        target=target,
         ops=ops,
     )
+
+
+def _unfold_parted(table: Folded, kinds: UInt8Array, levels: UInt8Array, rules: Rules) -> Folded:
+    """Unfold rows in no loop with communication between their operations, and calls at several places."""
+    level = levels[table.op]
+    moves_data = _is_data(kinds[table.op]) & (table.moved > 0)
+    parted = (_comm_step(table, level) > 0) & _parting(rules)[level]
+    unfolded = (table.count > 1) & (table.loop == 0) & np.where(moves_data, parted, table.disp != 0)
+    return unfold_rows(table, unfolded) if unfolded.any() else table
+
+
+def _parting(rules: Rules) -> BoolArray:
+    """By level, whether communication parts phases there."""
+    parting = np.zeros(256, dtype=bool)
+    for level, does in rules.split_at_communication.items():
+        parting[level] = does
+    return parting
+
+
+def _cut_irregular_loops(
+    table: Folded, kinds: UInt8Array, levels: UInt8Array, rules: Rules
+) -> Folded:
+    """Unfold loops whose repetitions differ in more than a displacement; cut off what differs in the others.
+
+    Communication that parts phases, or calls that move nothing at a new place each time, make all repetitions
+    differ; of loops with seeks the first two and the last one stand apart, by which the others are judged.
+    """
+    found = blocks(table)
+    if not len(found):
+        return table
+    level = levels[table.op]
+    inside = found.of_row >= 0
+    owner = found.of_row[inside]
+    calls = np.bincount(owner, weights=level[inside] == Level.MPIIO, minlength=len(found))
+    talks = (table.tick_step[inside] > calls[owner]) & _parting(rules)[level[inside]]
+    kind = kinds[table.op[inside]]
+    data = _is_data(kind) & (table.moved[inside] > 0)
+    moving = ~data & (kind != _KIND_CODES[OpKind.SEEK]) & (table.disp[inside] != 0)
+    bad = np.unique(owner[talks | moving])
+    seeks = np.setdiff1d(np.unique(owner[kind == _KIND_CODES[OpKind.SEEK]]), bad)
+    short = _is_data(kind) & (last_moved(table) < last_size(table))[inside]
+    last = np.setdiff1d(np.unique(owner[short & (table.moved[inside] > 0)]), bad)
+    block: list[int] = []
+    at: list[int] = []
+    for number in bad.tolist():
+        at += range(1, int(found.count[number]))
+        block += [number] * (int(found.count[number]) - 1)
+    for number in seeks.tolist():
+        ends = {1, 2, int(found.count[number]) - 1} & set(range(1, int(found.count[number])))
+        at += sorted(ends)
+        block += [number] * len(ends)
+    at += (found.count[last] - 1).tolist()
+    block += last.tolist()
+    return cut_loops(table, np.array(block, dtype=np.int64), np.array(at, dtype=np.int64))[0]
 
 
 def without_library_files(rows: Rows) -> tuple[Rows, Int64Array]:
@@ -158,47 +168,6 @@ def without_library_files(rows: Rows) -> tuple[Rows, Int64Array]:
         return rows, np.zeros(0, dtype=np.int64)
     kind = np.where(on_file & own[table.file], RowKind.IGNORED, rows.kind).astype(np.uint8)
     return replace(rows, kind=kind), np.flatnonzero(own)
-
-
-def data_rows(rows: Rows, levels: tuple[Level, ...]) -> DataRows:
-    """The rows that moved data, by stream."""
-    table = rows.table
-    wanted = rows.kind == RowKind.DATA
-    if set(levels) != {Level.POSIX, Level.MPIIO}:
-        wanted &= np.isin(rows.level, np.array(levels, dtype=np.uint8))
-    index = np.flatnonzero(wanted)
-    n_files = int(table.file.max(initial=0)) + 1
-    n_ranks = int(table.rank.max(initial=0)) + 1
-    key = (rows.level[index].astype(np.int64) * n_files + table.file[index]) * n_ranks + table.rank[
-        index
-    ]
-    if np.any(key[1:] < key[:-1]):
-        order = np.argsort(key, kind="stable")
-        index, key = index[order], key[order]
-    stream = np.zeros(len(index), dtype=np.int64)
-    np.cumsum(key[1:] != key[:-1], out=stream[1:])
-    count = table.count[index]
-    first_op = np.zeros(len(index), dtype=np.int64)
-    np.cumsum(count[:-1], out=first_op[1:])
-    return DataRows(
-        row=index,
-        stream=stream,
-        rank=table.rank[index],
-        file=table.file[index],
-        level=rows.level[index],
-        op=table.op[index],
-        slot=rows.slot[index],
-        view=table.view[index],
-        count=count,
-        size=table.size[index],
-        moved=table.moved[index],
-        offset=table.offset[index],
-        disp=table.disp[index],
-        view_offset=table.view_offset[index],
-        view_disp=table.view_disp[index],
-        comm=rows.comm[index],
-        first_op=first_op,
-    )
 
 
 _KIND_CODES = {kind: number for number, kind in enumerate(OpKind)}
@@ -219,16 +188,24 @@ def _is_data(kind: UInt8Array) -> BoolArray:
     return found
 
 
-def _comm_step(table: FoldTable, level: UInt8Array) -> Int64Array:
+def _comm_step(table: Folded, level: UInt8Array) -> Int64Array:
     # An MPI-IO call is one tick itself; the rest is communication.
     step = table.tick_step - (level == Level.MPIIO)
     return np.where(table.count > 1, np.maximum(step, 0), 0)
 
 
-def _comm_before(table: FoldTable, level: UInt8Array) -> Int64Array:
+def comm_before(table: Folded, level: UInt8Array) -> Int64Array:
     """Ticks that were not MPI-IO calls of the rank, before each row."""
-    calls = np.where(level == Level.MPIIO, table.count, 0)
+    mpiio = level == Level.MPIIO
+    calls = np.where(mpiio, table.count, 0)
     before = np.cumsum(calls) - calls
+    found = blocks(table)
+    if len(found):
+        # Before the first operation of a loop's member come one of each member before it, not all of them.
+        inside = found.of_row >= 0
+        start = found.start[found.of_row[inside]]
+        ahead = np.cumsum(mpiio) - mpiio
+        before[inside] = before[start] + ahead[inside] - ahead[start]
     if len(table):
         starts = np.flatnonzero(np.diff(table.rank, prepend=table.rank[0] - 1))
         before -= np.repeat(before[starts], np.diff(starts, append=len(table)))
@@ -236,7 +213,7 @@ def _comm_before(table: FoldTable, level: UInt8Array) -> Int64Array:
     return comm
 
 
-def _inside_calls(table: FoldTable, level: UInt8Array) -> Int64Array:
+def inside_calls(table: FoldTable, level: UInt8Array) -> Int64Array:
     """The MPI-IO call of the same rank that contains each POSIX call in time; -1 for none.
 
     Rows are in the order of their ends (traces) or of their starts (importers): the call is the
@@ -271,15 +248,17 @@ def _classify(table: FoldTable, kinds: UInt8Array) -> UInt8Array:
     return result
 
 
-def _part_empty_last(table: FoldTable, kinds: UInt8Array) -> FoldTable:
+def _part_empty_last(table: Folded, kinds: UInt8Array) -> Folded:
     """Give a row's last operation a row of its own where it moved nothing (the end of a file)."""
     mask = (
         (table.count > 1)
         & (table.size > 0)
-        & (table.moved == (table.count - 1) * table.size)
+        & (table.loop == 0)
         & (table.error == 0)
         & _is_data(kinds[table.op])
     )
+    mask &= last_moved(table) == 0
+    mask &= table.moved > 0
     return part_rows(table, mask, table.count - 1) if mask.any() else table
 
 
@@ -324,68 +303,3 @@ def _assign_slots(
             slot, n_slots = n_slots, n_slots + 1
         slots[handle] = slot
         heapq.heappush(busy, (int(end[handle]), slot))
-
-
-# Operations that move the pointer of their handle; the explicit-offset ones (pread) do not.
-SEEK_CUR = 1  # <unistd.h> of Linux
-_EXPLICIT_OFFSET = ("pread", "pwrite", "aio_", "_at")
-
-
-def _find_null_seeks(
-    table: FoldTable,
-    kind: UInt8Array,
-    columns: tuple[UInt8Array, Int64Array, Int64Array],
-    ops: Mapping[int, Op],
-) -> tuple[UInt8Array, FoldTable, tuple[UInt8Array, Int64Array, Int64Array]]:
-    """Tell seeks that leave the pointer where it is from those that move it.
-
-    The first seek of a folded row may move the pointer and the others not: it is parted.
-    """
-    seeks = kind == RowKind.SEEK
-    if not seeks.any():
-        return kind, table, columns
-    moves = np.zeros(256, dtype=bool)
-    for code, op in ops.items():
-        moves[code] = op.kind in (OpKind.OPEN, OpKind.SEEK, OpKind.VIEW) or (
-            op.kind in (OpKind.READ, OpKind.WRITE)
-            and not any(part in op.name for part in _EXPLICIT_OFFSET)
-        )
-    index = np.flatnonzero(moves[table.op] & (table.error == 0) & (table.file >= 0))
-    key = _handle_key(table, columns[0])[index]
-    order = index[np.argsort(key, kind="stable")]
-    key = _handle_key(table, columns[0])[order]
-    # Position that a row leaves behind. An open leaves 0; of a view, positions count from its start.
-    position = np.where(table.view == UNKNOWN, table.offset, table.view_offset)
-    disp = np.where(table.view == UNKNOWN, table.disp, table.view_disp)
-    last_moved = table.moved - (table.count - 1) * table.size
-    is_data = (kind == RowKind.DATA) | (kind == RowKind.EMPTY)
-    left = np.where(
-        is_data, position + (table.count - 1) * disp + last_moved, np.where(seeks, position, 0)
-    )
-    before = np.full(len(table), -1, dtype=np.int64)
-    before[order[1:]] = np.where(key[1:] == key[:-1], left[order[:-1]], 0)
-    before[order[:1]] = 0
-    # Elsewhere a seek that happens to lead to where the pointer is already is like its neighbours.
-    constant = seeks & (disp == 0) & (columns[0] == Level.POSIX) & (table.arg == SEEK_CUR)
-    null = constant & (before == position)
-    parted = constant & ~null & (table.count > 1)
-    kind = kind.copy()
-    kind[null] = RowKind.NULL_SEEK
-    if parted.any():
-        repeat = np.repeat(np.arange(len(table)), 1 + parted)
-        second = np.zeros(len(repeat), dtype=bool)
-        second[1:] = repeat[1:] == repeat[:-1]
-        table = part_rows(table, parted, np.ones(len(table), dtype=np.int64))
-        kind = kind[repeat]
-        kind[second] = RowKind.NULL_SEEK
-        level, slot, step = columns
-        columns = (level[repeat], slot[repeat], step[repeat])
-    return kind, table, columns
-
-
-def _handle_key(table: FoldTable, level: UInt8Array) -> Int64Array:
-    n_handles = int(table.handle.max(initial=0)) + 2
-    n_files = int(table.file.max(initial=0)) + 2
-    owner = (table.rank.astype(np.int64) * n_files + table.file + 1) * 4 + level
-    key: Int64Array = owner * n_handles + table.handle + 1
-    return key

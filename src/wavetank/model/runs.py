@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wavetank.model.phase import Run
+from wavetank.model.folded import BoolArray
 from wavetank.trace.schema import Int64Array
 
 
@@ -23,17 +23,6 @@ class RunArrays:
     def __len__(self) -> int:
         return len(self.count)
 
-    def records(self) -> tuple[Run, ...]:
-        """As a model file holds them."""
-        columns = (self.count, self.size, self.offset, self.disp, self.moved)
-        # Ints out of our own arrays: nothing to validate, and there may be millions.
-        return tuple(
-            Run.model_construct(count=count, rs=size, offset=offset, disp=disp, moved=moved)
-            for count, size, offset, disp, moved in zip(
-                *(column.tolist() for column in columns), strict=True
-            )
-        )
-
 
 @dataclass(frozen=True)
 class Steps:
@@ -41,20 +30,22 @@ class Steps:
 
     Step j covers operations ``first[j]`` to ``first[j] + n[j]`` (both ends included), each ``value[j]``
     bytes after the one before. Neighbours share an operation unless ``joined[j]`` is False: then
-    step j does not continue from step j - 1.
+    step j does not continue from step j - 1. Of an ``irregular`` step the value says nothing.
     """
 
     value: Int64Array
     n: Int64Array
     first: Int64Array
-    joined: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    joined: BoolArray
+    irregular: BoolArray
 
 
 def steps_of(
     count: Int64Array,
     offset: Int64Array,
     disp: Int64Array,
-    link: np.ndarray[tuple[int], np.dtype[np.bool_]],
+    link: BoolArray,
+    listed: BoolArray | None = None,
 ) -> Steps:
     """Steps of rows.
 
@@ -63,6 +54,7 @@ def steps_of(
         offset: of each row's first operation, bytes.
         disp: bytes between a row's operations.
         link: shape (n - 1,), whether row i + 1 continues row i.
+        listed: shape (n,), whether the row's offsets follow no rule; None: none of them.
     """
     n = len(count)
     last = offset + (count - 1) * disp
@@ -76,16 +68,26 @@ def steps_of(
     value[1:-1:2] = offset[1:] - last[:-1]
     length[1:-1:2] = link
     first[1::2] = first_op + count - 1
+    irregular = np.zeros(2 * n, dtype=bool)
+    if listed is not None:
+        irregular[0::2] = listed
+        irregular[1:-1:2] = listed[:-1] | listed[1:]
     some = length > 0
-    value, length, first = value[some], length[some], first[some]
+    value, length, first, irregular = value[some], length[some], first[some], irregular[some]
     joined = np.zeros(len(value), dtype=bool)
     joined[1:] = first[1:] == first[:-1] + length[:-1]
     new = ~joined
-    new[1:] |= value[1:] != value[:-1]
+    new[1:] |= (value[1:] != value[:-1]) | irregular[1:] | irregular[:-1]
     starts = np.flatnonzero(new)
     if not len(starts):
-        return Steps(value, length, first, joined)
-    return Steps(value[starts], np.add.reduceat(length, starts), first[starts], joined[starts])
+        return Steps(value, length, first, joined, irregular)
+    return Steps(
+        value[starts],
+        np.add.reduceat(length, starts),
+        first[starts],
+        joined[starts],
+        irregular[starts],
+    )
 
 
 def canonical(

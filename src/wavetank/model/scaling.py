@@ -175,8 +175,7 @@ def _mean_rs(phase: Phase, member: int) -> Fraction:
     offset = phase.offset[member]
     if offset.function != "list":
         return Fraction(phase.pattern[member].rs)
-    runs = [run for one in offset.runs for run in one]
-    return Fraction(sum(run.count * run.rs for run in runs), sum(run.count for run in runs))
+    return Fraction(int((offset.count * offset.rs).sum()), int(offset.count.sum()))
 
 
 def _linear(part: str) -> Callable[[Phase, int], int | None]:

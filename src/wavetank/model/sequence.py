@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from wavetank.model.activity import Activity
-from wavetank.model.fold import take
-from wavetank.model.loops import Loop, compress
+from wavetank.model.folded import blocks, take
+from wavetank.model.loops import Loop, compress, settle
 from wavetank.model.phase import (
     DataStep,
     FileStep,
@@ -25,14 +25,12 @@ from wavetank.model.phase import (
     Step,
     SyncStep,
 )
-from wavetank.model.rows import RowKind, Rows
+from wavetank.model.row_kind import NEXT_DATA, RowKind
 from wavetank.model.rules import BoolArray
 from wavetank.trace.schema import UNKNOWN, Int64Array, Level, OpKind
 
 PAUSE = 100
 """Kind of a token that is a pause, beside those of RowKind."""
-NEXT_DATA = -2
-"""A seek's offset: where the next data operation through the handle starts."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +44,10 @@ class Tokens:
     )
     file: Int64Array
     slot: Int64Array
-    n: Int64Array  # data: operations; else: calls
+    n: Int64Array  # data: operations; else: calls; of tokens in a loop in one repetition
     row: Int64Array  # index into Rows
+    loop: Int64Array  # number of the loop that the token is in the body of; -1 for none
+    times: Int64Array  # repetitions of that loop; 1 without
 
 
 def make_programs(
@@ -73,6 +73,8 @@ def make_programs(
         tokens = _with_pauses(activity, tokens, np.flatnonzero(keep), pauses_s)
     tokens, nulls = _absorb_null_seeks(tokens)
     tokens, nulls = _join(tokens, nulls)
+    if (tokens.loop >= 0).any():
+        tokens, nulls = _join(*_without_short_loops(tokens, nulls))
     return _programs(tokens, nulls, phases, file_steps)
 
 
@@ -90,7 +92,11 @@ def _tokens(
     first_op = np.full(len(table), -1, dtype=np.int64)
     first_op[data.row] = data.first_op
     low = first_op[index]
-    count = table.count[index]
+    loops = blocks(table)
+    loop = loops.of_row[index]
+    # A loop lies in one part as a whole; of it one repetition is a token.
+    times = np.where(loop >= 0, table.count[index], 1)
+    count = table.count[index] // times
     is_data = kind == RowKind.DATA
     lows = np.array([part.low for part in parts], dtype=np.int64)
     begin = np.where(is_data, np.searchsorted(lows, low, side="right") - 1, 0)
@@ -122,6 +128,8 @@ def _tokens(
         slot=rows.slot[index].astype(np.int64),
         n=n,
         row=index,
+        loop=loop[repeat],
+        times=times[repeat],
     )
 
 
@@ -139,7 +147,8 @@ def _with_pauses(activity: Activity, tokens: Tokens, rows: Int64Array, pauses_s:
     none = np.full(len(place), -1, dtype=np.int64)
     inserted = {
         "rank": table.rank[paused], "kind": np.full(len(place), PAUSE), "what": length, "file": none,
-        "slot": none, "n": np.ones(len(place), dtype=np.int64), "row": paused,
+        "slot": none, "n": np.ones(len(place), dtype=np.int64), "row": paused, "loop": none,
+        "times": np.ones(len(place), dtype=np.int64),
     }  # fmt: skip
     return Tokens(
         **{
@@ -160,7 +169,7 @@ def _distinct_steps(
     kind = rows.kind[index]
     position = np.full(len(index), UNKNOWN, dtype=np.int64)
     seeks = np.flatnonzero((kind == RowKind.SEEK) | (kind == RowKind.NULL_SEEK))
-    position[seeks] = _seek_target(rows, index[seeks])
+    position[seeks] = rows.target[index[seeks]]
     empty = kind == RowKind.EMPTY
     is_data = activity.codes(lambda op: op.kind in (OpKind.READ, OpKind.WRITE))
     failed_data = is_data[table.op] & (kind == RowKind.FILE)
@@ -204,38 +213,13 @@ def _distinct_steps(
     return inverse
 
 
-def _seek_target(rows: Rows, seeks: Int64Array) -> Int64Array:
-    """Where seeks go; NEXT_DATA where the handle's next data operation starts there."""
-    table = rows.table
-    target = table.offset[seeks].copy()
-    candidates = np.flatnonzero((rows.kind == RowKind.SEEK) | (rows.kind == RowKind.DATA))
-    n_handles = int(table.handle.max(initial=0)) + 2
-    n_files = int(table.file.max(initial=0)) + 2
-    owner = (table.rank.astype(np.int64) * n_files + table.file + 1) * 4 + rows.level
-    key = (owner * n_handles + table.handle + 1)[candidates]
-    order = np.argsort(key, kind="stable")
-    key, sorted_rows = key[order], candidates[order]
-    following = np.full(len(table), -1, dtype=np.int64)
-    following[sorted_rows[:-1]] = np.where(key[1:] == key[:-1], sorted_rows[1:], -1)
-    after = following[seeks]
-    reaches = (
-        (rows.kind[seeks] == RowKind.SEEK)
-        & (after >= 0)
-        & (rows.kind[after] == RowKind.DATA)
-        & (table.offset[after] == target)
-        & (table.count[seeks] == 1)
-    )
-    target[reaches] = NEXT_DATA
-    return target
-
-
 # --- joining --------------------------------------------------------------------------------------
 
 
 def _pick(tokens: Tokens, mask: BoolArray) -> Tokens:
     return Tokens(
         tokens.rank[mask], tokens.kind[mask], tokens.what[mask], tokens.file[mask],
-        tokens.slot[mask], tokens.n[mask], tokens.row[mask],
+        tokens.slot[mask], tokens.n[mask], tokens.row[mask], tokens.loop[mask], tokens.times[mask],
     )  # fmt: skip
 
 
@@ -263,6 +247,7 @@ def _carries(tokens: Tokens, other: Int64Array) -> BoolArray:
         & (tokens.rank[other] == tokens.rank)
         & (tokens.file[other] == tokens.file)
         & (tokens.slot[other] == tokens.slot)
+        & (tokens.loop[other] == tokens.loop)
     )
     return found
 
@@ -277,6 +262,7 @@ def _join(tokens: Tokens, nulls: Int64Array) -> tuple[Tokens, Int64Array]:
         (tokens.rank[1:] != tokens.rank[:-1])
         | (tokens.kind[1:] != tokens.kind[:-1])
         | (tokens.what[1:] != tokens.what[:-1])
+        | (tokens.loop[1:] != tokens.loop[:-1])
     )
     start = np.flatnonzero(new)
     first = _pick(tokens, new)
@@ -288,8 +274,25 @@ def _join(tokens: Tokens, nulls: Int64Array) -> tuple[Tokens, Int64Array]:
         first.slot,
         np.add.reduceat(tokens.n, start),
         first.row,
+        first.loop,
+        first.times,
     )
     return joined, np.add.reduceat(nulls, start)
+
+
+def _without_short_loops(tokens: Tokens, nulls: Int64Array) -> tuple[Tokens, Int64Array]:
+    """Loops of one token become that token: its operations in all repetitions."""
+    inside = tokens.loop >= 0
+    length = np.bincount(tokens.loop[inside])
+    alone = inside.copy()
+    alone[inside] = length[tokens.loop[inside]] == 1
+    factor = np.where(alone, tokens.times, 1)
+    return replace(
+        tokens,
+        n=tokens.n * factor,
+        loop=np.where(alone, -1, tokens.loop),
+        times=np.where(alone, 1, tokens.times),
+    ), nulls * factor
 
 
 # --- programs -------------------------------------------------------------------------------------
@@ -300,21 +303,97 @@ def _programs(
 ) -> tuple[Program, ...]:
     columns = np.stack([tokens.kind, tokens.what, tokens.n, nulls, _inside(tokens, phases)], axis=1)
     distinct, ids = _distinct_rows(columns)
-    steps = [_step(row, phases, file_steps) for row in distinct.tolist()]
+    table = _Steps(distinct.tolist(), phases, file_steps)
     by_program: dict[bytes, list[int]] = defaultdict(list)
     starts = np.flatnonzero(np.diff(tokens.rank, prepend=-1))
     stops = np.append(starts[1:], len(tokens.rank))
+    loops = tokens.loop if (tokens.loop >= 0).any() else None
     for a, b in zip(starts.tolist(), stops.tolist(), strict=True):
-        by_program[ids[a:b].tobytes()].append(int(tokens.rank[a]))
-    return tuple(
-        Program(
-            ranks=tuple(ranks),
-            steps=tuple(
-                _expand(node, steps) for node in compress(np.frombuffer(program, dtype=ids.dtype))
-            ),
+        parts = [ids[a:b]]
+        if loops is not None:
+            parts += [
+                np.diff(loops[a:b], prepend=-1),
+                np.where(loops[a:b] < 0, 0, tokens.times[a:b]),
+            ]
+        by_program[np.concatenate(parts).tobytes()].append(a)
+    found = []
+    for first in by_program.values():
+        a = first[0]
+        b = int(stops[np.searchsorted(starts, a)])
+        nodes = ids[a:b].tolist()
+        if loops is not None:
+            nodes = settle(table.nodes(nodes, loops[a:b].tolist(), tokens.times[a:b].tolist()))
+        found.append(
+            Program(
+                ranks=tuple(tokens.rank[first].tolist()),
+                steps=tuple(table.expand(node) for node in compress(nodes)),
+            )
         )
-        for program, ranks in by_program.items()
-    )
+    return tuple(found)
+
+
+class _Steps:
+    """The different steps by their numbers."""
+
+    def __init__(
+        self, rows: list[list[int]], phases: Sequence[Phase], file_steps: Sequence[FileStep]
+    ) -> None:
+        self._rows = rows
+        self._numbers = {tuple(row): number for number, row in enumerate(rows)}
+        self._phases, self._file_steps = phases, file_steps
+        self._made: dict[int, Step] = {}
+
+    def nodes(self, ids: list[int], loops: list[int], times: list[int]) -> list[int | Loop]:
+        """Numbers, and loops of them where tokens are in the body of one."""
+        found: list[int | Loop] = []
+        at = 0
+        while at < len(ids):
+            stop = at + 1
+            if loops[at] < 0:
+                self._append(found, ids[at])
+            else:
+                while stop < len(ids) and loops[stop] == loops[at]:
+                    stop += 1
+                for node in self._loop(ids[at:stop], times[at]):
+                    self._append(found, node)
+            at = stop
+        return found
+
+    def _append(self, found: list[int | Loop], node: int | Loop) -> None:
+        """Append a node; joined with the one before it where both are the same step."""
+        if not found or isinstance(node, Loop) or isinstance(found[-1], Loop):
+            found.append(node)
+        elif self._rows[found[-1]][:2] == self._rows[node][:2]:
+            found[-1] = self._joined(found[-1], node)
+        else:
+            found.append(node)
+
+    def _joined(self, first: int, second: int) -> int:
+        """The number of the step that two steps of the same kind are."""
+        a, b = self._rows[first], self._rows[second]
+        row = [*a[:2], a[2] + b[2], a[3] + b[3], max(a[4], b[4])]
+        number = self._numbers.setdefault(tuple(row), len(self._rows))
+        if number == len(self._rows):
+            self._rows.append(row)
+        return number
+
+    def _loop(self, body: list[int], times: int) -> list[int | Loop]:
+        """A loop; where a repetition ends with the step that the next one begins with, they are one step."""
+        if len(body) < 2 or self._rows[body[0]][:2] != self._rows[body[-1]][:2]:
+            return [Loop(times, tuple(body))]
+        number = self._joined(body[-1], body[0])
+        inner = body[1:-1]
+        return [body[0], Loop(times - 1, (*inner, number)), *inner, body[-1]]
+
+    def expand(self, node: int | Loop) -> Step:
+        """The step of a number or a loop."""
+        if isinstance(node, Loop):
+            return RepeatStep(
+                times=node.times, steps=tuple(self.expand(inner) for inner in node.body)
+            )
+        if node not in self._made:
+            self._made[node] = _step(self._rows[node], self._phases, self._file_steps)
+        return self._made[node]
 
 
 def _inside(tokens: Tokens, phases: Sequence[Phase]) -> Int64Array:
@@ -326,7 +405,7 @@ def _inside(tokens: Tokens, phases: Sequence[Phase]) -> Int64Array:
     what = np.where(is_data, tokens.what, 0)
     if not (period > 1).any():
         return np.zeros(len(what), dtype=np.int64)
-    n = np.where(is_data, tokens.n, 0)
+    n = np.where(is_data, tokens.n * tokens.times, 0)
     key = tokens.rank * len(period) + what
     order = np.argsort(key, kind="stable")
     total = np.cumsum(n[order])
@@ -335,6 +414,14 @@ def _inside(tokens: Tokens, phases: Sequence[Phase]) -> Int64Array:
     consumed = np.empty(len(order), dtype=np.int64)
     consumed[order] = total - base
     inside: BoolArray = (consumed % period[what] != 0) | ((consumed - n) % period[what] != 0)
+    # In a loop single operations are counted, unless each repetition is whole repetitions of the pattern.
+    looped = (tokens.loop >= 0) & is_data
+    if looped.any():
+        key = tokens.loop[looped] * len(period) + what[looped]
+        groups, inverse = np.unique(key, return_inverse=True)
+        odd = np.zeros(len(groups), dtype=bool)
+        np.logical_or.at(odd, inverse, tokens.n[looped] % period[what[looped]] != 0)
+        inside[looped] |= odd[inverse]
     result: Int64Array = (inside & is_data).astype(np.int64)
     return result
 
@@ -372,11 +459,3 @@ def _step(row: list[int], phases: Sequence[Phase], file_steps: Sequence[FileStep
             handle=handles.pop() if len(handles) == 1 else None,
         )
     return file_steps[what].model_copy(update={"count": n})
-
-
-def _expand(node: int | Loop, steps: Sequence[Step]) -> Step:
-    if isinstance(node, Loop):
-        return RepeatStep(
-            times=node.times, steps=tuple(_expand(inner, steps) for inner in node.body)
-        )
-    return steps[node]

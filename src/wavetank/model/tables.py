@@ -296,8 +296,8 @@ def offset_text(offset: Offsets) -> str:
     if offset.function == "unknown":
         return "unknown"
     if offset.function == "list":
-        firsts = [runs[0].offset for runs in offset.runs]
-        n_runs = sum(len(runs) for runs in offset.runs)
+        firsts = offset.first_offsets()
+        n_runs = int(offset.n_runs.sum())
         if len(firsts) == 1:
             return f"{firsts[0]}, {n_runs} runs" if n_runs > 1 else str(firsts[0])
         return f"{min(firsts)} to {max(firsts)}, listed ({n_runs} runs)"

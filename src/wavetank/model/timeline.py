@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import numpy as np
+
 from wavetank.model.activity import Activity
 from wavetank.model.application import TimelinePoint
+from wavetank.model.data_rows import DataRows
 from wavetank.model.rank_phase import RankPhase
 from wavetank.trace.schema import UNKNOWN
 
@@ -47,7 +50,7 @@ def _point(activity: Activity, part: RankPhase, first: int, last: int) -> Timeli
     begin, end = int(data.row[first]), int(data.row[last])
     known = int(data.offset[first]) != UNKNOWN
     timed = int(table.start_ns[begin]) != UNKNOWN and int(table.end_ns[end]) != UNKNOWN
-    operations = int(data.first_op[last] + data.count[last] - data.first_op[first])
+    operations = int(data.count[first : last + 1].sum())
     return TimelinePoint(
         rank=part.rank,
         file_id=activity.file_ids[part.file],
@@ -58,8 +61,11 @@ def _point(activity: Activity, part: RankPhase, first: int, last: int) -> Timeli
         start_s=int(table.start_ns[begin]) / 1e9 if timed else None,
         end_s=int(table.end_ns[end]) / 1e9 if timed else None,
         offset_first=int(data.offset[first]) if known else None,
-        offset_last=int(data.offset[last] + (data.count[last] - 1) * data.disp[last])
-        if known
-        else None,
+        offset_last=_last_offset(data, last) if known else None,
         count=operations,
     )
+
+
+def _last_offset(data: DataRows, row: int) -> int:
+    where = np.array([row])
+    return int(data.offsets(where, data.count[where] - 1)[0])

@@ -10,8 +10,9 @@ from wavetank.trace.schema import OpKind, Trace
 
 
 def trace_tables(trace: Trace) -> tuple[ModelTable, ...]:
-    """The run, its ranks, and calls by file."""
-    return (_run_table(trace), _rank_table(trace), _call_table(trace))
+    """The run, its ranks, calls by file, and how long the folded ones took."""
+    tables = (_run_table(trace), _rank_table(trace), _call_table(trace))
+    return (*tables, _duration_table(trace)) if len(trace.durations.row) else tables
 
 
 def _run_table(trace: Trace) -> ModelTable:
@@ -23,7 +24,7 @@ def _run_table(trace: Trace) -> ModelTable:
         ("started_utc", trace.started_utc),
         ("elapsed_s", trace.elapsed_s),
         ("operations", int(trace.folds.count.sum())),
-        ("rows", len(trace.folds)),
+        ("rows", len(trace.folds) if trace.n_folds is None else trace.n_folds),
     ]
     return _plain("Trace", ("field", "value"), facts)
 
@@ -71,6 +72,47 @@ def _call_table(trace: Trace) -> ModelTable:
         )
     columns = ("file_name", "call", "ranks", "calls", "bytes_moved", "time_s")
     return ModelTable("Calls", columns, tuple(rows), tuple(shown))
+
+
+def _duration_table(trace: Trace) -> ModelTable:
+    """Durations by file and call, from the folds' histograms: bounds of powers of two."""
+    row, counts = trace.durations.row, trace.durations.counts
+    file = trace.folds.file[row].astype(np.int64)
+    pairs, inverse = np.unique(file * 256 + trace.folds.op[row], return_inverse=True)
+    sums = np.zeros((len(pairs), counts.shape[1]), dtype=np.int64)
+    np.add.at(sums, inverse, counts)
+    rows: list[tuple[Cell, ...]] = []
+    shown: list[tuple[str, ...]] = []
+    for pair, buckets in zip(pairs.tolist(), sums, strict=True):
+        number, op = divmod(pair, 256)
+        if number < 0 or not buckets.any():
+            continue
+        name = OPS[op].name if op in OPS else f"operation {op}"
+        below = np.cumsum(buckets)
+        half, most, last = (
+            float(2 ** (int(np.searchsorted(below, below[-1] * share)) + 1)) / 1e9
+            for share in (0.5, 0.99, 1.0)
+        )
+        rows.append((trace.files[number].path, name, int(below[-1]), half, most, last))
+        shown.append(
+            (
+                trace.files[number].path,
+                name,
+                str(below[-1]),
+                f"{half:.3g}",
+                f"{most:.3g}",
+                f"{last:.3g}",
+            )
+        )
+    columns = (
+        "file_name",
+        "call",
+        "calls_in_folds",
+        "half_below_s",
+        "99_percent_below_s",
+        "all_below_s",
+    )
+    return ModelTable("Durations", columns, tuple(rows), tuple(shown))
 
 
 def _plain(title: str, columns: tuple[str, ...], rows: list[tuple[Cell, ...]]) -> ModelTable:

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from wavetank.errors import ModelError
-from wavetank.model.phase import DataStep, FileStep, Phase, Program, Run, Step
+from wavetank.model.phase import DataStep, FileStep, Phase, Program, Step
+from wavetank.model.runs import RunArrays
 from wavetank.trace.schema import UNKNOWN, Int64Array
 
 
@@ -78,7 +79,7 @@ def _member(
     n_rep = phase.ph_nrep
     offsets = phase.offset_view[member] if in_view and phase.offset_view else phase.offset[member]
     if offsets.function == "list":
-        return _from_runs(offsets.runs[phase.ph_processid.index(rank)])
+        return _from_runs(offsets.of_rank(phase.ph_processid.index(rank)))
     size = np.full(n_rep, phase.pattern[member].rs, dtype=np.int64)
     moved = size.copy()
     if phase.moved_last is not None:
@@ -89,16 +90,17 @@ def _member(
     return size, moved, first + offsets.b * np.arange(n_rep, dtype=np.int64)
 
 
-def _from_runs(runs: Sequence[Run]) -> tuple[Int64Array, Int64Array, Int64Array]:
-    count = np.array([run.count for run in runs], dtype=np.int64)
-    size = np.array([run.rs for run in runs], dtype=np.int64)
+def _from_runs(runs: RunArrays) -> tuple[Int64Array, Int64Array, Int64Array]:
+    count, size = runs.count, runs.size
     moved = np.repeat(size, count)
     ends = np.cumsum(count)
-    moved[ends - 1] += np.array([run.moved for run in runs], dtype=np.int64) - count * size
+    moved[ends - 1] += runs.moved - count * size
     within = np.arange(int(ends[-1])) - np.repeat(ends - count, count)
-    offset = np.array([run.offset for run in runs], dtype=np.int64)
-    disp = np.array([run.disp for run in runs], dtype=np.int64)
-    return np.repeat(size, count), moved, np.repeat(offset, count) + within * np.repeat(disp, count)
+    return (
+        np.repeat(size, count),
+        moved,
+        np.repeat(runs.offset, count) + within * np.repeat(runs.disp, count),
+    )
 
 
 def program_of(programs: Sequence[Program], rank: int) -> Program | None:

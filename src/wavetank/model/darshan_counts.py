@@ -1,0 +1,114 @@
+"""Darshan's sequential and consecutive operations, counted on folded rows.
+
+Sequential: past the last byte of the rank's previous operation of this direction; consecutive:
+right behind it. Before the first operation Darshan's last byte is 0, so a first operation at
+an offset above 0 counts (POSIX_SEQ_READS, POSIX_CONSEC_READS in darshan-posix.c).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wavetank.model.data_rows import DataRows
+from wavetank.model.rules import BoolArray
+from wavetank.trace.schema import Int64Array
+
+_FIRST_END = 1  # last byte 0
+
+
+def darshan_counts(data: DataRows, reads: BoolArray) -> tuple[Int64Array, Int64Array]:
+    """Sequential and consecutive operations of each row.
+
+    Args:
+        data: operations by stream.
+        reads: by operation code, whether it reads.
+    """
+    n = len(data)
+    sequential, consecutive = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+    if not n:
+        return sequential, consecutive
+    order = np.argsort(data.stream * 2 + reads[data.op], kind="stable")
+    key = (data.stream * 2 + reads[data.op])[order]
+    # Members of one loop and direction follow on each other within a repetition.
+    block = data.block[order]
+    later = np.zeros(n, dtype=bool)
+    later[1:] = (block[1:] >= 0) & (block[1:] == block[:-1]) & (key[1:] == key[:-1])
+    start = np.flatnonzero(~later)
+    head, tail = order[start], order[np.append(start[1:], n) - 1]
+    offset = data.offset[head]
+    last = data.offsets(tail, data.count[tail] - 1) + data.last_moved[tail]
+    before = np.full(len(start), _FIRST_END)
+    before[1:] = np.where(key[start[1:]] == key[start[:-1]], last[:-1], _FIRST_END)
+    sequential[head] += offset >= before
+    consecutive[head] += offset == before
+    listed = _listed(data, order, start)
+    for a, b in listed:
+        row = order[a]
+        sequential[row] += _of_single(data, order[a:b])[0]
+        consecutive[row] += _of_single(data, order[a:b])[1]
+    plain = np.ones(n, dtype=bool)
+    for a, b in listed:
+        plain[a:b] = False
+    # The next operation after a member's: the next member's, or the first one's of the next repetition.
+    begins = np.maximum.accumulate(np.where(~later, np.arange(n), 0))
+    ends = np.append(~later[1:], True)
+    following = np.where(ends, order[begins], np.append(order[1:], 0))
+    current = order
+    shift = ends.astype(np.int64)
+    pairs = data.count[current] - shift
+    step = data.disp[following] - data.disp[current]
+    gap = (
+        data.offset[following]
+        + shift * data.disp[following]
+        - data.offset[current]
+        - data.size[current]
+    )
+    some = plain & (pairs > 0)
+    ge, eq = _solutions(gap[some], step[some], pairs[some])
+    np.add.at(sequential, current[some], ge)
+    np.add.at(consecutive, current[some], eq)
+    return sequential, consecutive
+
+
+def _solutions(gap: Int64Array, step: Int64Array, n: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """For how many i in [0, n) gap + i*step is at least 0, and for how many it is 0."""
+    safe = np.where(step == 0, 1, step)
+    first = -(gap // np.abs(safe))  # the least i at which a growing gap is no longer negative
+    growing = n - np.clip(first, 0, n)
+    shrinking = np.clip(gap // np.abs(safe) + 1, 0, n)
+    same = np.where(gap >= 0, n, 0)
+    at_least = np.where(step > 0, growing, np.where(step < 0, shrinking, same))
+    at = -gap // safe
+    hit = (gap % safe == 0) & (at >= 0) & (at < n)
+    equal = np.where(step == 0, np.where(gap == 0, n, 0), hit.astype(np.int64))
+    return at_least, equal
+
+
+def _listed(data: DataRows, order: Int64Array, start: Int64Array) -> list[tuple[int, int]]:
+    """Groups of rows (ranges of ``order``) with lists among them."""
+    if not (data.listed >= 0).any():
+        return []
+    some = np.logical_or.reduceat(data.listed[order] >= 0, start)
+    stop = np.append(start[1:], len(order))
+    return list(zip(start[some].tolist(), stop[some].tolist(), strict=True))
+
+
+def _of_single(data: DataRows, rows: Int64Array) -> tuple[int, int]:
+    """Sequential and consecutive operations behind the first one, of rows of one count that take turns."""
+    n = int(data.count[rows[0]])
+    if len(rows) == 1:
+        row = int(rows[0])
+        offset = data.lists.offset[data.listed[row] :][:n]
+        size = (
+            data.lists.size[data.sized[row] :][:n]
+            if data.sized[row] >= 0
+            else data.size[row : row + 1]
+        )
+        gap = offset[1:] - offset[:-1]
+        gap -= size[:-1] if len(size) > 1 else size
+    else:
+        turn = np.tile(rows, n)
+        within = np.repeat(np.arange(n), len(rows))
+        offset = data.offsets(turn, within)
+        gap = offset[1:] - offset[:-1] - data.sizes(turn, within)[:-1]
+    return int(np.count_nonzero(gap >= 0)), int(np.count_nonzero(gap == 0))
