@@ -50,6 +50,11 @@ CLUSTERS: dict[str, dict[str, Any]] = {
         "nodes": {"compute": 2, "io": 2},
         "file_system": {"kind": "orangefs", "prefix": os.environ.get("WAVETANK_TEST_ORANGEFS")},
     },
+    "local-gateway": {
+        "provider": "local",
+        "nodes": {"compute": 2, "io": 2},
+        "file_system": {"kind": "gateway", "behind": "glusterfs"},
+    },
     "local-glusterfs": {
         "provider": "local",
         "nodes": {"compute": 2, "io": 2},

@@ -105,7 +105,10 @@ class DeployedCluster:
     def site(self) -> Site:
         """Where the file system is deployed."""
         metadata = tuple(self.nodes.hosts[name] for name in self.spec.metadata_names())
-        return Site(self.spec, self.io_hosts, self.compute_hosts, self.nodes.storage_path, metadata)
+        gateways = tuple(self.nodes.hosts[name] for name in self.spec.gateway_names())
+        return Site(
+            self.spec, self.io_hosts, self.compute_hosts, self.nodes.storage_path, metadata, gateways
+        )  # fmt: skip
 
     @property
     def mount_path(self) -> str:

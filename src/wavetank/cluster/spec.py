@@ -134,12 +134,22 @@ class FileSystem(Record):
 
 
 class Storage(Record):
-    """Persistent storage of a node that holds data."""
+    """Storage of a node: its capacity, local file system and device."""
 
     size: Size = Field(
         default=2 * 2**30, description="capacity, e.g. '2 GiB'; taken from this machine as it fills"
     )
     local_file_system: Literal["xfs", "ext4"] = "xfs"
+    device: str | None = Field(
+        default=None,
+        description="kind of the device, for the record; the default is the instance's",
+    )
+    read: Rate | None = Field(
+        default=None, description="e.g. '100 MB/s'; the default is the instance's disk_read"
+    )
+    write: Rate | None = Field(default=None, description="the default is the instance's disk_write")
+    read_iops: int | None = Field(default=None, gt=0)
+    write_iops: int | None = Field(default=None, gt=0)
 
 
 class Ssh(Record):
@@ -179,7 +189,13 @@ class ClusterSpec(Record):
     nodes: Nodes
     file_system: FileSystem
     ssh: Ssh | None = Field(default=None, description="of provider ssh only")
-    storage: Storage = Storage()
+    storage: Storage = Field(
+        default=Storage(), description="persistent: of the nodes that hold data"
+    )
+    temporary: Storage | None = Field(
+        default=None,
+        description="temporary: a disk of its own at /scratch of each compute node, of provider local",
+    )
     layout: Literal["striped", "one-server-per-file"] = Field(
         default="striped",
         description="of input files: as the file system stripes, or 1DFx1F: each on a server of its own",
@@ -222,11 +238,14 @@ class ClusterSpec(Record):
             )
         if (self.ssh is not None) != (self.provider == "ssh"):
             yield "the key ssh and provider: ssh go together"
-        if self.storage.size < SMALLEST_STORAGE_BYTES:
-            yield (
-                f"storage.size {format_size(self.storage.size)} is too small: "
-                f"{self.storage.local_file_system} needs {format_size(SMALLEST_STORAGE_BYTES)}"
-            )
+        for key, storage in (("storage", self.storage), ("temporary", self.temporary)):
+            if storage is not None and storage.size < SMALLEST_STORAGE_BYTES:
+                yield (
+                    f"{key}.size {format_size(storage.size)} is too small: "
+                    f"{storage.local_file_system} needs {format_size(SMALLEST_STORAGE_BYTES)}"
+                )
+        if self.temporary is not None and self.provider != "local":
+            yield f"temporary: only provider local makes disks, not {self.provider}"
         yield from self._stripe_problems()
         yield from self._gateway_problems()
 
@@ -338,6 +357,21 @@ class ClusterSpec(Record):
         """The instance type of a node."""
         own = self.io_instance if node.startswith("io") else None
         return own or self.instance
+
+    def disk_rates(self, node: str, storage: Storage) -> dict[str, int]:
+        """Limits of a disk of a node before scaling: read and write (bytes/s), read_iops, write_iops; those that are set."""
+        instance = self.instance_of(node)
+        asked = {
+            "read": storage.read or instance.disk_read,
+            "write": storage.write or instance.disk_write,
+            "read_iops": storage.read_iops or instance.disk_read_iops,
+            "write_iops": storage.write_iops or instance.disk_write_iops,
+        }
+        return {name: value for name, value in asked.items() if value is not None}
+
+    def device_of(self, node: str, storage: Storage) -> str:
+        """Kind of the device of a node's disk."""
+        return storage.device or self.instance_of(node).device
 
     def sha256(self) -> str:
         """Hash of what the specification says, whatever its layout as text.

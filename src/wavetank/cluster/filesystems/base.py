@@ -28,6 +28,7 @@ class Site:
         clients: hosts that mount it.
         storage_path: directory of the local file system on servers.
         metadata_servers: hosts of the metadata servers, of file systems that have such; each has ``storage_path``.
+        gateways: hosts of NFS servers in front of a parallel file system.
     """
 
     spec: ClusterSpec
@@ -35,6 +36,7 @@ class Site:
     clients: tuple[Host, ...]
     storage_path: str
     metadata_servers: tuple[Host, ...] = ()
+    gateways: tuple[Host, ...] = ()
 
 
 class FileSystemDriver(Protocol):
@@ -80,6 +82,29 @@ class OutlivesNodes(Protocol):
     """A driver whose files are not on the nodes, and stay when those are destroyed: ``remove`` is called before."""
 
     outlives_nodes: bool
+
+
+@dataclass(frozen=True)
+class NativeExport:
+    """How an NFS server reaches a parallel file system by itself, without a mount.
+
+    Attributes:
+        fsal: ganesha's back end: its Name, and what it wants to know.
+        blocks: further blocks of ganesha.conf.
+    """
+
+    fsal: Mapping[str, str]
+    blocks: Mapping[str, Mapping[str, str]]
+
+
+@runtime_checkable
+class BehindGateways(Protocol):
+    """A driver whose file system NFS servers can export: what driver ``gateway`` puts them in front of."""
+
+    gateway_package: str  # Debian package of ganesha's back end
+
+    def native_export(self, site: Site) -> NativeExport:
+        """What an NFS server of this site is told."""
 
 
 @runtime_checkable

@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 
 from wavetank.cluster.filesystems import cephfs_options as options
-from wavetank.cluster.filesystems.base import Site, mount_line, on_all, wait_until, write_content
-from wavetank.cluster.filesystems.cephfs_daemons import CLIENT_LIVES, Daemons
+from wavetank.cluster.filesystems.base import NativeExport, Site, mount_line, on_all, write_content
+from wavetank.cluster.filesystems.cephfs_daemons import CLIENT_LIVES, FILE_SYSTEM, Daemons
 from wavetank.cluster.filesystems.cephfs_options import CONFIGURATION, STATE, Layout
 from wavetank.cluster.host import Host
 from wavetank.cluster.needs import Needs
@@ -51,6 +51,7 @@ class CephFS:
 
     kind = "cephfs"
     is_global = True
+    gateway_package = "nfs-ganesha-ceph"
 
     def check(self, spec: ClusterSpec) -> list[str]:
         """Options, layouts and memory."""
@@ -150,6 +151,13 @@ class CephFS:
         of_clients = on_all(site.clients, lambda host: _client_findings(host, path))
         return [*Daemons(site).findings(), *(each for found in of_clients for each in found)]
 
+    def native_export(self, site: Site) -> NativeExport:
+        """By libcephfs; the gateway has the configuration."""
+        del site
+        return NativeExport(
+            {"Name": "CEPH", "Filesystem": FILE_SYSTEM}, {"CEPH": {"Ceph_Conf": CONFIGURATION}}
+        )
+
     def remove(self, site: Site) -> None:
         """Unmount, stop everything and delete the objects; a mount that hangs goes with its client."""
         path = self.mount_path(site)
@@ -184,11 +192,10 @@ def _require_room(daemons: Daemons, size: int, servers: list[str] | None) -> Non
 
 
 def _mount_on(host: Host, path: str) -> None:
-    argv = ["ceph-fuse", "-f", "-c", CONFIGURATION, path]
+    argv = ["ceph-fuse", "-c", CONFIGURATION, f"--admin_socket={STATE}/client.admin.asok", path]
     try:
         host.run(["mkdir", "-p", "--", path])
-        host.start(argv, log="ceph-fuse")
-        wait_until(host, ["mountpoint", "-q", path], "ceph-fuse", MOUNT_TIMEOUT_S, "ceph-fuse")
+        host.run(argv, timeout_s=MOUNT_TIMEOUT_S)  # in the background once it is mounted
         host.run(["ls", "--", path], timeout_s=MOUNT_TIMEOUT_S)  # waits until it answers
     except ClusterError as error:
         raise FileSystemError(f"cannot mount cephfs on {host.name}: {error}") from error

@@ -121,8 +121,12 @@ def parse_layout(text: str, base: Layout | None = None) -> Layout:
 
 def default_layout(spec: ClusterSpec) -> Layout:
     """Of the whole file system: of the stripe, then of the option ``layout``."""
-    size = spec.file_system.stripe.size
+    size, count = spec.file_system.stripe.size, spec.file_system.stripe.count or 1
     base = Layout() if size is None else Layout(size, 1, size)
+    if count > 1:  # units of the stripe's size go round ``count`` objects
+        base = Layout(
+            base.stripe_unit, count, base.stripe_unit * max(1, 4 * MIB // base.stripe_unit)
+        )
     return parse_layout(str(spec.file_system.options.get("layout", "")), base)
 
 
@@ -292,7 +296,10 @@ def configuration(
             "bluestore_cache_size": str(_cache_bytes(instance) // osds_per_server(spec)),
             "memstore_device_bytes": str(osd_bytes),
         },
-        "client": {"client_oc_size": str(_cache_bytes(instance))},
+        "client": {
+            "client_oc_size": str(_cache_bytes(instance)),
+            "admin_socket": "",  # the mount is given one: commands and gateways are clients of this name too
+        },
     }
     for option, value in spec.file_system.options.items():
         match = _NAME.fullmatch(option)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping
 
 from wavetank.cluster.filesystems import glusterfs_options as options
-from wavetank.cluster.filesystems.base import Site, mount_line, on_all
+from wavetank.cluster.filesystems.base import NativeExport, Site, mount_line, on_all
 from wavetank.cluster.filesystems.glusterfs_daemons import (
     VOLUME,
     client_command_lines,
@@ -38,6 +38,7 @@ CLIENT_PROGRAMS = {
     "mount.glusterfs": "glusterfs-client",
     "getfattr": "attr",
 }
+GATEWAY_LOG = "/run/wavetank-gfapi.log"
 UNMOUNT_TIMEOUT_S = 30.0
 CONNECT_TIMEOUT_S = 20.0
 
@@ -47,6 +48,7 @@ class GlusterFS:
 
     kind = "glusterfs"
     is_global = True
+    gateway_package = "nfs-ganesha-gluster"
 
     def check(self, spec: ClusterSpec) -> list[str]:
         """Options and numbers of servers."""
@@ -111,6 +113,16 @@ class GlusterFS:
         names = [server.name for server in site.servers]
         clients = on_all(site.clients, lambda host: _client_findings(host, path, names))
         return [finding for of_host in (*servers, *clients) for finding in of_host]
+
+    def native_export(self, site: Site) -> NativeExport:
+        """By libgfapi, of the first server's volume."""
+        fsal = {
+            "Name": "GLUSTER",
+            "Hostname": site.servers[0].address,
+            "Volume": VOLUME,
+            "glfs_log": GATEWAY_LOG,
+        }
+        return NativeExport(fsal, {})
 
     def remove(self, site: Site) -> None:
         """Unmount, stop bricks and glusterd, and delete the bricks."""
