@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -336,7 +337,7 @@ def test_a_disk_that_fills_is_said_to_have_cost_operations(tmp_path: Path) -> No
     (tmp_path / "app.py").write_text(script)
     (tmp_path / "tool.py").write_text("from wavetank.cli.main import main; main()")
     steps = (
-        "mount -t tmpfs -o size=1600k tmpfs small && "
+        "mount -t tmpfs -o size=2900k tmpfs small && "
         f"{sys.executable} tool.py trace -o small/t -- {sys.executable} app.py; echo status $?; "
         f"{sys.executable} tool.py model small/t; echo status $?"
     )
@@ -347,5 +348,14 @@ def test_a_disk_that_fills_is_said_to_have_cost_operations(tmp_path: Path) -> No
     if "mount" in done.stderr and "status" not in done.stdout:
         pytest.skip(f"cannot mount: {done.stderr}")
     assert done.stdout.split() == ["status", "1", "status", "1"], done.stderr
-    assert "No space left on device): what they did after that is missing" in done.stderr
+    lost = re.search(
+        r"No space left on device\): ([\d,]+) operation\(s\) after that are missing", done.stderr
+    )
+    kept = re.search(r"([\d,]+) operations in", done.stderr)
+    assert lost, done.stderr
+    assert kept, done.stderr
+    n_lost, n_kept = (int(match[1].replace(",", "")) for match in (lost, kept))
+    assert n_kept + n_lost == 1 + 150000  # the open, and every write
+    assert n_lost > 0
+    assert n_kept > 10000  # the disk holds some hundred KiB of 5 bytes an operation
     assert "killed" not in done.stderr
