@@ -111,10 +111,10 @@ static void make_root(const struct node_options *options) {
     joined(path, sizeof path, options->root, options->hidden);
     if (access(path, F_OK) == 0)
         mount_or_fail("tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV, "mode=700,size=4k");
-    if (options->disk != NULL) {
-        joined(path, sizeof path, options->root, options->disk_at);
+    for (int i = 0; i < options->n_disks; i++) {
+        joined(path, sizeof path, options->root, options->disks[i].at);
         make_directories(path);
-        mount_or_fail(options->disk, path, options->disk_type, MS_NOATIME, NULL);
+        mount_or_fail(options->disks[i].device, path, options->disks[i].type, MS_NOATIME, NULL);
     }
     /* pivot_root(".", "."): the old root ends up below the new one and is let go */
     if (chdir(options->root) != 0 || syscall(SYS_pivot_root, ".", ".") != 0 ||

@@ -1,7 +1,7 @@
 /* wavetank-node: makes nodes of a virtual cluster out of Linux namespaces, and runs commands in them.
  *
  *   wavetank-node create --hostname H --root DIR --upper DIR --work DIR --hidden DIR [--upper-in-memory]
- *                        [--disk DEVICE --disk-at PATH --disk-type xfs] [--join CGROUP.PROCS]...
+ *                        [--disk DEVICE:PATH:TYPE]... [--join CGROUP.PROCS]...
  *   wavetank-node create [--join CGROUP.PROCS]...                 (a switch: a network namespace only)
  *   wavetank-node run MAP NODE COMMAND [ARGUMENT]...
  *   wavetank-node shell MAP [ssh options] NODE COMMAND...         (stands in for ssh)
@@ -20,8 +20,20 @@ static int usage(void) {
     return EXIT_OURS;
 }
 
+/* DEVICE:PATH:TYPE; the words stay in argv. */
+static bool add_disk(struct node_options *node, char *words) {
+    char *rest = NULL;
+    struct disk disk = {.device = strtok_r(words, ":", &rest)};
+    disk.at = strtok_r(NULL, ":", &rest);
+    disk.type = strtok_r(NULL, ":", &rest);
+    if (disk.type == NULL || node->n_disks == MAX_DISKS)
+        return false;
+    node->disks[node->n_disks++] = disk;
+    return true;
+}
+
 static int create(int argc, char **argv) {
-    struct node_options node = {.hidden = "/nonexistent", .disk_at = "/storage", .disk_type = "xfs"};
+    struct node_options node = {.hidden = "/nonexistent"};
     static const struct option known[] = {
         {"root", required_argument, NULL, 'r'},
         {"upper", required_argument, NULL, 'u'},
@@ -29,8 +41,6 @@ static int create(int argc, char **argv) {
         {"hostname", required_argument, NULL, 'n'},
         {"hidden", required_argument, NULL, 'x'},
         {"disk", required_argument, NULL, 'd'},
-        {"disk-at", required_argument, NULL, 'a'},
-        {"disk-type", required_argument, NULL, 't'},
         {"join", required_argument, NULL, 'j'},
         {"upper-in-memory", no_argument, NULL, 'm'},
         {NULL, 0, NULL, 0},
@@ -53,13 +63,8 @@ static int create(int argc, char **argv) {
             node.hidden = optarg;
             break;
         case 'd':
-            node.disk = optarg;
-            break;
-        case 'a':
-            node.disk_at = optarg;
-            break;
-        case 't':
-            node.disk_type = optarg;
+            if (!add_disk(&node, optarg))
+                return usage();
             break;
         case 'm':
             node.upper_in_memory = true;

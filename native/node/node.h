@@ -9,11 +9,21 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-enum { MAX_CGROUPS = 8, EXIT_OURS = 125 /* our own failure, as env(1) and nsenter(1) say it */ };
+enum {
+    MAX_CGROUPS = 8,
+    MAX_DISKS = 4,
+    EXIT_OURS = 125 /* our own failure, as env(1) and nsenter(1) say it */
+};
 
 struct cgroups {
     int n;
     const char *procs[MAX_CGROUPS]; /* paths of cgroup.procs files */
+};
+
+struct disk {
+    const char *device; /* block device */
+    const char *at;     /* absolute path in the node */
+    const char *type;   /* of its file system */
 };
 
 struct node_options {
@@ -21,10 +31,9 @@ struct node_options {
     const char *upper;
     const char *work;
     const char *hostname;
-    const char *hidden;  /* a directory of this machine that the node must not see: the state directory */
-    const char *disk;    /* block device mounted at disk_at, or NULL */
-    const char *disk_at; /* absolute path in the node */
-    const char *disk_type;
+    const char *hidden; /* a directory of this machine that the node must not see: the state directory */
+    struct disk disks[MAX_DISKS];
+    int n_disks;
     bool upper_in_memory; /* the state directory cannot hold an overlay's upper directory */
     struct cgroups cgroups;
 };

@@ -182,3 +182,20 @@ def test_down_all_touches_nothing_that_it_did_not_make(
         subprocess.run(["losetup", "-d", loop], check=False)
         group.rmdir()
     assert Traces(other / "state", elsewhere.name).left() == []
+
+
+@pytest.mark.parametrize("spec", ["local-none"], indirect=True)
+def test_a_scratch_disk_has_limits_of_its_own_and_goes_with_its_node(
+    spec: ClusterSpec, traces: Traces
+) -> None:
+    said = spec.model_dump(mode="json")
+    said["temporary"] = {"size": "400 MiB", "local_file_system": "ext4", "read": "20 MB/s"}
+    with deploy.deployed(ClusterSpec.model_validate(said)) as cluster:
+        traces.note_processes()
+        for host in cluster.compute_hosts:
+            mounts = host.run(["cat", "/proc/mounts"]).stdout
+            assert " /storage xfs " in mounts and " /scratch ext4 " in mounts
+        limits = cluster.limits()
+        assert limits["compute disk read"].startswith("100.0 MB/s by")  # the instance's
+        assert limits["compute scratch read"].startswith("20.0 MB/s by")
+    assert traces.left() == []

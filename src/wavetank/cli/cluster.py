@@ -74,6 +74,11 @@ def down(names: tuple[str, ...], everything: bool) -> None:
             failures.append(str(error))
         else:
             click.echo(f"{name} is down", err=True)
+    if everything:
+        from wavetank.kernel.scratch import clear_abandoned
+
+        for path in clear_abandoned():
+            click.echo(f"{path}, left by a killed replay, is removed", err=True)
     if not chosen:
         click.echo("no cluster is up", err=True)
     if failures:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import contextlib
+import logging
 import os
 import re
 import signal
@@ -16,6 +17,10 @@ from typing import IO
 from wavetank.cluster.host import Finished
 from wavetank.errors import ProviderError, RemoteCommandError
 
+log = logging.getLogger(__name__)
+
+END_TIMEOUT_S = 5.0
+COPY_TIMEOUT_S = 3600.0
 # timeout (coreutils) ends with this status when a command ran out of time
 TIMED_OUT = 124
 
@@ -88,25 +93,28 @@ class CommandHost(abc.ABC):
             self._copy(["cat", "--", source], subprocess.DEVNULL, stream)
 
     def _copy(self, argv: list[str], stdin: IO[bytes] | int, stdout: IO[bytes] | int) -> None:
-        done = subprocess.run(
-            self._reaching(argv, {}, None), stdin=stdin, stdout=stdout, stderr=subprocess.PIPE,
-            env=self._environment({}), check=False, start_new_session=True,
-        )  # fmt: skip
+        try:
+            done = subprocess.run(
+                self._reaching(argv, {}, None), stdin=stdin, stdout=stdout, stderr=subprocess.PIPE,
+                env=self._environment({}), check=False, start_new_session=True, timeout=COPY_TIMEOUT_S,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            raise self._too_long(argv, COPY_TIMEOUT_S) from None
         if done.returncode != 0:
             raise RemoteCommandError(
                 self.name, argv, done.returncode, done.stderr.decode(errors="replace")
             )
 
 
-def check_log_name(log: str) -> None:
+def check_log_name(name: str) -> None:
     """A daemon's log becomes part of a path.
 
     Raises:
         ProviderError: it holds something else than letters, digits, '.', '_' and '-'.
     """
-    if re.fullmatch(r"[A-Za-z0-9._-]+", log) is None or log.startswith("."):
+    if re.fullmatch(r"[A-Za-z0-9._-]+", name) is None or name.startswith("."):
         raise ProviderError(
-            f"{log!r} is no name of a log: use letters, digits, '.', '_' and '-', no '.' first"
+            f"{name!r} is no name of a log: use letters, digits, '.', '_' and '-', no '.' first"
         )
 
 
@@ -116,7 +124,18 @@ def last_lines(text: str, n: int) -> str:
 
 
 def end(process: subprocess.Popen[str]) -> None:
-    """End a program and all of its session, and wait for it."""
+    """End a program and all of its session, and wait for it a while.
+
+    One that waits for a file server that is gone does not even die of SIGKILL (state D); nobody waits for it then.
+    It goes with its node.
+    """
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
+    try:
+        process.communicate(timeout=END_TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        log.warning("process %d does not end; it waits for a file server that is gone", process.pid)
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()

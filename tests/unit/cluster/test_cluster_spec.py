@@ -151,3 +151,61 @@ def test_the_repositorys_examples_are_good() -> None:
     for file in files:
         spec = read_spec(file)
         registry.file_system(spec.file_system.kind)
+
+
+@pytest.mark.parametrize(
+    ("file_system", "names"),
+    [
+        ({}, ("io1",)),  # the default: with the first data server
+        ({"metadata_servers": 2}, ("io1", "io2")),
+        ({"metadata_placement": "head"}, ("h1",)),
+        ({"metadata_placement": ["c2", "io3"]}, ("c2", "io3")),  # all that are named
+        ({"metadata_placement": "compute", "metadata_servers": 2}, ("c1", "c2")),
+    ],
+)
+def test_metadata_servers_are_where_they_were_put(
+    file_system: dict[str, Any], names: tuple[str, ...]
+) -> None:
+    spec = ClusterSpec.model_validate(changed(file_system={"kind": "orangefs", **file_system}))
+    assert spec.metadata_names() == names
+    assert set(names) <= set(spec.storage_names())
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        ({"file_system__metadata_servers": 4}, "4 metadata servers are asked for, but 3 nodes"),
+        ({"file_system__metadata_placement": ["x1"]}, "metadata_placement names x1"),
+        ({"file_system__metadata_placement": ["c1", "c1"]}, "names a node twice"),
+        (
+            {"file_system": {"kind": "none", "metadata_placement": "head"}},
+            "file_system none has no metadata servers",
+        ),
+        (
+            {"file_system__stripe": {"count": 2}},
+            "stripe.count only has a meaning with kind: sharded",
+        ),
+        ({"file_system__stripe": {"kind": "sharded", "count": 4}}, "more than the 3 data servers"),
+        ({"temporary": {"size": "1 MiB"}}, "temporary.size 1.0 MiB is too small"),
+        ({"temporary": {}, "provider": "null"}, "only provider local makes disks"),
+    ],
+)
+def test_components_that_do_not_fit_are_said(
+    parts: dict[str, Any], words: str, tmp_path: Path
+) -> None:
+    assert words in findings(tmp_path, changed(**parts))
+
+
+def test_a_disk_has_rates_of_its_own_or_its_instances() -> None:
+    body = changed(
+        instance={"name": "x", "disk_read": "100 MB/s", "disk_write_iops": 900, "device": "ssd"},
+        storage={"read": "30 MB/s", "device": "hdd"},
+        temporary={"write": "5 MB/s"},
+    )
+    spec = ClusterSpec.model_validate(body)
+    assert spec.temporary is not None
+    assert spec.disk_rates("io1", spec.storage) == {"read": 30_000_000, "write_iops": 900}
+    assert spec.disk_rates("c1", spec.temporary) == {
+        "read": 100_000_000, "write": 5_000_000, "write_iops": 900,
+    }  # fmt: skip
+    assert [spec.device_of("c1", disk) for disk in (spec.storage, spec.temporary)] == ["hdd", "ssd"]

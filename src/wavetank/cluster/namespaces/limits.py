@@ -80,10 +80,13 @@ def network_bytes_per_s(host: Host, device: str) -> int | None:
     return None
 
 
-def disk_number(journal: list[dict[str, str | int]], group_path: str) -> str | None:
-    """The device of a node's disk, as the journal has it."""
+def disk_number(
+    journal: list[dict[str, str | int]], group_path: str, at: str = "/storage"
+) -> str | None:
+    """The device of the disk that a node has mounted at ``at``, as the journal has it."""
     for entry in journal:
-        if entry["do"] == "throttle" and entry["group"] == group_path:
+        mounted = entry.get("at", "/storage")
+        if entry["do"] == "throttle" and entry["group"] == group_path and mounted == at:
             return str(entry["number"])
     return None
 

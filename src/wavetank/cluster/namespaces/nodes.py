@@ -12,11 +12,31 @@ from wavetank.cluster.namespaces import limits, network
 from wavetank.cluster.namespaces.cgroups import Hierarchies, NodeGroup
 from wavetank.cluster.namespaces.host import NamespaceHost, dead_daemons
 from wavetank.cluster.namespaces.node import read_map
-from wavetank.cluster.spec import ClusterSpec, Instance
+from wavetank.cluster.spec import ClusterSpec, Storage
 from wavetank.cluster.state import ClusterDirectory, start_ticks
 from wavetank.units import format_rate, format_size
 
 STORAGE_PATH = "/storage"
+SCRATCH_PATH = "/scratch"
+
+
+@dataclass(frozen=True)
+class NodeDisk:
+    """A disk of a node: what was asked for, and where it is mounted."""
+
+    storage: Storage
+    at: str
+    suffix: str  # of its image's name
+
+
+def node_disks(spec: ClusterSpec, node: str) -> list[NodeDisk]:
+    """The disks of a node: persistent storage where data is held, temporary storage on compute nodes."""
+    disks = []
+    if node in spec.storage_names():
+        disks.append(NodeDisk(spec.storage, STORAGE_PATH, ""))
+    if spec.temporary is not None and node in spec.compute_names():
+        disks.append(NodeDisk(spec.temporary, SCRATCH_PATH, "-scratch"))
+    return disks
 
 
 @dataclass(frozen=True)
@@ -53,11 +73,15 @@ class LocalNodes:
         found: dict[str, str] = {}
         names = self.spec.node_names()
         for kind, prefix in (("compute", "c"), ("io", "io"), ("head", "h")):
-            of_kind = [name for name in names if name.rstrip("0123456789") == prefix]
-            if of_kind:
-                found |= {
-                    f"{kind} {key}": text for key, text in self._limits_of(of_kind[0]).items()
-                }
+            shown: dict[tuple[str, ...], str] = {}
+            for name in names:
+                disks = tuple(disk.at for disk in node_disks(self.spec, name))
+                if name.rstrip("0123456789") == prefix and disks not in shown:
+                    shown[disks] = name
+            # those of a kind differ in their disks only; the first stands for its kind
+            for number, name in enumerate(shown.values()):
+                label = name if number else kind
+                found |= {f"{label} {key}": text for key, text in self._limits_of(name).items()}
         found["scale"] = f"1/{self.spec.scale:g}" if self.spec.scale != 1 else "1"
         found["disk image"] = self.mechanisms.get("image", "none")
         return found
@@ -83,25 +107,32 @@ class LocalNodes:
             found["network"] = self._by(
                 "network", asked, None if rate is None else format_rate(rate)
             )
-        if node in self.spec.storage_names():
-            found |= self._disk_limits(instance, group)
+        for disk in node_disks(self.spec, node):
+            found |= self._disk_limits(node, disk, group)
         return found
 
-    def _disk_limits(self, instance: Instance, group: NodeGroup) -> dict[str, str]:
-        number = limits.disk_number(self.directory.journal(), group.path)
+    def _disk_limits(self, node: str, disk: NodeDisk, group: NodeGroup) -> dict[str, str]:
+        number = limits.disk_number(self.directory.journal(), group.path, disk.at)
         real = {} if number is None else limits.disk(group, number)
-        found = {}
-        for key, name, asked, show in (
-            ("read", "disk read", instance.disk_read, format_rate),
-            ("write", "disk write", instance.disk_write, format_rate),
-            ("read_iops", "disk read IOPS", instance.disk_read_iops, _format_iops),
-            ("write_iops", "disk write IOPS", instance.disk_write_iops, _format_iops),
+        asked = self.spec.disk_rates(node, disk.storage)
+        what = "disk" if disk.at == STORAGE_PATH else "scratch"
+        found = {
+            what: f"{format_size(disk.storage.size)} of {disk.storage.local_file_system} at {disk.at}, "
+            f"named {self.spec.device_of(node, disk.storage)}"
+        }
+        for key, name, show in (
+            ("read", "read", format_rate),
+            ("write", "write", format_rate),
+            ("read_iops", "read IOPS", _format_iops),
+            ("write_iops", "write IOPS", _format_iops),
         ):
-            if asked is not None:
+            if key in asked:
                 in_force = None if key not in real else show(real[key])
-                found[name] = self._by("disk", show(asked / self.spec.scale), in_force)
+                found[f"{what} {name}"] = self._by(
+                    "disk", show(asked[key] / self.spec.scale), in_force
+                )
             elif not key.endswith("iops"):
-                found[name] = "no limit"
+                found[f"{what} {name}"] = "no limit"
         return found
 
     def _by(self, mechanism: str, asked: str, in_force: str | None) -> str:

@@ -30,7 +30,7 @@ from wavetank.cluster.namespaces.disks import (
 )
 from wavetank.cluster.namespaces.host import NamespaceHost, end_daemons
 from wavetank.cluster.namespaces.node import LaidOutNode, create_switch, write_map
-from wavetank.cluster.namespaces.nodes import STORAGE_PATH, LocalNodes
+from wavetank.cluster.namespaces.nodes import LocalNodes, NodeDisk, node_disks
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import ClusterDirectory, directory_of, state_root
 from wavetank.document import write_whole
@@ -59,10 +59,11 @@ class LocalProvider:
             )
         if not native.available(NODE_PROGRAM):
             findings.append(f"{NODE_PROGRAM} is not built: run 'make setup'")
-        needed = {
-            **NEEDED_PROGRAMS,
-            MKFS[spec.storage.local_file_system][0]: MKFS_PACKAGES[spec.storage.local_file_system],
+        disks = [spec.storage, *([spec.temporary] if spec.temporary is not None else [])]
+        made = {
+            MKFS[disk.local_file_system][0]: MKFS_PACKAGES[disk.local_file_system] for disk in disks
         }
+        needed = {**NEEDED_PROGRAMS, **made}
         for program, package in needed.items():
             if find_program(program) is None:
                 findings.append(f"{program} is not installed: apt-get install {package}")
@@ -71,9 +72,10 @@ class LocalProvider:
                 "no control groups are mounted below /sys/fs/cgroup: processes could not be limited or found"
             )
         free = shutil.disk_usage(_existing(state_root())).free
-        if spec.storage.size > free:
+        largest = max(disk.size for disk in disks)
+        if largest > free:
             findings.append(
-                f"storage.size {format_size(spec.storage.size)} is more than the {format_size(free)} free below {state_root()}. "
+                f"storage.size {format_size(largest)} is more than the {format_size(free)} free below {state_root()}. "
                 "Ask for less, or set WAVETANK_STATE_DIR to a larger disk"
             )
         return findings
@@ -101,7 +103,7 @@ class LocalProvider:
             )
             for i, name in enumerate(spec.node_names())
         ]
-        mechanisms = self._make_nodes(spec, directory, nodes, program, where)
+        mechanisms = self._make_nodes(spec, directory, nodes, program)
         switch = NodeGroup(f"{top}/switch", where)
         switch.create()
         switch_line = create_switch(program, switch)
@@ -118,10 +120,8 @@ class LocalProvider:
         directory: ClusterDirectory,
         nodes: list[LaidOutNode],
         program: str,
-        where: Hierarchies,
     ) -> dict[str, str]:
         mechanisms: dict[str, str] = {}
-        with_disk = set(spec.storage_names())
         hosts_file = "127.0.0.1 localhost\n" + "".join(f"{n.address} {n.name}\n" for n in nodes)
         (directory.path / "images").mkdir()
 
@@ -135,8 +135,8 @@ class LocalProvider:
                     log.warning("no %s limit on %s: no control group for it", key, node.name)
                 mechanisms[key] = how or "nothing"
             options = []
-            if node.name in with_disk:
-                options = self._make_disk(spec, directory, node, where, mechanisms)
+            for disk_of in node_disks(spec, node.name):
+                options += self._make_disk(spec, directory, node, disk_of, mechanisms)
             node.make(program, directory, hosts_file, options)
 
         with ThreadPoolExecutor(max_workers=8) as pool:
@@ -148,44 +148,30 @@ class LocalProvider:
         spec: ClusterSpec,
         directory: ClusterDirectory,
         node: LaidOutNode,
-        where: Hierarchies,
+        disk_of: NodeDisk,
         mechanisms: dict[str, str],
     ) -> list[str]:
-        image = directory.path / "images" / f"{node.name}.img"
+        image = directory.path / "images" / f"{node.name}{disk_of.suffix}.img"
         directory.note(do="image", path=str(image))
-        disk = make_disk(image, spec.storage.size, spec.storage.local_file_system)
-        asked = {
-            "read": node.instance.disk_read,
-            "write": node.instance.disk_write,
-            "read_iops": node.instance.disk_read_iops,
-            "write_iops": node.instance.disk_write_iops,
-        }
-        rates = {
-            name: max(1, round(value / spec.scale))
-            for name, value in asked.items()
-            if value is not None
-        }
+        disk = make_disk(image, disk_of.storage.size, disk_of.storage.local_file_system)
+        asked = spec.disk_rates(node.name, disk_of.storage)
+        rates = {name: max(1, round(value / spec.scale)) for name, value in asked.items()}
         if rates:
-            names = ",".join(rates)
             directory.note(
                 do="throttle",
                 image=str(image),
                 number=disk.number,
                 group=node.group.path,
-                names=names,
+                at=disk_of.at,
+                names=",".join(rates),
             )
+            where = node.group.where
             mechanisms["disk"] = limit_disk(where, node.group.path, disk.number, rates) or "nothing"
         mechanisms["image"] = (
             "loop device with direct I/O" if disk.direct else "loop device, cached twice"
         )
-        return [
-            "--disk",
-            disk.device,
-            "--disk-at",
-            STORAGE_PATH,
-            "--disk-type",
-            spec.storage.local_file_system,
-        ]
+        kind = disk_of.storage.local_file_system
+        return ["--disk", f"{disk.device}:{disk_of.at}:{kind}"]
 
     def _connect(
         self,
