@@ -1,0 +1,39 @@
+"""What the tracer takes from a program stays within its bounds, whatever the program does."""
+
+import os
+import subprocess
+from pathlib import Path
+
+from tracer_run import compile_c, need
+
+from wavetank import native
+from wavetank.trace.reader import read_trace
+
+MOST_KIB = 8 * 1024  # a rank
+OPERATIONS = 200000
+FILES = 20000
+
+
+def test_the_tracer_s_memory_is_bounded_whatever_a_program_does(tmp_path: Path) -> None:
+    need("libwavetank-trace-openmpi.so", "gcc")
+    program = compile_c("much_memory.c", tmp_path / "much_memory")
+    out = tmp_path / "run.trace"
+    out.mkdir()
+    library = native.find("lib/libwavetank-trace-openmpi.so", "test")
+    preload = {"LD_PRELOAD": str(library), "WAVETANK_TRACE_DIR": str(out)}
+    used = {}
+    for name, env in (("without", {}), ("with", preload)):
+        done = subprocess.run(
+            [str(program)], cwd=tmp_path, env={**os.environ, **env},
+            capture_output=True, text=True, check=True, timeout=240,
+        )  # fmt: skip
+        used[name] = int(done.stdout)
+    assert used["with"] - used["without"] < MOST_KIB
+    trace = read_trace(out, loops=True)
+    # The open of the data; random and regular writes and reads; open, write and unlink of each file, and the
+    # closes of all but those that are open at the end.
+    expected = 1 + 3 * OPERATIONS + 3 * FILES + FILES - 900
+    assert int(trace.folds.count.sum()) == expected
+    assert trace.warnings == (
+        f"{out} has no index.json: the tracing command was stopped before the program ended",
+    )
