@@ -373,6 +373,12 @@ class Store:
         )
         return {Key(*row[:5]): row[5] for row in rows}
 
+    def last_finished_utc(self) -> str | None:
+        """When the last measurement ended; None when there is none."""
+        found = self._connection.execute("SELECT max(finished_utc) FROM measurement").fetchone()
+        last: str | None = found[0]
+        return last
+
     def comparison(self) -> Comparison:
         """The comparison that the campaign's last run left.
 

@@ -100,11 +100,12 @@ def results(folder: Path, output_format: str) -> None:
 
     Example: wavetank campaign results results --format csv
     """
+    from wavetank.campaign.recall import current_comparison
     from wavetank.campaign.store import open_store
     from wavetank.cli.campaign_run import print_comparison
 
     with open_store(folder) as store:
-        comparison = store.comparison()
+        comparison = current_comparison(store)
     print_comparison(comparison, output_format)
 
 

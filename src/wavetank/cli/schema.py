@@ -18,6 +18,7 @@ SCHEMAS: dict[str, tuple[str, str]] = {
     "cluster": ("wavetank.cluster.state", "ClusterState"),
     "measurement": ("wavetank.measure.result", "Measurement"),
     "comparison": ("wavetank.compare.comparison", "Comparison"),
+    "report": ("wavetank.report.document", "Report"),
     "characterisation": ("wavetank.measure.characterisation", "Characterisation"),
     "cluster-spec": ("wavetank.cluster.spec", "ClusterSpec"),
     "campaign-spec": ("wavetank.campaign.spec", "CampaignSpec"),

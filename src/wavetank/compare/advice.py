@@ -102,9 +102,11 @@ def _choice(
         )
     else:
         others = "; ".join(f"{each.cluster_title} with {each.mapping}" for each in tied)
+        if len(tied) == len(ranking.places) - 1 and len(tied) > 2:
+            others = f"any of the other {len(tied)} configurations"
         sentence = (
             f"{best.cluster_title} with {best.mapping} has {named[ranking.by]} by its median, "
-            f"but what was measured cannot tell it from: {others}. {_among([best, *tied])}"
+            f"but what was measured cannot tell it from {others}. {_among([best, *tied])}"
         )
     return (
         Advice(
@@ -119,7 +121,10 @@ def _among(tied: Sequence[Configuration]) -> str:
     simple = [each for each in tied if each.n_instances == fewest]
     if len(simple) == len(tied):
         return f"All of them need {_instances(fewest)}: any of them will do."
+    titles = list(dict.fromkeys(each.cluster_title for each in simple))
     names = " or ".join(f"{each.cluster_title} with {each.mapping}" for each in simple)
+    if len(simple) > len(titles):
+        names = f"{' or '.join(titles)}, with any mapping of the tie,"
     return f"{names} needs the fewest instances ({fewest}) among them; choose it."
 
 

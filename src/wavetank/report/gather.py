@@ -8,11 +8,15 @@ from pathlib import Path
 
 import yaml
 
-from wavetank.campaign.store import COMPARISON, SPEC, Store, open_store
+from wavetank.campaign.recall import current_comparison
+from wavetank.campaign.store import SPEC, Store, open_store
 from wavetank.compare.comparison import Comparison
 from wavetank.errors import ReportError
+from wavetank.interfere.load import STUDY
+from wavetank.interfere.recall import current_study, is_study
 from wavetank.kernel.plan import Kernel
 from wavetank.measure.result import Measurement
+from wavetank.measure.together_result import TogetherMeasurement
 from wavetank.model.application import Model
 
 
@@ -26,6 +30,7 @@ class Campaign:
         models: by application; only those whose model the campaign named.
         kernels: by application.
         cluster_specs: cluster -> what its specification says, flat: "data_servers" -> "2".
+        together: runs of several groups, of an interference study.
         spec_text: the campaign file as it was written; None where it is gone.
     """
 
@@ -35,10 +40,13 @@ class Campaign:
     kernels: Mapping[str, Kernel]
     cluster_specs: Mapping[str, Mapping[str, str]]
     spec_text: str | None
+    together: tuple[TogetherMeasurement, ...] = ()
 
     @property
     def applications(self) -> tuple[str, ...]:
         """Names in the order of the comparison, those without a result last."""
+        if self.comparison.interference is not None:  # its groups are no applications to choose for
+            return ()
         names = [c.application for c in self.comparison.configurations]
         names += [part.application for part in self.comparison.not_measured]
         return tuple(dict.fromkeys(names))
@@ -52,13 +60,8 @@ def read_folder(folder: Path) -> Campaign:
         ModelError, KernelError, ReportError: a copy of an input in it is damaged.
     """
     with open_store(folder) as store:
-        if not (folder / COMPARISON).is_file():
-            raise ReportError(
-                f"{folder} holds no comparison ({COMPARISON} is missing): the campaign was killed, or "
-                "stopped before its first measurement ended. Run "
-                f"'wavetank campaign run CAMPAIGN.yaml -o {folder}': it goes on where it was"
-            )
-        comparison = store.comparison()
+        study = is_study(store)
+        comparison = current_study(store) if study else current_comparison(store)
         measurements = tuple(store.measurements())
         names = {c.application for c in comparison.configurations}
         names |= {part.application for part in comparison.not_measured}
@@ -77,7 +80,8 @@ def read_folder(folder: Path) -> Campaign:
                 if (path := store.kernel_path(name)).is_file()
             },
             cluster_specs={name: _cluster_spec(store, name) for name in clusters},
-            spec_text=_text_or_none(folder / SPEC),
+            spec_text=_text_or_none(folder / (STUDY if study else SPEC)),
+            together=tuple(store.together().values()),
         )
 
 

@@ -22,15 +22,17 @@ from wavetank.report.figures import (
 from wavetank.report.gather import Campaign
 from wavetank.report.kernel_tables import ior_table, kernel_words
 from wavetank.report.model_tables import application_table, file_table, phase_tables
-from wavetank.report.provenance import Surroundings, provenance_table
+from wavetank.report.provenance import Surroundings, provenance_table, study_provenance
 from wavetank.report.result_tables import (
     cost_table,
     effects_table,
     not_measured_table,
     other_cost_table,
+    own_runs_table,
     phase_results_table,
     ranking_table,
 )
+from wavetank.report.study_part import StudyPart, study_part
 from wavetank.report.tables import ReportTable
 from wavetank.report.words import estimate_words, money, origins_words, place_words, rate
 from wavetank.units import format_duration, format_size
@@ -72,6 +74,7 @@ class ApplicationPart:
     performance: tuple[Figure, ...]
     phase_results: ReportTable | None
     cost: tuple[Figure, ...]
+    own_runs: ReportTable | None
     cost_parts: ReportTable | None
     other_costs: ReportTable | None
     effects: ReportTable | None
@@ -96,12 +99,17 @@ class Page:
     surroundings: tuple[Surroundings, ...]
     comparison: Comparison
     spec_text: str | None
+    study: StudyPart | None
 
 
 def make_page(campaign: Campaign) -> Page:
     """Put a report together."""
     comparison = campaign.comparison
-    table, surroundings = provenance_table(campaign.measurements)
+    study = comparison.interference
+    if study is None:
+        table, surroundings = provenance_table(campaign.measurements)
+    else:
+        table, surroundings = study_provenance(campaign.together)
     return Page(
         title=comparison.campaign,
         facts=_facts(campaign),
@@ -121,6 +129,7 @@ def make_page(campaign: Campaign) -> Page:
         surroundings=surroundings,
         comparison=comparison,
         spec_text=campaign.spec_text,
+        study=None if study is None else study_part(comparison, study),
     )
 
 
@@ -159,6 +168,7 @@ def _application(campaign: Campaign, name: str, anchor: str) -> ApplicationPart:
         ),
         performance=performance_figures(members, own, model, anchor),
         phase_results=phase_results if phase_results and phase_results.rows else None,
+        own_runs=own_runs_table(comparison, members),
         cost=cost_figures(comparison, members, anchor),
         cost_parts=cost_table(comparison, members) if priced else None,
         other_costs=other_cost_table(members) if any(c.other_costs for c in members) else None,
@@ -219,10 +229,18 @@ def _facts(campaign: Campaign) -> tuple[str, ...]:
         _count(len(mappings), "process mapping"),
         _count(len(campaign.measurements), "measurement"),
     ]
-    if campaign.measurements:
-        days = sorted({m.provenance.created_utc[:10] for m in campaign.measurements})
+    study = comparison.interference
+    if study is not None:
+        facts = [
+            _count(len(study.groups), "group"),
+            _count(len({setting.cluster for setting in study.settings}), "cluster"),
+            _count(len(campaign.together), "run"),
+        ]
+    made = [run.provenance for run in (*campaign.measurements, *campaign.together)]
+    if made:
+        days = sorted({each.created_utc[:10] for each in made})
         facts.append(days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}")
-        hosts = {m.provenance.host.hostname: m.provenance.host for m in campaign.measurements}
+        hosts = {each.host.hostname: each.host for each in made}
         facts += [
             f"on {name} ({host.n_cpus} CPUs, {format_size(host.memory_bytes)})"
             for name, host in list(hosts.items())[:2]

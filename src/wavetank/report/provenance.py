@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from wavetank.compare.metrics import io_time_s
+from wavetank.document import Provenance
 from wavetank.measure.result import Measurement
+from wavetank.measure.together_result import TogetherMeasurement
 from wavetank.report.tables import Cell, Column, ReportTable, few, number, text
 from wavetank.report.words import rate
 from wavetank.units import format_duration, format_size
@@ -73,6 +75,73 @@ def provenance_table(
     return table, tuple(surroundings)
 
 
+def study_provenance(
+    runs: Sequence[TogetherMeasurement],
+) -> tuple[ReportTable, tuple[Surroundings, ...]]:
+    """Every run of several groups as a row, and the surroundings that the rows of a cluster share."""
+    groups: dict[str, list[Facts]] = {}
+    for run in runs:
+        groups.setdefault(run.cluster, []).append(_study_facts(run))
+    names = {cluster: f"E{position}" for position, cluster in enumerate(groups, 1)}
+    shared = {cluster: _shared(members) for cluster, members in groups.items()}
+    table = ReportTable(
+        name="measurements",
+        title="Runs",
+        columns=(
+            Column("order", "Order", numeric=True, help="in the randomised plan"),
+            Column("point", "Run"),
+            Column("cluster", "Cluster"),
+            Column("mapping", "Mapping"),
+            Column("groups", "Groups", wide=True),
+            Column("repetition", "Repetition", numeric=True),
+            Column("window_s", "Window", numeric=True, help="in which all groups are active"),
+            Column(
+                "alignment_s", "Starts within", numeric=True, help="spread of the ranks' starts"
+            ),
+            Column("created_utc", "Made (UTC)"),
+            Column("surroundings", "Made in"),
+            Column("findings", "Findings", help="doubts that a run raised itself"),
+        ),
+        rows=tuple(
+            _study_row(run, names[run.cluster], _own(_study_facts(run), shared[run.cluster]))
+            for run in runs
+        ),
+        filterable=True,
+    )
+    return table, tuple(
+        Surroundings(names[cluster], len(members), _by_group(shared[cluster]))
+        for cluster, members in groups.items()
+    )
+
+
+def _study_row(
+    run: TogetherMeasurement, surroundings: str, own: tuple[str, ...]
+) -> tuple[Cell, ...]:
+    window_s = None if run.window_s is None else run.window_s[1] - run.window_s[0]
+    parties = [
+        f"{party.group} on {', '.join(dict.fromkeys(party.nodes))}: {format_size(party.bytes)}, "
+        f"{party.operations:,} operations in {format_duration(party.elapsed_s)}"
+        for party in run.parties
+    ]
+    return (
+        number(run.order),
+        text(run.point),
+        text(run.cluster),
+        text(run.mapping),
+        text(", ".join(party.group for party in run.parties), (*parties, *own)),
+        number(run.repetition),
+        number(window_s, None if window_s is None else format_duration(window_s)),
+        number(run.alignment_s, f"{1e3 * run.alignment_s:.2f} ms"),
+        text(run.provenance.created_utc.replace("T", " ").removesuffix("+00:00")),
+        Cell(surroundings, surroundings, target=surroundings),
+        Cell(
+            str(len(run.findings)) if run.findings else "none",
+            len(run.findings),
+            lines=run.findings,
+        ),
+    )
+
+
 def _shared(members: Sequence[Facts]) -> Facts:
     """The facts that all of them agree on."""
     first, *others = members
@@ -135,21 +204,8 @@ def _row(measurement: Measurement, surroundings: str, own: tuple[str, ...]) -> t
 
 def _facts(measurement: Measurement) -> Facts:
     made = measurement.provenance
-    host = made.host
     groups: dict[str, Mapping[str, str]] = {
-        "Tool": {
-            "version": made.tool_version,
-            "commit": made.tool_commit or "not a source checkout",
-            "command": made.command,
-            **({} if made.seed is None else {"seed": str(made.seed)}),
-        },
-        "Host": {
-            "name": host.hostname,
-            "kernel": f"{host.kernel} {host.machine}",
-            "processor": host.cpu_model or "unknown",
-            "CPUs": str(host.n_cpus),
-            "memory": format_size(host.memory_bytes),
-        },
+        **_origin_facts(made),
         "Inputs": {
             "kernel SHA-256": measurement.kernel_sha256,
             "cluster SHA-256": measurement.cluster_spec_sha256,
@@ -166,6 +222,50 @@ def _facts(measurement: Measurement) -> Facts:
         "Versions": measurement.versions,
         "Replay": measurement.result.settings,
     }
+    return _flat(groups)
+
+
+def _study_facts(run: TogetherMeasurement) -> Facts:
+    groups: dict[str, Mapping[str, str]] = {
+        **_origin_facts(run.provenance),
+        "Inputs": {
+            "cluster SHA-256": run.cluster_spec_sha256,
+            **{f"kernel of {party.group} SHA-256": party.kernel_sha256 for party in run.parties},
+        },
+        "Cluster": {
+            "name": run.cluster,
+            "instances": f"{run.n_instances} x {run.instance_type}",
+        },
+        "File system, in force": run.fs_settings,
+        "Caches": {run.cache.state: run.cache.how},
+        "Limits": run.limits,
+        "Files": run.file_placement,
+        "Versions": run.versions,
+        **{f"Replay of {party.group}": party.settings for party in run.parties},
+    }
+    return _flat(groups)
+
+
+def _flat(groups: Mapping[str, Mapping[str, str]]) -> Facts:
     return {
         (group, name): value for group, facts in groups.items() for name, value in facts.items()
+    }
+
+
+def _origin_facts(made: Provenance) -> dict[str, Mapping[str, str]]:
+    host = made.host
+    return {
+        "Tool": {
+            "version": made.tool_version,
+            "commit": made.tool_commit or "not a source checkout",
+            "command": made.command,
+            **({} if made.seed is None else {"seed": str(made.seed)}),
+        },
+        "Host": {
+            "name": host.hostname,
+            "kernel": f"{host.kernel} {host.machine}",
+            "processor": host.cpu_model or "unknown",
+            "CPUs": str(host.n_cpus),
+            "memory": format_size(host.memory_bytes),
+        },
     }

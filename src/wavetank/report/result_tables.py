@@ -256,6 +256,47 @@ def cost_table(comparison: Comparison, configurations: Sequence[Configuration]) 
     )
 
 
+def own_runs_table(
+    comparison: Comparison, configurations: Sequence[Configuration]
+) -> ReportTable | None:
+    """The kernel judged by the application's own runs (method, section 6); None without any."""
+    by_id = {c.id: c for c in configurations}
+    rows = tuple(
+        (
+            text(by_id[each.configuration].cluster_title),
+            text(by_id[each.configuration].mapping),
+            number(each.ph_id),
+            number(each.kernel_bytes_per_s, rate(each.kernel_bytes_per_s)),
+            number(each.application_bytes_per_s, rate(each.application_bytes_per_s)),
+            number(each.error_percent, f"{each.error_percent:.1f} %", strong=True),
+            number(each.kernel_s, format_duration(each.kernel_s)),
+            number(each.application_s, format_duration(each.application_s)),
+        )
+        for each in comparison.own_runs
+        if each.configuration in by_id
+    )
+    if not rows:
+        return None
+    return ReportTable(
+        name="own-runs",
+        title="Kernel against the application's own run",
+        columns=(
+            Column("cluster", "Cluster", wide=True),
+            Column("mapping", "Mapping"),
+            Column("ph_id", "Phase", numeric=True),
+            Column("kernel_bytes_per_s", "Kernel", numeric=True, help="BW_CH, median"),
+            Column("application_bytes_per_s", "Application", numeric=True, help="BW_MD"),
+            Column("error_percent", "Error", numeric=True, help="100 * |BW_CH - BW_MD| / BW_MD"),
+            Column("kernel_s", "Kernel's time", numeric=True),
+            Column("application_s", "Application's time", numeric=True, help="in I/O"),
+        ),
+        rows=rows,
+        caption="How far the kernel's rates lie from what the application itself reached on the "
+        "same cluster: the error of the method here.",
+        filterable=len(rows) > 12,
+    )
+
+
 def other_cost_table(configurations: Sequence[Configuration]) -> ReportTable:
     """The same runs by other price tables: spot instead of on demand, another region."""
     rows = tuple(

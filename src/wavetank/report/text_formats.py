@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 from collections.abc import Iterator
 
+from wavetank.compare.comparison import Advice
+from wavetank.report.document import ApplicationReport, Report
 from wavetank.report.gather import Campaign
 from wavetank.report.page import ApplicationPart, Page, make_page
+from wavetank.report.study_part import PLAIN_TABLES, StudyPart
 from wavetank.report.svg import printable
 from wavetank.report.tables import Cell, ReportTable, Value
 
@@ -27,6 +29,8 @@ def markdown(campaign: Campaign) -> str:
     parts = [f"# {_escaped(page.title)}", " · ".join(_escaped(fact) for fact in page.facts)]
     for application in page.applications:
         parts += _advice(application)
+    if page.study is not None:
+        parts += _study(page.study)
     if page.notes:
         parts += [
             "## Before using these numbers",
@@ -53,27 +57,28 @@ def csv_text(campaign: Campaign) -> str:
 def json_text(campaign: Campaign) -> str:
     """Advice, notes and all tables as one JSON object."""
     page = make_page(campaign)
-    body = {
-        "schema": "wavetank.report/1",
-        "provenance": page.comparison.provenance.model_dump(mode="json"),
-        "campaign": page.title,
-        "confidence": page.comparison.confidence,
-        "price": None if page.price is None else page.price.model_dump(mode="json"),
-        "notes": page.notes,
-        "applications": [
-            {
-                "name": application.name,
-                "advice": [advice.model_dump(mode="json") for advice in application.advice],
-                "tables": {table.name: list(_records(table)) for table in _of(application)},
-            }
+    return Report(
+        provenance=page.comparison.provenance,
+        campaign=page.title,
+        confidence=page.comparison.confidence,
+        price=page.price,
+        notes=tuple(page.notes),
+        applications=tuple(
+            ApplicationReport(
+                name=application.name,
+                advice=tuple(application.advice),
+                tables={table.name: list(_records(table)) for table in _of(application)},
+            )
             for application in page.applications
-        ],
-        "tables": {table.name: list(_records(table)) for table in _of_all(page)},
-    }
-    return json.dumps(body, indent=1, ensure_ascii=False) + "\n"
+        )
+        + (() if page.study is None else (_study_report(page.title, page.study),)),
+        tables={table.name: list(_records(table)) for table in _of_all(page)},
+    ).to_json()
 
 
-_MACHINE_TABLES = frozenset({"measurements", "phase-results"})
+_MACHINE_TABLES = frozenset(
+    {"measurements", "phase-results", *(f"study-{name}" for name in PLAIN_TABLES)}
+)
 
 
 def _tables(page: Page) -> Iterator[tuple[str, ReportTable]]:
@@ -81,14 +86,35 @@ def _tables(page: Page) -> Iterator[tuple[str, ReportTable]]:
     for application in page.applications:
         for table in _of(application):
             yield f"{application.name}: {table.title}", table
+    if page.study is not None:
+        for table in page.study.plain_tables:
+            yield table.title, table
     for table in _of_all(page):
         yield table.title, table
+
+
+def _study_report(title: str, study: StudyPart) -> ApplicationReport:
+    return ApplicationReport(
+        name=title,
+        advice=study.advice,
+        tables={table.name: list(_records(table)) for table in study.plain_tables},
+    )
+
+
+def _study(study: StudyPart) -> list[str]:
+    parts = ["## What the groups do to each other"]
+    parts.append("\n".join(f"- {_escaped(group)}" for group in study.groups))
+    parts += [_advice_line(advice) for advice in study.advice]
+    for table in study.tables:
+        parts += _markdown_table(table.title, table)
+    return parts
 
 
 def _of(application: ApplicationPart) -> list[ReportTable]:
     tables = [*application.rankings]
     optional = (
         application.phase_results,
+        application.own_runs,
         application.cost_parts,
         application.other_costs,
         application.effects,
@@ -135,12 +161,15 @@ def _safe(value: Value) -> Value:
 
 def _advice(application: ApplicationPart) -> list[str]:
     parts = [f"## {_escaped(application.name)}"]
-    for advice in application.advice:
-        evidence = "".join(f"\n  - {_escaped(line)}" for line in advice.evidence)
-        parts.append(f"- {_escaped(advice.sentence)}{evidence}")
+    parts += [_advice_line(advice) for advice in application.advice]
     if application.origin:
         parts.append(f"*{_escaped(application.origin)}.*")
     return parts
+
+
+def _advice_line(advice: Advice) -> str:
+    evidence = "".join(f"\n  - {_escaped(line)}" for line in advice.evidence)
+    return f"- {_escaped(advice.sentence)}{evidence}"
 
 
 def _markdown_table(title: str, table: ReportTable) -> list[str]:

@@ -42,7 +42,7 @@ def test_a_tie_is_said_and_the_fewest_instances_are_advised():
         ),
         "choice",
     )
-    assert "cannot tell it from: small" in choice.sentence
+    assert "cannot tell it from small" in choice.sentence
     assert "small with 1PxCN needs the fewest instances (3)" in choice.sentence
 
 

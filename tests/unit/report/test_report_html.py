@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
+import os
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 
 import campaign_examples
 import pytest
 import report_examples
 
+from wavetank.compare.comparison import OwnRunError
 from wavetank.errors import WavetankError
+from wavetank.report import text_formats
 from wavetank.report.cluster_tables import cluster_tables
+from wavetank.report.document import Report
 from wavetank.report.gather import flatten, read_folder
 from wavetank.report.html import render
 from wavetank.report.provenance import provenance_table
@@ -218,9 +226,10 @@ def test_a_folder_without_results_says_what_to_do(tmp_path) -> None:
         read_folder(tmp_path)
 
 
-def test_a_campaign_that_was_killed_before_its_comparison_says_how_to_go_on(tmp_path) -> None:
+def test_a_campaign_without_comparison_and_copies_says_how_to_go_on(tmp_path) -> None:
     campaign_examples.make_campaign(tmp_path, clusters=("nfs",))
     (tmp_path / "comparison.json").unlink()
+    (tmp_path / "campaign.yaml").unlink(missing_ok=True)
     with pytest.raises(WavetankError, match="wavetank campaign run CAMPAIGN"):
         read_folder(tmp_path)
 
@@ -280,3 +289,43 @@ def test_a_specification_becomes_one_level_of_names_and_values() -> None:
         "nodes": "a, b",
         "disks 1 size": "1",
     }
+
+
+def test_the_kernels_error_against_the_applications_own_run_is_shown(tmp_path) -> None:
+    comparison = campaign_examples.make_campaign(tmp_path, clusters=("nfs",))
+    judged = comparison.configurations[0]
+    error = OwnRunError(
+        configuration=judged.id,
+        ph_id=judged.phases[0].ph_id,
+        kernel_bytes_per_s=90e6,
+        application_bytes_per_s=100e6,
+        error_percent=10.0,
+        kernel_s=1.1,
+        application_s=1.0,
+    )
+    comparison.model_copy(update={"own_runs": (error,)}).write(tmp_path / "comparison.json")
+    campaign = read_folder(tmp_path)
+    text = Outline(render(campaign)).text
+    assert "Kernel against the application's own run" in text.replace("\u2019", "'")
+    assert "10.0 %" in text and "90.0 MB/s" in text and "100.0 MB/s" in text
+    rows = json.loads(text_formats.json_text(campaign))["applications"][0]["tables"]["own-runs"]
+    assert [row["error_percent"] for row in rows] == [10.0]
+
+
+def test_the_json_report_fits_its_published_schema(tmp_path) -> None:
+    campaign_examples.make_campaign(tmp_path, clusters=("nfs",))
+    path = tmp_path / "report.json"
+    path.write_text(text_formats.json_text(read_folder(tmp_path)))
+    report = Report.read(path)
+    assert report.applications[0].tables["ranking-time"][0]["place"] == 1
+
+
+def test_matplotlib_writes_nothing_below_the_home_directory(tmp_path) -> None:
+    code = "import os, wavetank.report, matplotlib.font_manager as f; print(os.environ['MPLCONFIGDIR'])"
+    environment = {k: v for k, v in os.environ.items() if k not in ("MPLCONFIGDIR",)}
+    environment |= {"HOME": str(tmp_path), "XDG_CACHE_HOME": "", "XDG_CONFIG_HOME": ""}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert list(tmp_path.iterdir()) == []
+    assert not Path(done.stdout.strip()).exists()  # and its own folder is gone

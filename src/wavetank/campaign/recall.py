@@ -1,0 +1,51 @@
+"""What a campaign's folder says, also when the campaign was killed before it compared."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+
+from wavetank.campaign.clusters import cluster_reader
+from wavetank.campaign.judge import compare_campaign
+from wavetank.campaign.load import load_campaign
+from wavetank.campaign.plan import make_plan
+from wavetank.campaign.spec import read_campaign
+from wavetank.campaign.store import COMPARISON, SPEC, Store
+from wavetank.compare.comparison import Comparison
+from wavetank.errors import MeasurementError
+
+
+def current_comparison(store: Store) -> Comparison:
+    """The comparison of all that is in the store.
+
+    It is the file that the campaign's last run left, or made from the store and the folder's copies
+    where that run was killed before it compared. Nothing is written.
+
+    Raises:
+        MeasurementError: nothing was measured, or something in the folder is damaged.
+        SpecError: a copy of the campaign's files is damaged.
+    """
+    kept = (store.folder / COMPARISON).is_file()
+    last = store.last_finished_utc()
+    if kept:
+        comparison = store.comparison()
+        # It is written after the last measurement, and its time has whole seconds.
+        made = datetime.fromisoformat(comparison.provenance.created_utc)
+        if last is None or (datetime.fromisoformat(last) - made).total_seconds() < 1:
+            return comparison
+    if last is None or not (store.folder / SPEC).is_file():
+        raise MeasurementError(
+            f"{store.folder} holds no comparison ({COMPARISON} is missing): the campaign was stopped "
+            "before its first measurement ended. Run "
+            f"'wavetank campaign run CAMPAIGN.yaml -o {store.folder}': it goes on where it was"
+        )
+    return _compared(store)
+
+
+def _compared(store: Store) -> Comparison:
+    spec = read_campaign(store.folder / SPEC)
+    loaded = load_campaign(spec, store.folder, cluster_reader(spec.executor))
+    # What cannot come up on this machine now may have been measured on another.
+    clusters = [replace(cluster, unavailable=None) for cluster in loaded.clusters]
+    plan = make_plan(spec, loaded.applications, clusters)
+    return compare_campaign(spec, plan, store, loaded.prices, loaded.other_prices)

@@ -1,0 +1,103 @@
+"""What a folder says after its campaign was killed."""
+
+from contextlib import suppress
+
+import pytest
+import yaml
+from campaign_fakes import FakeDeployer, FakeObserver
+from measure_fakes import FakePerformer, abyss_kernel, abyss_result
+
+from wavetank.campaign.clusters import read_cluster
+from wavetank.campaign.judge import compare_campaign
+from wavetank.campaign.load import keep_copies, load_campaign
+from wavetank.campaign.plan import make_plan
+from wavetank.campaign.recall import current_comparison
+from wavetank.campaign.run import run_campaign
+from wavetank.campaign.spec import read_campaign
+from wavetank.campaign.store import open_store, write_store
+from wavetank.errors import MeasurementError
+
+
+@pytest.fixture
+def measure(tmp_path, monkeypatch):
+    """Run a campaign of two clusters; ``n`` measurements, and then it is killed."""
+    monkeypatch.setattr("wavetank.cluster.deploy.check", lambda spec: [])
+    abyss_kernel().write(tmp_path / "k.json")
+    for name in ("a", "b"):
+        body = {
+            "name": name,
+            "instance": {"name": "c3.2xlarge", "vcpus": 8},
+            "nodes": {"compute": 2, "io": 1},
+            "file_system": {"kind": "nfs"},
+        }
+        (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump(body))
+    body = {
+        "name": "killed",
+        "applications": [{"kernel": "k.json"}],
+        "clusters": ["a.yaml", "b.yaml"],
+        "repetitions": 2,
+        "prices": "papers-2016",
+        "other_prices": ["aws-us-east-1-spot-2025-05"],
+    }
+    (tmp_path / "campaign.yaml").write_text(yaml.safe_dump(body))
+
+    def run(n, *, compares=False):
+        spec = read_campaign(tmp_path / "campaign.yaml")
+        loaded = load_campaign(spec, tmp_path, read_cluster)
+        plan = make_plan(spec, loaded.applications, loaded.clusters)
+        performer = FakePerformer(*[abyss_result] * n, KeyboardInterrupt())
+        with write_store(spec.output) as store:
+            keep_copies(loaded, store)
+            with suppress(KeyboardInterrupt):
+                run_campaign(
+                    spec, plan, store, deployer=FakeDeployer(), performer=performer,
+                    observer=FakeObserver(),
+                )  # fmt: skip
+            if compares:
+                done = compare_campaign(spec, plan, store, loaded.prices)
+                done.write(store.folder / "comparison.json")
+        return spec.output
+
+    return run
+
+
+def recalled(folder):
+    with open_store(folder) as store:
+        return current_comparison(store)
+
+
+def test_a_campaign_that_never_compared_is_compared_from_its_store(measure):
+    folder = measure(3)
+    found = recalled(folder)
+    assert {(c.cluster, c.n_repetitions) for c in found.configurations} == {("a", 2), ("b", 1)}
+    assert found.campaign == "killed" and found.price.table == "papers-2016"
+    assert [c.other_costs[0].purchase for c in found.configurations] == ["spot", "spot"]
+    assert not (folder / "comparison.json").exists()
+
+
+def test_clusters_that_cannot_come_up_here_keep_their_results(measure, monkeypatch):
+    folder = measure(3)
+    monkeypatch.setattr("wavetank.cluster.deploy.check", lambda spec: ["needs root"])
+    assert len(recalled(folder).configurations) == 2
+
+
+def test_a_comparison_that_is_older_than_a_measurement_is_made_anew(measure):
+    folder = measure(1, compares=True)
+    path = folder / "comparison.json"
+    text = path.read_text()
+    year = text.index('"created_utc": "20') + len('"created_utc": "')
+    path.write_text(f"{text[:year]}2020{text[year + 4 :]}")
+    measure(1)
+    assert sum(c.n_repetitions for c in recalled(folder).configurations) == 2
+
+
+def test_the_comparison_that_is_there_is_taken(measure):
+    folder = measure(2, compares=True)
+    path = folder / "comparison.json"
+    path.write_text(path.read_text().replace('"campaign": "killed"', '"campaign": "as written"'))
+    assert recalled(folder).campaign == "as written"
+
+
+def test_nothing_measured_is_said_with_what_to_do(measure):
+    with pytest.raises(MeasurementError, match="wavetank campaign run"):
+        recalled(measure(0))
