@@ -178,17 +178,13 @@ class Compactor:
 
     def _loops(self, signature: np.ndarray, low: int, high: int) -> Iterator[tuple[int, int, int]]:
         """Ranges that repeat a body of several operations, in whole repetitions, and its length."""
-        change = low + 1 + np.flatnonzero(signature[low + 1 : high] != signature[low : high - 1])
         stride = _HEAD
         position = low
         while high - position >= 2 * self.limits.repetitions:
             window = min(_WINDOW, high - position)
             period = _period(signature[position : position + window], self.limits.members)
             if period == 1:
-                following = int(np.searchsorted(change, position, side="right"))
-                if following == len(change):
-                    return
-                position = int(change[following])
+                position += _matched(signature, position, high, 1) + 1
                 continue
             if period:
                 matched = _matched(signature, position, high, period)
@@ -220,12 +216,13 @@ class Compactor:
         irregular = np.zeros(period, dtype=bool)
         parts = [(0, n_rep)]
         if change.any():
-            changes = change.reshape(-1, period)
-            parts = _equal_runs(~changes.any(axis=1), self.limits.repetitions)
+            # Member by member: reductions along short rows are slow.
+            changes = [change[member::period] for member in range(period)]
+            parts = _equal_runs(~np.logical_or.reduce(changes), self.limits.repetitions)
             if sum(stop - first for first, stop in parts) * 2 < n_rep:
                 if in_view or (table.offset[low : low + period] < 0).any():
                     return
-                irregular = changes.any(axis=0)
+                irregular = np.array([member.any() for member in changes])
                 parts = [(0, n_rep)]
         for first, stop in parts:
             a, b = low + first * period, low + stop * period
@@ -348,6 +345,8 @@ def _equal_runs(goes_on: BoolArray, shortest: int) -> list[tuple[int, int]]:
     """Ranges of at least ``shortest`` repetitions with equal steps; ``goes_on[i]``: step i + 1 is as step i."""
     start = np.flatnonzero(np.append(True, ~goes_on))
     n_steps = np.diff(start, append=len(goes_on) + 1)
+    long = n_steps + 1 >= shortest
+    start, n_steps = start[long], n_steps[long]
     parts: list[tuple[int, int]] = []
     for begin, steps in zip(start.tolist(), n_steps.tolist(), strict=True):
         # A repetition between two parts belongs to the first of them.

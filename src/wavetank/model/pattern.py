@@ -28,6 +28,7 @@ from wavetank.trace.schema import UNKNOWN, Int64Array
 
 MAX_PIECES = 64
 """A stretch that would come apart into more phases than this is one phase with listed offsets (Choice)."""
+_BEGINNING = 1 << 10  # operations of a list that are looked at first
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,8 @@ def mixed_rows(data: DataRows, rules: Rules) -> BoolArray:
     mixed = np.zeros(len(data), dtype=bool)
     for row in np.flatnonzero(data.sized >= 0).tolist():
         size = data.lists.size[data.sized[row] :][: data.count[row]]
-        mixed[row] = not rules.similar(size[:-1], size[1:]).all()
+        for part in (size[:_BEGINNING], size):  # most show it at once
+            mixed[row] = mixed[row] or not rules.similar(part[:-1], part[1:]).all()
     return mixed
 
 
