@@ -11,7 +11,7 @@ from wavetank.cli.output import Cell, Table, format_option, print_tables
 from wavetank.errors import MeasurementError, SpecError
 
 if TYPE_CHECKING:
-    from wavetank.campaign.run import Outcome
+    from wavetank.campaign.course import Outcome
     from wavetank.campaign.store import Store
     from wavetank.cli.progress import Progress
     from wavetank.compare.comparison import Comparison

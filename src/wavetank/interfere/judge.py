@@ -93,7 +93,22 @@ def _measured(spec: InterfereSpec, plan: InterferePlan, store: Store) -> list[Me
         runs = tuple(run for _, run in pairs)
         rates = rates_of(runs, spec.seed)
         measured.append(Measured(pairs[0][0], runs, dict(rates or {})))
-    return measured
+    return sorted(measured, key=lambda each: _reading_order(plan, each.point))
+
+
+def _reading_order(plan: InterferePlan, point: Point) -> tuple[object, ...]:
+    """By cluster, mapping and size as specified, then what is varied; runs alone first."""
+    clusters = [cluster.name for cluster in plan.clusters]
+    kinds = ["alone", "together", "pair", "offset"]
+    return (
+        clusters.index(point.cluster),
+        point.mapping,
+        point.object_bytes or 0,
+        kinds.index(point.kind),
+        point.duration_s is None,
+        tuple(member.interval_s or 0 for member in reversed(point.members)),
+        tuple(member.start_s for member in point.members),
+    )
 
 
 def _identity(point: Point) -> object:

@@ -12,7 +12,7 @@ import yaml
 
 from wavetank.campaign.facts import ClusterFacts
 from wavetank.campaign.load import ReadCluster
-from wavetank.campaign.store import SPEC, Store
+from wavetank.campaign.store import Store
 from wavetank.document import make_folder, write_whole
 from wavetank.errors import SpecError, WavetankError
 from wavetank.interfere.plan import Group, make_group
@@ -22,6 +22,9 @@ from wavetank.kernel.plan import Kernel
 from wavetank.model.application import Model
 
 T = TypeVar("T")
+
+STUDY = "study.yaml"
+"""The copy of the specification in the folder of the results."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +99,7 @@ def keep_copies(loaded: LoadedStudy, store: Store) -> None:
         "output": ".",
     }
     write_whole(
-        store.folder / SPEC,
+        store.folder / STUDY,
         "# The study as it was run, with copies of all that it names: wavetank interfere FILE\n"
         + yaml.safe_dump(body, sort_keys=False, allow_unicode=True),
     )

@@ -61,6 +61,9 @@ def ranking_table(comparison: Comparison, ranking: Ranking) -> ReportTable:
                 estimated(c.io_time_s, format_duration, times, strong=ranking.by == "time"),
                 estimated(c.rate_bytes_per_s, rate, rates),
                 number(c.iops.median, f"{c.iops.median:,.0f}"),
+                estimated(c.usage_percent, lambda v: f"{v:.0f} %")
+                if c.usage_percent is not None
+                else number(None),
                 estimated(
                     c.cost.cost_tot,
                     lambda v: money(v, currency),
@@ -88,6 +91,13 @@ def ranking_table(comparison: Comparison, ranking: Ranking) -> ReportTable:
             Column("io_time_s", "I/O time", numeric=True),
             Column("rate_bytes_per_s", "Rate", numeric=True),
             Column("iops", "IOPS", numeric=True),
+            Column(
+                "usage_percent",
+                "Usage",
+                numeric=True,
+                help="of the storage's peak",
+                machine=all(c.usage_percent is None for c in members),
+            ),
             Column("cost_tot", "Cost of a run", numeric=True, help="P15 eq. 5"),
             Column("perf_cost", f"MB/s per {currency}", numeric=True, help="P15 eq. 8"),
             Column("ties_with", "Tied with", help="what was measured cannot tell them apart"),

@@ -98,13 +98,12 @@ def _bandwidth_variants(
 
 
 def _matrix_figures(found: Interference, titles: dict[tuple[str, str], str]) -> Iterator[Figure]:
-    paired = {
-        (s.cluster, s.mapping, s.object_bytes, *sorted(g.group for g in s.groups))
-        for s in found.settings
-        if s.point == "pair"
-    }
     for number, ((cluster, mapping), title) in enumerate(titles.items()):
-        sizes = dict.fromkeys(key[2] for key in paired if key[:2] == (cluster, mapping))
+        sizes = dict.fromkeys(
+            s.object_bytes
+            for s in found.settings
+            if s.point == "pair" and (s.cluster, s.mapping) == (cluster, mapping)
+        )
         for position, size in enumerate(sizes):
             pairs = [
                 s

@@ -1,0 +1,48 @@
+"""What the folder of an interference study says, also when the study was killed before it compared."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from wavetank.campaign.clusters import read_cluster
+from wavetank.campaign.store import COMPARISON, Store
+from wavetank.compare.comparison import Comparison
+from wavetank.errors import MeasurementError
+from wavetank.interfere.judge import compare_study
+from wavetank.interfere.load import STUDY, load_study
+from wavetank.interfere.plan import make_plan
+from wavetank.interfere.spec import read_interfere
+
+
+def is_study(store: Store) -> bool:
+    """Whether a folder of results is of an interference study."""
+    return (store.folder / STUDY).is_file()
+
+
+def current_study(store: Store) -> Comparison:
+    """The comparison of all runs in the store: of the copies of the files that made them.
+
+    Raises:
+        MeasurementError: nothing was measured, or something in the folder is damaged.
+        SpecError: a copy of the study's files is damaged.
+    """
+    if not store.together():
+        raise MeasurementError(
+            f"{store.folder} holds no runs: the study was stopped before its first run ended. Run "
+            f"'wavetank interfere SPEC.yaml -o {store.folder}': it goes on where it was"
+        )
+    if (store.folder / COMPARISON).is_file():
+        kept = store.comparison()
+        counted = kept.interference
+        if counted is not None and _n_runs(kept) == len(store.together()):
+            return kept
+    spec = read_interfere(store.folder / STUDY)
+    loaded = load_study(spec, read_cluster)
+    # What cannot come up on this machine now may have been measured on another.
+    clusters = [replace(cluster, unavailable=None) for cluster in loaded.clusters]
+    return compare_study(spec, make_plan(spec, loaded.groups, clusters), store)
+
+
+def _n_runs(comparison: Comparison) -> int:
+    found = comparison.interference
+    return 0 if found is None else sum(setting.n_repetitions for setting in found.settings)
