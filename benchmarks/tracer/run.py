@@ -38,7 +38,7 @@ def tracers(where: Path) -> dict[str, tuple[list[str], dict[str, str]]]:
     """Name -> (command prefix, environment); output below ``where``/out."""
     out = where / "out"
     ours = native.find("lib/libwavetank-trace.so", "measure it")
-    found = {
+    found: dict[str, tuple[list[str], dict[str, str]]] = {
         "none": ([], {}),
         "wavetank": ([], {"LD_PRELOAD": str(ours), "WAVETANK_TRACE_DIR": str(out), "WAVETANK_TRACE_INCLUDE": str(where / "data")}),
     }  # fmt: skip
