@@ -118,3 +118,37 @@ def test_status_names_nodes_and_health() -> None:
     tables = json.loads(succeed("status", "lab", "--format", "json"))
     assert [row["node"] for row in tables["nodes_of_lab"]] == ["c1", "c2"]
     assert tables["healthy"] is True
+
+
+def test_a_plan_has_every_component_and_costs_an_hour_without_being_asked(tmp_path: Path) -> None:
+    (tmp_path / "lab.yaml").write_text(
+        """
+name: lab
+instance: {name: c3.2xlarge, network: 1 Gbit/s}
+nodes: {compute: 2, io: 2, head: 1}
+storage: {size: 1 GiB, read: 50 MB/s, device: hdd}
+temporary: {size: 512 MiB}
+file_system:
+  kind: orangefs
+  metadata_placement: head
+  stripe: {kind: sharded, size: 64 KiB, count: 1}
+  options: {TroveSyncData: true}
+"""
+    )
+    said = json.loads(succeed("plan", "lab.yaml", "--format", "json"))
+    roles = {row["node"]: row["role"] for row in said["nodes"]}
+    assert (
+        roles["c1"] == "compute"
+        and roles["io2"] == "data server"
+        and roles["h1"] == "metadata server"
+    )
+    io1 = next(row for row in said["nodes"] if row["node"] == "io1")
+    assert (io1["device"], io1["disk_read_bytes_per_s"], io1["scratch_bytes"]) == (
+        "hdd",
+        50_000_000,
+        None,
+    )
+    settings = {row["setting"]: row["value"] for row in said["settings"]}
+    assert settings["stripe"] == "sharded, blocks of 64.0 KiB, over 1 servers"
+    assert settings["option TroveSyncData"] == "True"
+    assert said["cost_per_hour"][-1]["cost_per_h"] == "2.10"  # five of 0.42

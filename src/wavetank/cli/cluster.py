@@ -11,7 +11,7 @@ from wavetank.cli.output import Cell, Table, format_option, print_tables
 from wavetank.errors import ClusterError, SpecError, UsageError
 
 if TYPE_CHECKING:
-    from wavetank.cluster.spec import ClusterSpec, Instance
+    from wavetank.cluster.spec import ClusterSpec
 
 spec_argument = click.argument("file", type=click.Path(path_type=Path))
 
@@ -147,21 +147,22 @@ def check(file: Path) -> None:
 @command.command(short_help="Print what will run where, with every default.")
 @spec_argument
 @click.option(
-    "--prices", help="A shipped price table's name or a file, for the cost of an hour.",
+    "--prices",
+    help="A shipped price table's name or a file; by default the shipped one that has the instance types.",
 )  # fmt: skip
 @format_option
 def plan(file: Path, prices: str | None, output_format: str) -> None:
-    """Print what will run where, with every default filled in. Starts nothing.
+    """Print what will run where, with every default filled in, and its cost an hour. Starts nothing.
 
     Example: wavetank cluster plan lab.yaml --prices aws-us-east-1-2026-07
     """
+    from wavetank.cli.cluster_plan import nodes_table, price_table, settings_table
     from wavetank.cluster.spec import read_spec
 
     spec = read_spec(file)
-    tables = [_nodes_table(spec), _settings_table(spec)]
-    if prices is not None:
-        tables.append(_price_table(spec, prices))
-    print_tables(tables, output_format)
+    print_tables(
+        [nodes_table(spec), settings_table(spec), price_table(spec, prices)], output_format
+    )
 
 
 def _summary(spec: ClusterSpec) -> str:
@@ -171,75 +172,6 @@ def _summary(spec: ClusterSpec) -> str:
     kind = spec.file_system.kind
     file_system = "no global file system" if kind == "none" else f"{kind}{where}"
     return f"{n} node{'s' if n > 1 else ''} of {spec.instance.name}, {file_system}, provider {spec.provider}"
-
-
-def _nodes_table(spec: ClusterSpec) -> Table:
-    from wavetank.units import format_rate, format_size
-
-    def rate(value: int | None) -> str:
-        return "no limit" if value is None else format_rate(value / spec.scale)
-
-    def limits(instance: Instance) -> tuple[list[Cell], list[str]]:
-        scaled = [
-            None if r is None else round(r / spec.scale)
-            for r in (instance.network, instance.disk_read, instance.disk_write)
-        ]
-        plain: list[Cell] = [instance.vcpus, instance.memory, *scaled]
-        shown = [f"{instance.vcpus:g}", format_size(instance.memory), rate(instance.network)]
-        return plain, [*shown, rate(instance.disk_read), rate(instance.disk_write)]
-
-    rows: list[list[Cell]] = []
-    shown_rows = []
-    for node in spec.node_names():
-        roles = [
-            *(["compute"] if node in spec.compute_names() else []),
-            *(["data server"] if node in spec.server_names() else []),
-        ]
-        instance = spec.instance_of(node)
-        storage = spec.storage.size if node in spec.storage_names() else None
-        plain, shown = limits(instance)
-        first = [node, ", ".join(roles) or "idle", instance.name]
-        rows.append([*first, *plain, storage])
-        shown_rows.append([*first, *shown, "-" if storage is None else format_size(storage)])
-    columns = ["node", "role", "instance", "vcpus", "memory_bytes", "network_bytes_per_s",
-               "disk_read_bytes_per_s", "disk_write_bytes_per_s", "storage_bytes"]  # fmt: skip
-    note = None if spec.scale == 1 else f"Rates are the instance's divided by scale {spec.scale:g}."
-    return Table("Nodes", columns, rows, shown_rows, note)
-
-
-def _settings_table(spec: ClusterSpec) -> Table:
-    fs = spec.file_system
-    stripe = fs.stripe.kind + (f", blocks of {fs.stripe.size} B" if fs.stripe.size else "")
-    settings = {
-        "provider": spec.provider,
-        "file system": fs.kind,
-        "mount": fs.mount,
-        "stripe": stripe,
-        "layout of input files": spec.layout,
-        "local file system": spec.storage.local_file_system,
-        "scale": f"{spec.scale:g}",
-        **{f"option {name}": str(value) for name, value in fs.options.items()},
-        **{f"mount option {name}": str(value) for name, value in fs.mount_options.items()},
-    }
-    return Table("Settings", ["setting", "value"], [list(item) for item in settings.items()])
-
-
-def _price_table(spec: ClusterSpec, prices: str) -> Table:
-    from collections import Counter
-
-    from wavetank.cost.estimate import cluster_per_h
-    from wavetank.cost.prices import load_prices
-
-    table = load_prices(prices)
-    counted = Counter(spec.instance_of(node).name for node in spec.node_names())
-    rows: list[list[Cell]] = [
-        [name, n, str(table.price_per_h(name)), str(n * table.price_per_h(name))]
-        for name, n in counted.items()
-    ]
-    rows.append(["all", sum(counted.values()), None, str(cluster_per_h(counted, table))])
-    columns = ["instance", "number", "price_per_h", "cost_per_h"]
-    note = f"Computed, in {table.currency}, from price table {prices}; storage not included."
-    return Table("Cost per hour", columns, rows, note=note)
 
 
 def _print_status(name: str, output_format: str) -> None:

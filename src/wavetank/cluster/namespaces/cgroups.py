@@ -117,16 +117,22 @@ class NodeGroup:
     def limit_memory(self, limit_bytes: int) -> str | None:
         """Bound the memory of a node, page cache included. Says the mechanism; None when there is none."""
         if "memory" in self.where.v1:
-            return _set(
-                self.where.v1["memory"] / self.path / "memory.limit_in_bytes",
-                str(limit_bytes),
-                "cgroup v1 memory",
-            )
+            directory = self.where.v1["memory"] / self.path
+            how = _set(directory / "memory.limit_in_bytes", str(limit_bytes), "cgroup v1 memory")
+            # with swap; set after the limit without, which must not be above it
+            self._set_where_there(directory / "memory.memsw.limit_in_bytes", str(limit_bytes))
+            return how
         if self.where.v2 is not None and "memory" in self.where.v2_controllers:
-            return _set(
-                self.where.v2 / self.path / "memory.max", str(limit_bytes), "cgroup v2 memory"
-            )
+            directory = self.where.v2 / self.path
+            self._set_where_there(directory / "memory.swap.max", "0")
+            return _set(directory / "memory.max", str(limit_bytes), "cgroup v2 memory")
         return None
+
+    @staticmethod
+    def _set_where_there(file: Path, value: str) -> None:
+        """Limit swap too, where the kernel counts it."""
+        if file.exists():
+            _set(file, value, "")
 
     def limit_cpus(self, cpus: float) -> str | None:
         """Bound the CPU time of a node. Says the mechanism; None when there is none."""

@@ -1,0 +1,148 @@
+"""Tables of ``wavetank cluster plan``: nodes, settings, cost of an hour."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from wavetank.cli.output import Cell, Table
+
+if TYPE_CHECKING:
+    from wavetank.cluster.spec import ClusterSpec
+    from wavetank.cost.prices import PriceTable
+
+NODE_COLUMNS = [
+    "node", "role", "instance", "vcpus", "memory_bytes", "network_bytes_per_s", "device",
+    "disk_read_bytes_per_s", "disk_write_bytes_per_s", "storage_bytes", "scratch_bytes",
+]  # fmt: skip
+
+
+def nodes_table(spec: ClusterSpec) -> Table:
+    """What every node is and has, with rates as they will be, scaled."""
+    rows = [_row(spec, node) for node in spec.node_names()]
+    note = None if spec.scale == 1 else f"Rates are the instance's divided by scale {spec.scale:g}."
+    return Table("Nodes", NODE_COLUMNS, rows, [_shown(row) for row in rows], note)
+
+
+def _row(spec: ClusterSpec, node: str) -> list[Cell]:
+    instance = spec.instance_of(node)
+    roles = [
+        *(["compute"] if node in spec.compute_names() else []),
+        *(["data server"] if node in spec.server_names() else []),
+        *(["metadata server"] if node in spec.metadata_names() and _has_metadata(spec) else []),
+    ]
+    held = node in spec.storage_names()
+    rates = spec.disk_rates(node, spec.storage) if held else {}
+    network = instance.network
+    has_scratch = spec.temporary is not None and node in spec.compute_names()
+    scaled = [
+        None if rate is None else round(rate / spec.scale)
+        for rate in (network, rates.get("read"), rates.get("write"))
+    ]
+    return [
+        node, ", ".join(roles) or "idle", instance.name, instance.vcpus, instance.memory, scaled[0],
+        spec.device_of(node, spec.storage) if held else None, *scaled[1:],
+        spec.storage.size if held else None,
+        spec.temporary.size if has_scratch and spec.temporary is not None else None,
+    ]  # fmt: skip
+
+
+def _has_metadata(spec: ClusterSpec) -> bool:
+    """Whether metadata servers are programs of their own: on nfs and glusterfs, data servers do both."""
+    return spec.file_system.kind not in ("nfs", "glusterfs")
+
+
+def _shown(row: list[Cell]) -> list[str]:
+    from wavetank.units import format_rate, format_size
+
+    has_disk = row[NODE_COLUMNS.index("device")] is not None
+
+    def shown(column: str, value: Cell) -> str:
+        if value is None:
+            is_limit = column.endswith("_per_s") and (has_disk or column.startswith("network"))
+            return "no limit" if is_limit else "-"
+        if column.endswith("_bytes_per_s"):
+            return format_rate(float(value))
+        if column.endswith("_bytes"):
+            return format_size(int(value))
+        return f"{value:g}" if isinstance(value, float | int) else str(value)
+
+    return [shown(column, value) for column, value in zip(NODE_COLUMNS, row, strict=True)]
+
+
+def settings_table(spec: ClusterSpec) -> Table:
+    """Every setting, defaults too."""
+    from wavetank.units import format_size
+
+    fs = spec.file_system
+    stripe: str = fs.stripe.kind
+    stripe += f", blocks of {format_size(fs.stripe.size)}" if fs.stripe.size else ""
+    stripe += f", over {fs.stripe.count} servers" if fs.stripe.count else ""
+    stripe += f", {fs.stripe.redundancy} of redundancy" if fs.stripe.redundancy else ""
+    temporary = spec.temporary
+    settings = {
+        "provider": spec.provider,
+        "file system": fs.kind,
+        "data servers": ", ".join(spec.server_names()) or "none",
+        **({"metadata servers": ", ".join(spec.metadata_names())} if spec.metadata_names() and _has_metadata(spec) else {}),
+        "mount": fs.path or fs.mount,
+        **({"prefix": fs.prefix} if fs.prefix else {}),
+        "stripe": stripe,
+        "layout of input files": spec.layout,
+        "local file system": spec.storage.local_file_system,
+        "temporary storage": "none" if temporary is None
+        else f"{format_size(temporary.size)} of {temporary.local_file_system} at /scratch of compute nodes",
+        "scale": f"{spec.scale:g}",
+        **{f"option {name}": str(value) for name, value in fs.options.items()},
+        **{f"mount option {name}": str(value) for name, value in fs.mount_options.items()},
+        **(_ssh_settings(spec)),
+    }  # fmt: skip
+    return Table("Settings", ["setting", "value"], [list(item) for item in settings.items()])
+
+
+def _ssh_settings(spec: ClusterSpec) -> dict[str, str]:
+    ssh = spec.ssh
+    if ssh is None:
+        return {}
+    return {
+        **{f"host {name}": address for name, address in ssh.hosts.items()},
+        "ssh user": f"{ssh.user}{' with sudo' if ssh.sudo else ''}, port {ssh.port}",
+        "ssh directory": ssh.directory,
+        "ssh network": ssh.network or "as the addresses say",
+    }
+
+
+def price_table(spec: ClusterSpec, prices: str | None) -> Table:
+    """Cost of an hour of all nodes, by a named price table or the first shipped one that has all instance types."""
+    from wavetank.cost.estimate import cluster_per_h
+
+    counted = Counter(spec.instance_of(node).name for node in spec.node_names())
+    columns = ["instance", "number", "price_per_h", "cost_per_h"]
+    found = _prices_for(set(counted), prices)
+    if found is None:
+        rows: list[list[Cell]] = [[name, n, None, None] for name, n in counted.items()]
+        note = "No shipped price table has these instance types: give one by --prices."
+        return Table("Cost per hour", columns, rows, note=note)
+    rows = [
+        [name, n, str(found.price_per_h(name)), str(n * found.price_per_h(name))]
+        for name, n in counted.items()
+    ]
+    rows.append(["all", sum(counted.values()), None, str(cluster_per_h(counted, found))])
+    note = (
+        f"Computed, in {found.currency}, from price table {prices or found.name} "
+        f"({found.region}, {found.date}); storage not included."
+    )
+    return Table("Cost per hour", columns, rows, note=note)
+
+
+def _prices_for(instances: set[str], prices: str | None) -> PriceTable | None:
+    from wavetank.cost.prices import load_prices, shipped_tables
+
+    if prices is not None:
+        return load_prices(prices)
+    tables = sorted(
+        (table for table in map(load_prices, shipped_tables()) if table.purchase == "on-demand"),
+        key=lambda table: table.date,
+        reverse=True,
+    )
+    return next((table for table in tables if instances <= table.instances.keys()), None)
