@@ -13,6 +13,9 @@ sys.path.append(str(Path(__file__).parents[1] / "unit" / "measure"))
 from measure_fakes import FakeCluster, FakePerformer, abyss_kernel, abyss_result
 
 from wavetank.cli.main import cli
+from wavetank.errors import WavetankError
+from wavetank.measure.perform import RawOutput
+from wavetank.measure.run import kernel_hash
 
 CLUSTER = """\
 name: {name}
@@ -148,3 +151,49 @@ def test_a_campaign_stopped_later_compares_what_it_has(folder, faked):
         cli.main(["campaign", "run", str(folder / "campaign.yaml")], standalone_mode=False)
     found = json.loads((folder / "results" / "comparison.json").read_text())
     assert [each["n_repetitions"] for each in found["configurations"]] == [1]
+
+
+def test_every_measurement_is_listed_with_what_it_was_made_with(folder, faked):
+    faked.raw_output = RawOutput("said by the replay\n", "warned by the launcher\n")
+    call("run", folder / "campaign.yaml")
+    result = call("measurements", folder / "results", "--format", "json")
+    rows = json.loads(result.stdout)["measurements"]
+    assert [row["number"] for row in rows] == list(range(1, 10))
+    assert {row["kernel_sha256"] for row in rows} == {kernel_hash(abyss_kernel())}
+    assert {row["raw_output"] for row in rows} == {True}
+    assert call("raw", folder / "results", 9).stdout == "said by the replay\n"
+    assert call("raw", folder / "results", 9, "--stderr").stdout == "warned by the launcher\n"
+    with pytest.raises(WavetankError, match="number 10"):
+        call("raw", folder / "results", 10)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--sbatch-option=--partition=x",), "--executor slurm only"),
+        (("--executor", "slurm", "--sbatch-option=partition=x"), "must start with a dash"),
+        (("--executor", "slurm", "--sbatch-option=--array=1-2"), "set by the campaign itself"),
+    ],
+)
+def test_options_of_sbatch_are_checked_before_anything(folder, faked, arguments, says):
+    with pytest.raises(WavetankError, match=says):
+        call("run", folder / "campaign.yaml", *arguments)
+    assert not (folder / "results").exists()
+
+
+def test_clusters_that_a_slurm_job_cannot_bring_up_are_sorted_out(folder, faked):
+    result = call(
+        "run", folder / "campaign.yaml", "--executor", "slurm", "--dry-run", "--format", "json"
+    )
+    reasons = [row["cannot_run"] for row in json.loads(result.stdout)["plan"]]
+    assert len(reasons) == 4 and all("a Slurm job brings nothing up" in each for each in reasons)
+
+
+def test_slurm_that_is_not_there_is_said(folder, faked, monkeypatch):
+    (folder / "one.yaml").write_text(
+        'name: one\nprovider: "null"\ninstance: {name: c3.2xlarge, vcpus: 8}\n'
+        f"nodes: {{compute: 2}}\nfile_system: {{kind: existing, path: {folder}}}\n"
+    )
+    monkeypatch.setenv("PATH", "/nonexistent")
+    with pytest.raises(WavetankError, match="sbatch is not installed"):
+        call("run", folder / "campaign.yaml", "--executor", "slurm")

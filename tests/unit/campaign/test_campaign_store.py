@@ -16,6 +16,7 @@ from wavetank.campaign.store import (
     write_store,
 )
 from wavetank.errors import MeasurementError
+from wavetank.measure.perform import RawOutput
 from wavetank.measure.run import measure, set_up
 
 KERNEL = abyss_kernel()
@@ -142,3 +143,40 @@ def test_forgetting_removes_every_result(tmp_path):
 )
 def test_titles_become_file_names_that_stay_in_their_folder(title, stem):
     assert file_stem(title) == stem
+
+
+def test_what_programs_wrote_is_kept_compressed_and_found_by_number(tmp_path):
+    long = RawOutput(
+        "wavetank-replay-result 1\n" + 10_000 * "0123456789", "a warning: \N{SNOWMAN}\n"
+    )
+    with write_store(tmp_path) as store:
+        store.add(made(0), key(0), 1.0)
+        store.add(made(1), key(1), 1.0, long)
+    assert (tmp_path / DATABASE).stat().st_size < 100_000
+    with open_store(tmp_path) as store:
+        entries = store.entries()
+        assert [each.has_raw_output for each in entries] == [False, True]
+        assert store.raw_output(entries[1].number) == long
+        with pytest.raises(MeasurementError, match="campaign measurements"):
+            store.raw_output(entries[0].number)
+
+
+def test_a_store_of_a_version_that_kept_no_raw_output_is_read(tmp_path):
+    with write_store(tmp_path) as store:
+        store.add(made(), key(), 1.0)
+        store._connection.execute("DROP TABLE raw_output")
+    with open_store(tmp_path) as store:
+        assert [each.has_raw_output for each in store.entries()] == [False]
+        with pytest.raises(MeasurementError):
+            store.raw_output(1)
+    with write_store(tmp_path) as store:
+        store.add(made(1), key(1), 1.0, RawOutput("out", ""))
+        assert store.raw_output(2).stdout == "out"
+
+
+def test_a_measurement_and_its_raw_output_are_stored_both_or_neither(tmp_path):
+    with write_store(tmp_path) as store:
+        store._connection.execute("DROP TABLE raw_output")
+        with pytest.raises(MeasurementError):
+            store.add(made(), key(), 1.0, RawOutput("out", ""))
+        assert store.done() == set()
