@@ -8,6 +8,7 @@ from fractions import Fraction
 from wavetank.document import Provenance
 from wavetank.errors import ModelError
 from wavetank.model.application import Model
+from wavetank.model.families import expand
 from wavetank.model.file import ModelFile
 from wavetank.model.phase import (
     FileStep,
@@ -49,7 +50,12 @@ def extrapolate(fit: Fit, n: int, provenance: Provenance) -> Model:
     new_ids = {old: phases[position].ph_id for old, position in numbers.items()}
     files = tuple(_file(fit, position, n, phases) for position in range(len(base.files)))
     own = {rank for phase in phases for rank in phase.ph_processid}
-    return Model(
+    families = {
+        base.files[position].file_id: fit.families[file.file_id]
+        for position, file in enumerate(fit.models[min(fit.models)].files)
+        if file.file_id in fit.families
+    }
+    model = Model(
         provenance=provenance,
         application=base.application,
         command=base.command,
@@ -88,6 +94,11 @@ def extrapolate(fit: Fit, n: int, provenance: Provenance) -> Model:
             for text, about in notes.items()
         ),
     )
+    expanded = expand(model, families)
+    capacity = sum(file.file_size for file in expanded.files if file.n_operations)
+    requirements = expanded.requirements.model_copy(update={"storage_capacity_bytes": capacity})
+    series = tuple(find_series(expanded.phases))
+    return expanded.model_copy(update={"requirements": requirements, "series": series})
 
 
 def _value(fit: Fit, ph_id: int | None, field: str, n: int) -> int:
@@ -100,12 +111,12 @@ def _value(fit: Fit, ph_id: int | None, field: str, n: int) -> int:
     return _whole(function, n, f"{field} of phase {ph_id}")
 
 
-def _whole(function: Function, n: int, what: str) -> int:
+def _whole(function: Function, n: int, what: str, signed: bool = False) -> int:
     try:
         value = function(n)
     except ArithmeticError as error:
         raise ModelError(f"{what} = {function} has no value at np {n}: np is no square") from error
-    if value.denominator != 1 or value < 0:
+    if value.denominator != 1 or (value < 0 and not signed):
         raise ModelError(
             f"{what} = {function} is no whole number at np {n}. Choose an np at which it is"
         )
@@ -134,7 +145,7 @@ def _phase(fit: Fit, position: int, nearest: int, n: int, notes: Notes) -> Phase
                 [],
             ).append(key)
             disp = fit.function(key, "disp" + suffix)
-            step = _whole(disp, n, "disp") if disp else rs * len(ranks)
+            step = _whole(disp, n, "disp", signed=True) if disp else rs * len(ranks)
             offset = LinearOffsets(a=rs, b=0 if n_rep == 1 else step, c=_first(aligned, number, n))
         disp_value = offset.b if offset.function == "linear" and n_rep > 1 else None
         members.append(
@@ -197,7 +208,9 @@ def _offsets(fit: Fit, key: int, suffix: str, n: int) -> Offsets | None:
             if phase.ph_id == key
         )
         return UnknownOffsets() if unknown else None
-    a, b, c = (_whole(part, n, f"offset of phase {key}") for part in parts if part is not None)
+    a, b, c = (
+        _whole(part, n, f"offset of phase {key}", signed=True) for part in parts if part is not None
+    )
     return LinearOffsets(a=a, b=b, c=c)
 
 

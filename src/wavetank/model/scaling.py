@@ -11,9 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
+from pathlib import PurePath
 
 from wavetank.errors import ModelError
 from wavetank.model.application import Model
+from wavetank.model.families import Families, collapse
 from wavetank.model.phase import Phase
 from wavetank.model.tables import own_level
 
@@ -106,9 +108,10 @@ class FittedField:
 class Fit:
     """Fields of models that go through the same phases, as functions of the number of processes."""
 
-    models: dict[int, Model]
+    models: dict[int, Model]  # with each family of files as one
     phases: dict[int, tuple[Phase, ...]]  # at the application's own level
     fields: tuple[FittedField, ...]
+    families: Families  # by the file_id of the model of the fewest processes
 
     def function(self, ph_id: int | None, field: str) -> Function | None:
         """The function of one field, if one fits."""
@@ -128,9 +131,14 @@ def fit_models(models: Sequence[Model]) -> Fit:
         )
     if len(by_count) < 2:
         raise ModelError("one model cannot be fitted. Give models of two process counts or more")
+    fields = _application_fields(by_count)
+    collapsed = {n: collapse(model) for n, model in sorted(by_count.items())}
+    families = _common_families({n: found for n, (_, found) in collapsed.items()})
+    if families or not any(found for _, found in collapsed.values()):
+        by_count = {n: model for n, (model, _) in collapsed.items()}
     phases = {n: _own_phases(model) for n, model in sorted(by_count.items())}
     _check_correspond(by_count, phases)
-    fields = _application_fields(by_count)
+    fields += _file_fields(by_count, families)
     first = phases[min(phases)]
     for position, phase in enumerate(first):
         aligned = {n: own[position] for n, own in phases.items()}
@@ -140,7 +148,27 @@ def fit_models(models: Sequence[Model]) -> Fit:
             for name, of_member in _MEMBER_FIELDS.items():
                 values = {n: of_member(one, member) for n, one in aligned.items()}
                 fields.append(_of_values(phase.ph_id, name + suffix, values))
-    return Fit({n: by_count[n] for n in sorted(by_count)}, phases, tuple(fields))
+    return Fit({n: by_count[n] for n in sorted(by_count)}, phases, tuple(fields), families)
+
+
+def _common_families(by_count: Mapping[int, Families]) -> Families:
+    """The families of the model of the fewest processes, where all models have the same."""
+    least = by_count[min(by_count)]
+    names = {tuple(map(str, families.values())) for families in by_count.values()}
+    return least if len(names) == 1 else {}
+
+
+def _file_fields(models: Mapping[int, Model], families: Families) -> list[FittedField]:
+    """Size and users of each file, where all models have as many."""
+    if len({len(model.files) for model in models.values()}) > 1:
+        return []
+    fields = []
+    for position, file in enumerate(models[min(models)].files):
+        path = str(families.get(file.file_id, file.file_name))
+        for name in ("file_size", "file_np"):
+            values = {n: getattr(model.files[position], name) for n, model in models.items()}
+            fields.append(_of_values(None, f"{name} of {PurePath(path).name}", values))
+    return fields
 
 
 def _own_phases(model: Model) -> tuple[Phase, ...]:
@@ -165,7 +193,10 @@ def _check_correspond(models: Mapping[int, Model], phases: Mapping[int, tuple[Ph
 
 _FIELDS: dict[str, Callable[[Phase], int | Fraction | None]] = {
     "ph_np": lambda phase: phase.ph_np,
+    "first rank": lambda phase: phase.ph_processid[0],
+    "last rank": lambda phase: phase.ph_processid[-1],
     "ph_nrep": lambda phase: phase.ph_nrep,
+    "ph_niop": lambda phase: phase.ph_niop,
     "ph_weight": lambda phase: phase.ph_weight,
 }
 

@@ -6,12 +6,17 @@ from fractions import Fraction
 
 import pytest
 from applications import bt_io, madbench2, s3d_io
-from fold_builder import PROVENANCE, Event, model_of
+from fold_builder import PROVENANCE, Event, model_of, trace_of
 
 from wavetank.errors import ModelError
+from wavetank.model.application import Model
 from wavetank.model.difference import compare_models
+from wavetank.model.extract import extract_model
 from wavetank.model.extrapolate import extrapolate
+from wavetank.model.families import name_pattern
 from wavetank.model.scaling import fit_function, fit_models
+from wavetank.model.unfold import unfold
+from wavetank.trace.schema import Trace
 
 
 @pytest.mark.parametrize(
@@ -113,3 +118,80 @@ def test_values_are_kept_for_the_table() -> None:
     rs = next(field for field in fit.fields if (field.ph_id, field.field) == (1, "rs"))
     total = 16**3 * 16 * 8
     assert rs.values == {2: Fraction(total, 2), 4: Fraction(total, 4)}
+
+
+def ior_file_per_process(n: int, blocks: int = 8) -> Trace:
+    """IOR -F: each rank writes a file of its own, named by its number in eight digits, and reads it back."""
+    events = [
+        event
+        for rank in range(n)
+        for handle, op in enumerate(("pwrite", "pread"))
+        for event in (
+            Event(rank, "open", rank, handle=handle),
+            *(Event(rank, op, rank, i * 1000, 1000, handle=handle) for i in range(blocks)),
+            Event(rank, "close", rank, handle=handle),
+        )
+    ]
+    return trace_of(events, paths=[f"/scratch/testFile.{rank:08d}" for rank in range(n)])
+
+
+def model_of_trace(trace: Trace) -> Model:
+    return extract_model(trace, PROVENANCE)
+
+
+def test_a_file_for_each_process_is_a_function_of_the_rank() -> None:
+    fit = fit_models([model_of_trace(ior_file_per_process(n)) for n in (2, 4, 8)])
+    assert str(fit.function(None, "app_nfiles")) == "np"
+    assert [str(pattern) for pattern in fit.families.values()] == ["/scratch/testFile.{rank:08d}"]
+    model = extrapolate(fit, 16, PROVENANCE)
+    run = model_of_trace(ior_file_per_process(16))
+    assert compare_models(model, run).differences == ()
+    assert [file.file_name for file in model.files] == [file.file_name for file in run.files]
+    assert model.requirements.storage_capacity_bytes == 16 * 8 * 1000
+    # Every rank follows a program of its own, on its own file.
+    assert [program.ranks for program in model.programs] == [(rank,) for rank in range(16)]
+
+
+def test_an_extrapolated_file_per_process_model_holds_together() -> None:
+    fit = fit_models([model_of_trace(ior_file_per_process(n)) for n in (2, 4)])
+    model = extrapolate(fit, 100, PROVENANCE)
+    again = Model.model_validate_json(model.model_dump_json())
+    events = list(unfold(again.programs, again.phases, 99))
+    assert [e.iop_type for e in events].count("pwrite") == 8
+    assert {again.files[e.file_id - 1].file_name for e in events} == {"/scratch/testFile.00000099"}
+
+
+@pytest.mark.parametrize(
+    ("names", "pattern"),
+    [
+        ({0: "a.0", 1: "a.1", 5: "a.5"}, "a.{rank}"),
+        ({0: "out/1/part007", 3: "out/4/part010"}, "out/{rank+1}/part{rank+7:03d}"),
+        ({0: "a.9", 1: "a.10"}, "a.{rank+9}"),
+        ({0: "a.3", 1: "a.1", 2: "a.4"}, None),
+        ({0: "a", 1: "b"}, None),
+    ],
+)
+def test_names_are_functions_of_the_rank_or_none(
+    names: dict[int, str], pattern: str | None
+) -> None:
+    found = name_pattern(names)
+    assert (None if found is None else str(found)) == pattern
+    if found is not None:
+        assert {rank: found.of(rank) for rank in names} == names
+
+
+def test_groups_of_ranks_scale_with_the_processes() -> None:
+    # The even ranks write blocks of a file, rank 0 alone a header in another.
+    def run(n: int) -> list[Event]:
+        return [
+            Event(0, "pwrite", 0, size=64),
+            *(Event(r, "pwrite", 1, r * 500, 1000) for r in range(0, n, 2)),
+            *(Event(r, "pread", 1, 0, 10) for r in range(1, n, 2)),
+        ]
+
+    model = extrapolate(fit_models([model_of(run(n)) for n in (4, 8, 12)]), 32, PROVENANCE)
+    assert [
+        d
+        for d in compare_models(model, model_of(run(32))).differences
+        if d.field != "file_accessmode"
+    ] == []

@@ -1,0 +1,331 @@
+"""Files of which each rank has its own, as one: a family, whose names are a function of the rank.
+
+Reads a model; leaves one with a file, phases and programs for each family, and makes the files of a family again
+for any number of ranks. So a program with a file for each process has the same phases at every process count.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+
+import numpy as np
+
+from wavetank.model.application import Model
+from wavetank.model.file import ModelFile
+from wavetank.model.offsets import fit_offsets
+from wavetank.model.phase import (
+    DataStep,
+    FileStep,
+    LinearOffsets,
+    ListedOffsets,
+    Offsets,
+    Phase,
+    Program,
+    RepeatStep,
+    Step,
+    UnknownOffsets,
+)
+from wavetank.model.runs import RunArrays
+from wavetank.model.tables import own_level
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number in a name: slope * rank + intercept, in ``width`` digits at least."""
+
+    slope: int
+    intercept: int
+    width: int
+
+    def __str__(self) -> str:
+        """As a format: {rank:03d}."""
+        term = {1: "rank"}.get(self.slope, f"{self.slope}*rank")
+        term += f"{self.intercept:+d}" if self.intercept else ""
+        return f"{{{term}:0{self.width}d}}" if self.width > 1 else f"{{{term}}}"
+
+
+@dataclass(frozen=True)
+class NamePattern:
+    """Text and numbers of a name in turn."""
+
+    parts: tuple[str | Number, ...]
+
+    def of(self, rank: int) -> str:
+        """The name of one rank's file."""
+        return "".join(
+            part
+            if isinstance(part, str)
+            else f"{part.slope * rank + part.intercept:0{part.width}d}"
+            for part in self.parts
+        )
+
+    def __str__(self) -> str:
+        """With the numbers as formats."""
+        return "".join(map(str, self.parts))
+
+
+Families = dict[int, NamePattern]  # by the file_id that stands for all
+
+
+def name_pattern(names: Mapping[int, str]) -> NamePattern | None:
+    """The names of the ranks' files as one function of the rank; None if there is none.
+
+    Args:
+        names: by rank, two at least.
+    """
+    ranks = sorted(names)
+    pieces = [re.split(r"(\d+)", names[rank]) for rank in ranks]
+    parts: list[str | Number] = []
+    for position, column in enumerate(zip(*pieces, strict=True)):
+        if len(set(column)) == 1:
+            parts.append(column[0])
+            continue
+        if position % 2 == 0:
+            return None
+        values = [int(text) for text in column]
+        slope, rest = divmod(values[-1] - values[0], ranks[-1] - ranks[0])
+        width = min(map(len, column))
+        number = Number(slope, values[0] - slope * ranks[0], width if width > 1 else 1)
+        if rest or [f"{slope * r + number.intercept:0{number.width}d}" for r in ranks] != list(
+            column
+        ):
+            return None
+        parts.append(number)
+    return NamePattern(tuple(parts))
+
+
+def collapse(model: Model) -> tuple[Model, Families]:
+    """The model with each family of files as one file; phases of the levels below are left out."""
+    phases = tuple(p for p in model.phases if p.level == own_level(model, p.file_id))
+    by_file: dict[int, list[Phase]] = defaultdict(list)
+    for phase in phases:
+        by_file[phase.file_id].append(phase)
+    families: Families = {}
+    file_ids = {file.file_id: file.file_id for file in model.files}
+    ph_ids = {phase.ph_id: phase.ph_id for phase in phases}
+    merged: dict[int, Phase] = {}
+    for members, pattern in _families(model):
+        of_ranks = [by_file[file_id] for file_id in members.values()]
+        if len({tuple(map(_shape, own)) for own in of_ranks}) > 1:
+            continue
+        first = next(iter(members.values()))
+        families[first] = pattern
+        file_ids.update(dict.fromkeys(members.values(), first))
+        for same in zip(*of_ranks, strict=True):
+            merged[same[0].ph_id] = _merged(same)
+            ph_ids.update({phase.ph_id: same[0].ph_id for phase in same})
+    kept = tuple(merged.get(p.ph_id, p) for p in phases if ph_ids[p.ph_id] == p.ph_id)
+    programs: dict[tuple[Step, ...], list[int]] = {}
+    for program in model.programs:
+        steps = _renamed(program.steps, file_ids, ph_ids)
+        programs.setdefault(steps, []).extend(program.ranks)
+    files = tuple(
+        file.model_copy(
+            update={
+                "file_np": len(
+                    {r for p in kept if p.file_id == file.file_id for r in p.ph_processid}
+                )
+                or 1
+            }
+        )
+        if file.file_id in families
+        else file
+        for file in model.files
+        if file_ids[file.file_id] == file.file_id
+    )
+    return model.model_copy(
+        update={
+            "files": files,
+            "phases": kept,
+            "programs": tuple(
+                Program(ranks=tuple(sorted(ranks)), steps=steps)
+                for steps, ranks in programs.items()
+            ),
+            "relations": (),
+        }
+    ), families
+
+
+def _families(model: Model) -> Iterable[tuple[dict[int, int], NamePattern]]:
+    """Files of one rank each, by rank, whose names are one function of it."""
+    owners: dict[int, set[int]] = defaultdict(set)
+    for phase in model.phases:
+        owners[phase.file_id].update(phase.ph_processid)
+    for program in model.programs:
+        for file_id in _files_of(program.steps):
+            owners[file_id].update(program.ranks)
+    alike: dict[str, dict[int, list[ModelFile]]] = defaultdict(lambda: defaultdict(list))
+    for file in model.files:
+        if len(owners[file.file_id]) == 1:
+            (rank,) = owners[file.file_id]
+            alike[re.sub(r"\d+", "0", file.file_name)][rank].append(file)
+    for by_rank in alike.values():
+        if len(by_rank) < 2 or len({len(files) for files in by_rank.values()}) > 1:
+            continue
+        for nth in range(len(next(iter(by_rank.values())))):
+            files = {rank: by_rank[rank][nth] for rank in sorted(by_rank)}
+            pattern = name_pattern({rank: file.file_name for rank, file in files.items()})
+            if pattern is not None:
+                yield {rank: file.file_id for rank, file in files.items()}, pattern
+
+
+def _files_of(steps: Sequence[Step]) -> Iterable[int]:
+    for step in steps:
+        if isinstance(step, RepeatStep):
+            yield from _files_of(step.steps)
+        elif isinstance(step, FileStep):
+            yield step.file_id
+
+
+def _shape(phase: Phase) -> object:
+    """What phases of a family's files have in common."""
+    members = tuple((m.iop_type, m.handle, m.rs, m.disp) for m in phase.pattern)
+    lists = tuple(offset.function for offset in phase.offset)
+    return (phase.level, members, phase.ph_nrep, phase.view_id, phase.moved_last, lists)
+
+
+def _merged(phases: Sequence[Phase]) -> Phase:
+    """One phase of phases of one rank each."""
+    first = phases[0]
+    ranks = tuple(phase.ph_processid[0] for phase in phases)
+    offset = tuple(_joined_offsets(phases, member) for member in range(len(first.pattern)))
+    return first.model_copy(
+        update={
+            "ph_processid": ranks,
+            "ph_np": len(ranks),
+            "ph_weight": sum(phase.ph_weight for phase in phases),
+            "offset": offset,
+            "offset_view": None,
+            "exact": all(isinstance(one, LinearOffsets) for one in offset),
+        }
+    )
+
+
+def _joined_offsets(phases: Sequence[Phase], member: int) -> Offsets:
+    offsets = [phase.offset[member] for phase in phases]
+    if any(isinstance(one, UnknownOffsets) for one in offsets):
+        return UnknownOffsets()
+    if all(isinstance(one, LinearOffsets) for one in offsets):
+        linear = [one for one in offsets if isinstance(one, LinearOffsets)]
+        ranks = [phase.ph_processid[0] for phase in phases]
+        starts = [one.a * rank + one.c for one, rank in zip(linear, ranks, strict=True)]
+        fitted = fit_offsets(starts, ranks, linear[0].b)
+        if fitted is not None:
+            return fitted
+    return ListedOffsets.of(
+        [_runs(phase, one, member) for phase, one in zip(phases, offsets, strict=True)]
+    )
+
+
+def _runs(phase: Phase, offset: Offsets, member: int) -> RunArrays:
+    if isinstance(offset, ListedOffsets):
+        return offset.of_rank(0)
+    assert isinstance(offset, LinearOffsets)  # noqa: S101 - unknown ones are told before
+    rs, n = phase.pattern[member].rs, phase.ph_nrep
+    short = rs - phase.moved_last[member] if phase.moved_last is not None else 0
+    start = offset.a * phase.ph_processid[0] + offset.c
+    columns = (n, rs, n * rs - short, start, offset.b)
+    return RunArrays(*(np.array([value], dtype=np.int64) for value in columns))
+
+
+def _renamed(
+    steps: Sequence[Step], file_ids: Mapping[int, int], ph_ids: Mapping[int, int]
+) -> tuple[Step, ...]:
+    found: list[Step] = []
+    for step in steps:
+        if isinstance(step, RepeatStep):
+            found.append(RepeatStep(times=step.times, steps=_renamed(step.steps, file_ids, ph_ids)))
+        elif isinstance(step, FileStep):
+            found.append(step.model_copy(update={"file_id": file_ids[step.file_id]}))
+        elif isinstance(step, DataStep):
+            found.append(step.model_copy(update={"ph_id": ph_ids[step.ph_id]}))
+        else:
+            found.append(step)
+    return tuple(found)
+
+
+# --- back -----------------------------------------------------------------------------------------
+
+
+def expand(model: Model, families: Families) -> Model:
+    """The model with a file for each rank again in place of each family."""
+    if not families:
+        return model
+    users: dict[int, list[int]] = {file_id: [] for file_id in families}
+    for phase in model.phases:
+        if phase.file_id in users:
+            users[phase.file_id] += phase.ph_processid
+    for program in model.programs:
+        for file_id in set(_files_of(program.steps)) & set(users):
+            users[file_id] += program.ranks
+    numbers = count(1)
+    files: list[ModelFile] = []
+    file_ids: dict[tuple[int, int], int] = {}  # (file, rank); rank -1 for files of all
+    for file in model.files:
+        pattern = families.get(file.file_id)
+        for rank in sorted(set(users[file.file_id])) if pattern else [-1]:
+            file_ids[file.file_id, rank] = number = next(numbers)
+            name = pattern.of(rank) if pattern else file.file_name
+            unique = (
+                {"file_np": 1, "n_operations": file.n_operations // max(file.file_np, 1)}
+                if pattern
+                else {}
+            )
+            files.append(file.model_copy(update={"file_id": number, "file_name": name, **unique}))
+    numbers = count(1)
+    phases: list[Phase] = []
+    ph_ids: dict[tuple[int, int], int] = {}
+    for phase in model.phases:
+        own = phase.file_id in families
+        for position, rank in enumerate(phase.ph_processid if own else [-1]):
+            ph_ids[phase.ph_id, rank] = number = next(numbers)
+            ids = {"ph_id": number, "file_id": file_ids[phase.file_id, rank]}
+            phases.append(
+                phase.model_copy(update={**ids, **(_of_rank(phase, position) if own else {})})
+            )
+    return model.model_copy(
+        update={
+            "files": tuple(files),
+            "phases": tuple(phases),
+            "programs": _programs(model.programs, families, file_ids, ph_ids),
+            "app_nfiles": sum(file.n_operations > 0 for file in files),
+        }
+    )
+
+
+def _of_rank(phase: Phase, position: int) -> dict[str, object]:
+    """What of a family's phase is another thing for one rank alone."""
+    rank = phase.ph_processid[position]
+    offset: list[Offsets] = []
+    for one in phase.offset:
+        if isinstance(one, LinearOffsets):
+            offset.append(LinearOffsets(a=0, b=one.b, c=one.a * rank + one.c))
+        elif isinstance(one, ListedOffsets):
+            offset.append(ListedOffsets.of([one.of_rank(position)]))
+        else:
+            offset.append(one)
+    weight = phase.ph_weight // phase.ph_np
+    return {"ph_processid": (rank,), "ph_np": 1, "ph_weight": weight, "offset": tuple(offset)}
+
+
+def _programs(
+    programs: Sequence[Program],
+    families: Families,
+    file_ids: Mapping[tuple[int, int], int],
+    ph_ids: Mapping[tuple[int, int], int],
+) -> tuple[Program, ...]:
+    found: dict[tuple[Step, ...], list[int]] = {}
+    for program in programs:
+        for rank in program.ranks:
+            files = {
+                file: number for (file, owner), number in file_ids.items() if owner in (-1, rank)
+            }
+            phases = {
+                phase: number for (phase, owner), number in ph_ids.items() if owner in (-1, rank)
+            }
+            found.setdefault(_renamed(program.steps, files, phases), []).append(rank)
+    return tuple(Program(ranks=tuple(ranks), steps=steps) for steps, ranks in found.items())
