@@ -28,7 +28,8 @@ class DiscardedError(MeasurementError):
 )  # fmt: skip
 @click.option(
     "--file-size", default="64 MiB", show_default=True,
-    help="Of the test file; larger than a node's memory when reread must not come from its cache.",
+    help="Of the test file, or more where a request is larger; larger than a node's memory when reread must not "
+    "come from its cache.",
 )  # fmt: skip
 @click.option(
     "--require", multiple=True, metavar="QUANTITY>=VALUE",
@@ -39,6 +40,10 @@ class DiscardedError(MeasurementError):
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False),
     help="Write the characterisation here.",
 )  # fmt: skip
+@click.option(
+    "--plot", type=click.Path(path_type=Path, dir_okay=False),
+    help="Draw rates over request sizes into this .svg or .png.",
+)  # fmt: skip
 @format_option
 def command(
     cluster: str,
@@ -46,6 +51,7 @@ def command(
     file_size: str,
     require: tuple[str, ...],
     output: Path | None,
+    plot: Path | None,
     output_format: str,
 ) -> None:
     """Measure the storage and network of the CLUSTER of that name, which is up.
@@ -67,6 +73,7 @@ def command(
     )
     from wavetank.measure.requirement import parse_requirement
     from wavetank.model.application import Model
+    from wavetank.report.characterisation_plots import check_plot_name, save_rates
     from wavetank.units import parse_size
 
     requirements = [parse_requirement(text, ("read", "write", "network")) for text in require]
@@ -75,8 +82,11 @@ def command(
         file_bytes = parse_size(file_size)
     except ValueError as error:
         raise UsageError(f"--file-size: {error}") from error
-    if output is not None:
-        check_writable(output)
+    for file in (output, plot):
+        if file is not None:
+            check_writable(file)
+    if plot is not None:
+        check_plot_name(plot)
     running = find(cluster)
     effort = Effort(file_bytes=file_bytes) if sizes is None else Effort(sizes, file_bytes)
     found = characterise(
@@ -86,6 +96,8 @@ def command(
     )
     if output is not None:
         found.write(output)
+    if plot is not None:
+        save_rates(found, plot)
     print_tables(_tables(found), output_format, {"cluster": found.cluster, "origin": found.origin})
     missed = shortfalls(found, requirements)
     if missed:
@@ -147,4 +159,5 @@ def _tables(found: Characterisation) -> list[Table]:
             for c in found.limits
         ],
     )  # fmt: skip
-    return [table for table in (storage, peak, network, metadata, limits) if table.rows]
+    notes = Table("Notes", ("note",), [[note] for note in found.notes], [[n] for n in found.notes])
+    return [table for table in (storage, peak, network, metadata, limits, notes) if table.rows]

@@ -6,7 +6,7 @@ on one machine they would share its disk.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from wavetank.cluster.host import HasLocalStorage, Host, RunningCluster
@@ -27,6 +27,7 @@ from wavetank.measure.iperf import has_iperf, stream_rate
 from wavetank.measure.requirement import Requirement
 from wavetank.measure.run import origin_of
 from wavetank.model.application import Model
+from wavetank.units import format_size, parse_size
 
 KIB, MIB, GIB = 2**10, 2**20, 2**30
 DEFAULT_SIZES = tuple(4 * KIB * 4**step for step in range(10))  # 4 KiB to 1 GiB
@@ -34,6 +35,7 @@ NETWORK_PORT = 8765
 N_CREATED = 500
 PEAK_FILE_BYTES = 32 * MIB
 SMALLEST_SHARE = 0.01
+ROOM_SHARE = 0.7  # of the free space: a nearly full file system is another one
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Effort:
 
     Attributes:
         sizes: request sizes, bytes.
-        file_bytes: size of the test file; larger requests are left out.
+        file_bytes: size of the test file; it is as large as the request where that is larger.
         runtime_s: of one test at most.
         tests: of IOzone's four.
         local_only: neither the global mount nor the network nor metadata.
@@ -80,19 +82,20 @@ def characterise(
     """
     first = cluster.compute_hosts[0]
     version = fio_version(first)
-    sizes = tuple(size for size in effort.sizes if size <= effort.file_bytes)
     storage: list[StorageRate] = []
     metadata: list[MetadataRate] = []
     network: list[NetworkRate] = []
-    notes = []
+    notes: list[str] = []
     if isinstance(cluster, HasLocalStorage):
         for host in cluster.storage_hosts:
             progress(f"local file system of {host.name}")
+            sizes = _possible(cluster, host, cluster.storage_path, effort, notes)
             storage += _storage(cluster, host, "local", cluster.storage_path, sizes, effort)
             if not effort.local_only:
                 metadata.append(_metadata(host, "local", cluster.storage_path))
     if cluster.io_hosts and not effort.local_only:
         progress(f"global file system through {first.name}")
+        sizes = _possible(cluster, first, cluster.mount_path, effort, notes)
         storage += _storage(cluster, first, "global", cluster.mount_path, sizes, effort)
         metadata.append(_metadata(first, "global", cluster.mount_path))
     if not effort.local_only and has_iperf(first):
@@ -101,8 +104,6 @@ def characterise(
     elif not effort.local_only:
         notes.append("the network was not measured: iperf3 is not installed")
     limits = cluster.limits()
-    if len(sizes) < len(effort.sizes):
-        notes.append(f"request sizes above the test file of {effort.file_bytes} B were left out")
     return Characterisation(
         provenance=provenance(),
         cluster=cluster.name,
@@ -116,6 +117,46 @@ def characterise(
         limits=tuple(_checks(cluster, storage, network)),
         notes=tuple(notes),
     )
+
+
+def _possible(
+    cluster: RunningCluster, host: Host, path: str, effort: Effort, notes: list[str]
+) -> tuple[int, ...]:
+    """Request sizes that a node has memory for, and a file system room; what is left out is noted.
+
+    A request is one buffer in the memory of fio. A mount that does not know its room (CephFS without a manager)
+    is taken to have as much as all local file systems.
+    """
+    kind = "io" if host in cluster.io_hosts else "compute"
+    memory = memory_of(cluster.limits(), kind)
+    room = room_bytes(host, path)
+    if not room and isinstance(cluster, HasLocalStorage):
+        room = sum(room_bytes(each, cluster.storage_path) for each in cluster.storage_hosts)
+    fits = tuple(
+        size
+        for size in effort.sizes
+        if (memory is None or size <= memory // 4) and max(size, effort.file_bytes) <= room * ROOM_SHARE
+    )  # fmt: skip
+    left = [format_size(size) for size in effort.sizes if size not in fits]
+    if left:
+        has = f"{format_size(room)} free" + (f", {format_size(memory)} of memory" if memory else "")
+        notes.append(
+            f"{host.name} {path}: requests of {', '.join(left)} were left out: it has {has}"
+        )
+    return fits
+
+
+def room_bytes(host: Host, path: str) -> int:
+    """Free space of a file system."""
+    blocks, block_bytes = host.run(["stat", "-f", "-c", "%a %S", "--", path]).stdout.split()
+    return int(blocks) * int(block_bytes)
+
+
+def memory_of(limits: Mapping[str, str], kind: str) -> int | None:
+    """Memory of a kind of node, of a running cluster's limits: ``"io memory": "384.0 MiB by cgroup"``."""
+    text = limits.get(f"{kind} memory", "")
+    size, by, how = text.partition(" by ")
+    return None if not by or how.startswith("nothing") else parse_size(size)
 
 
 def _storage(
@@ -160,7 +201,7 @@ def _options(file: str, test: Test, size: int, effort: Effort) -> list[str]:
         f"--filename={file}",
         f"--rw={'write' if writes else 'read'}",
         f"--bs={size}",
-        f"--size={effort.file_bytes // size * size}",
+        f"--size={max(1, effort.file_bytes // size) * size}",
         f"--runtime={effort.runtime_s}",
         "--ioengine=psync",
         "--invalidate=0",  # the caches are ours to empty, also those of servers
@@ -189,12 +230,13 @@ def _metadata(host: Host, where: str, path: str) -> MetadataRate:
 
 
 def _network(cluster: RunningCluster) -> list[NetworkRate]:
-    """One stream to the first compute node from each I/O node, or from another compute node."""
-    receiver = cluster.compute_hosts[0]
-    senders = cluster.io_hosts or cluster.compute_hosts[1:2]
+    """One stream from the first compute node to each I/O node, or to another compute node, and one back."""
+    first = cluster.compute_hosts[0]
+    others = cluster.io_hosts or cluster.compute_hosts[1:2]
+    pairs = [pair for other in others for pair in ((other, first), (first, other))]
     return [
         stream_rate(sender, receiver, NETWORK_PORT + position)
-        for position, sender in enumerate(senders)
+        for position, (sender, receiver) in enumerate(pairs)
         if sender.name != receiver.name
     ]
 
@@ -210,7 +252,8 @@ def _checks(
             key = (rate.node, f"disk {rate.test}")
             measured[key] = max(measured.get(key, 0.0), rate.bytes_per_s)
     for stream in network:
-        measured[stream.sender, "network"] = stream.bytes_per_s
+        key = (stream.sender, "network")
+        measured[key] = max(measured.get(key, 0.0), stream.bytes_per_s)
     checks = []
     for (node, what), reached in measured.items():
         kind = "io" if node in servers else "compute"

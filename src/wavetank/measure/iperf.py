@@ -7,6 +7,7 @@ Reads the JSON of iperf 3.12, of which this is a part:
 from __future__ import annotations
 
 import json
+import time
 
 from wavetank.cluster.host import Host
 from wavetank.errors import ClusterError, MeasurementError, RemoteCommandError
@@ -14,7 +15,7 @@ from wavetank.measure.characterisation import NetworkRate
 
 SECONDS = 2
 """Long enough for the burst of a token bucket (4 ms at its rate) not to count."""
-ATTEMPTS = 20
+LISTEN_TIMEOUT_S = 30.0
 
 
 def has_iperf(host: Host) -> bool:
@@ -40,8 +41,8 @@ def stream_rate(sender: Host, receiver: Host, port: int) -> NetworkRate:
     client = [
         "iperf3", "--client", receiver.address, "--port", str(port), "--time", str(SECONDS), "--json",
     ]  # fmt: skip
-    text = _run_when_it_listens(sender, client)
-    return NetworkRate(sender=sender.name, receiver=receiver.name, bytes_per_s=read_iperf(text))
+    rate = _rate_when_it_listens(sender, client)
+    return NetworkRate(sender=sender.name, receiver=receiver.name, bytes_per_s=rate)
 
 
 def read_iperf(text: str) -> float:
@@ -58,13 +59,16 @@ def read_iperf(text: str) -> float:
         ) from error
 
 
-def _run_when_it_listens(sender: Host, argv: list[str]) -> str:
-    """A server that does not listen yet is tried again."""
-    failure: ClusterError | None = None
-    for _ in range(ATTEMPTS):
+def _rate_when_it_listens(sender: Host, argv: list[str]) -> float:
+    """A server that does not listen yet is tried again: iperf3 says so by its status, or only in its JSON.
+
+    Sample (3.12, status 0): ``{"end": {}, "error": "unable to connect to server: Connection refused"}``.
+    """
+    deadline = time.monotonic() + LISTEN_TIMEOUT_S
+    while True:
         try:
-            return sender.run(argv).stdout
-        except ClusterError as error:
-            failure = error
-            sender.run(["sleep", "0.1"])
-    raise failure or MeasurementError("iperf3 was never tried")
+            return read_iperf(sender.run(argv).stdout)
+        except (ClusterError, MeasurementError):
+            if time.monotonic() > deadline:
+                raise
+        time.sleep(0.1)

@@ -4,7 +4,7 @@ import pytest
 from measure_fakes import MB, FakeCluster, FakeHost, abyss_kernel
 
 from wavetank.cluster.host import Finished
-from wavetank.errors import MeasurementError, RemoteCommandError
+from wavetank.errors import MeasurementError, RemoteCommandError, UsageError
 from wavetank.measure.characterise import (
     Effort,
     characterise,
@@ -15,6 +15,7 @@ from wavetank.measure.characterise import (
 from wavetank.measure.fio import read_fio
 from wavetank.measure.iperf import read_iperf
 from wavetank.measure.requirement import Requirement
+from wavetank.report.characterisation_plots import save_rates
 
 RATES = {"write": 90 * MB, "rewrite": 95 * MB, "read": 100 * MB, "reread": 900 * MB}
 
@@ -27,6 +28,7 @@ class MeasuredHost(FakeHost):
         self.speed = speed
         self.without = without
         self.calls = 0
+        self.free_blocks = 2**20  # 4 GiB
         self.tests = tuple(RATES)
 
     def start(self, argv, *, log, env=None):
@@ -43,6 +45,8 @@ class MeasuredHost(FakeHost):
             return json.dumps({"end": {"sum_received": {"bits_per_second": 8 * 120 * MB}}})
         if argv[:2] == ["fio", "--version"]:
             return "fio-3.33\n"
+        if argv[0] == "stat":
+            return f"{self.free_blocks} 4096\n"
         if argv[0] != "fio":
             return ""
         options = dict(part.lstrip("-").partition("=")[::2] for part in argv[1:])
@@ -141,10 +145,55 @@ def test_nothing_is_left_behind():
     assert ("io1", "rm", "-rf", "--", "/storage/wavetank-characterise.d") in on.log
 
 
-def test_requests_above_the_test_file_are_left_out_and_said():
+def test_requests_that_a_file_system_has_no_room_for_are_left_out_and_said():
     found = measured(sizes=(4096, 2**40))
     assert {each.rs for each in found.storage} == {4096}
-    assert "left out" in found.notes[0]
+    assert "io1 /storage: requests of 1.0 TiB were left out: it has 4.0 GiB free" in found.notes
+
+
+def test_requests_that_a_node_has_no_memory_for_are_left_out_and_said():
+    # A request is a buffer of fio: with 2 GiB at most a quarter, 512 MiB.
+    on = cluster(n_io=1)
+    on.limits = lambda: {**LIMITS, "io memory": "2.0 GiB by cgroup"}
+    found = measured(on, sizes=(2**20, 2**30))
+    assert {each.rs for each in found.storage if each.where == "local"} == {2**20}
+    assert {each.rs for each in found.storage if each.where == "global"} == {2**20, 2**30}
+    assert any("io1" in note and "2.0 GiB of memory" in note for note in found.notes)
+
+
+def test_a_request_above_the_test_file_has_a_file_of_its_own_size():
+    on = cluster(n_io=1)
+    measured(on, sizes=(2**30,))
+    assert {part for entry in on.log for part in entry if part.startswith("--size=")} == {
+        f"--size={2**30}"
+    }
+
+
+def test_a_mount_that_does_not_know_its_room_has_that_of_its_servers():
+    on = cluster()
+    on.compute_hosts[0].free_blocks = 0
+    found = measured(on, sizes=(4096, 2**40))
+    assert {each.rs for each in found.storage if each.where == "global"} == {4096}
+    assert any(
+        note.startswith("c1") and "8.0 GiB free" in note for note in found.notes
+    )  # two of 4 GiB
+
+
+def test_the_network_is_measured_both_ways():
+    pairs = {(each.sender, each.receiver) for each in measured().network}
+    assert pairs == {("io1", "c1"), ("c1", "io1"), ("io2", "c1"), ("c1", "io2")}
+
+
+def test_the_plot_names_every_rate_and_is_a_file_of_the_kind_asked_for(tmp_path):
+    found = measured()
+    for name, begins in (("rates.svg", b"<?xml"), ("rates.png", b"\x89PNG")):
+        save_rates(found, tmp_path / name)
+        assert (tmp_path / name).read_bytes().startswith(begins)
+    text = (tmp_path / "rates.svg").read_text()
+    # io2 reads at twice 100 MB/s, by requests of 8191 B
+    assert "io2, local, read by 8,191 B: 200.0 MB/s" in text
+    with pytest.raises(UsageError, match=r"\.svg or \.png"):
+        save_rates(found, tmp_path / "rates.gif")
 
 
 def test_without_iperf3_the_network_is_not_measured_and_that_is_said():
@@ -185,3 +234,23 @@ def test_output_that_is_not_fios_is_an_error(text):
 def test_output_that_is_not_iperfs_is_an_error(text):
     with pytest.raises(MeasurementError, match="iperf3"):
         read_iperf(text)
+
+
+class SlowServer(MeasuredHost):
+    """Refuses the first connections, as iperf3 does: with status 0."""
+
+    refusals = 2
+
+    def answer(self, argv):
+        if argv[0] == "iperf3" and "--client" in argv and self.refusals:
+            self.refusals -= 1
+            return json.dumps({"end": {}, "error": "unable to connect to server"})
+        return super().answer(argv)
+
+
+def test_a_network_server_that_does_not_listen_yet_is_tried_again():
+    on = cluster(n_io=1)
+    on.io_hosts = (SlowServer("io1", on.log),)
+    on.storage_hosts = on.io_hosts
+    rates = {each.sender: each.bytes_per_s for each in measured(on).network}
+    assert rates["io1"] == 120 * MB
