@@ -43,6 +43,9 @@ COLUMNS: tuple[tuple[str, type[np.generic]], ...] = (
 N_BUCKETS = 32  # WT_TIMES_BUCKETS
 MOST_ROWS = 1 << 24  # WT_MOST_ROWS
 MOST_MEMBERS = 64  # WT_MOST_MEMBERS
+MOST_ROWS_APART = (
+    1 << 21
+)  # more rows than this are not made of loops that rows can hold: 350 MB of columns
 _TOO_MANY = -2
 
 Columns = dict[str, npt.NDArray[Any]]
@@ -105,7 +108,8 @@ def decode_rows(payload: bytes, loops: bool = False) -> Decoded:
 
     Args:
         payload: of ROWS blocks.
-        loops: keep loops as rows with a loop number, where they can be; else take all of them apart.
+        loops: keep loops as rows with a loop number, where they can be; else take them apart, unless that gives
+            more than ``MOST_ROWS_APART`` rows.
 
     Raises:
         DamagedRowsError: the payload does not hold groups of rows.
@@ -123,7 +127,11 @@ def decode_tail(content: bytes, loops: bool = False) -> Decoded:
 def _decode(kind: str, content: bytes, loops: bool) -> Decoded:
     library, sizes = _library(), _Sizes()
     members = MOST_MEMBERS if loops else 0
-    status = getattr(library, f"wt_count_{kind}")(content, len(content), members, sizes)
+    count = getattr(library, f"wt_count_{kind}")
+    status = count(content, len(content), members, sizes)
+    if not loops and (status == _TOO_MANY or sizes.rows > MOST_ROWS_APART):
+        members = MOST_MEMBERS
+        status = count(content, len(content), members, sizes)
     if status == _TOO_MANY:
         raise TooManyRowsError
     if status != 0:

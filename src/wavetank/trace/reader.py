@@ -57,7 +57,7 @@ def read_trace(path: Path, *, loops: bool = False) -> Trace:
     Args:
         path: of the folder.
         loops: keep recorded loops of several operations as rows with a loop number, where a ``FoldTable`` can hold
-            them; else every loop is taken apart into the rows of its repetitions.
+            them; else loops are taken apart into rows, up to two million of them a part.
 
     Raises:
         TraceError: it is missing, of no kind that is known, or nothing in it can be read.
