@@ -132,15 +132,17 @@ def show(name: str, output_format: str) -> None:
         if name in table.instances:
             costs.append(
                 [
-                    table.name, str(table.date), table.region, str(table.instances[name]),
-                    table.currency, str(table.billing),
+                    table.name, str(table.date), table.region, table.purchase,
+                    str(table.instances[name]), table.currency, str(table.billing),
                 ]
             )  # fmt: skip
     print_tables(
         [
             Table(name, ("quantity", "value"), facts),
             Table(
-                "Prices", ("table", "date", "region", "price_per_h", "currency", "billing"), costs
+                "Prices",
+                ("table", "date", "region", "purchase", "price_per_h", "currency", "billing"),
+                costs,
             ),
         ],
         output_format,

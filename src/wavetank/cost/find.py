@@ -78,7 +78,7 @@ def reasons(candidates: Sequence[Candidate]) -> list[tuple[str, int]]:
     """What rules types out, and how many of them; a type may have several reasons."""
     counts: dict[str, int] = {}
     for candidate in candidates:
-        for kind in {reason.split(" ", 1)[0] for reason in candidate.ruled_out}:
+        for kind in {reason.split(" ", 1)[0].rstrip(":") for reason in candidate.ruled_out}:
             counts[kind] = counts.get(kind, 0) + 1
     return sorted(counts.items(), key=lambda pair: -pair[1])
 

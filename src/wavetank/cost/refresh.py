@@ -14,7 +14,7 @@ import io
 import json
 import re
 import zipfile
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from importlib import resources
 from pathlib import Path
@@ -44,6 +44,12 @@ def read_moto(wheel: Path) -> list[dict[str, Any]]:
             "'pip download --no-deps moto'; this reads moto 5"
         ) from error
     return list(body.values())
+
+
+def _packed(wheel: Path) -> date:
+    """The day on which a wheel's instance types were packed: the provider's answer is no younger."""
+    with zipfile.ZipFile(wheel) as archive:
+        return date(*archive.getinfo(MOTO_MEMBER).date_time[:3])
 
 
 def instances_csv(entries: list[dict[str, Any]], source: str) -> str:
@@ -219,7 +225,8 @@ def write_instances(wheel: Path, folder: Path) -> Path:
         DocumentError: the folder cannot be written.
     """
     version = wheel.name.split("-")[1] if "-" in wheel.name else "of unknown version"
-    text = instances_csv(read_moto(wheel), f"the PyPI package moto {version}")
+    entries = read_moto(wheel)
+    text = instances_csv(entries, f"the PyPI package moto {version} of {_packed(wheel)}")
     path = folder / "instances-aws.csv"
     write_whole(path, text)
     return path

@@ -125,7 +125,7 @@ def test_too_many_instances_and_another_architecture_rule_out():
 def test_a_type_without_a_price_is_ruled_out_and_counted():
     found = find_instances([kind("a"), kind("b")], needs(), prices(a="1"))
     assert [each.kind.name for each in found] == ["a", "b"]
-    assert reasons(found) == [("price:", 1)]
+    assert reasons(found) == [("price", 1)]
 
 
 @pytest.mark.parametrize("text", ["network", "network>1", "speed>=1", "memory>=lots", "cores>=1.5"])

@@ -15,6 +15,7 @@ from wavetank.cost.refresh import (
     read_karpenter,
     read_moto,
     read_spot_prices,
+    write_instances,
     write_prices,
     write_spot_prices,
 )
@@ -78,6 +79,14 @@ def test_an_instance_becomes_a_row_with_bytes(tmp_path):
     assert row["ebs_baseline_bytes_per_s"] == "62500000" and row["ebs_maximum_iops"] == ""
     assert (row["n_local_disks"], row["local_disk_bytes"]) == ("2", "80000000000")
     assert row["architecture"] == "i386+x86_64"
+
+
+def test_the_file_says_from_which_version_and_day(tmp_path):
+    path = wheel(tmp_path / "moto-5.9.9-py3-none-any.whl", {"x1.tiny": ENTRY})
+    with zipfile.ZipFile(path) as archive:
+        packed = archive.getinfo(MOTO_MEMBER).date_time
+    first = write_instances(path, tmp_path).read_text().splitlines()[0]
+    assert first.endswith("moto 5.9.9 of {:04}-{:02}-{:02}".format(*packed[:3]))
 
 
 def test_prices_are_of_the_region_that_was_asked_for(tmp_path):
