@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
+
 from wavetank.document import provenance, sha256_of
 from wavetank.errors import KernelError
 from wavetank.kernel import calls
@@ -23,10 +25,10 @@ from wavetank.model.phase import (
     Phase,
     Program,
     RepeatStep,
-    Run,
     Step,
     UnknownOffsets,
 )
+from wavetank.model.runs import RunArrays
 
 _LARGEST_REQUEST = 1 << 30
 """bytes: a request of more needs as much memory; if it moved less, it is made that much smaller"""
@@ -137,14 +139,19 @@ class _Selection:
         return phase.model_copy(update={"pattern": tuple(pattern)})
 
     def _fitting_lists(self, phase: Phase) -> Phase:
-        def cut(run: Run) -> Run:
-            if run.count > 1 or run.rs <= _LARGEST_REQUEST or run.moved >= run.rs:
-                return run
-            self._cut.append(f"{run.rs} bytes that moved {run.moved}")
-            return run.model_copy(update={"rs": run.moved})
+        def cut(runs: RunArrays) -> RunArrays:
+            wrong = (runs.count == 1) & (runs.size > _LARGEST_REQUEST) & (runs.moved < runs.size)
+            if not wrong.any():
+                return runs
+            self._cut += [
+                f"{size} bytes that moved {moved}"
+                for size, moved in zip(runs.size[wrong], runs.moved[wrong], strict=True)
+            ]
+            size = np.where(wrong, runs.moved, runs.size)
+            return RunArrays(runs.count, size, runs.moved, runs.offset, runs.disp)
 
         offsets = tuple(
-            ListedOffsets(runs=tuple(tuple(map(cut, runs)) for runs in one.runs))
+            ListedOffsets.of([cut(one.of_rank(position)) for position in range(len(one.n_runs))])
             if isinstance(one, ListedOffsets)
             else one
             for one in phase.offset

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from wavetank.kernel.operations import first_difference, member_runs, normal, totals
 from wavetank.kernel.plan import Kernel, KernelFile
-from wavetank.model.phase import Phase, Run, Series
+from wavetank.kernel.steps import flat
+from wavetank.model.phase import FileStep, Phase, Run, Series
 
 FILES_ON_THEIR_OWN = 4  # up to as many read-only files get a run each; more go together
 
@@ -211,3 +212,13 @@ def some(ranks: Sequence[int]) -> str:
     """The first ranks, for a sentence."""
     shown = ", ".join(map(str, ranks[:6]))
     return shown if len(ranks) <= 6 else f"{shown}, ..."
+
+
+def synced_files(kernel: Kernel) -> set[int]:
+    """Files that the application has on storage before it goes on: benchmarks do it once, after the last write."""
+    return {
+        step.file_id
+        for program in kernel.programs
+        for step, _ in flat(program.steps)
+        if isinstance(step, FileStep) and step.iop_type in ("fsync", "fdatasync", "MPI_File_sync")
+    }

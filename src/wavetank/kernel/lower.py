@@ -23,6 +23,7 @@ from wavetank.model.phase import (
     Step,
     SyncStep,
 )
+from wavetank.model.runs import RunArrays
 
 PLAN_VERSION = 2
 
@@ -136,10 +137,8 @@ def _phase(phase: Phase) -> Iterator[str]:
             yield f"  linear {phase.ph_nrep} {member.rs} {offsets.a} {offsets.b} {offsets.c} {moved_last}"
         elif isinstance(offsets, ListedOffsets):
             yield f" call {name} {_place(name)} {member.handle}"
-            for rank, runs in zip(phase.ph_processid, offsets.runs, strict=True):
-                for run in runs:
-                    last = run.moved - (run.count - 1) * run.rs
-                    yield f"  run {rank} {run.count} {run.rs} {run.offset} {run.disp} {last}"
+            for position, rank in enumerate(phase.ph_processid):
+                yield from _runs(rank, offsets.of_rank(position))
         else:
             if _place(name) == "placed" and "_at" in name:
                 raise KernelError(
@@ -148,6 +147,15 @@ def _phase(phase: Phase) -> Iterator[str]:
                 )
             yield f" call {name} pointer {member.handle}"
             yield f"  linear {phase.ph_nrep} {member.rs} 0 0 0 {moved_last}"
+
+
+def _runs(rank: int, runs: RunArrays) -> Iterator[str]:
+    last = runs.moved - (runs.count - 1) * runs.size
+    columns = (runs.count, runs.size, runs.offset, runs.disp, last)
+    for count, size, offset, disp, moved_last in zip(
+        *(column.tolist() for column in columns), strict=True
+    ):
+        yield f"  run {rank} {count} {size} {offset} {disp} {moved_last}"
 
 
 def _place(name: str) -> str:

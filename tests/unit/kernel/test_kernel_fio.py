@@ -136,7 +136,7 @@ def test_mpi_io_test_lays_out_strided_objects_as_the_phase(tmp_path):
     )
     ((line,), refused) = mpi_io_test_lines(kernel, ())
     assert line.command == (
-        "mpirun -np 4 fs_test -io posix -op write -type 2 -strided 1 -collective 0 -nobj 16 -size 262144 -target shared"
+        "mpirun -np 4 fs_test -nodb -io posix -op write -type 2 -strided 1 -nobj 16 -size 262144 -target shared"
     )
     assert line.not_reproduced == ("Pauses and calls that move no data are left out.",)
     assert refused == []
@@ -145,7 +145,8 @@ def test_mpi_io_test_lays_out_strided_objects_as_the_phase(tmp_path):
 def test_mpi_io_test_with_a_file_for_each_process_is_type_1(tmp_path):
     model = km.file_per_process(4)
     lines, _ = mpi_io_test_lines(kernel_of(model, tmp_path), model.series)
-    assert all("-type 1" in line.command for line in lines)
+    assert lines
+    assert all("-type 1" in line.command and line.command.endswith(".%r") for line in lines)
 
 
 def test_recorded_output_of_fio_becomes_the_same_result(tmp_path, monkeypatch):

@@ -11,10 +11,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from wavetank.kernel import calls
-from wavetank.kernel.groups import Group, differences, overlap, phase_groups, refusal, some, stem_of
+from wavetank.kernel.groups import (
+    Group,
+    differences,
+    overlap,
+    phase_groups,
+    refusal,
+    some,
+    stem_of,
+    synced_files,
+)
 from wavetank.kernel.plan import IorLine, Kernel, Refused
-from wavetank.kernel.steps import flat
-from wavetank.model.phase import FileStep, Run, Series
+from wavetank.model.phase import Run, Series
 
 TRANSFER_UNIT = 8
 """bytes: IOR refuses a transfer size that is not a multiple of its access size, sizeof(long long)."""
@@ -98,7 +106,7 @@ def ior_lines(
     lines: list[IorLine] = []
     refused: list[Refused] = []
     groups = list(phase_groups(kernel, series))
-    synced = _synced_files(kernel)
+    synced = synced_files(kernel)
     for group in groups:
         ph_ids = tuple(phase.ph_id for phase in group.phases)
         reason = refusal(group)
@@ -118,16 +126,6 @@ def ior_lines(
             IorLine(ph_ids=ph_ids, command=parameters.command(version), not_reproduced=tuple(notes))
         )
     return lines, refused
-
-
-def _synced_files(kernel: Kernel) -> set[int]:
-    """Files that the application has on storage before it goes on: IOR does the same with -e."""
-    return {
-        step.file_id
-        for program in kernel.programs
-        for step, _ in flat(program.steps)
-        if isinstance(step, FileStep) and step.iop_type in ("fsync", "fdatasync", "MPI_File_sync")
-    }
 
 
 def _rounded_up(value: int, unit: int) -> int:

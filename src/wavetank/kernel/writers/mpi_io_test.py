@@ -2,16 +2,18 @@
 
 Each of N processes writes or reads -nobj objects of -size bytes: to a file of its own (-type 1, N to N) or
 to one file (-type 2, N to 1), where object j of process i lies at (j*N + i)*size when -strided is 1 and
-at (i*nobj + j)*size when it is 0.
+at (i*nobj + j)*size when it is 0. Options and layout as of fs_test 1.112 (github.com/fs-test/fs_test, fs_test.c:
+its table of options, get_offset and read_write_buf): -collective and -nodb stand alone, and "%r" in the
+target is the process's rank.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from wavetank.kernel import calls
-from wavetank.kernel.groups import Group, differences, phase_groups, refusal, stem_of
+from wavetank.kernel.groups import Group, differences, phase_groups, refusal, stem_of, synced_files
 from wavetank.kernel.plan import IorLine, Kernel, Refused
 from wavetank.model.phase import Run, Series
 
@@ -29,15 +31,22 @@ class ObjectParameters:
     n_objects: int
     size: int
     target: str
+    sync: bool = False  # after the last write
 
     def command(self) -> str:
         """The command line."""
-        kind = 1 if self.file_per_process else 2
-        return (
-            f"mpirun -np {self.n_tasks} fs_test -io {self.io} -op {'write' if self.write else 'read'} -type {kind} "
-            f"-strided {int(self.strided)} -collective {int(self.collective)} -nobj {self.n_objects} "
-            f"-size {self.size} -target {self.target}"
+        layout = (
+            ["-type", "1"]
+            if self.file_per_process
+            else ["-type", "2", "-strided", str(int(self.strided))]
         )
+        words = [
+            "mpirun", "-np", str(self.n_tasks), "fs_test", "-nodb", "-io", self.io,
+            "-op", "write" if self.write else "read", *layout, *(["-collective"] if self.collective else []),
+            *(["-sync"] if self.sync else []), "-nobj", str(self.n_objects), "-size", str(self.size),
+            "-target", self.target + (".%r" if self.file_per_process else ""),
+        ]  # fmt: skip
+        return " ".join(words)
 
     def operations(self, task: int) -> list[Run]:
         """What one process does, in order, offsets in its file."""
@@ -64,16 +73,41 @@ def mpi_io_test_lines(
     """The nearest lines of a kernel, each with what it does not reproduce, and what is refused."""
     lines: list[IorLine] = []
     refused: list[Refused] = []
+    synced = synced_files(kernel)
     for group in phase_groups(kernel, series):
         ph_ids = tuple(phase.ph_id for phase in group.phases)
         if (reason := refusal(group)) is not None:
             refused.append(Refused(ph_ids=ph_ids, reason=reason))
             continue
         found = _parameters(group)
+        if found.write and all(file.file_id in synced for file in group.files):
+            found = replace(found, sync=True)
         theirs = [found.operations(task) for task in range(found.n_tasks)]
-        notes = (*differences(group, theirs), "Pauses and calls that move no data are left out.")
+        notes = (*differences(group, theirs), *_other_calls(group, found))
         lines.append(IorLine(ph_ids=ph_ids, command=found.command(), not_reproduced=notes))
     return lines, refused
+
+
+def _other_calls(group: Group, ours: ObjectParameters) -> Iterator[str]:
+    """What the program does in other words than the application."""
+    phase = group.phases[0]
+    name = phase.pattern[0].iop_type
+    verb = "write" if ours.write else "read"
+    if ours.io == "posix":
+        made = f"p{verb}"
+    elif ours.collective:
+        made = f"MPI_File_{verb}_at_all"
+    else:
+        made = f"MPI_File_seek, MPI_File_i{verb} and MPI_Wait"
+    if name != made:
+        yield f"{name} becomes {made}."
+    if phase.view_id is not None or phase.view_ids is not None:
+        yield "The MPI file view (many small pieces to an operation) becomes one contiguous block to an operation."
+    if ours.file_per_process:
+        yield f"The files are named {ours.target}.0, {ours.target}.1, ...; input files must be made under these names."
+    if ours.sync:
+        yield "Each process syncs once, after its last write."
+    yield "Pauses and calls that move no data are left out."
 
 
 def _parameters(group: Group) -> ObjectParameters:
