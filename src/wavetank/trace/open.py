@@ -91,7 +91,7 @@ def open_trace(path: Path) -> Trace:
         TraceError: it is missing, damaged, or of no kind that is known.
     """
     kind = kind_of(path)
-    return read_trace(path) if kind == "wavetank" else importer(kind).read(path)
+    return read_trace(path, loops=True) if kind == "wavetank" else importer(kind).read(path)
 
 
 def _head(path: Path) -> bytes:
