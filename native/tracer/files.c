@@ -14,6 +14,7 @@
 #define MOUNTS_MAX 64
 #define PATTERNS_BYTES 8192
 #define LEFT_OUT_MAX 8
+#define STRIPING_BYTES (48u << 10) /* 2000 OSTs of 24 bytes */
 
 static struct {
     uint64_t hash;
@@ -24,6 +25,7 @@ static int32_t next_file;
 static struct {
     char point[256];
     size_t length;
+    bool lustre;
 } mounts[MOUNTS_MAX];
 static unsigned n_mounts;
 static char mount_lines[64 << 10];
@@ -289,9 +291,22 @@ static int32_t mount_of(const char *path) {
         }
         copy_word(text, sizeof text, part, n);
         wt_meta_string(text);
+        mounts[n_mounts].lustre = i == 0 ? ends_with(text, "lustre") : mounts[n_mounts].lustre;
     }
     wt_meta_end();
     return (int32_t)n_mounts++;
+}
+
+/* Lustre hands out a file's layout as an extended attribute; striping.py knows its structure. */
+static void describe_striping(int32_t file, const char *path) {
+    static uint8_t layout[STRIPING_BYTES];
+    ssize_t n = syscall(SYS_getxattr, path, "lustre.lov", layout, sizeof layout);
+    if (n > 0) {
+        wt_meta_begin(WT_META_STRIPING);
+        wt_meta_number((uint64_t)file);
+        wt_meta_bytes(layout, (size_t)n);
+        wt_meta_end();
+    }
 }
 
 static uint64_t hash_of(const char *path) {
@@ -337,5 +352,8 @@ int32_t wt_file_of_path(const char *path, int64_t size_before, bool size_known) 
     wt_meta_number((uint64_t)(mount + 1));
     wt_meta_string(path);
     wt_meta_end();
+    if (mount >= 0 && mounts[mount].lustre) {
+        describe_striping(file, path);
+    }
     return file;
 }

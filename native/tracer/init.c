@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <link.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -159,6 +158,7 @@ __attribute__((constructor(101))) void wt_start(void) {
     }
     wt_program_start();
     if (wavetank_trace_claimed || wt_is_launcher() || !wt_family_fits()) {
+        wt_unseen_start();
         return;
     }
     wavetank_trace_claimed = 1;
@@ -183,21 +183,6 @@ __attribute__((constructor(101))) void wt_start(void) {
     wt_inside--;
 }
 
-static int find_uring(struct dl_phdr_info *info, size_t size, void *unused) {
-    (void)size, (void)unused;
-    return strstr(info->dlpi_name, "liburing.so") != NULL;
-}
-
-/* io_uring makes no call that could be wrapped; that its library is there is all that can be seen. */
-static void note_uring(void) {
-    if (dl_iterate_phdr(find_uring, NULL)) {
-        wt_meta_begin(WT_META_NOTE);
-        wt_meta_number(WT_NOTE_IO_URING);
-        wt_meta_string("");
-        wt_meta_end();
-    }
-}
-
 void wt_finish(enum wt_end reason) {
     if (!wt_active || wt_counting || wt_other_process() || wt_inside) {
         return;
@@ -205,7 +190,7 @@ void wt_finish(enum wt_end reason) {
     int saved = errno;
     wt_lock();
     wt_runs_flush(true);
-    note_uring();
+    wt_note_unseen();
     wt_meta_begin(WT_META_END);
     wt_meta_number(reason);
     wt_meta_number(0);

@@ -61,6 +61,11 @@ bool wt_other_process(void); /* true in the child of a vfork, which runs in its 
 void wt_lock(void);
 void wt_unlock(void);
 
+/* ---- unseen.c: what is not recorded, so that it can be said ---- */
+void wt_unseen_start(void);
+void wt_note_unseen(void);              /* under the lock, at the end of the process */
+void wt_note_program(const char *file); /* that is about to be started, and may not load this library */
+
 /* ---- program.c: what the process runs ---- */
 extern char wt_arguments[];
 extern unsigned wt_argc;
@@ -178,6 +183,7 @@ void wt_meta_begin(enum wt_meta type);
 void wt_meta_number(uint64_t value);
 void wt_meta_signed(int64_t value);
 void wt_meta_string(const char *text);
+void wt_meta_bytes(const void *bytes, size_t n);
 void wt_meta_end(void);
 void wt_writer_flush(void); /* blocks to the part */
 void wt_writer_reset(void);

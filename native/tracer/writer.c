@@ -309,12 +309,15 @@ void wt_meta_signed(int64_t value) {
 }
 
 void wt_meta_string(const char *text) {
-    size_t n = strnlen(text, WT_PATH_BYTES);
+    wt_meta_bytes(text, strnlen(text, WT_PATH_BYTES));
+}
+
+void wt_meta_bytes(const void *bytes, size_t n) {
     if (!meta_has_room(n + 16)) {
         n = 0;
     }
     wt_meta_number(n);
-    memcpy(wt_tail->meta + meta_at, text, n);
+    memcpy(wt_tail->meta + meta_at, bytes, n);
     meta_at += (uint32_t)n;
 }
 

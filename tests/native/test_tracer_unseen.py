@@ -1,0 +1,81 @@
+"""What the tracer cannot record is said: raw system calls, io_uring, static programs that a script starts."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from tracer_run import calls, compile_c, need, run_traced
+
+
+@pytest.fixture
+def raw_calls(tmp_path: Path) -> Path:
+    need("libwavetank-trace.so", "gcc")
+    return compile_c("raw_calls.c", tmp_path / "raw_calls")
+
+
+def test_raw_system_calls_are_named_and_later_positions_are_right(
+    raw_calls: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = run_traced([str(raw_calls), "data"], tmp_path, monkeypatch)
+    (warning,) = trace.warnings
+    assert "syscall(2), which are not seen: pwrite64, write" in warning
+    # 100 bytes were written by the raw call before.
+    assert [(c.offset, c.size) for c in calls(trace) if c.op == "write"] == [(100, 5)]
+
+
+def test_io_uring_without_its_library_is_noticed(
+    raw_calls: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = run_traced([str(raw_calls), "ring"], tmp_path, monkeypatch)
+    (warning,) = trace.warnings
+    assert "uses io_uring" in warning
+
+
+def test_a_static_program_that_a_script_starts_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need("libwavetank-trace.so", "gcc")
+    static = compile_c("raw_calls.c", tmp_path / "static", "-static")
+    trace = run_traced(["sh", "-c", f"{static} data; true"], tmp_path, monkeypatch)
+    assert [w for w in trace.warnings if "statically linked" in w and str(static) in w]
+
+
+@pytest.mark.parametrize("flag", ["-static", "-static-pie"])
+def test_a_static_program_is_refused_before_it_runs(tmp_path: Path, flag: str) -> None:
+    from wavetank.errors import TraceError
+    from wavetank.trace.capture import trace
+
+    need("libwavetank-trace.so", "gcc")
+    program = compile_c("raw_calls.c", tmp_path / "static", flag)
+    with pytest.raises(TraceError, match="statically linked"):
+        trace([str(program), "data"], tmp_path / "t")
+    assert not (tmp_path / "t").exists()
+
+
+def test_a_go_program_is_known_by_its_sections(tmp_path: Path) -> None:
+    """Of the Go compiler's mark, put into a C program: what is looked at is the name of the section."""
+    from wavetank.trace.elf import is_go, is_static
+
+    need("libwavetank-trace.so", "gcc", "objcopy")
+    program = compile_c("raw_calls.c", tmp_path / "program")
+    assert not is_go(program)
+    marked = tmp_path / "marked"
+    (tmp_path / "mark").write_bytes(b"\xff Go buildinf:")
+    subprocess.run(
+        ["objcopy", "--add-section", f".go.buildinfo={tmp_path / 'mark'}", str(program), str(marked)],
+        check=True, timeout=60,
+    )  # fmt: skip
+    assert is_go(marked)
+    assert not is_static(marked)
+
+
+def test_setuid_to_somebody_else_is_known(tmp_path: Path) -> None:
+    from wavetank.trace.elf import is_privileged
+
+    program = tmp_path / "program"
+    shutil.copy("/bin/true", program)
+    assert not is_privileged(program)
+    program.chmod(0o4755)
+    assert not is_privileged(program)  # our own: the loader keeps LD_PRELOAD
+    assert is_privileged(Path(shutil.which("su") or "/bin/su")) == (__import__("os").geteuid() != 0)
