@@ -57,6 +57,15 @@ def compare_campaign(
         confidence=spec.confidence,
         smallest_difference=spec.smallest_difference,
     )
+    own_runs = {
+        application.name: tuple(
+            error
+            for each in configurations
+            if each.application == application.name
+            for error in _own_run_errors(application, each)
+        )
+        for application in plan.applications
+    }
     by = spec.rank_by if prices is not None else "time"
     asked = {ranking.application: ranking for ranking in rankings if ranking.by == by}
     return Comparison(
@@ -85,14 +94,11 @@ def compare_campaign(
                 configurations,
                 asked[application.name],
                 turned,
+                own_runs[application.name],
             )
         ),
         not_measured=_not_measured(plan, store, configurations),
-        own_runs=tuple(
-            error
-            for each in configurations
-            for error in _own_run_errors(plan.application(each.application), each)
-        ),
+        own_runs=tuple(error for errors in own_runs.values() for error in errors),
         notes=_notes(spec, configurations, prices),
     )
 

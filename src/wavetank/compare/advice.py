@@ -5,7 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from wavetank.compare.comparison import Advice, Configuration, Criterion, Effect, Place, Ranking
+from wavetank.compare.comparison import (
+    Advice,
+    Configuration,
+    Criterion,
+    Effect,
+    OwnRunError,
+    Place,
+    Ranking,
+)
 from wavetank.kernel.plan import Kernel
 from wavetank.measure.direction import direction
 from wavetank.measure.mapping import io_ranks
@@ -27,6 +35,7 @@ def advise(
     configurations: Sequence[Configuration],
     ranking: Ranking,
     effects: Sequence[Effect],
+    own_runs: Sequence[OwnRunError] = (),
 ) -> tuple[Advice, ...]:
     """All advice on one application.
 
@@ -36,6 +45,7 @@ def advise(
         configurations: all that were measured, of any application.
         ranking: of this application, by the criterion that was asked for.
         effects: of any application.
+        own_runs: errors against this application's own runs.
     """
     ours = {each.id: each for each in configurations if each.application == application}
     if not ranking.places:
@@ -47,6 +57,7 @@ def advise(
         *_cached(application, list(ours.values())),
         *_few_io_processes(application, kernel),
         *_small_requests(application, kernel, ours[ranking.places[0].configuration]),
+        *_method(application, own_runs),
         *_repetitions(application, list(ours.values())),
     )
 
@@ -295,6 +306,34 @@ def _cached(application: str, configurations: Sequence[Configuration]) -> tuple[
                 f"{each.usage_percent.median:.0f} % of the peak"
                 for each in above
                 if each.usage_percent is not None
+            ),
+        ),
+    )
+
+
+def _method(application: str, own_runs: Sequence[OwnRunError]) -> tuple[Advice, ...]:
+    """How far to trust the kernel, where the application itself ran on the same clusters."""
+    if not own_runs:
+        return ()
+    errors = sorted(each.error_percent for each in own_runs)
+    span = f"{errors[0]:.0f} %"
+    if round(errors[0]) != round(errors[-1]):
+        span = f"{errors[0]:.0f} to {errors[-1]:.0f} %"
+    compared = f"{len(errors)} {'phase' if len(errors) == 1 else 'phases'}"
+    return (
+        Advice(
+            about="measurement",
+            application=application,
+            sentence=(
+                f"The kernel's rates lie {span} from those of the application itself, over {compared} "
+                "compared on the same clusters. Differences between clusters that are smaller than "
+                "this are differences of the kernel."
+            ),
+            evidence=tuple(
+                f"{each.configuration}, phase {each.ph_id}: kernel "
+                f"{format_rate(each.kernel_bytes_per_s)}, application "
+                f"{format_rate(each.application_bytes_per_s)}, error {each.error_percent:.1f} %"
+                for each in own_runs
             ),
         ),
     )
