@@ -154,7 +154,8 @@ def _tables(found: Characterisation) -> list[Table]:
         [
             [
                 c.node, c.what, format_rate(c.asked_bytes_per_s),
-                format_rate(c.measured_bytes_per_s), "yes" if c.within else "NO",
+                "-" if c.measured_bytes_per_s is None else format_rate(c.measured_bytes_per_s),
+                {True: "yes", False: "NO", None: "not known: give a larger --file-size"}[c.within],
             ]
             for c in found.limits
         ],

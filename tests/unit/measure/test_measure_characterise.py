@@ -138,6 +138,14 @@ def test_limits_are_shown_with_what_was_measured():
     assert checks["io1", "network"].measured_bytes_per_s == 120 * MB
 
 
+def test_a_file_that_passes_in_one_burst_says_nothing_of_a_limit():
+    # fio answers with 64 MB, which a limit of 1 GB/s lets through in 0.064 s.
+    on = cluster(n_io=1)
+    on.limits = lambda: {"io disk read": "1.0 GB/s by blkio"}
+    (check,) = measured(on).limits
+    assert (check.what, check.measured_bytes_per_s, check.within) == ("disk read", None, None)
+
+
 def test_nothing_is_left_behind():
     on = cluster()
     measured(on)
