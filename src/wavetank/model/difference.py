@@ -6,7 +6,7 @@ Times are no part of it: a model is independent of the machine that it was trace
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import zip_longest
@@ -14,7 +14,7 @@ from pathlib import PurePath
 
 from wavetank.model.application import Model
 from wavetank.model.file import ModelFile
-from wavetank.model.phase import Phase
+from wavetank.model.phase import Phase, Step, SyncStep
 from wavetank.model.tables import Cell, offset_text, ranks_text
 
 
@@ -76,11 +76,25 @@ def _orders(model: Model) -> object:
         phase.ph_id: (names[phase.file_id], _shape(phase), phase.tick_first)
         for phase in model.phases
     }
+    of_all = {
+        number for number, ranks in enumerate(model.communicators) if len(ranks) == model.n_ranks
+    }
     text = sorted(
-        (program.ranks, _steps_text(program.model_dump(mode="json")["steps"], names, ids))
+        (program.ranks, _steps_text(_between(program.steps, of_all), names, ids))
         for program in model.programs
     )
     return text
+
+
+def _between(steps: Sequence[Step], of_all: Set[int]) -> list[dict[str, object]]:
+    """Steps without collectives of all ranks before the first and behind the last other one.
+
+    Those order nothing. MPI_Init and MPI_Finalize are such.
+    """
+    kept = [isinstance(step, SyncStep) and step.communicator in of_all for step in steps]
+    first = kept.index(False) if False in kept else len(kept)
+    last = len(kept) - (kept[::-1].index(False) if False in kept else len(kept))
+    return [step.model_dump(mode="json") for step in steps[first:last]]
 
 
 def _steps_text(steps: object, names: dict[int, str], ids: Mapping[int, object]) -> str:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from applications import bt_io, madbench2
 from fold_builder import PROVENANCE, Event, model_of, trace_of
 
+from wavetank.model.application import Model
 from wavetank.model.difference import compare_models
 from wavetank.model.extract import extract_model
 
@@ -71,3 +72,24 @@ def test_a_file_that_one_model_lacks_is_named() -> None:
     assert ("file1", "file", "missing", "there") in [
         (d.where, d.field, d.a, d.b) for d in result.differences
     ]
+
+
+def test_collectives_of_all_ranks_around_everything_are_no_difference() -> None:
+    # MPI_Init and MPI_Finalize, say: nothing lies before or behind them that they could order.
+    def run(before: int, between: int, after: int) -> Model:
+        events = [
+            event
+            for rank in (0, 1)
+            for event in (
+                *[Event(rank, "MPI_Barrier")] * before,
+                Event(rank, "pwrite", offset=rank * 10, size=10),
+                *[Event(rank, "MPI_Barrier")] * between,
+                Event(rank, "pread", offset=rank * 10, size=10),
+                *[Event(rank, "MPI_Barrier")] * after,
+            )
+        ]
+        return model_of(events)
+
+    assert compare_models(run(1, 1, 1), run(2, 1, 0)).same
+    (found,) = compare_models(run(1, 1, 1), run(1, 2, 1)).differences
+    assert found.field == "order of operations"
