@@ -64,13 +64,15 @@ def common_times(parts: Sequence[Part]) -> tuple[list[CommonTime], tuple[HostClo
         return own, ()
     lines = {clock: _line(found) for clock, found in points.items()}
     lines[zero] = _Line(0, 0, 0.0, 0)
-    by_host = {part.host: part.clocks[0].clock for part in parts if part.clocks}
+    by_host: dict[str, set[int]] = {}
+    for part in parts:
+        by_host.setdefault(part.host, set()).update(point.clock for point in part.clocks)
     utc_of_reference = reference.start_utc_ns - reference.start_mono_ns
     times = []
     hosts: dict[str, HostClock] = {}
     for part, own_time in zip(parts, own, strict=True):
-        clock = part.clocks[0].clock if part.clocks else by_host.get(part.host)
-        line = lines.get(clock) if clock is not None else None
+        known = {part.clocks[0].clock} if part.clocks else by_host[part.host]
+        line = lines.get(*known) if len(known) == 1 else None
         if line is None:
             times.append(own_time)
             continue
