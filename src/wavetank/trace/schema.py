@@ -156,6 +156,9 @@ class TracedFile:
     hints: Hints = ()  # MPI_Info hints that the application gave, at any time
     hints_in_force: Hints = ()  # that the MPI library said it keeps to (MPI_File_get_info), last
     striping: tuple[Striping, ...] = ()  # of Lustre, when first opened
+    identity: tuple[int, int] | None = (
+        None  # device and inode, when first opened: of all names of one file the same
+    )
 
 
 @dataclass(frozen=True)
