@@ -144,5 +144,6 @@ def test_a_killed_campaign_goes_on_and_cleans_up_what_it_left(folder):
     assert len(ranking) == 2
     comparison = json.loads((folder / "results" / "comparison.json").read_text())
     assert [each["n_repetitions"] for each in comparison["configurations"]] == [3, 3]
-    # Cold reads from one disk of 50 MB/s cannot be faster than it, but for a burst.
-    assert all(each["rate_bytes_per_s"] < 1.15 * 50e6 for each in ranking)
+    # Two files of 8 MB cold from one disk of 50 MB/s, whose limit counts in slices of 0.1 s: even with two slices
+    # (10 MB) let through at once, 6.4 MB at 50 MB/s make 128 MB/s of all. From a warm cache it would be several times that.
+    assert all(each["rate_bytes_per_s"] < 150e6 for each in ranking)
