@@ -72,7 +72,7 @@ def common_times(parts: Sequence[Part]) -> tuple[list[CommonTime], tuple[HostClo
     hosts: dict[str, HostClock] = {}
     for part, own_time in zip(parts, own, strict=True):
         known = {part.clocks[0].clock} if part.clocks else by_host[part.host]
-        line = lines.get(*known) if len(known) == 1 else None
+        line = lines.get(next(iter(known))) if len(known) == 1 else None
         if line is None:
             times.append(own_time)
             continue
