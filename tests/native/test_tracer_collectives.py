@@ -1,0 +1,74 @@
+"""Collective communication as synchronisation: every kind, with a communicator that all its ranks name alike."""
+
+from collections import defaultdict
+
+import pytest
+from tracer_run import FAMILIES, compile_c, need, run_traced
+
+from wavetank.trace.ops import OPS
+from wavetank.trace.schema import Level, Trace
+from wavetank.trace.unfold import unfold
+
+N = 4  # ranks
+ALL = tuple(range(N))
+
+
+def expected(rank: int) -> list[tuple[str, tuple[int, ...]]]:
+    half = (1, 0) if rank < 2 else (3, 2)  # by falling rank
+    return [
+        ("MPI_Init", ALL),
+        ("MPI_Ibarrier", ALL),
+        ("MPI_Iallreduce", ALL),
+        ("MPI_Comm_dup", ALL),
+        ("MPI_Barrier", ALL),  # of the copy: the same ranks
+        ("MPI_Comm_split", ALL),
+        ("MPI_Barrier", half),
+        ("MPI_Cart_create", ALL),
+        ("MPI_Neighbor_allgather", ALL),
+        ("MPI_Intercomm_create", ALL),  # the ranks of both groups, in order
+        ("MPI_Barrier", ALL),
+        ("MPI_Intercomm_merge", (3, 2, 1, 0)),  # the high group, of ranks 0 and 1, comes last
+        ("MPI_Barrier", (3, 2, 1, 0)),
+        *([("MPI_Comm_create_group", (0, 3)), ("MPI_Barrier", (0, 3))] if rank in (0, 3) else []),
+        ("MPI_Win_create", ALL),
+        ("MPI_Win_fence", ALL),
+        ("MPI_Win_free", ALL),
+        ("MPI_Finalize", ALL),
+    ]
+
+
+@pytest.fixture(scope="module", params=sorted(FAMILIES))
+def traced(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Trace:
+    compiler, _, launcher = FAMILIES[request.param]
+    need(f"libwavetank-trace-{request.param}.so", compiler, launcher[0])
+    where = tmp_path_factory.mktemp(f"{request.param}_collectives")
+    program = compile_c("mpi_collectives.c", where / "mpi_collectives", compiler=compiler)
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        return run_traced([*launcher, "-np", str(N), str(program)], where, monkeypatch)
+
+
+@pytest.mark.parametrize("rank", range(N))
+def test_every_collective_is_a_row_with_its_communicator(traced: Trace, rank: int) -> None:
+    events = unfold(traced.folds)
+    found = [
+        (OPS[op].name, traced.communicators[arg])
+        for of, op, arg in zip(
+            events.rank.tolist(), events.op.tolist(), events.arg.tolist(), strict=True
+        )
+        if of == rank and OPS[op].level is Level.MPI
+    ]
+    assert found == expected(rank)
+
+
+def test_the_ranks_of_a_communicator_have_the_same_sequence_on_it(traced: Trace) -> None:
+    events = unfold(traced.folds)
+    by_communicator: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for rank, op, arg in zip(
+        events.rank.tolist(), events.op.tolist(), events.arg.tolist(), strict=True
+    ):
+        if OPS[op].level is Level.MPI:
+            by_communicator[arg][rank].append(op)
+    for communicator, sequences in by_communicator.items():
+        assert set(sequences) == set(traced.communicators[communicator])
+        first, *others = sequences.values()
+        assert all(other == first for other in others)
