@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -96,8 +97,12 @@ static void bind_other_file_systems(const struct node_options *options) {
 static void make_root(const struct node_options *options) {
     char path[PATH_SIZE];
     mount_or_fail(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL);
-    mount_overlay(options);
-    bind_other_file_systems(options);
+    if (options->join_user > 0) {
+        gather_user_root(options);
+    } else {
+        mount_overlay(options);
+        bind_other_file_systems(options);
+    }
     mount_or_fail("/dev", joined(path, sizeof path, options->root, "/dev"), NULL, MS_BIND | MS_REC, NULL);
     mount_or_fail("tmpfs", joined(path, sizeof path, options->root, "/dev/shm"), "tmpfs",
                   MS_NOSUID | MS_NODEV, "mode=1777");
@@ -105,8 +110,10 @@ static void make_root(const struct node_options *options) {
                   "mode=755");
     mount_or_fail("proc", joined(path, sizeof path, options->root, "/proc"), "proc",
                   MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
-    mount_or_fail("sysfs", joined(path, sizeof path, options->root, "/sys"), "sysfs",
-                  MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
+    joined(path, sizeof path, options->root, "/sys");
+    /* a user may not mount one where parts of the machine's are covered; then it is the machine's own */
+    if (mount("sysfs", path, "sysfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) != 0)
+        mount_or_fail("/sys", path, NULL, MS_BIND | MS_REC, NULL);
     /* the images and journals of all clusters are none of a node's business */
     joined(path, sizeof path, options->root, options->hidden);
     if (access(path, F_OK) == 0)
@@ -114,7 +121,8 @@ static void make_root(const struct node_options *options) {
     for (int i = 0; i < options->n_disks; i++) {
         joined(path, sizeof path, options->root, options->disks[i].at);
         make_directories(path);
-        mount_or_fail(options->disks[i].device, path, options->disks[i].type, MS_NOATIME, NULL);
+        mount_or_fail(options->disks[i].device, path, options->disks[i].type, MS_NOATIME,
+                      options->disks[i].options);
     }
     /* pivot_root(".", "."): the old root ends up below the new one and is let go */
     if (chdir(options->root) != 0 || syscall(SYS_pivot_root, ".", ".") != 0 ||
@@ -149,6 +157,9 @@ static void say_ready(int ready) {
 
 static void be_node(const struct node_options *options, int ready) {
     setsid();
+    /* becoming root of a user namespace hides our /proc from our own user, who must find our namespaces there
+     */
+    prctl(PR_SET_DUMPABLE, 1);
     if (options->hostname != NULL && sethostname(options->hostname, strlen(options->hostname)) != 0)
         fail("cannot set the host name", options->hostname);
     if (options->root != NULL) {
@@ -169,6 +180,10 @@ int create_node(const struct node_options *options) {
         namespaces |= CLONE_NEWUTS | CLONE_NEWIPC |
                       CLONE_NEWPID; /* the child makes CLONE_NEWNS: we still need our /proc */
     join_cgroups(&options->cgroups);
+    if (options->own_user)
+        make_user_namespace();
+    if (options->join_user > 0)
+        join_user_namespace(options->join_user);
     if (unshare(namespaces) != 0)
         fail("cannot make namespaces for", options->hostname != NULL ? options->hostname : "a switch");
     if (pipe2(ready, O_CLOEXEC) != 0)

@@ -1,7 +1,7 @@
 /* Runs a command in a node: joins its cgroups and namespaces, and stands in for ssh.
  *
  * The map is a text file that the tool writes, a line a node:
- *   NAME PID START_TICKS node|switch|here PROCS[,PROCS...]
+ *   NAME PID START_TICKS node|switch|user-node|user-switch|here PROCS[,PROCS...]
  */
 #include "node.h"
 
@@ -23,6 +23,7 @@ struct entry {
     pid_t pid;
     unsigned long long start;
     bool is_switch;
+    bool is_user; /* in a user namespace of the cluster */
     bool is_here; /* no namespaces: the node is this machine (the null provider) */
     struct cgroups cgroups;
 };
@@ -40,7 +41,8 @@ static bool parse(struct entry *entry, const char *name) {
         return false;
     entry->pid = (pid_t)strtol(pid, NULL, 10);
     entry->start = strtoull(start, NULL, 10);
-    entry->is_switch = strcmp(kind, "switch") == 0;
+    entry->is_user = strncmp(kind, "user-", 5) == 0;
+    entry->is_switch = strcmp(kind, "switch") == 0 || strcmp(kind, "user-switch") == 0;
     entry->is_here = strcmp(kind, "here") == 0;
     char *inner = NULL;
     for (char *path = procs == NULL ? NULL : strtok_r(procs, ",", &inner);
@@ -65,12 +67,13 @@ static void find(struct entry *entry, const char *map, const char *name) {
 }
 
 static void join_namespaces(const struct entry *entry, const char *name) {
-    static const char *const kinds[] = {"net", "uts", "ipc", "pid",
-                                        "mnt"}; /* mnt last: /proc is ours until then */
+    /* user first: it is what allows the others; mnt last: /proc is ours until then */
+    static const char *const kinds[] = {"user", "net", "uts", "ipc", "pid", "mnt"};
     int fds[sizeof kinds / sizeof *kinds];
-    int n = entry->is_switch ? 1 : (int)(sizeof kinds / sizeof *kinds);
+    int first = entry->is_user ? 0 : 1;
+    int n = entry->is_switch ? 2 : (int)(sizeof kinds / sizeof *kinds);
     char path[64];
-    for (int i = 0; i < n; i++) {
+    for (int i = first; i < n; i++) {
         snprintf(path, sizeof path, "/proc/%d/ns/%s", (int)entry->pid, kinds[i]);
         fds[i] = open(path, O_RDONLY | O_CLOEXEC);
     }
@@ -79,7 +82,7 @@ static void join_namespaces(const struct entry *entry, const char *name) {
         fprintf(stderr, "wavetank-node: node %s is down\n", name);
         exit(EXIT_OURS);
     }
-    for (int i = 0; i < n; i++)
+    for (int i = first; i < n; i++)
         if (fds[i] < 0 || setns(fds[i], 0) != 0)
             fail("cannot enter the namespaces of", name);
 }
@@ -130,11 +133,23 @@ static int perform(const struct entry *entry, const char *name, char **argv) {
     return wait_for_child();
 }
 
+/* What runs in a node has its cluster in its environment, so that a user without control groups finds all of
+ * it. */
+static void mark(const char *map) {
+    char directory[4096];
+    snprintf(directory, sizeof directory, "%s", map);
+    char *end = strrchr(directory, '/');
+    if (end != NULL)
+        *end = '\0';
+    setenv("WAVETANK_CLUSTER", directory, 1);
+}
+
 int run_in_node(int argc, char **argv) {
     static struct entry entry;
     if (argc < 3)
         return EXIT_OURS;
     find(&entry, argv[0], argv[1]);
+    mark(argv[0]);
     return perform(&entry, argv[1], argv + 2);
 }
 
@@ -170,5 +185,6 @@ int shell_in_node(int argc, char **argv) {
     }
     char *shell[] = {"/bin/sh", "-c", command, NULL};
     find(&entry, map, name);
+    mark(map);
     return perform(&entry, name, shell);
 }

@@ -1,8 +1,8 @@
 /* wavetank-node: makes nodes of a virtual cluster out of Linux namespaces, and runs commands in them.
  *
  *   wavetank-node create --hostname H --root DIR --upper DIR --work DIR --hidden DIR [--upper-in-memory]
- *                        [--disk DEVICE:PATH:TYPE]... [--join CGROUP.PROCS]...
- *   wavetank-node create [--join CGROUP.PROCS]...                 (a switch: a network namespace only)
+ *                        [--disk DEVICE:PATH:TYPE[:OPTIONS]]... [--join-user PID] [--join CGROUP.PROCS]...
+ *   wavetank-node create [--own-user] [--join CGROUP.PROCS]...    (a switch: a network namespace only)
  *   wavetank-node run MAP NODE COMMAND [ARGUMENT]...
  *   wavetank-node shell MAP [ssh options] NODE COMMAND...         (stands in for ssh)
  *
@@ -12,6 +12,7 @@
 
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int usage(void) {
@@ -20,12 +21,13 @@ static int usage(void) {
     return EXIT_OURS;
 }
 
-/* DEVICE:PATH:TYPE; the words stay in argv. */
+/* DEVICE:PATH:TYPE[:OPTIONS]; the words stay in argv. */
 static bool add_disk(struct node_options *node, char *words) {
     char *rest = NULL;
     struct disk disk = {.device = strtok_r(words, ":", &rest)};
     disk.at = strtok_r(NULL, ":", &rest);
     disk.type = strtok_r(NULL, ":", &rest);
+    disk.options = strtok_r(NULL, ":", &rest);
     if (disk.type == NULL || node->n_disks == MAX_DISKS)
         return false;
     node->disks[node->n_disks++] = disk;
@@ -42,6 +44,8 @@ static int create(int argc, char **argv) {
         {"hidden", required_argument, NULL, 'x'},
         {"disk", required_argument, NULL, 'd'},
         {"join", required_argument, NULL, 'j'},
+        {"own-user", no_argument, NULL, 'o'},
+        {"join-user", required_argument, NULL, 'p'},
         {"upper-in-memory", no_argument, NULL, 'm'},
         {NULL, 0, NULL, 0},
     };
@@ -65,6 +69,12 @@ static int create(int argc, char **argv) {
         case 'd':
             if (!add_disk(&node, optarg))
                 return usage();
+            break;
+        case 'o':
+            node.own_user = true;
+            break;
+        case 'p':
+            node.join_user = (pid_t)strtol(optarg, NULL, 10);
             break;
         case 'm':
             node.upper_in_memory = true;

@@ -21,9 +21,10 @@ struct cgroups {
 };
 
 struct disk {
-    const char *device; /* block device */
-    const char *at;     /* absolute path in the node */
-    const char *type;   /* of its file system */
+    const char *device;  /* block device */
+    const char *at;      /* absolute path in the node */
+    const char *type;    /* of its file system */
+    const char *options; /* of the mount, or NULL */
 };
 
 struct node_options {
@@ -34,6 +35,8 @@ struct node_options {
     const char *hidden; /* a directory of this machine that the node must not see: the state directory */
     struct disk disks[MAX_DISKS];
     int n_disks;
+    bool own_user;        /* make a user namespace, with us as root */
+    pid_t join_user;      /* join the user namespace of this process; 0: none */
     bool upper_in_memory; /* the state directory cannot hold an overlay's upper directory */
     struct cgroups cgroups;
 };
@@ -44,6 +47,11 @@ void join_cgroups(const struct cgroups *cgroups);
 unsigned long long start_ticks(pid_t pid); /* field 22 of /proc/PID/stat; 0 when there is no such process */
 void make_directories(const char *path);
 const char *joined(char *buffer, size_t size, const char *a, const char *b);
+
+/* user.c */
+void make_user_namespace(void);
+void join_user_namespace(pid_t pid);
+void gather_user_root(const struct node_options *options);
 
 /* create.c */
 int create_node(const struct node_options *options);

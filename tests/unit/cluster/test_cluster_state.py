@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from wavetank.cluster import deploy
+from wavetank.cluster.namespaces import user
 from wavetank.cluster.namespaces.host import NamespaceHost, dead_daemons, end_daemons
+from wavetank.cluster.providers.local import LocalProvider
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import (
     Owner,
@@ -126,12 +128,34 @@ def test_a_failed_bring_up_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> No
     assert directories() == []
 
 
+@pytest.mark.parametrize(
+    ("kind", "reason", "words"),
+    [
+        ("none", None, None),
+        ("nfs", None, "file_system nfs needs root: without it, provider local has none, orangefs"),
+        (
+            "none",
+            "unshare: not permitted",
+            "needs root here, as users cannot make namespaces (unshare",
+        ),
+    ],
+)
 def test_without_root_the_local_provider_says_what_needs_it(
-    monkeypatch: pytest.MonkeyPatch,
+    kind: str, reason: str | None, words: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    local = SPEC.model_copy(update={"provider": "local"})
-    assert any("needs root" in finding for finding in deploy.check(local))
+    monkeypatch.setattr(user, "reason_against", lambda: reason)
+    said = SPEC.model_dump(mode="json")
+    said |= {
+        "provider": "local",
+        "file_system": {"kind": kind, "placement": "compute", "servers": 1},
+    }
+    findings = [
+        found
+        for found in LocalProvider().check(ClusterSpec.model_validate(said))
+        if "root" in found
+    ]
+    assert findings == [] if words is None else len(findings) == 1 and words in findings[0]
 
 
 def test_only_daemons_of_the_cluster_are_ended(tmp_path: Path) -> None:

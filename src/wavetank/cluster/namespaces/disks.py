@@ -7,6 +7,7 @@ import logging
 import os
 import subprocess
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,8 +39,8 @@ class Disk:
     direct: bool
 
 
-def command(argv: list[str], timeout_s: float = 60.0) -> str:
-    """Run a program of this machine.
+def command(argv: list[str], timeout_s: float = 60.0, env: Mapping[str, str] | None = None) -> str:
+    """Run a program of this machine, with ``env`` added to the environment.
 
     Raises:
         ProviderError: it is missing, failed or ran out of time.
@@ -47,7 +48,7 @@ def command(argv: list[str], timeout_s: float = 60.0) -> str:
     try:
         done = subprocess.run(
             argv, capture_output=True, text=True, timeout=timeout_s, check=False,
-            env={**os.environ, "PATH": search_path()},
+            env={**os.environ, "PATH": search_path(), **(env or {})},
             start_new_session=True,  # Ctrl-C at the terminal must not end what cleans up
         )  # fmt: skip
     except FileNotFoundError:

@@ -9,6 +9,7 @@ from pathlib import Path
 from wavetank.cluster.namespaces.cgroups import NodeGroup
 from wavetank.cluster.namespaces.disks import command
 from wavetank.cluster.namespaces.host import NamespaceHost
+from wavetank.cluster.namespaces.user import MARK
 from wavetank.cluster.spec import Instance
 from wavetank.cluster.state import ClusterDirectory, state_root
 from wavetank.document import write_whole
@@ -27,6 +28,7 @@ class LaidOutNode:
     group: NodeGroup
     pid: int = 0
     start: int = 0
+    user_of: int = 0  # process whose user namespace the node is in; 0: this machine's
 
     def make(
         self,
@@ -46,10 +48,11 @@ class LaidOutNode:
         (base / "upper").chmod(0o755)
         write_etc(base / "upper" / "etc", self.name, hosts_file)
         in_memory = ["--upper-in-memory"] if file_system_type(base) in NO_UPPER else []
+        joins = ["--join-user", str(self.user_of)] if self.user_of else _joins(self.group)
         out = command([
             program, "create", "--hostname", self.name, "--root", str(base / "root"), "--upper", str(base / "upper"),
-            "--work", str(base / "work"), "--hidden", str(state_root()), *in_memory, *disk_options, *_joins(self.group),
-        ])  # fmt: skip
+            "--work", str(base / "work"), "--hidden", str(state_root()), *in_memory, *disk_options, *joins,
+        ], env={MARK: str(directory.path)})  # fmt: skip
         self.pid, self.start = (int(word) for word in out.split())
 
     def host(self, program: str, directory: ClusterDirectory) -> NamespaceHost:
@@ -59,7 +62,8 @@ class LaidOutNode:
 
     def map_line(self) -> str:
         """The node's line in the map."""
-        return f"{self.name} {self.pid} {self.start} node {','.join(self.group.procs_files())}\n"
+        kind = "user-node" if self.user_of else "node"
+        return f"{self.name} {self.pid} {self.start} {kind} {','.join(self.group.procs_files())}\n"
 
 
 def write_etc(etc: Path, name: str, hosts_file: str, machine_etc: Path = Path("/etc")) -> None:
@@ -71,17 +75,39 @@ def write_etc(etc: Path, name: str, hosts_file: str, machine_etc: Path = Path("/
         (etc / "mtab").symlink_to("/proc/self/mounts")
 
 
-def create_switch(program: str, group: NodeGroup) -> str:
-    """Start the process that holds the switch's network namespace; returns its line in the map."""
-    pid, start = command([program, "create", *_joins(group)]).split()
-    return f"switch {pid} {start} switch {','.join(group.procs_files())}\n"
+@dataclass(frozen=True)
+class Switch:
+    """The process that holds the switch's network namespace, and the user namespace of a user's cluster."""
+
+    pid: int
+    start: int
+    own_user: bool
+    group: NodeGroup
+
+    def map_line(self) -> str:
+        """Its line in the map."""
+        kind = "user-switch" if self.own_user else "switch"
+        return f"switch {self.pid} {self.start} {kind} {','.join(self.group.procs_files())}\n"
 
 
-def write_map(directory: ClusterDirectory, switch_line: str, nodes: Sequence[LaidOutNode]) -> None:
+def create_switch(
+    program: str, directory: ClusterDirectory, group: NodeGroup, own_user: bool
+) -> Switch:
+    """Start it.
+
+    Raises:
+        ProviderError: with what wavetank-node said.
+    """
+    how = ["--own-user"] if own_user else _joins(group)
+    out = command([program, "create", *how], env={MARK: str(directory.path)})
+    pid, start = (int(word) for word in out.split())
+    return Switch(pid, start, own_user, group)
+
+
+def write_map(directory: ClusterDirectory, switch: Switch, nodes: Sequence[LaidOutNode]) -> None:
     """Write the map that wavetank-node reads."""
-    write_whole(
-        directory.path / "nodes.map", switch_line + "".join(node.map_line() for node in nodes)
-    )
+    lines = [switch.map_line(), *(node.map_line() for node in nodes)]
+    write_whole(directory.path / "nodes.map", "".join(lines))
 
 
 def read_map(path: Path) -> dict[str, tuple[int, int]]:

@@ -115,9 +115,11 @@ class LocalNodes:
         number = limits.disk_number(self.directory.journal(), group.path, disk.at)
         real = {} if number is None else limits.disk(group, number)
         asked = self.spec.disk_rates(node, disk.storage)
+        in_memory = self.mechanisms.get("image", "").startswith("in memory")
+        kind = "tmpfs" if in_memory else disk.storage.local_file_system
         what = "disk" if disk.at == STORAGE_PATH else "scratch"
         found = {
-            what: f"{format_size(disk.storage.size)} of {disk.storage.local_file_system} at {disk.at}, "
+            what: f"{format_size(disk.storage.size)} of {kind} at {disk.at}, "
             f"named {self.spec.device_of(node, disk.storage)}"
         }
         for key, name, show in (

@@ -1,4 +1,4 @@
-"""Nodes out of Linux namespaces on this machine, with the limits of their instance type. Needs root."""
+"""Nodes out of Linux namespaces on this machine, with the limits of their instance type; without root, with those of the network."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import logging
 import os
 import secrets
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from wavetank import native
 from wavetank.cluster.host import Host
-from wavetank.cluster.namespaces import network
+from wavetank.cluster.namespaces import network, user
 from wavetank.cluster.namespaces.cgroups import (
     Hierarchies,
     NodeGroup,
@@ -41,7 +41,8 @@ from wavetank.units import format_size
 log = logging.getLogger(__name__)
 
 NODE_PROGRAM = "bin/wavetank-node"
-NEEDED_PROGRAMS = {"ip": "iproute2", "tc": "iproute2", "losetup": "util-linux"}
+NEEDED_PROGRAMS = {"ip": "iproute2", "tc": "iproute2", "unshare": "util-linux"}
+ROOT_PROGRAMS = {"losetup": "util-linux"}
 MKFS_PACKAGES = {"xfs": "xfsprogs", "ext4": "e2fsprogs"}
 
 
@@ -52,28 +53,25 @@ class LocalProvider:
 
     def check(self, spec: ClusterSpec) -> list[str]:
         """What this machine lacks."""
-        findings = []
-        if os.geteuid() != 0:
-            findings.append(
-                "provider local makes namespaces, loop devices and control groups: it needs root. Run with sudo"
-            )
+        is_user = os.geteuid() != 0
+        findings = list(_against_users(spec)) if is_user else []
         if not native.available(NODE_PROGRAM):
             findings.append(f"{NODE_PROGRAM} is not built: run 'make setup'")
         disks = [spec.storage, *([spec.temporary] if spec.temporary is not None else [])]
         made = {
             MKFS[disk.local_file_system][0]: MKFS_PACKAGES[disk.local_file_system] for disk in disks
         }
-        needed = {**NEEDED_PROGRAMS, **made}
+        needed = {**NEEDED_PROGRAMS, **({} if is_user else {**ROOT_PROGRAMS, **made})}
         for program, package in needed.items():
             if find_program(program) is None:
                 findings.append(f"{program} is not installed: apt-get install {package}")
-        if os.geteuid() == 0 and not hierarchies().roots():
+        if not is_user and not hierarchies().roots():
             findings.append(
                 "no control groups are mounted below /sys/fs/cgroup: processes could not be limited or found"
             )
         free = shutil.disk_usage(_existing(state_root())).free
         largest = max(disk.size for disk in disks)
-        if largest > free:
+        if largest > free and not is_user:
             findings.append(
                 f"storage.size {format_size(largest)} is more than the {format_size(free)} free below {state_root()}. "
                 "Ask for less, or set WAVETANK_STATE_DIR to a larger disk"
@@ -91,23 +89,27 @@ class LocalProvider:
 
     def _create(self, spec: ClusterSpec, directory: ClusterDirectory) -> LocalNodes:
         program = str(native.find(NODE_PROGRAM, "make nodes out of namespaces"))
-        where = hierarchies()
+        is_user = os.geteuid() != 0
         top = f"wavetank/{spec.name}-{secrets.token_hex(4)}"
-        directory.note(do="cgroup", path=top)
+        if is_user:
+            log.warning("%s is not root's: %s", spec.name, user.LACKS)
+        directory.note(do="user" if is_user else "cgroup", path=top)
+        where = user.NO_CONTROL_GROUPS if is_user else hierarchies()
+        group = NodeGroup(f"{top}/switch", where)
+        group.create()
+        switch = create_switch(program, directory, group, own_user=is_user)
         nodes = [
             LaidOutNode(
                 name,
                 network.address_of(i),
                 spec.instance_of(name),
                 NodeGroup(f"{top}/{name}", where),
+                user_of=switch.pid if is_user else 0,
             )
             for i, name in enumerate(spec.node_names())
         ]
         mechanisms = self._make_nodes(spec, directory, nodes, program)
-        switch = NodeGroup(f"{top}/switch", where)
-        switch.create()
-        switch_line = create_switch(program, switch)
-        write_map(directory, switch_line, nodes)
+        write_map(directory, switch, nodes)
         self._connect(spec, directory, nodes, program, mechanisms)
         write_whole(
             directory.path / "mechanisms.txt", "".join(f"{k}={v}\n" for k, v in mechanisms.items())
@@ -131,7 +133,7 @@ class LocalProvider:
                 ("memory", node.group.limit_memory(node.instance.memory)),
                 ("cpu", node.group.limit_cpus(node.instance.vcpus)),
             ):
-                if how is None:
+                if how is None and not node.user_of:
                     log.warning("no %s limit on %s: no control group for it", key, node.name)
                 mechanisms[key] = how or "nothing"
             options = []
@@ -151,6 +153,9 @@ class LocalProvider:
         disk_of: NodeDisk,
         mechanisms: dict[str, str],
     ) -> list[str]:
+        if node.user_of:
+            mechanisms["image"] = "in memory (tmpfs)"
+            return ["--disk", f"tmpfs:{disk_of.at}:tmpfs:size={disk_of.storage.size},mode=755"]
         image = directory.path / "images" / f"{node.name}{disk_of.suffix}.img"
         directory.note(do="image", path=str(image))
         disk = make_disk(image, disk_of.storage.size, disk_of.storage.local_file_system)
@@ -222,8 +227,9 @@ class LocalProvider:
 
     def _attach(self, spec: ClusterSpec, directory: ClusterDirectory) -> LocalNodes:
         program = str(native.find(NODE_PROGRAM, "run commands in nodes"))
-        where = hierarchies()
-        top = next(str(entry["path"]) for entry in directory.journal() if entry["do"] == "cgroup")
+        made = next(entry for entry in directory.journal() if entry["do"] in ("cgroup", "user"))
+        top, is_user = str(made["path"]), made["do"] == "user"
+        where = user.NO_CONTROL_GROUPS if is_user else hierarchies()
         hosts: dict[str, Host] = {}
         for i, name in enumerate(spec.node_names()):
             node = LaidOutNode(
@@ -240,8 +246,13 @@ class LocalProvider:
     def destroy(self, name: str) -> None:
         """Remove everything that the journal names; see the protocol."""
         directory = directory_of(name)
-        where = hierarchies()
         entries = directory.journal()
+        if any(entry["do"] == "user" for entry in entries):
+            user.end_marked(directory.path)
+            end_daemons(directory.path)
+            user.open_up(directory.path)
+            return
+        where = hierarchies()
         groups = [str(entry["path"]) for entry in entries if entry["do"] == "cgroup"]
         for group in groups:
             kill_all(group, where)
@@ -268,6 +279,16 @@ def _lift_limits(where: Hierarchies, entry: Mapping[str, str | int]) -> None:
         limit_disk(where, str(entry["group"]), str(entry["number"]), lifted)
     except OSError as error:  # version 2: the limit went with its group
         log.info("limit of disk %s is gone already: %s", entry["number"], error)
+
+
+def _against_users(spec: ClusterSpec) -> Iterator[str]:
+    """What a user who is not root cannot have."""
+    reason = user.reason_against()
+    if reason is not None:
+        yield f"provider local needs root here, as users cannot make namespaces ({reason}). Run with sudo"
+    elif spec.file_system.kind not in user.FILE_SYSTEMS:
+        have = ", ".join(user.FILE_SYSTEMS)
+        yield f"file_system {spec.file_system.kind} needs root: without it, provider local has {have}. Run with sudo"
 
 
 def _existing(path: Path) -> Path:

@@ -8,7 +8,13 @@ from dataclasses import dataclass
 
 from wavetank import native
 from wavetank.cluster.host import Host
-from wavetank.cluster.namespaces.host import NamespaceHost, dead_daemons, end_daemons, node_env
+from wavetank.cluster.namespaces.host import (
+    NamespaceHost,
+    dead_daemons,
+    drop_all_caches,
+    end_daemons,
+    node_env,
+)
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import ClusterDirectory, directory_of
 from wavetank.errors import ProviderError
@@ -35,13 +41,7 @@ class NullNodes:
 
     def drop_caches(self) -> str:
         """Drop the caches of this machine, where that is allowed."""
-        os.sync()
-        try:
-            with open("/proc/sys/vm/drop_caches", "w") as control:  # noqa: PTH123
-                control.write("3")
-        except OSError as error:
-            return f"caches were not dropped: {error.strerror}"
-        return "drop_caches of the whole machine"
+        return drop_all_caches()
 
     def health(self) -> list[str]:
         """Daemons that died."""
