@@ -79,6 +79,10 @@ def find_change(
     tail = 100 * (1 - confidence) / 2
     low, high = np.percentile(ramps.starts[chosen], [tail, 100 - tail])
     change_low, change_high = np.percentile(changes, [tail, 100 - tail])
+    if (
+        best < at[1]
+    ):  # the level before rests on one value: the point is somewhere before the second
+        low, high = at[0], max(high, at[1])
     if abs(change) < smallest or change_low <= 0 <= change_high:
         return None
     return ChangePoint(

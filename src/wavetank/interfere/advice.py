@@ -27,7 +27,9 @@ def at_words(divergence: Divergence) -> str:
         return "\N{EN DASH}"
 
     def show(value: float) -> str:
-        return format_duration(value) if divergence.over == "interval" else f"{value:.2f}"
+        if divergence.over == "time ratio":
+            return f"{value:.2f}"
+        return format_duration(value) if value else "0"
 
     return f"{show(divergence.at)} ({show(divergence.low)}\N{EN DASH}{show(divergence.high)})"
 

@@ -256,7 +256,9 @@ def read_interfere(path: Path) -> InterfereSpec:
     )
     files = [file for each in groups for file in (each.kernel, each.model) if file is not None]
     missing = [
-        f"{file}: no such file" for file in (*spec.clusters, *files) if not (base / file).is_file()
+        f"{base / file}: no such file"
+        for file in (*spec.clusters, *files)
+        if not (base / file).is_file()
     ]
     if missing:
         raise SpecError(

@@ -1,0 +1,93 @@
+"""Two groups on one server of a limited network: they share its limit, and a long interval frees the foreground.
+
+The limit is so low that a busy machine of two cores still reaches it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner
+from leftovers import Traces, skip_unless_possible
+
+from wavetank.cli.main import cli
+from wavetank.cluster.spec import ClusterSpec
+
+LIMIT = 20e6  # bytes/s
+CLUSTER = {
+    "name": f"t{os.getpid()}-share",
+    "instance": {"name": "t.small", "vcpus": 1, "memory": "256 MiB", "network": "1 Gbit/s"},
+    "io_instance": {"name": "t.small", "vcpus": 1, "memory": "512 MiB", "network": "20 MB/s"},
+    "nodes": {"compute": 4, "io": 1},
+    "file_system": {"kind": "nfs"},
+    "storage": {"size": "512 MiB"},
+}
+OBJECTS = {"operation": "write", "size": "128 KiB", "file_size": "16 MiB"}
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The results of a study: alone, together, and with an interval longer than the runs."""
+    skip_unless_possible(ClusterSpec.model_validate(CLUSTER))
+    folder = tmp_path_factory.mktemp("study")
+    (folder / "cluster.yaml").write_text(yaml.safe_dump(CLUSTER))
+    groups = [
+        {"name": name, "clients": 2, "objects": OBJECTS} for name in ("foreground", "background")
+    ]
+    spec = {
+        "name": "share",
+        "clusters": ["cluster.yaml"],
+        "groups": groups,
+        "intervals": {"group": "background", "values": ["0 s", "20 s"]},
+        "duration": "5 s",
+        "settle": "1 s",
+    }
+    (folder / "study.yaml").write_text(yaml.safe_dump(spec))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WAVETANK_STATE_DIR", str(tmp_path_factory.mktemp("state")))
+        traces = Traces(Path(os.environ["WAVETANK_STATE_DIR"]), str(CLUSTER["name"]))
+        result = CliRunner().invoke(cli, ["interfere", str(folder / "study.yaml")])
+        assert result.exit_code == 0, result.output
+        assert traces.left() == []
+    return folder / "results"
+
+
+def rates(study: Path, **where: object) -> dict[str, float]:
+    """Group -> its rate in the settings where these values hold, bytes/s."""
+    comparison = json.loads((study / "comparison.json").read_text())
+    return {
+        group["group"]: group["rate_bytes_per_s"]["median"]
+        for setting in comparison["interference"]["settings"]
+        if all(setting[key] == value for key, value in where.items())
+        for group in setting["groups"]
+    }
+
+
+def test_one_group_alone_has_the_limit(study: Path) -> None:
+    for rate in rates(study, point="alone").values():
+        assert rate == pytest.approx(LIMIT, rel=0.1)
+
+
+def test_two_groups_share_the_limit(study: Path) -> None:
+    together = rates(study, point="together", interval_s=0.0)
+    assert sum(together.values()) == pytest.approx(LIMIT, rel=0.1)
+    for rate in together.values():
+        assert rate == pytest.approx(LIMIT / 2, rel=0.1)
+
+
+def test_a_long_interval_frees_the_foreground(study: Path) -> None:
+    apart = rates(study, point="together", interval_s=20.0)
+    assert apart["foreground"] == pytest.approx(rates(study, point="alone")["foreground"], rel=0.1)
+
+
+def test_the_report_shows_the_study(study: Path, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    result = CliRunner().invoke(cli, ["report", str(study), "-o", str(page)])
+    assert result.exit_code == 0, result.output
+    text = page.read_text()
+    assert "What the groups do to each other" in text
+    assert "Bandwidth on" in text
