@@ -14,8 +14,10 @@ from wavetank.errors import KernelError
 from wavetank.kernel import calls
 from wavetank.kernel.files import is_stored, kernel_files
 from wavetank.kernel.order import find_waits
+from wavetank.kernel.overlaps import without_overlaps
 from wavetank.kernel.plan import Kernel
 from wavetank.kernel.steps import flat
+from wavetank.kernel.unopened import unopened_files, with_opens
 from wavetank.kernel.writers.ior import ior_lines
 from wavetank.model.application import Model
 from wavetank.model.phase import (
@@ -94,7 +96,11 @@ class _Selection:
         } | _opened_by_mpi(model.programs)
         self._names = {file.file_id: file.file_name for file in model.files}
         self._cut: list[str] = []
-        self.phases = [self._fitting(phase) for phase in model.phases if self._performs(phase)]
+        fitting = [self._fitting(phase) for phase in model.phases if self._performs(phase)]
+        self.phases = [without_overlaps(phase) for phase in fitting]
+        self._moved_apart = [
+            new.ph_id for new, old in zip(self.phases, fitting, strict=True) if new is not old
+        ]
         self._ph_ids = {phase.ph_id for phase in self.phases}
         self.touched: set[int] = set()
         self._unknown_calls: Counter[str] = Counter()
@@ -104,6 +110,8 @@ class _Selection:
             Program(ranks=program.ranks, steps=self._steps(program.steps, len(program.ranks)))
             for program in model.programs
         ]
+        self._unopened = unopened_files(self.phases, self.programs)
+        self.programs = with_opens(self.phases, self.programs)
 
     def _performs(self, phase: Phase) -> bool:
         names = [member.iop_type for member in phase.pattern]
@@ -236,6 +244,15 @@ class _Selection:
             *self._communicators(),
             *(
                 [
+                    f"The collective calls of phase {', '.join(map(str, self._moved_apart))} overlap between ranks: the "
+                    "trace keeps the first offset of each, not the file view. The replay lays the ranks' parts one "
+                    "after another in the region that they share."
+                ]
+                if self._moved_apart
+                else []
+            ),
+            *(
+                [
                     f"Seeks that move nothing ({self._null_seeks}) are spread evenly among the operations; "
                     "the model does not keep before which of them each came."
                 ]
@@ -301,13 +318,19 @@ class _Selection:
                 if isinstance(step, FileStep)
                 and step.iop_type == "MPI_File_open"
                 and step.communicator is None
+                and step.file_id not in self._unopened
             }
         )
+        unopened = [
+            f"When {', '.join(self._names[file_id] for file_id in self._unopened)} was opened is not in the trace: "
+            "the replay opens each file at its start, with all ranks that use it, and closes it at its end."
+        ]
         if not guessed:
-            return []
+            return unopened if self._unopened else []
         return [
+            *(unopened if self._unopened else []),
             f"The communicator that opened {', '.join(guessed)} is not in the model: the replay opens each file "
-            "with all ranks that open it."
+            "with all ranks that open it.",
         ]
 
 
