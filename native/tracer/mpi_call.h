@@ -31,11 +31,20 @@ extern struct wt_mpi_constants wt_mpi; /* valid once wt_mpi_is_ours() is true */
         real_##name = (__typeof__(MPI_##name) *)wt_mpi_real("MPI_" #name);                                   \
     }
 
+/* The same for a wrapper of PMPI_name: where this library is not of the process's family, the next in line
+ * must still see a PMPI call, or it would take the MPI library's own calls for the application's. */
+void *wt_pmpi_real(const char *name); /* "MPI_Send" */
+#define WT_PMPI_REAL(name)                                                                                   \
+    static __typeof__(MPI_##name) *real_##name;                                                              \
+    if (WT_UNLIKELY(real_##name == NULL)) {                                                                  \
+        real_##name = (__typeof__(MPI_##name) *)wt_pmpi_real("MPI_" #name);                                  \
+    }
+
 /* Defines the wrapper MPI_name, and PMPI_name for calls out of Fortran bindings. The body
  * calls real_name. */
 #define WT_MPI_TWIN(type, name, parameters, arguments, ...)                                                  \
     WT_EXPORT type PMPI_##name parameters {                                                                  \
-        WT_MPI_REAL(name)                                                                                    \
+        WT_PMPI_REAL(name)                                                                                   \
         if (!wt_mpi_from_fortran(__builtin_return_address(0)) || !wt_mpi_traced()) {                         \
             return real_##name arguments;                                                                    \
         }                                                                                                    \

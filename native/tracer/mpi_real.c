@@ -117,20 +117,28 @@ static int no_such_function(void) {
     return MPI_ERR_OTHER;
 }
 
-void *wt_mpi_real(const char *name) {
+static void *find_real(const char *name, bool profiled_next) {
     char profiled[80] = "P";
     void *found = NULL;
     bool mine = wt_mpi_is_ours();
     wt_inside++;
+    strncat(profiled, name, sizeof profiled - 2);
     if (mine) {
-        strncat(profiled, name, sizeof profiled - 2);
         found = dlsym(library, profiled);
     } else {
-        found = dlsym(RTLD_NEXT, name);
+        found = dlsym(RTLD_NEXT, profiled_next ? profiled : name);
     }
     if (found == NULL && library != NULL) {
         found = dlsym(library, name);
     }
     wt_inside--;
     return found != NULL ? found : (void *)no_such_function;
+}
+
+void *wt_mpi_real(const char *name) {
+    return find_real(name, false);
+}
+
+void *wt_pmpi_real(const char *name) {
+    return find_real(name, true);
 }

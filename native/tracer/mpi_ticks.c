@@ -22,11 +22,13 @@ bool wt_mpi_traced(void) {
 
 #define TICK_NAME(name) "MPI_" #name,
 static const char *const tick_names[] = {WT_TICK_CALLS(TICK_NAME) WT_LARGE_TICK_CALLS(TICK_NAME)};
-__attribute__((visibility("hidden"))) void *wt_tick_targets[sizeof tick_names / sizeof *tick_names];
+/* Of the stub MPI_name, and of PMPI_name. */
+__attribute__((visibility("hidden"))) void *wt_tick_targets[2 * sizeof tick_names / sizeof *tick_names];
 __attribute__((visibility("hidden"), used)) void *wt_tick_resolve(uint64_t index);
 void *wt_tick_resolve(uint64_t index) {
     int saved = errno;
-    void *target = wt_mpi_real(tick_names[index]);
+    const char *name = tick_names[index / 2];
+    void *target = index % 2 == 0 ? wt_mpi_real(name) : wt_pmpi_real(name);
     wt_tick_targets[index] = target;
     errno = saved;
     return target;
@@ -47,7 +49,9 @@ void *wt_tick_resolve(uint64_t index) {
     "movq (%rsp), %r11\nsubq wt_fortran_start(%rip), %r11\ncmpq wt_fortran_size(%rip), %r11\njae 2f\n"       \
     "lock incq wt_ticks(%rip)\n2:\n"
 #define STUBS(name)                                                                                          \
-    STUB("", name, COUNT) STUB("P", name, COUNT_FORTRAN) ".set wt_stub_index, wt_stub_index+1\n"
+    STUB("", name, COUNT)                                                                                    \
+    ".set wt_stub_index, wt_stub_index+1\n" STUB("P", name,                                                  \
+                                                 COUNT_FORTRAN) ".set wt_stub_index, wt_stub_index+1\n"
 __asm__(".text\n.set wt_stub_index, 0\n" WT_TICK_CALLS(STUBS) WT_LARGE_TICK_CALLS(
     STUBS) ".type wt_tick_slow,@function\nwt_tick_slow:\n"
            ".cfi_startproc\n"
@@ -152,18 +156,18 @@ WT_EXPORT int MPI_Finalize(void) {
     return finalize(real_Finalize);
 }
 WT_EXPORT int PMPI_Init(int *argc, char ***argv) {
-    WT_MPI_REAL(Init)
+    WT_PMPI_REAL(Init)
     return wt_mpi_from_fortran(__builtin_return_address(0)) ? init(real_Init, argc, argv)
                                                             : real_Init(argc, argv);
 }
 WT_EXPORT int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
-    WT_MPI_REAL(Init_thread)
+    WT_PMPI_REAL(Init_thread)
     return wt_mpi_from_fortran(__builtin_return_address(0))
                ? init_thread(real_Init_thread, argc, argv, required, provided)
                : real_Init_thread(argc, argv, required, provided);
 }
 WT_EXPORT int PMPI_Finalize(void) {
-    WT_MPI_REAL(Finalize)
+    WT_PMPI_REAL(Finalize)
     return wt_mpi_from_fortran(__builtin_return_address(0)) ? finalize(real_Finalize) : real_Finalize();
 }
 
