@@ -118,7 +118,7 @@ def operations(where: Path, n: int, repeat: int) -> None:
 
 def abyss(where: Path, reads: list[Path], repeat: int) -> None:
     program = "/usr/lib/abyss/ABYSS-P"
-    command = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", "4", program, "-k", "25", "-q3",
+    command = ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-np", "4", program, "-k", "25", "-q3",
                "--coverage-hist=coverage.hist", "-s", "bubbles.fa", "-o", "out.fa", *map(str, reads)]  # fmt: skip
     ratios, size = [], 0
     for turn in range(repeat):
