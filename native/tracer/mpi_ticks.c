@@ -155,20 +155,28 @@ WT_EXPORT int MPI_Finalize(void) {
     WT_MPI_REAL(Finalize)
     return finalize(real_Finalize);
 }
+/* Where another of our libraries traces, it sees by the return address who called: these must be jumps. */
+#define FROM_FORTRAN (wt_claimed && wt_mpi_from_fortran(__builtin_return_address(0)))
 WT_EXPORT int PMPI_Init(int *argc, char ***argv) {
     WT_PMPI_REAL(Init)
-    return wt_mpi_from_fortran(__builtin_return_address(0)) ? init(real_Init, argc, argv)
-                                                            : real_Init(argc, argv);
+    if (!FROM_FORTRAN) {
+        return real_Init(argc, argv);
+    }
+    return init(real_Init, argc, argv);
 }
 WT_EXPORT int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
     WT_PMPI_REAL(Init_thread)
-    return wt_mpi_from_fortran(__builtin_return_address(0))
-               ? init_thread(real_Init_thread, argc, argv, required, provided)
-               : real_Init_thread(argc, argv, required, provided);
+    if (!FROM_FORTRAN) {
+        return real_Init_thread(argc, argv, required, provided);
+    }
+    return init_thread(real_Init_thread, argc, argv, required, provided);
 }
 WT_EXPORT int PMPI_Finalize(void) {
     WT_PMPI_REAL(Finalize)
-    return wt_mpi_from_fortran(__builtin_return_address(0)) ? finalize(real_Finalize) : real_Finalize();
+    if (!FROM_FORTRAN) {
+        return real_Finalize();
+    }
+    return finalize(real_Finalize);
 }
 
 WT_EXPORT int MPI_Abort(MPI_Comm comm, int code) {

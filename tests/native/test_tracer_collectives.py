@@ -1,6 +1,7 @@
 """Collective communication as synchronisation: every kind, with a communicator that all its ranks name alike."""
 
 from collections import defaultdict
+from pathlib import Path
 
 import pytest
 from tracer_run import FAMILIES, compile_c, need, run_traced
@@ -72,3 +73,23 @@ def test_the_ranks_of_a_communicator_have_the_same_sequence_on_it(traced: Trace)
         assert set(sequences) == set(traced.communicators[communicator])
         first, *others = sequences.values()
         assert all(other == first for other in others)
+
+
+@pytest.mark.parametrize("family", sorted(FAMILIES))
+def test_the_mpi_librarys_own_calls_are_none_of_the_applications(
+    family: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where a script starts the program, so that the libraries of both families are preloaded."""
+    compiler, _, launcher = FAMILIES[family]
+    need(f"libwavetank-trace-{family}.so", compiler, launcher[0])
+    program = compile_c("mpi_collectives.c", tmp_path / "mpi_collectives", compiler=compiler)
+    command = " ".join([*launcher, "-np", str(N), str(program)])
+    trace = run_traced(["sh", "-c", f"{command}; true"], tmp_path, monkeypatch)
+    events = unfold(trace.folds)
+    for rank in range(N):
+        ops = [
+            OPS[op].name
+            for of, op in zip(events.rank.tolist(), events.op.tolist(), strict=True)
+            if of == rank and OPS[op].level is Level.MPI
+        ]
+        assert ops == [name for name, _ in expected(rank)]

@@ -39,6 +39,7 @@ from wavetank.model.stand_in import stand_in
 from wavetank.model.timeline import make_timeline
 from wavetank.trace.ops import OPS
 from wavetank.trace.schema import UNKNOWN, Int32Array, Int64Array, Level, Op, Trace
+from wavetank.trace.shared_pointer import without_races
 
 
 def extract_model(
@@ -64,7 +65,9 @@ def extract_model(
     """
     rules = rules or Rules()
     levels = rules.levels or (Level.POSIX, Level.MPIIO)
-    folds = fold(in_order(trace.folds), rules.shortest_gap_s, compactor(rules, ops, limits))
+    folds = fold(
+        in_order(without_races(trace.folds)), rules.shortest_gap_s, compactor(rules, ops, limits)
+    )
     table, notes = mended(folds, trace)
     table, names = one_name_each(trace, table)
     rows = prepare(table, ops, rules)

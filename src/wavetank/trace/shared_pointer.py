@@ -60,6 +60,20 @@ def place_ordered_calls(
     return replace(folds, **columns)
 
 
+def without_races(folds: FoldTable) -> FoldTable:
+    """The rows without the places of calls by the shared pointer: which rank gets which is another run's matter."""
+    raced = np.isin(folds.op, _SHARED)
+    if not raced.any():
+        return folds
+    return replace(
+        folds,
+        offset=np.where(raced, UNKNOWN, folds.offset),
+        view_offset=np.where(raced, UNKNOWN, folds.view_offset),
+        disp=np.where(raced, 0, folds.disp),
+        view_disp=np.where(raced, 0, folds.view_disp),
+    )
+
+
 def _opened_together(
     folds: FoldTable, communicators: Sequence[tuple[int, ...]]
 ) -> list[tuple[tuple[int, ...], list[int]]]:
