@@ -14,7 +14,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -83,7 +83,7 @@ class Document(Record):
     def to_json(self) -> str:
         """The file's text."""
         body = {"schema": self.schema_id(), **self.model_dump(mode="json")}
-        return json.dumps(body, indent=1, ensure_ascii=False) + "\n"
+        return "".join(_text(body, "\n")) + "\n"
 
     def write(self, path: Path) -> None:
         """Write the document whole, or leave what was there.
@@ -130,6 +130,28 @@ class Document(Record):
         schema["properties"]["schema"] = {"const": cls.schema_id()}
         schema["required"] = ["schema", *schema.get("required", [])]
         return schema
+
+
+def _text(value: object, line: str) -> Iterator[str]:
+    """JSON for people: a line for each key and record, lists of numbers and texts on one line.
+
+    Args:
+        value: what ``json`` can write.
+        line: the line break before the value, with its indentation.
+    """
+    inner = line + " "
+    if isinstance(value, dict) and value:
+        for number, (key, item) in enumerate(value.items()):
+            yield f"{',' if number else '{'}{inner}{json.dumps(key, ensure_ascii=False)}: "
+            yield from _text(item, inner)
+        yield line + "}"
+    elif isinstance(value, list) and {dict, list} & set(map(type, value)):
+        for number, item in enumerate(value):
+            yield f"{',' if number else '['}{inner}"
+            yield from _text(item, inner)
+        yield line + "]"
+    else:
+        yield json.dumps(value, ensure_ascii=False)
 
 
 RecordT = TypeVar("RecordT", bound=BaseModel)
