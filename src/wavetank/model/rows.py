@@ -214,26 +214,56 @@ def comm_before(table: Folded, level: UInt8Array) -> Int64Array:
 
 
 def inside_calls(table: FoldTable, level: UInt8Array) -> Int64Array:
-    """The MPI-IO call of the same rank that contains each POSIX call in time; -1 for none.
+    """The MPI-IO call of the same rank that each POSIX call was made in; -1 for none.
 
     Rows are in the order of their ends (traces) or of their starts (importers): the call is the
-    next MPI-IO row or the one before.
+    next MPI-IO row or the one before. It contains the POSIX call in time; or it had begun, and so counted as
+    a tick, before the POSIX call, and ended after it.
     """
     inside = np.full(len(table), -1, dtype=np.int64)
-    calls = np.flatnonzero((level == Level.MPIIO) & (table.start_ns != UNKNOWN))
-    posix = np.flatnonzero((level == Level.POSIX) & (table.start_ns != UNKNOWN))
+    calls = np.flatnonzero(level == Level.MPIIO)
+    posix = np.flatnonzero(level == Level.POSIX)
     if not len(calls) or not len(posix):
         return inside
     position = np.searchsorted(calls, posix)
+    timed = table.start_ns != UNKNOWN
     for candidate in (np.maximum(position - 1, 0), np.minimum(position, len(calls) - 1)):
         call = calls[candidate]
         contains = (
             (table.rank[call] == table.rank[posix])
+            & (timed[call] & timed[posix])
             & (table.start_ns[call] <= table.start_ns[posix])
             & (table.end_ns[posix] <= table.end_ns[call])
         )
         inside[posix[contains]] = call[contains]
+    following, later = _following_calls(table, calls, posix, position)
+    begun = (table.rank[following] == table.rank[posix]) & (following != posix)
+    begun &= table.tick[posix] > table.tick[following] + later * table.tick_step[following]
+    inside[posix[begun]] = following[begun]
     return inside
+
+
+def _following_calls(
+    table: FoldTable, calls: Int64Array, posix: Int64Array, position: Int64Array
+) -> tuple[Int64Array, Int64Array]:
+    """The MPI-IO row that ends next after each POSIX row's first operation (itself if there is none).
+
+    Behind the last such row of a loop comes its first one again, a repetition later: the second array says so.
+    """
+    exists = position < len(calls)
+    following = np.where(exists, calls[np.minimum(position, len(calls) - 1)], posix)
+    later = np.zeros(len(posix), dtype=np.int64)
+    found = blocks(table)
+    if not len(found):
+        return following, later
+    loop = found.of_row[posix]
+    first = np.full(len(found), -1, dtype=np.int64)
+    in_loop = calls[found.of_row[calls] >= 0]
+    first[found.of_row[in_loop][::-1]] = in_loop[::-1]
+    again = (loop >= 0) & (found.of_row[following] != loop)
+    again &= first[loop] >= 0
+    following[again], later[again] = first[loop[again]], 1
+    return following, later
 
 
 def _classify(table: FoldTable, kinds: UInt8Array) -> UInt8Array:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from fold_builder import Event, model_of
+import numpy as np
+import pytest
+from fold_builder import Event, fold_table, model_of
 
 from wavetank.model.rules import Rules
 from wavetank.model.tables import model_tables
-from wavetank.trace.schema import Level
+from wavetank.trace.ops import OPS_BY_NAME
+from wavetank.trace.schema import FoldTable, Level
 
 
 def collective_run(n_ranks: int = 4, steps: int = 5, rs: int = 1000) -> list[Event]:
@@ -143,3 +146,41 @@ def test_ticks_order_the_phases_of_ranks_that_use_mpi_whatever_the_time() -> Non
         ),
     ]
     assert [p.pattern[0].iop_type for p in model_of(events).phases] == ["pread", "pwrite"]
+
+
+def looped_writes(rotated: bool) -> FoldTable:
+    """Rank 0 of a collective write in 50 steps as the tracer folds it: the POSIX write ends before its MPI-IO call.
+
+    A call counts as a tick when it begins, so that what it does inside has a later tick than itself.
+    """
+    n, rs = 50, 1000
+    call, write = (OPS_BY_NAME[name].code for name in ("MPI_File_write_at_all", "pwrite"))
+    rows = [(write, 1, 0), (call, 0, 1)]
+    if rotated:  # the first write and the last call stand outside
+        rows = [(write, 1, 0), (call, 0, 1), (write, 2, 2), (call, n - 1, 2 * n - 1)]
+    table = fold_table(
+        [
+            Event(0, "pwrite" if op == write else "MPI_File_write_at_all", size=rs)
+            for op, _, _ in rows
+        ]
+    )
+    count = [1, n - 1, n - 1, 1] if rotated else [n, n]
+    loop = [0, 3, 3, 0] if rotated else [3, 3]
+    columns = dict(vars(table))
+    columns |= {
+        "tick": np.array([5 + tick for _, tick, _ in rows]), "seq": np.array([seq for _, _, seq in rows]),
+        "count": np.array(count), "loop": np.array(loop), "moved": np.array(count) * rs,
+        "offset": columns["seq"] * 0 + [0, 0, rs, (n - 1) * rs][: len(rows)], "disp": np.array([rs] * len(rows)),
+        "tick_step": np.array([1] * len(rows)), "start_ns": np.full(len(rows), -1), "end_ns": np.full(len(rows), -1),
+    }  # fmt: skip
+    columns["view_offset"], columns["view_disp"] = columns["offset"], columns["disp"]
+    return FoldTable(**columns)
+
+
+@pytest.mark.parametrize("rotated", [False, True])
+def test_calls_in_folded_loops_are_told_by_ticks(rotated: bool) -> None:
+    model = model_of(looped_writes(rotated))
+    (relation,) = model.relations
+    assert (relation.ph_id, relation.below, relation.ranks) == (1, 2, (0,))
+    assert (relation.n_operations, relation.moved) == (50, 50_000)
+    assert not model.warnings
