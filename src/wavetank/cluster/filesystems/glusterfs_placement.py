@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import re
 import secrets
+import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
+from typing import TypeVar
 
 from wavetank.cluster.filesystems.base import Site, on_all, write_content
 from wavetank.cluster.filesystems.glusterfs_daemons import brick_path
@@ -26,6 +28,8 @@ DEFAULT_SHARD_BYTES = 64 * 2**20  # gluster 10.3
 # Of 32 candidates that lie right, one has 7 shards on 3 servers as 3, 2, 2 with 98 % (2,2,2 of 6: 90/729).
 CANDIDATES_PER_SERVER = 32
 ROUNDS = 5
+FULL_AGAIN_S = 20.0
+T = TypeVar("T")
 _BRICK = re.compile(r"<POSIX\([^)]*\):([^:>]+):")
 _FILE = re.compile(r"^# file: (.*)$")
 
@@ -52,31 +56,62 @@ class Placer:
             FileSystemError: a file cannot be written, or does not lie where it was to.
         """
         own_server = self.site.spec.layout == "one-server-per-file"
-        sharded = self.site.spec.file_system.stripe.kind == "sharded"
         for relative in sizes:
             self._discard(f"{self.mount_path}/{relative}")
         self._require_room(sum(sizes.values()))
         total: Counter[str] = Counter()
         found = {}
         for number, (relative, size) in enumerate(sizes.items()):
-            path = f"{self.mount_path}/{relative}"
-            self.client.run(["mkdir", "-p", "--", path.rpartition("/")[0]])
             wanted = self.servers[number % len(self.servers)] if own_server else None
-            if wanted is not None:
-                self._create_on(path, wanted)
-            elif sharded and len(self.servers) > 1 and size > self._shard_size:
-                self._create_even(path, size, total)
-            self._write(path, size)
-            held = self._held_shards(path, size) if sharded else None
+            held = self._while_room_comes_back(
+                size, partial(self._place_file, relative, size, wanted, total)
+            )
             found[relative] = self._describe(relative, held)
             if held is not None:
                 total.update(held)
-            if wanted is not None and self._servers_of(path) != [wanted]:
-                raise FileSystemError(
-                    f"{path} was to lie whole on {wanted}, but lies on {', '.join(self._servers_of(path))}. "
-                    "Is that server's storage nearly full? Give the cluster a larger storage.size"
-                )
         return found
+
+    def _place_file(
+        self, relative: str, size: int, wanted: str | None, total: Mapping[str, int]
+    ) -> dict[str, int] | None:
+        """Create one file, on a server if one is wanted; bytes of its shards on each server, if it has shards."""
+        path = f"{self.mount_path}/{relative}"
+        sharded = self.site.spec.file_system.stripe.kind == "sharded"
+        self.client.run(["mkdir", "-p", "--", path.rpartition("/")[0]])
+        if wanted is not None:
+            self._create_on(path, wanted)
+        elif sharded and len(self.servers) > 1 and size > self._shard_size:
+            self._create_even(path, size, total)
+        self._write(path, size)
+        if wanted is not None and self._servers_of(path) != [wanted]:
+            raise FileSystemError(
+                f"{path} was to lie whole on {wanted}, but lies on {', '.join(self._servers_of(path))}. "
+                "Is that server's storage nearly full? Give the cluster a larger storage.size"
+            )
+        return self._held_shards(path, size) if sharded else None
+
+    def _while_room_comes_back(self, size: int, place: Callable[[], T]) -> T:
+        """Try again while a server that was full calls itself so and is not: a brick looks every 5 s (10.3)."""
+        deadline = time.monotonic() + FULL_AGAIN_S
+        while True:
+            try:
+                return place()
+            except FileSystemError as error:
+                is_full = "No space left" in str(error) and not self._have_room_each(size)
+                if is_full or "No space left" not in str(error) or time.monotonic() > deadline:
+                    raise
+            time.sleep(0.5)
+
+    def _have_room_each(self, size: int) -> bool:
+        """Whether every server could hold all of it, and what gluster keeps back (1 %) twice."""
+
+        def has(host: Host) -> bool:
+            free, block_bytes, blocks = (
+                int(word) for word in self._space(host, "%a %S %b").split()
+            )  # fmt: skip
+            return (free - blocks // 50) * block_bytes >= self._stored_bytes(size)
+
+        return all(on_all(self.site.servers, has))
 
     def _require_room(self, size: int) -> None:
         """See that all servers together have room; one of them may still be too full for its part.
@@ -93,9 +128,12 @@ class Placer:
             )
 
     def _free_bytes(self, host: Host) -> int:
-        brick = brick_path(self.site.storage_path)
-        blocks, block_bytes = host.run(["stat", "-f", "-c", "%a %S", "--", brick]).stdout.split()
+        blocks, block_bytes = self._space(host, "%a %S").split()
         return int(blocks) * int(block_bytes)
+
+    def _space(self, host: Host, what: str) -> str:
+        brick = brick_path(self.site.storage_path)
+        return host.run(["stat", "-f", "-c", what, "--", brick]).stdout
 
     def _stored_bytes(self, size: int) -> int:
         """What files take on all servers together, with copies or coded fragments."""
