@@ -31,8 +31,8 @@ def settle(nodes: Sequence[int | Loop]) -> list[int | Loop]:
         if not isinstance(node, Loop):
             found.append(node)
         else:
-            body, tail = list(node.body), 0
-            times = node.times
+            body, tail = _shortest(list(node.body)), 0
+            times = node.times * (len(node.body) // len(body))
             while found and found[-1] == body[-1]:
                 found.pop()
                 body = [body[-1], *body[:-1]]
@@ -54,6 +54,15 @@ def settle(nodes: Sequence[int | Loop]) -> list[int | Loop]:
     return [
         Loop(node.times, compress(node.body)) if isinstance(node, Loop) else node for node in found
     ]
+
+
+def _shortest(body: list[int | Loop]) -> list[int | Loop]:
+    """What a body repeats itself: A B of A B A B."""
+    n = len(body)
+    for period in range(1, n // 2 + 1):
+        if n % period == 0 and body[period:] == body[:-period]:
+            return body[:period]
+    return body
 
 
 def compress(sequence: Sequence[int | Loop]) -> tuple[int | Loop, ...]:
