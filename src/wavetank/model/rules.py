@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import isfinite
 
 import numpy as np
 import numpy.typing as npt
@@ -41,15 +42,18 @@ class Rules:
     pauses_s: float | None = None
 
     def __post_init__(self) -> None:
-        if self.similarity is not None and not 0 < self.similarity[0] <= 1 <= self.similarity[1]:
+        low, high = self.similarity or (1.0, 1.0)
+        if not (0 < low <= 1 <= high and isfinite(high)):
             raise ModelError(
-                f"similarity {self.similarity[0]} to {self.similarity[1]} is no window around 1. "
+                f"similarity {low} to {high} is no window around 1. "
                 "Give a low value in (0, 1] and a high one of at least 1, e.g. 0.8 and 1.2"
             )
-        if self.split_at_computation_s is not None and self.split_at_computation_s <= 0:
-            raise ModelError("the computation gap must be a positive number of seconds")
-        if self.pauses_s is not None and self.pauses_s <= 0:
-            raise ModelError("the shortest pause to keep must be a positive number of seconds")
+        for what, seconds in (
+            ("the computation gap", self.split_at_computation_s),
+            ("the shortest pause to keep", self.pauses_s),
+        ):
+            if seconds is not None and not (seconds > 0 and isfinite(seconds)):
+                raise ModelError(f"{what} must be a positive number of seconds, not {seconds}")
 
     @property
     def shortest_gap_s(self) -> float | None:

@@ -239,6 +239,19 @@ def _shown(row: tuple[Cell, ...]) -> tuple[str, ...]:
     return tuple(texts)
 
 
+_LONGEST = 40  # characters of a list of numbers
+
+
+def numbers_text(numbers: Sequence[int]) -> str:
+    """Numbers as ranges; the first, how many, and the last where that is long."""
+    text = ranks_text(numbers)
+    if len(text) <= _LONGEST:
+        return text
+    return (
+        f"{text[: text.rindex(', ', 0, _LONGEST // 2)]} ... {numbers[-1]} ({len(numbers)} phases)"
+    )
+
+
 def _tell_series(text: list[str], series: Series, phases: Sequence[Phase]) -> None:
     ids = series.ph_ids
     step = ids[1] - ids[0]
@@ -246,7 +259,7 @@ def _tell_series(text: list[str], series: Series, phases: Sequence[Phase]) -> No
     text[0] = (
         f"{ids[0]} to {ids[-1]}" + ("" if step == 1 else f" by {step}")
         if regular
-        else ", ".join(map(str, ids))
+        else numbers_text(ids)
     )
     if series.offset_step is not None:
         text[PHASE_COLUMNS.index("offset")] += f", {series.offset_step:+d} a phase"

@@ -12,6 +12,7 @@ from wavetank.errors import ModelError
 from wavetank.model.application import Model
 from wavetank.model.difference import compare_models
 from wavetank.model.extract import extract_model
+from wavetank.model.rules import Rules
 from wavetank.trace.schema import FoldTable, Trace
 
 WRITES = [
@@ -216,3 +217,19 @@ def test_an_inode_that_is_used_again_is_another_file() -> None:
     assert linked((8, 15), (8, 15), unlink=True).app_nfiles == 2
     assert linked((8, 15), (9, 15)).app_nfiles == 2
     assert linked(None, None).app_nfiles == 2
+
+
+@pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan"), float("inf")])
+def test_times_that_are_no_positive_numbers_are_refused(seconds: float) -> None:
+    with pytest.raises(ModelError, match="computation gap must be a positive number"):
+        Rules(split_at_computation_s=seconds)
+    with pytest.raises(ModelError, match="pause to keep must be a positive number"):
+        Rules(pauses_s=seconds)
+
+
+@pytest.mark.parametrize(
+    "window", [(0.0, 1.2), (1.1, 1.2), (0.8, 0.9), (float("nan"), 1.2), (0.8, float("inf"))]
+)
+def test_a_window_that_is_none_around_1_is_refused(window: tuple[float, float]) -> None:
+    with pytest.raises(ModelError, match="no window around 1"):
+        Rules(similarity=window)

@@ -11,6 +11,7 @@ from wavetank.model.tables import (
     common_folder,
     file_table,
     model_tables,
+    numbers_text,
     offset_text,
     ranks_text,
 )
@@ -98,3 +99,12 @@ def test_the_need_of_a_global_file_system_names_a_file_that_several_ranks_open()
     (row,) = [row for row in application_table(model).shown if row[0] == "needs_global_file_system"]
     name = next(file.file_name for file in model.files if file.file_accesstype == "shared")
     assert row[1] == f"yes: {name.rpartition('/')[2]} is opened by several ranks"
+
+
+def test_a_series_of_irregular_numbers_is_short() -> None:
+    assert numbers_text((4, 6, 7, 8, 9)) == "4, 6-9"
+    numbers = tuple(n * n for n in range(1, 40))
+    text = numbers_text(numbers)
+    assert len(text) <= 50
+    assert text.startswith("1, 4, 9, ")
+    assert text.endswith(f" ... 1521 ({len(numbers)} phases)")
