@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from wavetank.trace.decoder import Columns, Decoded
 from wavetank.trace.schema import UNKNOWN, Int64Array
@@ -22,6 +23,7 @@ class _Pieces:
     row: Int64Array
     skipped: Int64Array
     n: Int64Array
+    unrolled: npt.NDArray[np.bool_]  # out of a loop
 
 
 def correct_moved(rows: Decoded, moved: Mapping[int, int]) -> Decoded:
@@ -70,7 +72,7 @@ def _unroll(columns: Columns, numbers: Int64Array) -> _Pieces:
         skipped.append(np.repeat(np.arange(times, dtype=np.int64), end - begin))
     rows, steps = np.concatenate(row), np.concatenate(skipped)
     unrolled = np.repeat(hit, ends - begins)[rows]
-    return _Pieces(rows, steps, np.where(unrolled, 1, count[rows]))
+    return _Pieces(rows, steps, np.where(unrolled, 1, count[rows]), unrolled)
 
 
 def _split(columns: Columns, numbers: Int64Array) -> _Pieces:
@@ -85,7 +87,7 @@ def _split(columns: Columns, numbers: Int64Array) -> _Pieces:
     row = np.searchsorted(first, starts, side="right") - 1
     following = np.append(starts[1:], first[-1] + count[-1])
     n = np.where(plain[row], np.minimum(following, (first + count)[row]) - starts, count[row])
-    return _Pieces(row, starts - first[row], n)
+    return _Pieces(row, starts - first[row], n, np.zeros(len(row), dtype=np.bool_))
 
 
 def _cut(columns: Columns, pieces: _Pieces) -> Columns:
@@ -112,5 +114,5 @@ def _cut(columns: Columns, pieces: _Pieces) -> Columns:
     cut["end_ns"] = np.where(split & ~at_end, begin + length * n // whole, cut["end_ns"])
     cut["start_ns"] = np.where(split, begin, cut["start_ns"])
     cut["busy_ns"] = np.where(split, cut["busy_ns"] * n // whole, cut["busy_ns"])
-    cut["loop"] = np.where(split, 0, cut["loop"])
+    cut["loop"] = np.where(pieces.unrolled, 0, cut["loop"])
     return cut
