@@ -190,7 +190,9 @@ static int serve(void) {
         if (poll(fds, 2, -1) < 0 && errno != EINTR)
             break;
         if (fds[1].revents != 0 && rpc_service(client.rpc, fds[1].revents) < 0) {
-            fprintf(stderr, "wavetank-nfs-mount: the server is gone: %s\n", rpc_get_error(client.rpc));
+            const char *why = rpc_get_error(client.rpc);
+            fprintf(stderr, "wavetank-nfs-mount: the server is gone: %s\n",
+                    why != NULL ? why : "it closed the connection");
             status = 1;
             break;
         }

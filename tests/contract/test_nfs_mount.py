@@ -97,3 +97,17 @@ def test_a_mount_that_is_refused_says_what_the_server_said(
     monkeypatch.setattr(nfs, "configuration", lambda s, a, e: whole(s, a, "/storage/not-there"))
     with pytest.raises(FileSystemError, match=r"(?s)cannot mount io1:.*io1: .*CRIT"):
         deploy.bring_up(spec)
+
+
+def test_the_options_of_our_mount_are_read_back_from_its_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WAVETANK_STATE_DIR", str(tmp_path))
+    spec = spec_of("local-nfs", "options")
+    skip_unless_possible(spec)
+    asked = spec.file_system.model_copy(update={"mount_options": {"wsize": 65536, "sync": True}})
+    with deploy.deployed(spec.model_copy(update={"file_system": asked})) as cluster:
+        said = cluster.settings()
+    if said["client"] == "Linux":
+        pytest.skip("does not apply: the kernel says its options itself")
+    assert said["mount options on c1"].endswith("wsize 65536 sync")

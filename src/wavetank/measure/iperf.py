@@ -16,6 +16,8 @@ from wavetank.measure.characterisation import NetworkRate
 SECONDS = 2
 """Long enough for the burst of a token bucket (4 ms at its rate) not to count."""
 LISTEN_TIMEOUT_S = 30.0
+# Not a daemon of the cluster, whose end would be a finding: it ends by itself, after one stream or two minutes.
+SERVE = 'timeout 120 iperf3 --server --one-off --bind "$1" --port "$2" </dev/null >/dev/null 2>&1 &'
 
 
 def has_iperf(host: Host) -> bool:
@@ -34,10 +36,7 @@ def stream_rate(sender: Host, receiver: Host, port: int) -> NetworkRate:
         RemoteCommandError: the nodes do not reach each other.
         MeasurementError: iperf3's output is not as expected.
     """
-    receiver.start(
-        ["iperf3", "--server", "--one-off", "--bind", receiver.address, "--port", str(port)],
-        log=f"iperf3-{port}",
-    )
+    receiver.run(["sh", "-c", SERVE, "sh", receiver.address, str(port)])
     client = [
         "iperf3", "--client", receiver.address, "--port", str(port), "--time", str(SECONDS), "--json",
     ]  # fmt: skip

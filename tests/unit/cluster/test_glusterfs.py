@@ -58,6 +58,7 @@ def test_a_stripe_becomes_the_type_of_the_volume(
         (1, {"kind": "replicated"}, "2 data servers or more"),
         (2, {"kind": "disperse"}, "needs 3 data servers"),
         (4, {"kind": "disperse", "redundancy": 2}, "needs 5 data servers"),
+        (3, {"kind": "sharded", "count": 2}, "over all 3 data servers"),
     ],
 )
 def test_a_stripe_that_the_servers_cannot_hold_is_found_before_anything_starts(

@@ -79,10 +79,22 @@ def test_an_option_that_nobody_reads_is_refused_with_those_that_there_are() -> N
     assert "file_system.mount_options.rsise" in said
 
 
-@pytest.mark.parametrize("value", ["8; } EXPORT { Path = /;", "a b", "1,exec", ""])
-def test_a_value_cannot_write_configuration_of_its_own(value: str) -> None:
-    assert "is no number or word" in wrong(options={"threads": value})
-    assert "is no number or word" in wrong(mount_options={"rsize": value})
+@pytest.mark.parametrize(
+    "value", ["8; } EXPORT { Path = /;", "a b", "1,exec", "", "many", -5, 1.5, True]
+)
+def test_a_number_of_an_option_is_one(value: Any) -> None:
+    assert "is no whole number" in wrong(options={"threads": value})
+    assert "is no whole number" in wrong(mount_options={"rsize": value})
+
+
+@pytest.mark.parametrize("value", ["none; } EXPORT { Path = /;", "a b", "a,b", "", True])
+def test_a_word_cannot_write_configuration_of_its_own(value: Any) -> None:
+    assert "is no word" in wrong(options={"squash": value})
+
+
+def test_a_truth_is_true_or_false() -> None:
+    assert "neither true nor false" in wrong(mount_options={"sync": "maybe"})
+    assert wrong(mount_options={"sync": True, "direct": False}) == ""
 
 
 def test_what_nfs_cannot_do_is_refused() -> None:

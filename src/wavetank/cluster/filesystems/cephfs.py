@@ -256,7 +256,10 @@ def _agreed(named: list[tuple[Host, str]], always: Collection[str]) -> dict[str,
     def asked(host_name: tuple[Host, str]) -> dict[str, str]:
         host, name = host_name
         argv = ["ceph", "--admin-daemon", f"{STATE}/{name}.asok", "config", "diff"]
-        diff = json.loads(host.run(argv).stdout)["diff"]
+        try:
+            diff = json.loads(host.run(argv).stdout)["diff"]
+        except RemoteCommandError:  # it died, which health says
+            return {"answers": "no"}
         shown = OWN_WORK[name.partition(".")[0]]
         return {
             option: str(values["final"])
@@ -267,7 +270,7 @@ def _agreed(named: list[tuple[Host, str]], always: Collection[str]) -> dict[str,
         }
 
     answers = on_all(named, asked)
-    found = {}
+    found: dict[str, str] = {}
     for kind in ("mon", "osd", "mds", "client"):
         of_kind = [
             (f"{name} on {host.name}", answer)
@@ -275,8 +278,14 @@ def _agreed(named: list[tuple[Host, str]], always: Collection[str]) -> dict[str,
             if name.startswith(f"{kind}.")
         ]
         for option in sorted({option for _, answer in of_kind for option in answer}):
-            values = {who: answer.get(option, "as by default") for who, answer in of_kind}
-            if len(set(values.values())) == 1:
+            values = {
+                who: answer.get(option, "as by default")
+                for who, answer in of_kind
+                if option == "answers" or "answers" not in answer
+            }
+            if option == "answers":
+                found |= {f"{who} answers": value for who, value in values.items() if value == "no"}
+            elif len(set(values.values())) == 1:
                 found[f"{kind} {option}"] = next(iter(values.values()))
             else:
                 found |= {f"{who} {option}": value for who, value in values.items()}

@@ -38,6 +38,13 @@ SERVER_OPTIONS = {
     "squash": ("EXPORT", "Squash"),
 }
 
+# Of all options of servers and mounts: those that take a word, or true and false. The others take a number.
+WORDS = frozenset({"server", "squash"})
+TRUTHS = frozenset({"sync", "noac", "direct"})
+
+# It says these at every start: no D-Bus, no Kerberos. Nothing here uses them.
+NO_FAULTS = (":DBUS :", "krb5", "credentials for principal")
+
 
 def needs(plugin: str) -> Needs:
     """Ganesha with a Debian package of a back end, and the port mapper."""
@@ -138,8 +145,14 @@ def option_problems(
     for key, value in options.items():
         if key not in known:
             yield f"file_system.{section}.{key}: nfs has no such option here; it has {', '.join(sorted(known))}"
-        elif not str(value).replace("_", "").replace(".", "").isalnum():
-            yield f"file_system.{section}.{key}: {value!r} is no number or word"
+        elif key in WORDS and (
+            isinstance(value, bool) or not str(value).replace("_", "").isalnum()
+        ):
+            yield f"file_system.{section}.{key}: {value!r} is no word"
+        elif key in TRUTHS and not isinstance(value, bool):
+            yield f"file_system.{section}.{key}: {value!r} is neither true nor false"
+        elif key not in WORDS | TRUTHS and (isinstance(value, bool) or not str(value).isdecimal()):
+            yield f"file_system.{section}.{key}: {value!r} is no whole number from 0 on"
 
 
 def complaints(server: Host) -> str:
@@ -151,7 +164,8 @@ def complaints(server: Host) -> str:
     severe = [
         line
         for line in text.splitlines()
-        if any(word in line for word in (":CRIT :", ":MAJ :", ":FATAL :")) and ":DBUS :" not in line
+        if any(word in line for word in (":CRIT :", ":MAJ :", ":FATAL :"))
+        and not any(word in line for word in NO_FAULTS)
     ]
     return "".join(f"\n  {server.name}: {line}" for line in severe[-8:])
 

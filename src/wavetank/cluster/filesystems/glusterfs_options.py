@@ -42,6 +42,11 @@ def check_stripe(spec: ClusterSpec) -> list[str]:
             f"file_system.stripe.size {format_size(stripe.size)} is too small: shards of glusterfs have "
             f"{format_size(SMALLEST_SHARD_BYTES)} or more"
         ]
+    if stripe.count is not None and stripe.count != servers:
+        return [
+            f"file_system.stripe.count {stripe.count}: glusterfs spreads the shards of a file over all {servers} data "
+            "servers. Leave it out, or use cephfs or orangefs"
+        ]
     if stripe.kind == "replicated" and servers < 2:
         return [
             f"file_system.stripe.kind replicated needs 2 data servers or more, there is {servers}"

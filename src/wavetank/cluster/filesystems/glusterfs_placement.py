@@ -78,6 +78,7 @@ class Placer:
         path = f"{self.mount_path}/{relative}"
         sharded = self.site.spec.file_system.stripe.kind == "sharded"
         self.client.run(["mkdir", "-p", "--", path.rpartition("/")[0]])
+        self._discard(path)  # of an attempt before
         if wanted is not None:
             self._create_on(path, wanted)
         elif sharded and len(self.servers) > 1 and size > self._shard_size:
@@ -96,10 +97,13 @@ class Placer:
         while True:
             try:
                 return place()
-            except FileSystemError as error:
-                is_full = "No space left" in str(error) and not self._have_room_each(size)
-                if is_full or "No space left" not in str(error) or time.monotonic() > deadline:
+            except (FileSystemError, RemoteCommandError) as error:
+                if "No space left" not in str(error):
                     raise
+                if time.monotonic() > deadline or not self._have_room_each(size):
+                    raise FileSystemError(
+                        f"{error}. A server is full: give the cluster a larger storage.size"
+                    ) from error
             time.sleep(0.5)
 
     def _have_room_each(self, size: int) -> bool:
@@ -246,12 +250,14 @@ class Placer:
     def _shard_ranges(self) -> dict[str, tuple[int, int]]:
         """Hash range of each server in /.shard, which the first file of two shards makes."""
         probe = f"{self.mount_path}/wavetank-{secrets.token_hex(4)}"
-        self.client.run(["truncate", "-s", "0", "--", probe])
-        self.client.run(
-            ["dd", "if=/dev/zero", f"of={probe}", "bs=1", "count=1", f"seek={self._shard_size}", "conv=notrunc,fsync",
-             "status=none"]
-        )  # fmt: skip
-        self.client.run(["rm", "-f", "--", probe])
+        try:
+            self.client.run(["truncate", "-s", "0", "--", probe])
+            self.client.run(
+                ["dd", "if=/dev/zero", f"of={probe}", "bs=1", "count=1", f"seek={self._shard_size}",
+                 "conv=notrunc,fsync", "status=none"]
+            )  # fmt: skip
+        finally:
+            self.client.run(["rm", "-f", "--", probe])
         brick = brick_path(self.site.storage_path)
 
         def of(host: Host) -> tuple[int, int]:

@@ -101,6 +101,8 @@ def settings(client: Host, at: str) -> dict[str, str]:
     mounted = mount_line(client, at)
     found = {f"mount on {client.name}": mounted or "not mounted"}
     if mounted is not None:
+        if " fuse." in mounted:  # the kernel only knows what FUSE knows
+            found[f"mount options on {client.name}"] = _fuse_options(client, at)
         found[f"read-ahead on {client.name}"] = _read_ahead(client, at)
     return found
 
@@ -119,6 +121,23 @@ def findings(client: Host, at: str) -> list[str]:
     except RemoteCommandError as error:
         return [str(error)]
     return []
+
+
+# $1: where it is mounted, which is before -o on the command line of our mount; that is cut at its commas by itself.
+OPTIONS_OF_MOUNT = r"""
+for file in /proc/[0-9]*/cmdline; do
+  words=$(tr '\0' '\n' <"$file" 2>/dev/null) || continue
+  case $words in *wavetank-nfs-mount*"
+$1
+-o
+"*) printf '%s\n' "$words" | sed '1,/^-o$/d' | paste -sd ' '; exit ;; esac
+done
+"""
+
+
+def _fuse_options(client: Host, at: str) -> str:
+    """Of the process that serves the mount."""
+    return client.run(["sh", "-c", OPTIONS_OF_MOUNT, "sh", at]).stdout.strip() or "unknown"
 
 
 def _read_ahead(client: Host, at: str) -> str:
