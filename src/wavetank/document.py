@@ -6,6 +6,7 @@ below are the only code that puts one on disk or takes one from it.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import os
@@ -14,7 +15,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -157,13 +158,16 @@ def _text(value: object, line: str) -> Iterator[str]:
 RecordT = TypeVar("RecordT", bound=BaseModel)
 
 
-def read_yaml(path: Path, record: type[RecordT], what: str) -> RecordT:
+def read_yaml(
+    path: Path, record: type[RecordT], what: str, stand_ins: Mapping[str, Any] | None = None
+) -> RecordT:
     """Read a specification that a person wrote.
 
     Args:
         path: the YAML file.
         record: the model that it must fit.
         what: "cluster", "campaign", ...: the kind of file, for messages.
+        stand_ins: values of required keys that stand in for wrong ones while the rest is looked at.
 
     Raises:
         SpecError: missing, not YAML, or keys and values that do not fit: all of them at once, each with its place.
@@ -181,7 +185,49 @@ def read_yaml(path: Path, record: type[RecordT], what: str) -> RecordT:
     try:
         return record.model_validate(body)
     except ValidationError as error:
-        raise SpecError(f"{what} file {path}: {explain(error)}") from error
+        found = _all_findings(error, body, record, stand_ins or {})
+        said = found[0] if len(found) == 1 else "\n  " + "\n  ".join(found)
+        raise SpecError(f"{what} file {path}: {said}") from error
+
+
+def _all_findings(
+    error: ValidationError,
+    body: dict[str, Any],
+    record: type[BaseModel],
+    stand_ins: Mapping[str, Any],
+) -> list[str]:
+    """Findings of a validation, and those that it hides: how parts fit together is only looked at when each is right.
+
+    What is wrong is left out, or replaced by its stand-in, and the rest is looked at again.
+    """
+    found = _lines(error)
+    rest = copy.deepcopy(body)
+    for _ in range(len(body) + 1):
+        places = [finding["loc"] for finding in error.errors(include_url=False)]
+        if () in places:  # how parts fit together: that was the last to be looked at
+            break
+        for place in places:
+            _leave_out(rest, place)
+        rest = {**stand_ins, **rest}
+        try:
+            record.model_validate(rest)
+            break
+        except ValidationError as hidden:
+            error = hidden
+            if any(finding["type"] == "missing" for finding in hidden.errors(include_url=False)):
+                break
+            found += [line for line in _lines(hidden) if line not in found]
+    return found
+
+
+def _leave_out(body: dict[str, Any], place: tuple[int | str, ...]) -> None:
+    """Delete the innermost value that there is on the way to a place."""
+    holder, key, inner = body, place[0], body.get(str(place[0]))
+    for part in place[1:]:
+        if not isinstance(inner, dict) or part not in inner:
+            break
+        holder, key, inner = inner, part, inner[part]
+    holder.pop(str(key), None)
 
 
 class _StrictLoader(yaml.SafeLoader):
@@ -216,6 +262,11 @@ def read_text(path: Path, what: str, error_type: type[WavetankError]) -> str:
 
 def explain(error: ValidationError) -> str:
     """All findings of a validation in one line each: where, and what is wrong there."""
+    lines = _lines(error)
+    return lines[0] if len(lines) == 1 else "\n  " + "\n  ".join(lines)
+
+
+def _lines(error: ValidationError) -> list[str]:
     lines = []
     for finding in error.errors(include_url=False, include_context=False):
         where = ".".join(str(part) for part in finding["loc"]) or "top level"
@@ -229,7 +280,7 @@ def explain(error: ValidationError) -> str:
         ):
             message = f"{message}, not {finding['input']!r}"
         lines.append(f"{where}: {message}")
-    return lines[0] if len(lines) == 1 else "\n  " + "\n  ".join(lines)
+    return lines
 
 
 def write_whole(path: Path, text: str | bytes) -> None:

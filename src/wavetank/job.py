@@ -16,12 +16,14 @@ class Placement:
         remote_shell: argv prefix of the remote-shell stand-in; called as ``*remote_shell HOST COMMAND...``.
         launcher_prefix: argv prefix that runs the launcher itself where it can reach the hosts.
         network: CIDR of the network that the ranks use to talk to each other.
+        environment: of every rank on these hosts (MPI-IO library and hints), besides the job's.
     """
 
     hosts: tuple[tuple[str, int], ...]
     remote_shell: tuple[str, ...] = ()
     launcher_prefix: tuple[str, ...] = ()
     network: str | None = None
+    environment: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True)
@@ -32,3 +34,8 @@ class Job:
     n_ranks: int
     env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     placement: Placement | None = None  # None: this host
+
+    @property
+    def whole_env(self) -> Mapping[str, str]:
+        """The job's own environment, and that of where it runs."""
+        return {**(self.placement.environment if self.placement else {}), **self.env}

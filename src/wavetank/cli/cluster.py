@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -183,8 +184,8 @@ def _print_status(name: str, output_format: str) -> None:
         [host.name, host.address, "compute" if host in cluster.compute_hosts else "data server"]
         for host in dict.fromkeys([*cluster.compute_hosts, *cluster.io_hosts])
     ]
-    in_force: list[list[Cell]] = [list(item) for item in cluster.settings().items()]
-    limits: list[list[Cell]] = [list(item) for item in cluster.limits().items()]
+    in_force = _asked_of(cluster.settings)
+    limits = _asked_of(cluster.limits)
     health: list[list[Cell]] = [[finding] for finding in findings] or [["all is well"]]
     tables = [
         Table(f"Nodes of {name}", ["node", "address", "role"], nodes),
@@ -195,3 +196,11 @@ def _print_status(name: str, output_format: str) -> None:
     print_tables(tables, output_format, {"name": name, "healthy": not findings})
     if findings:
         raise ClusterError(f"cluster {name} is not healthy: {'; '.join(findings)}")
+
+
+def _asked_of(what: Callable[[], dict[str, str]]) -> list[list[Cell]]:
+    """Rows of what a cluster says of itself; a dead server must not keep its health from being printed."""
+    try:
+        return [list(item) for item in what().items()]
+    except ClusterError as error:
+        return [["cannot be read", str(error)]]

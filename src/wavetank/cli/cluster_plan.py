@@ -29,7 +29,8 @@ def _row(spec: ClusterSpec, node: str) -> list[Cell]:
     roles = [
         *(["compute"] if node in spec.compute_names() else []),
         *(["data server"] if node in spec.server_names() else []),
-        *(["metadata server"] if node in spec.metadata_names() and _has_metadata(spec) else []),
+        *(["metadata server"] if node in spec.metadata_names() else []),
+        *(["gateway"] if node in spec.gateway_names() else []),
     ]
     held = node in spec.storage_names()
     rates = spec.disk_rates(node, spec.storage) if held else {}
@@ -45,11 +46,6 @@ def _row(spec: ClusterSpec, node: str) -> list[Cell]:
         spec.storage.size if held else None,
         spec.temporary.size if has_scratch and spec.temporary is not None else None,
     ]  # fmt: skip
-
-
-def _has_metadata(spec: ClusterSpec) -> bool:
-    """Whether metadata servers are programs of their own: on nfs and glusterfs, data servers do both."""
-    return spec.file_system.kind not in ("nfs", "glusterfs")
 
 
 def _shown(row: list[Cell]) -> list[str]:
@@ -84,8 +80,10 @@ def settings_table(spec: ClusterSpec) -> Table:
         "provider": spec.provider,
         "file system": fs.kind,
         "data servers": ", ".join(spec.server_names()) or "none",
-        **({"metadata servers": ", ".join(spec.metadata_names())} if spec.metadata_names() and _has_metadata(spec) else {}),
-        "mount": fs.path or fs.mount,
+        **({"metadata servers": ", ".join(spec.metadata_names())} if spec.metadata_names() else {}),
+        **({"gateways": f"{', '.join(spec.gateway_names())}, in front of {fs.behind}"} if fs.behind else {}),
+        "access method": access_method(spec),
+        "mount": fs.path or ("/storage" if fs.kind == "none" else fs.mount),
         **({"prefix": fs.prefix} if fs.prefix else {}),
         "stripe": stripe,
         "layout of input files": spec.layout,
@@ -93,11 +91,25 @@ def settings_table(spec: ClusterSpec) -> Table:
         "temporary storage": "none" if temporary is None
         else f"{format_size(temporary.size)} of {temporary.local_file_system} at /scratch of compute nodes",
         "scale": f"{spec.scale:g}",
+        "process mapping": spec.mapping,
+        "MPI-IO library": spec.mpi.io_library or ("romio, for its hints" if spec.mpi.hints else "the MPI's own"),
+        **{f"MPI-IO hint {name}": str(value) for name, value in spec.mpi.hints.items()},
         **{f"option {name}": str(value) for name, value in fs.options.items()},
         **{f"mount option {name}": str(value) for name, value in fs.mount_options.items()},
         **(_ssh_settings(spec)),
     }  # fmt: skip
     return Table("Settings", ["setting", "value"], [list(item) for item in settings.items()])
+
+
+def access_method(spec: ClusterSpec) -> str:
+    """How ranks reach the file system, in the words of the method, section 8."""
+    if spec.file_system.kind == "none":
+        return "local disks"
+    if spec.provider != "local":
+        return "native: hosts as they are"
+    if spec.file_system.kind == "existing":
+        return "pass-through: this machine's mount"
+    return "virtual: clients and servers on nodes with limits"
 
 
 def _ssh_settings(spec: ClusterSpec) -> dict[str, str]:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 @click.argument("kernel", type=click.Path(path_type=Path))
 @click.argument("cluster")
 @click.option(
-    "--mapping", default="1PxCN", show_default=True,
-    help="Process mapping kPxCN: k I/O processes per compute node.",
+    "--mapping",
+    help="Process mapping kPxCN: k I/O processes per compute node; by default the cluster's own, or 1PxCN.",
 )  # fmt: skip
 @click.option(
     "--oversubscribe", is_flag=True, help="Allow more processes on a node than it has cores."
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 def command(
     kernel: Path,
     cluster: str,
-    mapping: str,
+    mapping: str | None,
     oversubscribe: bool,
     cache: str,
     output: Path | None,
@@ -46,6 +46,7 @@ def command(
     Example: wavetank measure abyss.kernel.json nfs --mapping 2PxCN
     """
     from wavetank.campaign.clusters import find_cluster
+    from wavetank.cluster import deploy
     from wavetank.document import check_writable
     from wavetank.kernel.plan import Kernel
     from wavetank.measure.perform import ReplayPerformer
@@ -54,6 +55,7 @@ def command(
     read = Kernel.read(kernel)
     if output is not None:
         check_writable(output)
+    mapping = mapping or deploy.find(cluster).mapping
     running = find_cluster(cluster, read, mapping, oversubscribe=oversubscribe)
     click.echo(f"placing input files on {cluster}", err=True)
     bench = set_up(read, running)

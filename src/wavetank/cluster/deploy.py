@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from wavetank.cluster import interrupts, registry
+from wavetank.cluster import interrupts, mpi, registry
 from wavetank.cluster.filesystems.base import FileSystemDriver, HasServerCaches, OutlivesNodes, Site
 from wavetank.cluster.host import Host
 from wavetank.cluster.needs import Needs, needs_by_node
@@ -96,6 +96,16 @@ class DeployedCluster:
         """The cluster's own network."""
         return self.nodes.network
 
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """Of every rank, see host.SetsEnvironment."""
+        return mpi.environment(self.spec, self.storage_path)
+
+    @property
+    def mapping(self) -> str:
+        """The process mapping when none is named."""
+        return self.spec.mapping
+
     @cached_property
     def file_system(self) -> FileSystemDriver:
         """The driver of the global file system."""
@@ -117,7 +127,8 @@ class DeployedCluster:
 
     def settings(self) -> dict[str, str]:
         """As in force, read back from the system."""
-        return self.file_system.settings(self.site)
+        own = mpi.settings(self.spec, self.compute_hosts, self.storage_path)
+        return {**self.file_system.settings(self.site), **own}
 
     def limits(self) -> dict[str, str]:
         """Limits per kind of node and how they are enforced."""
@@ -228,6 +239,7 @@ def _bring_up(spec: ClusterSpec, directory: ClusterDirectory) -> DeployedCluster
         "%s: %s serves after %.2f s", spec.name, spec.file_system.kind, time.monotonic() - began
     )
     cluster.file_system.mount(cluster.site)
+    mpi.write_hints(spec, cluster.compute_hosts, cluster.storage_path)
     _write_state(directory, spec, "up", time.monotonic() - began)
     return cluster
 

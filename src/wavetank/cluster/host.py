@@ -91,6 +91,19 @@ class HasLocalStorage(Protocol):
         """Where each of them has its local file system mounted."""
 
 
+@runtime_checkable
+class SetsEnvironment(Protocol):
+    """A cluster whose specification says how ranks do their MPI-IO, and how many there are on a node."""
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """Of every rank."""
+
+    @property
+    def mapping(self) -> str:
+        """The process mapping when none is named: "1PxCN", ..."""
+
+
 class RunningCluster(Protocol):
     """A cluster that is up, with its file system mounted."""
 

@@ -25,6 +25,9 @@ OptionValue = str | int | float | bool
 # File systems that have no data servers among the nodes.
 WITHOUT_SERVERS = frozenset({"none", "existing"})
 
+# Those whose data servers serve the metadata too.
+WITHOUT_METADATA = WITHOUT_SERVERS | {"nfs", "glusterfs"}
+
 # mkfs.xfs refuses less than 300 MB since version 5.19; one size for all local file systems.
 SMALLEST_STORAGE_BYTES = 320 * 2**20
 
@@ -152,6 +155,28 @@ class Storage(Record):
     write_iops: int | None = Field(default=None, gt=0)
 
 
+class Mpi(Record):
+    """How ranks do their MPI-IO."""
+
+    io_library: Literal["ompio", "romio"] | None = Field(
+        default=None,
+        description="of Open MPI; the default is its own (ompio), or romio where hints are given. MPICH has romio",
+    )
+    hints: dict[
+        Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")],
+        Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.:/,-]{1,128}$")] | int,
+    ] = Field(
+        default_factory=dict,
+        description="expert mode: hints of ROMIO (cb_nodes, romio_cb_write, striping_unit, ...) for every file",
+    )
+
+    @model_validator(mode="after")
+    def _has_hints_for_romio(self) -> Self:
+        if self.hints and self.io_library == "ompio":
+            raise ValueError("hints for every file are ROMIO's: leave io_library out, or say romio")
+        return self
+
+
 class Ssh(Record):
     """Hosts that exist, for provider ssh. What is named here goes into an ssh_config: nothing else may be in it."""
 
@@ -200,6 +225,11 @@ class ClusterSpec(Record):
         default="striped",
         description="of input files: as the file system stripes, or 1DFx1F: each on a server of its own",
     )
+    mapping: Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]{0,3}PxCN$")] = Field(
+        default="1PxCN",
+        description="I/O processes per compute node, of 'wavetank measure': 1PxCN, 2PxCN, ...",
+    )
+    mpi: Mpi = Mpi()
     scale: float = Field(
         default=1.0, ge=1.0, le=1e6,
         description="network and disk rates are divided by this where the machine is smaller than the instance",
@@ -265,7 +295,7 @@ class ClusterSpec(Record):
     def _metadata_problems(self, names: tuple[str, ...]) -> Iterator[str]:
         fs = self.file_system
         placement = fs.metadata_placement
-        if fs.kind in WITHOUT_SERVERS:
+        if fs.kind in WITHOUT_METADATA:
             if placement is not None or fs.metadata_servers is not None:
                 yield f"file_system {fs.kind} has no metadata servers: remove metadata_servers and metadata_placement"
             return
@@ -308,7 +338,7 @@ class ClusterSpec(Record):
     def metadata_names(self) -> tuple[str, ...]:
         """The nodes that hold metadata servers, of file systems that have such, in order."""
         fs = self.file_system
-        if fs.kind in WITHOUT_SERVERS:
+        if fs.kind in WITHOUT_METADATA or fs.behind in WITHOUT_METADATA:
             return ()
         if fs.metadata_placement is None:
             return self.server_names()[: fs.metadata_servers or 1]
@@ -389,4 +419,5 @@ def read_spec(path: Path) -> ClusterSpec:
     Raises:
         SpecError: all findings at once, each with its place.
     """
-    return read_yaml(path, ClusterSpec, "cluster")
+    stand_ins = {"name": "x", "instance": {"name": "x"}}
+    return read_yaml(path, ClusterSpec, "cluster", stand_ins)

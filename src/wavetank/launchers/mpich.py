@@ -56,7 +56,7 @@ class Mpich:
                 shell.chmod(0o755)
                 argv += ["-launcher", "ssh", "-launcher-exec", str(shell)]
         argv += ["-n", str(job.n_ranks)]
-        return self.with_environment([*argv, *job.argv], job.env)
+        return self.with_environment([*argv, *job.argv], job.whole_env)
 
     def recognises(self, argv: Sequence[str]) -> bool:
         """Whether argv[0] is Hydra, by its name and by what it says about itself."""

@@ -32,7 +32,7 @@ class NoLauncher:
                 f"without a launcher only one rank can be started, not {job.n_ranks}. Choose openmpi, mpich or srun"
             )
         prefix = job.placement.launcher_prefix if job.placement else ()
-        return [*prefix, *self.with_environment(job.argv, job.env)]
+        return [*prefix, *self.with_environment(job.argv, job.whole_env)]
 
     def recognises(self, argv: Sequence[str]) -> bool:
         """Any command line that is not empty."""

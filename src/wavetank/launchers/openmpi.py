@@ -48,7 +48,7 @@ class OpenMpi:
         argv += ["-np", str(job.n_ranks), "--oversubscribe", "--bind-to", "none"]
         if job.placement is not None:
             argv += _placed(job.placement, job.n_ranks, scratch)
-        return self.with_environment([*argv, *job.argv], job.env)
+        return self.with_environment([*argv, *job.argv], job.whole_env)
 
     def recognises(self, argv: Sequence[str]) -> bool:
         """Whether argv[0] is Open MPI's mpirun, by its name and by what it says about itself."""

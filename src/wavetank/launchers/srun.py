@@ -42,7 +42,7 @@ class Srun:
             hosts = scratch / "srun-hosts"
             hosts.write_text("\n".join(lines) + "\n")
             argv = ["env", f"SLURM_HOSTFILE={hosts}", *argv, "--distribution=arbitrary"]
-        return self.with_environment([*argv, *job.argv], job.env)
+        return self.with_environment([*argv, *job.argv], job.whole_env)
 
     def recognises(self, argv: Sequence[str]) -> bool:
         """Whether argv[0] is srun."""

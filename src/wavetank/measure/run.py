@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 from typing import Literal, Protocol
 
 from wavetank import __version__
-from wavetank.cluster.host import Host, RunningCluster
+from wavetank.cluster.host import Host, RunningCluster, SetsEnvironment
 from wavetank.document import provenance
 from wavetank.errors import MeasurementError, WavetankError
 from wavetank.job import Placement
@@ -186,6 +186,7 @@ def placement_of(bench: Bench, mapping: str) -> Placement:
         remote_shell=cluster.remote_shell,
         launcher_prefix=cluster.launcher_prefix,
         network=cluster.network,
+        environment=cluster.environment if isinstance(cluster, SetsEnvironment) else {},
     )
 
 

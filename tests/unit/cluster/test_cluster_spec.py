@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from wavetank.cluster import registry
+from wavetank.cluster import mpi, registry
 from wavetank.cluster.spec import ClusterSpec, FileSystem, read_spec
 from wavetank.errors import SpecError
 
@@ -174,9 +174,19 @@ def test_metadata_servers_are_where_they_were_put(
 @pytest.mark.parametrize(
     ("parts", "words"),
     [
-        ({"file_system__metadata_servers": 4}, "4 metadata servers are asked for, but 3 nodes"),
-        ({"file_system__metadata_placement": ["x1"]}, "metadata_placement names x1"),
-        ({"file_system__metadata_placement": ["c1", "c1"]}, "names a node twice"),
+        ({"file_system": {"kind": "nfs", "metadata_servers": 1}}, "nfs has no metadata servers"),
+        (
+            {"file_system": {"kind": "cephfs", "metadata_servers": 4}},
+            "4 metadata servers are asked for, but 3 nodes",
+        ),
+        (
+            {"file_system": {"kind": "cephfs", "metadata_placement": ["x1"]}},
+            "metadata_placement names x1",
+        ),
+        (
+            {"file_system": {"kind": "cephfs", "metadata_placement": ["c1", "c1"]}},
+            "names a node twice",
+        ),
         (
             {"file_system": {"kind": "none", "metadata_placement": "head"}},
             "file_system none has no metadata servers",
@@ -209,3 +219,49 @@ def test_a_disk_has_rates_of_its_own_or_its_instances() -> None:
         "read": 100_000_000, "write": 5_000_000, "write_iops": 900,
     }  # fmt: skip
     assert [spec.device_of("c1", disk) for disk in (spec.storage, spec.temporary)] == ["hdd", "ssd"]
+
+
+def test_wrong_values_do_not_hide_what_does_not_fit_together(tmp_path: Path) -> None:
+    body = changed(
+        name="No_Name",
+        instance={"name": "x", "memory": "1 KiB"},
+        file_system={"kind": "orangefs", "servers": 9, "stripe": {"foo": 1, "count": 2}},
+        scale=0.5,
+        storage={"size": 3},
+    )
+    said = findings(tmp_path, body)
+    for words in (
+        "name: String should match",
+        "less than 64 MiB",
+        "file_system.stripe.foo: no such key",
+        "scale: Input should be greater",
+        "9 data servers, but 3 nodes",
+        "storage.size 3 B is too small",
+        "stripe.count only has a meaning with kind: sharded",
+    ):
+        assert words in said
+    assert said.count("scale") == 1
+
+
+@pytest.mark.parametrize(
+    ("mpi", "words"),
+    [
+        ({"hints": {"cb_nodes": 2}, "io_library": "ompio"}, "hints for every file are ROMIO's"),
+        ({"hints": {"cb_nodes": "2\nx y"}}, "mpi.hints"),
+        ({"hints": {"a b": 2}}, "mpi.hints"),
+        ({"io_library": "mine"}, "mpi.io_library"),
+    ],
+)
+def test_wrong_mpi_io_is_refused(mpi: dict[str, Any], words: str, tmp_path: Path) -> None:
+    assert words in findings(tmp_path, changed(mpi=mpi))
+
+
+def test_the_environment_of_ranks_is_what_the_mpi_key_says() -> None:
+    def environment(**said: Any) -> dict[str, str]:
+        return mpi.environment(ClusterSpec.model_validate(changed(mpi=said)), "/storage")
+
+    assert environment() == {}
+    assert environment(io_library="ompio") == {"OMPI_MCA_io": "ompio"}
+    assert environment(hints={"cb_nodes": 2}) == {
+        "OMPI_MCA_io": "romio321", "ROMIO_HINTS": "/storage.mpi-hints",
+    }  # fmt: skip
