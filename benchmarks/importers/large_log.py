@@ -12,8 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
+from wavetank.trace.importers import darshan_header
 from wavetank.trace.importers.dxt import RECORD, SEGMENT
-from wavetank.trace.importers.libdarshan import MODULE_MAP, open_log, raw_by_header
+from wavetank.trace.importers.libdarshan import open_log
 
 MIB = 1 << 20
 
@@ -25,7 +26,7 @@ def write(sample: Path, target: Path, n_segments: int, kind: str) -> None:
     """
     with open_log(sample) as log:
         module = log.modules()["DXT_POSIX"]
-        content = raw_by_header(sample, module)
+        content = darshan_header.raw(sample, module.index, module.length)
     assert content is not None
     records = _records(content)
     each = n_segments // len(records)
@@ -45,7 +46,9 @@ def write(sample: Path, target: Path, n_segments: int, kind: str) -> None:
         ]
     packed = zlib.compress(b"".join(parts))
     log_bytes = bytearray(sample.read_bytes())
-    struct.pack_into("<QQ", log_bytes, MODULE_MAP + 16 * module.index, len(log_bytes), len(packed))
+    struct.pack_into(
+        "<QQ", log_bytes, darshan_header.MODULE_MAP + 16 * module.index, len(log_bytes), len(packed)
+    )
     target.write_bytes(bytes(log_bytes) + packed)
 
 

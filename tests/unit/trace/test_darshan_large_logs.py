@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from wavetank.errors import TraceError
-from wavetank.trace.importers.libdarshan import open_log, raw_by_header
+from wavetank.trace.importers import darshan_header
+from wavetank.trace.importers.libdarshan import open_log
 from wavetank.trace.open import open_trace
 from wavetank.trace.unfold import unfold
 
@@ -55,7 +56,7 @@ def test_the_library_and_the_header_give_the_same_bytes(large: Path) -> None:
     with open_log(large) as log:
         module = log.modules()["DXT_POSIX"]
         by_library = log.raw(module)
-    assert by_library == raw_by_header(large, module)
+    assert by_library == darshan_header.raw(large, module.index, module.length)
     assert by_library is not None and len(by_library) > 16 << 20
 
 
@@ -82,3 +83,24 @@ def test_a_damaged_module_is_refused_with_the_reason(
     damaged.write_bytes(bytes(content))
     with pytest.raises(TraceError, match=str(damaged)):
         open_trace(damaged)
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in SAMPLE.parent.glob("*.darshan")))
+def test_a_log_that_is_cut_short_anywhere_is_an_error_that_names_it(
+    tmp_path: Path, name: str
+) -> None:
+    content = (SAMPLE.parent / name).read_bytes()
+    for length in (*range(100, len(content), 97), len(content) - 1):
+        cut = tmp_path / "cut.darshan"
+        cut.write_bytes(content[:length])
+        with pytest.raises(TraceError, match=str(cut)):
+            open_trace(cut)
+
+
+def test_a_log_of_another_format_that_makes_the_library_abort_is_an_error(tmp_path: Path) -> None:
+    log = tmp_path / "old.darshan"
+    content = bytearray(SAMPLE.read_bytes()[:1500])
+    content[:4] = b"3.21"  # an older format, which the header's check does not know
+    log.write_bytes(bytes(content))
+    with pytest.raises(TraceError, match=str(log)):
+        open_trace(log)

@@ -15,7 +15,8 @@ import numpy as np
 
 from wavetank.errors import TraceError
 from wavetank.trace.fold import SingleOperations
-from wavetank.trace.importers.libdarshan import DarshanLog, DarshanModule, raw_by_header
+from wavetank.trace.importers import darshan_header
+from wavetank.trace.importers.libdarshan import DarshanLog, DarshanModule
 from wavetank.trace.ops import OPS_BY_NAME
 from wavetank.trace.schema import UNKNOWN, Int32Array, Int64Array, Level
 
@@ -68,13 +69,13 @@ def read_segments(path: Path, log: DarshanLog, module: DarshanModule) -> Segment
             f"{path}: its module {module.name} has version {module.version}, whose segments are not known here. "
             "It is newer than Darshan 3.5; a newer wavetank may read it"
         )
-    content = raw_by_header(path, module)
+    content = darshan_header.raw(path, module.index, module.length)
     if content is None and module.version <= _KNOWN_TO_LIBRARY[module.name]:
         content = log.raw(module)
     if content is None:
         raise TraceError(
-            f"{path}: libdarshan-util refuses its module {module.name} (version {module.version}). Install a newer "
-            "Darshan: pip install --upgrade darshan"
+            f"{path}: its module {module.name} (version {module.version}) cannot be read: damaged, or newer than the "
+            "installed libdarshan-util knows (pip install --upgrade darshan)"
         )
     records, parts, hosts = [], [], {}
     at = 0

@@ -7,8 +7,9 @@ Structures are those of darshan-log-format.h and darshan-logutils.h, 3.4 to 3.5.
 from __future__ import annotations
 
 import ctypes
+import faulthandler
 import importlib.util
-import struct
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from ctypes.util import find_library
@@ -16,14 +17,14 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from isal import isal_zlib
-
 from wavetank.errors import TraceError
+from wavetank.trace.importers import darshan_header
 
 _MODULE_NAMES = (
     "NULL", "POSIX", "MPI-IO", "H5F", "H5D", "PNETCDF_FILE", "PNETCDF_VAR", "BG/Q", "LUSTRE", "STDIO",
     "DXT_POSIX", "DXT_MPIIO", "MDHIM", "APXC", "APMPI", "HEATMAP", "DFS", "DAOS",
 )  # fmt: skip
+_COUNTER_PREFIXES = {"POSIX": "posix", "MPI-IO": "mpiio", "STDIO": "stdio"}
 _MOST_COUNTERS = 256  # of a module; a list of names without its end is damage
 _CHUNK = 16 << 20  # bytes, the first try
 
@@ -182,7 +183,7 @@ class DarshanLog:
             room *= 4
 
     def _counter_names(self, module: str) -> list[str]:
-        prefix = {"POSIX": "posix", "MPI-IO": "mpiio", "STDIO": "stdio"}[module]
+        prefix = _COUNTER_PREFIXES[module]
         table = (ctypes.c_char_p * _MOST_COUNTERS).in_dll(self._library, f"{prefix}_counter_names")
         names: list[str] = []
         for entry in table:
@@ -192,40 +193,31 @@ class DarshanLog:
         return names
 
 
-# struct darshan_header of format 3.41: version, magic, compression, partial flags, then (offset, length) of the
-# job, of the names, and of each module by its number
-_HEADER_MAGIC = 6567223
-MODULE_MAP = 48  # bytes from the start
-_ZLIB = 0
+def _probe(library: ctypes.CDLL, path: Path) -> None:
+    """Let a child read what is read here: the library aborts the process on some damaged logs.
 
-
-def raw_by_header(path: Path, module: DarshanModule) -> bytes | None:
-    """The bytes of a module, taken from the log by the format's header: also of versions that the library refuses.
-
-    None where the header is not laid out as in format 3.41, or the log is not compressed by zlib.
+    Raises:
+        TraceError: the child died.
     """
-    try:
-        with path.open("rb") as log:
-            header = log.read(MODULE_MAP + 16 * (module.index + 1))
-            magic, compression = struct.unpack_from("<QB", header, 8)
-            offset, length = struct.unpack_from("<QQ", header, MODULE_MAP + 16 * module.index)
-            if magic != _HEADER_MAGIC or compression != _ZLIB or length != module.length:
-                return None
-            log.seek(offset)
-            rest = log.read(length)
-    except (OSError, struct.error):
-        return None
-    out = []
-    while rest:  # each process group may have written a stream of its own
-        stream = isal_zlib.decompressobj()
+    child = os.fork()
+    if child == 0:
         try:
-            out.append(stream.decompress(rest))
-        except isal_zlib.error:  # type: ignore[misc]  # its stub calls the class an instance
-            return None
-        if not stream.eof:
-            return None
-        rest = stream.unused_data
-    return out[0] if len(out) == 1 else b"".join(out)
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, 2)
+            faulthandler.disable()
+            handle = library.darshan_log_open(str(path).encode())
+            if handle:
+                log = DarshanLog(library, handle, path)
+                modules = log.modules()
+                log.job(), log.command(), log.names(), log.mounts()
+                for name in _COUNTER_PREFIXES.keys() & modules.keys():
+                    list(log.counters(modules[name]))
+                library.darshan_log_close(ctypes.c_void_p(handle))
+        finally:
+            os._exit(0)
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status):
+        raise TraceError(f"{path} is a damaged Darshan log: libdarshan-util aborts on it")
 
 
 @cache
@@ -262,6 +254,8 @@ def open_log(path: Path) -> Iterator[DarshanLog]:
         TraceError: no library, or the library cannot read the file.
     """
     library = _load()
+    if not darshan_header.is_whole(path):
+        _probe(library, path)
     handle = library.darshan_log_open(str(path).encode())
     if not handle:
         raise TraceError(
