@@ -9,7 +9,7 @@
 
 bool wt_clock_is_tsc;
 uint64_t wt_start_utc_ns, wt_start_mono_ns;
-uint64_t wt_ns_of_units = (uint64_t)1 << 32;
+uint64_t wt_ns_of_units = (uint64_t)1 << 32, wt_pause_units = UINT64_MAX / 4; /* until it is known */
 
 #define ANCHORS_APART_NS 100000000 /* nearer anchors would make a rough rate */
 
@@ -66,6 +66,7 @@ void wt_clock_anchor(void) {
             wt_ns_of_units =
                 (uint64_t)((double)(ns - first.ns) / (double)(units - first.units) * (double)(1ull << 32));
         }
+        wt_pause_units = (uint64_t)(((unsigned __int128)WT_PAUSE_NS << 32) / wt_ns_of_units);
         newer.units = units;
         newer.ns = ns;
     }

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static bool read_steps(struct wt_input *in, uint32_t *depth, struct wt_nest *nest, uint64_t n, uint32_t rows,
+static bool read_steps(struct wt_input *in, uint16_t *depth, struct wt_nest *nest, uint64_t n, uint32_t rows,
                        uint32_t at) {
     if (*depth == WT_NEST) {
         return false;

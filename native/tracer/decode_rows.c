@@ -52,13 +52,31 @@ static bool are_plain(const struct wt_folds *folds, unsigned low, unsigned high,
 
 static uint64_t rows_of(const struct wt_folds *folds, unsigned low, unsigned high, unsigned level);
 
+/* Whether a long pause lies in every repetition of a loop, or between them: rows of a loop would hide it. */
+static bool rests(const struct wt_folds *folds, unsigned low, unsigned level) {
+    const struct wt_around *loop = loop_at(folds, low, level);
+    const struct wt_row *rows = &folds->rows[low];
+    unsigned last = loop->rows - 1;
+    for (unsigned i = 1; i <= last; i++) {
+        if ((int64_t)(rows[i].start - rows[i - 1].end) > WT_PAUSE_NS) {
+            return true;
+        }
+    }
+    uint64_t used = rows[last].end - rows[0].start;
+    for (unsigned k = level + 1; k < rows[last].depth; k++) {
+        used += (uint64_t)loop_at(folds, low + last, k)->end;
+    }
+    uint64_t period = (uint64_t)(loop->start / (int64_t)(loop->n - 1));
+    return (int64_t)(period - used) > WT_PAUSE_NS;
+}
+
 /* Members of a loop; 0: it must be taken apart, or that gives fewer rows. */
 static uint64_t members_of_loop(const struct wt_folds *folds, unsigned low, unsigned level, uint64_t *apart) {
     const struct wt_around *loop = loop_at(folds, low, level);
     uint64_t n = members(folds, low, low + loop->rows, level + 1);
     uint64_t body = rows_of(folds, low, low + loop->rows, level + 1);
     *apart = body > WT_MOST_ROWS || body * loop->n > WT_MOST_ROWS ? WT_MOST_ROWS + 1 : body * loop->n;
-    return n <= folds->members && n <= WT_MOST_MEMBERS && n < *apart &&
+    return n <= folds->members && !rests(folds, low, level) && n <= WT_MOST_MEMBERS && n < *apart &&
                    are_plain(folds, low, low + loop->rows, level)
                ? n
                : 0;

@@ -62,6 +62,7 @@ static bool same_loops(const struct wt_nest *a, const struct wt_nest *b, unsigne
 static bool same_row(const struct wt_row *a, const struct wt_row *b) {
     return a->op == b->op && a->size == b->size && a->count == b->count && a->moved == b->moved &&
            a->disp == b->disp && a->view == b->view && a->view_disp == b->view_disp && a->error == b->error &&
+           a->paused == b->paused &&
            (a->size == 0 || (a->tick_step == b->tick_step && a->subtick_step == b->subtick_step));
 }
 

@@ -65,7 +65,7 @@ static bool continues(const struct wt_row *first, const struct wt_row *next) {
     return first->count == 1 && next->count > 1 && first->op == next->op && first->handle == next->handle &&
            first->file == next->file && first->view == next->view && first->size == next->size &&
            first->moved == first->size && first->error == 0 && next->error == 0 && first->arg == next->arg &&
-           next->offset - first->offset == next->disp &&
+           !next->paused && next->offset - first->offset == next->disp &&
            next->view_offset - first->view_offset == next->view_disp &&
            next->tick - first->tick == next->tick_step &&
            next->subtick - first->subtick == next->subtick_step;
@@ -96,6 +96,7 @@ static void close_row(void) {
         row->start = first->start;
         nest_at(tail->n_rows)->times[wt_bucket(first->busy)]++;
         row->busy += first->busy;
+        row->paused = first->paused;
         *nest_at(tail->n_rows - 1) = *nest_at(tail->n_rows);
         *first = *row;
         return;
@@ -108,10 +109,11 @@ static void close_row(void) {
     }
 }
 
-static void open_with(const struct wt_event *e) {
+static void open_with(const struct wt_event *e, bool rested) {
     struct wt_row *row = row_at(wt_tail->n_rows);
     wt_tail->has_open = 0; /* a kill meanwhile leaves it out */
     row->depth = 0;
+    row->paused = rested;
     row->op = e->op;
     row->file = e->file;
     row->handle = e->handle;
@@ -144,10 +146,16 @@ static bool plausible_stride(const struct wt_row *row, const struct wt_event *e)
     return strides[slot].handle == e->handle && strides[slot].op == e->op && strides[slot].disp == disp;
 }
 
+/* Whether a long pause lies between the open row's last operation and this one. */
+static bool paused(const struct wt_row *row, const struct wt_event *e) {
+    return (int64_t)(e->start - row->end) > (int64_t)wt_pause_units;
+}
+
 static bool take(struct wt_row *row, const struct wt_event *e) {
     if (row->op != e->op || row->handle != e->handle || row->size != e->size || row->file != e->file ||
         row->view != e->view || row->arg != e->arg || row->error != e->error ||
-        row->moved != row->size * (int64_t)row->count || wt_event_times || row->count == UINT32_MAX) {
+        row->moved != row->size * (int64_t)row->count || wt_event_times || row->count == UINT32_MAX ||
+        paused(row, e)) {
         return false;
     }
     uint64_t tick_step = e->tick - row->tick_last;
@@ -192,12 +200,13 @@ static void record(const struct wt_event *e) {
     }
     unsigned slot = ((unsigned)e->handle * 31u + e->op) % STRIDES;
     bool known = strides[slot].handle == e->handle && strides[slot].op == e->op;
+    bool rested = tail->has_open && paused(row_at(tail->n_rows), e);
     close_row();
     strides[slot].disp = known ? e->offset - strides[slot].last_offset : 0;
     strides[slot].handle = e->handle;
     strides[slot].op = e->op;
     strides[slot].last_offset = e->offset;
-    open_with(e);
+    open_with(e, rested);
 }
 
 /* An MPI-IO call that does not know its own offset watches for the first POSIX operation that moves its

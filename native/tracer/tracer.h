@@ -26,6 +26,7 @@ uint64_t wt_clock_slow(void);
 uint64_t wt_clock_ns(uint64_t units); /* ns since tracer start; exact at anchors, linear between */
 void wt_clock_anchor(void);           /* called before a group is coded */
 extern uint64_t wt_ns_of_units;       /* ns in a clock unit, times 2^32: for rough times */
+extern uint64_t wt_pause_units;       /* WT_PAUSE_NS in clock units, roughly */
 extern uint64_t wt_start_utc_ns, wt_start_mono_ns;
 
 static inline uint64_t wt_now(void) {

@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -177,3 +178,36 @@ def test_a_damaged_tail_is_left_out(tmp_path: Path) -> None:
         tail.write_bytes(bytes(damaged))
         part = read_part(next(out.glob("part-*.wt")))
         assert len(part.columns["seq"]) <= n_operations(3)
+
+
+PAUSES = """
+import os, time
+fd = os.open("data.bin", os.O_CREAT | os.O_RDWR)
+for k in range(4):
+    for i in range(5):
+        os.lseek(fd, (k * 5 + i) * 8192, 0)
+        os.write(fd, b"x" * 100)
+    time.sleep(1.5)
+for k in range(2):
+    for i in range(6):
+        os.pwrite(fd, b"x" * 100, (k * 6 + i) * 100)
+    time.sleep(1.5)
+"""
+
+
+@pytest.mark.parametrize("loops", [False, True])
+def test_no_row_hides_a_pause_of_more_than_a_second(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, loops: bool
+) -> None:
+    run_traced([sys.executable, "-c", PAUSES], tmp_path, monkeypatch)
+    trace = read_trace(tmp_path / "run.trace", loops=loops)
+    folds = trace.folds
+    assert folds.end_ns.max() - folds.start_ns.min() > 5 * 1.5e9  # the last sleep ends nothing
+    assert (folds.end_ns - folds.start_ns).max() < 1.4e9
+    found = [call for call in calls(trace) if call.op != "open"]
+    expected_ = []
+    for i in range(20):
+        expected_.append(Call("lseek", "data.bin", i * 8192))
+        expected_.append(Call("write", "data.bin", i * 8192, 100, 100))
+    expected_ += [Call("pwrite", "data.bin", i * 100, 100, 100) for i in range(12)]
+    assert found == expected_
