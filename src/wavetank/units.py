@@ -5,6 +5,7 @@ Bytes are ints, rates are bytes per second, durations are seconds. "MiB" is bina
 
 from __future__ import annotations
 
+import math
 import re
 from fractions import Fraction
 from typing import Annotated
@@ -80,8 +81,10 @@ def parse_duration(text: str | float) -> float:
         ValueError: not a duration, or negative.
     """
     if isinstance(text, int | float) and not isinstance(text, bool):
-        if text < 0:
-            raise ValueError(f"{text} is not a duration: it is negative")
+        if not 0 <= text < math.inf:  # not a number is not in the range either
+            raise ValueError(
+                f"{text} is not a duration: it is {'negative' if text < 0 else 'not finite'}"
+            )
         return float(text)
     match = _DURATION.match(text) if isinstance(text, str) else None
     if match is None:

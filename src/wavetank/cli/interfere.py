@@ -58,9 +58,13 @@ def command(
     folder = output.resolve() if output is not None else said.output
     loaded = load_study(said, read_cluster)
     plan = make_plan(said, loaded.groups, loaded.clusters)
-    if dry_run:
+    if dry_run or not plan.points:
         _print_plan(loaded, plan, folder, fresh, output_format)
-    else:
+    if not plan.points:
+        raise MeasurementError(
+            f"nothing in study {said.name} can be measured; the plan above says why"
+        )
+    if not dry_run:
         _run(loaded, plan, folder, fresh, output_format)
 
 
@@ -86,11 +90,6 @@ def _run(
     from wavetank.cli.progress import Progress
     from wavetank.interfere.load import keep_copies
 
-    if not plan.points:
-        _print_plan(loaded, plan, folder, True, output_format)
-        raise MeasurementError(
-            f"nothing in study {loaded.spec.name} can be measured; the plan above says why"
-        )
     with write_store(folder) as store:
         if fresh:
             forget(store)

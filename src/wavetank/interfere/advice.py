@@ -49,7 +49,7 @@ def find_remedies(
         dict
     )
     for each in slowdowns:
-        if each.offset_s is not None or each.interval_s not in (None, least_interval):
+        if each.offset_s not in (None, 0) or each.interval_s not in (None, least_interval):
             continue
         variants = worst[tuple(sorted((each.group, *each.beside))), each.object_bytes]
         known = variants.get((each.cluster, each.mapping))

@@ -174,7 +174,7 @@ def _sketches(spec: InterfereSpec, groups: Sequence[Group]) -> Iterator[Sketch]:
     sizes: tuple[int | None, ...] = spec.object_sizes or (None,)
     for size in sizes:
         yield from _alone(spec, groups, size)
-        if spec.whole:
+        if spec.whole and not spec.together_is_an_offset:
             yield from _all_together(spec, groups, size)
         if spec.pairs:
             for first, second in combinations_with_replacement(groups, 2):

@@ -101,21 +101,21 @@ class IntervalSweep(Record):
     """One group waits between its objects; how long is varied."""
 
     group: str
-    values: tuple[Duration, ...] = Field(min_length=2, max_length=100)
+    values: tuple[Duration, ...] = Field(max_length=100, description="two or more")
 
 
 class OffsetSweep(Record):
     """One group starts earlier (negative) or later than the others; each kernel runs once."""
 
     group: str
-    values: tuple[SignedDuration, ...] = Field(min_length=1, max_length=100)
+    values: tuple[SignedDuration, ...] = Field(max_length=100, description="one or more")
 
 
 class InterfereSpec(Record):
     """What uses one cluster at the same time, and what is varied."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
-    groups: tuple[GroupEntry, ...] = Field(min_length=1, max_length=16)
+    groups: tuple[GroupEntry, ...] = Field(max_length=16, description="one or more")
     clusters: tuple[Path, ...] = Field(
         min_length=1, description="cluster files: everything is measured on each of them"
     )
@@ -165,6 +165,12 @@ class InterfereSpec(Record):
         """Whether all groups run together, not in pairs alone."""
         return len(self.groups) > 1 and (not self.pairs or self.intervals is not None)
 
+    @property
+    def together_is_an_offset(self) -> bool:
+        """Whether the run of all groups is the start offset 0: each kernel once, from one moment on."""
+        offsets = () if self.start_offsets is None else self.start_offsets.values
+        return self.duration_s is None and 0 in offsets
+
     def group(self, name: str) -> GroupEntry:
         """A group by its name."""
         return next(each for each in self.groups if each.name == name)
@@ -205,6 +211,12 @@ class InterfereSpec(Record):
         for what, entries in lists:
             for entry in dict.fromkeys(each for each in entries if entries.count(each) > 1):
                 yield f"the {what} {entry} is named twice"
+        if not self.groups:
+            yield "groups: name at least one"
+        if self.intervals is not None and len(self.intervals.values) < 2:
+            yield "intervals.values: name at least two, 0 and others"
+        if self.start_offsets is not None and not self.start_offsets.values:
+            yield "start_offsets.values: name at least one"
         if len(self.groups) == 1 and not self.pairs:
             yield "one group alone has nothing to share: name another one, or 'pairs: true'"
         if self.duration_s is not None and self.duration_s <= self.settle:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from wavetank.campaign.tables import Cell, Rows, advice_rows, not_measured_rows
 from wavetank.compare.comparison import Comparison
-from wavetank.compare.interference import Interference, Setting
+from wavetank.compare.interference import GroupRates, Interference, Setting, Slowdown
 from wavetank.interfere.advice import at_words, offset_words, slowdown_words
 from wavetank.measure.statistics import Estimate
 from wavetank.units import format_duration, format_rate, format_size
@@ -50,7 +50,7 @@ def setting_rows(found: Interference) -> Rows:
             )  # fmt: skip
             shown.append(
                 [
-                    *_where(setting), _varied(setting), group.group, _rate(rate), _rate(io_rate),
+                    *_where(setting), _varied(setting), _name(setting, group), _rate(rate), _rate(io_rate),
                     _rate(setting.combined_bytes_per_s), str(group.objects),
                 ]
             )  # fmt: skip
@@ -97,7 +97,12 @@ def latency_rows(found: Interference) -> Rows:
                 ]
             )  # fmt: skip
             shown.append(
-                [*_where(setting), _varied(setting), group.group, *map(format_duration, times)]
+                [
+                    *_where(setting),
+                    _varied(setting),
+                    _name(setting, group),
+                    *map(format_duration, times),
+                ]
             )
     return Rows(
         "Time of an object",
@@ -133,8 +138,7 @@ def slowdown_rows(found: Interference) -> Rows:
             varied = f"{found.moved} {offset_words(each.offset_s)}"
         shown.append(
             [
-                each.cluster, each.mapping, _size(each.object_bytes), each.group,
-                " and ".join(each.beside), varied or DASH, slowdown_words(each.slowdown),
+                each.cluster, each.mapping, _size(each.object_bytes), *_names(each), varied or DASH, slowdown_words(each.slowdown),
                 show(each.alone), show(each.together), each.measured_by,
             ]
         )  # fmt: skip
@@ -180,6 +184,19 @@ def divergence_rows(found: Interference) -> Rows:
         ("cluster", "mapping", "objects of", "groups", "over", "at", "change", "why not"),
         shown,
     )
+
+
+def _names(each: Slowdown) -> tuple[str, str]:
+    """The group and those beside it; two of the same are told apart by numbers."""
+    beside = " and ".join(each.beside)
+    if each.group not in each.beside:
+        return each.group, beside
+    return f"{each.group} ({each.instance + 1})", f"{beside} ({2 - each.instance})"
+
+
+def _name(setting: Setting, group: GroupRates) -> str:
+    alike = [each for each in setting.groups if each.group == group.group]
+    return group.group if len(alike) == 1 else f"{group.group} ({group.instance + 1})"
 
 
 def _where(setting: Setting) -> list[str]:

@@ -89,3 +89,9 @@ def test_an_application_is_as_wide_as_its_io_processes():
     said = spec(groups=[{"name": "abyss", "kernel": "k.json"}, spec().groups[0].model_dump()])
     plan = plan_of(said, facts("a", n_compute=4), kernels={"abyss": abyss_kernel()})
     assert {m.nodes for p in plan.points for m in p.members if m.group == "abyss"} == {("c1", "c2")}
+
+
+def test_the_offset_zero_is_not_run_twice():
+    said = spec(duration="to completion", start_offsets={"group": "bg", "values": [0, 1]})
+    plan = plan_of(said)
+    assert sorted(p.kind for p in plan.points) == ["alone", "alone", "offset", "offset"]

@@ -84,3 +84,18 @@ def test_files_that_are_not_there_are_all_named(tmp_path):
         read_interfere(path)
     for name in ("a.yaml", "b.yaml", "m.json", "k.json"):
         assert f"{tmp_path / name}: no such file" in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -1])
+def test_an_interval_that_is_no_time_is_refused(value):
+    assert "is not a duration" in wrong(intervals={"group": "bg", "values": [0, value]})
+
+
+def test_one_wrong_group_is_one_finding():
+    text = wrong(groups=[{"name": "a", "clients": 1, "objects": {"operation": "erase"}}])
+    assert "1 validation error" in text
+
+
+@pytest.mark.parametrize("groups", [[], ()])
+def test_a_study_without_groups_is_refused(groups):
+    assert "groups: name at least one" in wrong(groups=groups)
