@@ -60,8 +60,8 @@ def test_kernel_writes_the_file_and_prints_replay_files_and_ior(tmp_path):
 def test_kernel_prints_json_of_every_table(tmp_path):
     km.written(km.btio(3), tmp_path)
     result = run(
-        kernel.command, tmp_path / "model.json", "-o", tmp_path / "k.json", "--format", "json"
-    )
+        kernel.command, tmp_path / "model.json", "-o", tmp_path / "k.json", "--format", "json", "--approximate"
+    )  # fmt: skip
     body = json.loads(result.stdout)
     assert [row["weight_bytes"] for row in body["replay"]] == [3840, 3840, 3840, 3 * 3840]
     assert [row["phases"] for row in body["ior"]] == ["1-3", "4"]

@@ -25,6 +25,11 @@ if TYPE_CHECKING:
     help="Dialect of the IOR lines; 2.10 is that of the papers.",
 )  # fmt: skip
 @click.option(
+    "--approximate", is_flag=True,
+    help="Have IOR, fio and MPI-IO Test approximate phases that they cannot express; says by how much. "
+    "Without it they are refused.",
+)  # fmt: skip
+@click.option(
     "--fio", "fio_file", type=click.Path(path_type=Path), help="Write a fio job file as well."
 )
 @click.option(
@@ -32,7 +37,8 @@ if TYPE_CHECKING:
 )
 @format_option
 def command(
-    model: Path, output: Path, ior_version: str, fio_file: Path | None, mpi_io_test: bool, output_format: str
+    *, model: Path, output: Path, ior_version: str, approximate: bool, fio_file: Path | None, mpi_io_test: bool,
+    output_format: str,
 ) -> None:  # fmt: skip
     """Turn a model into a kernel: exact replay, and the nearest IOR lines.
 
@@ -44,7 +50,7 @@ def command(
     from wavetank.model.application import Model
 
     source = Model.read(model)
-    kernel = make_kernel(source, model, ior_version=ior_version)
+    kernel = make_kernel(source, model, ior_version, approximate)
     kernel.write(output)
     tables = kernel_tables(kernel)
     if fio_file is not None:

@@ -23,6 +23,7 @@ from wavetank.kernel.plan import Kernel, Refused
 from wavetank.kernel.plan_reader import PlannedCall, PlannedRun, PlannedStep, read_plan
 from wavetank.kernel.writers.fio import fio_plan
 from wavetank.kernel.writers.ior import parse_command
+from wavetank.kernel.writers.means import direction_runs
 from wavetank.model.application import Model, View
 from wavetank.model.phase import DataStep, Phase, RepeatStep, Run, Step, SyncStep, UnknownOffsets
 
@@ -90,9 +91,9 @@ def ior_fidelity(kernel: Kernel, model_phases: Sequence[Phase]) -> list[PhaseFid
         ior = parse_command(line.command)
         group = [phases[ph_id] for ph_id in line.ph_ids if ph_id in phases]
         if ior.file_per_process:
-            theirs = [_runs([phase], phase.ph_processid[0]) for phase in group]
+            theirs = [_runs([phase], phase.ph_processid[0], ior.write) for phase in group]
         else:
-            theirs = [_runs(group, rank) for rank in group[0].ph_processid]
+            theirs = [_runs(group, rank, ior.write) for rank in group[0].ph_processid]
         ours = [ior.operations(task) for task in range(ior.n_tasks)]
         rows.append(_benchmark(line.ph_ids, "ior", theirs, ours, line.not_reproduced))
     rows += [_refused(refused, phases, "ior") for refused in kernel.ior_refused]
@@ -108,7 +109,7 @@ def fio_fidelity(kernel: Kernel, model_phases: Sequence[Phase]) -> list[PhaseFid
         if ph_id not in phases:
             continue
         jobs = [job for job in plan.jobs if job.ph_id == ph_id]
-        theirs = [_runs([phases[ph_id]], job.rank) for job in jobs]
+        theirs = [_runs([phases[ph_id]], job.rank, job.write) for job in jobs]
         rows.append(_benchmark((ph_id,), "fio", theirs, [job.operations() for job in jobs], notes))
     return sorted(rows, key=lambda row: row.ph_ids)
 
@@ -143,8 +144,8 @@ def _refused(refused: Refused, phases: Mapping[int, Phase], by: str) -> PhaseFid
     )
 
 
-def _runs(group: Sequence[Phase], rank: int) -> list[Run]:
-    return normal(run for phase in group for run in member_runs(phase, 0, rank) or [])
+def _runs(group: Sequence[Phase], rank: int, write: bool) -> list[Run]:
+    return normal(direction_runs(group, rank, write))
 
 
 def _phase_totals(group: Sequence[Phase]) -> Totals:

@@ -40,13 +40,16 @@ _WAITS = (
 )
 
 
-def make_kernel(model: Model, model_path: Path, ior_version: str = "4.0") -> Kernel:
+def make_kernel(
+    model: Model, model_path: Path, ior_version: str = "4.0", approximate: bool = False
+) -> Kernel:
     """The kernel of a model.
 
     Args:
         model: the model.
         model_path: its file, for the kernel's provenance.
         ior_version: dialect of the IOR lines.
+        approximate: have benchmarks approximate phases that they cannot express, instead of refusing them.
 
     Raises:
         KernelError: the model holds no I/O that a replay could perform.
@@ -77,6 +80,7 @@ def make_kernel(model: Model, model_path: Path, ior_version: str = "4.0") -> Ker
         programs=tuple(selection.programs),
         capacity_bytes=sum(file.file_size for file in model.files if file.file_id in used),
         not_reproduced=tuple(selection.not_reproduced()),
+        approximate=approximate,
     )
     if waits := find_waits(bare).number:
         bare = bare.model_copy(

@@ -123,6 +123,39 @@ def refusal(group: Group) -> str | None:
     return None
 
 
+def other_places(group: Group, theirs: Sequence[Sequence[Run]], size: int) -> str | None:
+    """Why a benchmark's operations lie elsewhere than the model's by more than a rounding; None if they do not.
+
+    Args:
+        group: phases that ``refusal`` lets pass.
+        theirs: the operations of each of the benchmark's tasks.
+        size: its request size, bytes; a rounding moves the first operation by up to one of it for each task before.
+    """
+    ranks = group.ranks()
+    wrong = []
+    for task, (rank, line) in enumerate(zip(ranks, theirs, strict=True)):
+        ours = (group.runs(rank) or [])[0]
+        slack = 0 if size == ours.rs and not _is_cut(group, rank) else (task + 1) * size
+        if ours.rs != size:  # each operation before it was rounded too
+            slack += abs(ours.offset) * abs(size - ours.rs) // ours.rs
+        far = abs(ours.offset - line[0].offset) > slack
+        strides = min(ours.count, line[0].count) > 1 and ours.disp - ours.rs != line[0].disp - size
+        if far or strides:
+            wrong.append((rank, ours, line))
+    if not wrong:
+        return None
+    rank, ours, line = wrong[0]
+    through = " through the MPI file view" if group.phases[0].offset_view is not None else ""
+    return (
+        f"{len(wrong)} of {len(ranks)} ranks have offsets{through} that its layout does not have (rank {rank}: "
+        f"{_layout([ours])}, not {_layout(line)})"
+    )
+
+
+def _is_cut(group: Group, rank: int) -> bool:
+    return is_short((group.runs(rank) or [])[-1])
+
+
 def is_short(run: Run) -> bool:
     """Whether the last operation moved less than it asked for."""
     return run.moved < run.count * run.rs

@@ -75,6 +75,10 @@ class Kernel(Document):
     not_reproduced: tuple[str, ...] = Field(
         description="what the replay leaves out or changes, a sentence each; empty when exact"
     )
+    approximate: bool = Field(
+        default=False,
+        description="whether the lines of benchmarks approximate phases that they cannot express",
+    )
     ior: tuple[IorLine, ...] = ()
     ior_refused: tuple[Refused, ...] = ()
 

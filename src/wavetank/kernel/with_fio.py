@@ -50,7 +50,8 @@ def run_fio(
     plan = fio_plan(kernel)
     if not plan.jobs:
         raise KernelError(
-            f"fio can express no phase of this kernel: {plan.refused[0].reason}. Replay it instead"
+            f"fio can express no phase of this kernel: {plan.refused[0].reason}. Replay it instead, or make "
+            "the kernel with --approximate"
         )
     job_file = scratch / "kernel.fio"
     job_file.write_text(plan.text())

@@ -88,7 +88,10 @@ def run_ior(
         reason = (
             kernel.ior_refused[0].reason if kernel.ior_refused else "the kernel has no IOR line"
         )
-        raise KernelError(f"IOR can express no phase of this kernel: {reason}. Replay it instead")
+        raise KernelError(
+            f"IOR can express no phase of this kernel: {reason}. Replay it instead, or make "
+            "the kernel with --approximate"
+        )
     settings = _settings(kernel, ior, launcher)
     phases: list[PhaseResult] = []
     elapsed_s = metadata_s = 0.0
@@ -104,8 +107,16 @@ def run_ior(
         settings["ior"] = times.version
     return ReplayResult(
         status="ok", elapsed_s=elapsed_s, metadata_time_s=metadata_s,
-        phases=tuple(sorted(phases, key=lambda phase: phase.ph_id)), settings=settings,
+        phases=tuple(_whole(phases)), settings=settings,
     )  # fmt: skip
+
+
+def _whole(phases: Sequence[PhaseResult]) -> list[PhaseResult]:
+    """Each phase once, by its number: reads and writes of an approximated one are runs of their own."""
+    ranks: dict[int, list[RankPhaseResult]] = {}
+    for phase in phases:
+        ranks.setdefault(phase.ph_id, []).extend(phase.ranks)
+    return [phase_of(ph_id, found) for ph_id, found in sorted(ranks.items())]
 
 
 class _LineError(Exception):

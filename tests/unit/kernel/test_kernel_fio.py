@@ -165,3 +165,35 @@ def test_recorded_output_of_fio_becomes_the_same_result(tmp_path, monkeypatch):
     assert phase.latency is not None
     assert phase.latency.max_s == pytest.approx(job["write"]["clat_ns"]["max"] * 1e-9)
     assert result.settings["fio"] == "fio-3.33"
+
+
+def test_fio_approximates_what_it_cannot_say_when_asked(tmp_path):
+    model = km.read_write_three_times()
+    kernel = make_kernel(model, km.written(model, tmp_path), approximate=True)
+    plan = fio_plan(kernel)
+    assert plan.refused == ()
+    assert sorted(job.write for job in plan.jobs if job.rank == plan.jobs[0].rank) == [False, True]
+    assert len({job.name for job in plan.jobs}) == len(plan.jobs)
+    assert any("Approximate, because" in note for note in plan.not_reproduced[1])
+
+
+def test_a_phase_of_two_fio_jobs_is_one_phase_of_the_result(tmp_path):
+    need_fio()
+    model = km.read_write_three_times()
+    kernel = make_kernel(model, km.written(model, tmp_path), approximate=True)
+    (tmp_path / "root").mkdir()
+    prepare_files(kernel, tmp_path / "root")
+    result = run_fio(kernel, tmp_path / "root", tmp_path, 60)
+    assert result.status == "ok", result.failure
+    (phase,) = result.phases
+    jobs = fio_plan(kernel).jobs
+    assert phase.operations == sum(job.count for job in jobs)
+    assert len(phase.ranks) == len({job.rank for job in jobs})
+
+
+def test_mpi_io_test_approximates_when_asked(tmp_path):
+    model = km.read_write_three_times()
+    kernel = make_kernel(model, km.written(model, tmp_path), approximate=True)
+    lines, refused = mpi_io_test_lines(kernel, model.series)
+    assert refused == [] and len(lines) == 2
+    assert all(line.not_reproduced[0].startswith("Approximate, because") for line in lines)

@@ -15,8 +15,10 @@ from wavetank.model.phase import Series
 ABYSS_FILE = 17_496_014_848
 
 
-def kernel_of(model: Model, folder: Path, version: str = "4.0") -> Kernel:
-    return make_kernel(model, km.written(model, folder), version)
+def kernel_of(
+    model: Model, folder: Path, version: str = "4.0", *, approximate: bool = False
+) -> Kernel:
+    return make_kernel(model, km.written(model, folder), version, approximate)
 
 
 def test_abyss_gets_the_papers_line_for_each_file(tmp_path):
@@ -119,7 +121,8 @@ def test_sequential_and_unique_is_one_line_with_a_file_per_process(tmp_path):
 
 def test_only_ranks_that_do_io_count(tmp_path):
     one = km.phase(1, 1, (2, 5), 4, [km.member("pwrite", 80, 80)], [km.linear(a=1000, b=80)])
-    kernel = kernel_of(km.model(8, [km.model_file(1, "/s/f", 9000)], [one], []), tmp_path)
+    made = km.model(8, [km.model_file(1, "/s/f", 9000)], [one], [])
+    kernel = kernel_of(made, tmp_path, approximate=True)
     assert parse_command(kernel.ior[0].command).n_tasks == 2
     assert any("application's are 2, 5" in sentence for sentence in kernel.ior[0].not_reproduced)
 
@@ -148,7 +151,7 @@ def test_ranks_that_do_different_numbers_of_operations_are_refused(tmp_path):
 def test_a_series_on_another_file_is_not_mixed_in(tmp_path):
     made = km.btio(3)
     assert made.series == (Series(ph_ids=(1, 2, 3), offset_step=3840, dist=(1, 0)),)
-    assert kernel_of(made, tmp_path).ior[0].ph_ids == (1, 2, 3)
+    assert kernel_of(made, tmp_path, approximate=True).ior[0].ph_ids == (1, 2, 3)
 
 
 def test_a_file_that_the_application_syncs_is_synced_by_ior(tmp_path):
@@ -158,3 +161,45 @@ def test_a_file_that_the_application_syncs_is_synced_by_ior(tmp_path):
     assert " -k -e " in writing.command and "-e" not in reading.command.split()
     assert any("cache of the same node" in sentence for sentence in reading.not_reproduced)
     assert all("-e" not in line.command.split() for line in kernel_of(km.btio(2), tmp_path).ior)
+
+
+def test_offsets_through_a_view_are_refused_unless_approximate_is_asked_for(tmp_path):
+    made = km.btio(3)
+    assert kernel_of(made, tmp_path).ior == ()
+    assert "layout does not have" in kernel_of(made, tmp_path).ior_refused[0].reason
+    asked = kernel_of(made, tmp_path, approximate=True)
+    assert asked.ior_refused == ()
+    assert all(line.not_reproduced[0].startswith("Approximate, because") for line in asked.ior)
+
+
+def test_a_mixed_phase_becomes_a_line_of_writes_and_one_of_reads(tmp_path):
+    kernel = kernel_of(km.read_write_three_times(), tmp_path, approximate=True)
+    phase = kernel.phases[0]
+    lines = [parse_command(line.command) for line in kernel.ior]
+    assert sorted(line.write for line in lines) == [False, True]
+    for line, member in zip(lines, phase.pattern, strict=True):
+        # three operations of the member's size on each rank, in a block of its own
+        assert line.transfer == -(-member.rs // 8) * 8
+        assert line.block == 3 * line.transfer
+    assert {line.ph_ids for line in kernel.ior} == {(phase.ph_id,)}
+    assert any("in turns" in sentence for line in kernel.ior for sentence in line.not_reproduced)
+
+
+def test_irregular_operations_become_their_mean_and_the_differences_are_counted(tmp_path):
+    from wavetank.model.phase import ListedOffsets, Run
+
+    # rank 0: 100 and 300 bytes, rank 1: 200 bytes twice and 224: 1024 bytes in 5 operations
+    listed = ListedOffsets.model_validate({"runs": (
+        (Run(count=1, rs=100, offset=0, disp=0, moved=100), Run(count=1, rs=300, offset=900, disp=0, moved=300)),
+        (Run(count=2, rs=200, offset=0, disp=500, moved=400), Run(count=1, rs=224, offset=7, disp=0, moved=224)),
+    )})  # fmt: skip
+    one = km.phase(1, 1, (0, 1), 3, [km.member("pwrite", 100, None)], [listed], 1024)
+    made = km.model(2, [km.model_file(1, "/s/f", 1200)], [one], [])
+    (line,) = kernel_of(made, tmp_path, approximate=True).ior
+    ior = parse_command(line.command)
+    # mean: 1024 / 5 = 204.8, up to a multiple of 8: 208; 5 operations on 2 ranks: 2.5, rounded to 2 each
+    assert (ior.transfer, ior.block, ior.n_tasks) == (208, 2 * 208, 2)
+    assert "Operations: 5 become 4 (-20.000 %)." in line.not_reproduced
+    # 4 * 208 = 832 of 1024 bytes
+    assert "Bytes: 1024 become 832 (-18.750 %)." in line.not_reproduced
+    assert "Request size 100 to 300 becomes 208." in line.not_reproduced

@@ -12,13 +12,18 @@ from dataclasses import dataclass
 
 from wavetank.kernel import calls
 from wavetank.kernel.groups import Group, differences, is_short, overlap
+from wavetank.kernel.operations import totals
 from wavetank.kernel.plan import Kernel, Refused
+from wavetank.kernel.writers.means import mean_operations
 from wavetank.model.phase import Phase, Run
 
 ENGINES = {
     "read": "sync", "write": "sync", "readv": "vsync", "writev": "vsync",
     "pread": "psync", "pwrite": "psync", "preadv": "pvsync", "pwritev": "pvsync",
 }  # fmt: skip
+
+
+_ALWAYS = "Ranks meet only where a job waits for all before it; pauses are left out."
 
 
 @dataclass(frozen=True)
@@ -35,11 +40,13 @@ class FioJob:
     skip: int  # from the end of a block to the next one
     count: int
     waits: bool  # for all jobs before it
+    half: bool = False  # another job of the same rank does the phase's other direction
 
     @property
     def name(self) -> str:
         """The job's section: phase and rank."""
-        return f"phase-{self.ph_id}-rank-{self.rank}"
+        verb = ("-write" if self.write else "-read") if self.half else ""
+        return f"phase-{self.ph_id}-rank-{self.rank}{verb}"
 
     def section(self) -> str:
         """The job file's section."""
@@ -107,7 +114,7 @@ def fio_plan(kernel: Kernel) -> FioPlan:
     for phase in kernel.phases:
         group = Group((phase,), (files[phase.file_id],))
         reason = _refusal(group)
-        if reason is not None:
+        if reason is not None and not (kernel.approximate and mean_operations(group)):
             refused.append(Refused(ph_ids=(phase.ph_id,), reason=reason))
             continue
         together = bool(before) and all(
@@ -116,6 +123,11 @@ def fio_plan(kernel: Kernel) -> FioPlan:
         )
         waits = bool(before) and not together
         before = [*before, group] if together else [group]
+        if reason is not None:
+            approximated, about = _approximated(phase, group, names[phase.file_id], reason, waits)
+            jobs.extend(approximated)
+            notes[phase.ph_id] = tuple(about)
+            continue
         made = [
             _job(phase, rank, names[phase.file_id], group.runs(rank) or [], waits and first)
             for first, rank in zip([True, *[False] * phase.ph_np], phase.ph_processid, strict=False)
@@ -123,6 +135,31 @@ def fio_plan(kernel: Kernel) -> FioPlan:
         jobs.extend(made)
         notes[phase.ph_id] = tuple(_notes(group, made))
     return FioPlan(tuple(jobs), notes, tuple(refused))
+
+
+def _approximated(
+    phase: Phase, group: Group, name: str, reason: str, waits: bool
+) -> tuple[list[FioJob], list[str]]:
+    """Jobs of equal operations for each direction of a phase that fio cannot express; and what is approximate."""
+    means = mean_operations(group)
+    jobs: list[FioJob] = []
+    notes: list[str] = []
+    for number, mean in enumerate(means):
+        engine = ENGINES.get(phase.pattern[0].iop_type, "psync")
+        made = [
+            FioJob(
+                ph_id=phase.ph_id, rank=rank, file=name, engine=engine, write=mean.write, block=mean.size,
+                offset=first, skip=0, count=mean.per_rank, waits=task == 0 and (waits or number > 0),
+                half=len(means) > 1,
+            )
+            for task, (rank, first) in enumerate(zip(group.ranks(), mean.first, strict=True))
+        ]  # fmt: skip
+        jobs += made
+        total = totals(run for job in made for run in job.operations())
+        notes += mean.notes(reason, total, mean.size, alternates=len(means) > 1)
+    if phase.level == "mpiio":
+        notes.append("MPI-IO calls become pread and pwrite.")
+    return jobs, [*dict.fromkeys(notes), _ALWAYS]
 
 
 def _refusal(group: Group) -> str | None:
@@ -166,4 +203,4 @@ def _notes(group: Group, jobs: Sequence[FioJob]) -> Iterator[str]:
     yield from differences(group, [job.operations() for job in jobs])
     if sum(group.phases[0].metadata_ops.values()):
         yield "Calls that move no data (open, close, seek, ...) become fio's own open and close."
-    yield "Ranks meet only where a job waits for all before it; pauses are left out."
+    yield _ALWAYS

@@ -14,6 +14,7 @@ from wavetank.kernel import calls
 from wavetank.kernel.groups import (
     Group,
     differences,
+    other_places,
     overlap,
     phase_groups,
     refusal,
@@ -21,7 +22,9 @@ from wavetank.kernel.groups import (
     stem_of,
     synced_files,
 )
+from wavetank.kernel.operations import totals
 from wavetank.kernel.plan import IorLine, Kernel, Refused
+from wavetank.kernel.writers.means import mean_operations
 from wavetank.model.phase import Run, Series
 
 TRANSFER_UNIT = 8
@@ -99,7 +102,7 @@ def ior_lines(
     """The nearest IOR lines of a kernel, and the phases that IOR cannot express.
 
     Args:
-        kernel: the kernel.
+        kernel: the kernel; where it says "approximate", phases that IOR cannot express are approximated.
         series: of the model: equal phases that recur become one line.
         version: IOR's; "2.10" is the papers' dialect.
     """
@@ -109,23 +112,70 @@ def ior_lines(
     synced = synced_files(kernel)
     for group in groups:
         ph_ids = tuple(phase.ph_id for phase in group.phases)
-        reason = refusal(group)
+        fsync = all(file.file_id in synced for file in group.files)
+        made, reason = _expressed(group)
         if reason is not None:
-            refused.append(Refused(ph_ids=ph_ids, reason=reason))
-            continue
-        parameters = ior_parameters(group)
-        if parameters.write and all(file.file_id in synced for file in group.files):
-            parameters = replace(parameters, fsync=True)
-        if parameters.block == 0:
-            refused.append(
-                Refused(ph_ids=ph_ids, reason="what is read is less than one transfer of IOR's")
-            )
-            continue
-        notes = [*_rounding(group, parameters), *_surroundings(group, groups)]
-        lines.append(
-            IorLine(ph_ids=ph_ids, command=parameters.command(version), not_reproduced=tuple(notes))
-        )
+            if not kernel.approximate or (not made and not mean_operations(group)):
+                refused.append(Refused(ph_ids=ph_ids, reason=reason))
+                continue
+            made = made or list(_approximated(group, reason))
+        for parameters, notes in made:
+            line = replace(parameters, fsync=fsync and parameters.write)
+            lines.append(
+                IorLine(
+                    ph_ids=ph_ids, command=line.command(version),
+                    not_reproduced=(*notes, *_surroundings(group, groups)),
+                )
+            )  # fmt: skip
     return lines, refused
+
+
+_Line = tuple[IorParameters, tuple[str, ...]]  # and what it does not reproduce
+
+
+def _expressed(group: Group) -> tuple[list[_Line], str | None]:
+    """The line that expresses a group, and why it does not do so exactly enough to be given unasked."""
+    reason = refusal(group)
+    if reason is not None:
+        return [], reason
+    parameters = ior_parameters(group)
+    if parameters.block == 0:
+        return [], "what is read is less than one transfer of IOR's"
+    theirs = [parameters.operations(task) for task in range(parameters.n_tasks)]
+    reason = other_places(group, theirs, parameters.transfer)
+    notes = tuple(_rounding(group, parameters))
+    if reason is not None:
+        notes = (f"Approximate, because {reason}.", *notes)
+    return [(parameters, notes)], reason
+
+
+def _approximated(group: Group, reason: str) -> Iterator[_Line]:
+    """A line for each direction of a group that IOR cannot express."""
+    phase = group.phases[0]
+    means = mean_operations(group)
+    for mean in means:
+        transfer = _rounded_up(mean.size, TRANSFER_UNIT)
+        parameters = IorParameters(
+            api="MPIIO" if phase.level == "mpiio" else "POSIX",
+            collective=phase.collective,
+            write=mean.write,
+            file_per_process=group.per_process,
+            n_tasks=len(group.ranks()),
+            segments=1,
+            block=mean.per_rank * transfer,
+            transfer=transfer,
+            file=_file(group),
+        )
+        made = totals(
+            run for task in range(parameters.n_tasks) for run in parameters.operations(task)
+        )
+        notes = mean.notes(reason, made, transfer, alternates=len(means) > 1)
+        yield parameters, tuple(notes)
+
+
+def _file(group: Group) -> str:
+    names = [file.name for file in group.files]
+    return stem_of(names) if group.per_process else names[0]
 
 
 def _rounded_up(value: int, unit: int) -> int:
@@ -162,9 +212,7 @@ def ior_parameters(group: Group) -> IorParameters:
         segments=segments,
         block=block,
         transfer=transfer,
-        file=stem_of([file.name for file in group.files])
-        if group.per_process
-        else group.files[0].name,
+        file=_file(group),
     )
 
 

@@ -13,8 +13,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from wavetank.kernel import calls
-from wavetank.kernel.groups import Group, differences, phase_groups, refusal, stem_of, synced_files
+from wavetank.kernel.groups import (
+    Group,
+    differences,
+    other_places,
+    phase_groups,
+    refusal,
+    stem_of,
+    synced_files,
+)
+from wavetank.kernel.operations import totals
 from wavetank.kernel.plan import IorLine, Kernel, Refused
+from wavetank.kernel.writers.means import mean_operations
 from wavetank.model.phase import Run, Series
 
 
@@ -76,16 +86,54 @@ def mpi_io_test_lines(
     synced = synced_files(kernel)
     for group in phase_groups(kernel, series):
         ph_ids = tuple(phase.ph_id for phase in group.phases)
-        if (reason := refusal(group)) is not None:
+        made, reason = _expressed(group)
+        if reason is not None and (not kernel.approximate or not (made or mean_operations(group))):
             refused.append(Refused(ph_ids=ph_ids, reason=reason))
             continue
-        found = _parameters(group)
-        if found.write and all(file.file_id in synced for file in group.files):
-            found = replace(found, sync=True)
-        theirs = [found.operations(task) for task in range(found.n_tasks)]
-        notes = (*differences(group, theirs), *_other_calls(group, found))
-        lines.append(IorLine(ph_ids=ph_ids, command=found.command(), not_reproduced=notes))
+        if reason is not None:
+            made = made or list(_approximated(group, reason))
+        for parameters, notes in made:
+            sync = parameters.write and all(file.file_id in synced for file in group.files)
+            found = replace(parameters, sync=sync)
+            said = (*notes, *_other_calls(group, found))
+            lines.append(IorLine(ph_ids=ph_ids, command=found.command(), not_reproduced=said))
     return lines, refused
+
+
+_Line = tuple[ObjectParameters, tuple[str, ...]]  # and what it does not reproduce
+
+
+def _expressed(group: Group) -> tuple[list[_Line], str | None]:
+    """The line that expresses a group, and why it does not do so exactly enough to be given unasked."""
+    if (reason := refusal(group)) is not None:
+        return [], reason
+    found = _parameters(group)
+    theirs = [found.operations(task) for task in range(found.n_tasks)]
+    reason = other_places(group, theirs, found.size)
+    notes = tuple(differences(group, theirs))
+    if reason is not None:
+        notes = (f"Approximate, because {reason}.", *notes)
+    return [(found, notes)], reason
+
+
+def _approximated(group: Group, reason: str) -> Iterator[_Line]:
+    """A line for each direction of a group that the program cannot express."""
+    phase, names = group.phases[0], [file.name for file in group.files]
+    means = mean_operations(group)
+    for mean in means:
+        found = ObjectParameters(
+            io="mpi" if phase.level == "mpiio" else "posix",
+            collective=phase.collective,
+            write=mean.write,
+            file_per_process=group.per_process,
+            strided=False,
+            n_tasks=len(group.ranks()),
+            n_objects=mean.per_rank,
+            size=mean.size,
+            target=stem_of(names) if group.per_process else names[0],
+        )
+        made = totals(run for task in range(found.n_tasks) for run in found.operations(task))
+        yield found, tuple(mean.notes(reason, made, found.size, alternates=len(means) > 1))
 
 
 def _other_calls(group: Group, ours: ObjectParameters) -> Iterator[str]:

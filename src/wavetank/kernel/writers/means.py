@@ -1,0 +1,111 @@
+"""Phases that a benchmark cannot express, as operations of equal size: what ``--approximate`` asks for.
+
+Each direction of a phase (writes, reads) becomes, on every rank, the same number of operations of their mean
+size, one after another. Operations and bytes come near; order and places in the file do not, and are told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from wavetank.kernel import calls
+from wavetank.kernel.groups import Group
+from wavetank.kernel.operations import Totals, member_runs, totals
+from wavetank.model.phase import Phase, Run
+
+
+@dataclass(frozen=True)
+class MeanOperations:
+    """One direction of the phases of a group.
+
+    Attributes:
+        write: whether they write.
+        model: what the application does, over all ranks.
+        smallest, largest: request sizes of the application, bytes.
+        size: mean of the bytes that an operation moves, rounded up to whole bytes.
+        per_rank: operations of each rank, the mean of the ranks' rounded; at least one.
+        first: lowest offset of each rank, bytes, 0 where it is not known; in the order of the group's ranks.
+    """
+
+    write: bool
+    model: Totals
+    smallest: int
+    largest: int
+    size: int
+    per_rank: int
+    first: tuple[int, ...]
+
+    def notes(self, reason: str, kernel: Totals, size: int, *, alternates: bool) -> Iterator[str]:
+        """What of the application is approximate, and by how much.
+
+        Args:
+            reason: why the benchmark cannot express the phase.
+            kernel: what the benchmark will do.
+            size: its request size, bytes.
+            alternates: whether the application does both directions in turns.
+        """
+        yield f"Approximate, because {reason}."
+        if self.model.operations != kernel.operations:
+            yield f"Operations: {_changed(self.model.operations, kernel.operations)}."
+        if self.model.bytes != kernel.bytes:
+            yield f"Bytes: {_changed(self.model.bytes, kernel.bytes)}."
+        if (self.smallest, self.largest) != (size, size):
+            sizes = (
+                str(self.smallest)
+                if self.smallest == self.largest
+                else f"{self.smallest} to {self.largest}"
+            )
+            yield f"Request size {sizes} becomes {size}."
+        yield "Offsets: each rank's operations lie one after another, and not where the application's lie."
+        if alternates:
+            yield "Reads and writes, which the application does in turns, become all of one kind and then all of the other."
+
+
+def mean_operations(group: Group) -> list[MeanOperations]:
+    """Each direction of a group's phases, in the order in which they come first; those that move nothing left out."""
+    names = [member.iop_type for phase in group.phases for member in phase.pattern]
+    directions = dict.fromkeys(not calls.reads(name) for name in names)
+    found = (_mean(group, write) for write in directions)
+    return [mean for mean in found if mean is not None]
+
+
+def _mean(group: Group, write: bool) -> MeanOperations | None:
+    by_rank = [direction_runs(group.phases, rank, write) for rank in group.ranks()]
+    every = [run for runs in by_rank for run in runs]
+    model = totals(every)
+    if model.bytes == 0:
+        return None
+    return MeanOperations(
+        write=write,
+        model=model,
+        smallest=min(run.rs for run in every),
+        largest=max(run.rs for run in every),
+        size=-(-model.bytes // model.operations),
+        per_rank=max(1, round(model.operations / len(by_rank))),
+        first=tuple(min((_lowest(run) for run in runs), default=0) for runs in by_rank),
+    )
+
+
+def direction_runs(phases: Sequence[Phase], rank: int, write: bool) -> list[Run]:
+    """One rank's writes, or reads, of some phases; from offset 0 where offsets are unknown."""
+    found: list[Run] = []
+    for phase in phases:
+        if rank not in phase.ph_processid:
+            continue
+        for index, member in enumerate(phase.pattern):
+            if calls.reads(member.iop_type) == write:
+                continue
+            runs = member_runs(phase, index, rank)
+            moved = phase.ph_nrep * member.rs
+            unknown = Run(count=phase.ph_nrep, rs=member.rs, offset=0, disp=member.rs, moved=moved)
+            found += [unknown] if runs is None else runs
+    return found
+
+
+def _lowest(run: Run) -> int:
+    return min(run.offset, run.offset + (run.count - 1) * run.disp)
+
+
+def _changed(ours: int, theirs: int) -> str:
+    return f"{ours} become {theirs} ({100 * (theirs - ours) / ours:+.3f} %)"
