@@ -286,12 +286,18 @@ def _lines(error: ValidationError) -> list[str]:
 def write_whole(path: Path, text: str | bytes) -> None:
     """Write a file whole or not at all: temporary name, fsync, rename.
 
+    What exists and is no regular file (a device, a named pipe, a link to either) is written into, never replaced.
+
     Raises:
         DocumentError: it cannot be written; what was there before stays.
     """
     content = text.encode() if isinstance(text, str) else text
     temporary: str | None = None
     try:
+        if path.is_relative_to("/dev") or (path.exists() and not path.is_file()):
+            path.write_bytes(content)
+            return
+        path = path.resolve()  # a link stays one
         fd, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         with os.fdopen(fd, "wb") as stream:
             stream.write(content)

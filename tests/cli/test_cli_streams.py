@@ -45,10 +45,23 @@ def test_programs_started_later_can_write_too(tmp_path):
     assert ended.returncode == 0
 
 
-def test_a_result_that_does_not_fit_the_disk_is_an_error_and_progress_is_not():
+def test_progress_that_does_not_fit_the_disk_is_dropped():
     with open("/dev/full", "w") as full:
-        assert run("print('result', flush=True)", stdout=full, stderr=subprocess.PIPE).returncode
         assert run("print('progress', file=sys.stderr)", stderr=full).returncode == 0
+
+
+@pytest.mark.parametrize("form", ["table", "json"])
+def test_a_result_that_does_not_fit_the_disk_is_one_line_and_a_failure(form):
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "wavetank", "instances", "find", "--processes", "4", "--format", form],
+            stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False,
+        )  # fmt: skip
+    assert ended.returncode == 1
+    assert ended.stderr.splitlines()[-1] == (
+        "wavetank: cannot write to standard output: No space left on device"
+    )
+    assert "Traceback" not in ended.stderr
 
 
 def test_what_is_read_is_printed_as_ever():

@@ -90,7 +90,7 @@ def _terminate(signum: int, frame: FrameType | None) -> NoReturn:
 
 def main() -> NoReturn:
     """Entry point: exit status 0 ok, 1 failed, 2 usage, 3 outside tolerance."""
-    outlive_readers()
+    lost = outlive_readers()
     signal.signal(signal.SIGTERM, _terminate)
     signal.signal(signal.SIGHUP, _terminate)
     try:
@@ -104,4 +104,8 @@ def main() -> NoReturn:
     except (click.Abort, KeyboardInterrupt):
         click.echo("wavetank: interrupted", err=True)
         sys.exit(130)
+    sys.stdout.flush()
+    if lost.reason:
+        click.echo(f"wavetank: cannot write to standard output: {lost.reason}", err=True)
+        sys.exit(1)
     sys.exit(status if isinstance(status, int) else 0)

@@ -10,6 +10,7 @@ import errno
 import io
 import os
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
@@ -19,17 +20,27 @@ READER_GONE = frozenset({errno.EPIPE, errno.EIO})
 """EPIPE: a pipe's or socket's reader closed it. EIO: the terminal is gone."""
 
 
-def outlive_readers() -> None:
-    """Make this process's standard output and error silent once their reader is gone.
+@dataclass
+class Lost:
+    """What befell standard output, but that its reader went away."""
 
-    Standard error is silent after any failure (a log on a full disk, too): progress is no reason
-    to stop. A result that cannot be written to standard output for another reason still raises.
+    reason: str = ""  # empty: nothing
+
+
+def outlive_readers() -> Lost:
+    """Make this process's standard output and error silent once they cannot be written any more.
+
+    Progress is no reason to stop, whatever befalls standard error. Where standard output fails for another
+    reason than a reader that is gone (a full disk), the command still goes on to its end, so that it leaves nothing
+    behind; what is returned then says why, and the command must end as failed.
     """
-    sys.stdout = _lasting(sys.stdout, READER_GONE)
+    lost = Lost()
+    sys.stdout = _lasting(sys.stdout, lost)
     sys.stderr = _lasting(sys.stderr, None)
+    return lost
 
 
-def _lasting(stream: TextIO, forgiven: frozenset[int] | None) -> TextIO:
+def _lasting(stream: TextIO, lost: Lost | None) -> TextIO:
     try:
         fd = stream.fileno()
         stream.flush()  # what was buffered before goes out first
@@ -37,27 +48,27 @@ def _lasting(stream: TextIO, forgiven: frozenset[int] | None) -> TextIO:
         return stream  # closed, or not a file
     unbuffered = getattr(stream, "line_buffering", False) or getattr(stream, "write_through", False)
     return io.TextIOWrapper(
-        io.BufferedWriter(_Lasting(fd, forgiven)),
+        io.BufferedWriter(_Lasting(fd, lost)),
         encoding=stream.encoding,
         errors=stream.errors,
-        line_buffering=forgiven is None or unbuffered,
+        line_buffering=lost is None or unbuffered,
     )
 
 
 class _Lasting(io.FileIO):
-    """A file descriptor whose writes succeed also when nobody reads them."""
+    """A file descriptor whose writes succeed also when nobody gets them."""
 
-    def __init__(self, fd: int, forgiven: frozenset[int] | None) -> None:
+    def __init__(self, fd: int, lost: Lost | None) -> None:
         super().__init__(fd, "w", closefd=False)
-        self._forgiven = forgiven
+        self._lost = lost
 
     def write(self, content: ReadableBuffer, /) -> int:
         """Write, or drop what nobody will read."""
         try:
             return super().write(content)
         except OSError as error:
-            if self._forgiven is not None and error.errno not in self._forgiven:
-                raise
+            if self._lost is not None and error.errno not in READER_GONE:
+                self._lost.reason = error.strerror or str(error)
         # Programs that are started from here on find a place to write to as well.
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, self.fileno())

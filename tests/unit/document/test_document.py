@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import ClassVar
 
@@ -126,3 +127,30 @@ def test_an_output_is_checked_before_the_work_and_nothing_is_made(tmp_path):
         check_writable(tmp_path / "none" / "new.json")
     with pytest.raises(DocumentError, match="is a directory"):
         check_writable(tmp_path)
+
+
+def test_a_named_pipe_is_written_into_and_stays_one(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_whole(pipe, "content")
+        assert os.read(reader, 100) == b"content"
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
+
+
+def test_a_device_stays_one_and_a_full_one_is_an_error() -> None:
+    write_whole(Path("/dev/null"), "content")
+    with pytest.raises(DocumentError, match="No space left"):
+        write_whole(Path("/dev/full"), "content")
+    assert Path("/dev/null").is_char_device() and Path("/dev/full").is_char_device()
+
+
+def test_a_link_stays_one_and_its_target_is_replaced(tmp_path: Path) -> None:
+    link, target = tmp_path / "link", tmp_path / "target"
+    target.write_text("before")
+    link.symlink_to(target.name)
+    write_whole(link, "after")
+    assert link.is_symlink() and target.read_text() == "after"
