@@ -27,8 +27,12 @@ def darshan_counts(data: DataRows, reads: BoolArray) -> tuple[Int64Array, Int64A
     sequential, consecutive = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
     if not n:
         return sequential, consecutive
-    order = np.argsort(data.stream * 2 + reads[data.op], kind="stable")
-    key = (data.stream * 2 + reads[data.op])[order]
+    # By level, file and rank; operations of a mix, which lie apart, in the order of the run again.
+    same = (data.level[1:] == data.level[:-1]) & (data.file[1:] == data.file[:-1])
+    same &= data.rank[1:] == data.rank[:-1]
+    key = np.cumsum(np.append(False, ~same)) * 2 + reads[data.op]
+    order = np.lexsort((data.row, key))
+    key = key[order]
     # Members of one loop and direction follow on each other within a repetition.
     block = data.block[order]
     later = np.zeros(n, dtype=bool)

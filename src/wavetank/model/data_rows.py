@@ -109,7 +109,7 @@ class DataRows:
 
     def pick(self, index: Int64Array) -> dict[str, Any]:
         """Some rows' columns, as keyword arguments of a table without blocks; ``first_op`` stays to be set."""
-        columns = {name: getattr(self, name)[index] for name in _COLUMNS}
+        columns = {name: getattr(self, name)[index] for name in COLUMNS}
         none = np.zeros(0, dtype=np.int64)
         return {
             **columns, "block": np.full(len(index), -1), "block_start": none, "block_members": none,
@@ -117,7 +117,7 @@ class DataRows:
         }  # fmt: skip
 
 
-_COLUMNS = (
+COLUMNS = (
     "row", "stream", "rank", "file", "level", "op", "slot", "view", "count", "size", "moved", "offset", "disp",
     "view_offset", "view_disp", "comm", "first_op", "listed", "sized",
 )  # fmt: skip
@@ -141,12 +141,8 @@ def data_rows(rows: Rows, levels: tuple[Level, ...]) -> DataRows:
     stream = np.zeros(len(index), dtype=np.int64)
     np.cumsum(key[1:] != key[:-1], out=stream[1:])
     count = table.count[index]
-    first_op = np.cumsum(count) - count
     block, start, members = _data_blocks(table, index, stream)
-    if len(start):
-        inside = block >= 0
-        first = start[block[inside]]
-        first_op[inside] = first_op[first] + np.flatnonzero(inside) - first
+    first_op = first_operations(count, block, start)
     return DataRows(
         row=index,
         stream=stream,
@@ -172,6 +168,16 @@ def data_rows(rows: Rows, levels: tuple[Level, ...]) -> DataRows:
         block_members=members,
         lists=table.lists,
     )
+
+
+def first_operations(count: Int64Array, block: Int64Array, start: Int64Array) -> Int64Array:
+    """Number of each row's first operation: those of a block's members are neighbours."""
+    first_op: Int64Array = np.cumsum(count) - count
+    if len(start):
+        inside = np.flatnonzero(block >= 0)
+        first = start[block[inside]]
+        first_op[inside] = first_op[first] + inside - first
+    return first_op
 
 
 def _data_blocks(

@@ -25,6 +25,7 @@ from wavetank.model.data_rows import DataRows, data_rows
 from wavetank.model.file_table import make_files
 from wavetank.model.fold import fold
 from wavetank.model.from_totals import model_from_totals
+from wavetank.model.mixed import apart
 from wavetank.model.pattern import Ranges, boundaries, find_patterns
 from wavetank.model.phases import clocks, find_series, make_phases
 from wavetank.model.program_name import program_name
@@ -143,13 +144,28 @@ def _ranges(
     rows: Rows, data: DataRows, levels: tuple[Level, ...], rules: Rules
 ) -> tuple[Rows, DataRows, Ranges]:
     """The patterns, and the rows with their loops cut where a pattern begins."""
+    table = rows.table
+    ranges = _patterns(rows, data, rules)
+    parted = boundaries(data, table.start_ns[data.row], table.end_ns[data.row], rules)
+    mixed = apart(data, ranges, parted)
+    if mixed is not None:
+        data, ranges = mixed, _patterns(rows, mixed, rules)
+    cut = cut_at(rows, data, ranges.low)
+    if cut is rows:
+        return rows, data, ranges
+    again = data_rows(cut, levels)
+    if mixed is None:
+        return cut, again, ranges
+    # The same operations are mixed whether their loops are cut or not.
+    return _ranges(cut, again, levels, rules)
+
+
+def _patterns(rows: Rows, data: DataRows, rules: Rules) -> Ranges:
     proxy, way = stand_in(data)
     table = rows.table
     parted = boundaries(proxy, table.start_ns[proxy.row], table.end_ns[proxy.row], rules)
     found = find_patterns(proxy, parted, rules)
-    ranges = Ranges(way.back(found.low), way.back(found.high), found.period)
-    cut = cut_at(rows, data, ranges.low)
-    return (rows, data, ranges) if cut is rows else (cut, data_rows(cut, levels), ranges)
+    return Ranges(way.back(found.low), way.back(found.high), found.period)
 
 
 def _own_levels(rows: Rows, levels: tuple[Level, ...], by_time: bool) -> dict[int, Level]:

@@ -46,7 +46,7 @@ def join_irregular(
     mixed = (period == 1) & (jumps[first] != jumps[last])
     repeated = (high - low) // period >= MIN_RUN
     short = one & (high - low < SHORT)
-    short[short & repeated] = ~_equal(data, low, high, period, short & repeated)
+    short[short & repeated] = ~exactly_regular(data, low, high, period, short & repeated)
     long = (period == 1) & listed[first]
     scrap = one & (mixed | short | long)
     linked = np.zeros(len(low), dtype=bool)  # to the scrap before it
@@ -63,7 +63,7 @@ def join_irregular(
     return low[begin], high[end], np.where(end > begin, 1, period[begin])
 
 
-def _equal(
+def exactly_regular(
     data: DataRows, low: Int64Array, high: Int64Array, period: Int64Array, some: BoolArray
 ) -> BoolArray:
     """Of some short ranges: whether each pattern member has one size and one displacement throughout."""

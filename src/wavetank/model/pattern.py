@@ -205,12 +205,14 @@ def _cuts(steps: Steps, change: BoolArray, low: int, high: int) -> Int64Array:
     end = np.append(begin[1:], high - 1) + 1  # operations [begin, end), neighbours share one
     bounds: list[int] = []
     position = low
-    # Beside a stretch without any regularity a few like steps are chance.
-    shortest = SHORT if steps.irregular.any() else MIN_RUN
-    irregular = steps.irregular[starts].tolist()
-    for a, b, is_irregular in zip(begin.tolist(), end.tolist(), irregular, strict=True):
+    # A few like steps that are not equal are chance.
+    single = np.diff(starts, append=len(steps.value)) == 1
+    irregular = steps.irregular.any()
+    shortest = np.where(single & ~irregular, MIN_RUN, SHORT).tolist()
+    listed = steps.irregular[starts].tolist()
+    for a, b, least, is_listed in zip(begin.tolist(), end.tolist(), shortest, listed, strict=True):
         first = max(a, position)
-        if b - first < shortest or is_irregular:
+        if b - first < least or is_listed:
             continue
         bounds.extend(bound for bound in (first, b) if bound not in (low, high, *bounds[-1:]))
         position = b

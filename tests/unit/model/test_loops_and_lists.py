@@ -231,3 +231,50 @@ def test_a_column_of_equal_numbers_is_one_number_in_the_file() -> None:
     (offset,) = model.model_dump(mode="json")["phases"][0]["offset"]
     assert (offset["count"], offset["rs"], offset["disp"], offset["moved"]) == (1, 512, 0, None)
     assert len(offset["offset"]) == 3000
+
+
+# --- irregular mixes ------------------------------------------------------------------------------
+
+
+def mix(n: int, size: int | None = 512) -> list[Event]:
+    generator = random.Random(n)
+    return [
+        replace(event, op=generator.choice(["pread", "pwrite"]))
+        for event in scattered("pread", n, size)
+    ]
+
+
+@pytest.mark.parametrize("size", [512, None], ids=["one size", "random sizes"])
+def test_an_irregular_mix_is_one_listed_phase_for_each_operation(size: int | None) -> None:
+    events = mix(2000, size)
+    model = model_with(events, None)
+    # No phase table of hundreds of scraps; the programs keep what comes after what.
+    assert sorted(phase.pattern[0].iop_type for phase in model.phases) == ["pread", "pwrite"]
+    assert [phase.ph_nrep for phase in model.phases] == [
+        sum(event.op == phase.pattern[0].iop_type for event in events) for phase in model.phases
+    ]
+    assert data_of(model, 0) == wanted(events, 0)
+
+
+def test_a_mix_leaves_regular_phases_around_it_alone() -> None:
+    before = [Event(0, "pwrite", offset=i * 512, size=512) for i in range(200)]
+    after = [Event(0, "pread", offset=i * 512, size=512) for i in range(300)]
+    events = [*before, *mix(2000), *after]
+    model = model_with(events, None)
+    assert [phase.ph_nrep for phase in model.phases if phase.exact] == [200, 300]
+    assert len(model.phases) == 4
+    assert data_of(model, 0) == wanted(events, 0)
+
+
+def test_a_mix_is_counted_as_darshan_counts() -> None:
+    events = mix(1000)
+    (file,) = model_with(events, None).files
+    sequential = consecutive = 0
+    end = {"pread": 0, "pwrite": 0}
+    for event in events:
+        # Last byte 0 before the first operation: past it is past byte 0.
+        last = end[event.op] - 1 if end[event.op] else 0
+        sequential += event.offset > last
+        consecutive += event.offset == last + 1
+        end[event.op] = event.offset + event.size
+    assert (file.n_sequential, file.n_consecutive) == (sequential, consecutive)
