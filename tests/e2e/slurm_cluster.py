@@ -1,4 +1,4 @@
-"""A Slurm cluster of one node for tests: munge, controller and node daemon in namespaces of their own.
+"""A Slurm cluster of two nodes for tests: munge, controller and node daemons in namespaces of their own.
 
 Ports, processes and mounts end with the namespaces; two of them do not disturb each other.
 """
@@ -9,6 +9,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -35,11 +36,11 @@ AuthType=auth/munge
 CredType=cred/munge
 AuthInfo=socket={folder}/munge/socket
 StateSaveLocation={folder}/ctld
-SlurmdSpoolDir={folder}/spool
+SlurmdSpoolDir={folder}/spool-%n
 SlurmctldPidFile={folder}/ctld.pid
-SlurmdPidFile={folder}/slurmd.pid
+SlurmdPidFile={folder}/slurmd-%n.pid
 SlurmctldLogFile={folder}/ctld.log
-SlurmdLogFile={folder}/slurmd.log
+SlurmdLogFile={folder}/slurmd-%n.log
 ProctrackType=proctrack/pgid
 TaskPlugin=task/none
 JobAcctGatherType=jobacct_gather/none
@@ -51,7 +52,7 @@ OverTimeLimit=0
 KillWait=1
 MailProg=/bin/true
 ReturnToService=2
-NodeName=wtslurm NodeAddr={address} CPUs={cpus} State=UNKNOWN
+NodeName=n[1-2] NodeHostname=wtslurm NodeAddr={address} Port=[7001-7002] CPUs={cpus} State=UNKNOWN
 PartitionName=main Nodes=ALL Default=YES MaxTime=60 State=UP
 PartitionName=down Nodes=ALL MaxTime=60 State=DOWN
 """
@@ -71,9 +72,21 @@ export SLURM_CONF={folder}/slurm.conf
 munged --force --key-file={folder}/munge/key --socket={folder}/munge/socket \\
     --pid-file={folder}/munge/pid --log-file={folder}/munge/log --seed-file={folder}/munge/seed
 slurmctld -c
-slurmd -c
+slurmd -c -N n1
+slurmd -c -N n2
 touch {folder}/started
-exec sleep infinity
+exec {python} -c "{reaper}"
+"""
+
+
+# Process 1 inherits what daemons leave; Slurm waits a minute for processes that nobody reaps.
+REAPER = """\
+import os, time
+while True:
+    try:
+        os.wait()
+    except ChildProcessError:
+        time.sleep(0.1)
 """
 
 
@@ -98,7 +111,7 @@ def child_of(process: subprocess.Popen[str]) -> int:
 
 
 class SlurmCluster:
-    """One node that is up."""
+    """Two nodes that are up: n1 and n2, both of this machine."""
 
     def __init__(self, folder: Path) -> None:
         """Start all daemons.
@@ -107,7 +120,7 @@ class SlurmCluster:
             folder: empty, with a short path (munge's socket lies in it).
         """
         self.folder = folder
-        for name in ("munge", "ctld", "spool"):
+        for name in ("munge", "ctld", "spool-n1", "spool-n2"):
             (folder / name).mkdir()
         folder.chmod(0o755)
         key = folder / "munge" / "key"
@@ -120,7 +133,7 @@ class SlurmCluster:
         (folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")
         self._process = subprocess.Popen(
             ["unshare", "--net", "--mount", "--pid", "--uts", "--fork", "--kill-child", "sh", "-c",
-             START.format(address=ADDRESS, folder=folder)],
+             START.format(address=ADDRESS, folder=folder, python=sys.executable, reaper=REAPER)],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )  # fmt: skip
         try:

@@ -21,6 +21,7 @@ sys.path.append(str(Path(__file__).parents[1] / "unit" / "measure"))
 
 from measure_fakes import PROVENANCE, phase
 
+from wavetank.campaign.store import open_store
 from wavetank.kernel.plan import Kernel, KernelFile
 from wavetank.model.phase import DataStep, FileStep, Program
 
@@ -48,24 +49,30 @@ def slurm():
             cluster.stop()
 
 
+def reader(rank):
+    """A rank that reads a file of its own."""
+    steps = (
+        FileStep(iop_type="open", file_id=rank + 1, handle=0, arg=os.O_RDONLY),
+        DataStep(ph_id=rank + 1, n=N, handle=0),
+        FileStep(iop_type="close", file_id=rank + 1, handle=0),
+    )
+    return Program(ranks=(rank,), steps=steps)
+
+
 @pytest.fixture
 def folder(tmp_path):
-    """A campaign of one application on two directories, two repetitions each."""
-    reads = phase(1, 1, [0], N * RS, rs=RS)
-    steps = (
-        FileStep(iop_type="open", file_id=1, handle=0, arg=os.O_RDONLY),
-        DataStep(ph_id=1, n=N, handle=0),
-        FileStep(iop_type="close", file_id=1, handle=0),
-    )
+    """A campaign of two readers on two nodes and two directories, two repetitions each."""
     Kernel(
         provenance=PROVENANCE,
         application="reader",
         model_sha256="0" * 64,
-        n_ranks=1,
-        files=(KernelFile(file_id=1, name="in", role="input", prepare_bytes=N * RS),),
-        phases=(reads,),
-        programs=(Program(ranks=(0,), steps=steps),),
-        capacity_bytes=N * RS,
+        n_ranks=2,
+        files=tuple(
+            KernelFile(file_id=n, name=f"in{n}", role="input", prepare_bytes=N * RS) for n in (1, 2)
+        ),
+        phases=tuple(phase(rank + 1, rank + 1, [rank], N * RS, rs=RS) for rank in (0, 1)),
+        programs=tuple(reader(rank) for rank in (0, 1)),
+        capacity_bytes=2 * N * RS,
         not_reproduced=(),
     ).write(tmp_path / "k.json")
     for name in ("one", "two"):
@@ -74,7 +81,7 @@ def folder(tmp_path):
             "name": f"site-{name}",
             "provider": "null",
             "instance": {"name": "c3.2xlarge", "vcpus": 2},
-            "nodes": {"compute": 1},
+            "nodes": {"compute": 2},
             "file_system": {"kind": "existing", "path": str(tmp_path / name)},
         }
         (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump(body))
@@ -167,7 +174,10 @@ def test_a_campaign_of_jobs_that_is_killed_goes_on_and_submits_nothing_twice(slu
     raw = slurm.run(
         sys.executable, "-m", "wavetank", "campaign", "raw", str(folder / "results"), "1"
     )
-    assert raw.startswith("wavetank-replay-result 1") and f",{N * RS},{N}," in raw
+    assert "wavetank-replay-result 1" in raw and raw.count(f",{N * RS},{N},") == 2  # ranks
+    with open_store(folder / "results") as store:
+        limits = {each.limits["limits"] for each in store.measurements()}
+    assert all("nodes n1, n2 of Slurm job" in text for text in limits)
 
 
 def test_an_interrupted_campaign_takes_its_jobs_out_of_the_queue(slurm, folder):
@@ -181,8 +191,10 @@ def test_an_interrupted_campaign_takes_its_jobs_out_of_the_queue(slurm, folder):
 
 
 def test_cancelled_and_failed_jobs_are_recorded_and_tried_again_the_next_time(slurm, folder):
+    campaign = folder / "campaign.yaml"
+    campaign.write_text(campaign.read_text().replace("repetitions: 2", "repetitions: 1"))
     process = start(slurm, folder, "--sbatch-option=--partition=down")
-    until(lambda: len(jobs_of(slurm, folder)) == 4, "no jobs in the queue")
+    until(lambda: len(jobs_of(slurm, folder)) == 2, "no jobs in the queue")
     submitted = [line.split()[0].removeprefix("JobId=") for line in jobs_of(slurm, folder)]
     slurm.run("scancel", *submitted)
     _, stderr = end_of(process)

@@ -10,8 +10,8 @@ from pathlib import Path
 import yaml
 
 from wavetank.cluster.spec import ClusterSpec
-from wavetank.document import write_whole
-from wavetank.errors import SpecError
+from wavetank.document import read_text, write_whole
+from wavetank.errors import DocumentError, SpecError
 from wavetank.kernel.plan import Kernel
 from wavetank.measure.mapping import io_ranks
 from wavetank.units import format_size
@@ -85,7 +85,7 @@ def write_attempt(
 
     Args:
         kernel: of the application.
-        model: its model file, for the report.
+        model: its model file, for the report; copied into the folder when it is elsewhere.
         folder: existing; the campaign and its results go there.
         repetitions: of each combination.
         free_bytes: that this machine has for the clusters' storage.
@@ -111,7 +111,7 @@ def write_attempt(
         )
     application = {"kernel": "kernel.json"}
     if model is not None:
-        application["model"] = str(model.resolve())
+        application["model"] = _kept(model, folder)
     campaign = {
         "name": "try",
         "applications": [application],
@@ -130,3 +130,15 @@ def write_attempt(
         + yaml.safe_dump(campaign, sort_keys=False),
     )
     return path
+
+
+def _kept(model: Path, folder: Path) -> str:
+    """The model's path as the campaign file names it: below the folder, which can be moved then.
+
+    Raises:
+        DocumentError: it cannot be copied.
+    """
+    if model.resolve().parent == folder.resolve():
+        return model.name
+    write_whole(folder / "model.json", read_text(model, "model file", DocumentError))
+    return "model.json"

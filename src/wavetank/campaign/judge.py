@@ -28,6 +28,8 @@ from wavetank.document import provenance
 from wavetank.measure.result import Measurement
 from wavetank.measure.statistics import intervals_words
 
+FULL = 100.0
+"""Usage of the peak in percent above which a reader must be told why."""
 CRITERIA: tuple[Criterion, ...] = ("time", "cost", "ratio")
 
 
@@ -234,6 +236,20 @@ def _notes(
         "one after those that are certainly better to the last before those that are certainly "
         "worse."
     )
+    if any(
+        each.usage_percent is not None and each.usage_percent.median > FULL
+        for each in configurations
+    ):
+        notes.append(
+            "A usage above 100 % is no rate of the storage alone: page caches took part of the bytes, or "
+            "the peak, which is measured once for each cluster, came out lower than in the runs."
+        )
+    notes += [
+        f"Some costs are missing: {reason}."
+        for reason in dict.fromkeys(
+            each.cost_missing for each in configurations if prices is not None and each.cost is None
+        )
+    ]
     if prices is not None:
         notes.append(
             f"Prices: table {prices.name}, {prices.region}, {prices.date}, {prices.currency}, "

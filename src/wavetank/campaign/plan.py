@@ -134,14 +134,10 @@ def why_not(
         placed = place_ranks(kernel, cluster.compute_nodes, mapping)
     except MeasurementError as error:
         return str(error)
-    # The mapping's own number counts too, also where the kernel has fewer I/O processes.
-    fullest = max(most_ranks_on_a_node(placed), parse_mapping(mapping))
-    cores = cluster.cores_per_node
-    if not oversubscribe and cores is not None and fullest > cores:
-        return (
-            f"{fullest} processes on one node, and {cluster.instance_type} has {cores} cores "
-            "(oversubscribe would allow it)"
-        )
+    if not oversubscribe and cluster.cores_per_node is not None:
+        reason = _too_few_cores(placed, mapping, cluster.cores_per_node, cluster.instance_type)
+        if reason is not None:
+            return f"{reason} (oversubscribe would allow it)"
     shared = file_shared_between_nodes(kernel, placed)
     if shared is not None and not cluster.is_global:
         return (
@@ -149,6 +145,24 @@ def why_not(
             "and this cluster has local ones only"
         )
     return None
+
+
+def _too_few_cores(
+    placed: Sequence[str], mapping: str, cores: int, instance_type: str
+) -> str | None:
+    """Why nodes have too few cores for a mapping; None when they have enough.
+
+    The mapping's own number counts too, also where the kernel has fewer I/O processes.
+    """
+    really, asked = most_ranks_on_a_node(placed), parse_mapping(mapping)
+    if max(really, asked) <= cores:
+        return None
+    if really > cores:
+        return f"{really} processes on one node, and {instance_type} has {cores} cores"
+    return (
+        f"{mapping} stands for {asked} processes on one node, and {instance_type} has {cores} cores; "
+        f"this application would have {really} on one, so a smaller mapping says the same"
+    )
 
 
 def file_shared_between_nodes(kernel: Kernel, placed: Sequence[str]) -> str | None:

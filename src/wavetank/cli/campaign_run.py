@@ -58,7 +58,7 @@ def run_plan(loaded: Loaded, plan: Plan, folder: Path, fresh: bool, output_forma
         keep_copies(loaded, store)
         with Progress(loaded.spec.name) as progress:
             try:
-                outcome = _measure(loaded, plan, store, progress)
+                outcome = _measure(loaded, plan, store, progress, fresh)
             except BaseException:  # Ctrl-C too: what was measured until now is compared
                 if store.done():
                     _compare(loaded, plan, store)
@@ -78,7 +78,7 @@ def _compare(loaded: Loaded, plan: Plan, store: Store) -> Comparison:
     return comparison
 
 
-def _measure(loaded: Loaded, plan: Plan, store: Store, progress: Progress) -> Outcome:
+def _measure(loaded: Loaded, plan: Plan, store: Store, progress: Progress, fresh: bool) -> Outcome:
     from wavetank.campaign.clusters import ClusterDeployer
     from wavetank.campaign.plan import forecast
     from wavetank.campaign.run import run_campaign
@@ -91,7 +91,7 @@ def _measure(loaded: Loaded, plan: Plan, store: Store, progress: Progress) -> Ou
             f"cannot run {part.application} on {part.cluster} with {part.mapping}: {part.reason}"
         )
     if loaded.spec.executor == "slurm":
-        return _measure_on_slurm(loaded, plan, store, progress)
+        return _measure_on_slurm(loaded, plan, store, progress, fresh)
     return run_campaign(
         loaded.spec,
         plan,
@@ -103,7 +103,9 @@ def _measure(loaded: Loaded, plan: Plan, store: Store, progress: Progress) -> Ou
     )
 
 
-def _measure_on_slurm(loaded: Loaded, plan: Plan, store: Store, progress: Progress) -> Outcome:
+def _measure_on_slurm(
+    loaded: Loaded, plan: Plan, store: Store, progress: Progress, fresh: bool
+) -> Outcome:
     from wavetank.campaign.clusters import specs_of
     from wavetank.campaign.slurm.executor import run_on_slurm
     from wavetank.campaign.slurm.queue import SlurmQueue
@@ -119,6 +121,7 @@ def _measure_on_slurm(loaded: Loaded, plan: Plan, store: Store, progress: Progre
         observer=progress,
         options=loaded.spec.sbatch_options,
         prices=loaded.prices,
+        fresh=fresh,
     )
 
 
@@ -144,6 +147,8 @@ def _sentence(plan: Plan, ahead: Forecast, loaded: Loaded) -> str:
         f"{ahead.n_runs} measurements, {ahead.n_done} done already, about "
         f"{format_estimate(ahead.duration_s)} to go"
     )
+    if ahead.cost is None and loaded.prices is not None:
+        text += f"; no cost: {ahead.cost_missing}"
     if ahead.cost is not None and loaded.prices is not None:
         text += (
             f"; the same on rented instances would cost {ahead.cost:.2f} {loaded.prices.currency}"

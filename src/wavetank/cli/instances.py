@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from wavetank.cli.output import Cell, Table, format_option, print_tables
-from wavetank.errors import UsageError
+from wavetank.errors import CostError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,6 +78,11 @@ def find(
 
     if model is None and processes is None:
         raise UsageError("name a model with --model, or a number of processes with --processes")
+    requirements = tuple(parse_requirement(text, QUANTITIES) for text in require)
+    try:
+        table = load_prices(prices)
+    except CostError as error:
+        raise UsageError(str(error)) from error
     asks = None if model is None else Model.read(model)
     needs = Needs(
         n_processes=processes or (asks.n_ranks if asks else 1),
@@ -87,9 +92,8 @@ def find(
         n_servers=servers,
         max_instances=max_instances,
         architecture=architecture,
-        requirements=tuple(parse_requirement(text, QUANTITIES) for text in require),
+        requirements=requirements,
     )
-    table = load_prices(prices)
     judged = find_instances(aws_instances().values(), needs, table)
     suited = [each for each in judged if not each.ruled_out]
     chosen = judged if show_all or output_format != "table" else suited[:SHOWN]

@@ -57,11 +57,16 @@ def test_the_files_can_be_read_again(tmp_path):
     assert "wavetank campaign run" in path.read_text()
 
 
-def test_a_model_is_named_by_its_own_path(tmp_path):
-    (tmp_path / "m.json").write_text("{}")
-    path = write_attempt(KERNEL, tmp_path / "m.json", tmp_path, repetitions=1, free_bytes=10**12)
+@pytest.mark.parametrize(("place", "named"), [("out/m.json", "m.json"), ("m.json", "model.json")])
+def test_a_folder_names_its_model_so_that_it_can_be_moved(tmp_path, place, named):
+    (tmp_path / "out").mkdir()
+    (tmp_path / place).write_text("{}")
+    path = write_attempt(
+        KERNEL, tmp_path / place, tmp_path / "out", repetitions=1, free_bytes=10**12
+    )
     body = yaml.safe_load(path.read_text())
-    assert body["applications"][0]["model"] == str(tmp_path / "m.json")
+    assert body["applications"][0]["model"] == named
+    assert (tmp_path / "out" / named).read_text() == "{}"
 
 
 def test_an_application_that_this_machine_cannot_hold_is_refused(tmp_path):

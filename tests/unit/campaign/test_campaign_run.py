@@ -4,11 +4,12 @@ import pytest
 from campaign_fakes import APPLICATION, FakeDeployer, FakeObserver, facts, spec
 from measure_fakes import FakePerformer, abyss_result
 
-from wavetank.campaign.judge import compare_campaign
+from wavetank.campaign.judge import _notes, compare_campaign
 from wavetank.campaign.plan import make_plan
 from wavetank.campaign.run import run_campaign
 from wavetank.campaign.store import write_store
 from wavetank.cost.prices import load_prices
+from wavetank.measure.statistics import estimate
 
 NFS, GLUSTER = facts("nfs"), facts("gluster")
 KERNEL = APPLICATION.kernel
@@ -185,3 +186,19 @@ def test_a_cluster_that_left_the_file_leaves_the_comparison_but_not_the_store(tm
     _, comparison = fewer.run()
     assert {each.cluster for each in comparison.configurations} == {"gluster"}
     assert len(fewer.done()) == 12
+
+
+def test_missing_costs_and_usages_above_the_peak_are_said_in_the_notes(tmp_path):
+    setting = Setting(tmp_path, [facts("lab", instance_type="on-premises")])
+    _, comparison = setting.run(load_prices("papers-2016"))
+    assert all(each.cost is None for each in comparison.configurations)
+    (missing,) = [note for note in comparison.notes if "costs are missing" in note]
+    assert "no instance type 'on-premises'" in missing
+    assert not any("above 100 %" in note for note in comparison.notes)
+    above = comparison.configurations[0].model_copy(
+        update={"usage_percent": estimate([102.0, 103.0], 1)}
+    )
+    (told,) = [
+        note for note in _notes(setting.spec, [above], None) if "above 100 %" in note
+    ]  # fmt: skip
+    assert "page caches" in told

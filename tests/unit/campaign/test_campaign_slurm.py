@@ -124,7 +124,7 @@ def cluster(name, tmp_path):
 def run(tmp_path):
     observer = FakeObserver()
 
-    def on(slurm, asked, *names, prices=None):
+    def on(slurm, asked, *names, prices=None, fresh=False):
         plan = make_plan(asked, [APPLICATION], [facts(name) for name in names or ("a", "b")])
         with write_store(tmp_path / "out") as store:
             APPLICATION.kernel.write(tmp_path / "k.json")
@@ -137,6 +137,7 @@ def run(tmp_path):
                 observer=observer,
                 options=asked.sbatch_options,
                 prices=prices,
+                fresh=fresh,
                 patience=Time().patience(),
             )
             return outcome, store.entries(), store.failures(), observer
@@ -297,3 +298,25 @@ def test_options_that_would_break_a_campaign_are_refused(option, wrong):
 
 def test_a_job_script_quotes_its_folder():
     assert "campaign job '/a b/$(touch x)'" in job_script(Path("/a b/$(touch x)"))
+
+
+def test_a_fresh_campaign_cancels_the_jobs_of_an_earlier_one(run):
+    slurm = FakeSlurm()
+    original, calls = slurm.jobs, []
+
+    def jobs(name):
+        calls.append(name)
+        if len(calls) > 1:
+            raise SlurmUnreachableError("gone")
+        return original(name)
+
+    slurm.jobs = jobs
+    with pytest.raises(SlurmUnreachableError):
+        run(slurm, spec())
+    left = set(slurm.queued)
+    slurm.jobs = original
+    _, entries, _, _ = run(slurm, spec(), fresh=True)
+    assert len(entries) == 12
+    # the fake runs one job at each look, also at the first
+    assert len(left & set(slurm.cancelled)) == 11
+    assert len(slurm.submitted) == 24

@@ -101,6 +101,7 @@ def run_on_slurm(
     observer: Observer,
     options: Sequence[str] = (),
     prices: PriceTable | None = None,
+    fresh: bool = False,
     patience: Patience | None = None,
 ) -> Outcome:
     """Measure everything in the plan that is not done yet, by jobs.
@@ -114,6 +115,7 @@ def run_on_slurm(
         observer: is told what happens.
         options: of sbatch, e.g. "--partition=short".
         prices: for a budget in money.
+        fresh: jobs of an earlier run are cancelled, not gone on with.
         patience: clock.
 
     Raises:
@@ -129,6 +131,8 @@ def run_on_slurm(
         patience=patience or Patience(),
     )
     runs = _interleaved(plan, spec.seed)
+    if fresh:
+        _forget(slurm)
     _adopt(slurm, runs)
     try:
         _work(slurm, runs)
@@ -152,6 +156,28 @@ def _interleaved(plan: Plan, seed: int) -> list[Run]:
         random.Random(f"{seed} {repetition}").shuffle(shuffled)  # noqa: S311 - an order, not a secret
         ordered += shuffled
     return ordered
+
+
+def _forget(slurm: _Slurm) -> None:
+    """Cancel what an earlier run left in the queue, and remove what its jobs made.
+
+    Raises:
+        MeasurementError: the jobs do not end.
+    """
+    slurm.queue.cancel([job.job_id for job in slurm.queue.jobs(slurm.name)])
+    if not _ends(slurm):
+        raise MeasurementError("jobs of an earlier run do not end; run the same command again")
+    _clean_up(slurm)
+
+
+def _ends(slurm: _Slurm) -> bool:
+    """Wait until no job of the campaign is in the queue; says whether that was so in time."""
+    until = slurm.patience.clock() + ENDING_S
+    while slurm.queue.jobs(slurm.name):
+        if slurm.patience.clock() > until:
+            return False
+        slurm.patience.sleep(LOOK_S[0])
+    return True
 
 
 def _adopt(slurm: _Slurm, runs: Sequence[Run]) -> None:
@@ -370,14 +396,11 @@ def _cancel_all(slurm: _Slurm) -> None:
     if slurm.under_way:
         slurm.course.observer.says(f"cancelling {len(slurm.under_way)} jobs")
     slurm.queue.cancel([job_id for _, job_id in slurm.under_way.values()])
-    until = slurm.patience.clock() + ENDING_S
-    while slurm.queue.jobs(slurm.name):
-        if slurm.patience.clock() > until:
-            slurm.course.observer.says(
-                "jobs are still ending: their files stay, and the next run removes them"
-            )
-            return
-        slurm.patience.sleep(LOOK_S[0])
+    if not _ends(slurm):
+        slurm.course.observer.says(
+            "jobs are still ending: their files stay, and the next run removes them"
+        )
+        return
     for run, _ in slurm.under_way.values():
         if slurm.folder(run).has_result():
             _collect(slurm, run)
