@@ -30,6 +30,7 @@ pytestmark = [
 
 PORT = "2222"
 USER = "tank"
+SECOND_ADDRESS = "10.77.0.101"  # of c1
 NODES = {"c1": "10.77.0.1", "c2": "10.77.0.2", "io1": "10.77.0.3", "io2": "10.77.0.4"}
 
 # A user who may do everything by sudo, and a key that both this user and root accept.
@@ -59,7 +60,9 @@ def make_key(path: Path) -> None:
 
 def write_known_hosts(path: Path, public_key: Path) -> None:
     public = " ".join(public_key.read_text().split()[:2])
-    path.write_text("".join(f"[{address}]:{PORT} {public}\n" for address in NODES.values()))
+    path.write_text(
+        "".join(f"[{address}]:{PORT} {public}\n" for address in (*NODES.values(), SECOND_ADDRESS))
+    )
 
 
 @pytest.fixture(scope="module")
@@ -218,6 +221,22 @@ def test_what_hosts_lack_is_said_of_each_before_anything_starts(
     assert "io1: glusterd is missing: apt-get install glusterfs-server" in said
     assert said.count("is missing") == 2
     assert said.count("ssh.directory /nowhere") == 4
+
+
+def test_what_went_wrong_first_is_said_and_nothing_is_left(
+    hosts: deploy.DeployedCluster, keys: Path
+) -> None:
+    before = on_all(hosts.compute_hosts, state_of)
+    said = up_in_their_network(hosts, inventory(keys, network="192.168.77.0/24"))
+    assert "has no address in ssh.network 192.168.77.0/24" in said
+    assert on_all(hosts.compute_hosts, state_of) == before
+
+
+def test_two_names_of_one_machine_are_refused(hosts: deploy.DeployedCluster, keys: Path) -> None:
+    hosts.compute_hosts[0].run(["ip", "address", "add", f"{SECOND_ADDRESS}/24", "dev", "eth0"])
+    both = {**NODES, "c2": SECOND_ADDRESS}
+    said = up_in_their_network(hosts, inventory(keys, hosts=both))
+    assert "c1 and c2 are one machine" in said
 
 
 def test_sudo_that_asks_for_a_password_is_refused(

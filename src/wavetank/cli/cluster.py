@@ -176,13 +176,14 @@ def _summary(spec: ClusterSpec) -> str:
 
 
 def _print_status(name: str, output_format: str) -> None:
+    from wavetank.cli.cluster_plan import role_of
     from wavetank.cluster import deploy
 
     cluster = deploy.find(name)
     findings = cluster.health()
     nodes: list[list[Cell]] = [
-        [host.name, host.address, "compute" if host in cluster.compute_hosts else "data server"]
-        for host in dict.fromkeys([*cluster.compute_hosts, *cluster.io_hosts])
+        [host.name, host.address, role_of(cluster.spec, host.name)]
+        for host in cluster.nodes.hosts.values()
     ]
     in_force = _asked_of(cluster.settings)
     limits = _asked_of(cluster.limits)

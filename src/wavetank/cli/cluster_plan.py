@@ -24,14 +24,19 @@ def nodes_table(spec: ClusterSpec) -> Table:
     return Table("Nodes", NODE_COLUMNS, rows, [_shown(row) for row in rows], note)
 
 
+def role_of(spec: ClusterSpec, node: str) -> str:
+    """What runs on a node."""
+    roles = {
+        "compute": spec.compute_names(),
+        "data server": spec.server_names(),
+        "metadata server": spec.metadata_names(),
+        "gateway": spec.gateway_names(),
+    }
+    return ", ".join(role for role, names in roles.items() if node in names) or "idle"
+
+
 def _row(spec: ClusterSpec, node: str) -> list[Cell]:
     instance = spec.instance_of(node)
-    roles = [
-        *(["compute"] if node in spec.compute_names() else []),
-        *(["data server"] if node in spec.server_names() else []),
-        *(["metadata server"] if node in spec.metadata_names() else []),
-        *(["gateway"] if node in spec.gateway_names() else []),
-    ]
     held = node in spec.storage_names()
     rates = spec.disk_rates(node, spec.storage) if held else {}
     network = instance.network
@@ -41,7 +46,7 @@ def _row(spec: ClusterSpec, node: str) -> list[Cell]:
         for rate in (network, rates.get("read"), rates.get("write"))
     ]
     return [
-        node, ", ".join(roles) or "idle", instance.name, instance.vcpus, instance.memory, scaled[0],
+        node, role_of(spec, node), instance.name, instance.vcpus, instance.memory, scaled[0],
         spec.device_of(node, spec.storage) if held else None, *scaled[1:],
         spec.storage.size if held else None,
         spec.temporary.size if has_scratch and spec.temporary is not None else None,
@@ -107,8 +112,6 @@ def access_method(spec: ClusterSpec) -> str:
         return "local disks"
     if spec.provider != "local":
         return "native: hosts as they are"
-    if spec.file_system.kind == "existing":
-        return "pass-through: this machine's mount"
     return "virtual: clients and servers on nodes with limits"
 
 

@@ -223,7 +223,10 @@ def coming_up(spec: ClusterSpec) -> Iterator[DeployedCluster]:
             check_interrupted()
         except BaseException:
             if is_ours:
-                _clear(directory, spec)
+                try:
+                    _clear(directory, spec)
+                except ClusterError as left:  # what went wrong first is what is raised
+                    log.error("%s is not cleaned up: %s", spec.name, left)
             raise
 
 

@@ -28,6 +28,13 @@ WITHOUT_SERVERS = frozenset({"none", "existing"})
 # Those whose data servers serve the metadata too.
 WITHOUT_METADATA = WITHOUT_SERVERS | {"nfs", "glusterfs"}
 
+# Directories that nodes and hosts need as they are.
+NEEDED_DIRECTORIES = frozenset(
+    f"/{name}"
+    for name in ("bin", "boot", "dev", "etc", "home", "lib", "lib32", "lib64", "libx32", "media", "mnt", "opt", "proc",
+                 "root", "run", "sbin", "scratch", "srv", "storage", "sys", "tmp", "usr", "var")
+)  # fmt: skip
+
 # mkfs.xfs refuses less than 300 MB since version 5.19; one size for all local file systems.
 SMALLEST_STORAGE_BYTES = 320 * 2**20
 
@@ -251,6 +258,15 @@ class ClusterSpec(Record):
                 yield f"file_system.placement names {', '.join(unknown)}, but the nodes are {', '.join(names)}"
             if len(set(fs.placement)) != len(fs.placement):
                 yield "file_system.placement names a node twice"
+        parts = fs.mount.strip("/").split("/")
+        if f"/{'/'.join(parts)}" in NEEDED_DIRECTORIES or parts[0] in (
+            "dev",
+            "proc",
+            "sys",
+            "usr",
+            "etc",
+        ):
+            yield f"file_system.mount {fs.mount} would cover what nodes need: name a directory of its own, e.g. /wavetank"
         available = len(self._candidates(fs.placement))
         yield from self._metadata_problems(names)
         if fs.path is not None and fs.kind != "existing":

@@ -265,3 +265,13 @@ def test_the_environment_of_ranks_is_what_the_mpi_key_says() -> None:
     assert environment(hints={"cb_nodes": 2}) == {
         "OMPI_MCA_io": "romio321", "ROMIO_HINTS": "/storage.mpi-hints",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("mount", ["/usr", "/proc", "/dev/shm/x", "/storage", "/var/", "//etc"])
+def test_a_mount_that_would_cover_what_nodes_need_is_refused(mount: str, tmp_path: Path) -> None:
+    assert "would cover what nodes need" in findings(tmp_path, changed(file_system__mount=mount))
+
+
+@pytest.mark.parametrize("mount", ["/wavetank", "/mnt/pfs", "/home/user/lab"])
+def test_a_mount_of_its_own_is_fine(mount: str) -> None:
+    assert ClusterSpec.model_validate(changed(file_system__mount=mount)).file_system.mount == mount

@@ -6,11 +6,12 @@ Every host gets one directory of the cluster's own (its name holds a random toke
 from __future__ import annotations
 
 import ipaddress
+import logging
 import secrets
 import shutil
 import socket
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,8 @@ from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import ClusterDirectory, directory_of
 from wavetank.document import write_whole
 from wavetank.errors import ClusterError, ProviderError, RemoteCommandError
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 PREPARE_TIMEOUT_S = 3 * CONNECT_TIMEOUT_S
@@ -109,7 +112,8 @@ class SshProvider:
                 name: SshHost(name, spec.ssh.hosts[name], config, directory, sudo) for name in needs
             }
             found = _on_all(hosts, lambda host: _lacks(host, spec, needs[host.name]))
-        return [finding for of_host in found for finding in of_host]
+        findings = [finding for of_host in found for finding in of_host.findings]
+        return [*findings, *_same_machines(found)]
 
     def create(self, spec: ClusterSpec) -> SshNodes:
         """See that every host answers, and make a directory on each."""
@@ -132,13 +136,17 @@ class SshProvider:
                 hosts, _on_all(hosts, lambda host: _address(host, spec)), strict=True
             ):
                 directory.note(do="address", node=name, address=address)
-        except RemoteCommandError as error:
-            self.destroy(spec.name)
-            raise ProviderError(
-                f"cannot use host {error.node}: {error.stderr_tail or error}"
-            ) from error
-        except BaseException:
-            self.destroy(spec.name)
+        except BaseException as error:
+            try:
+                self.destroy(spec.name)
+            except (
+                ProviderError
+            ) as left:  # deploy tries again; what went wrong first is what is said
+                log.warning("%s", left)
+            if isinstance(error, RemoteCommandError):
+                raise ProviderError(
+                    f"cannot use host {error.node}: {error.stderr_tail or error}"
+                ) from error
             raise
         return self.find(spec)
 
@@ -169,6 +177,8 @@ class SshProvider:
         nodes = str(noted["nodes"]).split()
         failed: list[str] = []
         if config.exists():  # else nothing was reached yet
+            if not sockets.exists():  # an earlier call closed the connections
+                make_socket_directory(sockets)
             home, sudo = str(noted["home"]), bool(noted["sudo"])
             hosts = {node: SshHost(node, node, config, home, sudo) for node in nodes}
             failed = [
@@ -258,7 +268,34 @@ def _is_address(word: str) -> bool:
     return True
 
 
-def _lacks(host: SshHost, spec: ClusterSpec, needs: Needs) -> list[str]:
+@dataclass(frozen=True)
+class _Examined:
+    """What a host said.
+
+    Attributes:
+        name: of the node.
+        machine: tells machines apart (boot and process namespace); None when it did not answer.
+        findings: what it lacks.
+    """
+
+    name: str
+    machine: str | None
+    findings: list[str]
+
+
+def _same_machines(examined: Sequence[_Examined]) -> list[str]:
+    by_machine: dict[str, list[str]] = {}
+    for host in examined:
+        if host.machine is not None:
+            by_machine.setdefault(host.machine, []).append(host.name)
+    return [
+        f"ssh.hosts: {' and '.join(names)} are one machine; a host is one node (servers on compute nodes: placement: compute)"
+        for names in by_machine.values()
+        if len(names) > 1
+    ]
+
+
+def _lacks(host: SshHost, spec: ClusterSpec, needs: Needs) -> _Examined:
     """What a host says that it lacks. It is asked by its address: it has no home yet."""
     at = _mount_point(spec) if host.name in spec.compute_names() else ""
     how = {**dict.fromkeys(scripts.TOOLS, "install coreutils, grep, sed and util-linux"), **needs.programs,
@@ -269,8 +306,11 @@ def _lacks(host: SshHost, spec: ClusterSpec, needs: Needs) -> list[str]:
         out = host.script(scripts.EXAMINE, host.home, at, *words, timeout_s=PREPARE_TIMEOUT_S)
     except ClusterError as error:
         said = error.stderr_tail if isinstance(error, RemoteCommandError) else str(error)
-        return [f"cannot use host {host.name} ({host.address}): {said or error}"]
+        return _Examined(
+            host.name, None, [f"cannot use host {host.name} ({host.address}): {said or error}"]
+        )
     findings = []
+    machine = None
     missing = []
     for line in out.splitlines():
         kind, _, what = line.partition(" ")
@@ -278,9 +318,12 @@ def _lacks(host: SshHost, spec: ClusterSpec, needs: Needs) -> list[str]:
             findings.append(f"ssh.directory {what} is no directory that {_user(spec)} may write to")
         elif kind == "m":
             findings.append(f"{what} is mounted already: give file_system.mount another path")
+        elif kind == "i":
+            machine = what
         elif kind in ("p", "f"):
             missing.append((what, how[what]))
-    return [f"{host.name}: {finding}" for finding in (*findings, *say_missing(missing))]
+    findings = [f"{host.name}: {finding}" for finding in (*findings, *say_missing(missing))]
+    return _Examined(host.name, machine, findings)
 
 
 def _user(spec: ClusterSpec) -> str:

@@ -46,8 +46,9 @@ true
 """
 
 # $1: directory, $2: mount point or nothing, then words "p NAME" (a program) and "f PATH" (a file).
-# A line for each that is missing.
+# A line for each that is missing, and "i" with what tells this machine from others.
 EXAMINE = """directory=$1 at=$2; shift 2
+printf 'i %s %s\\n' "$(cat /proc/sys/kernel/random/boot_id)" "$(ls -l /proc/self/ns/pid | sed 's/.*-> //')"
 [ -d "$directory" ] && [ -w "$directory" ] || printf 'd %s\\n' "$directory"
 if [ -n "$at" ] && grep -q " $at " /proc/mounts; then printf 'm %s\\n' "$at"; fi
 while [ $# -gt 1 ]; do
@@ -59,5 +60,5 @@ while [ $# -gt 1 ]; do
 done
 """
 # What our own scripts use besides the shell.
-TOOLS = ("cat", "cut", "dd", "dirname", "env", "grep", "kill", "mkdir", "nohup", "rm", "rmdir", "sed",
+TOOLS = ("cat", "cut", "dd", "dirname", "env", "grep", "kill", "ls", "mkdir", "nohup", "rm", "rmdir", "sed",
          "setsid", "sleep", "stat", "timeout", "tr")  # fmt: skip
