@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
+from datetime import date
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -17,7 +18,7 @@ import campaign_examples
 import pytest
 import report_examples
 
-from wavetank.compare.comparison import OwnRunError
+from wavetank.compare.comparison import OtherCost, OwnRunError
 from wavetank.errors import WavetankError
 from wavetank.report import text_formats
 from wavetank.report.cluster_tables import cluster_tables
@@ -329,3 +330,38 @@ def test_matplotlib_writes_nothing_below_the_home_directory(tmp_path) -> None:
     )
     assert list(tmp_path.iterdir()) == []
     assert not Path(done.stdout.strip()).exists()  # and its own folder is gone
+
+
+def test_the_same_run_by_spot_prices_is_a_table_of_its_own(tmp_path) -> None:
+    comparison = campaign_examples.make_campaign(tmp_path, clusters=("nfs",))
+    first = comparison.configurations[0]
+    spot = OtherCost(
+        table="aws-spot",
+        date=date(2025, 5, 28),
+        purchase="spot",
+        currency="USD",
+        cost_tot=first.cost.cost_tot,
+        perf_cost=first.cost.perf_cost,
+    )
+    lacking = spot.model_copy(
+        update={"table": "other", "cost_tot": None, "perf_cost": None, "missing": "has no type x"}
+    )
+    priced = first.model_copy(update={"other_costs": (spot, lacking)})
+    comparison.model_copy(
+        update={"configurations": (priced, *comparison.configurations[1:])}
+    ).write(tmp_path / "comparison.json")
+    campaign = read_folder(tmp_path)
+    text = Outline(render(campaign)).text
+    assert "The same by other price tables" in text
+    assert "aws-spot" in text and "spot" in text and "has no type x" in text
+    tables = json.loads(text_formats.json_text(campaign))["applications"][0]["tables"]
+    assert [row["table"] for row in tables["other-costs"]] == ["aws-spot", "other"]
+    assert tables["other-costs"][0]["cost_tot"] == first.cost.cost_tot.median
+
+
+def test_idle_time_is_a_column_of_the_cost(tmp_path) -> None:
+    campaign_examples.make_campaign(tmp_path, clusters=("nfs",))
+    rows = json.loads(text_formats.json_text(read_folder(tmp_path)))["applications"][0]["tables"]
+    # the examples idle 6 s around a run and take 14 s to come up
+    parts = rows["cost"][0]
+    assert parts["idle"] / parts["deployment"] == pytest.approx(6 / 14)
