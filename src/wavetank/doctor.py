@@ -9,11 +9,17 @@ import os
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from pathlib import Path
 from typing import Literal
 
 from wavetank import native
+from wavetank.cluster.namespaces import user
 from wavetank.cluster.namespaces.cgroups import hierarchies
+from wavetank.cluster.needs import needs_by_node
+from wavetank.cluster.registry import file_system
+from wavetank.cluster.spec import ClusterSpec
 from wavetank.launchers.registry import launcher, launcher_names
 from wavetank.launchers.version import version_text
 from wavetank.programs import find_program, search_path
@@ -56,12 +62,21 @@ _PROGRAMS = (
     _Program("virtual clusters", "ip, tc (networks of nodes)", "tc", "iproute2", "no virtual clusters on this machine", False),
     _Program("virtual clusters", "losetup (disks of nodes)", "losetup", "util-linux", "no virtual clusters on this machine"),
     _Program("virtual clusters", "mkfs.xfs (local file system)", "mkfs.xfs", "xfsprogs", "local_file_system must be ext4", False),
-    _Program("file systems", "glusterfs servers", "glusterd", "glusterfs-server", "no GlusterFS clusters"),
-    _Program("file systems", "glusterfs client", "glusterfs", "glusterfs-client", "no GlusterFS clusters"),
+    _Program("virtual clusters", "ssh (clusters of hosts that exist)", "ssh", "openssh-client", "no provider ssh", False),
+    _Program("campaigns", "sbatch (campaigns as Slurm jobs)", "sbatch", "slurm-client", "no --executor slurm", False),
     _Program("benchmarks", "fio", "fio", "fio", "no characterisation of disks, no comparison with fio"),
     _Program("benchmarks", "ior", "ior", "ior (not in Debian 12: build it)", "IOR lines are printed, not run", False),
     _Program("other tools", "strace", "strace", "strace", "no new strace logs (existing ones can still be read)", False),
 )  # fmt: skip
+
+
+# Asked of their drivers; what a file system lies behind is asked for with it.
+_FILE_SYSTEMS: dict[str, dict[str, str]] = {
+    "glusterfs": {},
+    "cephfs": {},
+    "gateway": {"behind": "glusterfs"},
+    "orangefs": {},
+}
 
 
 def examine() -> list[Finding]:
@@ -72,6 +87,7 @@ def examine() -> list[Finding]:
         *_privileges(),
         *_kernel(),
         *_nfs(),
+        *_file_systems(),
         *(_program(wanted) for wanted in _PROGRAMS),
     ]
     areas = list(dict.fromkeys(finding.area for finding in findings))
@@ -131,10 +147,11 @@ def _launchers() -> Iterator[Finding]:
 def _privileges() -> Iterator[Finding]:
     area = "virtual clusters"
     no_clusters = "no virtual clusters on this machine; everything else works"
-    if os.geteuid() != 0:
-        yield Finding(area, "root", "missing", f"user {os.geteuid()}", no_clusters, "run with sudo")
-    else:
+    if os.geteuid() == 0:
         yield Finding(area, "root", "ok", "user 0")
+    else:
+        yield _as_user()
+        return
     namespaces = ["unshare", "--mount", "--uts", "--ipc", "--net", "--pid", "--fork", "true"]
     yield _tried(
         area, "namespaces", namespaces, "mount, uts, ipc, net, pid", no_clusters,
@@ -147,6 +164,40 @@ def _privileges() -> Iterator[Finding]:
         area, "network limits", shaping, "tc tbf",
         "networks of nodes are not limited", "needs root, iproute2, and a kernel with CONFIG_NET_SCH_TBF",
     )  # fmt: skip
+
+
+def _as_user() -> Finding:
+    """What a user who is not root can have of virtual clusters."""
+    area, ability, found = "virtual clusters", "root", f"user {os.geteuid()}"
+    reason = user.reason_against()
+    if reason is not None:
+        cost = "no virtual clusters on this machine; everything else works"
+        return Finding(area, ability, "missing", f"{found}; {reason}", cost, "run with sudo")
+    cost = f"virtual clusters only with file system {' or '.join(user.FILE_SYSTEMS)}; {user.LACKS}"
+    return Finding(
+        area, ability, "limited", f"{found}, with a user namespace", cost, "run with sudo"
+    )
+
+
+def _file_systems() -> Iterator[Finding]:
+    """Whether the programs that each driver names are here."""
+    for kind, more in _FILE_SYSTEMS.items():
+        spec = ClusterSpec.model_validate(
+            {
+                "name": "doctor",
+                "instance": {"name": "doctor"},
+                "nodes": {"compute": 1, "io": 2},
+                "file_system": {"kind": kind, **more},
+            }
+        )
+        needs = reduce(or_, needs_by_node(file_system(kind), spec).values())
+        missing = needs.missing_here()
+        if missing:
+            said = [one.partition(": ") for one in missing]  # "a, b are missing: how to get them"
+            absent, remedy = ("; ".join(dict.fromkeys(one[i] for one in said)) for i in (0, 2))
+            yield Finding("file systems", kind, "missing", absent, f"no {kind} clusters", remedy)
+        else:
+            yield Finding("file systems", kind, "ok", ", ".join(needs.programs) or "nothing needed")
 
 
 def _kernel() -> Iterator[Finding]:

@@ -12,6 +12,8 @@ from click.testing import CliRunner
 from wavetank import doctor, native, programs
 from wavetank.cli.doctor import command
 from wavetank.cluster import registry
+from wavetank.cluster.namespaces import user
+from wavetank.cluster.needs import needs_by_node
 from wavetank.cluster.spec import ClusterSpec
 
 
@@ -29,9 +31,9 @@ def test_a_missing_program_is_named_with_its_package(
 ) -> None:
     monkeypatch.setattr(programs, "SYSTEM_PATH", str(tmp_path))
     monkeypatch.setenv("PATH", "")
-    found = finding("glusterfs servers")
-    assert found.state == "missing"
-    assert found.remedy == "apt-get install glusterfs-server"
+    found = finding("glusterfs")
+    assert found.state == "missing" and "glusterd" in found.found
+    assert "apt-get install glusterfs-server" in found.remedy
 
 
 @pytest.mark.parametrize("in_path", [True, False])
@@ -56,15 +58,34 @@ def test_doctor_and_driver_find_programs_in_the_same_places(
             "file_system": {"kind": "nfs"},
         }
     )
-    missed = any("needs ganesha.nfsd" in said for said in registry.file_system("nfs").check(spec))
+    needs = needs_by_node(registry.file_system("nfs"), spec)["io1"]
+    missed = any("ganesha.nfsd" in said for said in needs.missing_here())
     assert missed == (finding("NFS server").state == "missing") == (not (in_path or in_system))
 
 
-def test_an_unprivileged_user_is_told_what_root_is_for(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kind", ["glusterfs", "cephfs", "gateway", "orangefs"])
+def test_every_file_system_is_reported_with_what_its_driver_needs(
+    kind: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(programs, "SYSTEM_PATH", str(tmp_path))
+    monkeypatch.setenv("PATH", "")
+    found = finding(kind)
+    assert found.state == "missing" and found.cost == f"no {kind} clusters"
+
+
+def test_a_user_is_told_what_root_is_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(user, "reason_against", lambda: "Operation not permitted")
     found = finding("root")
-    assert found.state == "missing"
+    assert found.state == "missing" and "Operation not permitted" in found.found
     assert "everything else works" in found.cost
+
+
+def test_a_user_with_namespaces_is_told_what_can_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(user, "reason_against", lambda: None)
+    found = finding("root")
+    assert found.state == "limited" and "none or orangefs" in found.cost
 
 
 def test_a_kernel_without_nfs_uses_our_mount_where_it_is_built(
