@@ -172,6 +172,44 @@ def read_yaml(
     Raises:
         SpecError: missing, not YAML, or keys and values that do not fit: all of them at once, each with its place.
     """
+    found, findings = examine_yaml(path, record, what, stand_ins)
+    if findings or found is None:
+        said = findings[0] if len(findings) == 1 else "\n  " + "\n  ".join(findings)
+        raise SpecError(f"{what} file {path}: {said}")
+    return found
+
+
+def examine_yaml(
+    path: Path, record: type[RecordT], what: str, stand_ins: Mapping[str, Any] | None = None
+) -> tuple[RecordT | None, list[str]]:
+    """What is right in a specification, and all that is wrong, each with its place; see read_yaml.
+
+    How parts fit together is only looked at when each is right, so what is wrong is left out, or replaced by its
+    stand-in, and the rest is looked at again.
+
+    Raises:
+        SpecError: missing, or not YAML.
+    """
+    rest = copy.deepcopy(_yaml_body(path, what))
+    findings: list[str] = []
+    for _ in range(len(rest) + 1):
+        try:
+            return record.model_validate(rest), findings
+        except ValidationError as error:
+            found = error.errors(include_url=False)
+            is_ours = bool(findings) and any(each["type"] == "missing" for each in found)
+            if is_ours:  # a required key that was left out, without a stand-in
+                return None, findings
+            findings += [line for line in _lines(error) if line not in findings]
+            if any(each["loc"] == () for each in found):
+                return None, findings
+            for each in found:
+                _leave_out(rest, each["loc"])
+            rest = {**(stand_ins or {}), **rest}
+    return None, findings
+
+
+def _yaml_body(path: Path, what: str) -> dict[str, Any]:
     try:
         body = yaml.load(read_text(path, f"{what} file", SpecError), Loader=_StrictLoader)  # noqa: S506 (a SafeLoader)
     except yaml.YAMLError as error:
@@ -182,42 +220,7 @@ def read_yaml(
         raise SpecError(
             f"{what} file {path} must hold keys and values, not a {type(body).__name__}"
         )
-    try:
-        return record.model_validate(body)
-    except ValidationError as error:
-        found = _all_findings(error, body, record, stand_ins or {})
-        said = found[0] if len(found) == 1 else "\n  " + "\n  ".join(found)
-        raise SpecError(f"{what} file {path}: {said}") from error
-
-
-def _all_findings(
-    error: ValidationError,
-    body: dict[str, Any],
-    record: type[BaseModel],
-    stand_ins: Mapping[str, Any],
-) -> list[str]:
-    """Findings of a validation, and those that it hides: how parts fit together is only looked at when each is right.
-
-    What is wrong is left out, or replaced by its stand-in, and the rest is looked at again.
-    """
-    found = _lines(error)
-    rest = copy.deepcopy(body)
-    for _ in range(len(body) + 1):
-        places = [finding["loc"] for finding in error.errors(include_url=False)]
-        if () in places:  # how parts fit together: that was the last to be looked at
-            break
-        for place in places:
-            _leave_out(rest, place)
-        rest = {**stand_ins, **rest}
-        try:
-            record.model_validate(rest)
-            break
-        except ValidationError as hidden:
-            error = hidden
-            if any(finding["type"] == "missing" for finding in hidden.errors(include_url=False)):
-                break
-            found += [line for line in _lines(hidden) if line not in found]
-    return found
+    return body
 
 
 def _leave_out(body: dict[str, Any], place: tuple[int | str, ...]) -> None:

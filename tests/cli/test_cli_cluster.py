@@ -152,3 +152,13 @@ file_system:
     assert settings["stripe"] == "sharded, blocks of 64.0 KiB, over 1 servers"
     assert settings["option TroveSyncData"] == "True"
     assert said["cost_per_hour"][-1]["cost_per_h"] == "2.10"  # five of 0.42
+
+
+def test_check_says_what_the_driver_refuses_beside_what_is_misspelt(tmp_path: Path) -> None:
+    (tmp_path / "lab.yaml").write_text(
+        SPEC.replace("{kind: none}", "{kind: none, typo: 1, options: {a: 1}}") + "scale: 0.5\n"
+    )
+    result = run("check", "lab.yaml")
+    assert isinstance(result.exception, SpecError)
+    for words in ("typo: no such key", "scale: ", "file_system none has no options"):
+        assert words in str(result.exception)

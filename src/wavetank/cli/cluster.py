@@ -134,14 +134,13 @@ def check(file: Path) -> None:
     Example: wavetank cluster check lab.yaml
     """
     from wavetank.cluster import deploy
-    from wavetank.cluster.spec import read_spec
+    from wavetank.cluster.spec import examine_spec
 
-    spec = read_spec(file)
-    findings = deploy.check(spec)
-    if findings:
-        raise SpecError(
-            f"{file}: cluster {spec.name} cannot come up here:\n  " + "\n  ".join(findings)
-        )
+    spec, findings = examine_spec(file)
+    if spec is not None:
+        findings += deploy.check(spec)
+    if spec is None or findings:
+        raise SpecError(f"{file}: this cluster cannot come up here:\n  " + "\n  ".join(findings))
     click.echo(f"{spec.name} can come up here: {_summary(spec)}")
 
 

@@ -14,7 +14,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from wavetank.document import Record, read_yaml
+from wavetank.document import Record, examine_yaml, read_yaml
 from wavetank.units import Rate, Size, format_size
 
 # A name becomes part of paths, cgroups and host names: nothing else may be in it.
@@ -429,11 +429,23 @@ class ClusterSpec(Record):
         return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
+# Of required keys, while the rest of a file with wrong ones is looked at.
+STAND_INS = {"name": "x", "instance": {"name": "x"}}
+
+
 def read_spec(path: Path) -> ClusterSpec:
     """Read a cluster file.
 
     Raises:
         SpecError: all findings at once, each with its place.
     """
-    stand_ins = {"name": "x", "instance": {"name": "x"}}
-    return read_yaml(path, ClusterSpec, "cluster", stand_ins)
+    return read_yaml(path, ClusterSpec, "cluster", STAND_INS)
+
+
+def examine_spec(path: Path) -> tuple[ClusterSpec | None, list[str]]:
+    """What is right in a cluster file (None when that does not make a cluster), and all that is wrong.
+
+    Raises:
+        SpecError: it is missing, or no YAML.
+    """
+    return examine_yaml(path, ClusterSpec, "cluster", STAND_INS)
