@@ -65,9 +65,16 @@ class Srun:
         at = next(i for i, word in enumerate(argv) if Path(word).name == "srun")
         changed = list(argv)
         for i, word in enumerate(changed[at + 1 :], start=at + 1):
-            if word.startswith("--export="):
-                changed[i] = f"{word},{added}"
+            if word.startswith("--export=") or changed[i - 1] == "--export":
+                changed[i] = _joined(word, added)
                 return changed
             if not word.startswith("-") and not changed[i - 1].startswith("-"):
                 break  # the program; what follows are its own arguments
         return [*changed[: at + 1], f"--export=ALL,{added}", *changed[at + 1 :]]
+
+
+def _joined(export: str, added: str) -> str:
+    """The user's --export with more variables. NONE and NIL are said alone: without them it is these only."""
+    option = "--export=" if export.startswith("--export=") else ""
+    names = export.removeprefix(option)
+    return option + (added if names in ("NONE", "NIL") else f"{names},{added}")

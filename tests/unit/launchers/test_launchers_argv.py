@@ -109,3 +109,18 @@ def test_an_unknown_launcher_is_refused_with_those_that_are_known() -> None:
     with pytest.raises(UsageError, match="openmpi"):
         launcher("aprun")
     assert set(LAUNCHERS) <= set(launcher_names())
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (["--export=NONE"], ["--export=K=V"]),  # NONE with names is no value of srun
+        (["--export=ALL,A=1"], ["--export=ALL,A=1,K=V"]),
+        (["--export", "A=1"], ["--export", "A=1,K=V"]),
+        (["--export", "NONE", "-n", "2"], ["--export", "K=V", "-n", "2"]),
+        (["-n", "2"], ["--export=ALL,K=V", "-n", "2"]),
+    ],
+)
+def test_srun_joins_the_users_export(given: list[str], expected: list[str]) -> None:
+    found = srun.Srun().with_environment(["srun", *given, "./app", "--export=B"], {"K": "V"})
+    assert found == ["srun", *expected, "./app", "--export=B"]
