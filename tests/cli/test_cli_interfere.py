@@ -1,0 +1,113 @@
+"""``wavetank interfere`` from the command line, on clusters that need no root: this machine for every node."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from wavetank.cli.main import cli
+from wavetank.interfere.spec import read_interfere
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "interfere"
+
+
+def invoke(*args: object) -> Result:
+    return CliRunner().invoke(cli, ["interfere", *map(str, args)])
+
+
+@pytest.fixture
+def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("WAVETANK_STATE_DIR", str(tmp_path / "state"))
+    (tmp_path / "files").mkdir()
+    cluster = {
+        "name": "here",
+        "provider": "null",
+        "instance": {"name": "laptop", "vcpus": 2},
+        "nodes": {"compute": 2},
+        "file_system": {"kind": "existing", "path": str(tmp_path / "files")},
+    }
+    (tmp_path / "here.yaml").write_text(yaml.safe_dump(cluster))
+    objects = {"size": "16 KiB", "file_size": "64 KiB"}
+    spec = {
+        "name": "small",
+        "clusters": ["here.yaml"],
+        "groups": [{"name": name, "clients": 1, "objects": objects} for name in ("one", "two")],
+        "duration": "0.4 s",
+        "settle": "0.1 s",
+    }
+    path = tmp_path / "study.yaml"
+    path.write_text(yaml.safe_dump(spec))
+    return path
+
+
+def changed(study: Path, **more: object) -> Path:
+    study.write_text(yaml.safe_dump(yaml.safe_load(study.read_text()) | more))
+    return study
+
+
+def test_a_plan_is_printed_and_nothing_is_made(study: Path) -> None:
+    result = invoke(study, "--dry-run", "--format", "json")
+    assert result.exit_code == 0, result.output
+    plan = json.loads(result.stdout)
+    assert {(row["point"], row["nodes"]) for row in plan["plan"]} == {
+        ("alone", "c1"),
+        ("alone", "c2"),
+        ("together", "c1 c2"),
+    }
+    assert not (study.parent / "results").exists()
+
+
+def test_a_plan_of_nothing_fails_with_the_reason(study: Path) -> None:
+    groups = [{"name": name, "clients": 40, "objects": {}} for name in ("one", "two")]
+    result = invoke(changed(study, groups=groups), "--dry-run")
+    assert result.exit_code == 1
+    assert "needs 40 compute nodes" in result.output or "need 80 compute nodes" in result.output
+
+
+def test_a_study_runs_goes_on_and_is_reported(study: Path, tmp_path: Path) -> None:
+    first = invoke(study, "--format", "json")
+    assert first.exit_code == 0, first.output
+    found = {
+        row["group"] for row in json.loads(first.stdout)["rates"] if row["point"] == "together"
+    }
+    assert found == {"one", "two"}
+    again = invoke(study)
+    assert "3 done already" in again.stderr
+    kept = CliRunner().invoke(cli, ["campaign", "results", str(tmp_path / "results")])
+    assert "Slowdown" in kept.stdout, kept.output
+    for kind in ("html", "markdown", "csv", "json"):
+        page = tmp_path / f"report.{kind}"
+        args = ["report", str(tmp_path / "results"), "--format", kind, "-o", str(page)]
+        made = CliRunner().invoke(cli, args)
+        assert made.exit_code == 0, made.output
+        assert "one" in page.read_text() and "two" in page.read_text()
+
+
+def test_a_report_does_not_need_the_comparison(study: Path, tmp_path: Path) -> None:
+    assert invoke(study).exit_code == 0
+    (tmp_path / "results" / "comparison.json").unlink()  # as after a kill
+    page = tmp_path / "report.json"
+    args = ["report", str(tmp_path / "results"), "--format", "json", "-o", str(page)]
+    assert CliRunner().invoke(cli, args).exit_code == 0
+    (part,) = json.loads(page.read_text())["applications"]
+    assert {row["group"] for row in part["tables"]["study-rates"]} == {"one", "two"}
+
+
+def test_the_duration_can_be_given(study: Path) -> None:
+    result = invoke(study, "--dry-run", "--duration", "to completion", "--format", "json")
+    assert {row["duration_s"] for row in json.loads(result.stdout)["plan"]} == {None}
+    wrong = invoke(study, "--dry-run", "--duration", "-1")
+    assert wrong.exit_code == 1
+    assert "is not a duration" in str(wrong.exception)
+
+
+@pytest.mark.parametrize("name", ["slides.yaml", "quick.yaml"])
+def test_the_examples_fit_their_schema(name: str) -> None:
+    spec = read_interfere(EXAMPLES / name)
+    assert spec.intervals is not None
+    assert min(spec.intervals.values) == 0 and max(spec.intervals.values) == 2
+    assert [path.stem for path in spec.clusters] == ["nfs", "glusterfs", "gateway"]
