@@ -18,11 +18,12 @@
  *   base_seq, base_tick, base_subtick, base_ns (varints), then the columns of enum wt_column, in order:
  *     width (1 byte: bits of an entry, 0..64, plus WT_COLUMN_ABSOLUTE), shift (1 byte), minimum (svarint),
  *     ceil(n_rows * width / 8) bytes of entries, least significant bit first.
- *   entry -> value: (int64) minimum + (entry << shift).
- * Columns hold differences from what the reader can predict, so a regular program costs next to nothing:
- * see enum wt_column. Times are logarithmic codes of `mantissa` bits: code(v) = v below 2^(mantissa+1),
- * else (exponent << mantissa | the top mantissa bits below the leading one); WT_MANTISSA_EXACT: plain ns.
- * The encoder follows the decoded clock, so errors do not add up.
+ *     A width of WT_COLUMN_PATCHED and more means that less. Then behind the entries: n_patches (varint),
+ * n_patches x (place - place of the patch before, varint; bits of the entry above its width, varint). entry
+ * -> value: (int64) minimum + (entry << shift). Columns hold differences from what the reader can predict, so
+ * a regular program costs next to nothing: see enum wt_column. Times are logarithmic codes of `mantissa`
+ * bits: code(v) = v below 2^(mantissa+1), else (exponent << mantissa | the top mantissa bits below the
+ * leading one); WT_MANTISSA_EXACT: plain ns. The encoder follows the decoded clock, so errors do not add up.
  *
  * Loops and times (since version 2; of the group before them). The rows of a group are each stored once,
  * however often a loop repeats them. Loops lie side by side or one inside another, up to WT_NEST deep, and
@@ -50,6 +51,7 @@
 #define WT_MAX_PAYLOAD (1u << 20)  /* bytes; a longer length is damage */
 #define WT_GROUP_ROWS 1024
 #define WT_MANTISSA_EXACT 0xff
+#define WT_COLUMN_PATCHED 65    /* width + this: entries may have higher bits, see groups (since version 2) */
 #define WT_COLUMN_ABSOLUTE 0x80 /* offset column: entries are offsets, not differences */
 
 struct wt_part_header {

@@ -96,10 +96,28 @@ static uint64_t bits_at(const uint8_t *bytes, uint64_t first_bit, unsigned width
     return value;
 }
 
+static bool read_patches(struct wt_input *in, int64_t *values, unsigned n_rows, unsigned shift) {
+    uint64_t n = wt_get_varint(in), place = 0;
+    if (in->bad || n > n_rows || shift > 63) {
+        return false;
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t gap = wt_get_varint(in), bits = wt_get_varint(in);
+        if (in->bad || gap >= n_rows - place) {
+            return false;
+        }
+        place += gap;
+        values[place] = (int64_t)((uint64_t)values[place] + (bits << shift));
+    }
+    return true;
+}
+
 static bool read_column(struct wt_input *in, struct group *group, unsigned column) {
     uint8_t head = wt_get_byte(in), shift = wt_get_byte(in);
     uint64_t minimum = (uint64_t)wt_get_signed(in);
     unsigned width = head & 0x7f;
+    bool patched = width >= WT_COLUMN_PATCHED;
+    width -= patched ? WT_COLUMN_PATCHED : 0;
     if (in->bad || width > 64 || shift > 63) {
         return false;
     }
@@ -117,7 +135,7 @@ static bool read_column(struct wt_input *in, struct group *group, unsigned colum
         out[i] = (int64_t)(minimum + (entry << shift));
     }
     in->at = end;
-    return true;
+    return !patched || read_patches(in, out, group->n_rows, width + shift);
 }
 
 static bool read_group(struct wt_input *in, struct group *group) {

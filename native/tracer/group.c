@@ -33,25 +33,80 @@ static uint64_t decode_time(uint64_t code, unsigned mantissa) {
     return (value << shift) + ((uint64_t)1 << (shift - 1)); /* middle of the interval */
 }
 
-static uint8_t *put_column(uint8_t *at, const int64_t *values, unsigned n, unsigned flags) {
-    int64_t minimum = values[0];
+/* How a column is packed: a few entries that are wider than the rest are patched behind it. */
+struct packing {
+    int64_t minimum;
+    unsigned shift, width, widest;
+    size_t bits;
+};
+
+static unsigned width_of(uint64_t entry) {
+    return entry ? 64u - (unsigned)__builtin_clzll(entry) : 0;
+}
+
+static struct packing packing_of(const int64_t *values, unsigned n) {
+    struct packing best = {.minimum = values[0]};
     uint64_t bits = 0;
+    unsigned n_wide[65] = {0};
     for (unsigned i = 1; i < n; i++) {
-        minimum = values[i] < minimum ? values[i] : minimum;
+        best.minimum = values[i] < best.minimum ? values[i] : best.minimum;
     }
     for (unsigned i = 0; i < n; i++) {
-        bits |= (uint64_t)values[i] - (uint64_t)minimum;
+        uint64_t entry = (uint64_t)values[i] - (uint64_t)best.minimum;
+        bits |= entry;
+        n_wide[width_of(entry)]++;
     }
-    unsigned shift = bits ? (unsigned)__builtin_ctzll(bits) : 0;
-    unsigned width = bits ? 64u - (unsigned)__builtin_clzll(bits) - shift : 0;
-    *at++ = (uint8_t)(width | flags);
-    *at++ = (uint8_t)shift;
-    at = wt_put_varint(at, wt_zigzag(minimum));
+    best.shift = bits ? (unsigned)__builtin_ctzll(bits) : 0;
+    best.width = best.widest = bits ? width_of(bits) - best.shift : 0;
+    best.bits = (size_t)n * best.width;
+    size_t patches = 16; /* bits */
+    unsigned n_patches = 0;
+    for (unsigned width = best.widest; width-- > 0;) {
+        unsigned more = n_wide[width + 1 + best.shift];
+        n_patches += more;
+        /* A patch: two bytes of place, and its bits by sevens; each step to a narrower width may add a byte.
+         */
+        patches += more * (16u + 8u) + (width > 0 && (best.widest - width) % 7 == 0 ? n_patches * 8u : 0);
+        size_t total = (size_t)n * width + patches;
+        if (total < best.bits && width <= 62) {
+            best.bits = total;
+            best.width = width;
+        }
+    }
+    return best;
+}
+
+static uint8_t *put_patches(uint8_t *at, const int64_t *values, unsigned n, const struct packing *packing) {
+    unsigned n_patches = 0, before = 0;
+    for (unsigned i = 0; i < n; i++) {
+        uint64_t entry = ((uint64_t)values[i] - (uint64_t)packing->minimum) >> packing->shift;
+        n_patches += entry >> packing->width != 0;
+    }
+    at = wt_put_varint(at, n_patches);
+    for (unsigned i = 0; i < n; i++) {
+        uint64_t entry = ((uint64_t)values[i] - (uint64_t)packing->minimum) >> packing->shift;
+        if (entry >> packing->width != 0) {
+            at = wt_put_varint(at, i - before);
+            at = wt_put_varint(at, entry >> packing->width);
+            before = i;
+        }
+    }
+    return at;
+}
+
+static uint8_t *put_column(uint8_t *at, const int64_t *values, unsigned n, unsigned flags) {
+    struct packing packing = packing_of(values, n);
+    bool patched = packing.width < packing.widest;
+    uint64_t mask = patched ? ((uint64_t)1 << packing.width) - 1 : UINT64_MAX;
+    *at++ = (uint8_t)((packing.width + (patched ? WT_COLUMN_PATCHED : 0)) | flags);
+    *at++ = (uint8_t)packing.shift;
+    at = wt_put_varint(at, wt_zigzag(packing.minimum));
     unsigned __int128 pending = 0;
     unsigned n_pending = 0;
-    for (unsigned i = 0; i < n && width > 0; i++) {
-        pending |= (unsigned __int128)(((uint64_t)values[i] - (uint64_t)minimum) >> shift) << n_pending;
-        n_pending += width;
+    for (unsigned i = 0; i < n && packing.width > 0; i++) {
+        uint64_t entry = ((uint64_t)values[i] - (uint64_t)packing.minimum) >> packing.shift & mask;
+        pending |= (unsigned __int128)entry << n_pending;
+        n_pending += packing.width;
         while (n_pending >= 8) {
             *at++ = (uint8_t)pending;
             pending >>= 8;
@@ -61,19 +116,7 @@ static uint8_t *put_column(uint8_t *at, const int64_t *values, unsigned n, unsig
     if (n_pending > 0) {
         *at++ = (uint8_t)pending;
     }
-    return at;
-}
-
-static unsigned column_width(const int64_t *values, unsigned n) {
-    uint64_t bits = 0;
-    int64_t minimum = values[0];
-    for (unsigned i = 1; i < n; i++) {
-        minimum = values[i] < minimum ? values[i] : minimum;
-    }
-    for (unsigned i = 0; i < n; i++) {
-        bits |= (uint64_t)values[i] - (uint64_t)minimum;
-    }
-    return bits ? 64u - (unsigned)__builtin_clzll(bits) - (unsigned)__builtin_ctzll(bits) : 0;
+    return patched ? put_patches(at, values, n, &packing) : at;
 }
 
 static unsigned key_index(const struct wt_row *row, unsigned *n_keys) {
@@ -167,7 +210,7 @@ size_t wt_group_encode(const struct wt_row *rows, const struct wt_nest *nests, u
     at = wt_put_varint(at, rows[0].subtick);
     at = wt_put_varint(at, base_ns);
     for (unsigned c = 0; c < WT_N_COLUMNS; c++) {
-        if (c == WT_COL_OFFSET && column_width(absolute_offsets, n) < column_width(columns[c], n)) {
+        if (c == WT_COL_OFFSET && packing_of(absolute_offsets, n).bits < packing_of(columns[c], n).bits) {
             at = put_column(at, absolute_offsets, n, WT_COLUMN_ABSOLUTE);
         } else {
             at = put_column(at, columns[c], n, 0);
