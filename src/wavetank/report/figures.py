@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from wavetank.compare.comparison import Comparison, Configuration
+from wavetank.compare.comparison import Comparison, Configuration, OwnRunError
 from wavetank.measure.result import Measurement
 from wavetank.model.application import Model
 from wavetank.report import bar_plots, choice_plots, model_plots, operation_plots
@@ -30,6 +30,7 @@ def performance_figures(
     members: Sequence[Configuration],
     measurements: Sequence[Measurement],
     model: Model | None,
+    own_runs: Sequence[OwnRunError],
     anchor: str,
 ) -> tuple[Figure, ...]:
     """Rate and IOPS, reads and writes apart where there are both, time, and the kernel's price in time."""
@@ -46,6 +47,11 @@ def performance_figures(
             choice_plots.kernel_times, members, measurements, model, f"{anchor}-kernel-time"
         )
         figures.append(_one(draw))
+    by_id = {c.id: c for c in members}
+    judged = [each for each in own_runs if each.configuration in by_id]
+    if judged:
+        name = f"{anchor}-own-run"
+        figures.append(_one(partial(choice_plots.own_run_times, judged, by_id, name)))
     return tuple(figures)
 
 

@@ -166,7 +166,7 @@ def _application(campaign: Campaign, name: str, anchor: str) -> ApplicationPart:
             for ranking in sorted(comparison.rankings, key=lambda r: r.by != comparison.rank_by)
             if ranking.application == name and ranking.places
         ),
-        performance=performance_figures(members, own, model, anchor),
+        performance=performance_figures(members, own, model, comparison.own_runs, anchor),
         phase_results=phase_results if phase_results and phase_results.rows else None,
         own_runs=own_runs_table(comparison, members),
         cost=cost_figures(comparison, members, anchor),

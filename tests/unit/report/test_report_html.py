@@ -307,6 +307,7 @@ def test_the_kernels_error_against_the_applications_own_run_is_shown(tmp_path) -
     comparison.model_copy(update={"own_runs": (error,)}).write(tmp_path / "comparison.json")
     campaign = read_folder(tmp_path)
     text = Outline(render(campaign)).text
+    assert "phase 1: kernel 1.10 s, application 1.00 s, error of the rate 10.0 %" in text
     assert "Kernel against the application's own run" in text.replace("\u2019", "'")
     assert "10.0 %" in text and "90.0 MB/s" in text and "100.0 MB/s" in text
     rows = json.loads(text_formats.json_text(campaign))["applications"][0]["tables"]["own-runs"]
