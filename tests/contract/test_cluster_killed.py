@@ -15,7 +15,8 @@ from leftovers import Traces, skip_unless_possible
 
 from conftest import spec_of
 from wavetank.cluster import deploy
-from wavetank.cluster.spec import SMALLEST_STORAGE_BYTES, ClusterSpec
+from wavetank.cluster.components import SMALLEST_STORAGE_BYTES
+from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import directory_of
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]

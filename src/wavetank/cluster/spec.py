@@ -14,198 +14,21 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
+from wavetank.cluster.components import (
+    NEEDED_DIRECTORIES,
+    SMALLEST_STORAGE_BYTES,
+    WITHOUT_METADATA,
+    WITHOUT_SERVERS,
+    FileSystem,
+    Instance,
+    Mpi,
+    Name,
+    Nodes,
+    Ssh,
+    Storage,
+)
 from wavetank.document import Record, examine_yaml, read_yaml
-from wavetank.units import Rate, Size, format_size
-
-# A name becomes part of paths, cgroups and host names: nothing else may be in it.
-Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,30}$")]
-Option = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.:/-]{1,64}$")]
-OptionValue = str | int | float | bool
-
-# File systems that have no data servers among the nodes.
-WITHOUT_SERVERS = frozenset({"none", "existing"})
-
-# Those whose data servers serve the metadata too.
-WITHOUT_METADATA = WITHOUT_SERVERS | {"nfs", "glusterfs"}
-
-# Directories that nodes and hosts need as they are.
-NEEDED_DIRECTORIES = frozenset(
-    f"/{name}"
-    for name in ("bin", "boot", "dev", "etc", "home", "lib", "lib32", "lib64", "libx32", "media", "mnt", "opt", "proc",
-                 "root", "run", "sbin", "scratch", "srv", "storage", "sys", "tmp", "usr", "var")
-)  # fmt: skip
-
-# mkfs.xfs refuses less than 300 MB since version 5.19; one size for all local file systems.
-SMALLEST_STORAGE_BYTES = 320 * 2**20
-
-
-class Instance(Record):
-    """An instance type: its name, and the limits that a node of it has."""
-
-    name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")] = Field(
-        description="joins the price table"
-    )
-    vcpus: float = Field(default=2, gt=0, le=1024, description="CPUs of a node")
-    memory: Size = Field(default=2 * 2**30, description="bytes, or e.g. '2 GiB'")
-    network: Rate | None = Field(
-        default=None, description="each way, e.g. '1 Gbit/s'; none: no limit"
-    )
-    disk_read: Rate | None = Field(default=None, description="e.g. '100 MB/s'; none: no limit")
-    disk_write: Rate | None = Field(default=None, description="e.g. '100 MB/s'; none: no limit")
-    disk_read_iops: int | None = Field(default=None, gt=0)
-    disk_write_iops: int | None = Field(default=None, gt=0)
-    device: str = Field(default="ssd", description="kind of the storage device, for the record")
-
-    @model_validator(mode="after")
-    def _has_memory(self) -> Self:
-        if self.memory < 64 * 2**20:
-            raise ValueError(
-                f"memory {format_size(self.memory)} is less than 64 MiB: no server runs in it"
-            )
-        return self
-
-
-class Nodes(Record):
-    """How many nodes of which kind. Compute nodes are c1, c2, ...; I/O nodes io1, ...; head nodes h1, ..."""
-
-    compute: int = Field(ge=1, le=64)
-    io: int = Field(default=0, ge=0, le=64)
-    head: int = Field(default=0, ge=0, le=4)
-
-
-class Stripe(Record):
-    """How a file's content is spread over the data servers."""
-
-    kind: Literal["distributed", "sharded", "replicated", "disperse"] = Field(
-        default="distributed",
-        description="distributed: each file whole on one server; sharded: in blocks over all; replicated: a copy on "
-        "each; disperse: erasure coded over all",
-    )
-    size: Size | None = Field(default=None, description="block size of 'sharded', bytes")
-    count: int | None = Field(
-        default=None, ge=1, le=64,
-        description="of 'sharded': data servers that a file is spread over; the default is all",
-    )  # fmt: skip
-    redundancy: int | None = Field(
-        default=None, ge=1, le=16, description="servers of 'disperse' that may be lost"
-    )
-
-
-class FileSystem(Record):
-    """The global file system."""
-
-    kind: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]*$")] = Field(
-        description="a registered file system: none, nfs, glusterfs, ..."
-    )
-    servers: int | None = Field(
-        default=None, ge=1, le=64, description="data servers; the default is all I/O nodes, or one"
-    )
-    placement: Literal["io", "compute"] | tuple[Name, ...] = Field(
-        default="io",
-        description="data servers on nodes of their own, on compute nodes, or on the nodes named",
-    )
-    metadata_servers: int | None = Field(
-        default=None, ge=1, le=64, description="metadata servers; the default is one, or all named"
-    )
-    metadata_placement: Literal["io", "compute", "head"] | tuple[Name, ...] | None = Field(
-        default=None,
-        description="metadata servers on I/O, compute or head nodes, or on the nodes named; "
-        "the default is with the data servers",
-    )
-    behind: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]*$")] | None = Field(
-        default=None,
-        description="of 'gateway' only: the parallel file system behind the NFS servers, glusterfs or cephfs",
-    )
-    gateways: int | None = Field(
-        default=None, ge=1, le=64, description="of 'gateway' only: NFS servers; the default is all"
-    )
-    gateway_placement: Literal["io", "compute", "head"] | tuple[Name, ...] | None = Field(
-        default=None,
-        description="of 'gateway' only: NFS servers on I/O, compute or head nodes, or on the nodes named; "
-        "the default is with the data servers",
-    )
-    mount: Annotated[str, StringConstraints(pattern=r"^/[A-Za-z0-9_/-]{1,60}$")] = "/wavetank"
-    prefix: Annotated[str, StringConstraints(pattern=r"^/[A-Za-z0-9_./-]{1,200}$")] | None = Field(
-        default=None,
-        description="of 'orangefs': where its programs are installed; the default is the PATH",
-    )
-    path: Annotated[str, StringConstraints(pattern=r"^/[^\x00-\x1f]{0,250}$")] | None = Field(
-        default=None,
-        description="of 'existing' only: a directory of a file system that is mounted already",
-    )
-    stripe: Stripe = Stripe()
-    options: dict[Option, OptionValue] = Field(
-        default_factory=dict,
-        description="expert mode: options of the file system's own configuration",
-    )
-    mount_options: dict[Option, OptionValue] = Field(
-        default_factory=dict, description="expert mode: options of the mount on the compute nodes"
-    )
-
-
-class Storage(Record):
-    """Storage of a node: its capacity, local file system and device."""
-
-    size: Size = Field(
-        default=2 * 2**30, description="capacity, e.g. '2 GiB'; taken from this machine as it fills"
-    )
-    local_file_system: Literal["xfs", "ext4"] = "xfs"
-    device: str | None = Field(
-        default=None,
-        description="kind of the device, for the record; the default is the instance's",
-    )
-    read: Rate | None = Field(
-        default=None, description="e.g. '100 MB/s'; the default is the instance's disk_read"
-    )
-    write: Rate | None = Field(default=None, description="the default is the instance's disk_write")
-    read_iops: int | None = Field(default=None, gt=0)
-    write_iops: int | None = Field(default=None, gt=0)
-
-
-class Mpi(Record):
-    """How ranks do their MPI-IO."""
-
-    io_library: Literal["ompio", "romio"] | None = Field(
-        default=None,
-        description="of Open MPI; the default is its own (ompio), or romio where hints are given. MPICH has romio",
-    )
-    hints: dict[
-        Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")],
-        Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.:/,-]{1,128}$")] | int,
-    ] = Field(
-        default_factory=dict,
-        description="expert mode: hints of ROMIO (cb_nodes, romio_cb_write, striping_unit, ...) for every file",
-    )
-
-    @model_validator(mode="after")
-    def _has_hints_for_romio(self) -> Self:
-        if self.hints and self.io_library == "ompio":
-            raise ValueError("hints for every file are ROMIO's: leave io_library out, or say romio")
-        return self
-
-
-class Ssh(Record):
-    """Hosts that exist, for provider ssh. What is named here goes into an ssh_config: nothing else may be in it."""
-
-    hosts: dict[
-        Name, Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9.:_-]{0,252}$")]
-    ] = Field(description="node name -> address or host name")
-    user: Annotated[str, StringConstraints(pattern=r"^[a-z_][a-z0-9_-]{0,31}$")]
-    port: int = Field(default=22, ge=1, le=65535)
-    identity_file: Annotated[str, StringConstraints(pattern=r"^/[A-Za-z0-9_./-]{1,250}$")] = Field(
-        description="private key; never copied, logged or stored"
-    )
-    known_hosts: Annotated[str, StringConstraints(pattern=r"^/[A-Za-z0-9_./-]{1,250}$")] = Field(
-        description="host keys that are accepted"
-    )
-    sudo: bool = Field(default=False, description="run commands by 'sudo -n'")
-    directory: Annotated[str, StringConstraints(pattern=r"^/[A-Za-z0-9_./-]{1,200}$")] = Field(
-        default="/var/tmp",  # noqa: S108
-        description="where each host keeps data, in a directory of the cluster's own",
-    )
-    network: Annotated[str, StringConstraints(pattern=r"^[0-9a-fA-F.:]+/[0-9]{1,3}$")] | None = (
-        Field(default=None, description="CIDR of the network that ranks use")
-    )
+from wavetank.units import format_size
 
 
 class ClusterSpec(Record):

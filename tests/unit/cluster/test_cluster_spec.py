@@ -9,7 +9,8 @@ import pytest
 import yaml
 
 from wavetank.cluster import mpi, registry
-from wavetank.cluster.spec import ClusterSpec, FileSystem, read_spec
+from wavetank.cluster.components import FileSystem
+from wavetank.cluster.spec import ClusterSpec, read_spec
 from wavetank.errors import SpecError
 
 GOOD: dict[str, Any] = {

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from wavetank.cluster.components import OptionValue
 from wavetank.cluster.filesystems.base import wait_until
 from wavetank.cluster.host import Host, WatchesDaemons
 from wavetank.cluster.needs import Needs
-from wavetank.cluster.spec import OptionValue
 from wavetank.errors import RemoteCommandError
 
 NFS_PORT = 2049

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 
-from wavetank.cluster.spec import ClusterSpec, OptionValue
+from wavetank.cluster.components import OptionValue
+from wavetank.cluster.spec import ClusterSpec
 from wavetank.units import format_size
 
 SMALLEST_SHARD_BYTES = 4 * 2**20  # gluster 10.3 refuses less

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from wavetank.cluster.components import OptionValue
 from wavetank.cluster.filesystems.ganesha import MOUNT_PORT, NFS_PORT, answers
 from wavetank.cluster.host import Host
-from wavetank.cluster.spec import OptionValue
 from wavetank.errors import FileSystemError, RemoteCommandError
 
 THREADS = 8  # rpc.nfsd's own default

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from wavetank import native
+from wavetank.cluster.components import OptionValue
 from wavetank.cluster.filesystems.base import mount_line, program_on, wait_until
 from wavetank.cluster.filesystems.ganesha import MOUNT_PORT, NFS_PORT, START_TIMEOUT_S, answers
 from wavetank.cluster.host import Host
 from wavetank.cluster.needs import Needs
-from wavetank.cluster.spec import ClusterSpec, OptionValue
+from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import RemoteCommandError
 from wavetank.programs import find_program
 

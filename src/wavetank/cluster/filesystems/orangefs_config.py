@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from wavetank.cluster.spec import ClusterSpec, OptionValue
+from wavetank.cluster.components import OptionValue
+from wavetank.cluster.spec import ClusterSpec
 
 PORT = 3334
 NAME = "orangefs"

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from wavetank.cluster.components import Instance
 from wavetank.cluster.namespaces.cgroups import NodeGroup
 from wavetank.cluster.namespaces.disks import command
 from wavetank.cluster.namespaces.host import NamespaceHost
 from wavetank.cluster.namespaces.user import MARK
-from wavetank.cluster.spec import Instance
 from wavetank.cluster.state import ClusterDirectory, state_root
 from wavetank.document import write_whole
 

@@ -7,12 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from wavetank.cluster.components import Storage
 from wavetank.cluster.host import Host
 from wavetank.cluster.namespaces import limits, network
 from wavetank.cluster.namespaces.cgroups import Hierarchies, NodeGroup
 from wavetank.cluster.namespaces.host import NamespaceHost, dead_daemons
 from wavetank.cluster.namespaces.node import read_map
-from wavetank.cluster.spec import ClusterSpec, Storage
+from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import ClusterDirectory, start_ticks
 from wavetank.units import format_rate, format_size
 
