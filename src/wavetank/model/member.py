@@ -46,9 +46,7 @@ def members_of(data: DataRows, low: int, high: int, row: int, end_row: int, peri
         for member in range(period):
             skipped = (member - at) % period
             found[member].append({name: column[skipped::period] for name, column in single.items()})
-    joined = [
-        {name: np.concatenate([part[name] for part in parts]) for name in _NAMES} for parts in found
-    ]
+    joined = [_one_after_another(parts) for parts in found]
     # Lists of any length stay as they are: nothing in them is regular.
     lists = any(
         len(part["count"]) and part["disp"].strides == (0,) for parts in found for part in parts
@@ -57,6 +55,22 @@ def members_of(data: DataRows, low: int, high: int, row: int, end_row: int, peri
     in_view = data.view[row] != UNKNOWN
     views = tuple(_runs_of(member, "view_offset", "view_disp", lists) for member in joined)
     return ops, slots, runs, views if in_view else None
+
+
+def _one_after_another(parts: list[dict[str, Int64Array]]) -> dict[str, Int64Array]:
+    """Columns of all parts; one number stands for a column that is one in all of them."""
+    n = sum(len(part["offset"]) for part in parts)
+    full = all(part["moved"] is part["size"] for part in parts)
+    joined: dict[str, Int64Array] = {}
+    for name in _NAMES:
+        columns = [part[name] for part in parts if len(part["offset"])]
+        if name == "moved" and full:
+            joined[name] = joined["size"]
+        elif all(c.strides == (0,) and c[0] == columns[0][0] for c in columns):
+            joined[name] = np.broadcast_to(columns[0][0], n)
+        else:
+            joined[name] = np.concatenate(columns)
+    return joined
 
 
 def _segments(
