@@ -15,7 +15,8 @@ from leftovers import Traces, skip_unless_possible
 from conftest import spec_of
 from wavetank import programs
 from wavetank.cluster import deploy
-from wavetank.cluster.namespaces.cgroups import hierarchies
+from wavetank.cluster.namespaces.cgroups import Hierarchies, hierarchies
+from wavetank.cluster.providers import local
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ClusterError, SpecError
 
@@ -198,4 +199,26 @@ def test_a_scratch_disk_has_limits_of_its_own_and_goes_with_its_node(
         limits = cluster.limits()
         assert limits["compute disk read"].startswith("100.0 MB/s by")  # the instance's
         assert limits["compute scratch read"].startswith("20.0 MB/s by")
+    assert traces.left() == []
+
+
+def test_on_control_groups_2_alone_all_is_found_and_ended_and_lost_limits_are_said(
+    spec: ClusterSpec, traces: Traces, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = hierarchies()
+    if here.v2 is None:
+        pytest.skip("does not apply: no control groups 2 are mounted")
+    only = Hierarchies({}, here.v2, here.v2_controllers)
+    monkeypatch.setattr(local, "hierarchies", lambda: only)
+    with deploy.deployed(spec) as cluster:
+        traces.note_processes()
+        groups = list(only.v2.glob(f"wavetank/{spec.name}-*/c1")) if only.v2 else []
+        inside = cluster.compute_hosts[0].run(["cat", "/proc/self/cgroup"]).stdout
+        assert len(groups) == 1 and f"0::/wavetank/{groups[0].parent.name}/c1\n" in inside
+        memory = cluster.limits()["compute memory"]
+        assert memory.startswith("384.0 MiB")
+        assert memory.endswith("v2 memory" if "memory" in only.v2_controllers else "by nothing")
+        cluster.compute_hosts[0].start(
+            ["setsid", "sh", "-c", "sleep 1000 & sleep 1000"], log="stray"
+        )
     assert traces.left() == []
