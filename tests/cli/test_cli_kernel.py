@@ -194,3 +194,46 @@ def test_replay_without_its_directory_says_so(made, root):
         replay.command, made / "kernel.json", "--root", root / "no", "--no-prepare", ok=False
     )
     assert "not a directory" in str(result.exception)
+
+
+def test_a_kernel_whose_file_leaves_the_root_is_refused_before_anything_is_written(tmp_path):
+    km.written(km.abyss(10_000), tmp_path)
+    run(kernel.command, tmp_path / "model.json", "-o", tmp_path / "k.json")
+    text = (tmp_path / "k.json").read_text().replace('"reads1.fastq"', '"../escaped.dat"')
+    (tmp_path / "k.json").write_text(text)
+    (tmp_path / "root").mkdir()
+    result = run(replay.command, tmp_path / "k.json", "--root", tmp_path / "root", ok=False)
+    assert "not a relative path below the root" in str(result.exception)
+    assert not (tmp_path / "escaped.dat").exists()
+
+
+def test_a_launcher_for_one_rank_is_refused_before_files_are_made(tmp_path):
+    km.written(km.abyss(10_000), tmp_path)
+    run(kernel.command, tmp_path / "model.json", "-o", tmp_path / "k.json")
+    (tmp_path / "root").mkdir()
+    result = run(
+        replay.command, tmp_path / "k.json", "--root", tmp_path / "root", "--launcher", "none", ok=False
+    )  # fmt: skip
+    assert "4 ranks" in str(result.exception)
+    assert list((tmp_path / "root").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "option", [["--verify"], ["--direct"], ["--pauses", "keep"], ["--flush", "end"]]
+)
+@pytest.mark.parametrize("program", ["fio", "ior"])
+def test_options_of_the_exact_replay_are_refused_with_a_benchmark(tmp_path, program, option):
+    km.written(km.abyss(10_000), tmp_path)
+    run(kernel.command, tmp_path / "model.json", "-o", tmp_path / "k.json")
+    result = run(
+        replay.command, tmp_path / "k.json", "--root", tmp_path, "--with", program, *option, ok=False
+    )  # fmt: skip
+    assert f"{option[0]} is for the exact replay" in str(result.exception)
+
+
+def test_fidelity_warns_of_another_model(tmp_path):
+    km.written(km.abyss(10_000), tmp_path)
+    run(kernel.command, tmp_path / "model.json", "-o", tmp_path / "k.json")
+    km.written(km.abyss(20_000), tmp_path)
+    result = run(fidelity.command, tmp_path / "k.json", tmp_path / "model.json", ok=False)
+    assert "was made from another model" in result.stderr

@@ -31,12 +31,17 @@ def command(kernel: Path, model: Path, which: str, tolerance: float, output_form
 
     Example: wavetank fidelity abyss.kernel.json abyss.model.json
     """
+    from wavetank.document import sha256_of
     from wavetank.kernel.fidelity import fio_fidelity, ior_fidelity, replay_fidelity
     from wavetank.kernel.lower import rank_list
     from wavetank.kernel.plan import Kernel
     from wavetank.model.application import Model
 
     ours, theirs = Kernel.read(kernel), Model.read(model)
+    if ours.model_sha256 != sha256_of(model):
+        click.echo(
+            f"wavetank: warning: {kernel} was made from another model than {model} (their hashes differ)", err=True
+        )  # fmt: skip
     rows = {
         "replay": lambda: replay_fidelity(ours, theirs),
         "ior": lambda: ior_fidelity(ours, theirs.phases),

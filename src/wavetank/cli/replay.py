@@ -68,7 +68,13 @@ def command(
     from wavetank.kernel.cache import drop_cached
     from wavetank.kernel.plan import Kernel
     from wavetank.kernel.prepare import prepare_files, remove_files
-    from wavetank.kernel.replay import ReplayOptions, run_replay, scaled, with_settings
+    from wavetank.kernel.replay import (
+        ReplayOptions,
+        require_launcher,
+        run_replay,
+        scaled,
+        with_settings,
+    )
     from wavetank.kernel.result import ReplayRun
     from wavetank.kernel.scratch import scratch_folder
     from wavetank.kernel.with_fio import run_fio
@@ -78,14 +84,11 @@ def command(
     made = Kernel.read(kernel)
     if output is not None:
         check_writable(output)
-    if n_ranks is not None and n_ranks != made.n_ranks:
-        raise UsageError(
-            f"the kernel has {made.n_ranks} ranks, not {n_ranks}. For another number make a kernel from a model "
-            "extrapolated to it (wavetank fit)"
-        )
-    if program != "replay":
-        _refuse_replay_options(program, pauses, flush, verify=verify, direct=direct)
+    _require_ranks(made, n_ranks)
+    _refuse_replay_options(program, pauses, flush, verify=verify, direct=direct)
     starter = launcher(launcher_name or _default_launcher(made, program))
+    if program == "replay":
+        require_launcher(made, starter)
     flushing = cast(Literal["none", "phase", "end"], flush)
     settings = (("prepared", "yes" if prepare else "no: files as they were found"),)
     options = scaled(
@@ -106,8 +109,7 @@ def command(
             result = run_ior(made, root.resolve(), starter, scratch, timeout_s)
         else:
             result = run_replay(made, root.resolve(), starter, scratch, None, options)
-    if program != "replay":
-        result = with_settings(result, **dict(options.settings))
+    result = with_settings(result, **dict(options.settings))
     if prepare and (not keep or result.status == "failed"):
         remove_files(made, root)
     if output is not None:
@@ -129,10 +131,20 @@ def _with_cache(options: ReplayOptions, how: str) -> ReplayOptions:
     return replace(options, settings=(*options.settings, ("cache", how)))
 
 
+def _require_ranks(kernel: Kernel, n_ranks: int | None) -> None:
+    if n_ranks is not None and n_ranks != kernel.n_ranks:
+        raise UsageError(
+            f"the kernel has {kernel.n_ranks} ranks, not {n_ranks}. For another number make a kernel from a model "
+            "extrapolated to it (wavetank fit)"
+        )
+
+
 def _refuse_replay_options(
     program: str, pauses: str, flush: str, *, verify: bool, direct: bool
 ) -> None:
     """What only the exact replay does must not be left out silently."""
+    if program == "replay":
+        return
     asked = {
         "--pauses": pauses != "drop",
         "--flush": flush != "none",

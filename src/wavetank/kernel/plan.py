@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import PurePosixPath
 from typing import ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from wavetank.document import Document, Record
 from wavetank.errors import KernelError, WavetankError
@@ -26,6 +27,14 @@ class KernelFile(Record):
         default=None,
         description="file whose pattern its bytes have, because it is renamed or linked from that; None: its own",
     )
+
+    @field_validator("name")
+    @classmethod
+    def _stays_below_the_root(cls, name: str) -> str:
+        path = PurePosixPath(name)
+        if not path.parts or path.is_absolute() or ".." in path.parts or "\0" in name:
+            raise ValueError(f"{name!r} is not a relative path below the root")
+        return name
 
     @property
     def content_id(self) -> int:

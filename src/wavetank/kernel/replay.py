@@ -88,6 +88,21 @@ def replay_program(launcher: Launcher) -> Path:
     return native.find(f"bin/wavetank-replay-{name}", "perform a kernel")
 
 
+def require_launcher(kernel: Kernel, launcher: Launcher) -> Path:
+    """The replay program with which a launcher can start a kernel's ranks.
+
+    Raises:
+        KernelError: the launcher starts one rank only, and the kernel has more.
+        NativeError: the program is not built.
+    """
+    if launcher.mpi_family is None and kernel.n_ranks != 1:
+        raise KernelError(
+            f"the kernel has {kernel.n_ranks} ranks; without MPI only one can be started. Choose the launcher "
+            "openmpi or mpich"
+        )
+    return replay_program(launcher)
+
+
 def run_replay(
     kernel: Kernel,
     root: str | Path,
@@ -140,12 +155,7 @@ def replay_command(
 
     Arguments and errors are those of ``run_replay``; ``more`` are further arguments of the replay program.
     """
-    if launcher.mpi_family is None and kernel.n_ranks != 1:
-        raise KernelError(
-            f"the kernel has {kernel.n_ranks} ranks; without MPI only one can be started. Choose the launcher "
-            "openmpi or mpich"
-        )
-    program = replay_program(launcher)
+    program = require_launcher(kernel, launcher)
     plan = scratch / f"plan-{kernel.model_sha256[:16]}.txt"
     text = lower(kernel)
     if not plan.exists() or plan.read_text() != text:

@@ -19,6 +19,7 @@ from wavetank.kernel.benchmark_result import phase_of
 from wavetank.kernel.ior_output import IorTimes, TaskOperations, parse_summary, read_operations
 from wavetank.kernel.outcome import failed, summarise
 from wavetank.kernel.plan import IorLine, Kernel
+from wavetank.kernel.prepare import write_content
 from wavetank.kernel.result import PhaseResult, RankPhaseResult, ReplayResult
 from wavetank.kernel.running import run_to_end
 from wavetank.kernel.writers.ior import IorParameters, parse_command
@@ -130,6 +131,7 @@ class _Line:
         phases = {phase.ph_id: phase for phase in kernel.phases}
         self._phases = [phases[ph_id] for ph_id in line.ph_ids]
         self._names = {file.file_id: file.name for file in kernel.files}
+        self._contents = {file.file_id: file.content_id for file in kernel.files}
         self._ior: IorParameters = parse_command(line.command)
         self._root, self._stem = root, stem
 
@@ -141,6 +143,7 @@ class _Line:
             outputs += f",savePerOpDataCSV={self._stem}"
         words = self._ior.command().split()
         job = Job((ior.path, *words[words.index("ior") + 1 :], "-O", outputs), self._ior.n_tasks)
+        self._fill_files()
         links = self._link_files()
         try:
             status, stdout, stderr = run_to_end(
@@ -168,6 +171,22 @@ class _Line:
             (self._root / self._names[phase.file_id], self._root / f"{self._ior.file}.{task:08d}")
             for task, phase in enumerate(self._phases)
         ]
+
+    def _fill_files(self) -> None:
+        """What a line reads is there: IOR's own writing lines cut a file to what each of them writes."""
+        if self._ior.write:
+            return
+        tasks = 1 if self._ior.file_per_process else self._ior.n_tasks
+        needed = tasks * self._ior.segments * self._ior.block
+        for file_id in {phase.file_id for phase in self._phases}:
+            path = self._root / self._names[file_id]
+            if not path.exists() or path.stat().st_size < needed:
+                try:
+                    write_content(path, self._contents[file_id], needed)
+                except OSError as error:
+                    raise _LineError(
+                        f"{path} cannot be made long enough to read: {error}"
+                    ) from error
 
     def _link_files(self) -> list[Path]:
         links = []
