@@ -24,6 +24,7 @@ from wavetank.model.cut import cut_at
 from wavetank.model.data_rows import DataRows, data_rows
 from wavetank.model.file_table import make_files
 from wavetank.model.fold import fold
+from wavetank.model.folded import unfold_idle
 from wavetank.model.from_totals import model_from_totals
 from wavetank.model.mixed import apart
 from wavetank.model.pattern import Ranges, boundaries, find_patterns
@@ -66,9 +67,9 @@ def extract_model(
     """
     rules = rules or Rules()
     levels = rules.levels or (Level.POSIX, Level.MPIIO)
-    folds = fold(
-        in_order(without_races(trace.folds)), rules.shortest_gap_s, compactor(rules, ops, limits)
-    )
+    gap_s = rules.shortest_gap_s
+    single = unfold_idle(in_order(without_races(trace.folds)), gap_s)
+    folds = fold(single, gap_s, compactor(rules, ops, limits))
     table, notes = mended(folds, trace)
     table, names = one_name_each(trace, table)
     rows = prepare(table, ops, rules)

@@ -50,7 +50,7 @@ def fold(
         compactor: of loops and irregular stretches; one of the default limits if None.
     """
     gap_ns = None if gap_s is None else gap_s * 1e9
-    if isinstance(chunks, Folded):
+    if isinstance(chunks, Folded) and len(chunks.lists.offset):
         return chunks
     tables = [chunks] if isinstance(chunks, FoldTable) else chunks
     compactor = compactor or Compactor()

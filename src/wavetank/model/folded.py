@@ -132,8 +132,8 @@ def _sums(values: Int64Array, start: Int64Array, n: Int64Array) -> Int64Array:
 def pieces(table: Folded, index: Int64Array, low: Int64Array, high: Int64Array) -> Folded:
     """Rows of operations [low, high) of rows ``index``, 0 <= low < high <= count.
 
-    Of a loop's row the operations of that member. Where the pieces of a row touch in time is not
-    recorded: the shares of the operations stand for it.
+    Of a loop's row the operations of that member. Times of single operations are not recorded: they
+    are taken to be equally long and equally far from each other.
     """
     out: Columns = {name: getattr(table, name)[index] for name in NAMES}
     total, n = out["count"], high - low
@@ -155,11 +155,14 @@ def pieces(table: Folded, index: Int64Array, low: Int64Array, high: Int64Array) 
     out["subtick"] = out["subtick"] + low * out["subtick_step"]
     share = out["busy_ns"] // np.maximum(total, 1)
     out["busy_ns"] = share * n + np.where(low == 0, out["busy_ns"] - share * total, 0)
-    start, span = out["start_ns"], out["end_ns"] - out["start_ns"]
-    timed = start != UNKNOWN
-    inner = timed & (high < total)
-    out["end_ns"] = np.where(inner, start + span * high // np.maximum(total, 1), out["end_ns"])
-    out["start_ns"] = np.where(timed, start + span * low // np.maximum(total, 1), start)
+    start, end = out["start_ns"], out["end_ns"]
+    timed = (start != UNKNOWN) & (end != UNKNOWN)
+    # Operations of the mean duration at equal distance: what a fold's times say of each of them.
+    distance = np.maximum(end - start - share, 0) / np.maximum(total - 1, 1)
+    first = start + np.rint(low * distance).astype(np.int64)
+    last = np.minimum(start + np.rint((high - 1) * distance).astype(np.int64) + share, end)
+    out["end_ns"] = np.where(timed & (high < total), last, end)
+    out["start_ns"] = np.where(timed, first, start)
     single = n == 1
     for name in ("disp", "view_disp"):
         out[name] = np.where(single, 0, out[name])
@@ -283,3 +286,28 @@ def unfold_loops(table: Folded, chosen: Int64Array) -> Folded:
     n = blocks(table).count[chosen] - 1
     at = 1 + np.arange(int(n.sum())) - np.repeat(np.cumsum(n) - n, n)
     return cut_loops(table, np.repeat(chosen, n), at)[0]
+
+
+def unfold_idle(table: FoldTable, gap_s: float | None) -> FoldTable:
+    """The table with rows unfolded between whose operations lie ``gap_s`` seconds or more, on average.
+
+    What pauses mean to the extraction lies between rows.
+    """
+    if gap_s is None:
+        return table
+    folded = as_folded(table)
+    found = blocks(folded)
+    timed = (folded.start_ns != UNKNOWN) & (folded.end_ns != UNKNOWN)
+    idle = folded.end_ns - folded.start_ns - folded.busy_ns
+    if len(found):
+        total = np.concatenate([[0], np.cumsum(folded.busy_ns)])
+        last = found.start + found.members - 1
+        span = folded.end_ns[last] - folded.start_ns[found.start]
+        busy = total[last + 1] - total[found.start]
+        long = (span - busy) >= gap_s * 1e9 * found.count
+        folded = unfold_loops(folded, np.flatnonzero(long & timed[found.start] & timed[last]))
+        timed = (folded.start_ns != UNKNOWN) & (folded.end_ns != UNKNOWN)
+        idle = folded.end_ns - folded.start_ns - folded.busy_ns
+    mask = timed & (folded.count > 1) & (folded.loop == 0)
+    mask &= idle >= gap_s * 1e9 * (folded.count - 1)
+    return unfold_rows(folded, mask) if mask.any() else folded

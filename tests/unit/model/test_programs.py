@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from fold_builder import Event, model_of, on_rank
+import pytest
+from fold_builder import Event, fold_table, model_of, on_rank
 
 from wavetank.model.phase import DataStep, FileStep, PauseStep, RepeatStep, SyncStep
 from wavetank.model.rules import Rules
 from wavetank.model.unfold import flat_steps
+from wavetank.trace.schema import FoldTable
 
 
 def test_a_loop_of_open_write_close_is_one_repeat_step() -> None:
@@ -152,3 +154,46 @@ def test_a_failed_write_is_a_file_step_with_its_error_and_in_no_phase() -> None:
         iop_type="pwrite", file_id=1, handle=0, size=10, offset=40, error=28
     )
     assert any("1 reads or writes failed" in warning for warning in model.warnings)
+
+
+@pytest.mark.parametrize("op", ["pwrite", "MPI_File_write_at"])
+def test_pauses_in_a_folded_row_are_kept(op: str) -> None:
+    # A write every 0.25 s: the tracer folds them into one row of first start, last end and sum.
+    events = [
+        Event(0, op, offset=i * 10, size=10, start_ns=i * 250_000_000, duration_ns=1_000_000)
+        for i in range(8)
+    ]
+    model = model_of(events, Rules(pauses_s=0.1), fold=True)
+    steps = list(flat_steps(model.programs[0].steps))
+    pauses = [step.seconds for step in steps if isinstance(step, PauseStep)]
+    assert pauses == [pytest.approx(0.249, rel=0.01)] * 7
+    assert sum(step.n for step in steps if isinstance(step, DataStep)) == 8
+    # Pauses shorter than asked for are none.
+    assert len(model_of(events, Rules(pauses_s=0.3), fold=True).programs[0].steps) == 1
+
+
+def test_pauses_in_a_folded_loop_are_kept() -> None:
+    events = [
+        event
+        for i in range(10)
+        for event in (
+            Event(0, "pread", 0, i * 10, 10, start_ns=i * 10**9, duration_ns=10**6),
+            Event(0, "pwrite", 1, i * 10, 10, start_ns=i * 10**9 + 10**6, duration_ns=10**6),
+        )
+    ]
+    plain = fold_table(events)
+    columns = {name: column[:2].copy() for name, column in vars(plain).items()}
+    for name, value in (
+        ("count", 10), ("moved", 100), ("busy_ns", 10**7), ("disp", 10), ("view_disp", 10), ("loop", 1), ("subtick_step", 2)
+    ):  # fmt: skip
+        columns[name][:] = value
+    columns["end_ns"] = plain.end_ns[-2:]
+    model = model_of(FoldTable(**columns), Rules(pauses_s=0.1))
+    pauses = [s.seconds for s in flat_steps(model.programs[0].steps) if isinstance(s, PauseStep)]
+    assert pauses == [pytest.approx(0.998, rel=0.01)] * 9
+
+
+def test_a_gap_of_computation_parts_folded_rows_too() -> None:
+    events = [Event(0, "pwrite", offset=i * 10, size=10, start_ns=i * 10**10) for i in range(6)]
+    for fold in (False, True):
+        assert len(model_of(events, Rules(split_at_computation_s=5.0), fold=fold).phases) == 6
