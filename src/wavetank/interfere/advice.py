@@ -12,6 +12,9 @@ from wavetank.interfere.spec import InterfereSpec
 from wavetank.measure.statistics import Estimate
 from wavetank.units import format_duration, format_rate, format_size
 
+LITTLE = 0.1
+"""A difference of slowdowns below which the start of a group hardly matters; single runs vary by some percent."""
+
 
 def slowdown_words(estimate: Estimate) -> str:
     """A slowdown with its interval: "1.92 (1.88-1.95)"."""
@@ -39,7 +42,7 @@ def find_remedies(
 ) -> tuple[Remedy, ...]:
     """For groups that ran together on several clusters or mappings: the greatest and the least slowdown.
 
-    The slowdown of a variant is that of its group that suffers most.
+    The slowdown of a variant is that of its group that suffers most. What helps most comes first.
     """
     titles = {cluster.name: cluster.title for cluster in plan.clusters}
     least_interval = min(
@@ -55,10 +58,19 @@ def find_remedies(
         known = variants.get((each.cluster, each.mapping))
         if known is None or each.slowdown.median > known.slowdown.median:
             variants[each.cluster, each.mapping] = each
-    return tuple(
+    remedies = [
         _remedy(spec, groups, object_bytes, variants, titles)
         for (groups, object_bytes), variants in worst.items()
         if len(variants) > 1
+    ]
+    return tuple(
+        sorted(
+            remedies,
+            key=lambda each: (
+                not each.clear,
+                each.slowdown_after.median - each.slowdown_before.median,
+            ),
+        )
     )
 
 
@@ -75,11 +87,15 @@ def _remedy(
     ordered = sorted(variants.values(), key=lambda each: each.slowdown.median)
     best, most = ordered[0], ordered[-1]
     clear = not best.slowdown.ties_with(most.slowdown, spec.smallest_difference)
-    who = " and ".join(groups) + _size_words(object_bytes)
+    alike = len(set(groups)) == 1
+    who = f"{groups[0]} beside itself" if alike else " and ".join(groups)
+    who += _size_words(object_bytes)
     if clear and best.slowdown.median <= 1 + 3 * spec.smallest_difference:
         result = "the slowdown is gone"
     elif clear:
         result = "the slowdown is less"
+    elif most.slowdown.median <= 1 + 3 * spec.smallest_difference:
+        result = "there is no slowdown to remove"
     else:
         result = "no variant makes a difference that these measurements can tell"
     sentence = (
@@ -200,14 +216,23 @@ def _offsets(
         best = min(suffering, key=lambda offset: (suffering[offset].slowdown.median, abs(offset)))
         most = max(suffering, key=lambda offset: suffering[offset].slowdown.median)
         moved = spec.start_offsets.group if spec.start_offsets is not None else ""
+        least, greatest = suffering[best].slowdown, suffering[most].slowdown
+        if greatest.median - least.median < LITTLE:
+            said = (
+                f"when {moved} starts makes little difference: the greatest slowdown lies between "
+                f"{least.median:.2f} and {greatest.median:.2f}."
+            )
+        else:
+            said = (
+                f"with {moved} starting {offset_words(best)} the greatest slowdown is "
+                f"{slowdown_words(least)}, starting {offset_words(most)} it is "
+                f"{slowdown_words(greatest)}."
+            )
         sentences.append(
             Advice(
                 about="application",
                 application=spec.name,
-                sentence=f"On {titles[cluster]} ({cluster}): with {moved} starting "
-                f"{offset_words(best)} the greatest slowdown is "
-                f"{slowdown_words(suffering[best].slowdown)}, starting {offset_words(most)} it is "
-                f"{slowdown_words(suffering[most].slowdown)}.",
+                sentence=f"On {titles[cluster]} ({cluster}): {said}",
                 evidence=tuple(
                     f"{offset_words(offset)}: {each.group} {slowdown_words(each.slowdown)}"
                     for offset, each in suffering.items()

@@ -102,7 +102,7 @@ def object_times(found: Interference, settings: Sequence[Setting], title: str, n
 def slowdown_matrix(found: Interference, pairs: Sequence[Slowdown], title: str, name: str) -> Plot:
     """Slowdown of each group (row) beside each other one (column)."""
     groups = [group.name for group in found.groups]
-    figure = new_figure(1.6 + 1.15 * len(groups), 0.9 + 0.5 * len(groups))
+    figure = new_figure(8.6, 0.5 + 0.5 * len(groups))
     axes = figure.add_subplot()
     plot = Plot(
         name=name,
@@ -122,9 +122,16 @@ def slowdown_matrix(found: Interference, pairs: Sequence[Slowdown], title: str, 
         )  # fmt: skip
         words = estimate_words(each.slowdown, lambda value: f"{value:.2f}")
         cell.set_urls([plot.tip(f"{each.group} beside {each.beside[0]}: {words}")])
+        interval = words.partition(" ")[2]
         axes.annotate(
-            f"{each.slowdown.median:.2f}", (column, row), ha="center", va="center", fontsize=10
-        )
+            f"{each.slowdown.median:.2f}", (column, row), (0, 3 if interval else 0),
+            textcoords="offset points", ha="center", va="center", fontsize=10,
+        )  # fmt: skip
+        if interval:
+            axes.annotate(
+                interval, (column, row), (0, -9), textcoords="offset points", ha="center",
+                va="center", fontsize=7, color=LIGHT["muted"],
+            )  # fmt: skip
     names = [shorten(group, 16) for group in groups]
     axes.set_xticks(range(len(groups)), names)
     axes.xaxis.tick_top()
@@ -168,6 +175,8 @@ def offset_graph(found: Interference, slowdowns: Sequence[Slowdown], title: str,
         )
         _draw(axes, plot, Curve(group, SERIES[position % len(SERIES)], points))
     axes.axhline(1, color=LIGHT["muted"], linewidth=0.9)
+    low, high = axes.get_ylim()
+    axes.set_ylim(min(low, 0.9), max(high, 1.3))  # noise is not to look like a slowdown
     axes.set(xlabel=f"start of {shorten(found.moved or '', 40)} after the others (s)")
     axes.set_ylabel("slowdown")
     _legend(plot, groups)
