@@ -12,14 +12,16 @@ from wavetank.model.application import Model
 from wavetank.model.extract import extract_model
 from wavetank.model.rules import Rules
 from wavetank.model.tables import own_level
-from wavetank.trace.reader import read_trace
+from wavetank.trace.importers.libdarshan import open_log
+from wavetank.trace.open import open_trace
+from wavetank.trace.schema import Level
 
 LOGS = Path(__file__).resolve().parents[2] / "data/darshan"
 
 
 def model_of_log(name: str) -> Model:
     pytest.importorskip("darshan", reason="PyDarshan brings the library that reads logs")
-    return extract_model(read_trace(LOGS / name), PROVENANCE)
+    return extract_model(open_trace(LOGS / name), PROVENANCE)
 
 
 def test_bt_io_comes_out_of_a_darshan_log_as_out_of_a_trace() -> None:
@@ -83,3 +85,32 @@ def test_offsets_that_darshan_does_not_know_are_unknown() -> None:
     sizes = {phase.pattern[0].rs for phase in own}
     assert {1_408_000, 384_000, 128_000} <= sizes
     assert any("at which offsets" in warning for warning in found.warnings)
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        "ior_seq_fpp_posix_1m",
+        "ior_strided_shared_mpiio_coll_256k",
+        "bt.W.4.mpi_io_full",
+        "bt.S.4.mpi_io_full.dxt-40-byte-segments",
+    ],
+)
+def test_sequential_and_consecutive_operations_are_those_that_darshan_counted(log: str) -> None:
+    pytest.importorskip("darshan", reason="PyDarshan brings the library that reads logs")
+    path = LOGS / f"{log}.darshan"
+    expected: dict[str, list[int]] = {}
+    with open_log(path) as opened:
+        names = opened.names()
+        for record in opened.counters(opened.modules()["POSIX"]):
+            found = expected.setdefault(names[record.file], [0, 0])
+            for place, kind in enumerate(("SEQ", "CONSEC")):
+                found[place] += sum(
+                    record.counters[f"POSIX_{kind}_{way}"] for way in ("READS", "WRITES")
+                )
+    posix = Rules(levels=(Level.POSIX,))
+    model = extract_model(open_trace(path), PROVENANCE, posix)
+    files = [file for file in model.files if file.n_operations]
+    assert files
+    for file in files:
+        assert [file.n_sequential, file.n_consecutive] == expected[file.file_name]
