@@ -4,18 +4,21 @@ import gzip
 import os
 import re
 import shutil
+import signal
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from wavetank import native
 from wavetank.trace.index import TraceIndex
-from wavetank.trace.ops import OPS
+from wavetank.trace.ops import OPS, OPS_BY_NAME
 from wavetank.trace.reader import read_trace
 from wavetank.trace.schema import OpKind
+from wavetank.trace.unfold import unfold
 
 WAVETANK = [sys.executable, "-c", "from wavetank.cli.main import main; main()"]
 WRITER = "open('out.bin', 'wb', buffering=0).write(b'x' * 1000)"
@@ -359,3 +362,45 @@ def test_a_disk_that_fills_is_said_to_have_cost_operations(tmp_path: Path) -> No
     assert n_lost > 0
     assert n_kept > 10000  # the disk holds some hundred KiB of 5 bytes an operation
     assert "killed" not in done.stderr
+
+
+def test_a_killed_program_leaves_a_small_trace_with_all_it_did(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text(
+        "import os\nf = open('out.bin', 'wb', buffering=0)\nfor i in range(50): f.write(b'x' * (1 + i))\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    done = run(tmp_path, "trace", "-o", "t", "--", sys.executable, "app.py")
+    assert done.returncode == 128 + 9
+    assert "did not end in order" in done.stderr
+    assert (
+        sum(path.stat().st_size for path in (tmp_path / "t").iterdir()) < 100_000
+    )  # a tail is 2.7 MB
+    events = unfold(read_trace(tmp_path / "t").folds)
+    writes = events.op == OPS_BY_NAME["write"].code
+    assert events.moved[writes].tolist() == list(range(1, 51))
+    again = run(tmp_path, "trace", "--force", "-o", "t", "--", "true")
+    assert again.returncode == 0, again.stderr
+    assert [path.name for path in (tmp_path / "t").iterdir()] == ["index.json"]
+
+
+def test_ctrl_c_ends_the_program_and_leaves_what_was_recorded(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text(
+        "import os, time\nf = open('out.bin', 'wb', buffering=0)\nf.write(b'x' * 7)\n"
+        "open('ready', 'w').close()\ntime.sleep(120)\n"
+    )
+    command = [sys.executable, "-c", "from wavetank.cli.main import main; main()", "trace", "-o", "t", "--",
+               sys.executable, "app.py"]  # fmt: skip
+    with subprocess.Popen(
+        command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        deadline = time.monotonic() + 60
+        while not (tmp_path / "ready").exists():
+            assert time.monotonic() < deadline
+            assert process.poll() is None
+            time.sleep(0.05)
+        os.killpg(process.pid, signal.SIGINT)  # as the terminal does
+        errors = process.communicate(timeout=60)[1]
+    assert process.returncode == 130, errors
+    assert "interrupted" in errors
+    events = unfold(read_trace(tmp_path / "t").folds)
+    assert 7 in events.moved.tolist()

@@ -12,8 +12,10 @@ import shlex
 import shutil
 import signal
 import subprocess
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -34,7 +36,8 @@ from wavetank.trace.index import (
 )
 from wavetank.trace.reader import assemble, number_ranks, read_parts
 from wavetank.trace.schema import Trace
-from wavetank.trace.streams import as_variable, loss_warnings, users_streams
+from wavetank.trace.streams import UsersStream, as_variable, loss_warnings, users_streams
+from wavetank.trace.tail import pack_tails
 
 LEVELS = ("posix", "mpiio", "mpi")
 _LEVEL_WORDS = {"posix": "posix", "mpiio": "mpiio", "mpi": "sync"}  # WAVETANK_TRACE_LEVELS
@@ -105,27 +108,55 @@ def trace(argv: Sequence[str], out_dir: Path, options: CaptureOptions | None = N
         command, process_env = launcher.with_environment(argv, env), dict(os.environ)
     started = datetime.now(UTC)
     clock = time.monotonic()
-    try:
-        status, interrupted = _run(command, process_env)
-    except OSError as error:
-        shutil.rmtree(out_dir, ignore_errors=True)
-        raise TraceError(f"cannot run {argv[0]}: {error.strerror}") from error
-    elapsed_s = time.monotonic() - clock
+    with interrupts_noted() as interrupts:
+        try:
+            status = _run(command, process_env, interrupts)
+        except OSError as error:
+            shutil.rmtree(out_dir, ignore_errors=True)
+            raise TraceError(f"cannot run {argv[0]}: {error.strerror}") from error
+        run = _Run(
+            tuple(argv), launcher, status, started, time.monotonic() - clock, interrupts.n > 0
+        )
+        return _concluded(run, out_dir, options, notes, streams)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A command that has ended."""
+
+    argv: tuple[str, ...]
+    launcher: Launcher
+    status: int
+    started: datetime
+    elapsed_s: float
+    interrupted: bool
+
+
+def _concluded(
+    run: _Run,
+    out_dir: Path,
+    options: CaptureOptions,
+    notes: Sequence[str],
+    streams: Sequence[UsersStream],
+) -> Captured:
+    """Read what was recorded, and write the index."""
+    launcher, status = run.launcher, run.status
+    pack_tails(out_dir)
     parts, warnings = read_parts(out_dir)
     if launcher.mpi_family and status != 0 and not any(part.rank is not None for part in parts):
         shutil.rmtree(out_dir, ignore_errors=True)
         raise TraceError(
-            f"{argv[0]} started no rank of the program (status {status}); its message is above. "
+            f"{run.argv[0]} started no rank of the program (status {status}); its message is above. "
             "Check the program's name and the launcher's options"
         )
     recorded = assemble(parts, [*notes, *warnings])
     ranks, _ = number_ranks(parts)
     index = TraceIndex(
         provenance=provenance(),
-        command=tuple(argv),
+        command=run.argv,
         exit_status=status,
-        started_utc=started.isoformat(timespec="milliseconds"),
-        elapsed_s=elapsed_s,
+        started_utc=run.started.isoformat(timespec="milliseconds"),
+        elapsed_s=run.elapsed_s,
         launcher=launcher.name,
         mpi_library=recorded.mpi_library,
         n_ranks=recorded.n_ranks,
@@ -158,12 +189,12 @@ def trace(argv: Sequence[str], out_dir: Path, options: CaptureOptions | None = N
         clocks=tuple(IndexClock(**asdict(clock)) for clock in recorded.clocks),
         warnings=(
             *recorded.warnings,
-            *_run_warnings(recorded, launcher, status, interrupted),
+            *_run_warnings(recorded, launcher, status, run.interrupted),
             *loss_warnings(streams),
         ),
     )
     index.write(out_dir / INDEX_NAME)
-    return Captured(index, recorded, interrupted)
+    return Captured(index, recorded, run.interrupted)
 
 
 def preload_libraries(launcher: Launcher) -> list[Path]:
@@ -311,7 +342,8 @@ def _clear(out_dir: Path, force: bool) -> None:
     ours = [
         p
         for p in out_dir.iterdir()
-        if p.name == INDEX_NAME or p.match("part-*.wt") or p.match("part-*.tail")
+        if p.name == INDEX_NAME
+        or any(p.match(pattern) for pattern in ("part-*.wt", "part-*.tail", "part-*.tail.gz"))
     ]
     if len(ours) != len(list(out_dir.iterdir())):
         raise UsageError(
@@ -325,27 +357,66 @@ def _clear(out_dir: Path, force: bool) -> None:
         path.unlink()
 
 
-def _run(command: Sequence[str], env: dict[str, str]) -> tuple[int, bool]:
-    """Run to the end; (status, whether we were asked to stop meanwhile)."""
+class Interrupts:
+    """Ctrl-C while a program is traced: the terminal sends it to the program as well, which gets time to end.
+
+    A second one kills the program. None of them costs the trace.
+    """
+
+    def __init__(self) -> None:
+        self.n = 0
+        self.process: subprocess.Popen[bytes] | None = None
+        self._timer: threading.Timer | None = None
+
+    def take(self, *_: object) -> None:
+        """The handler of the signal."""
+        self.n += 1
+        if self.process is None:
+            return
+        if self.n > 1:
+            self.process.kill()
+        else:
+            self._timer = threading.Timer(_GRACE_S, self.process.kill)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def ended(self) -> None:
+        """The program has ended."""
+        self.process = None
+        if self._timer is not None:
+            self._timer.cancel()
+
+
+@contextmanager
+def interrupts_noted() -> Iterator[Interrupts]:
+    """Within it Ctrl-C raises nothing; it is noted."""
+    interrupts = Interrupts()
+    if threading.current_thread() is not threading.main_thread():
+        yield interrupts
+        return
+    before = signal.signal(signal.SIGINT, interrupts.take)
+    try:
+        yield interrupts
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _run(command: Sequence[str], env: dict[str, str], interrupts: Interrupts) -> int:
+    """Run to the end; the status."""
     log.info("running %s", shlex.join(command))
     with subprocess.Popen(command, env=env) as process:
+        interrupts.process = process
         try:
-            return process.wait(), False
-        except KeyboardInterrupt:
-            return _end(process, None), True  # the terminal has sent it to the program as well
+            return process.wait()
         except BaseException:
-            _end(process, signal.SIGTERM)
+            process.terminate()
+            try:
+                process.wait(_GRACE_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
             raise
-
-
-def _end(process: subprocess.Popen[bytes], ask: signal.Signals | None) -> int:
-    if ask is not None:
-        process.send_signal(ask)
-    try:
-        return process.wait(_GRACE_S)
-    except (subprocess.TimeoutExpired, KeyboardInterrupt):
-        process.kill()
-        return process.wait()
+        finally:
+            interrupts.ended()
 
 
 def _run_warnings(recorded: Trace, launcher: Launcher, status: int, interrupted: bool) -> list[str]:

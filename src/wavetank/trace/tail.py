@@ -6,12 +6,18 @@ in the layout of the decoder's columns.
 
 from __future__ import annotations
 
+import gzip
+import logging
+import socket
 import struct
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from wavetank.document import write_whole
+from wavetank.errors import WavetankError
 from wavetank.trace.decoder import (
     COLUMNS,
     N_BUCKETS,
@@ -21,6 +27,9 @@ from wavetank.trace.decoder import (
     decode_tail,
 )
 
+log = logging.getLogger(__name__)
+
+PACKED = ".gz"  # behind the name of a tail that was compressed when its command had ended
 MAGIC = b"WTTAIL\n\0"
 VERSION = 2
 GROUP_ROWS = 1024
@@ -59,11 +68,41 @@ class Tail:
     missed: int
 
 
+def pack_tails(folder: Path) -> None:
+    """Compress the tails that killed processes left in a trace: they are mostly empty.
+
+    A tail whose process still runs is left as it is, and so is one that cannot be written.
+    """
+    for path in folder.glob("part-*.tail"):
+        if _is_in_use(path):
+            continue
+        packed = path.with_name(path.name + PACKED)
+        try:
+            write_whole(packed, gzip.compress(path.read_bytes(), mtime=0))
+            path.unlink()
+        except (OSError, WavetankError) as error:
+            log.info("%s is not packed: %s", path, error)
+            packed.unlink(missing_ok=True)
+
+
+def _is_in_use(path: Path) -> bool:
+    """Whether the process of a tail, part-HOST-PID-N.tail, may still write to it; of another host it may."""
+    host, pid, _ = path.stem.removeprefix("part-").rsplit("-", 2)
+    here = socket.gethostname().replace("/", "_").replace(" ", "_")
+    try:  # a zombie has no mappings any more
+        return host != here[:63] or path.name in Path(f"/proc/{pid}/maps").read_text(
+            errors="replace"
+        )
+    except OSError:
+        return False
+
+
 def read_tail(path: Path, loops: bool = False) -> Tail | None:
     """The tail, None when there is none, or when it is not one (cut short, damaged)."""
     try:
-        content = path.read_bytes()
-    except OSError:
+        packed = path.with_name(path.name + PACKED)
+        content = gzip.decompress(packed.read_bytes()) if packed.exists() else path.read_bytes()
+    except (OSError, EOFError, zlib.error):
         return None
     if len(content) < HEADER.size or not content.startswith(MAGIC):
         return None
