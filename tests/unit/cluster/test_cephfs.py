@@ -119,6 +119,20 @@ def test_caches_are_an_eighth_of_a_nodes_memory() -> None:
     assert parser["osd"]["bluestore_cache_size"] == str(32 * MIB)  # of each of two
 
 
+def test_a_store_is_full_while_the_rest_holds_what_arrives_until_it_looks_again() -> None:
+    def ratio(storage: str, **limits: str) -> float:
+        body = spec(storage=storage).model_dump(exclude_unset=True)
+        body["instance"] = {"name": "t.small", "memory": "1 GiB", **limits}
+        return options.full_ratio(ClusterSpec.model_validate(body))
+
+    # 1.5 s at 100 MB/s are 150 MB: 30 % of 500 MB; of 10 GB next to nothing; the slower of disk and network counts.
+    assert ratio("1 GiB") == 0.85
+    assert ratio("550 MB", disk_write="110 MB/s") == pytest.approx(0.7)
+    assert ratio("550 MB", disk_write="1 GB/s", network="880 Mbit/s") == pytest.approx(0.7)
+    assert ratio("10 GB", disk_write="100 MB/s") == 0.85
+    assert ratio("550 MB", network="8 Gbit/s") == 0.6
+
+
 @pytest.mark.parametrize(
     "name",
     ["osd.osd_data", "global.run_dir", "mon.mon_host", "global.auth_cluster_required", "osd.osd_class_dir",

@@ -8,19 +8,27 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import time
 from collections import Counter
 from collections.abc import Collection, Mapping
 
 from wavetank.cluster.filesystems import cephfs_options as options
 from wavetank.cluster.filesystems.base import NativeExport, Site, mount_line, on_all, write_content
-from wavetank.cluster.filesystems.cephfs_daemons import CLIENT_LIVES, FILE_SYSTEM, Daemons
+from wavetank.cluster.filesystems.cephfs_daemons import (
+    CLIENT_LIVES,
+    END_CLIENT,
+    FILE_SYSTEM,
+    Daemons,
+)
 from wavetank.cluster.filesystems.cephfs_options import CONFIGURATION, STATE, Layout
 from wavetank.cluster.host import Host
 from wavetank.cluster.needs import Needs
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ClusterError, FileSystemError, RemoteCommandError
 from wavetank.units import format_size
+
+log = logging.getLogger(__name__)
 
 MOUNT_TIMEOUT_S = 60.0
 PURGE_TIMEOUT_S = 10.0
@@ -195,10 +203,22 @@ def _mount_on(host: Host, path: str) -> None:
     argv = ["ceph-fuse", "-c", CONFIGURATION, f"--admin_socket={STATE}/client.admin.asok", path]
     try:
         host.run(["mkdir", "-p", "--", path])
-        host.run(argv, timeout_s=MOUNT_TIMEOUT_S)  # in the background once it is mounted
+        _try_twice(host, argv, path)  # in the background once it is mounted
         host.run(["ls", "--", path], timeout_s=MOUNT_TIMEOUT_S)  # waits until it answers
     except ClusterError as error:
         raise FileSystemError(f"cannot mount cephfs on {host.name}: {error}") from error
+
+
+def _try_twice(host: Host, argv: list[str], path: str) -> None:
+    """Mount; a client that hangs at its start (seen once in sixty mounts, 16.2.15) is ended and started again."""
+    try:
+        host.run(argv, timeout_s=MOUNT_TIMEOUT_S / 3)
+    except RemoteCommandError as error:
+        if error.status is not None:
+            raise
+        log.warning("%s: ceph-fuse hung while mounting; it is started again", host.name)
+        host.run(["sh", "-c", END_CLIENT, "sh", STATE, path])
+        host.run(argv, timeout_s=MOUNT_TIMEOUT_S)
 
 
 def _unmount_from(host: Host, path: str) -> None:

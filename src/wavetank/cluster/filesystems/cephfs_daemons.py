@@ -16,11 +16,11 @@ from typing import Any
 from wavetank.cluster.filesystems.base import Site, on_all
 from wavetank.cluster.filesystems.cephfs_options import (
     CONFIGURATION,
-    FULL_RATIO,
     STATE,
     asked_names,
     configuration,
     copies,
+    full_ratio,
     objectstore,
     osds_per_server,
 )
@@ -55,6 +55,17 @@ pid=$(cat "$1/client.admin.pid" 2>/dev/null)
 true
 """
 
+# Ends the client process of a mount that hangs, and takes the mount away.
+END_CLIENT = r"""
+for file in /proc/[0-9]*/cmdline; do
+  words=$(tr '\0' ' ' <"$file" 2>/dev/null) || continue
+  pid=${file#/proc/}
+  case $words in ceph-fuse*"$1"*" $2 ") kill -9 "${pid%/cmdline}" 2>/dev/null ;; esac
+done
+if grep -q " $2 fuse.ceph-fuse " /proc/mounts; then umount -l -- "$2"; fi
+rm -f -- "$1/client.admin.pid" "$1/client.admin.asok"
+"""
+
 
 def osd_data(storage_path: str) -> str:
     """Directory of the object stores on a data server."""
@@ -86,7 +97,7 @@ class Daemons:
         return list({host.name: host for host in everywhere}.values())
 
     def start(self) -> None:
-        """Configure all nodes, start everything, and wait until a metadata server is active.
+        """Configure all nodes, start everything, and wait until all of it serves.
 
         Raises:
             FileSystemError: a daemon does not start, or an option is unknown.
@@ -116,7 +127,7 @@ class Daemons:
             host.start(
                 ["ceph-mds", "-f", "-i", host.name, "-c", CONFIGURATION], log=f"ceph-mds-{host.name}"
             )  # fmt: skip
-        self._await_metadata_servers()
+        self._await_service()
 
     def _check_options(self) -> None:
         """See that Ceph knows the options: it ignores others in ceph.conf without a word."""
@@ -230,19 +241,20 @@ class Daemons:
                 return f". It died: {death}"
         return ""
 
-    def _await_metadata_servers(self) -> None:
+    def _await_service(self) -> None:
+        """All metadata servers active, and all object stores known."""
         deadline = time.monotonic() + START_TIMEOUT_S
         while True:
             state = self.ceph("status")
             active = state["fsmap"].get("up", 0) - sum(
                 not rank["status"].startswith("up:active") for rank in state["fsmap"]["by_rank"]
             )
-            if active >= len(self.metadata):
+            if active >= len(self.metadata) and state["osdmap"]["num_up_osds"] >= len(self.osds):
                 return
             self._raise_for_the_dead()
             if time.monotonic() > deadline:
                 raise FileSystemError(
-                    f"Ceph has no active metadata server after {START_TIMEOUT_S:g} s: {_summary(state)}"
+                    f"Ceph does not serve after {START_TIMEOUT_S:g} s: {_summary(state)}"
                 )
             time.sleep(0.1)
 
@@ -289,7 +301,9 @@ class Daemons:
             counters = json.loads(out)
             used = counters.get("bluestore", {}).get("bluestore_allocated", 0)
             used += counters.get("bluefs", {}).get("db_used_bytes", 0)
-            return host.name, max(0, int(FULL_RATIO * self._written_store_bytes(host)) - used)
+            return host.name, max(
+                0, int(full_ratio(self.site.spec) * self._written_store_bytes(host)) - used
+            )
 
         found: dict[str, int] = {}
         for name, room in on_all(self.osds, of):

@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from wavetank.cluster.spec import ClusterSpec, Instance, OptionValue
+from wavetank.cluster.components import Instance, OptionValue
+from wavetank.cluster.spec import ClusterSpec
 from wavetank.units import format_size, parse_size
 
 MIB = 2**20
@@ -34,7 +35,8 @@ OSD_BYTES = 96 * MIB
 CLIENT_BYTES = 192 * MIB
 BLUESTORE_BYTES = 512 * MIB  # of the disk; the tool that makes a store crashes on one of 240 MiB
 
-FULL_RATIO = 0.85
+LARGEST_FULL_RATIO, SMALLEST_FULL_RATIO = 0.85, 0.6
+LOOKS_EVERY_S = 1.5  # at most, with osd_heartbeat_interval 1: half a second and up to one more
 ROCKSDB = (
     "compression=kNoCompression,max_write_buffer_number=4,min_write_buffer_number_to_merge=1,"
     "recycle_log_file_num=2,write_buffer_size=8388608,writable_file_max_buffer_size=0,"
@@ -270,10 +272,9 @@ def configuration(
             "mon_warn_on_pool_no_redundancy": "false",
             "auth_allow_insecure_global_id_reclaim": "false",
             "mon_osd_down_out_interval": "0",  # nothing is moved behind a measurement's back
-            # A store looks at its room about every second, and ends itself when it runs out in between.
-            "mon_osd_full_ratio": f"{FULL_RATIO}",
-            "mon_osd_backfillfull_ratio": "0.82",
-            "mon_osd_nearfull_ratio": "0.80",
+            "mon_osd_full_ratio": f"{full_ratio(spec):.2f}",
+            "mon_osd_backfillfull_ratio": f"{full_ratio(spec) - 0.03:.2f}",
+            "mon_osd_nearfull_ratio": f"{full_ratio(spec) - 0.05:.2f}",
             "mds_beacon_grace": "60",  # a busy machine is no dead server
         },
         "mds": {
@@ -308,6 +309,18 @@ def configuration(
     for option, value in spec.file_system.mount_options.items():
         sections["client"][option] = word(value)
     return "".join(f"[{section}]\n{_lines(values)}" for section, values in sections.items())
+
+
+def full_ratio(spec: ClusterSpec) -> float:
+    """Share of a store that counts as full: the rest must hold what arrives until the store looks again.
+
+    A store that runs out of room before ends itself (bluestore 16.2).
+    """
+    instance = spec.instance_of(spec.server_names()[0])
+    rates = [rate / spec.scale for rate in (instance.disk_write, instance.network) if rate]
+    store = spec.storage.size if objectstore(spec) == "bluestore" else instance.memory // 2
+    arriving = LOOKS_EVERY_S * min(rates, default=0.0) / (store / osds_per_server(spec))
+    return min(LARGEST_FULL_RATIO, max(SMALLEST_FULL_RATIO, 1 - arriving))
 
 
 def asked_names(spec: ClusterSpec) -> set[str]:
