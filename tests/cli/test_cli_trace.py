@@ -15,6 +15,7 @@ import pytest
 
 from wavetank import native
 from wavetank.trace.index import TraceIndex
+from wavetank.trace.open import open_trace
 from wavetank.trace.ops import OPS, OPS_BY_NAME
 from wavetank.trace.reader import read_trace
 from wavetank.trace.schema import OpKind
@@ -306,7 +307,7 @@ def test_convert_writes_a_trace_that_reads_back_the_same(tmp_path: Path) -> None
     done = run(tmp_path, "convert", "log", "-o", "t")
     assert done.returncode == 0, done.stderr
     assert "from strace: 1 rank(s), 1 file(s), 5 operations in 1 folds" in done.stderr
-    direct, converted = read_trace(tmp_path / "log"), read_trace(tmp_path / "t")
+    direct, converted = open_trace(tmp_path / "log"), read_trace(tmp_path / "t")
     assert converted.files == direct.files
     assert converted.warnings == direct.warnings
     for name in direct.folds.__dataclass_fields__:

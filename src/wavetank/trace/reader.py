@@ -52,7 +52,7 @@ class RankParts:
 
 
 def read_trace(path: Path, *, loops: bool = False) -> Trace:
-    """Read a trace folder; or another tool's log, by its content.
+    """Read a trace folder; other tools' logs are read by ``open_trace``.
 
     Args:
         path: of the folder.
@@ -66,10 +66,8 @@ def read_trace(path: Path, *, loops: bool = False) -> Trace:
         raise TraceError(
             f"there is no trace {path}. Make one with: wavetank trace -o {path} -- PROGRAM"
         )
-    if not path.is_dir():  # of another tool
-        from wavetank.trace.open import open_trace  # noqa: PLC0415 (it imports this module)
-
-        return open_trace(path)
+    if not path.is_dir():
+        raise TraceError(f"{path} is no trace folder. Give another tool's log to open_trace")
     if is_imported(path):
         return read_imported(path)
     index = TraceIndex.read(path / INDEX_NAME) if (path / INDEX_NAME).exists() else None
