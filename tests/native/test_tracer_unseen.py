@@ -1,5 +1,6 @@
 """What the tracer cannot record is said: raw system calls, io_uring, static programs that a script starts."""
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -78,4 +79,5 @@ def test_setuid_to_somebody_else_is_known(tmp_path: Path) -> None:
     assert not is_privileged(program)
     program.chmod(0o4755)
     assert not is_privileged(program)  # our own: the loader keeps LD_PRELOAD
-    assert is_privileged(Path(shutil.which("su") or "/bin/su")) == (__import__("os").geteuid() != 0)
+    if os.geteuid() != 0:  # root's rights cannot be raised
+        assert is_privileged(Path(shutil.which("su") or "/bin/su"))

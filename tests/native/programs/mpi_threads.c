@@ -10,23 +10,23 @@ static char data[THREADS][BLOCK];
 
 int main(int argc, char **argv) {
     int provided, rank;
-    MPI_Comm comms[THREADS];
+    MPI_File files[THREADS];
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (provided != MPI_THREAD_MULTIPLE) {
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
-    for (int i = 0; i < THREADS; i++)
-        MPI_Comm_dup(MPI_COMM_SELF, &comms[i]);
+    for (int i = 0; i < THREADS; i++) {
+        char name[20];
+        snprintf(name, sizeof name, "r%dt%d", rank, i);
+        MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &files[i]);
+    }
 #pragma omp parallel num_threads(THREADS)
     {
         int me = omp_get_thread_num();
-        char name[20];
-        MPI_File file;
+        MPI_File file = files[me];
         MPI_Request request;
         MPI_Datatype half;
-        snprintf(name, sizeof name, "r%dt%d", rank, me);
-        MPI_File_open(comms[me], name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
         for (int i = 0; i < CALLS; i++) {
             MPI_Type_vector(1, BLOCK, BLOCK, MPI_BYTE, &half);
             MPI_Type_create_resized(half, 0, 2 * BLOCK, &half);
@@ -37,8 +37,9 @@ int main(int argc, char **argv) {
             MPI_File_iread_at(file, (MPI_Offset)i * BLOCK, data[me], BLOCK, MPI_BYTE, &request);
             MPI_Wait(&request, MPI_STATUS_IGNORE);
         }
-        MPI_File_close(&file);
     }
+    for (int i = 0; i < THREADS; i++)
+        MPI_File_close(&files[i]);
     MPI_Finalize();
     return 0;
 }
