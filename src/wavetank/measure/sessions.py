@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol
 
 from wavetank.job import Placement
 from wavetank.kernel.replay import ReplayOptions
+from wavetank.kernel.scratch import scratch_folder
 from wavetank.kernel.session import Order, ReplaySession, SessionRun
 from wavetank.launchers.base import Launcher
 from wavetank.launchers.registry import launcher
@@ -73,7 +73,7 @@ class SessionPerformer:
 
     def __init__(self, launcher_name: str = "openmpi") -> None:
         self._launcher: Launcher = launcher(launcher_name)
-        self._open: dict[object, tuple[ReplaySession, tempfile.TemporaryDirectory[str]]] = {}
+        self._open: dict[object, tuple[ReplaySession, ExitStack]] = {}
         self._clock_error_s = 0.0
 
     def perform(self, parties: Sequence[Party], duration_s: float | None) -> list[SessionRun]:
@@ -107,10 +107,10 @@ class SessionPerformer:
 
     def close(self) -> None:
         """End all sessions."""
-        for session, scratch in self._open.values():
-            session.close()
-            scratch.cleanup()
-        self._open = {}
+        with ExitStack() as ends:
+            for _, stack in self._open.values():
+                ends.push(stack)  # all of them, also when ending one fails
+            self._open = {}
 
     def _sessions(self, parties: Sequence[Party]) -> list[ReplaySession]:
         """The parties' sessions: those that are open, or new ones, started side by side."""
@@ -124,22 +124,21 @@ class SessionPerformer:
                 self._open[key][0].wait_until_ready()
         return [self._open[key][0] for key in keys]
 
-    def _start(self, party: Party) -> tuple[ReplaySession, tempfile.TemporaryDirectory[str]]:
-        # Nodes of this machine see its /tmp as it was when they look, so the plan is found there.
-        scratch = tempfile.TemporaryDirectory(prefix="wavetank-session-")
-        try:
-            session = ReplaySession(
-                party.bench.kernel,
-                party.bench.root,
-                self._launcher,
-                Path(scratch.name),
-                placement=party.placement,
-                options=ReplayOptions(direct=party.direct),
+    def _start(self, party: Party) -> tuple[ReplaySession, ExitStack]:
+        with ExitStack() as stack:
+            # Nodes of this machine see its /tmp as it was when they look, so the plan is found there.
+            scratch = stack.enter_context(scratch_folder())
+            session = stack.enter_context(
+                ReplaySession(
+                    party.bench.kernel,
+                    party.bench.root,
+                    self._launcher,
+                    scratch,
+                    placement=party.placement,
+                    options=ReplayOptions(direct=party.direct),
+                )
             )
-        except BaseException:
-            scratch.cleanup()
-            raise
-        return session, scratch
+            return session, stack.pop_all()
 
 
 def _session_key(party: Party) -> object:
