@@ -88,32 +88,29 @@ class Compactor:
     def compact(
         self,
         table: Folded,
+        joinable: BoolArray,
         linked: BoolArray,
-        begin: Int64Array,
-        end: Int64Array,
-        gap_ns: float | None,
+        runs: tuple[Int64Array, Int64Array],
     ) -> tuple[Folded, Int64Array, BoolArray] | None:
         """Blocks of a chunk: their rows, the place of each row's first operation, and which places they cover.
 
         Args:
             table: single operations for the most part.
-            linked: shape (rows - 1,), whether each may be in one row with the next.
-            begin: first operations of its runs.
-            end: their last operations.
-            gap_ns: pauses that no row goes across.
+            joinable: shape (rows - 1,), whether each and the next may be in one block.
+            linked: likewise, in one row.
+            runs: first and last operations of the runs.
         """
         n = len(table)
-        runs = begin, end + 1
+        barrier = ~joinable
+        if self._parting[table.op].any():
+            barrier |= self._talks(table)
+        runs = runs[0], runs[1] + 1
         found = _Found()
         covered = np.zeros(n, dtype=bool)
         if linked.all():  # one operation of one size throughout
-            barrier = (
-                self._talks(table) if self._parting[table.op[0]] else np.zeros(n - 1, dtype=bool)
-            )
             for low, high in self._regions(n, barrier, runs, self.limits.regular):
                 self._take_stretches(table, low, high, found, covered)
             return self._all(found, table, covered)
-        barrier = self._barriers(table, gap_ns)
         key = _key(table)
         signature = (key ^ table.size.astype(np.uint64)) * np.uint64(0xC2B2AE3D27D4EB4F)
         for low, high in self._regions(n, barrier, runs, self.limits.members):
@@ -134,18 +131,6 @@ class Compactor:
         if not found.rows:
             return None
         return joined(found.rows, table.lists), np.concatenate(found.at), covered
-
-    def _barriers(self, table: Folded, gap_ns: float | None) -> BoolArray:
-        """Whether no block goes on from an operation to the next: shape (n - 1,)."""
-        whole = (table.count == 1) & (table.loop == 0)
-        barrier: BoolArray = ~whole[1:] | ~whole[:-1]
-        barrier |= table.moved[:-1] != table.size[:-1]
-        barrier |= table.rank[1:] != table.rank[:-1]
-        if gap_ns is not None:
-            barrier |= table.start_ns[1:] - table.end_ns[:-1] >= gap_ns
-        if self._parting[table.op].any():
-            barrier |= self._talks(table)
-        return barrier
 
     def _talks(self, table: Folded) -> BoolArray:
         """Whether communication lies between an operation and the next."""
@@ -358,9 +343,9 @@ def _equal_runs(goes_on: BoolArray, shortest: int) -> list[tuple[int, int]]:
 
 def _parts_by_size(size: Int64Array, rules: Rules, regular: int) -> list[int]:
     """Bounds of parts whose sizes are similar throughout, and of what lies between such parts."""
-    edges = np.append(0, 1 + np.flatnonzero(~rules.similar(size[:-1], size[1:])))
-    long = np.diff(edges, append=len(size)) >= regular
-    kept = long.copy()
-    kept[1:] |= long[:-1]
-    kept[0] = True
-    return [*edges[kept].tolist(), len(size)]
+    alike = np.concatenate([[False], rules.similar(size[:-1], size[1:]), [False]])
+    edges = np.flatnonzero(alike[1:] != alike[:-1])
+    first, last = edges[0::2], edges[1::2]  # operations from one to the other are similar
+    long = last - first + 1 >= regular
+    bounds = np.concatenate([[0], first[long], last[long] + 1, [len(size)]])
+    return np.unique(bounds).tolist()  # type: ignore[no-any-return]

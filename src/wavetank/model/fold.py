@@ -31,7 +31,7 @@ MIN_STEPS = 3
 """Equal steps that make a fold: four operations. Shorter ones are found by whoever needs them."""
 WELL_FOLDED = 64
 """Operations a row, on average, from which on a chunk needs no further compaction."""
-_SAME = ("op", "file", "handle", "rank", "view", "error", "size", "arg")
+_SAME = ("op", "file", "handle", "view", "error", "size", "arg")
 
 
 def fold(
@@ -88,11 +88,12 @@ def empty(lists: Lists | None = None) -> Folded:
 def _fold_chunk(table: Folded, gap_ns: float | None, compactor: Compactor) -> Folded:
     n = len(table)
     steps = _steps(table)
-    linked = _linked(table, gap_ns)
+    joinable = _joinable(table, gap_ns)
+    linked = _linked(table, joinable)
     begin, end = _runs(linked, steps)
     n_rows = n - int((end - begin).sum())
     if n >= compactor.limits.shortest and n < n_rows * WELL_FOLDED:
-        found = compactor.compact(table, linked, begin, end, gap_ns)
+        found = compactor.compact(table, joinable, linked, (begin, end))
         if found is not None:
             return _around(table, *found, gap_ns)
     return _folded(table, steps, begin, end)
@@ -107,7 +108,7 @@ def _around(
         return take(rows, np.argsort(at, kind="stable"))
     rest = take(table, left)
     steps = _steps(rest)
-    linked = _linked(rest, gap_ns) & (np.diff(left) == 1)
+    linked = _linked(rest, _joinable(rest, gap_ns)) & (np.diff(left) == 1)
     begin, end = _runs(linked, steps)
     first = left[_row_starts(len(rest), begin, end)]
     order = np.argsort(np.concatenate([first, at]), kind="stable")
@@ -154,17 +155,25 @@ def _folded(
     return Folded(**out, lists=table.lists)
 
 
-def _linked(table: Folded, gap_ns: float | None) -> BoolArray:
+def _joinable(table: Folded, gap_ns: float | None) -> BoolArray:
+    """Whether each operation and the next are whole single ones of a rank, with no pause between: shape (n - 1,)."""
+    single = table.count == 1
+    if table.loop.any():
+        single &= table.loop == 0
+    joinable: BoolArray = single[1:] & single[:-1]
+    joinable &= table.moved[:-1] == table.size[:-1]
+    joinable &= table.rank[1:] == table.rank[:-1]
+    if gap_ns is not None:
+        joinable &= table.start_ns[1:] - table.end_ns[:-1] < gap_ns
+    return joinable
+
+
+def _linked(table: Folded, joinable: BoolArray) -> BoolArray:
     """Whether each operation may be in one row with the next: shape (n - 1,)."""
-    linked: BoolArray = table.moved[:-1] == table.size[:-1]
-    linked &= (table.count[1:] == 1) & (table.count[:-1] == 1)
+    linked = joinable.copy()
     for name in _SAME:
         column = getattr(table, name)
         linked &= column[1:] == column[:-1]
-    if table.loop.any():
-        linked &= (table.loop[1:] == 0) & (table.loop[:-1] == 0)
-    if gap_ns is not None:
-        linked &= table.start_ns[1:] - table.end_ns[:-1] < gap_ns
     return linked
 
 
