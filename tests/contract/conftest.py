@@ -83,6 +83,11 @@ if SSH:
         "ssh-existing": ssh_cluster({"kind": "existing", "path": "/tmp/shared"}, 0),
         "ssh-nfs": ssh_cluster({"kind": "nfs"}, 1),
         "ssh-glusterfs": ssh_cluster({"kind": "glusterfs"}, 2),
+        "ssh-cephfs": ssh_cluster({"kind": "cephfs"}, 2),
+        "ssh-gateway": ssh_cluster({"kind": "gateway", "behind": "glusterfs", "gateways": 1}, 2),
+        "ssh-orangefs": ssh_cluster(
+            {"kind": "orangefs", "prefix": os.environ.get("WAVETANK_TEST_ORANGEFS")}, 2
+        ),
     }
 
 

@@ -232,6 +232,34 @@ def test_what_went_wrong_first_is_said_and_nothing_is_left(
     assert on_all(hosts.compute_hosts, state_of) == before
 
 
+TWO = """
+import os, sys
+sys.path.insert(0, {folder!r})
+from conftest import spec_of
+from wavetank.cluster import deploy
+first, second = spec_of("ssh-nfs", "one"), spec_of("ssh-nfs", "two")
+second = second.model_copy(update={{"file_system": second.file_system.model_copy(update={{"mount": "/other"}})}})
+with deploy.deployed(first) as stays:
+    try:
+        deploy.bring_up(second)
+    except Exception as error:
+        print(error)
+    print(stays.health())
+"""
+
+
+def test_a_host_of_another_cluster_is_refused_and_left_alone(
+    hosts: deploy.DeployedCluster, keys: Path
+) -> None:
+    before = on_all(hosts.compute_hosts, state_of)
+    code = TWO.format(folder=str(Path(__file__).parent))
+    done = in_their_network(hosts, [sys.executable, "-c", code], inventory(keys))
+    assert done.returncode == 0, done.stderr
+    assert "it serves or mounts another cluster, /run/store/wavetank-t" in done.stdout
+    assert done.stdout.endswith("\n[]\n")
+    assert on_all(hosts.compute_hosts, state_of) == before
+
+
 def test_two_names_of_one_machine_are_refused(hosts: deploy.DeployedCluster, keys: Path) -> None:
     hosts.compute_hosts[0].run(["ip", "address", "add", f"{SECOND_ADDRESS}/24", "dev", "eth0"])
     both = {**NODES, "c2": SECOND_ADDRESS}

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from wavetank.cluster import interrupts, mpi, registry
+from wavetank.cluster.components import SCRATCH_PATH
 from wavetank.cluster.filesystems.base import FileSystemDriver, HasServerCaches, OutlivesNodes, Site
 from wavetank.cluster.host import Host
 from wavetank.cluster.needs import Needs, needs_by_node
@@ -80,6 +81,11 @@ class DeployedCluster:
     def storage_path(self) -> str:
         """Where each of them has its local file system mounted."""
         return self.nodes.storage_path
+
+    @property
+    def scratch_path(self) -> str | None:
+        """Where each compute node has temporary storage mounted; None without."""
+        return SCRATCH_PATH if self.spec.temporary is not None else None
 
     @property
     def remote_shell(self) -> tuple[str, ...]:
@@ -237,6 +243,7 @@ def _bring_up(spec: ClusterSpec, directory: ClusterDirectory) -> DeployedCluster
     nodes = registry.provider(spec.provider).create(spec)
     log.info("%s: %d nodes after %.2f s", spec.name, len(nodes.hosts), time.monotonic() - began)
     cluster = DeployedCluster(spec, nodes)
+    directory.note(do="install", kind=spec.file_system.kind)
     cluster.file_system.install(cluster.site)
     log.info(
         "%s: %s serves after %.2f s", spec.name, spec.file_system.kind, time.monotonic() - began
@@ -310,7 +317,10 @@ def _clear(directory: ClusterDirectory, spec: ClusterSpec | None) -> None:
 def _remove_what_outlives(spec: ClusterSpec) -> None:
     driver = registry.file_system(spec.file_system.kind)
     provider = registry.provider(spec.provider)
-    if not isinstance(driver, OutlivesNodes) and not isinstance(provider, TakesHosts):
+    # hosts that were not made ready may be another cluster's
+    was_begun = any(entry["do"] == "install" for entry in directory_of(spec.name).journal())
+    on_hosts = isinstance(provider, TakesHosts) and was_begun
+    if not isinstance(driver, OutlivesNodes) and not on_hosts:
         return
     try:
         cluster = DeployedCluster(spec, provider.find(spec))

@@ -12,7 +12,7 @@ from wavetank.cluster.components import OptionValue
 from wavetank.cluster.filesystems.base import wait_until
 from wavetank.cluster.host import Host, WatchesDaemons
 from wavetank.cluster.needs import Needs
-from wavetank.errors import RemoteCommandError
+from wavetank.errors import FileSystemError, RemoteCommandError
 
 NFS_PORT = 2049
 MOUNT_PORT = 20048
@@ -113,12 +113,16 @@ def start(server: Host, text: str, address: str) -> None:
     """
     server.run(["mkdir", "-p", "/var/lib/nfs/ganesha", "/run/ganesha", "/run/rpcbind"])
     server.run(["dd", f"of={CONFIGURATION}", "status=none"], stdin=text)
+    probe = ["rpcinfo", "-T", "tcp", address, "100003", "3"]
     if not answers(server, PORT_MAPPER):
         server.start(["rpcbind", "-f", "-h", address], log="rpcbind")
         wait_until(server, PORT_MAPPER, "rpcbind", START_TIMEOUT_S, "rpcbind")
+    elif answers(server, probe):  # on a host over ssh
+        raise FileSystemError(
+            f"{server.name} is an NFS server already, and ours needs its port: stop that one, or take another host"
+        )
     argv = ["ganesha.nfsd", "-F", "-f", CONFIGURATION, "-p", PID_FILE, "-L", "/dev/stdout", "-N", "NIV_WARN"]  # fmt: skip
     server.start(argv, log="ganesha")
-    probe = ["rpcinfo", "-T", "tcp", address, "100003", "3"]
     wait_until(server, probe, "ganesha.nfsd", START_TIMEOUT_S, "ganesha")
 
 

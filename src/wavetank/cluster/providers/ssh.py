@@ -225,14 +225,15 @@ def _mount_point(spec: ClusterSpec) -> str:
 def _prepare(host: SshHost, spec: ClusterSpec) -> None:
     """Make the home, a directory of its own that nobody had before."""
     at = _mount_point(spec) if host.name in spec.compute_names() else ""
-    host.script(scripts.PREPARE, host.home, at, timeout_s=PREPARE_TIMEOUT_S)
+    lock = scripts.LOCK if _mount_point(spec) else ""
+    host.script(scripts.PREPARE, host.home, at, lock, timeout_s=PREPARE_TIMEOUT_S)
 
 
 def _clean(host: SshHost, mount: str) -> str | None:
     """End what runs on a host, and delete what is there; says why it could not."""
     try:
         host.end_daemons()
-        host.script(scripts.CLEAN, host.home, mount, timeout_s=CLEAN_TIMEOUT_S)
+        host.script(scripts.CLEAN, host.home, mount, scripts.LOCK, timeout_s=CLEAN_TIMEOUT_S)
     except RemoteCommandError as error:
         return f"cannot clean host {host.name}: {error.stderr_tail or error}"
     return None

@@ -24,7 +24,8 @@ MARK = "WAVETANK_CLUSTER"
 # $1: home, $2: log, $3: program; the rest: its argv. Notes number and start (field 22 of /proc/PID/stat) on the host.
 START = """home=$1 log=$2 program=$3; shift 3
 nohup setsid "$@" </dev/null >>"$home/log/$log.log" 2>&1 &
-echo $! $(sed 's/.*) //' /proc/$!/stat | cut -d' ' -f20) "$program" >>"$home/daemons/$log"
+start=$(sed 's/.*) //' /proc/$!/stat 2>/dev/null | cut -d' ' -f20)
+echo "$! ${start:-0} $program" >>"$home/daemons/$log"
 """
 
 # $1: home. A line for each daemon: log, alive or dead, program; by its last start.

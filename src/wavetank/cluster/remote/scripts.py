@@ -1,13 +1,23 @@
 """Shell text that prepares and cleans a host; values only reach it as arguments. POSIX, with Linux's /proc."""
 
-# $1: home, $2: mount point or nothing. Directories above the mount point that are made here are noted before.
+# Servers and mounts keep state in fixed places below /run, so a host has those of one cluster at a time.
+LOCK = "/run/wavetank-host"
+
+# $1: home, $2: mount point or nothing, $3: the lock, or nothing. Directories above the mount point that are made here
+# are noted before.
 PREPARE = """set -e
-home=$1 at=$2
+home=$1 at=$2 lock=$3
+if [ -n "$lock" ] && [ -L "$lock" ] && [ ! -d "$lock" ]; then rm -f -- "$lock"; fi  # of a cluster that is gone
 if [ -n "$at" ] && grep -q " $at " /proc/mounts; then
   echo "$at is mounted already: another cluster's? Give file_system.mount another path" >&2
   exit 1
 fi
 mkdir -m 755 -- "$home"
+if [ -n "$lock" ] && ! ln -sn -- "$home" "$lock" 2>/dev/null; then
+  rmdir -- "$home"
+  echo "it serves or mounts another cluster, $(readlink -- "$lock"): take that one down, or another host" >&2
+  exit 1
+fi
 mkdir -- "$home/daemons" "$home/log" "$home/programs" "$home/data"
 if [ -n "$at" ]; then
   missing=$at
@@ -20,8 +30,8 @@ fi
 : >"$home/prepared"
 """
 
-# $1: home, $2: mount point or nothing. The home's name is of one cluster only: what is there is its own.
-CLEAN = """home=$1 at=$2
+# $1: home, $2: mount point or nothing, $3: the lock. The home's name is of one cluster only: what is there is its own.
+CLEAN = """home=$1 at=$2 lock=$3
 [ -d "$home" ] || exit 0
 tries=0
 while [ -n "$at" ] && [ -e "$home/prepared" ] && grep -q " $at " /proc/mounts; do
@@ -36,6 +46,7 @@ fi
 if [ -f "$home/made" ]; then
   while read -r directory; do rmdir -- "$directory" 2>/dev/null; done <"$home/made"
 fi
+if [ "$(readlink -- "$lock")" = "$home" ]; then rm -f -- "$lock"; fi
 rm -rf -- "$home"
 """
 
@@ -60,5 +71,5 @@ while [ $# -gt 1 ]; do
 done
 """
 # What our own scripts use besides the shell.
-TOOLS = ("cat", "cut", "dd", "dirname", "env", "grep", "kill", "ls", "mkdir", "nohup", "rm", "rmdir", "sed",
+TOOLS = ("cat", "cut", "dd", "dirname", "env", "grep", "kill", "ln", "ls", "mkdir", "nohup", "readlink", "rm", "rmdir", "sed",
          "setsid", "sleep", "stat", "timeout", "tr")  # fmt: skip
