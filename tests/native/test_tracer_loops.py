@@ -211,3 +211,15 @@ def test_no_row_hides_a_pause_of_more_than_a_second(
         expected_.append(Call("write", "data.bin", i * 8192, 100, 100))
     expected_ += [Call("pwrite", "data.bin", i * 100, 100, 100) for i in range(12)]
     assert found == expected_
+
+
+@pytest.mark.parametrize("ending", ["ended", "killed"])
+def test_a_trace_of_format_version_1_is_still_read(ending: str) -> None:
+    """Made by loop_calls 5 [kill] under the tracer of version 1; the tail was compressed afterwards."""
+    folder = Path(__file__).parents[1] / "data" / "trace-version-1" / ending
+    part = next(folder.glob("part-*.wt"))
+    assert part.read_bytes()[8:12] == (1).to_bytes(4, "little")
+    trace = read_trace(folder)
+    assert calls(trace) == expected(5)
+    assert trace.ranks[0].complete == (ending == "ended")
+    assert not trace.durations.counts.any()
