@@ -30,6 +30,8 @@ NEEDED_DIRECTORIES = frozenset(
                  "root", "run", "sbin", "scratch", "srv", "storage", "sys", "tmp", "usr", "var")
 )  # fmt: skip
 
+SCRATCH_PATH = "/scratch"  # of the temporary storage of compute nodes
+
 # mkfs.xfs refuses less than 300 MB since version 5.19; one size for all local file systems.
 SMALLEST_STORAGE_BYTES = 320 * 2**20
 

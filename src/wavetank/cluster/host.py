@@ -79,6 +79,15 @@ class BringsPrograms(Protocol):
 
 
 @runtime_checkable
+class HasScratch(Protocol):
+    """A cluster whose compute nodes may have temporary storage of their own."""
+
+    @property
+    def scratch_path(self) -> str | None:
+        """Where each compute node has it mounted; None without."""
+
+
+@runtime_checkable
 class HasLocalStorage(Protocol):
     """A cluster with local file systems under its global one, which can be measured on their own."""
 

@@ -16,6 +16,7 @@ from wavetank.errors import MeasurementError, WavetankError
 from wavetank.measure.result import Origin
 
 Test = Literal["write", "rewrite", "read", "reread"]
+Where = Literal["local", "scratch", "global"]
 TESTS: tuple[Test, ...] = ("write", "rewrite", "read", "reread")
 
 
@@ -23,7 +24,9 @@ class StorageRate(Record):
     """One test with one request size on one file system of one node."""
 
     node: str
-    where: Literal["local", "global"]
+    where: Where = Field(
+        description="local: where data servers keep data; scratch: temporary storage of compute nodes; global: the mount"
+    )
     path: str
     test: Test
     rs: int = Field(description="request size, bytes")
@@ -44,7 +47,7 @@ class MetadataRate(Record):
     """Empty files made one after another in one directory."""
 
     node: str
-    where: Literal["local", "global"]
+    where: Where
     creates_per_s: float
 
 
@@ -52,7 +55,7 @@ class LimitCheck(Record):
     """A limit that the tool set, and what was measured against it."""
 
     node: str
-    what: str = Field(description='"disk read", "disk write", "network"')
+    what: str = Field(description='"disk read", "disk write", "scratch read", ..., "network"')
     asked_bytes_per_s: float
     measured_bytes_per_s: float | None
     within: bool | None = Field(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from wavetank.cluster.host import HasLocalStorage, Host, RunningCluster
+from wavetank.cluster.host import HasLocalStorage, HasScratch, Host, RunningCluster
 from wavetank.document import provenance
 from wavetank.kernel.plan import Kernel
 from wavetank.measure.characterisation import (
@@ -20,6 +20,7 @@ from wavetank.measure.characterisation import (
     NetworkRate,
     StorageRate,
     Test,
+    Where,
 )
 from wavetank.measure.cold import TOLERANCE, rates_of
 from wavetank.measure.fio import fio_version, run_fio
@@ -96,6 +97,12 @@ def characterise(
             storage += _storage(cluster, host, "local", cluster.storage_path, sizes, effort)
             if not effort.local_only:
                 metadata.append(_metadata(host, "local", cluster.storage_path))
+    if isinstance(cluster, HasScratch) and cluster.scratch_path and not effort.local_only:
+        for host in cluster.compute_hosts:
+            progress(f"temporary storage of {host.name}")
+            sizes = _possible(cluster, host, cluster.scratch_path, effort, notes)
+            storage += _storage(cluster, host, "scratch", cluster.scratch_path, sizes, effort)
+            metadata.append(_metadata(host, "scratch", cluster.scratch_path))
     if cluster.io_hosts and not effort.local_only:
         progress(f"global file system through {first.name}")
         sizes = _possible(cluster, first, cluster.mount_path, effort, notes)
@@ -165,7 +172,7 @@ def memory_of(limits: Mapping[str, str], kind: str) -> int | None:
 def _storage(
     cluster: RunningCluster,
     host: Host,
-    where: str,
+    where: Where,
     path: str,
     sizes: Sequence[int],
     effort: Effort,
@@ -183,7 +190,7 @@ def _storage(
                 rates.append(
                     StorageRate(
                         node=host.name,
-                        where="local" if where == "local" else "global",
+                        where=where,
                         path=path,
                         test=test,
                         rs=size,
@@ -213,7 +220,7 @@ def _options(file: str, test: Test, size: int, effort: Effort) -> list[str]:
     ]
 
 
-def _metadata(host: Host, where: str, path: str) -> MetadataRate:
+def _metadata(host: Host, where: Where, path: str) -> MetadataRate:
     folder = f"{path}/wavetank-characterise.d"
     try:
         host.run(["mkdir", "-p", "--", folder])
@@ -227,9 +234,7 @@ def _metadata(host: Host, where: str, path: str) -> MetadataRate:
         )  # fmt: skip
     finally:
         host.run(["rm", "-rf", "--", folder])
-    return MetadataRate(
-        node=host.name, where="local" if where == "local" else "global", creates_per_s=done.iops
-    )
+    return MetadataRate(node=host.name, where=where, creates_per_s=done.iops)
 
 
 def _network(cluster: RunningCluster) -> list[NetworkRate]:
@@ -252,8 +257,8 @@ def _checks(
     measured: dict[tuple[str, str], float] = {}
     bursts: set[tuple[str, str]] = set()
     for rate in storage:
-        if rate.where == "local" and rate.test in ("read", "write"):
-            key = (rate.node, f"disk {rate.test}")
+        if rate.where != "global" and rate.test in ("read", "write"):
+            key = (rate.node, f"{'disk' if rate.where == 'local' else 'scratch'} {rate.test}")
             kind = "io" if rate.node in servers else "compute"
             if rate.bytes < BURST_S * asked.get(f"{kind} {key[1]}", 0):
                 bursts.add(key)

@@ -187,6 +187,18 @@ def test_a_mount_that_does_not_know_its_room_has_that_of_its_servers():
     )  # two of 4 GiB
 
 
+def test_temporary_storage_of_compute_nodes_is_measured_and_is_no_part_of_the_peak():
+    on = cluster(n_io=1)
+    on.scratch_path = "/scratch"
+    on.limits = lambda: {**LIMITS, "compute scratch read": "100.0 MB/s by blkio"}
+    found = measured(on, sizes=(4096,))
+    scratch = {each.node for each in found.storage if each.where == "scratch"}
+    assert scratch == {"c1", "c2"}
+    assert found.peak("read") == 100 * MB  # of io1 alone
+    assert {c.node for c in found.limits if c.what == "scratch read"} == {"c1", "c2"}
+    assert {m.node for m in found.metadata if m.where == "scratch"} == {"c1", "c2"}
+
+
 def test_the_network_is_measured_both_ways():
     pairs = {(each.sender, each.receiver) for each in measured().network}
     assert pairs == {("io1", "c1"), ("c1", "io1"), ("io2", "c1"), ("c1", "io2")}

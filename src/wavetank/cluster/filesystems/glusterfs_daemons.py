@@ -5,6 +5,7 @@ Everything runs as shell text that is written here once; values only reach it as
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from wavetank.cluster.host import Host
@@ -173,7 +174,7 @@ def log_name(path: str) -> str:
 
 
 def errors_in(host: Host, log: str) -> str:
-    """The last errors of a gluster log, or its last line; for messages, so never an error itself.
+    """The last errors of a gluster log; for messages, so never an error itself.
 
     Sample (10.3): ``[2026-11-21 02:09:03.654830 +0000] E [MSGID: 106053] [glusterd.c:1467:init] 0-management: Failed ...``.
     """
@@ -181,5 +182,5 @@ def errors_in(host: Host, log: str) -> str:
         lines = host.run(["tail", "-n", "60", "--", log], timeout_s=10).stdout.strip().splitlines()
     except RemoteCommandError:
         return f"no log {log}"
-    errors = [line for line in lines if "] E [" in line or "] C [" in line]
-    return " | ".join((errors or lines)[-2:]) or f"{log} is empty"
+    errors = [line for line in lines if re.search(r"\] [ECM] \[", line)]
+    return " | ".join(errors[-2:]) or "no error in it, so it was ended from outside"

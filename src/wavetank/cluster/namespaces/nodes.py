@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from wavetank.cluster.components import Storage
+from wavetank.cluster.components import SCRATCH_PATH, Storage
 from wavetank.cluster.host import Host
 from wavetank.cluster.namespaces import limits, network
 from wavetank.cluster.namespaces.cgroups import Hierarchies, NodeGroup
@@ -18,7 +18,6 @@ from wavetank.cluster.state import ClusterDirectory, start_ticks
 from wavetank.units import format_rate, format_size
 
 STORAGE_PATH = "/storage"
-SCRATCH_PATH = "/scratch"
 
 
 @dataclass(frozen=True)
