@@ -155,6 +155,8 @@ class Gateway:
         for gateway in site.gateways:
             gateway.run(["rm", "-f", "--", ganesha.CONFIGURATION])
         _driver(site.spec).remove(_site_behind(site, site.gateways))
+        forget = 'if [ -d "$1" ]; then rmdir -- "$1"; fi'
+        on_all(site.gateways, lambda host: host.run(["sh", "-c", forget, "sh", NATIVE_MOUNT]))
 
 
 def gateway_of(site: Site, client: Host) -> Host:

@@ -128,6 +128,7 @@ class GlusterFS:
         """Unmount, stop bricks and glusterd, and delete the bricks."""
         self.unmount(site)
         on_all(site.servers, lambda host: stop_server(host, site.storage_path))
+        on_all(site.clients, lambda host: host.run(["rm", "-f", "--", GATEWAY_LOG]))
 
 
 def _apt(packages: Mapping[str, str]) -> Needs:
