@@ -9,8 +9,9 @@ import numpy as np
 from wavetank.model.activity import Activity
 from wavetank.model.application import TimelinePoint
 from wavetank.model.data_rows import DataRows
+from wavetank.model.folded import Folded
 from wavetank.model.rank_phase import RankPhase
-from wavetank.trace.schema import UNKNOWN
+from wavetank.trace.schema import UNKNOWN, Int64Array
 
 MAX_POINTS = 4000
 """Points of a timeline: more than a plot of 1600 pixels can tell apart."""
@@ -37,7 +38,11 @@ def make_timeline(
         return ()
     pieces = max(1, min(MAX_PIECES, MAX_POINTS // len(own)))
     points: list[TimelinePoint] = []
+    data = activity.data
     for part in own:
+        if (data.listed[part.first_row : part.last_row + 1] >= 0).any():
+            points.extend(_points_of_lists(activity, part, pieces))
+            continue
         n_rows = part.last_row - part.first_row + 1
         n_points = min(pieces, n_rows)
         edges = [part.first_row + n_rows * point // n_points for point in range(n_points + 1)]
@@ -64,6 +69,47 @@ def _point(activity: Activity, part: RankPhase, first: int, last: int) -> Timeli
         offset_last=_last_offset(data, last) if known else None,
         count=operations,
     )
+
+
+def _points_of_lists(activity: Activity, part: RankPhase, pieces: int) -> list[TimelinePoint]:
+    """Evenly spaced stretches of a part's operations: rows with lists hold many places."""
+    data, table = activity.data, activity.rows.table
+    n = part.high - part.low
+    edges = part.low + np.arange(min(pieces, n) + 1) * n // min(pieces, n)
+    (row, within), (last_row, last_within) = data.locate(edges[:-1]), data.locate(edges[1:] - 1)
+    source, last_source = data.row[row], data.row[last_row]
+    timed = (table.start_ns[source] != UNKNOWN) & (table.end_ns[last_source] != UNKNOWN)
+    columns = (
+        timed, row, np.diff(edges), data.sizes(row, within), data.offsets(row, within),
+        data.offsets(last_row, last_within), table.tick[source] + within * table.tick_step[source],
+        table.tick[last_source] + last_within * table.tick_step[last_source],
+        _time(table, source, within), _time(table, last_source, last_within + 1),
+    )  # fmt: skip
+    return [
+        TimelinePoint(
+            rank=part.rank,
+            file_id=activity.file_ids[part.file],
+            iop_type=activity.rows.ops[int(data.op[at])].name,
+            rs=size,
+            tick_first=tick,
+            tick_last=last_tick,
+            start_s=start / 1e9 if known else None,
+            end_s=end / 1e9 if known else None,
+            offset_first=offset,
+            offset_last=last,
+            count=count,
+        )
+        for known, at, count, size, offset, last, tick, last_tick, start, end in zip(
+            *(column.tolist() for column in columns), strict=True
+        )
+    ]
+
+
+def _time(table: Folded, row: Int64Array, within: Int64Array) -> Int64Array:
+    """When operations of rows begin, ns, as if all were equally long."""
+    span = table.end_ns[row] - table.start_ns[row]
+    times: Int64Array = table.start_ns[row] + span * within // table.count[row]
+    return times
 
 
 def _last_offset(data: DataRows, row: int) -> int:
