@@ -11,6 +11,7 @@ from wavetank.cluster.filesystems import nfs, nfs_kernel, nfs_mount
 from wavetank.cluster.filesystems.base import Site
 from wavetank.cluster.host import Finished
 from wavetank.cluster.spec import ClusterSpec
+from wavetank.errors import RemoteCommandError
 
 
 def spec(**file_system: Any) -> ClusterSpec:
@@ -40,7 +41,7 @@ def test_the_server_listens_on_the_clusters_own_network_only() -> None:
 
 
 class Recorder:
-    """A host that only notes what it is asked to run."""
+    """A host that only notes what it is asked to run, and has no NFS server before ganesha is started."""
 
     name, address = "io1", "10.77.0.3"
 
@@ -49,6 +50,8 @@ class Recorder:
 
     def run(self, argv: Sequence[str], **_: object) -> Finished:
         self.words += argv
+        if "100003" in argv and "ganesha.nfsd" not in self.words:
+            raise RemoteCommandError(self.name, argv, 1, "not registered")
         return Finished("", "", 0.0)
 
     def start(self, argv: Sequence[str], **_: object) -> None:
