@@ -62,6 +62,8 @@ def reader(rank):
 @pytest.fixture
 def folder(tmp_path):
     """A campaign of two readers on two nodes and two directories, two repetitions each."""
+    tmp_path = tmp_path / "50 %j 'it"  # what Slurm and a shell would read otherwise
+    tmp_path.mkdir()
     Kernel(
         provenance=PROVENANCE,
         application="reader",

@@ -91,13 +91,14 @@ class SlurmQueue:
             MeasurementError: Slurm refuses it.
             SlurmUnreachableError: Slurm does not answer.
         """
+        output = job.folder.replace("%", "%%")  # Slurm replaces %j and its like
         out = _ask(
             [
                 "sbatch", "--parsable", f"--job-name={job.name}",
                 # Measurements that run at once would measure each other.
                 "--dependency=singleton", "--exclusive", f"--comment={job.task}",
                 f"--nodes={job.n_nodes}", f"--time={job.minutes}", f"--chdir={job.folder}",
-                f"--output={job.folder}/stdout", f"--error={job.folder}/stderr",
+                f"--output={output}/stdout", f"--error={output}/stderr",
                 "--no-requeue", "--open-mode=append", *job.options,
             ],
             stdin=job.script,
