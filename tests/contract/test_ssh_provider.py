@@ -141,10 +141,11 @@ def state_of(host: Host) -> set[str]:
     return {line for line in lines if line.strip() and not line.startswith(NOT_OURS)}
 
 
-# All of the suite with one file system; of the others what differs from it.
-CHOSEN = (
+# All of the suite with one file system; of the others what differs from it. "ssh-" is all of it with each.
+CHOSEN = os.environ.get(
+    "WAVETANK_TEST_SSH_CHOSEN",
     "ssh-nfs or (ssh-glusterfs and (placed or global or settings or other_process or healthy)) or "
-    "(ssh-existing and (global or placed)) or (ssh-none and (placed or is_a_running))"
+    "(ssh-existing and (global or placed)) or (ssh-none and (placed or is_a_running))",
 )
 
 
