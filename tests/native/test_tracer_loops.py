@@ -223,3 +223,35 @@ def test_a_trace_of_format_version_1_is_still_read(ending: str) -> None:
     assert calls(trace) == expected(5)
     assert trace.ranks[0].complete == (ending == "ended")
     assert not trace.durations.counts.any()
+
+
+@pytest.mark.parametrize("seed", [2, 9, 12, 14, 20, 24])
+def test_random_loops_in_loops_unfold_to_what_was_recorded_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    program = compile_c("random_loops.c", tmp_path / "random_loops")
+    single, folded = tmp_path / "single", tmp_path / "folded"
+    single.mkdir()
+    folded.mkdir()
+    one_by_one = run_traced([str(program), str(seed)], single, monkeypatch, times="event")
+    run_traced([str(program), str(seed)], folded, monkeypatch)
+    wanted = unfold(one_by_one.folds)
+    for loops in (False, True):
+        trace = read_trace(folded / "run.trace", loops=loops)
+        found = unfold(trace.folds)
+        for name in (
+            "seq",
+            "op",
+            "file",
+            "handle",
+            "size",
+            "moved",
+            "offset",
+            "arg",
+            "error",
+            "tick",
+            "subtick",
+        ):
+            assert getattr(found, name).tolist() == getattr(wanted, name).tolist(), name
+    assert trace.n_folds is not None
+    assert trace.n_folds < len(wanted) / 2
