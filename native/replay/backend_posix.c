@@ -115,14 +115,17 @@ static bool posix_seek(const struct file_action *a) {
     return true;
 }
 
+/* An open file ends with the last of its descriptors. */
 static bool posix_close(struct open_file *f) {
+    int fd = f->fd;
+    if (f->n_copies > 0) {
+        f->fd = f->copies[--f->n_copies];
+        return close(fd) == 0;
+    }
     f->is_open = false;
-    for (int i = 0; i < f->n_copies; i++)
-        close(f->copies[i]);
     free(f->copies);
     f->copies = NULL;
-    f->n_copies = 0;
-    return close(f->fd) == 0;
+    return close(fd) == 0;
 }
 
 static bool posix_dup(struct open_file *f) {

@@ -35,8 +35,8 @@ from wavetank.model.runs import RunArrays
 _LARGEST_REQUEST = 1 << 30
 """bytes: a request of more needs as much memory; if it moved less, it is made that much smaller"""
 _WAITS = (
-    "Ranks read what other ranks wrote before, with no collective between (phases of which that holds: {}). How the "
-    "application ordered them is not in the model; the replay lets the reader wait until the writer is done."
+    "Ranks work on what other ranks wrote or opened before, with no collective between (phases of which that holds: {}). How the "
+    "application ordered them is not in the model; the replay lets the later one wait until the earlier one is done."
 )
 
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from wavetank.kernel import calls
+from wavetank.kernel.order_names import name_pairs
 from wavetank.kernel.plan import Kernel
 from wavetank.kernel.steps import flat
 from wavetank.model.phase import (
@@ -73,6 +74,8 @@ class _Place:
 def find_waits(kernel: Kernel) -> Waits:
     """The waits that a kernel's replay needs beside its collectives."""
     waits = Waits()
+    if not _uses_mpi(kernel):
+        _add_name_waits(kernel, waits)
     pairs = list(_read_after_write(kernel))
     if not pairs:
         return waits
@@ -109,15 +112,34 @@ def find_waits(kernel: Kernel) -> Waits:
     return waits
 
 
+def _uses_mpi(kernel: Kernel) -> bool:
+    """Whether the application's ranks are MPI's: then messages that are not in the model may order them."""
+    return bool(kernel.communicators) or any(phase.level == "mpiio" for phase in kernel.phases)
+
+
+def _add_name_waits(kernel: Kernel, waits: Waits) -> None:
+    for pair in name_pairs(kernel):
+        steps = {place: kernel.programs[place[0]].steps for place in (*pair.first, pair.then)}
+        if not all(_is_free(found[place[1]]) for place, found in steps.items()):
+            continue
+        writers = tuple(sorted(kernel.programs[number].ranks[0] for number, _ in pair.first))
+        wait = Wait(waits.number, writers, kernel.programs[pair.then[0]].ranks)
+        waits.number += 1
+        for number, index in pair.first:
+            waits.after[number, index].append(wait)
+        waits.before[pair.then].append(wait)
+
+
 def _read_after_write(kernel: Kernel) -> Iterator[tuple[Phase, Phase]]:
-    """Phases that write a file with later phases of other ranks that read it."""
+    """Phases that write a file with later phases of other ranks that read it; outside of MPI, or write it."""
+    outside = not _uses_mpi(kernel)
     by_file: defaultdict[int, list[Phase]] = defaultdict(list)
     for phase in kernel.phases:
         by_file[phase.file_id].append(phase)
     for phases in by_file.values():
         writes = [p for p in phases if any(not calls.reads(m.iop_type) for m in p.pattern)]
-        reads = [p for p in phases if any(calls.reads(m.iop_type) for m in p.pattern)]
-        for read in reads:
+        later = [p for p in phases if outside or any(calls.reads(m.iop_type) for m in p.pattern)]
+        for read in later:
             before = [written for written in writes if _is_before(written, read)]
             if (
                 before
