@@ -43,7 +43,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "clusters": ["cluster.yaml"],
         "groups": groups,
         "intervals": {"group": "background", "values": ["0 s", "20 s"]},
-        "duration": "5 s",
+        "duration": "4 s",
         "settle": "1 s",
     }
     (folder / "study.yaml").write_text(yaml.safe_dump(spec))
