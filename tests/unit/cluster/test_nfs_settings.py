@@ -90,6 +90,12 @@ def test_a_number_of_an_option_is_one(value: Any) -> None:
     assert "is no whole number" in wrong(mount_options={"rsize": value})
 
 
+def test_the_time_that_attributes_are_believed_may_be_a_fraction() -> None:
+    assert wrong(mount_options={"timeout": 0.5}) == wrong(mount_options={"timeout": 3}) == ""
+    assert "is no number" in wrong(mount_options={"timeout": "1;x"})
+    assert "is no number" in wrong(mount_options={"timeout": -1})
+
+
 @pytest.mark.parametrize("value", ["none; } EXPORT { Path = /;", "a b", "a,b", "", True])
 def test_a_word_cannot_write_configuration_of_its_own(value: Any) -> None:
     assert "is no word" in wrong(options={"squash": value})

@@ -6,6 +6,7 @@ callbacks, so locks are local to a node.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from wavetank.cluster.components import OptionValue
@@ -38,9 +39,10 @@ SERVER_OPTIONS = {
     "squash": ("EXPORT", "Squash"),
 }
 
-# Of all options of servers and mounts: those that take a word, or true and false. The others take a number.
+# Of all options of servers and mounts: those that take a word, true or false, a number. The others take a whole number.
 WORDS = frozenset({"server", "squash"})
 TRUTHS = frozenset({"sync", "noac", "direct"})
+FRACTIONS = frozenset({"timeout"})  # seconds
 
 # It says these at every start: no D-Bus, no Kerberos. Nothing here uses them.
 NO_FAULTS = (":DBUS :", "krb5", "credentials for principal")
@@ -155,7 +157,9 @@ def option_problems(
             yield f"file_system.{section}.{key}: {value!r} is no word"
         elif key in TRUTHS and not isinstance(value, bool):
             yield f"file_system.{section}.{key}: {value!r} is neither true nor false"
-        elif key not in WORDS | TRUTHS and (isinstance(value, bool) or not str(value).isdecimal()):
+        elif key in FRACTIONS and not re.fullmatch(r"\d+(\.\d+)?", str(value)):
+            yield f"file_system.{section}.{key}: {value!r} is no number from 0 on"
+        elif key not in WORDS | TRUTHS | FRACTIONS and not str(value).isdecimal():
             yield f"file_system.{section}.{key}: {value!r} is no whole number from 0 on"
 
 
