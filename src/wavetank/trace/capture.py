@@ -25,7 +25,6 @@ from wavetank.document import provenance
 from wavetank.errors import TraceError, UsageError
 from wavetank.launchers.base import Launcher
 from wavetank.launchers.registry import recognise
-from wavetank.trace.elf import is_go, is_privileged, is_static
 from wavetank.trace.index import (
     INDEX_NAME,
     IndexClock,
@@ -34,6 +33,7 @@ from wavetank.trace.index import (
     IndexStriping,
     TraceIndex,
 )
+from wavetank.trace.program import check_program, started_together
 from wavetank.trace.reader import assemble, number_ranks, read_parts
 from wavetank.trace.schema import Trace
 from wavetank.trace.streams import UsersStream, as_variable, loss_warnings, users_streams
@@ -93,14 +93,14 @@ def trace(argv: Sequence[str], out_dir: Path, options: CaptureOptions | None = N
             "no program to trace. Write it after --, e.g.: wavetank trace -o run.trace -- ./app"
         )
     launcher = recognise(argv)
-    notes = _check_program(argv, launcher)
+    notes = check_program(argv, launcher)
     libraries = preload_libraries(launcher)
     out_dir = out_dir.resolve()
     _prepare(out_dir, options.force)
     streams = () if options.standard_streams else users_streams()
     env = _environment(out_dir, options, libraries)
     env["WAVETANK_TRACE_USERS_STREAMS"] = as_variable(streams)
-    if _started_together(argv, launcher):
+    if started_together(argv, launcher):
         env["WAVETANK_TRACE_TOGETHER"] = "1"
     if launcher.name == "none":
         command, process_env = list(argv), {**os.environ, **env}
@@ -249,64 +249,6 @@ def _absolute(pattern: str) -> str:
     if ":" in pattern:
         raise UsageError(f"the pattern {pattern!r} holds a colon; patterns cannot. Write ? for it")
     return pattern if pattern.startswith(("/", "*")) else str(Path.cwd() / pattern)
-
-
-def _check_program(argv: Sequence[str], launcher: Launcher) -> list[str]:
-    found = shutil.which(argv[0])
-    if found is None:
-        if Path(argv[0]).exists():
-            raise TraceError(
-                f"{argv[0]} is not an executable file. Make it one: chmod +x {argv[0]}"
-            )
-        raise TraceError(f"there is no program {argv[0]}. Check its name and the PATH")
-    if launcher.name == "none":
-        if is_static(Path(found)):
-            raise TraceError(
-                f"{found} is statically linked: its calls do not pass through the C library that the tracer "
-                "stands before, so nothing would be recorded. Link it dynamically, or trace it by strace "
-                "(strace -f -ttt -y) and convert that with: wavetank convert"
-            )
-        return _unseen(Path(found))
-    return _unseen(_program_of(argv))
-
-
-def _program_of(argv: Sequence[str]) -> Path | None:
-    """What a launcher's command line starts: the first word behind it that is a program."""
-    found = next(
-        (p for word in argv[1:] if not word.startswith("-") and (p := shutil.which(word))), None
-    )
-    return Path(found) if found is not None else None
-
-
-def _unseen(program: Path | None) -> list[str]:
-    """Sentences about calls of the program that the tracer will not see."""
-    if program is None:
-        return []
-    if is_static(program):
-        return [f"{program} is statically linked: its operations are not seen"]
-    if is_privileged(program):
-        return [
-            f"{program} runs with the rights of another user or with capabilities: the dynamic loader leaves the "
-            "tracer out, and nothing of it is seen. Trace it as that user, or a copy without these rights"
-        ]
-    if is_go(program):
-        return [
-            f"{program} is a Go program: it makes its system calls itself, and only what it does through C is seen. "
-            "Trace it by strace (strace -f -ttt -y -T) and convert that with: wavetank convert"
-        ]
-    return []
-
-
-def _started_together(argv: Sequence[str], launcher: Launcher) -> bool:
-    """Whether all ranks run one program that loads the tracer, so that they can compare their clocks."""
-    several = (":", "--app", "-app", "-configfile", "--configfile", "--multi-prog")
-    program = _program_of(argv)
-    return (
-        launcher.name != "none"
-        and not any(word in several for word in argv)
-        and program is not None
-        and not _unseen(program)
-    )
 
 
 def _prepare(out_dir: Path, force: bool) -> None:

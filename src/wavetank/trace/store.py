@@ -77,6 +77,7 @@ def _write_parts(trace: Trace, folder: Path, source: Path) -> None:
         "started_utc",
         "elapsed_s",
         "communicators",
+        "infos",
         "warnings",
     ):
         body[name] = getattr(trace, name)
@@ -124,6 +125,7 @@ def read_imported(folder: Path) -> Trace:
             communicators=tuple(tuple(entry) for entry in body["communicators"]),
             folds=folds,
             levels=tuple(Level(level) for level in body["levels"]),
+            infos=tuple(tuple(map(tuple, info)) for info in body.get("infos", ())),
             warnings=tuple(body["warnings"]),
             totals=tuple(
                 FileTotals(**{**entry, "level": Level(entry["level"])}) for entry in body["totals"]

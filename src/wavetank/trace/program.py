@@ -1,0 +1,77 @@
+"""What a command line starts, before it is started: whether the tracer will see its calls.
+
+Reads the command line and the program's file; leaves sentences for the user.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from wavetank.errors import TraceError
+from wavetank.launchers.base import Launcher
+from wavetank.trace.elf import is_go, is_privileged, is_static
+
+
+def check_program(argv: Sequence[str], launcher: Launcher) -> list[str]:
+    """Sentences about what of the command will not be seen.
+
+    Raises:
+        TraceError: there is no such program, or nothing of it would be recorded.
+    """
+    found = shutil.which(argv[0])
+    if found is None:
+        if Path(argv[0]).exists():
+            raise TraceError(
+                f"{argv[0]} is not an executable file. Make it one: chmod +x {argv[0]}"
+            )
+        raise TraceError(f"there is no program {argv[0]}. Check its name and the PATH")
+    if launcher.name == "none":
+        if is_static(Path(found)):
+            raise TraceError(
+                f"{found} is statically linked: its calls do not pass through the C library that the tracer "
+                "stands before, so nothing would be recorded. Link it dynamically, or trace it by strace "
+                "(strace -f -ttt -y) and convert that with: wavetank convert"
+            )
+        return _unseen(Path(found))
+    return _unseen(_program_of(argv))
+
+
+def _program_of(argv: Sequence[str]) -> Path | None:
+    """What a launcher's command line starts: the first word behind it that is a program."""
+    found = next(
+        (p for word in argv[1:] if not word.startswith("-") and (p := shutil.which(word))), None
+    )
+    return Path(found) if found is not None else None
+
+
+def _unseen(program: Path | None) -> list[str]:
+    """Sentences about calls of the program that the tracer will not see."""
+    if program is None:
+        return []
+    if is_static(program):
+        return [f"{program} is statically linked: its operations are not seen"]
+    if is_privileged(program):
+        return [
+            f"{program} runs with the rights of another user or with capabilities: the dynamic loader leaves the "
+            "tracer out, and nothing of it is seen. Trace it as that user, or a copy without these rights"
+        ]
+    if is_go(program):
+        return [
+            f"{program} is a Go program: it makes its system calls itself, and only what it does through C is seen. "
+            "Trace it by strace (strace -f -ttt -y -T) and convert that with: wavetank convert"
+        ]
+    return []
+
+
+def started_together(argv: Sequence[str], launcher: Launcher) -> bool:
+    """Whether all ranks run one program that loads the tracer, so that they can compare their clocks."""
+    several = (":", "--app", "-app", "-configfile", "--configfile", "--multi-prog")
+    program = _program_of(argv)
+    return (
+        launcher.name != "none"
+        and not any(word in several for word in argv)
+        and program is not None
+        and not _unseen(program)
+    )
