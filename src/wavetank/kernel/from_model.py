@@ -31,6 +31,7 @@ from wavetank.model.phase import (
     UnknownOffsets,
 )
 from wavetank.model.runs import RunArrays
+from wavetank.model.views import programs_by_view
 
 _LARGEST_REQUEST = 1 << 30
 """bytes: a request of more needs as much memory; if it moved less, it is made that much smaller"""
@@ -112,7 +113,7 @@ class _Selection:
         self._null_seeks = 0
         self.programs = [
             Program(ranks=program.ranks, steps=self._steps(program.steps, len(program.ranks)))
-            for program in model.programs
+            for program in programs_by_view(model.programs)
         ]
         self._unopened = unopened_files(self.phases, self.programs)
         self.programs = with_opens(self.phases, self.programs)

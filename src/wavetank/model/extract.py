@@ -39,6 +39,7 @@ from wavetank.model.rules import LEVEL_NAMES, Rules
 from wavetank.model.sequence import make_programs
 from wavetank.model.stand_in import stand_in
 from wavetank.model.timeline import make_timeline
+from wavetank.model.views import shared_programs
 from wavetank.trace.ops import OPS
 from wavetank.trace.schema import UNKNOWN, Int32Array, Int64Array, Level, Op, Trace
 from wavetank.trace.shared_pointer import without_races
@@ -119,7 +120,7 @@ def extract_model(
         ),
         infos=trace.infos,
         communicators=_communicators(trace, rows),
-        programs=make_programs(activity, ph_id, phases, rules.pauses_s),
+        programs=shared_programs(make_programs(activity, ph_id, phases, rules.pauses_s)),
         relations=relate_levels(activity, ph_id),
         timeline=make_timeline(activity),
         warnings=(

@@ -295,7 +295,7 @@ def _plain(steps: tuple[Step, ...], notes: Notes) -> tuple[Step, ...]:
     for step in steps:
         if isinstance(step, RepeatStep):
             plain.append(RepeatStep(times=step.times, steps=_plain(step.steps, notes)))
-        elif isinstance(step, FileStep) and step.view_id is not None:
+        elif isinstance(step, FileStep) and (step.view_id, step.view_ids) != (None, None):
             notes.setdefault(
                 "MPI file views are left out: they are known for the traced process counts only", []
             )

@@ -326,6 +326,10 @@ class FileStep(Record):
     view_id: int | None = Field(
         default=None, description="MPI_File_set_view: index into the model's views"
     )
+    view_ids: tuple[int, ...] | None = Field(
+        default=None,
+        description="MPI_File_set_view: views by rank, same order as the program's ranks, when they differ",
+    )
     info_id: int | None = Field(
         default=None,
         description="MPI_File_open, MPI_File_set_view, MPI_File_set_info: index into the model's infos, the hints that it was given",

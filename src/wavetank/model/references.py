@@ -79,8 +79,9 @@ def _of_steps(where: str, steps: Sequence[Step], ids: set[int], known: Known) ->
             yield f"{where} goes on with phase {step.ph_id}, which is not among the phases"
         elif isinstance(step, FileStep) and step.file_id not in known.file_ids:
             yield f"{where} uses file {step.file_id}, which is not among the files"
-        elif isinstance(step, FileStep) and not -1 <= (step.view_id or 0) <= max(
-            0, known.n_views - 1
+        elif isinstance(step, FileStep) and any(
+            not -1 <= view <= max(0, known.n_views - 1)
+            for view in (step.view_id or 0, *(step.view_ids or ()))
         ):
             yield f"{where} sets a file view that is not there"
         elif isinstance(step, FileStep) and not 0 <= (step.info_id or 0) <= max(

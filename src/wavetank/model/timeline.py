@@ -72,7 +72,10 @@ def _point(activity: Activity, part: RankPhase, first: int, last: int) -> Timeli
 
 
 def _points_of_lists(activity: Activity, part: RankPhase, pieces: int) -> list[TimelinePoint]:
-    """Evenly spaced stretches of a part's operations: rows with lists hold many places."""
+    """Evenly spaced stretches of a part's operations, each at the place of its first one.
+
+    Rows with lists hold many places, between which there is no line.
+    """
     data, table = activity.data, activity.rows.table
     n = part.high - part.low
     edges = part.low + np.arange(min(pieces, n) + 1) * n // min(pieces, n)
@@ -81,7 +84,7 @@ def _points_of_lists(activity: Activity, part: RankPhase, pieces: int) -> list[T
     timed = (table.start_ns[source] != UNKNOWN) & (table.end_ns[last_source] != UNKNOWN)
     columns = (
         timed, row, np.diff(edges), data.sizes(row, within), data.offsets(row, within),
-        data.offsets(last_row, last_within), table.tick[source] + within * table.tick_step[source],
+        table.tick[source] + within * table.tick_step[source],
         table.tick[last_source] + last_within * table.tick_step[last_source],
         _time(table, source, within), _time(table, last_source, last_within + 1),
     )  # fmt: skip
@@ -96,10 +99,10 @@ def _points_of_lists(activity: Activity, part: RankPhase, pieces: int) -> list[T
             start_s=start / 1e9 if known else None,
             end_s=end / 1e9 if known else None,
             offset_first=offset,
-            offset_last=last,
+            offset_last=offset,
             count=count,
         )
-        for known, at, count, size, offset, last, tick, last_tick, start, end in zip(
+        for known, at, count, size, offset, tick, last_tick, start, end in zip(
             *(column.tolist() for column in columns), strict=True
         )
     ]

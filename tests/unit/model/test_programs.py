@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
+from applications import bt_io
 from fold_builder import Event, fold_table, model_of, on_rank
 
 from wavetank.model.phase import DataStep, FileStep, PauseStep, RepeatStep, SyncStep
 from wavetank.model.rules import Rules
 from wavetank.model.unfold import flat_steps
+from wavetank.model.views import programs_by_view, shared_programs
 from wavetank.trace.schema import FoldTable
 
 
@@ -197,3 +201,28 @@ def test_a_gap_of_computation_parts_folded_rows_too() -> None:
     events = [Event(0, "pwrite", offset=i * 10, size=10, start_ns=i * 10**10) for i in range(6)]
     for fold in (False, True):
         assert len(model_of(events, Rules(split_at_computation_s=5.0), fold=fold).phases) == 6
+
+
+def test_ranks_with_different_views_share_a_program() -> None:
+    events, views = bt_io(12, 4, steps=5)
+    model = model_of(events, views=views)
+    (program,) = model.programs
+    assert program.ranks == (0, 1, 2, 3)
+    sets = [s for s in flat_steps(program.steps) if isinstance(s, FileStep) and s.view_ids]
+    assert [step.view_ids for step in sets] == [(0, 1, 2, 3)] * 2
+    # Apart again, each rank sets its own.
+    apart = programs_by_view(model.programs)
+    assert [one.ranks for one in apart] == [(0,), (1,), (2,), (3,)]
+    for one in apart:
+        (rank,) = one.ranks
+        own = {s.view_id for s in flat_steps(one.steps) if isinstance(s, FileStep)}
+        assert own == {None, rank}
+    assert shared_programs(apart) == model.programs
+
+
+def test_ranks_with_the_same_views_stay_together_when_taken_apart() -> None:
+    events, views = bt_io(12, 4, steps=3)
+    same = {0: 0, 1: 0, 2: 2, 3: 2}
+    events = [replace(e, view=same[e.rank]) if e.view >= 0 else e for e in events]
+    model = model_of(events, views=views)
+    assert [one.ranks for one in programs_by_view(model.programs)] == [(0, 1), (2, 3)]
