@@ -336,7 +336,7 @@ class _Placer:
 
 
 def _is_direct(group: Group) -> bool:
-    return group.entry.objects is not None and group.entry.objects.direct
+    return group.entry.objects is not None and group.entry.objects.is_direct
 
 
 def _ordered(

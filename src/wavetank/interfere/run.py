@@ -181,7 +181,7 @@ def _party(study: _Study, site: _Site, point: Point, member: Member) -> Party:
         interval_s=member.interval_s,
         pauses=group.entry.pause_factor if member.interval_s is None else member.interval_s,
         start_s=member.start_s,
-        direct=objects is not None and objects.direct,
+        direct=objects is not None and objects.is_direct,
     )
 
 

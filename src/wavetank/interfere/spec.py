@@ -21,8 +21,8 @@ from wavetank.measure.statistics import SMALLEST_DIFFERENCE
 from wavetank.units import Duration, Size, format_size, parse_duration
 
 TO_COMPLETION: Literal["to completion"] = "to completion"
-MOST_POINTS = 100_000
-"""Runs of one plan; more are a slip of the pen."""
+DIRECT_UNIT_BYTES = 4096
+"""Of offsets and sizes with O_DIRECT on any device (512 on some)."""
 
 
 def _signed_duration(text: str | float) -> float:
@@ -59,7 +59,16 @@ class Objects(Record):
         ge=1,
         description="of each client's file; a run goes round in it. Made before, and never cut",
     )
-    direct: bool = Field(default=False, description="open the files with O_DIRECT")
+    direct: bool | None = Field(
+        default=None,
+        description="open the files with O_DIRECT; by default reads are, since a client that goes "
+        "round in a file would have it from its own memory",
+    )
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether the files are opened with O_DIRECT."""
+        return self.operation == "read" if self.direct is None else self.direct
 
 
 class GroupEntry(Record):
@@ -241,6 +250,11 @@ class InterfereSpec(Record):
             yield "object_sizes are given, but no group has objects"
         for name, objects in of_objects.items():
             for size in self.object_sizes or (objects.size,):
+                if objects.is_direct and size % DIRECT_UNIT_BYTES:
+                    yield (
+                        f"{name}: objects of {size} bytes cannot be moved with O_DIRECT: choose a "
+                        f"multiple of {DIRECT_UNIT_BYTES}, or 'direct: false'"
+                    )
                 if size > objects.file_size:
                     yield (
                         f"{name}: an object of {format_size(size)} does not fit into its file of "

@@ -5,7 +5,7 @@ What counts is what they move in the window in which all of them are active.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,10 +15,13 @@ from wavetank import __version__
 from wavetank.cluster.host import RunningCluster
 from wavetank.document import provenance
 from wavetank.kernel.session import RankProgress, SessionRun
+from wavetank.measure.cold import TOLERANCE, possible_read_rate, read_limits
+from wavetank.measure.direction import direction
 from wavetank.measure.result import CacheState
 from wavetank.measure.run import origin_of
 from wavetank.measure.sessions import Party, TogetherPerformer
 from wavetank.measure.together_result import Moved, PartyResult, PointKind, TogetherMeasurement
+from wavetank.units import format_rate
 
 ALIGNED_S = 0.005
 """Ranks whose starts are spread by no more than this started together."""
@@ -81,6 +84,10 @@ def measure_together(
     findings += [finding for finding in cluster.health() if finding not in findings]
     window = window_of(parties, runs, manner.duration_s, manner.settle_s)
     limits = cluster.limits()
+    results = tuple(_party(party, run, window) for party, run in zip(parties, runs, strict=True))
+    servers = [host.name for host in cluster.io_hosts]
+    for party, result in zip(parties, results, strict=True):
+        findings += _doubts_of_reads(party, result, window, limits, servers)
     return TogetherMeasurement(
         provenance=provenance(seed=manner.seed),
         point=manner.point,
@@ -95,7 +102,7 @@ def measure_together(
         duration_s=manner.duration_s,
         window_s=window,
         alignment_s=alignment_s,
-        parties=tuple(_party(party, run, window) for party, run in zip(parties, runs, strict=True)),
+        parties=results,
         origin=origin_of(limits),
         cache=state,
         fs_settings=cluster.settings(),
@@ -106,6 +113,27 @@ def measure_together(
         versions={"wavetank": __version__, **performer.versions()},
         findings=tuple(findings),
     )
+
+
+def _doubts_of_reads(
+    party: Party,
+    result: PartyResult,
+    window: tuple[float, float] | None,
+    limits: Mapping[str, str],
+    servers: Sequence[str],
+) -> list[str]:
+    """A sentence where objects were read faster than the limits allow: from a client's memory."""
+    reads = all(direction(phase) == "read" for phase in party.bench.kernel.phases)
+    if party.interval_s is None or not reads or window is None or result.window is None:
+        return []
+    possible = possible_read_rate(read_limits(limits), party.nodes, servers)
+    rate = result.window.bytes / (window[1] - window[0])
+    if possible is None or rate <= TOLERANCE * possible:
+        return []
+    return [
+        f"{party.group} read at {format_rate(rate)}, and the limits allow {format_rate(possible)}: "
+        "what it read was in its own memory. Open its files with 'direct: true', or make them larger"
+    ]
 
 
 def _caches(

@@ -162,3 +162,19 @@ def test_every_table_has_a_value_for_each_column(tmp_path):
     for table in tables:
         assert {len(row) for row in table.rows} == {len(table.columns)}
         assert {len(row) for row in table.shown} == {len(table.shown_columns)}
+
+
+def test_reads_beyond_the_limits_leave_a_finding(tmp_path):
+    class SlowNetwork(StudyDeployer):
+        def up(self, cluster):
+            up = super().up(cluster)
+            up._limits = {"compute network": "10.0 MB/s by tbf both ways"}
+            return up
+
+    read = {"operation": "read", "size": 4096 * 250, "file_size": 10**7}
+    groups = [{"name": name, "clients": 2, "objects": read} for name in ("fg", "bg")]
+    said = spec(groups=groups)
+    _, comparison, *_ = run(said, plan_of(said), tmp_path, deployer=SlowNetwork())
+    alone = [s for s in comparison.interference.settings if s.point == "alone"]
+    # 40 MB/s on two nodes of 10 MB/s each.
+    assert all("what it read was in its own memory" in s.findings[0] for s in alone)

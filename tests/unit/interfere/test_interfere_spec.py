@@ -99,3 +99,25 @@ def test_one_wrong_group_is_one_finding():
 @pytest.mark.parametrize("groups", [[], ()])
 def test_a_study_without_groups_is_refused(groups):
     assert "groups: name at least one" in wrong(groups=groups)
+
+
+def test_reads_are_direct_unless_it_is_said():
+    def objects(**more):
+        groups = [
+            {"name": "r", "clients": 1, "objects": {"operation": "read", **more}},
+            {"name": "w", **OBJECTS},
+        ]
+        return spec(groups=groups).groups
+
+    assert [each.objects.is_direct for each in objects()] == [True, False]
+    assert not objects(direct=False)[0].objects.is_direct
+
+
+def test_direct_objects_have_whole_blocks():
+    text = wrong(
+        groups=[
+            {"name": "r", "clients": 1, "objects": {"operation": "read", "size": 5000}},
+            {"name": "w", **OBJECTS},
+        ]
+    )
+    assert "choose a multiple of 4096" in text
