@@ -84,7 +84,8 @@ def temporal_pattern(model: Model, axis: Axis, name: str = "temporal") -> Plot:
         axes.add_patch(ax.rectangles(intervals, low, high, SIZES[size], tip))
     ax.legend_above(axes, {label: SIZES[size] for size, label in scale.labels.items()})
     axes.set(xlim=extent.span, ylim=(model.n_ranks - 0.5, -0.5))
-    axes.set(xlabel=extent.label, ylabel="rank")
+    halves = "read" in kinds and len(kinds) > 1
+    axes.set(xlabel=extent.label, ylabel="rank (reads above, writes below)" if halves else "rank")
     _rank_ticks(axes, model.n_ranks)
     axes.grid(visible=False, axis="y")
     return plot
