@@ -33,7 +33,9 @@ def is_whole(path: Path) -> bool:
             header = log.read(_SIZE)
             length = path.stat().st_size
             if header.startswith(_VERSION) and len(header) < _SIZE:
-                raise TraceError(f"{path} is cut short: it ends within its header, at byte {length}")
+                raise TraceError(
+                    f"{path} is cut short: it ends within its header, at byte {length}"
+                )
             if not _is_known(header):
                 return False
             for name, offset, size in _parts(header):
