@@ -29,6 +29,10 @@ from wavetank.measure.together_result import PartyResult, TogetherMeasurement
 from wavetank.units import format_duration, format_size
 
 
+MOST_DOUBTS = 20
+"""Shown one by one; all of them are in the list of runs."""
+
+
 def compare_study(spec: InterfereSpec, plan: InterferePlan, store: Store) -> Comparison:
     """Compare everything in the plan that was measured.
 
@@ -64,7 +68,7 @@ def compare_study(spec: InterfereSpec, plan: InterferePlan, store: Store) -> Com
         effects=(),
         advice=advise(spec, plan, found),
         not_measured=_not_measured(plan, store),
-        notes=_notes(spec, runs),
+        notes=(*_notes(spec, runs), *_doubts(measured)),
         interference=found,
     )
 
@@ -222,6 +226,20 @@ def _not_measured(plan: InterferePlan, store: Store) -> tuple[NotMeasured, ...]:
             for (label, cluster, mapping), reason in waiting.items()
         ),
     )
+
+
+def _doubts(measured: Sequence[Measured]) -> list[str]:
+    """What runs found doubtful about themselves, with where that was; the first of many."""
+    doubts = [
+        f"{each.point.label} on {each.point.cluster}, {each.point.mapping}: {finding}"
+        for each in measured
+        for finding in dict.fromkeys(text for run in each.runs for text in run.findings)
+    ]
+    more = len(doubts) - MOST_DOUBTS
+    return [
+        *doubts[:MOST_DOUBTS],
+        *([f"{more} more doubts are in the report's list of runs."] if more > 0 else []),
+    ]
 
 
 def _notes(spec: InterfereSpec, runs: Sequence[TogetherMeasurement]) -> tuple[str, ...]:

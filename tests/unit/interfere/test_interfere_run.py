@@ -178,3 +178,4 @@ def test_reads_beyond_the_limits_leave_a_finding(tmp_path):
     alone = [s for s in comparison.interference.settings if s.point == "alone"]
     # 40 MB/s on two nodes of 10 MB/s each.
     assert all("what it read was in its own memory" in s.findings[0] for s in alone)
+    assert any(note.startswith("fg alone on a, 1PxCN: fg read at") for note in comparison.notes)
