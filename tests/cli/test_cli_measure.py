@@ -48,7 +48,9 @@ def test_one_measurement_gives_every_phase(tmp_path, faked):
 def test_a_mapping_that_nodes_have_no_cores_for_is_refused_before_anything_is_placed(
     tmp_path, faked
 ):
-    with pytest.raises(WavetankError, match=r"9PxCN stands for 9 processes on one node, and c3\.large has 2 cores"):
+    with pytest.raises(
+        WavetankError, match=r"9PxCN stands for 9 processes on one node, and c3\.large has 2 cores"
+    ):
         call(tmp_path, "--mapping", "9PxCN")
     assert faked.calls == []
 

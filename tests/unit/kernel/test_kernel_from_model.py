@@ -184,7 +184,9 @@ def test_a_reader_waits_for_a_writer_that_no_collective_orders(tmp_path):
     # after the writer's close, before the reader's open
     assert words.index("signal") == words.index("do", words.index("data")) + 1
     assert words[words.index("await") + 1] == "do"
-    assert any("wait until the earlier one is done" in sentence for sentence in kernel.not_reproduced)
+    assert any(
+        "wait until the earlier one is done" in sentence for sentence in kernel.not_reproduced
+    )
 
 
 def test_a_collective_between_needs_no_wait(tmp_path):
