@@ -37,9 +37,10 @@ static const char *const system_prefixes[] = {"/proc/",  "/sys/", "/dev/",  "/et
                                               "/lib64/", "/bin/", "/sbin/", "/run/", "/boot/"};
 static const char *const code_suffixes[] = {".py", ".pyc",  ".pyi",      ".pth",       ".so",
                                             ".sh", ".bash", ".egg-link", "/pyvenv.cfg"};
-static const char *const code_parts[] = {"/site-packages/",    "/dist-packages/", "/lib/python3", ".so.",
-                                         "/openmpi-sessions-", "/ompi.",          ".locktest.",   ".shfp.",
-                                         "/__pycache__/",      "/bin/python",     "/.pyenv/"};
+static const char *const code_parts[] = {
+    "/site-packages/", "/dist-packages/", "/lib/python3", ".so.",           "/openmpi-sessions-",
+    "/ompi.",          ".locktest.",      ".shfp.",       "/spmix_appdir_", "/pmix_dstor_",
+    "/prte.",          "/__pycache__/",   "/bin/python",  "/.pyenv/"};
 
 void wt_files_reset(void) {
     memset(known, 0, sizeof known);
