@@ -28,7 +28,6 @@ from wavetank.measure.together import ALIGNED_S
 from wavetank.measure.together_result import PartyResult, TogetherMeasurement
 from wavetank.units import format_duration, format_size
 
-
 MOST_DOUBTS = 20
 """Shown one by one; all of them are in the list of runs."""
 

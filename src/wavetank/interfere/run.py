@@ -14,9 +14,7 @@ from wavetank.cluster.host import RunningCluster
 from wavetank.errors import WavetankError
 from wavetank.interfere.plan import InterferePlan, Member, Point, forecast_s
 from wavetank.interfere.spec import InterfereSpec
-from wavetank.job import Placement
-from wavetank.measure.mapping import as_placement_hosts, place_ranks
-from wavetank.measure.run import Bench, kernel_hash, lay_out
+from wavetank.measure.run import Bench, kernel_hash, lay_out, placement_of
 from wavetank.measure.sessions import Party, TogetherPerformer
 from wavetank.measure.together import Manner, measure_together
 from wavetank.measure.together_files import renew_together, set_up_together
@@ -165,19 +163,12 @@ def _party(study: _Study, site: _Site, point: Point, member: Member) -> Party:
     bench = site.placed[member.group, member.instance]
     if bench.kernel is not kernel:  # objects of another size in the same files
         bench = replace(bench, kernel=kernel, kernel_sha256=kernel_hash(kernel))
-    running = site.running
-    placement = Placement(
-        hosts=as_placement_hosts(place_ranks(kernel, member.nodes, point.mapping)),
-        remote_shell=running.remote_shell,
-        launcher_prefix=running.launcher_prefix,
-        network=running.network,
-    )
     objects = group.entry.objects
     return Party(
         group=member.group,
         instance=member.instance,
         bench=bench,
-        placement=placement,
+        placement=placement_of(bench, point.mapping, member.nodes),
         interval_s=member.interval_s,
         pauses=group.entry.pause_factor if member.interval_s is None else member.interval_s,
         start_s=member.start_s,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Literal, Protocol
@@ -173,14 +173,20 @@ def _ills(cluster: RunningCluster) -> str:
     return f"; the cluster is not well: {'; '.join(findings)}" if findings else ""
 
 
-def placement_of(bench: Bench, mapping: str) -> Placement:
+def placement_of(bench: Bench, mapping: str, nodes: Sequence[str] | None = None) -> Placement:
     """Where the kernel's ranks run, and how the launcher reaches them.
+
+    Args:
+        bench: the kernel on its cluster.
+        mapping: "1PxCN", ...
+        nodes: names of the compute nodes that it may use; None: all of the cluster.
 
     Raises:
         MeasurementError: the mapping does not fit the cluster.
     """
     cluster = bench.cluster
-    placed = place_ranks(bench.kernel, [host.name for host in cluster.compute_hosts], mapping)
+    names = [host.name for host in cluster.compute_hosts] if nodes is None else nodes
+    placed = place_ranks(bench.kernel, names, mapping)
     return Placement(
         hosts=as_placement_hosts(placed),
         remote_shell=cluster.remote_shell,
