@@ -24,7 +24,7 @@ from wavetank.model.cut import cut_at
 from wavetank.model.data_rows import DataRows, data_rows
 from wavetank.model.file_table import make_files
 from wavetank.model.fold import fold
-from wavetank.model.folded import unfold_idle
+from wavetank.model.folded import blocks, unfold_idle
 from wavetank.model.from_totals import model_from_totals
 from wavetank.model.mixed import apart
 from wavetank.model.pattern import Ranges, boundaries, find_patterns
@@ -294,7 +294,13 @@ def _hidden_gaps(rows: Rows, gap_s: float) -> list[str]:
     """Folded rows whose inner pauses might be longer than the gap."""
     table = rows.table
     some = (rows.kind == RowKind.DATA) & (table.count > 1) & (table.start_ns >= 0)
-    idle = table.end_ns[some] - table.start_ns[some] - table.busy_ns[some]
+    busy = table.busy_ns.copy()
+    loops = blocks(table)
+    if len(loops):
+        inside = loops.of_row >= 0
+        of_loop = np.add.reduceat(np.where(inside, busy, 0), loops.start)
+        busy[inside] = of_loop[loops.of_row[inside]]
+    idle = table.end_ns[some] - table.start_ns[some] - busy[some]
     n = int((idle > gap_s * 1e9).sum())
     if not n:
         return []
