@@ -142,3 +142,17 @@ def test_gateways_show_each_other_what_was_made_through_one(tmp_path: Path) -> N
         assert "io2" in cluster.place_files({"in": 8 * MIB})["in"]
         size = other.run(["stat", "-c", "%s", f"{cluster.mount_path}/in"]).stdout
         assert int(size) == 8 * MIB
+        removes_everything_and_comes_again(cluster)
+
+
+def removes_everything_and_comes_again(cluster: Cluster) -> None:
+    """What a driver must do on hosts that outlive the cluster."""
+    cluster.file_system.remove(cluster.site)
+    cluster.file_system.remove(cluster.site)  # there may be nothing left to remove
+    daemons = "pidof ceph-mon ceph-osd ceph-mds ceph-fuse ganesha.nfsd; ls -A /storage; true"
+    for host in cluster.io_hosts:
+        assert host.run(["sh", "-c", daemons]).stdout == ""
+    cluster.file_system.install(cluster.site)
+    cluster.file_system.mount(cluster.site)
+    assert cluster.health() == []
+    assert cluster.compute_hosts[0].run(["ls", "-A", cluster.mount_path]).stdout == ""
