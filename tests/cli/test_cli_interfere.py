@@ -93,6 +93,8 @@ def test_a_report_does_not_need_the_comparison(study: Path, tmp_path: Path) -> N
     page = tmp_path / "report.json"
     args = ["report", str(tmp_path / "results"), "--format", "json", "-o", str(page)]
     assert CliRunner().invoke(cli, args).exit_code == 0
+    printed = CliRunner().invoke(cli, ["campaign", "results", str(tmp_path / "results")])
+    assert "Slowdown" in printed.stdout, printed.output
     (part,) = json.loads(page.read_text())["applications"]
     assert {row["group"] for row in part["tables"]["study-rates"]} == {"one", "two"}
 

@@ -103,9 +103,10 @@ def results(folder: Path, output_format: str) -> None:
     from wavetank.campaign.recall import current_comparison
     from wavetank.campaign.store import open_store
     from wavetank.cli.campaign_run import print_comparison
+    from wavetank.interfere.recall import current_study, is_study
 
     with open_store(folder) as store:
-        comparison = current_comparison(store)
+        comparison = current_study(store) if is_study(store) else current_comparison(store)
     print_comparison(comparison, output_format)
 
 
