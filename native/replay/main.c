@@ -22,6 +22,7 @@ static const char USAGE[] = "usage: wavetank-replay --plan FILE --root DIRECTORY
                             "  --verify                    check every byte that is read\n"
                             "  --direct                    open files with O_DIRECT\n"
                             "  --null                      perform nothing: the program's own cost\n"
+                            "  --whereabouts DIRECTORY     keep there what each rank is at\n"
                             "  --session                   perform it whenever standard input says so\n";
 
 static _Noreturn void usage(const char *what, const char *value) {
@@ -65,6 +66,7 @@ static struct settings parse_arguments(int argc, char **argv) {
         {"direct", no_argument, NULL, 'd'},
         {"null", no_argument, NULL, 'n'},
         {"session", no_argument, NULL, 's'},
+        {"whereabouts", required_argument, NULL, 'a'},
         {NULL, 0, NULL, 0},
     };
     struct settings s = {.pause_factor = 1};
@@ -93,6 +95,9 @@ static struct settings parse_arguments(int argc, char **argv) {
             break;
         case 's':
             s.session = true;
+            break;
+        case 'a':
+            s.whereabouts = optarg;
             break;
         default:
             usage("unknown option", "");

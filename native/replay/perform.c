@@ -24,6 +24,7 @@ void replay_prepare(struct replay *r, const struct settings *settings, const str
     pattern_make(&r->pattern, largest);
     r->read_buffer = aligned_buffer(plan->largest_read);
     r->fill_buffer = settings->verify ? aligned_buffer(plan->largest_write) : NULL;
+    r->whereabouts = whereabouts_open(settings->whereabouts, rank_number());
     BACKEND_POSIX.start(plan);
     BACKEND_MPIIO.start(plan);
 }
@@ -40,6 +41,7 @@ static void perform_file_step(struct replay *r, const struct plan_step *step) {
                                  .info = step->info,
                                  .direct = r->settings->direct};
     bool opens = step->call == CALL_OPEN || step->call == CALL_M_OPEN;
+    whereabouts_enter(r->whereabouts, CALLS[step->call].name, file->name, step->offset, -1);
     for (int64_t i = 0; i < step->count; i++) {
         if (opens) {
             action.open = slot_for(r, step->handle, file, CALLS[step->call].layer);
@@ -141,6 +143,7 @@ static void issue(struct replay *r, struct phase_state *p, struct member_state *
     const bool verify = r->settings->verify && placed && later == COMPLETES_AT_ONCE;
     const int64_t rs = run->rs;
     int64_t position = run->offset + m->i * run->disp, t = *clock, bytes = 0, io_ns = 0;
+    whereabouts_enter(r->whereabouts, CALLS[call].name, f->file->name, position, rs);
     for (int64_t left = n; left > 0; left--) {
         char *buffer = r->read_buffer;
         if (!reads) {
@@ -164,6 +167,7 @@ static void issue(struct replay *r, struct phase_state *p, struct member_state *
             place_pointer(r, f, position);
             t = now_ns();
         }
+        r->whereabouts->offset = position;
         int64_t moved = m->issue(f, buffer, rs, position);
         int64_t expected = ++m->i == run->count ? run->moved_last : rs;
         if (__builtin_expect(moved < expected && moved > 0, 0) && posix)

@@ -6,12 +6,14 @@
 #include "pattern.h"
 #include "progress.h"
 #include "timing.h"
+#include "whereabouts.h"
 
 enum pauses { PAUSES_DROP, PAUSES_KEEP };
 enum flush { FLUSH_NONE, FLUSH_PHASE, FLUSH_END };
 
 struct settings {
     const char *plan, *root;
+    const char *whereabouts; /* folder; NULL: none */
     enum pauses pauses;
     double pause_factor;
     enum flush flush;
@@ -39,6 +41,7 @@ struct phase_state {
 struct replay {
     const struct settings *settings;
     const struct plan *plan;
+    struct whereabouts *whereabouts;
     struct phase_state *phases;
     struct open_file **open_files;
     int32_t n_open_files;

@@ -174,7 +174,11 @@ def test_a_rank_that_is_killed_ends_all_and_leaves_a_failed_result(tmp_path, nam
     assert killed
     assert result.status == "failed"
     assert "time limit" not in (result.failure or "")
-    assert "9" in (result.failure or "")  # the signal, in the launcher's words
+    # Open MPI's launcher says which rank was killed; of MPICH's, all ranks and what they were at are told.
+    died = {"openmpi": "rank 1 died (signal 9) in ", "mpich": "a rank died (signal or status 9; "}
+    assert (result.failure or "").startswith(died[name])
+    assert name == "openmpi" or "rank 1 was in " in (result.failure or "")
+    assert any(f" of {file.name}" in (result.failure or "") for file in kernel.files)
 
 
 def test_a_run_that_takes_too_long_is_ended(tmp_path):

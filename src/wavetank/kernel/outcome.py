@@ -19,9 +19,11 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from wavetank.kernel.result import LatencySummary, PhaseResult, RankPhaseResult, ReplayResult
+from wavetank.kernel.whereabouts import who_died
 
 _BEGIN = "wavetank-replay-result 1\n"
 _END = "wavetank-replay-result-end"
@@ -46,8 +48,9 @@ class _RankPhase:
 
 
 def outcome(
-    stdout: str, stderr: str, exit_status: int, n_ranks: int, settings: Mapping[str, str]
-) -> ReplayResult:
+    stdout: str, stderr: str, exit_status: int, n_ranks: int, settings: Mapping[str, str],
+    whereabouts: Path | None = None,
+) -> ReplayResult:  # fmt: skip
     """The result of a run, failed or not.
 
     Args:
@@ -56,10 +59,11 @@ def outcome(
         exit_status: of the launcher; negative for a signal.
         n_ranks: that the kernel has.
         settings: how it was run; facts that the program found are added.
+        whereabouts: folder with what each rank was at; None: there is none.
     """
     reports = rank_reports(stdout)
     if reports is None or len(reports) != n_ranks:
-        return failed(_failure(stdout, stderr, exit_status), settings)
+        return failed(_failure(stdout, stderr, exit_status, whereabouts), settings)
     by_phase: defaultdict[int, list[_RankPhase]] = defaultdict(list)
     for report in reports:
         for ph_id, moved, operations, io_ns, first_ns, last_ns, max_ns, buckets in report["phases"]:
@@ -99,12 +103,14 @@ def rank_reports(stdout: str) -> list[dict[str, Any]] | None:
         return None
 
 
-def _failure(stdout: str, stderr: str, exit_status: int) -> str:
+def _failure(stdout: str, stderr: str, exit_status: int, whereabouts: Path | None) -> str:
     for found in _FAILURE.finditer(stdout):
         try:  # of a line that another rank's output broke, the next rank's may be whole
             return _sentence(json.JSONDecoder().raw_decode(stdout, found.end())[0])
         except json.JSONDecodeError:
             continue
+    if died := who_died(f"{stdout}\n{stderr}", whereabouts):
+        return died
     tail = " | ".join(line.strip() for line in stderr.strip().splitlines() if line.strip(" -*="))[
         -1500:
     ]

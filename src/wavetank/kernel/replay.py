@@ -5,7 +5,7 @@ Only rank 0 reads the plan and prints the result; the ranks share nothing but th
 
 from __future__ import annotations
 
-import signal
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +15,7 @@ from wavetank import native
 from wavetank.errors import KernelError
 from wavetank.job import Job, Placement
 from wavetank.kernel.lower import lower
-from wavetank.kernel.outcome import outcome
+from wavetank.kernel.outcome import failed, outcome
 from wavetank.kernel.plan import Kernel
 from wavetank.kernel.result import ReplayResult
 from wavetank.kernel.running import run_to_end
@@ -131,15 +131,16 @@ def run_replay(
         NativeError: the replay program is not built.
     """
     options = options or ReplayOptions()
-    argv, settings = replay_command(kernel, root, launcher, scratch, placement, options)
-    status, stdout, stderr = run_to_end(argv, options.timeout_s)
-    if on_output is not None:
-        on_output(stdout, stderr)
-    if status is None:
-        stderr = f"the time limit of {options.timeout_s:g} s ran out\n{stderr}"
-    return outcome(
-        stdout, stderr, -signal.SIGKILL if status is None else status, kernel.n_ranks, settings
-    )
+    with tempfile.TemporaryDirectory(prefix="ranks-", dir=scratch) as folder:
+        argv, settings = replay_command(
+            kernel, root, launcher, scratch, placement, options, (f"--whereabouts={folder}",)
+        )
+        status, stdout, stderr = run_to_end(argv, options.timeout_s)
+        if on_output is not None:
+            on_output(stdout, stderr)
+        if status is None:
+            return failed(f"the time limit of {options.timeout_s:g} s ran out", settings)
+        return outcome(stdout, stderr, status, kernel.n_ranks, settings, Path(folder))
 
 
 def replay_command(
