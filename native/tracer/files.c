@@ -76,8 +76,32 @@ void wt_leave_out(const char *path) {
     }
 }
 
+static char folder_left_out[WT_PATH_BYTES];
+
+void wt_leave_out_below(const char *folder) {
+    if (folder[0] == '/' && strlen(folder) < sizeof folder_left_out) {
+        strcpy(folder_left_out, folder);
+    }
+}
+
+static bool below(const char *path, const char *directory, size_t n) {
+    while (n > 1 && directory[n - 1] == '/') {
+        n--;
+    }
+    return strncmp(path, directory, n) == 0 && (path[n] == 0 || path[n] == '/' || n == 1);
+}
+
+static char left_out_folder[WT_PATH_BYTES];
+
+void wt_leave_out_below(const char *directory) {
+    strncpy(left_out_folder, directory, sizeof left_out_folder - 1);
+}
+
 static bool is_left_out(const char *path) {
     struct stat facts;
+    if (left_out_folder[0] == '/' && below(path, left_out_folder, strlen(left_out_folder))) {
+        return true;
+    }
     if (n_left_out == 0 || syscall(SYS_newfstatat, AT_FDCWD, path, &facts, 0) != 0) {
         return false;
     }
@@ -87,13 +111,6 @@ static bool is_left_out(const char *path) {
         }
     }
     return false;
-}
-
-static bool below(const char *path, const char *directory, size_t n) {
-    while (n > 1 && directory[n - 1] == '/') {
-        n--;
-    }
-    return strncmp(path, directory, n) == 0 && (path[n] == 0 || path[n] == '/' || n == 1);
 }
 
 /* A pattern is a directory or file, or a glob that matches the whole path. */
@@ -144,7 +161,8 @@ bool wt_path_kept(const char *path) {
             return false;
         }
     }
-    return !is_left_out(path);
+    return !is_left_out(path) &&
+           (folder_left_out[0] == 0 || !below(path, folder_left_out, strlen(folder_left_out)));
 }
 
 static size_t append_path(char *out, size_t n, const char *path) {

@@ -87,7 +87,8 @@ int32_t wt_file_of_path(const char *path, int64_t size_before, bool size_known);
 bool wt_file_is_known(const char *path);                                         /* it has a number already */
 bool wt_path_kept(const char *path);
 void wt_filter_start(const char *include, const char *exclude);
-void wt_leave_out(const char *path); /* this file, whatever name it is opened by */
+void wt_leave_out_below(const char *folder); /* absolute */
+void wt_leave_out(const char *path);         /* this file, whatever name it is opened by */
 void wt_files_reset(void);
 size_t wt_absolute(int dirfd, const char *path, char *out); /* 0: cannot be named */
 size_t wt_path_of_fd(int fd, char *out);
