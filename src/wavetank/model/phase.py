@@ -70,9 +70,14 @@ def _as_column(value: object) -> object:
         column.setflags(write=False)
         return column
     try:
-        column = np.atleast_1d(np.array(value, dtype=np.int64))
+        found = np.array(value)
+        column = np.atleast_1d(found.astype(np.int64))
     except (OverflowError, TypeError, ValueError) as error:
         raise ValueError("must be a whole number or a list of such") from error
+    if column.ndim > 1 or (
+        found.size and (found.dtype.kind not in "iu" or (column != found).any())
+    ):
+        raise ValueError("must be a whole number or a list of such")
     column.setflags(write=False)
     return column
 

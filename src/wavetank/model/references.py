@@ -8,7 +8,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from wavetank.model.phase import DataStep, FileStep, Phase, Program, RepeatStep, Step, SyncStep
+from wavetank.model.phase import (
+    DataStep,
+    FileStep,
+    ListedOffsets,
+    Phase,
+    Program,
+    RepeatStep,
+    Step,
+    SyncStep,
+)
 
 
 @dataclass(frozen=True)
@@ -60,6 +69,10 @@ def _of_phase(phase: Phase, known: Known) -> Iterator[str]:
         yield f"{where} has a negative request size rs"
     if len(phase.offset) != len(phase.pattern):
         yield f"{where} has {len(phase.pattern)} operations in its pattern and offsets of {len(phase.offset)}"
+    for one in (*phase.offset, *(phase.offset_view or ())):
+        if isinstance(one, ListedOffsets) and len(one.n_runs) != len(phase.ph_processid):
+            yield f"{where} has runs of {len(one.n_runs)} ranks and {len(phase.ph_processid)} in ph_processid"
+            break
     views = [*(phase.view_ids or ()), *([] if phase.view_id is None else [phase.view_id])]
     if any(not 0 <= view < known.n_views for view in views):
         yield f"{where} names a file view that is not there"

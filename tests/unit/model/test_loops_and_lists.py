@@ -11,6 +11,7 @@ import pytest
 from fold_builder import BY_NAME, PROVENANCE, Event, fold_table, trace_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 from test_model_properties import DATA, has_data, moved, runs
 
 from wavetank.model import stand_in
@@ -18,6 +19,7 @@ from wavetank.model.application import Model
 from wavetank.model.compact import Limits
 from wavetank.model.extract import compactor, extract_model
 from wavetank.model.fold import fold
+from wavetank.model.phase import ListedOffsets
 from wavetank.model.rules import Rules
 from wavetank.model.unfold import unfold
 from wavetank.trace.schema import FoldTable
@@ -288,3 +290,35 @@ def test_the_timeline_of_random_accesses_shows_where_they_went() -> None:
     assert [point.offset_first for point in points] == [event.offset for event in events[::30]]
     starts = [point.start_s for point in points]
     assert starts == sorted(starts)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("offset", [1, 2, 3], "offset holds 3 numbers for 3000 runs"),
+        ("offset", "far", "whole number"),
+        ("rs", 1.5, "whole number"),
+        ("disp", [[1]], "whole number"),
+        ("count", 2**70, "whole number"),
+        ("count", 0, "no repetition"),
+        ("n_runs", [1000, 2000], "runs of 2 ranks and 1 in ph_processid"),
+        ("n_runs", [3001, -1], "n_runs must be above 0"),
+    ],
+)
+def test_a_damaged_list_is_refused_with_what_is_wrong(
+    column: str, value: object, message: str
+) -> None:
+    body = model_with(scattered("pwrite", 3000), None).model_dump(mode="json")
+    body["phases"][0]["offset"][0][column] = value
+    with pytest.raises(ValidationError, match=message):
+        Model.model_validate(body)
+
+
+def test_lists_of_version_1_are_read() -> None:
+    # Runs as objects, for each rank.
+    run = {"count": 2, "rs": 10, "offset": 5, "disp": 100, "moved": 20}
+    listed = ListedOffsets.model_validate({"function": "list", "runs": [[run, run], [run]]})
+    assert listed.n_runs.tolist() == [2, 1]
+    assert listed.moved is None
+    assert [len(runs) for runs in listed.runs] == [2, 1]
+    assert listed.runs[1][0].model_dump() == run
