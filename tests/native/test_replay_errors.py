@@ -238,3 +238,42 @@ def test_a_kernel_of_several_ranks_is_not_started_without_mpi(tmp_path):
 def test_pauses_that_make_no_sense_are_refused(text):
     with pytest.raises(KernelError, match="scale=FACTOR"):
         scaled(ReplayOptions(), text)
+
+
+FAULTY = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <unistd.h>
+static int n;
+ssize_t pwrite64(int fd, const void *b, size_t size, off_t offset) {
+    static ssize_t (*real)(int, const void *, size_t, off_t);
+    if (!real)
+        real = (ssize_t (*)(int, const void *, size_t, off_t))dlsym(RTLD_NEXT, "pwrite64");
+    if (n++ == 2) {
+        errno = EIO;
+        return -1;
+    }
+    return real(fd, b, size, offset);
+}
+ssize_t pwrite(int fd, const void *b, size_t size, off_t offset) {
+    return pwrite64(fd, b, size, offset);
+}
+"""
+
+
+def test_an_io_error_is_named(tmp_path, monkeypatch):
+    """A device that fails at the third write, by a library before the system's own."""
+    need("none")
+    (tmp_path / "faulty.c").write_text(FAULTY)
+    subprocess.run(
+        ["gcc", "-shared", "-fPIC", "-o", str(tmp_path / "faulty.so"), str(tmp_path / "faulty.c"), "-ldl"], check=True
+    )  # fmt: skip
+    one = km.phase(1, 1, (0,), 8, [km.member("pwrite", 4096, 4096)], [km.linear(b=4096)])
+    opening = FileStep(iop_type="open", file_id=1, handle=0, arg=km.O_RDWR | km.O_CREAT)
+    made = km.model(1, [km.model_file(1, "/s/f", 8 * 4096)], [one],
+                    [Program(ranks=(0,), steps=(opening, DataStep(ph_id=1, n=8)))])  # fmt: skip
+    monkeypatch.setenv("LD_PRELOAD", str(tmp_path / "faulty.so"))
+    result, _ = replay(made, tmp_path, "none")
+    assert result.status == "failed"
+    assert result.failure == "rank 0 pwrite of f at offset 8192 (4096 bytes): Input/output error"

@@ -130,3 +130,49 @@ def test_a_model_without_handles_lowers(tmp_path):
         isinstance(s, DataStep | FileStep) for program in made.programs for s in program.steps
     )
     assert "plan-end" in plan_of(made, tmp_path)
+
+
+def test_hints_are_told_with_the_calls_that_they_were_given_to(tmp_path):
+    kernel = make_kernel(km.btio(1), km.written(km.btio(1), tmp_path))
+    hints = (("cb_nodes", "2"), ("empty", ""), ("dash", "-"), ("odd", "a b"))
+    programs = tuple(
+        program.model_copy(
+            update={
+                "steps": tuple(
+                    step.model_copy(update={"info_id": 0})
+                    if getattr(step, "iop_type", "") == "MPI_File_open"
+                    else step
+                    for step in program.steps
+                )
+            }
+        )
+        for program in kernel.programs
+    )
+    text = lower(kernel.model_copy(update={"infos": (hints,), "programs": programs}))
+    # info N KEY VALUE ...: one word each, "-" for an empty value
+    assert "\ninfo 4 cb_nodes 2 empty - dash %2D odd a%20b\n" in text
+    opens = [line.split() for line in text.splitlines() if " MPI_File_open " in line]
+    assert opens and {words[-1] for words in opens} == {"0"}
+
+
+def test_messages_alone_that_part_two_phases_become_a_tick(tmp_path):
+    """BT-IO's steps without the collectives between them: each phase but the first comes after a tick."""
+    made = km.btio(3)
+    programs = tuple(
+        program.model_copy(
+            update={
+                "steps": tuple(step for step in program.steps if step.step not in ("sync", "pause"))
+            }
+        )
+        for program in made.programs
+    )
+    text = plan_of(made.model_copy(update={"programs": programs}), tmp_path)
+    steps = [line.strip() for line in text[text.index("program") :].splitlines()]
+    steps = steps[: steps.index("end")]
+    writes = [
+        i for i, line in enumerate(steps) if line.split()[:2] in (["data", "2"], ["data", "3"])
+    ]
+    assert len(writes) == 2
+    assert all(steps[i - 1] == "tick" for i in writes)
+    with_syncs = plan_of(made, tmp_path)
+    assert "tick" not in with_syncs
