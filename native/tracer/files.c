@@ -91,17 +91,8 @@ static bool below(const char *path, const char *directory, size_t n) {
     return strncmp(path, directory, n) == 0 && (path[n] == 0 || path[n] == '/' || n == 1);
 }
 
-static char left_out_folder[WT_PATH_BYTES];
-
-void wt_leave_out_below(const char *directory) {
-    strncpy(left_out_folder, directory, sizeof left_out_folder - 1);
-}
-
 static bool is_left_out(const char *path) {
     struct stat facts;
-    if (left_out_folder[0] == '/' && below(path, left_out_folder, strlen(left_out_folder))) {
-        return true;
-    }
     if (n_left_out == 0 || syscall(SYS_newfstatat, AT_FDCWD, path, &facts, 0) != 0) {
         return false;
     }
