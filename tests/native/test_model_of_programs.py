@@ -11,8 +11,10 @@ from tracer_run import FAMILIES, compile_c, need, run_traced
 
 from wavetank.document import provenance
 from wavetank.model.application import Model
+from wavetank.model.difference import compare_models
 from wavetank.model.extract import extract_model
 from wavetank.model.tables import own_level
+from wavetank.trace.reader import read_trace
 
 ModelOf = Callable[..., Model]
 
@@ -145,3 +147,29 @@ def test_one_posix_program_without_mpi_is_one_rank(
     ]
     assert model.phases[0].moved_last == (1000,)
     assert model.app_st == 20_000
+
+
+def test_loops_as_recorded_give_the_model_of_their_operations(
+    model_of: ModelOf, tmp_path: Path
+) -> None:
+    # Collective writes with an Allreduce between them, and what the MPI library makes of them: loops of both levels.
+    taken_apart = model_of("bt_io.c", 4, "bt.out", "24", "10")
+    recorded = read_trace(tmp_path / "run.trace", loops=True)
+    model = extract_model(recorded, provenance())
+    assert compare_models(model, taken_apart).differences == ()
+    assert model.relations == taken_apart.relations
+    assert model.warnings == taken_apart.warnings
+
+
+def test_loops_of_a_posix_program_give_the_model_of_their_operations(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need("libwavetank-trace.so", "gcc")
+    program = compile_c("loop_calls.c", tmp_path / "loop_calls")
+    taken_apart = extract_model(
+        run_traced([str(program), "40"], tmp_path, monkeypatch), provenance()
+    )
+    recorded = read_trace(tmp_path / "run.trace", loops=True)
+    assert (recorded.folds.loop > 0).any()
+    model = extract_model(recorded, provenance())
+    assert compare_models(model, taken_apart).differences == ()
