@@ -95,8 +95,9 @@ void wt_mpi_unlock(void);
 void wt_communicators_start(void);
 void wt_communicators_end(void);
 void wt_record_sync(uint32_t op, MPI_Comm comm, const struct wt_call *call, int status);
-int32_t wt_communicator(MPI_Comm comm,
-                        bool *ordering); /* number; ordering: more than one rank of MPI_COMM_WORLD */
+int32_t
+wt_communicator(MPI_Comm comm,
+                bool *ordering); /* number; ordering: more than one rank of MPI_COMM_WORLD, or all of it */
 
 /* ---- mpi_requests.c ---- */
 /* A data call whose MPI_Status comes later: what was asked for, and which row says so. */

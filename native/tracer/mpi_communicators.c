@@ -147,7 +147,10 @@ int32_t wt_communicator(MPI_Comm comm, bool *ordering) {
         int inter = 0, size = 0;
         mpi.test_inter(comm, &inter);
         int32_t number = number_new(comm, inter != 0, &size);
-        kept = (void *)(intptr_t)(size > 1 && number >= 0 ? number + 1 : -(number + 1) - 1);
+        /* MPI_COMM_WORLD also where it is one rank: its collectives part the phases of that run all the same.
+         */
+        bool orders = number >= 0 && (size > 1 || comm == wt_mpi.world);
+        kept = (void *)(intptr_t)(orders ? number + 1 : -(number + 1) - 1);
         mpi.set(comm, keyval, kept);
     }
     intptr_t value = (intptr_t)kept;

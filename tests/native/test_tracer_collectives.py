@@ -93,3 +93,20 @@ def test_the_mpi_librarys_own_calls_are_none_of_the_applications(
             if of == rank and OPS[op].level is Level.MPI
         ]
         assert ops == [name for name, _ in expected(rank)]
+
+
+@pytest.mark.parametrize("family", sorted(FAMILIES))
+def test_a_run_of_one_rank_has_its_collectives_too(
+    family: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They part the phases of that run as they do in larger ones."""
+    compiler, _, launcher = FAMILIES[family]
+    need(f"libwavetank-trace-{family}.so", compiler, launcher[0])
+    program = compile_c("bt_io.c", tmp_path / "bt_io", "-lm", compiler=compiler)
+    steps = 3
+    trace = run_traced(
+        [*launcher, "-np", "1", str(program), "bt.out", "6", str(steps)], tmp_path, monkeypatch
+    )
+    ops = [OPS[int(op)].name for op in unfold(trace.folds).op if OPS[int(op)].level is Level.MPI]
+    assert ops == ["MPI_Init", *["MPI_Allreduce"] * steps, "MPI_Finalize"]
+    assert trace.communicators == ((0,),)
