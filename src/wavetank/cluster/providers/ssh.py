@@ -26,6 +26,7 @@ from wavetank.cluster.remote.connection import (
     configuration,
     make_socket_directory,
     socket_directory,
+    write_remote_shell,
 )
 from wavetank.cluster.remote.host import SshHost
 from wavetank.cluster.spec import ClusterSpec
@@ -58,7 +59,9 @@ class SshNodes:
 
     @property
     def remote_shell(self) -> tuple[str, ...]:
-        """ssh, with the cluster's own configuration."""
+        """ssh, with the cluster's own configuration, and by sudo where all commands are."""
+        if self.spec.ssh is not None and self.spec.ssh.sudo:
+            return (str(self.directory.path / "remote-shell"),)
         return ("ssh", "-F", str(self.directory.path / "ssh_config"))
 
     def limits(self) -> dict[str, str]:
@@ -130,6 +133,7 @@ class SshProvider:
             make_socket_directory(socket_directory(token))
             config = directory.path / "ssh_config"
             write_whole(config, configuration(spec, socket_directory(token)))
+            write_remote_shell(directory.path)
             hosts = _hosts(spec, directory, home, {})
             _on_all(hosts, lambda host: _prepare(host, spec))
             for name, address in zip(

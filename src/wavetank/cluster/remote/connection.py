@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from wavetank.cluster.spec import ClusterSpec
+from wavetank.document import write_whole
 from wavetank.errors import ProviderError
 
 CONNECT_TIMEOUT_S = 10
@@ -52,6 +53,29 @@ def configuration(spec: ClusterSpec, sockets: Path | None = None) -> str:
         lines = [f"HostName {ssh.hosts[name]}", *common]
         blocks.append(f"Host {name}\n" + "".join(f"  {line}\n" for line in lines))
     return "\n".join(blocks)
+
+
+# Called as ssh is: [options] HOST COMMAND...; ranks run as root, as all else of a cluster with ssh.sudo does.
+REMOTE_SHELL = """#!/bin/sh
+while :; do
+  case $1 in
+    -[BbcDEeFIiJLlmOopQRSWw]) shift 2 ;;
+    -*) shift ;;
+    *) break ;;
+  esac
+done
+host=$1
+shift
+command=$(printf '%s' "$*" | sed "s/'/'\\\\''/g")
+exec ssh -F "$(dirname -- "$0")/ssh_config" "$host" -- "sudo -n sh -c '$command'"
+"""
+
+
+def write_remote_shell(directory: Path) -> None:
+    """Write the stand-in for ssh that runs commands by sudo, beside the configuration."""
+    path = directory / "remote-shell"
+    write_whole(path, REMOTE_SHELL)
+    path.chmod(0o755)
 
 
 def socket_directory(token: str) -> Path:
