@@ -51,12 +51,14 @@ def find_remedies(
     worst: dict[tuple[tuple[str, ...], int | None], dict[tuple[str, str], Slowdown]] = defaultdict(
         dict
     )
-    for each in slowdowns:
+    # A start offset of 0 is a run together too, but a single one: it counts where there is no other.
+    for each in sorted(slowdowns, key=lambda each: each.offset_s is not None):
         if each.offset_s not in (None, 0) or each.interval_s not in (None, least_interval):
             continue
         variants = worst[tuple(sorted((each.group, *each.beside))), each.object_bytes]
         known = variants.get((each.cluster, each.mapping))
-        if known is None or each.slowdown.median > known.slowdown.median:
+        alike = known is None or (known.offset_s is None) == (each.offset_s is None)
+        if known is None or (alike and each.slowdown.median > known.slowdown.median):
             variants[each.cluster, each.mapping] = each
     remedies = [
         _remedy(spec, groups, object_bytes, variants, titles)

@@ -179,3 +179,16 @@ def test_reads_beyond_the_limits_leave_a_finding(tmp_path):
     # 40 MB/s on two nodes of 10 MB/s each.
     assert all("what it read was in its own memory" in s.findings[0] for s in alone)
     assert any(note.startswith("fg alone on a, 1PxCN: fg read at") for note in comparison.notes)
+
+
+def test_advice_prefers_runs_with_an_interval_to_single_ones(tmp_path):
+    said = spec(
+        clusters=["a.yaml", "b.yaml"],
+        pairs=True,
+        start_offsets={"group": "bg", "values": [0]},
+    )
+    plan = plan_of(said, facts("a", n_compute=4), facts("b", n_compute=4))
+    _, comparison, *_ = run(said, plan, tmp_path)
+    for remedy in comparison.interference.remedies:
+        assert remedy.slowdown_before.low is not None
+        assert remedy.slowdown_after.low is not None
