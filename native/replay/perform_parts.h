@@ -1,4 +1,5 @@
-/* What performing a plan is made of: open files (open_files.c) and calls that are completed later (later.c).
+/* What performing a plan is made of: open files (open_files.c), data operations (data.c) and calls that are
+ * completed later (later.c).
  */
 #ifndef WAVETANK_REPLAY_PARTS_H
 #define WAVETANK_REPLAY_PARTS_H
@@ -24,6 +25,10 @@ bool is_seek(enum call call);
 void make_pending_seeks(struct replay *r, struct open_file *f, int64_t position);
 void make_null_seeks(struct replay *r, struct open_file *f, int64_t n);
 void place_pointer(struct replay *r, struct open_file *f, int64_t position);
+
+/* ---- data.c ---- */
+
+void perform_data_step(struct replay *r, const struct plan_step *step);
 
 /* ---- later.c ---- */
 
