@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
+import signal
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -95,6 +97,38 @@ def attached(image: Path) -> list[str]:
     """Loop devices on an image. Sample (util-linux 2.38): {"loopdevices": [{"name": "/dev/loop0", ...}]}."""
     out = command(["losetup", "--json", "--list", "-O", "NAME,BACK-FILE", "-j", str(image)])
     return [entry["name"] for entry in json.loads(out)["loopdevices"]] if out.strip() else []
+
+
+def end_strays(folder: Path) -> None:
+    """End each losetup that a killed tool left at work on an image of a folder: it would attach what was detached.
+
+    Raises:
+        ProviderError: one does not end.
+    """
+    deadline = time.monotonic() + DETACH_TIMEOUT_S
+    while strays := [pid for pid, words in _command_lines() if _is_on(words, folder)]:
+        for pid in strays:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        if time.monotonic() > deadline:
+            raise ProviderError(
+                f"losetup on an image in {folder} does not end: {strays}. Try again"
+            )
+        time.sleep(0.01)
+
+
+def _is_on(words: list[str], folder: Path) -> bool:
+    return Path(words[0]).name == "losetup" and any(word.startswith(f"{folder}/") for word in words)
+
+
+def _command_lines() -> Iterator[tuple[int, list[str]]]:
+    """Number and words of each process; one that is dead and not reaped has none."""
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                words = (entry / "cmdline").read_text(errors="replace").split("\0")
+                if words[0]:
+                    yield int(entry.name), words
 
 
 def detach(image: Path) -> None:

@@ -25,6 +25,7 @@ from wavetank.cluster.namespaces.disks import (
     attached,
     detach,
     device_number,
+    end_strays,
     limit_disk,
     make_disk,
 )
@@ -257,6 +258,7 @@ class LocalProvider:
         for group in groups:
             kill_all(group, where)
         end_daemons(directory.path)
+        end_strays(directory.path)
         for entry in entries:
             if entry["do"] == "throttle":
                 _lift_limits(where, entry)
