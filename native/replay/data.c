@@ -2,13 +2,8 @@
 #include "perform_parts.h"
 
 #include "failure.h"
-#include "ranks.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static _Noreturn void fail_data(const struct replay *r, const struct open_file *f, enum call call,
                                 int64_t offset, int64_t size, int64_t moved, int64_t expected) {
