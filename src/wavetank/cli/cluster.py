@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from wavetank.cli.output import Cell, Table, format_option, print_tables
+from wavetank.cli.streams import lost_output
 from wavetank.errors import ClusterError, SpecError, UsageError
 
 if TYPE_CHECKING:
@@ -44,6 +45,11 @@ def up(file: Path, output_format: str) -> None:
     try:
         with deploy.coming_up(spec):
             _print_status(spec.name, output_format)
+            lost = lost_output()
+            if lost is not None:
+                raise ClusterError(
+                    f"the status of {spec.name} cannot be printed: {lost}. It is taken down again"
+                )
     except (KeyboardInterrupt, SystemExit):
         click.echo(f"interrupted; {spec.name} is taken down again", err=True)
         raise

@@ -40,6 +40,13 @@ def outlive_readers() -> Lost:
     return lost
 
 
+def lost_output() -> str | None:
+    """Why standard output got lost so far, all that was printed being written out first; None while it is not."""
+    sys.stdout.flush()
+    raw = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
+    return (raw.lost.reason or None) if isinstance(raw, _Lasting) and raw.lost is not None else None
+
+
 def _lasting(stream: TextIO, lost: Lost | None) -> TextIO:
     try:
         fd = stream.fileno()
@@ -60,15 +67,15 @@ class _Lasting(io.FileIO):
 
     def __init__(self, fd: int, lost: Lost | None) -> None:
         super().__init__(fd, "w", closefd=False)
-        self._lost = lost
+        self.lost = lost
 
     def write(self, content: ReadableBuffer, /) -> int:
         """Write, or drop what nobody will read."""
         try:
             return super().write(content)
         except OSError as error:
-            if self._lost is not None and error.errno not in READER_GONE:
-                self._lost.reason = error.strerror or str(error)
+            if self.lost is not None and error.errno not in READER_GONE:
+                self.lost.reason = error.strerror or str(error)
         # Programs that are started from here on find a place to write to as well.
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, self.fileno())
