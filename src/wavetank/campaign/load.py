@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 import yaml
 
 from wavetank.campaign.facts import ClusterFacts
 from wavetank.campaign.plan import Application
+from wavetank.campaign.problems import Problems
 from wavetank.campaign.spec import ApplicationEntry, CampaignSpec, Layout
 from wavetank.campaign.store import SPEC, Store, file_stem
 from wavetank.compare.own_run import match_phases
 from wavetank.cost.prices import PriceTable, load_prices
 from wavetank.document import write_whole
-from wavetank.errors import DocumentError, SpecError, WavetankError
+from wavetank.errors import DocumentError, SpecError
 from wavetank.kernel.from_model import make_kernel
 from wavetank.kernel.plan import Kernel
 from wavetank.measure.run import kernel_hash
 from wavetank.model.application import Model
 
 ReadCluster = Callable[[Path, Layout | None], ClusterFacts]
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -49,35 +48,25 @@ def load_campaign(spec: CampaignSpec, base: Path, read_cluster: ReadCluster) -> 
     Raises:
         SpecError: everything that is wrong in any of the files, at once.
     """
-    problems: list[str] = []
-
-    def attempt(read: Callable[[], T]) -> T | None:
-        try:
-            return read()
-        except WavetankError as error:
-            problems.append(str(error))
-            return None
-
+    problems = Problems()
+    attempt = problems.attempt
     applications = [attempt(partial(_application, entry)) for entry in spec.applications]
     clusters = [attempt(partial(read_cluster, *source)) for source in spec.cluster_sources()]
     named = spec.prices
     prices = None if named is None else attempt(lambda: load_prices(named, base))
     others = [attempt(partial(load_prices, name, base)) for name in spec.other_prices]
     if spec.other_prices and named is None:
-        problems.append("'other_prices' are shown beside those of 'prices', which names no table")
+        problems.note("'other_prices' are shown beside those of 'prices', which names no table")
     if prices is not None and spec.keep is not None:
         storage, table = spec.keep.storage, prices
         attempt(lambda: table.storage_price(storage))
     elif spec.keep is not None:
-        problems.append("'keep' is about a price, and no price table is named with 'prices'")
+        problems.note("'keep' is about a price, and no price table is named with 'prices'")
     read_applications = [each for each in applications if each is not None]
     read_clusters = [each for each in clusters if each is not None]
-    problems += _twice([each.name for each in read_applications], "application")
-    problems += _twice([each.name for each in read_clusters], "cluster")
-    if problems:
-        raise SpecError(
-            f"campaign {spec.name} cannot start:\n  " + "\n  ".join(dict.fromkeys(problems))
-        )
+    problems.note_names_that_stand_twice([each.name for each in read_applications], "application")
+    problems.note_names_that_stand_twice([each.name for each in read_clusters], "cluster")
+    problems.stop_if_any(f"campaign {spec.name}")
     return Loaded(
         spec,
         tuple(read_applications),
@@ -172,14 +161,6 @@ def _application(entry: ApplicationEntry) -> Application:
         match_phases(kernel, run)  # before hours are spent on measuring
     name = entry.name or kernel.application
     return Application(name, kernel, kernel_hash(kernel), model, own)
-
-
-def _twice(names: Sequence[str], what: str) -> list[str]:
-    return [
-        f"two {what}s have the name {name!r}: give one another name"
-        for name in dict.fromkeys(names)
-        if list(names).count(name) > 1
-    ]
 
 
 def _make_folder(folder: Path) -> None:

@@ -11,9 +11,10 @@ from typing import Literal, Self, TypeVar
 
 from pydantic import Field, field_validator, model_validator
 
+from wavetank.campaign.problems import check_files
 from wavetank.compare.comparison import Criterion, Standing
 from wavetank.document import Record, read_yaml
-from wavetank.errors import MeasurementError, SpecError
+from wavetank.errors import MeasurementError
 from wavetank.measure.mapping import parse_mapping
 from wavetank.measure.statistics import SMALLEST_DIFFERENCE
 from wavetank.units import Duration
@@ -206,18 +207,8 @@ def read_campaign(path: Path) -> CampaignSpec:
         )
         for entry in spec.applications
     )
-    missing = [
-        f"{file}: no such file"
-        for file in (
-            *spec.clusters,
-            *(file for entry in spec.applications for file in entry.files()),
-        )
-        if file is not None and not (base / file).is_file()
-    ]
-    if missing:
-        raise SpecError(
-            f"campaign file {path} names files that are not there:\n  " + "\n  ".join(missing)
-        )
+    files = (file for entry in spec.applications for file in entry.files())
+    check_files(f"campaign file {path}", base, (*spec.clusters, *files))
     return spec.model_copy(
         update={
             "applications": applications,

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 import yaml
 
 from wavetank.campaign.facts import ClusterFacts
 from wavetank.campaign.load import ReadCluster
+from wavetank.campaign.problems import Problems
 from wavetank.campaign.store import Store
 from wavetank.document import make_folder, write_whole
-from wavetank.errors import SpecError, WavetankError
 from wavetank.interfere.plan import Group, make_group
 from wavetank.interfere.spec import GroupEntry, InterfereSpec
 from wavetank.kernel.from_model import make_kernel
 from wavetank.kernel.plan import Kernel
 from wavetank.model.application import Model
-
-T = TypeVar("T")
 
 STUDY = "study.yaml"
 """The copy of the specification in the folder of the results."""
@@ -46,28 +43,16 @@ def load_study(spec: InterfereSpec, read_cluster: ReadCluster) -> LoadedStudy:
     Raises:
         SpecError: everything that is wrong in any of the files, at once.
     """
-    problems: list[str] = []
-
-    def attempt(read: Callable[[], T]) -> T | None:
-        try:
-            return read()
-        except WavetankError as error:
-            problems.append(str(error))
-            return None
-
-    read_groups = [attempt(partial(_group, entry, spec.object_sizes)) for entry in spec.groups]
-    read_clusters = [attempt(partial(read_cluster, *source)) for source in spec.cluster_sources()]
-    clusters = [each for each in read_clusters if each is not None]
-    names = [each.name for each in clusters]
-    problems += [
-        f"two clusters have the name {name!r}: give one another name"
-        for name in dict.fromkeys(names)
-        if names.count(name) > 1
+    problems = Problems()
+    read_groups = [
+        problems.attempt(partial(_group, entry, spec.object_sizes)) for entry in spec.groups
     ]
-    if problems:
-        raise SpecError(
-            f"study {spec.name} cannot start:\n  " + "\n  ".join(dict.fromkeys(problems))
-        )
+    read_clusters = [
+        problems.attempt(partial(read_cluster, *source)) for source in spec.cluster_sources()
+    ]
+    clusters = [each for each in read_clusters if each is not None]
+    problems.note_names_that_stand_twice([each.name for each in clusters], "cluster")
+    problems.stop_if_any(f"study {spec.name}")
     groups = tuple(each for each in read_groups if each is not None)
     return LoadedStudy(spec, groups, tuple(clusters))
 

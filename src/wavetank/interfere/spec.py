@@ -12,9 +12,10 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
+from wavetank.campaign.problems import check_files
 from wavetank.campaign.spec import ClusterSource, Layout
 from wavetank.document import Record, read_yaml
-from wavetank.errors import MeasurementError, SpecError
+from wavetank.errors import MeasurementError
 from wavetank.kernel.objects import ObjectOperation
 from wavetank.measure.mapping import parse_mapping
 from wavetank.measure.statistics import SMALLEST_DIFFERENCE
@@ -281,15 +282,7 @@ def read_interfere(path: Path) -> InterfereSpec:
         for each in spec.groups
     )
     files = [file for each in groups for file in (each.kernel, each.model) if file is not None]
-    missing = [
-        f"{base / file}: no such file"
-        for file in (*spec.clusters, *files)
-        if not (base / file).is_file()
-    ]
-    if missing:
-        raise SpecError(
-            f"interference file {path} names files that are not there:\n  " + "\n  ".join(missing)
-        )
+    check_files(f"interference file {path}", base, (*spec.clusters, *files))
     return spec.model_copy(
         update={
             "groups": groups,
