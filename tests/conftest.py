@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Generator
 
 import pytest
@@ -28,3 +29,11 @@ def pytest_runtest_makereport(
             report.outcome = "failed"
             report.longrepr = f"skipped where it must run: {reason}"
     return report
+
+
+def pytest_configure() -> None:
+    """Let tests interrupt themselves and what they start, also where the run was started in the background.
+
+    A shell starts background programs with SIGINT ignored, and programs inherit it.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -143,6 +143,9 @@ static bool put(struct wt_output *out, const struct wt_row *row, uint64_t seq, i
     if (out->at.rows >= out->room.rows) {
         return false;
     }
+    /* Where the first repetition of nested loops was slow, shares of the loops' spans may add up to a
+     * negative one. */
+    bool turned = (int64_t)row->end < (int64_t)row->start;
     const struct wt_columns *columns = out->columns;
     int64_t at = out->at.rows++;
     columns->seq[at] = (int64_t)seq;
@@ -162,7 +165,7 @@ static bool put(struct wt_output *out, const struct wt_row *row, uint64_t seq, i
     columns->tick_step[at] = (int64_t)row->tick_step;
     columns->subtick_step[at] = (int64_t)row->subtick_step;
     columns->start_ns[at] = (int64_t)row->start;
-    columns->end_ns[at] = (int64_t)row->end;
+    columns->end_ns[at] = (int64_t)(turned ? row->start + row->busy : row->end);
     columns->busy_ns[at] = (int64_t)row->busy;
     columns->arg[at] = row->arg;
     columns->error[at] = row->error;
