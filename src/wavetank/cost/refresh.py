@@ -243,18 +243,8 @@ def write_prices(module: Path, region: str, folder: Path) -> Path:
         DocumentError: the folder cannot be written.
     """
     taken, prices = read_karpenter(module, region)
-    name = f"aws-{region}-{taken:%Y-%m}"
-    text = prices_yaml(
-        name=name,
-        region=region,
-        taken=taken,
-        prices=prices,
-        source=f"Go module github.com/aws/{module.name.replace('@', ' ')} (AWS price list API)",
-        storage=_storage_of(region),
-    )
-    path = folder / "prices" / f"{name}.yaml"
-    write_whole(path, text)
-    return path
+    source = f"Go module github.com/aws/{module.name.replace('@', ' ')} (AWS price list API)"
+    return _write_table(folder, f"aws-{region}-{taken:%Y-%m}", region, taken, prices, source)
 
 
 def write_spot_prices(module: Path, region: str, folder: Path) -> Path:
@@ -266,14 +256,22 @@ def write_spot_prices(module: Path, region: str, folder: Path) -> Path:
     """
     taken, prices = read_spot_prices(module, region)
     name = f"aws-{region}-spot-{taken:%Y-%m}"
+    source = f"Go module github.com/cristim/{module.name.replace('@', ' ')}, its spot_avg"
+    return _write_table(folder, name, region, taken, prices, source, purchase="spot")
+
+
+def _write_table(
+    folder: Path, name: str, region: str, taken: datetime, prices: dict[str, Decimal], source: str,
+    purchase: Literal["on-demand", "spot"] = "on-demand",
+) -> Path:  # fmt: skip
     text = prices_yaml(
         name=name,
         region=region,
         taken=taken,
         prices=prices,
-        source=f"Go module github.com/cristim/{module.name.replace('@', ' ')}, its spot_avg",
+        source=source,
         storage=_storage_of(region),
-        purchase="spot",
+        purchase=purchase,
     )
     path = folder / "prices" / f"{name}.yaml"
     write_whole(path, text)
