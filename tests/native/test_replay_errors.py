@@ -121,22 +121,14 @@ def test_a_rank_that_is_killed_ends_all_and_leaves_a_failed_result(tmp_path, nam
     need(name)
     made = km.abyss(8191 * 20)
     kernel = make_kernel(made, km.written(made, tmp_path))
-    waiting = tuple(
-        program.model_copy(
-            update={
-                "steps": (*program.steps, *([SyncStep(communicator=0)] * (program.ranks[0] != 1)))
-            }
-        )
-        for program in kernel.programs
-    )  # rank 1 leaves early, the others wait for it in a barrier that never comes
-    paused = waiting[1].model_copy(
-        update={"steps": (*waiting[1].steps, *km.btio(1).programs[0].steps[2:3])}  # a pause
+    long = km.btio(1).programs[0].steps[2].model_copy(update={"seconds": 600.0})
+    assert kernel.programs[1].ranks == (1,)
+    pausing = kernel.programs[1].model_copy(
+        update={"steps": (*kernel.programs[1].steps[:2], long, *kernel.programs[1].steps[2:])}
+    )  # rank 1 pauses behind its reads, the others wait for it in the last barrier
+    kernel = kernel.model_copy(
+        update={"programs": (kernel.programs[0], pausing, kernel.programs[2])}
     )
-    long = paused.steps[-1].model_copy(update={"seconds": 600.0})
-    paused = paused.model_copy(
-        update={"steps": (*paused.steps[:-1], long, SyncStep(communicator=0))}
-    )
-    kernel = kernel.model_copy(update={"programs": (waiting[0], paused, waiting[2])})
     root, scratch = tmp_path / "root", tmp_path / "scratch"
     root.mkdir()
     scratch.mkdir()
@@ -181,13 +173,26 @@ def test_a_rank_that_is_killed_ends_all_and_leaves_a_failed_result(tmp_path, nam
     assert any(f" of {file.name}" in (result.failure or "") for file in kernel.files)
 
 
-def test_a_run_that_takes_too_long_is_ended(tmp_path):
+def test_a_run_that_takes_too_long_is_ended_and_says_where_each_rank_is(tmp_path):
+    made = km.btio(1, n_ranks=2)
+    pausing = made.programs[0].steps[2].model_copy(update={"seconds": 600.0})
+    programs = (
+        made.programs[0],
+        made.programs[1].model_copy(update={"steps": (pausing, *made.programs[1].steps)}),
+    )
+    made = made.model_copy(update={"programs": programs})
+    result, _ = replay(made, tmp_path, "openmpi", ReplayOptions(timeout_s=8, pauses="keep"))
+    assert result.status == "failed" and "time limit of 8 s" in (result.failure or "")
+
+
+@pytest.mark.parametrize("name", ["openmpi", "mpich"])
+def test_ranks_that_disagree_on_collectives_are_refused_before_they_start(tmp_path, name):
     made = km.btio(1, n_ranks=2)
     program = made.programs[0]
-    hanging = program.model_copy(update={"steps": (*program.steps, SyncStep(communicator=0))})
-    made = made.model_copy(update={"programs": (hanging, made.programs[1])})
-    result, _ = replay(made, tmp_path, "openmpi", ReplayOptions(timeout_s=8))
-    assert result.status == "failed" and "time limit of 8 s" in (result.failure or "")
+    longer = program.model_copy(update={"steps": (*program.steps, SyncStep(communicator=0))})
+    made = made.model_copy(update={"programs": (longer, made.programs[1])})
+    with pytest.raises(KernelError, match="operation 10 is rank 0's barrier, and rank 1's end"):
+        replay(made, tmp_path, name)
 
 
 def test_ranks_that_differ_from_the_kernels_are_refused(tmp_path):

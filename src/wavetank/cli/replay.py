@@ -66,6 +66,7 @@ def command(
 
     from wavetank.document import check_writable, provenance, sha256_of
     from wavetank.kernel.cache import drop_cached
+    from wavetank.kernel.collectives import require_agreement
     from wavetank.kernel.plan import Kernel
     from wavetank.kernel.prepare import prepare_files, remove_files
     from wavetank.kernel.replay import (
@@ -89,6 +90,7 @@ def command(
     starter = launcher(launcher_name or _default_launcher(made, program))
     if program == "replay":
         require_launcher(made, starter)
+        require_agreement(made)
     flushing = cast(Literal["none", "phase", "end"], flush)
     settings = (("prepared", "yes" if prepare else "no: files as they were found"),)
     options = scaled(

@@ -41,6 +41,7 @@ MPI_FILE = frozenset(
         "get_size", "set_atomicity", "set_info", "delete", "end",
     )
 ) | {"MPI_Wait"}  # fmt: skip
+_OF_ONE_RANK = frozenset({"MPI_File_seek", "MPI_File_get_size", "MPI_File_delete", "MPI_Wait"})
 DATA = POSIX_DATA | MPI_DATA
 KNOWN = DATA | POSIX_FILE | MPI_FILE
 
@@ -84,6 +85,13 @@ def performed(name: str) -> str | None:
 def is_mpi(name: str) -> bool:
     """Whether a call is of the MPI-IO level."""
     return name.startswith("MPI_")
+
+
+def is_collective(name: str) -> bool:
+    """Whether all ranks that opened the file must make the call."""
+    if name in MPI_FILE:
+        return name not in _OF_ONE_RANK
+    return name in MPI_DATA and ("_all" in name or "_ordered" in name)
 
 
 def reads(name: str) -> bool:

@@ -14,6 +14,7 @@ from typing import Literal
 from wavetank import native
 from wavetank.errors import KernelError
 from wavetank.job import Job, Placement
+from wavetank.kernel.collectives import require_agreement
 from wavetank.kernel.lower import lower
 from wavetank.kernel.outcome import failed, outcome
 from wavetank.kernel.plan import Kernel
@@ -127,7 +128,8 @@ def run_replay(
         The result; ``status`` "failed" with the reason when a rank failed, died, or time ran out.
 
     Raises:
-        KernelError: the kernel cannot be started at all (a launcher for one rank, an operation without offset).
+        KernelError: the kernel cannot be started at all (a launcher for one rank, an operation without offset,
+            ranks that disagree on collective operations).
         NativeError: the replay program is not built.
     """
     options = options or ReplayOptions()
@@ -157,6 +159,7 @@ def replay_command(
     Arguments and errors are those of ``run_replay``; ``more`` are further arguments of the replay program.
     """
     program = require_launcher(kernel, launcher)
+    require_agreement(kernel)
     plan = scratch / f"plan-{kernel.model_sha256[:16]}.txt"
     text = lower(kernel)
     if not plan.exists() or plan.read_text() != text:
