@@ -1,15 +1,11 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import click
 import pytest
 import yaml
 from click.testing import CliRunner
-
-sys.path.append(str(Path(__file__).parents[1] / "unit" / "measure"))
-
 from measure_fakes import FakeCluster, FakePerformer, abyss_kernel, abyss_result
 
 from wavetank.cli.main import cli

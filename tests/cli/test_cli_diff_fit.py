@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "unit/model"))
-
 from applications import madbench2
+from click.testing import CliRunner
 from fold_builder import model_of
 
 from wavetank.cli import diff, fit

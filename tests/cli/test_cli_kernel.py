@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
+import kernel_models as km
 import pytest
 from click.testing import CliRunner, Result
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "unit" / "kernel"))
-
-import kernel_models as km
 
 from wavetank import native
 from wavetank.cli import fidelity, kernel, replay

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import jsonschema
 import pytest
-from click.testing import CliRunner, Result
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "unit/model"))
-
 from applications import bt_io, madbench2
+from click.testing import CliRunner, Result
 from fold_builder import Event, trace_of
 
 from wavetank.cli import model as model_command

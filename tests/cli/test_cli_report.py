@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
+import campaign_examples
 import pytest
+import report_examples
 from click.testing import CliRunner
 
 from wavetank.cli.main import cli
 from wavetank.errors import WavetankError
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "unit" / "report" / "fixtures"))
-import campaign_examples
-import report_examples
 
 
 @pytest.fixture

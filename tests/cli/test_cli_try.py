@@ -1,13 +1,9 @@
 import json
 import struct
-import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-
-sys.path.append(str(Path(__file__).parents[1] / "unit" / "measure"))
-
 from measure_fakes import FakeCluster, FakePerformer, abyss_kernel, abyss_result
 
 from wavetank.cli.main import cli

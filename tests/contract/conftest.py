@@ -2,104 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import os
-import sys
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.append(str(Path(__file__).parent))
-
-from leftovers import Traces, skip_unless_possible
+from contract_clusters import CLUSTERS, spec_of
+from leftovers import up
 
 from wavetank.cluster import deploy
-from wavetank.cluster.spec import ClusterSpec
-
-INSTANCE = {
-    "name": "t.small",
-    "vcpus": 1,
-    "memory": "384 MiB",
-    "network": "1 Gbit/s",
-    "disk_read": "100 MB/s",
-    "disk_write": "80 MB/s",
-}
-CLUSTERS: dict[str, dict[str, Any]] = {
-    "null-none": {"provider": "null", "nodes": {"compute": 2}, "file_system": {"kind": "none"}},
-    "null-existing": {
-        "provider": "null",
-        "nodes": {"compute": 2},
-        "file_system": {"kind": "existing", "path": tempfile.gettempdir()},
-    },
-    "local-none": {"provider": "local", "nodes": {"compute": 2}, "file_system": {"kind": "none"}},
-    "local-nfs": {
-        "provider": "local",
-        "nodes": {"compute": 2, "io": 1},
-        "file_system": {"kind": "nfs"},
-    },
-    "local-cephfs": {
-        "provider": "local",
-        "nodes": {"compute": 2, "io": 2},
-        "file_system": {"kind": "cephfs"},
-    },
-    "local-orangefs": {  # not in Debian: its programs are on the PATH, or below WAVETANK_TEST_ORANGEFS
-        "provider": "local",
-        "nodes": {"compute": 2, "io": 2},
-        "file_system": {"kind": "orangefs", "prefix": os.environ.get("WAVETANK_TEST_ORANGEFS")},
-    },
-    "local-gateway": {
-        "provider": "local",
-        "nodes": {"compute": 2, "io": 2},
-        "file_system": {"kind": "gateway", "behind": "glusterfs"},
-    },
-    "local-glusterfs": {
-        "provider": "local",
-        "nodes": {"compute": 2, "io": 2},
-        "file_system": {"kind": "glusterfs"},
-    },
-}
-
-# Set by test_ssh_provider.py, which runs this suite where hosts answer. Four of them: c1, c2, io1, io2.
-SSH: dict[str, Any] = json.loads(os.environ.get("WAVETANK_TEST_SSH", "{}"))
-
-
-def ssh_cluster(file_system: dict[str, Any], n_io: int) -> dict[str, Any]:
-    """Hosts over ssh with a file system of ours."""
-    names = ["c1", "c2", *(f"io{i + 1}" for i in range(n_io))]
-    return {
-        "provider": "ssh",
-        "nodes": {"compute": 2, "io": n_io},
-        "file_system": {"mount": "/made-by-ssh/mount", **file_system},
-        "ssh": {**SSH, "hosts": {name: SSH["hosts"][name] for name in names}},
-    }
-
-
-if SSH:
-    CLUSTERS = {
-        "ssh-none": ssh_cluster({"kind": "none"}, 0),
-        "ssh-existing": ssh_cluster({"kind": "existing", "path": "/tmp/shared"}, 0),
-        "ssh-nfs": ssh_cluster({"kind": "nfs"}, 1),
-        "ssh-glusterfs": ssh_cluster({"kind": "glusterfs"}, 2),
-        "ssh-cephfs": ssh_cluster({"kind": "cephfs"}, 2),
-        "ssh-gateway": ssh_cluster({"kind": "gateway", "behind": "glusterfs", "gateways": 1}, 2),
-        "ssh-orangefs": ssh_cluster(
-            {"kind": "orangefs", "prefix": os.environ.get("WAVETANK_TEST_ORANGEFS")}, 2
-        ),
-    }
-
-
-def spec_of(kind: str, suffix: str) -> ClusterSpec:
-    return ClusterSpec.model_validate(
-        {
-            "name": os.environ.get("WAVETANK_TEST_NAME", f"t{os.getpid()}-{suffix}"),
-            "instance": INSTANCE,
-            "storage": {"size": "512 MiB"},
-            **CLUSTERS[kind],
-        }
-    )
 
 
 def _marked(kind: str) -> Any:
@@ -112,23 +22,9 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def traces(kind: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Traces]:
-    """An own state directory for the clusters of one kind."""
-    state = tmp_path_factory.mktemp("state")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("WAVETANK_STATE_DIR", str(state))
-        yield Traces(state, spec_of(kind, kind).name)
-
-
-@pytest.fixture(scope="module")
-def cluster(kind: str, traces: Traces) -> Iterator[deploy.DeployedCluster]:
+def cluster(
+    kind: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[deploy.DeployedCluster]:
     """A cluster of each kind, up for the tests of one module."""
-    spec = spec_of(kind, kind)
-    skip_unless_possible(spec)
-    up = deploy.bring_up(spec)
-    try:
-        traces.note_processes()
-        yield up
-    finally:
-        deploy.take_down(spec.name)
-        assert traces.left() == []
+    with up(tmp_path_factory.mktemp("state"), spec_of(kind, kind)) as cluster:
+        yield cluster

@@ -1,14 +1,18 @@
-"""What a cluster may leave on this machine: found by its name and its state directory, whatever else runs here."""
+"""Clusters that must leave nothing on this machine: found by name and state directory, whatever else runs here."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
+from wavetank.cluster import deploy
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import start_ticks
 
@@ -78,8 +82,32 @@ def living_processes() -> list[Path]:
 
 def skip_unless_possible(spec: ClusterSpec) -> None:
     """Skip with the reason where this machine cannot bring the cluster up."""
-    from wavetank.cluster import deploy
-
     findings = deploy.check(spec)
     if findings:
         pytest.skip("; ".join(findings))
+
+
+@contextlib.contextmanager
+def up(state: Path, spec: ClusterSpec) -> Iterator[deploy.DeployedCluster]:
+    """A cluster with a state directory of its own, and nothing left of it afterwards."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WAVETANK_STATE_DIR", str(state))
+        skip_unless_possible(spec)
+        traces = Traces(state, spec.name)
+        cluster = deploy.bring_up(spec)
+        try:
+            traces.note_processes()
+            yield cluster
+        finally:
+            deploy.take_down(spec.name)
+            assert traces.left() == []
+
+
+def until(condition: Callable[[], bool], timeout_s: float = 60.0) -> bool:
+    """Wait for a condition; whether it came true in time."""
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from leftovers import Traces, skip_unless_possible
+from leftovers import Traces, skip_unless_possible, until, up
 
 from wavetank.cluster import deploy
 from wavetank.cluster.spec import ClusterSpec
@@ -35,22 +33,6 @@ def ceph_spec(name: str, **more: Any) -> ClusterSpec:
     )
 
 
-@contextlib.contextmanager
-def up(state: Path, spec: ClusterSpec) -> Iterator[Cluster]:
-    """A cluster with a state directory of its own, and nothing left of it afterwards."""
-    skip_unless_possible(spec)
-    traces = Traces(state, spec.name)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("WAVETANK_STATE_DIR", str(state))
-        cluster = deploy.bring_up(spec)
-        try:
-            traces.note_processes()
-            yield cluster
-        finally:
-            deploy.take_down(spec.name)
-        assert traces.left() == []
-
-
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """Input files whole on a server each, a directory and a file with layouts of their own, the monitor on c2."""
@@ -62,15 +44,6 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     spec = ceph_spec("whole", layout="one-server-per-file", metadata_placement=["c2"], options=options)  # fmt: skip
     with up(tmp_path_factory.mktemp("whole"), spec) as cluster:
         yield cluster
-
-
-def until(condition: Callable[[], bool], timeout_s: float = 60.0) -> bool:
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.1)
-    return True
 
 
 def layout_of(cluster: Cluster, path: str) -> str:

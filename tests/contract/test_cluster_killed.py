@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from contract_clusters import spec_of
 from leftovers import Traces, skip_unless_possible
 
-from conftest import spec_of
 from wavetank.cluster import deploy
 from wavetank.cluster.components import SMALLEST_STORAGE_BYTES
 from wavetank.cluster.spec import ClusterSpec

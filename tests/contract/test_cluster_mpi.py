@@ -6,9 +6,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from contract_clusters import spec_of
 from leftovers import skip_unless_possible
 
-from conftest import spec_of
 from wavetank.cluster import deploy
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.job import Job, Placement

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from contract_clusters import spec_of
 from leftovers import Traces, skip_unless_possible
 
-from conftest import spec_of
 from wavetank import programs
 from wavetank.cluster import deploy
 from wavetank.cluster.namespaces.cgroups import Hierarchies, hierarchies

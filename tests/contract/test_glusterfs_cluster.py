@@ -8,12 +8,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from leftovers import Traces, skip_unless_possible
+from leftovers import Traces, skip_unless_possible, until, up
 
 from wavetank.cluster import deploy
 from wavetank.cluster.filesystems.base import mount_line
@@ -43,24 +43,6 @@ def gluster_spec(name: str, servers: int, stripe: dict[str, Any], **more: Any) -
     )
 
 
-@contextlib.contextmanager
-def up(state: Path, spec: ClusterSpec) -> Iterator[Cluster]:
-    """A cluster with a state directory of its own, and nothing left of it afterwards."""
-    skip_unless_possible(spec)
-    traces = Traces(state, spec.name)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("WAVETANK_STATE_DIR", str(state))
-        cluster = deploy.bring_up(spec)
-    try:
-        traces.note_processes()
-        yield cluster
-    finally:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("WAVETANK_STATE_DIR", str(state))
-            deploy.take_down(spec.name)
-        assert traces.left() == []
-
-
 @pytest.fixture(scope="module")
 def sharded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     options = {"performance.io-cache": True, "performance.cache-size": "8MB"}
@@ -76,15 +58,6 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     spec = gluster_spec("whole", 2, {"kind": "distributed"}, layout="one-server-per-file")
     with up(tmp_path_factory.mktemp("whole"), spec) as cluster:
         yield cluster
-
-
-def until(condition: Callable[[], bool], timeout_s: float = 60.0) -> bool:
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True
 
 
 def on_brick(host: Host, name: str) -> list[tuple[int, str]]:

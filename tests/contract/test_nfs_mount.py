@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from contract_clusters import spec_of
 from leftovers import skip_unless_possible
 
-from conftest import spec_of
 from wavetank.cluster import deploy
 from wavetank.cluster.filesystems import nfs
 from wavetank.errors import FileSystemError

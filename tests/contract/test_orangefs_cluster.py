@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from contract_clusters import spec_of
 from leftovers import Traces, skip_unless_possible
 
-from conftest import spec_of
 from wavetank.cluster import deploy
 from wavetank.cluster.filesystems.base import on_all
 from wavetank.cluster.filesystems.orangefs import STATE

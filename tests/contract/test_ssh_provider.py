@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from contract_clusters import spec_of
 from leftovers import skip_unless_possible
 
-from conftest import spec_of
 from wavetank.cluster import deploy
 from wavetank.cluster.filesystems.base import on_all, wait_until
 from wavetank.cluster.host import Host
@@ -167,7 +167,7 @@ def test_the_contract_holds_over_ssh_and_hosts_are_left_as_they_were(
 UP = """
 import os, sys
 sys.path.insert(0, {folder!r})
-from conftest import spec_of
+from contract_clusters import spec_of
 from wavetank.cluster import deploy
 try:
     deploy.bring_up(spec_of({kind!r}, "refused"))
@@ -236,7 +236,7 @@ def test_what_went_wrong_first_is_said_and_nothing_is_left(
 TWO = """
 import os, sys
 sys.path.insert(0, {folder!r})
-from conftest import spec_of
+from contract_clusters import spec_of
 from wavetank.cluster import deploy
 first, second = spec_of("ssh-nfs", "one"), spec_of("ssh-nfs", "two")
 second = second.model_copy(update={{"file_system": second.file_system.model_copy(update={{"mount": "/other"}})}})
@@ -293,7 +293,7 @@ def test_a_user_without_sudo_has_what_needs_no_root(
 KILLED = """
 import os, signal, subprocess, sys
 sys.path.insert(0, {folder!r})
-from conftest import spec_of
+from contract_clusters import spec_of
 from wavetank.cluster import deploy
 spec = spec_of({kind!r}, "killed")
 start, left = subprocess.Popen.__init__, {n_programs}

@@ -6,22 +6,15 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 import yaml
+from reader_campaigns import reader
 
 from wavetank.cluster import deploy
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import directory_of
 from wavetank.launchers.registry import launcher
-
-sys.path.append(str(Path(__file__).parents[1] / "unit" / "measure"))
-
-from measure_fakes import PROVENANCE, phase
-
-from wavetank.kernel.plan import Kernel, KernelFile
-from wavetank.model.phase import DataStep, FileStep, Program
 
 NAME = f"int{os.getpid()}"
 SPEC = {
@@ -45,40 +38,10 @@ pytestmark = [
     pytest.mark.skipif(missing() is not None, reason=str(missing())),
 ]
 
-RS, N = 8191, 1000
-
-
-def kernel() -> Kernel:
-    """Two ranks, each reads a file of its own."""
-    programs = tuple(
-        Program(
-            ranks=(rank,),
-            steps=(
-                FileStep(iop_type="open", file_id=rank + 1, handle=0, arg=os.O_RDONLY),
-                DataStep(ph_id=rank + 1, n=N, handle=0),
-                FileStep(iop_type="close", file_id=rank + 1, handle=0),
-            ),
-        )
-        for rank in range(2)
-    )
-    return Kernel(
-        provenance=PROVENANCE,
-        application="readers",
-        model_sha256="0" * 64,
-        n_ranks=2,
-        files=tuple(
-            KernelFile(file_id=n, name=f"in{n}", role="input", prepare_bytes=N * RS) for n in (1, 2)
-        ),
-        phases=tuple(phase(rank + 1, rank + 1, [rank], N * RS, rs=RS) for rank in range(2)),
-        programs=programs,
-        capacity_bytes=2 * N * RS,
-        not_reproduced=(),
-    )
-
 
 @pytest.fixture
 def folder(tmp_path):
-    kernel().write(tmp_path / "k.json")
+    reader(2, 1000, 8191, "readers").write(tmp_path / "k.json")
     (tmp_path / "nfs.yaml").write_text(yaml.safe_dump(SPEC))
     body = {
         "name": "interrupted",

@@ -3,7 +3,6 @@
 import os
 import random
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
@@ -11,56 +10,17 @@ from pathlib import Path
 
 import pytest
 import yaml
+from reader_campaigns import finished, reader, replay_is_possible
 
-from wavetank import native
-from wavetank.launchers.registry import launcher
-
-sys.path.append(str(Path(__file__).parents[1] / "unit" / "measure"))
-
-from measure_fakes import PROVENANCE, phase
-
-from wavetank.kernel.plan import Kernel, KernelFile
-from wavetank.model.phase import DataStep, FileStep, Program
-
-pytestmark = [
-    pytest.mark.e2e,
-    pytest.mark.skipif(
-        not native.available("bin/wavetank-replay-openmpi")
-        or not native.available("bin/wavetank-node"),
-        reason="the C parts are not built: make setup",
-    ),
-    pytest.mark.skipif(launcher("openmpi").available() is None, reason="Open MPI is not installed"),
-]
+pytestmark = [pytest.mark.e2e, *replay_is_possible]
 
 N_APPLICATIONS, N_CLUSTERS = 3, 6
-
-
-def kernel(number: int) -> Kernel:
-    """One rank that reads a file of 100 requests."""
-    rs = 1000 * (number + 1)
-    reads = phase(1, 1, [0], 100 * rs, rs=rs)
-    steps = (
-        FileStep(iop_type="open", file_id=1, handle=0, arg=os.O_RDONLY),
-        DataStep(ph_id=1, n=100, handle=0),
-        FileStep(iop_type="close", file_id=1, handle=0),
-    )
-    return Kernel(
-        provenance=PROVENANCE,
-        application=f"reader{number}",
-        model_sha256="0" * 64,
-        n_ranks=1,
-        files=(KernelFile(file_id=1, name="in", role="input", prepare_bytes=100 * rs),),
-        phases=(reads,),
-        programs=(Program(ranks=(0,), steps=steps),),
-        capacity_bytes=100 * rs,
-        not_reproduced=(),
-    )
 
 
 def write_campaign(folder: Path) -> None:
     prefix = f"killed{os.getpid()}"
     for number in range(N_APPLICATIONS):
-        kernel(number).write(folder / f"k{number}.json")
+        reader(1, 100, 1000 * (number + 1), f"reader{number}").write(folder / f"k{number}.json")
     for number in range(N_CLUSTERS):
         body = {
             "name": f"{prefix}-{number}",
@@ -90,23 +50,6 @@ def start(folder: Path) -> subprocess.Popen:
         text=True,
         env=os.environ | {"WAVETANK_STATE_DIR": str(folder / "state")},
     )
-
-
-def finished(folder: Path) -> dict[tuple, str]:
-    """Each finished measurement, and when it was finished."""
-    path = folder / "results" / "store.sqlite"
-    if not path.exists():
-        return {}
-    connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
-    try:
-        rows = connection.execute(
-            "SELECT application, cluster, mapping, repetition, finished_utc FROM measurement"
-        ).fetchall()
-    except sqlite3.OperationalError:  # the table is not there yet
-        rows = []
-    finally:
-        connection.close()
-    return {row[:4]: row[4] for row in rows}
 
 
 def kill_after(folder: Path, n: int) -> None:

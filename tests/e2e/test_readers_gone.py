@@ -7,19 +7,11 @@ from pathlib import Path
 
 import pytest
 import yaml
-
-from wavetank import native
-from wavetank.cluster import deploy
-from wavetank.cluster.spec import ClusterSpec
-from wavetank.launchers.registry import launcher
-
-sys.path.append(str(Path(__file__).parents[1] / "unit" / "measure"))
-
-from measure_fakes import PROVENANCE, phase
+from reader_campaigns import reader, replay_is_possible
 
 from wavetank.campaign.store import open_store
-from wavetank.kernel.plan import Kernel, KernelFile
-from wavetank.model.phase import DataStep, FileStep, Program
+from wavetank.cluster import deploy
+from wavetank.cluster.spec import ClusterSpec
 
 NULL = {
     "provider": "null",
@@ -40,15 +32,7 @@ def missing_nfs() -> str | None:
     return "; ".join(deploy.check(spec)) or None
 
 
-pytestmark = [
-    pytest.mark.e2e,
-    pytest.mark.skipif(
-        not native.available("bin/wavetank-replay-openmpi")
-        or not native.available("bin/wavetank-node"),
-        reason="the C parts are not built: make setup",
-    ),
-    pytest.mark.skipif(launcher("openmpi").available() is None, reason="Open MPI is not installed"),
-]
+pytestmark = [pytest.mark.e2e, *replay_is_possible]
 clusters = [
     pytest.param(NULL, id="null"),
     pytest.param(
@@ -60,26 +44,6 @@ clusters = [
         ],
     ),
 ]
-
-
-def reader() -> Kernel:
-    """One rank that reads a file of 100 requests of 1000 B."""
-    steps = (
-        FileStep(iop_type="open", file_id=1, handle=0, arg=os.O_RDONLY),
-        DataStep(ph_id=1, n=100, handle=0),
-        FileStep(iop_type="close", file_id=1, handle=0),
-    )
-    return Kernel(
-        provenance=PROVENANCE,
-        application="reader",
-        model_sha256="0" * 64,
-        n_ranks=1,
-        files=(KernelFile(file_id=1, name="in", role="input", prepare_bytes=100_000),),
-        phases=(phase(1, 1, [0], 100_000, rs=1000),),
-        programs=(Program(ranks=(0,), steps=steps),),
-        capacity_bytes=100_000,
-        not_reproduced=(),
-    )
 
 
 def run_unread(folder: Path, *arguments: str, lines: int) -> int:
@@ -106,7 +70,7 @@ def clusters_left(folder: Path) -> list[Path]:
 
 @pytest.mark.parametrize("cluster", clusters)
 def test_a_campaign_whose_reader_goes_away_ends_and_leaves_no_cluster(tmp_path, cluster):
-    reader().write(tmp_path / "k.json")
+    reader(1, 100, 1000).write(tmp_path / "k.json")
     name = f"gone{os.getpid()}"
     (tmp_path / "c.yaml").write_text(yaml.safe_dump({"name": name, **cluster}))
     body = {

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -12,18 +11,10 @@ from pathlib import Path
 
 import pytest
 import yaml
+from reader_campaigns import finished, reader, replay_is_possible
 from slurm_cluster import SlurmCluster, child_of, missing
 
-from wavetank import native
-from wavetank.launchers.registry import launcher
-
-sys.path.append(str(Path(__file__).parents[1] / "unit" / "measure"))
-
-from measure_fakes import PROVENANCE, phase
-
 from wavetank.campaign.store import open_store
-from wavetank.kernel.plan import Kernel, KernelFile
-from wavetank.model.phase import DataStep, FileStep, Program
 
 RS, N = 4096, 500
 
@@ -31,11 +22,7 @@ pytestmark = [
     pytest.mark.cluster,
     pytest.mark.e2e,
     pytest.mark.skipif(missing() is not None, reason=str(missing())),
-    pytest.mark.skipif(
-        not native.available("bin/wavetank-replay-openmpi"),
-        reason="the C parts are not built: make setup",
-    ),
-    pytest.mark.skipif(launcher("openmpi").available() is None, reason="Open MPI is not installed"),
+    *replay_is_possible,
 ]
 
 
@@ -49,34 +36,12 @@ def slurm():
             cluster.stop()
 
 
-def reader(rank):
-    """A rank that reads a file of its own."""
-    steps = (
-        FileStep(iop_type="open", file_id=rank + 1, handle=0, arg=os.O_RDONLY),
-        DataStep(ph_id=rank + 1, n=N, handle=0),
-        FileStep(iop_type="close", file_id=rank + 1, handle=0),
-    )
-    return Program(ranks=(rank,), steps=steps)
-
-
 @pytest.fixture
 def folder(tmp_path):
     """A campaign of two readers on two nodes and two directories, two repetitions each."""
     tmp_path = tmp_path / "50 %j 'it"  # what Slurm and a shell would read otherwise
     tmp_path.mkdir()
-    Kernel(
-        provenance=PROVENANCE,
-        application="reader",
-        model_sha256="0" * 64,
-        n_ranks=2,
-        files=tuple(
-            KernelFile(file_id=n, name=f"in{n}", role="input", prepare_bytes=N * RS) for n in (1, 2)
-        ),
-        phases=tuple(phase(rank + 1, rank + 1, [rank], N * RS, rs=RS) for rank in (0, 1)),
-        programs=tuple(reader(rank) for rank in (0, 1)),
-        capacity_bytes=2 * N * RS,
-        not_reproduced=(),
-    ).write(tmp_path / "k.json")
+    reader(2, N, RS).write(tmp_path / "k.json")
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
         body = {
@@ -109,23 +74,6 @@ def start(slurm, folder, *more):
         stderr=subprocess.PIPE,
         text=True,
     )
-
-
-def finished(folder):
-    """Each finished measurement, and when it was finished."""
-    path = folder / "results" / "store.sqlite"
-    if not path.exists():
-        return {}
-    connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
-    try:
-        rows = connection.execute(
-            "SELECT cluster, repetition, finished_utc FROM measurement"
-        ).fetchall()
-    except sqlite3.OperationalError:  # the table is not there yet
-        rows = []
-    finally:
-        connection.close()
-    return {row[:2]: row[2] for row in rows}
 
 
 def until(happened, what):
@@ -164,7 +112,9 @@ def test_a_campaign_of_jobs_that_is_killed_goes_on_and_submits_nothing_twice(slu
     stdout, stderr = end_of(again)
     assert again.returncode == 0, stderr
     last = finished(folder)
-    assert set(last) == {(f"site-{name}", n) for name in ("one", "two") for n in (0, 1)}
+    assert set(last) == {
+        ("reader", f"site-{name}", "1PxCN", n) for name in ("one", "two") for n in (0, 1)
+    }
     assert {key: last[key] for key in first} == first
     assert len(jobs_of(slurm, folder)) == len(last)
     assert all("JobState=COMPLETED" in line for line in jobs_of(slurm, folder))
