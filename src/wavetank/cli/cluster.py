@@ -86,6 +86,7 @@ def down(names: tuple[str, ...], everything: bool) -> None:
 
         for path in clear_abandoned():
             click.echo(f"{path}, left by a killed replay, is removed", err=True)
+    _say_orphans()
     if not chosen:
         click.echo("no cluster is up", err=True)
     if failures:
@@ -117,6 +118,38 @@ def list_clusters(output_format: str) -> None:
     columns = ["name", "status", "provider", "file_system", "nodes", "since_utc"]
     note = None if rows else "No cluster is up. 'wavetank cluster up FILE' brings one up."
     print_tables([Table("Clusters", columns, rows, note=note)], output_format)
+    _say_orphans()
+
+
+@command.command(short_help="End what is left of clusters whose directory was deleted.")
+@click.option("--dry-run", is_flag=True, help="Only list it.")
+@format_option
+def prune(dry_run: bool, output_format: str) -> None:
+    """End what is left on this machine of clusters whose directory was deleted while they were up.
+
+    It is found by the names that a cluster's control groups, disks and processes carry; what belongs to
+    a cluster that 'wavetank cluster list' shows, of whatever user, is left alone.
+
+    Example: wavetank cluster prune --dry-run
+    """
+    from wavetank.cluster.namespaces.orphans import end_orphan, find_orphans
+
+    failures = []
+    rows: list[list[Cell]] = []
+    for orphan in find_orphans():
+        state = "left" if dry_run else "ended"
+        if not dry_run:
+            try:
+                end_orphan(orphan)
+            except ClusterError as error:
+                failures.append(str(error))
+                state = "left"
+        rows.append([orphan.cluster, orphan.kind, orphan.which, len(orphan.pids), state])
+    columns = ["cluster", "kind", "which", "processes", "state"]
+    note = None if rows else "Nothing is left of clusters without a directory."
+    print_tables([Table("Left of clusters", columns, rows, note=note)], output_format)
+    if failures:
+        raise ClusterError("\n  ".join(failures))
 
 
 @command.command(short_help="Show nodes, settings and limits in force, health.")
@@ -169,6 +202,18 @@ def plan(file: Path, prices: str | None, output_format: str) -> None:
     print_tables(
         [nodes_table(spec), settings_table(spec), price_table(spec, prices)], output_format
     )
+
+
+def _say_orphans() -> None:
+    from wavetank.cluster.namespaces.orphans import find_orphans
+
+    names = dict.fromkeys(orphan.cluster for orphan in find_orphans())
+    if names:
+        click.echo(
+            f"things are left of clusters whose directory was deleted: {', '.join(names)}. "
+            "'wavetank cluster prune' ends them",
+            err=True,
+        )
 
 
 def _summary(spec: ClusterSpec) -> str:

@@ -227,7 +227,7 @@ def kill_all(group: str, where: Hierarchies) -> None:
     outside: dict[int, int | None] = {}
     tops = [root / group for root in where.roots()]
     while True:
-        members = set().union(*(_pids_below(top) for top in tops))
+        members = set().union(*(pids_below(top) for top in tops))
         for pid in members - inside.keys() - outside.keys():
             (inside if _is_inside_node(pid) else outside)[pid] = start_ticks(pid)
         # a dying process leaves its group before it lets go of its namespaces and mounts
@@ -261,7 +261,8 @@ def _is_inside_node(pid: int) -> bool:
     return False
 
 
-def _pids_below(top: Path) -> set[int]:
+def pids_below(top: Path) -> set[int]:
+    """The processes of a group and the groups below it, without this one."""
     found: set[int] = set()
     for procs in [top / "cgroup.procs", *top.rglob("cgroup.procs")]:
         with contextlib.suppress(OSError):
