@@ -22,7 +22,7 @@ from wavetank.cluster.filesystems.glusterfs_hash import hash_range, name_hash
 from wavetank.cluster.filesystems.glusterfs_placement import attributes
 from wavetank.cluster.host import Host
 from wavetank.cluster.spec import ClusterSpec
-from wavetank.errors import ClusterError, FileSystemError, RemoteCommandError
+from wavetank.errors import ClusterError, FileSystemError, RemoteCommandError, SpecError
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 
@@ -148,13 +148,32 @@ def test_expert_options_are_in_force_as_gluster_says(sharded: Cluster) -> None:
         assert "--acl" in settings[f"{node} client"]
 
 
-def test_an_option_that_gluster_does_not_know_is_refused_in_its_words(
+def test_an_option_that_gluster_does_not_have_is_refused_before_anything_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    spec = gluster_spec("unknown", 1, {}, options={"performance.warp-drive": "on"})
+    spec = gluster_spec("unknown", 1, {})
     skip_unless_possible(spec)
     monkeypatch.setenv("WAVETANK_STATE_DIR", str(tmp_path))
-    with pytest.raises(FileSystemError, match=r"performance.warp-drive does not exist"):
+    spec = gluster_spec("unknown", 1, {}, options={"performance.io-cach": True, "user.note": "x"})
+    message = (
+        r"file_system.options performance.io-cach: glusterfs .* \(near: performance.io-cache\b"
+    )
+    with pytest.raises(SpecError, match=message) as caught:
+        deploy.bring_up(spec)
+    assert "user.note" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_value_that_gluster_refuses_is_told_in_its_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = gluster_spec("refused", 1, {}, options={"performance.io-cache": "perhaps"})
+    skip_unless_possible(spec)
+    monkeypatch.setenv("WAVETANK_STATE_DIR", str(tmp_path))
+    with pytest.raises(
+        FileSystemError,
+        match=r"io1 cannot set file_system.options performance.io-cache: perhaps: volume set: failed",
+    ):
         deploy.bring_up(spec)
     assert Traces(tmp_path, spec.name).left() == []
 

@@ -16,7 +16,13 @@ from functools import cached_property
 
 from wavetank.cluster import interrupts, mpi, registry
 from wavetank.cluster.components import SCRATCH_PATH
-from wavetank.cluster.filesystems.base import FileSystemDriver, HasServerCaches, OutlivesNodes, Site
+from wavetank.cluster.filesystems.base import (
+    FileSystemDriver,
+    HasServerCaches,
+    KnowsOptions,
+    OutlivesNodes,
+    Site,
+)
 from wavetank.cluster.host import Host
 from wavetank.cluster.needs import Needs, needs_by_node
 from wavetank.cluster.providers.base import ExaminesHosts, Nodes, TakesHosts
@@ -191,9 +197,12 @@ def check(spec: ClusterSpec) -> list[str]:
     if isinstance(provider, ExaminesHosts):
         return findings + provider.examine(spec, needs)
     everything = functools.reduce(operator.or_, needs.values(), Needs())
-    return findings + [
+    findings += [
         f"file_system {spec.file_system.kind}: {finding}" for finding in everything.missing_here()
     ]
+    if isinstance(driver, KnowsOptions) and not findings:
+        findings += driver.unknown_options(spec)
+    return findings
 
 
 def bring_up(spec: ClusterSpec) -> DeployedCluster:

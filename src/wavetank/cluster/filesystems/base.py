@@ -108,6 +108,14 @@ class BehindGateways(Protocol):
 
 
 @runtime_checkable
+class KnowsOptions(Protocol):
+    """A driver whose programs, where they are installed, say which options they have."""
+
+    def unknown_options(self, spec: ClusterSpec) -> list[str]:
+        """Options of the specification that this machine's programs do not have; empty where they cannot tell."""
+
+
+@runtime_checkable
 class HasServerCaches(Protocol):
     """A driver whose servers keep caches of their own, which are not in the nodes' page caches."""
 

@@ -17,6 +17,7 @@ from wavetank.cluster.filesystems.base import (
     BehindGateways,
     FileSystemDriver,
     HasServerCaches,
+    KnowsOptions,
     Site,
     on_all,
 )
@@ -59,6 +60,13 @@ class Gateway:
             ),
             *nfs_mount.missing_program(spec, self.kind),
         ]
+
+    def unknown_options(self, spec: ClusterSpec) -> list[str]:
+        """Those of the file system behind."""
+        behind = _driver(spec)
+        return (
+            behind.unknown_options(_spec_behind(spec)) if isinstance(behind, KnowsOptions) else []
+        )
 
     def needs_of_servers(self, spec: ClusterSpec) -> Needs:
         """Those of the file system behind."""

@@ -54,6 +54,10 @@ class GlusterFS:
         """Options and numbers of servers."""
         return options.check_stripe(spec) + options.check_options(spec)
 
+    def unknown_options(self, spec: ClusterSpec) -> list[str]:
+        """Volume options that the installed version does not have."""
+        return options.unknown_options(spec)
+
     def needs_of_servers(self, spec: ClusterSpec) -> Needs:
         """Glusterd, its command line, and what starts it quickly."""
         del spec

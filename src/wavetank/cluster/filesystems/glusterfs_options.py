@@ -7,6 +7,8 @@ option of the command line, name a path of the server, or hold a line break.
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
+from pathlib import Path
 
 from wavetank.cluster.components import OptionValue
 from wavetank.cluster.spec import ClusterSpec
@@ -63,7 +65,7 @@ def check_stripe(spec: ClusterSpec) -> list[str]:
 
 
 def check_options(spec: ClusterSpec) -> list[str]:
-    """Options that cannot be handed to gluster. Whether gluster knows a volume option, only gluster says."""
+    """Options that cannot be handed to gluster, whatever its version."""
     findings = []
     for name, value in spec.file_system.options.items():
         where = f"file_system.options {name}"
@@ -84,6 +86,32 @@ def check_options(spec: ClusterSpec) -> list[str]:
             findings.append(f"{where} takes no value: write true")
         elif MOUNT_VALUE.fullmatch(word(value)) is None:
             findings.append(f"{where}: {value!r} is no value of a mount option")
+    return findings
+
+
+def unknown_options(spec: ClusterSpec, libraries: Path = Path("/usr")) -> list[str]:
+    """Volume options that the glusterd of this machine does not have; empty where there is none.
+
+    Only a running glusterd lists its options, but its library holds their names (10.3: 400 of them).
+    """
+    asked = [name for name in spec.file_system.options if not name.startswith("user.")]
+    library = next(
+        iter(sorted(libraries.glob("lib*/**/glusterfs/*/xlator/mgmt/glusterd.so"))), None
+    )
+    if library is None or not asked:
+        return []
+    version, text = library.parents[2].name, library.read_bytes()
+    known = [
+        name.decode() for name in re.findall(rb"\0([a-z][a-z0-9-]*\.[a-z0-9_.-]+)(?=\0)", text)
+    ]
+    findings = []
+    for name in asked:
+        if f"\0{name}\0".encode() not in text:
+            near = get_close_matches(name, known, 3)
+            words = f" (near: {', '.join(near)})" if near else ""
+            findings.append(
+                f"file_system.options {name}: glusterfs {version} has no such option{words}"
+            )
     return findings
 
 

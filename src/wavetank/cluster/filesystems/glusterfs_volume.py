@@ -75,10 +75,21 @@ class Volume:
         self.gluster("volume", "create", VOLUME, *kind, "transport", "tcp", *bricks, "force", what="create the volume")  # fmt: skip
 
     def set_options(self, options: Mapping[str, str]) -> None:
-        """Set all options in one transaction."""
-        if options:
-            words = [word for pair in options.items() for word in pair]
+        """Set all options in one transaction.
+
+        Raises:
+            FileSystemError: gluster refuses one; of several it does not say which, so they are tried singly then.
+        """
+        if not options:
+            return
+        words = [word for pair in options.items() for word in pair]
+        try:
             self.gluster("volume", "set", VOLUME, *words, what="set file_system.options")
+        except FileSystemError:
+            for name, value in options.items():
+                what = f"set file_system.options {name}: {value}"
+                self.gluster("volume", "set", VOLUME, name, value, what=what)
+            raise
 
     def start(self) -> None:
         """Start the bricks."""
