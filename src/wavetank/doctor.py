@@ -63,7 +63,6 @@ _PROGRAMS = (
     _Program("virtual clusters", "losetup (disks of nodes)", "losetup", "util-linux", "no virtual clusters on this machine"),
     _Program("virtual clusters", "mkfs.xfs (local file system)", "mkfs.xfs", "xfsprogs", "local_file_system must be ext4", False),
     _Program("virtual clusters", "ssh (clusters of hosts that exist)", "ssh", "openssh-client", "no provider ssh", False),
-    _Program("campaigns", "sbatch (campaigns as Slurm jobs)", "sbatch", "slurm-client", "no --executor slurm", False),
     _Program("benchmarks", "fio", "fio", "fio", "no characterisation of disks, no comparison with fio"),
     _Program("benchmarks", "ior", "ior", "ior (not in Debian 12: build it)", "IOR lines are printed, not run", False),
     _Program("other tools", "strace", "strace", "strace", "no new strace logs (existing ones can still be read)", False),
@@ -84,6 +83,7 @@ def examine() -> list[Finding]:
     findings = [
         *_native_parts(),
         *_launchers(),
+        *_slurm(),
         *_privileges(),
         *_kernel(),
         *_nfs(),
@@ -125,15 +125,13 @@ def _launchers() -> Iterator[Finding]:
     remedies = {
         "openmpi": "apt-get install openmpi-bin",
         "mpich": "apt-get install mpich",
-        "srun": "use it inside a Slurm site",
     }
     costs = {
         "openmpi": "no Open MPI programs, and none on virtual clusters",
         "mpich": "no MPICH programs",
-        "srun": "no tracing of srun command lines",
     }
     for name in launcher_names():
-        if name == "none":
+        if name in ("none", "srun"):
             continue
         version = launcher(name).available()
         ability = f"launcher {name}"
@@ -142,6 +140,25 @@ def _launchers() -> Iterator[Finding]:
         else:
             cost, remedy = costs.get(name, ""), remedies.get(name, "")
             yield Finding("MPI", ability, "missing", "not found", cost, remedy)
+
+
+def _slurm() -> Iterator[Finding]:
+    """Slurm's programs answer nothing, not even their version, where they find no configuration."""
+    for area, ability, program, cost in (
+        ("MPI", "launcher srun", "srun", "no tracing of srun command lines"),
+        ("campaigns", "sbatch (campaigns as Slurm jobs)", "sbatch", "no --executor slurm"),
+    ):
+        said = (version_text(program) or "").strip().splitlines()
+        if find_program(program) is None:
+            remedy = "apt-get install slurm-client, on a node of a Slurm site"
+            yield Finding(area, ability, "missing", "not found", cost, remedy)
+        elif said and said[0].startswith("slurm"):  # slurm-wlm 22.05.8
+            yield Finding(area, ability, "ok", said[0])
+        else:
+            # srun: fatal: Could not establish a configuration source
+            found = f"installed, no Slurm configuration ({said[-1] if said else 'no answer'})"
+            remedy = "use it on a node of a Slurm site, or name its slurm.conf in SLURM_CONF"
+            yield Finding(area, ability, "limited", found, cost, remedy)
 
 
 def _privileges() -> Iterator[Finding]:

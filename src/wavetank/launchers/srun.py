@@ -29,9 +29,9 @@ class Srun:
             KernelError: Slurm is not installed, or the hosts are reached in another way.
         """
         if self.available() is None:
-            raise KernelError(
-                "cannot start MPI programs: srun is not installed. Choose another launcher"
-            )
+            said = (version_text("srun") or "").strip().splitlines()
+            why = f"srun does not work here ({said[-1]})" if said else "srun is not installed"
+            raise KernelError(f"cannot start MPI programs: {why}. Choose another launcher")
         argv = ["srun", "-n", str(job.n_ranks)]
         if job.placement is not None:
             if job.placement.remote_shell:

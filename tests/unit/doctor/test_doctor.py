@@ -15,6 +15,7 @@ from wavetank.cluster import registry
 from wavetank.cluster.namespaces import user
 from wavetank.cluster.needs import needs_by_node
 from wavetank.cluster.spec import ClusterSpec
+from wavetank.launchers.version import version_text
 
 
 def finding(ability: str) -> doctor.Finding:
@@ -129,3 +130,26 @@ def test_json_holds_every_finding() -> None:
     result = CliRunner().invoke(command, ["--format", "json"])
     rows = json.loads(result.stdout)["this_machine"]
     assert [row["ability"] for row in rows] == [found.ability for found in doctor.examine()]
+
+
+@pytest.mark.parametrize(
+    ("said", "state", "found"),
+    [
+        (None, "missing", "not found"),
+        ("echo slurm-wlm 22.05.8", "ok", "slurm-wlm 22.05.8"),
+        ("echo 'srun: fatal: no source' >&2; exit 1", "limited", "(srun: fatal: no source)"),
+    ],
+)
+def test_slurm_without_a_configuration_is_not_called_missing(
+    said: str | None, state: str, found: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(programs, "SYSTEM_PATH", "/nowhere")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    version_text.cache_clear()
+    if said is not None:
+        (tmp_path / "srun").write_text(f"#!/bin/sh\n{said}\n")
+        (tmp_path / "srun").chmod(0o755)
+    (seen,) = (each for each in doctor._slurm() if each.ability == "launcher srun")
+    version_text.cache_clear()
+    assert seen.state == state and found in seen.found
+    assert state == "ok" or (seen.cost and seen.remedy)
