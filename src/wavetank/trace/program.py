@@ -11,6 +11,7 @@ from pathlib import Path
 
 from wavetank.errors import TraceError
 from wavetank.launchers.base import Launcher
+from wavetank.launchers.family import against
 from wavetank.trace.elf import is_go, is_privileged, is_static
 
 
@@ -35,7 +36,12 @@ def check_program(argv: Sequence[str], launcher: Launcher) -> list[str]:
                 "(strace -f -ttt -y) and convert that with: wavetank convert"
             )
         return _unseen(Path(found))
-    return _unseen(_program_of(argv))
+    program = _program_of(argv)
+    if program is not None and launcher.name != "srun":
+        reason = against(program, argv[0], launcher.mpi_family)
+        if reason is not None:
+            raise TraceError(reason)
+    return _unseen(program)
 
 
 def _program_of(argv: Sequence[str]) -> Path | None:

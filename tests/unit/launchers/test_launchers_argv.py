@@ -7,6 +7,7 @@ import pytest
 from wavetank.errors import KernelError, UsageError
 from wavetank.job import Job, Placement
 from wavetank.launchers import mpich, openmpi, srun, version
+from wavetank.launchers.family import against, mpi_family_of
 from wavetank.launchers.none import NoLauncher
 from wavetank.launchers.registry import LAUNCHERS, launcher, launcher_names, recognise
 
@@ -124,3 +125,34 @@ def test_an_unknown_launcher_is_refused_with_those_that_are_known() -> None:
 def test_srun_joins_the_users_export(given: list[str], expected: list[str]) -> None:
     found = srun.Srun().with_environment(["srun", *given, "./app", "--export=B"], {"K": "V"})
     assert found == ["srun", *expected, "./app", "--export=B"]
+
+
+@pytest.mark.parametrize(
+    ("library", "family"),
+    [
+        ("libmpi.so.40", "openmpi"),
+        ("libmpi.so.12", "mpich"),  # of the wheel, of Intel and Cray
+        ("libmpich.so.12", "mpich"),  # Debian's
+        ("libmpi_cxx.so.40", None),
+    ],
+)
+def test_the_mpi_of_a_program_is_that_of_its_library(
+    library: str, family: str | None, tmp_path: Path
+) -> None:
+    program = tmp_path / "app"
+    program.write_bytes(b"\x7fELF...\0libc.so.6\0" + library.encode() + b"\0")
+    assert mpi_family_of(program) == family
+    others = {"openmpi", "mpich"} - {family} if family else set()
+    for launcher_family in ("openmpi", "mpich", None):
+        reason = against(program, "mpirun", launcher_family)
+        assert (reason is not None) == (launcher_family in others)
+    (tmp_path / "script").write_bytes(b"#!/usr/bin/env python\n# \0libmpi.so.40\0")
+    assert mpi_family_of(tmp_path / "script") is None
+
+
+def test_each_family_is_found_behind_another_ones_mpirun(programs: dict[str, str]) -> None:
+    # an activated virtual environment with the wheel mpich: its mpirun comes before the system's
+    programs |= {"mpirun": HYDRA, "mpiexec": HYDRA}
+    job = Job(("./app",), 2)
+    assert openmpi.OpenMpi().command(job, Path("/tmp"))[0] == "mpirun.openmpi"
+    assert mpich.Mpich().command(job, Path("/tmp"))[0] == "mpiexec.hydra"
