@@ -14,6 +14,7 @@ from wavetank.errors import KernelError
 from wavetank.kernel import calls
 from wavetank.kernel.files import is_stored, kernel_files
 from wavetank.kernel.order import find_waits
+from wavetank.kernel.order_processes import own_programs
 from wavetank.kernel.overlaps import without_overlaps
 from wavetank.kernel.plan import Kernel
 from wavetank.kernel.steps import flat
@@ -83,9 +84,10 @@ def make_kernel(
         not_reproduced=tuple(selection.not_reproduced()),
         approximate=approximate,
     )
-    if waits := find_waits(bare).number:
+    waits = find_waits(bare)
+    if inferred := waits.number - waits.n_of_processes:
         bare = bare.model_copy(
-            update={"not_reproduced": (*bare.not_reproduced, _WAITS.format(waits))}
+            update={"not_reproduced": (*bare.not_reproduced, _WAITS.format(inferred))}
         )
     lines, refused = ior_lines(bare, model.series, ior_version)
     return bare.model_copy(update={"ior": tuple(lines), "ior_refused": tuple(refused)})
@@ -115,6 +117,7 @@ class _Selection:
             Program(ranks=program.ranks, steps=self._steps(program.steps, len(program.ranks)))
             for program in programs_by_view(model.programs)
         ]
+        self.programs = own_programs(self.programs)
         self._unopened = unopened_files(self.phases, self.programs)
         self.programs = with_opens(self.phases, self.programs)
 

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from wavetank.kernel import calls
 from wavetank.kernel.plan import Kernel
 from wavetank.kernel.steps import flat
-from wavetank.model.phase import DataStep, FileStep, PauseStep, Phase, Program, Step, SyncStep
+from wavetank.model.phase import (
+    DataStep,
+    FileStep,
+    PauseStep,
+    Phase,
+    ProcessStep,
+    Program,
+    Step,
+    SyncStep,
+)
 
 _LARGEST_EMPTY = 1 << 30  # bytes
 
@@ -70,6 +81,8 @@ class ProgramLines:
                     yield f"{indent}sync {step.communicator} {step.count}"
             elif isinstance(step, PauseStep):
                 yield f"{indent}pause {round(step.seconds * 1e9)}"
+            elif isinstance(step, ProcessStep):
+                continue  # a wait or a signal beside the steps, see order.py
             else:
                 yield f"{indent}repeat {step.times}"
                 yield from self.of(step.steps, depth + 1)
@@ -104,6 +117,9 @@ class ProgramLines:
         arg = step.arg
         if name == "MPI_Wait":
             arg = int(step.file_id in self._one_by_one)
+        if name == "open" and step.error == errno.ENOENT:
+            # For want of its directory: below the root there is one for all files, and it would be made.
+            arg &= ~(os.O_CREAT | os.O_EXCL | os.O_TRUNC)
         # Negative offsets and arguments have no meaning here; "-" is what the plan writes for unknown.
         return (
             f"do {name} {step.file_id} {step.handle} {arg} {_optional(step.offset)} {_optional(step.view_id)} "

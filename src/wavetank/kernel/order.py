@@ -14,7 +14,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from wavetank.kernel import calls
-from wavetank.kernel.order_names import name_pairs
+from wavetank.kernel.order_names import NamePair, name_pairs
+from wavetank.kernel.order_processes import process_pairs
 from wavetank.kernel.plan import Kernel
 from wavetank.kernel.steps import flat
 from wavetank.model.phase import (
@@ -57,6 +58,9 @@ class Waits:
     before: dict[tuple[int, int], list[Wait]] = field(default_factory=lambda: defaultdict(list))
     after: dict[tuple[int, int], list[Wait]] = field(default_factory=lambda: defaultdict(list))
     number: int = 0
+    n_of_processes: int = (
+        0  # of them those that the order of processes asks for: nothing is inferred
+    )
 
 
 @dataclass(frozen=True)
@@ -74,7 +78,11 @@ class _Place:
 def find_waits(kernel: Kernel) -> Waits:
     """The waits that a kernel's replay needs beside its collectives."""
     waits = Waits()
-    if not _uses_mpi(kernel):
+    if pairs_of_processes := list(process_pairs(kernel)):
+        for pair in pairs_of_processes:
+            _add_pair(kernel, pair, waits)
+        waits.n_of_processes = waits.number
+    elif not _uses_mpi(kernel):
         _add_name_waits(kernel, waits)
     pairs = list(_read_after_write(kernel))
     if not pairs:
@@ -120,14 +128,17 @@ def _uses_mpi(kernel: Kernel) -> bool:
 def _add_name_waits(kernel: Kernel, waits: Waits) -> None:
     for pair in name_pairs(kernel):
         steps = {place: kernel.programs[place[0]].steps for place in (*pair.first, pair.then)}
-        if not all(_is_free(found[place[1]]) for place, found in steps.items()):
-            continue
-        writers = tuple(sorted(kernel.programs[number].ranks[0] for number, _ in pair.first))
-        wait = Wait(waits.number, writers, kernel.programs[pair.then[0]].ranks)
-        waits.number += 1
-        for number, index in pair.first:
-            waits.after[number, index].append(wait)
-        waits.before[pair.then].append(wait)
+        if all(_is_free(found[place[1]]) for place, found in steps.items()):
+            _add_pair(kernel, pair, waits)
+
+
+def _add_pair(kernel: Kernel, pair: NamePair, waits: Waits) -> None:
+    writers = tuple(sorted(kernel.programs[number].ranks[0] for number, _ in pair.first))
+    wait = Wait(waits.number, writers, kernel.programs[pair.then[0]].ranks)
+    waits.number += 1
+    for number, index in pair.first:
+        waits.after[number, index].append(wait)
+    waits.before[pair.then].append(wait)
 
 
 def _read_after_write(kernel: Kernel) -> Iterator[tuple[Phase, Phase]]:

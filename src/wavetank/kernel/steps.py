@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from wavetank.model.phase import DataStep, FileStep, PauseStep, RepeatStep, Step, SyncStep
+from wavetank.model.phase import (
+    DataStep,
+    FileStep,
+    PauseStep,
+    ProcessStep,
+    RepeatStep,
+    Step,
+    SyncStep,
+)
 
-PlainStep = DataStep | FileStep | SyncStep | PauseStep
+PlainStep = DataStep | FileStep | SyncStep | PauseStep | ProcessStep
 
 
 def flat(steps: Sequence[Step], times: int = 1) -> Iterator[tuple[PlainStep, int]]:

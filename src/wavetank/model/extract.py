@@ -30,6 +30,7 @@ from wavetank.model.mixed import apart
 from wavetank.model.pattern import Ranges, boundaries, find_patterns
 from wavetank.model.phases import clocks, find_series, make_phases
 from wavetank.model.program_name import program_name
+from wavetank.model.processes import process_events
 from wavetank.model.rank_phase import describe
 from wavetank.model.relations import relate_levels
 from wavetank.model.requirements import make_requirements
@@ -120,7 +121,9 @@ def extract_model(
         ),
         infos=trace.infos,
         communicators=_communicators(trace, rows),
-        programs=shared_programs(make_programs(activity, ph_id, phases, rules.pauses_s)),
+        programs=shared_programs(
+            make_programs(activity, ph_id, phases, rules.pauses_s, process_events(trace.ranks))
+        ),
         relations=relate_levels(activity, ph_id),
         timeline=make_timeline(activity),
         warnings=(

@@ -368,12 +368,23 @@ class RepeatStep(Record):
     """Steps that recur."""
 
     step: Literal["repeat"] = "repeat"
+class ProcessStep(Record):
+    """Where another process begins or has ended: scripts, and programs that fork. It orders whole programs."""
+
+    step: Literal["process"] = "process"
+    rank: int = Field(description="of the other process")
+    event: Literal["begins", "ended"] = Field(
+        description="begins: the other rank's program starts here, not before; ended: it is over by here"
+    )
+
+
     times: int
     steps: tuple[Step, ...]
 
 
 Step = Annotated[
-    DataStep | FileStep | SyncStep | PauseStep | RepeatStep, Field(discriminator="step")
+    DataStep | FileStep | SyncStep | PauseStep | ProcessStep | RepeatStep,
+    Field(discriminator="step"),
 ]
 
 

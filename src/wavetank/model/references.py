@@ -13,6 +13,7 @@ from wavetank.model.phase import (
     FileStep,
     ListedOffsets,
     Phase,
+    ProcessStep,
     Program,
     RepeatStep,
     Step,
@@ -103,3 +104,5 @@ def _of_steps(where: str, steps: Sequence[Step], ids: set[int], known: Known) ->
             yield f"{where} gives MPI hints that are not there"
         elif isinstance(step, SyncStep) and not 0 <= step.communicator < known.n_communicators:
             yield f"{where} synchronises on communicator {step.communicator}, which is not there"
+        elif isinstance(step, ProcessStep):
+            yield from _ranks(f"{where} (a process)", (step.rank,), known)

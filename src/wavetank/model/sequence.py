@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,33 +21,16 @@ from wavetank.model.phase import (
     PauseStep,
     Phase,
     Program,
+    ProcessStep,
     RepeatStep,
     Step,
     SyncStep,
 )
 from wavetank.model.row_kind import NEXT_DATA, RowKind
+from wavetank.model.processes import ProcessEvent
 from wavetank.model.rules import BoolArray
 from wavetank.trace.schema import UNKNOWN, Int64Array, Level, OpKind
-
-PAUSE = 100
-"""Kind of a token that is a pause, beside those of RowKind."""
-
-
-@dataclass(frozen=True)
-class Tokens:
-    """Steps before they are joined, in rank order. Columns of equal length."""
-
-    rank: Int64Array
-    kind: Int64Array  # RowKind
-    what: (
-        Int64Array  # data: ph_id; file: number of the distinct step; sync: communicator; pause: us
-    )
-    file: Int64Array
-    slot: Int64Array
-    n: Int64Array  # data: operations; else: calls; of tokens in a loop in one repetition
-    row: Int64Array  # index into Rows
-    loop: Int64Array  # number of the loop that the token is in the body of; -1 for none
-    times: Int64Array  # repetitions of that loop; 1 without
+from wavetank.model.tokens import BEGINS, ENDED, PAUSE, Tokens, with_pauses, with_processes
 
 
 def make_programs(
@@ -56,6 +39,7 @@ def make_programs(
     phases: Sequence[Phase],
     pauses_s: float | None = None,
 ) -> tuple[Program, ...]:
+    events: Sequence[ProcessEvent] = (),
     """What the ranks do, ranks that do the same together.
 
     Args:
@@ -64,13 +48,16 @@ def make_programs(
         phases: in the order of their numbers.
         pauses_s: shortest pause that is kept, seconds; None keeps none.
     """
+        events: where processes begin and end, beside what a launcher started.
     rows = activity.rows
     on_file = activity.own_levels()[rows.table.file] == rows.level
     keep = (rows.kind == RowKind.SYNC_RANKS) | (on_file & (rows.kind != RowKind.IGNORED))
     file_steps: list[FileStep] = []
     tokens = _tokens(activity, ph_id, keep, file_steps)
     if pauses_s is not None:
-        tokens = _with_pauses(activity, tokens, np.flatnonzero(keep), pauses_s)
+        tokens = with_pauses(activity, tokens, np.flatnonzero(keep), pauses_s)
+    if events:
+        tokens = with_processes(activity, tokens, events)
     tokens, nulls = _absorb_null_seeks(tokens)
     tokens, nulls = _join(tokens, nulls)
     if (tokens.loop >= 0).any():
@@ -130,31 +117,6 @@ def _tokens(
         row=index,
         loop=loop[repeat],
         times=times[repeat],
-    )
-
-
-def _with_pauses(activity: Activity, tokens: Tokens, rows: Int64Array, pauses_s: float) -> Tokens:
-    """Put pauses between tokens, rounded to three digits so that like pauses are one step."""
-    table = activity.rows.table
-    before, after = rows[:-1], rows[1:]
-    known = (table.end_ns[before] != UNKNOWN) & (table.start_ns[after] != UNKNOWN)
-    gap = np.where(known, table.start_ns[after] - table.end_ns[before], 0)
-    long = (table.rank[before] == table.rank[after]) & (gap >= pauses_s * 1e9)
-    paused, length_us = after[long], gap[long] / 1e3
-    digits = 10.0 ** (np.floor(np.log10(np.maximum(length_us, 1))) - 2)
-    length = (np.round(length_us / digits) * digits).astype(np.int64)
-    place = np.searchsorted(tokens.row, paused)
-    none = np.full(len(place), -1, dtype=np.int64)
-    inserted = {
-        "rank": table.rank[paused], "kind": np.full(len(place), PAUSE), "what": length, "file": none,
-        "slot": none, "n": np.ones(len(place), dtype=np.int64), "row": paused, "loop": none,
-        "times": np.ones(len(place), dtype=np.int64),
-    }  # fmt: skip
-    return Tokens(
-        **{
-            name: np.insert(getattr(tokens, name), place, values)
-            for name, values in inserted.items()
-        }
     )
 
 
@@ -450,6 +412,8 @@ def _step(row: list[int], phases: Sequence[Phase], file_steps: Sequence[FileStep
         return PauseStep(seconds=what * n / 1e6)
     if kind == RowKind.DATA:
         pattern = phases[what - 1].pattern
+    if kind in (BEGINS, ENDED):
+        return ProcessStep(rank=what, event="begins" if kind == BEGINS else "ended")
         handles = {member.handle for member in pattern}
         return DataStep(
             ph_id=what,

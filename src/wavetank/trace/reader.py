@@ -17,6 +17,7 @@ from wavetank.trace.clocks import common_times
 from wavetank.trace.common_tables import CommonTables
 from wavetank.trace.decoder import COLUMNS
 from wavetank.trace.index import INDEX_NAME, TraceIndex
+from wavetank.trace.lifetimes import rank_facts
 from wavetank.trace.part import (
     NOTE_IO_URING,
     NOTE_MAPPED,
@@ -34,7 +35,6 @@ from wavetank.trace.schema import (
     FoldTable,
     Int64Array,
     Level,
-    RankFacts,
     Trace,
 )
 from wavetank.trace.shared_pointer import place_ordered_calls
@@ -179,15 +179,7 @@ def assemble(parts: list[Part], warnings: list[str]) -> Trace:
         mpi_library=next((p.mpi_library for p in parts if p.mpi_library), None),
         started_utc=started,
         elapsed_s=_elapsed_s(parts, folds),
-        ranks=tuple(
-            RankFacts(
-                e.rank,
-                e.parts[0].host,
-                e.parts[0].pid,
-                all(p.ended and not p.damage for p in e.parts),
-            )
-            for e in ranks
-        ),
+        ranks=rank_facts([(e.rank, e.parts) for e in ranks], parts, times, origin),
         files=tables.described_files(),
         views=tuple(tables.views),
         communicators=tuple(tables.communicators),

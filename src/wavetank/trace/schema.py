@@ -216,6 +216,10 @@ class Trace:
 
     source: str  # "wavetank", "darshan-dxt", "strace", ...
     command: tuple[str, ...]
+    parent: int | None = None  # rank of the process that started it, where that is a rank too
+    begin_ns: int | None = None  # start and end of the process, since the trace's time zero
+    end_ns: int | None = None
+    of_launcher: bool = False  # a launcher or MPI gave it its number: such ranks run together
     n_ranks: int
     mpi_library: str | None
     started_utc: str | None
