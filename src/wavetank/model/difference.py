@@ -53,29 +53,38 @@ def compare_models(a: Model, b: Model) -> ModelDifference:
         if getattr(a, field) != getattr(b, field)
     ]
     n_equal = 0
-    for file_a, file_b in _matched_files(a.files, b.files):
+    pairs = _matched_files(a.files, b.files)
+    for file_a, file_b in pairs:
+        if not any(file is not None and file.n_operations for file in (file_a, file_b)):
+            continue
         name = PurePath((file_a or file_b).file_name).name  # type: ignore[union-attr]
         found += _file_differences(name, file_a, file_b)
-        phases_a = [p for p in a.phases if file_a is not None and p.file_id == file_a.file_id]
-        phases_b = [p for p in b.phases if file_b is not None and p.file_id == file_b.file_id]
+        phases_a, phases_b = _phases_of(a, file_a), _phases_of(b, file_b)
         for phase_a, phase_b in _matched_phases(phases_a, phases_b):
             differences = _phase_differences(name, phase_a, phase_b)
             n_equal += not differences
             found += differences
-    if not found and _orders(a) != _orders(b):
+    names_a = {file.file_id: str(n) for n, (file, _) in enumerate(pairs) if file is not None}
+    names_b = {file.file_id: str(n) for n, (_, file) in enumerate(pairs) if file is not None}
+    if not found and _orders(a, names_a) != _orders(b, names_b):
         found.append(
             Difference("application", None, None, "order of operations", "as recorded", "another")
         )
     return ModelDifference(n_equal, len(a.phases), len(b.phases), tuple(found))
 
 
-def _orders(model: Model) -> object:
-    """Programs without the numbers that two equal models may give differently."""
-    names = {file.file_id: PurePath(file.file_name).name for file in model.files}
-    ids = {
-        phase.ph_id: (names[phase.file_id], _shape(phase), phase.tick_first)
-        for phase in model.phases
-    }
+def _phases_of(model: Model, file: ModelFile | None) -> list[Phase]:
+    """The phases on a file by their ranks, those of the same ranks in order.
+
+    Which of two phases of different ranks has the lower number may be chance; programs say what is ordered.
+    """
+    found = [phase for phase in model.phases if file is not None and phase.file_id == file.file_id]
+    return sorted(found, key=lambda phase: phase.ph_processid)
+
+
+def _orders(model: Model, names: dict[int, str]) -> object:
+    """Programs without the numbers that two equal models may give differently; files by the given names."""
+    ids = {phase.ph_id: (names[phase.file_id], _shape(phase)) for phase in model.phases}
     of_all = {
         number for number, ranks in enumerate(model.communicators) if len(ranks) == model.n_ranks
     }
@@ -98,19 +107,22 @@ def _between(steps: Sequence[Step], of_all: Set[int]) -> list[dict[str, object]]
 
 
 def _steps_text(steps: object, names: dict[int, str], ids: Mapping[int, object]) -> str:
-    """Steps with files by name and phases by shape. Pauses and null seeks are left out."""
+    """Steps with files by name and phases by shape. Pauses, processes and null seeks are left out."""
     if isinstance(steps, list):
         return (
             "[" + ", ".join(filter(None, (_steps_text(step, names, ids) for step in steps))) + "]"
         )
     assert isinstance(steps, dict)  # noqa: S101 - a step of a model that was validated
-    if steps["step"] == "pause":
+    if steps["step"] in ("pause", "process"):  # whole processes are ordered by a replay's barriers
         return ""
     if steps["step"] == "repeat":
         return f"{steps['times']} x {_steps_text(steps['steps'], names, ids)}"
     if steps["step"] == "data":
-        shape = ids[steps["ph_id"]]
-        return f"{steps['n']} of {shape[:2] if isinstance(shape, tuple) else shape}"
+        return f"{steps['n']} of {ids[steps['ph_id']]}"
+    if (
+        steps["step"] == "process"
+    ):  # what orders whole processes; the ranks of a replay have barriers
+        return ""
     if steps["step"] == "file":
         return f"{steps['count']} {steps['iop_type']} {names[steps['file_id']]} {steps['handle']} {steps['offset']}"
     return f"{steps['count']} sync {steps['communicator']}"
@@ -119,18 +131,41 @@ def _steps_text(steps: object, names: dict[int, str], ids: Mapping[int, object])
 def _matched_files(
     a: Sequence[ModelFile], b: Sequence[ModelFile]
 ) -> list[tuple[ModelFile | None, ModelFile | None]]:
-    used_a, used_b = [f for f in a if f.n_operations], [f for f in b if f.n_operations]
-    by_name = {PurePath(file.file_name).name: file for file in used_b}
+    used_a, used_b = list(a), list(b)
     pairs: list[tuple[ModelFile | None, ModelFile | None]] = []
-    rest = []
-    for file in used_a:
-        other = by_name.pop(PurePath(file.file_name).name, None)
-        if other is None:
-            rest.append(file)
-        else:
-            pairs.append((file, other))
-    others = [file for file in used_b if PurePath(file.file_name).name in by_name]
-    return [*pairs, *zip_longest(rest, others)]
+    for length in range(_longest_name((*used_a, *used_b)), 0, -1):
+        by_name = {name: file for file in used_b if (name := _name(file, length)) is not None}
+        by_base = {PurePath(file.file_name).name: file for file in used_b}
+        for file in list(used_a):
+            # A replay has one folder: "dir-f3" below its root stands for "dir/f3".
+            name, flat = _name(file, length), _name(file, length, "-")
+            other = by_name.get(name or "") or by_base.get(flat or "")
+            if other is not None and other in used_b:
+                pairs.append((file, other))
+                used_a.remove(file)
+                used_b.remove(other)
+    first = {file.file_id: number for number, file in enumerate(a)}
+    pairs.sort(key=lambda pair: first[pair[0].file_id])  # type: ignore[union-attr]
+    return [
+        *pairs,
+        *zip_longest(
+            (file for file in used_a if file.n_operations),
+            (file for file in used_b if file.n_operations),
+        ),
+        *((file, None) for file in used_a if not file.n_operations),
+        *((None, file) for file in used_b if not file.n_operations),
+    ]
+
+
+def _name(file: ModelFile, length: int, between: str = "/") -> str | None:
+    """The last parts of a file's path; None where it has fewer."""
+    parts = PurePath(file.file_name).parts
+    return between.join(parts[-length:]) if len(parts) >= length else None
+
+
+def _longest_name(files: Sequence[ModelFile]) -> int:
+    """The most parts that a path has."""
+    return max((len(PurePath(file.file_name).parts) for file in files), default=0)
 
 
 _FILE_FIELDS = (

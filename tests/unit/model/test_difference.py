@@ -93,3 +93,29 @@ def test_collectives_of_all_ranks_around_everything_are_no_difference() -> None:
     assert compare_models(run(1, 1, 1), run(2, 1, 0)).same
     (found,) = compare_models(run(1, 1, 1), run(1, 2, 1)).differences
     assert found.field == "order of operations"
+
+
+def test_files_of_equal_names_in_two_folders_are_told_apart() -> None:
+    def copy(first: int) -> list[Event]:
+        return [
+            Event(0, "pread", first, offset=0, size=70),
+            Event(0, "pwrite", 1 - first, offset=0, size=50),
+        ]
+
+    a = extract_model(trace_of(copy(0), paths=["/run/in/f", "/run/out/f"]), PROVENANCE)
+    # The replay's names below its root, in another order of first use.
+    b = extract_model(trace_of(copy(1), paths=["/root/out-f", "/root/in-f"]), PROVENANCE)
+    assert compare_models(a, b).same
+    swapped = extract_model(trace_of(copy(1), paths=["/root/in-f", "/root/out-f"]), PROVENANCE)
+    assert not compare_models(a, swapped).same
+
+
+def test_which_of_two_ranks_phases_has_the_lower_number_does_not_matter() -> None:
+    writes = [Event(0, "pwrite", 0, offset=i * 10, size=10) for i in range(3)]
+    reads = [Event(1, "pread", 0, offset=i * 20, size=20) for i in range(3)]
+    early = [replace(event, start_ns=i * 10000) for i, event in enumerate([*writes, *reads])]
+    late = [replace(event, start_ns=i * 10000) for i, event in enumerate([*reads, *writes])]
+    a, b = model_of(early), model_of(late)
+    assert [phase.pattern[0].iop_type for phase in a.phases] == ["pwrite", "pread"]
+    assert [phase.pattern[0].iop_type for phase in b.phases] == ["pread", "pwrite"]
+    assert compare_models(a, b).same
