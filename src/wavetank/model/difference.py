@@ -113,19 +113,16 @@ def _steps_text(steps: object, names: dict[int, str], ids: Mapping[int, object])
             "[" + ", ".join(filter(None, (_steps_text(step, names, ids) for step in steps))) + "]"
         )
     assert isinstance(steps, dict)  # noqa: S101 - a step of a model that was validated
-    if steps["step"] in ("pause", "process"):  # whole processes are ordered by a replay's barriers
-        return ""
-    if steps["step"] == "repeat":
-        return f"{steps['times']} x {_steps_text(steps['steps'], names, ids)}"
-    if steps["step"] == "data":
-        return f"{steps['n']} of {ids[steps['ph_id']]}"
-    if (
-        steps["step"] == "process"
-    ):  # what orders whole processes; the ranks of a replay have barriers
-        return ""
-    if steps["step"] == "file":
-        return f"{steps['count']} {steps['iop_type']} {names[steps['file_id']]} {steps['handle']} {steps['offset']}"
-    return f"{steps['count']} sync {steps['communicator']}"
+    kind, text = steps["step"], ""
+    if kind == "repeat":
+        text = f"{steps['times']} x {_steps_text(steps['steps'], names, ids)}"
+    elif kind == "data":
+        text = f"{steps['n']} of {ids[steps['ph_id']]}"
+    elif kind == "file":
+        text = f"{steps['count']} {steps['iop_type']} {names[steps['file_id']]} {steps['handle']} {steps['offset']}"
+    elif kind == "sync":
+        text = f"{steps['count']} sync {steps['communicator']}"
+    return text  # none of pauses; whole processes are ordered by a replay's barriers
 
 
 def _matched_files(
