@@ -95,6 +95,11 @@ enum wt_meta {
         13,                  /* set id, n, n x (key, value) (strings): hints of an MPI_Info. The offset of an
                                 MPI_File_open is the set given to it, or -1; arg of set_view and set_info: set + 1 */
     WT_META_FILE_HINTS = 14, /* file id, enum wt_hints, set id */
+    WT_META_IDENTITY = 15,   /* file id, id of a file whose name it has (itself, or described before),
+                                size_before + 1, device, inode, birth time (ns since 1970; 0: not known),
+                                2 x generation + whether this open made the file. The generation counts files
+                                of equal inode and birth that the process saw made */
+    WT_META_SYMLINK = 16,    /* file id, path (string): the file's name is a symbolic link that leads there */
 };
 
 enum wt_rank_source { WT_RANK_NONE = 0, WT_RANK_ENVIRONMENT = 1, WT_RANK_MPI = 2 };
@@ -230,6 +235,7 @@ struct wt_tail {
     X(34, AIO_READ, "aio_read", 1, READ, 0)                                                                  \
     X(35, AIO_WRITE, "aio_write", 1, WRITE, 0)                                                               \
     X(36, AIO_FSYNC, "aio_fsync", 1, SYNC, 0)                                                                \
+    X(37, SYMLINK, "symlink", 1, NAMESPACE, 0)                                                               \
     X(60, FILE_OPEN, "MPI_File_open", 2, OPEN, 1)                                                            \
     X(61, FILE_CLOSE, "MPI_File_close", 2, CLOSE, 1)                                                         \
     X(62, FILE_READ, "MPI_File_read", 2, READ, 0)                                                            \

@@ -74,8 +74,9 @@ static void drop(int fd) {
     }
 }
 
-static bool is_data(int fd, struct stat *facts) {
-    return syscall(SYS_fstat, fd, facts) == 0 && (S_ISREG(facts->st_mode) || S_ISBLK(facts->st_mode));
+static bool is_data(int fd, struct wt_facts *facts) {
+    return wt_look(fd, "", AT_EMPTY_PATH, STATX_SIZE, facts) &&
+           (S_ISREG(facts->mode) || S_ISBLK(facts->mode));
 }
 
 /* The user's own standard output and error, where they are files: "device:inode+device:inode". */
@@ -91,7 +92,7 @@ void wt_streams_start(const char *streams) {
 
 /* Whether a standard stream leads where the user's own shell sent it for the whole command. What a program of
  * the command redirected is a file like any other, also after fork and exec. */
-static bool is_users_stream(int fd, const struct stat *facts) {
+static bool is_users_stream(int fd, const struct wt_facts *facts) {
     if ((fd != STDOUT_FILENO && fd != STDERR_FILENO) || wt_standard_streams) {
         return false;
     }
@@ -105,7 +106,7 @@ static bool is_users_stream(int fd, const struct stat *facts) {
             return false;
         }
         uint64_t inode = strtoull(end + 1, &end, 10);
-        if (device == (uint64_t)facts->st_dev && inode == (uint64_t)facts->st_ino) {
+        if (device == (uint64_t)facts->real_device && inode == facts->inode) {
             return true;
         }
         at = end + (*end != 0);
@@ -117,13 +118,13 @@ static bool is_users_stream(int fd, const struct stat *facts) {
 WT_COLD struct wt_ofd *wt_ofd_slow(int fd) {
     int saved = errno;
     char path[WT_PATH_BYTES];
-    struct stat facts;
+    struct wt_facts facts;
     struct wt_ofd *found = NULL;
     wt_lock();
     if (wt_fd_table[fd] == 0 && syscall(SYS_fcntl, fd, F_GETFD) >= 0) {
         int32_t file = WT_UNKNOWN;
         if (is_data(fd, &facts) && !is_users_stream(fd, &facts) && wt_path_of_fd(fd, path) > 0) {
-            file = wt_file_of_path(path, facts.st_size, true);
+            file = wt_file_of_path(path, &facts, facts.size, true);
         }
         wt_fd_table[fd] = file == WT_UNKNOWN ? LEFT_OUT : new_ofd(file);
         if (file != WT_UNKNOWN) {
@@ -141,9 +142,24 @@ WT_COLD struct wt_ofd *wt_ofd_slow(int fd) {
     return found;
 }
 
-void wt_fd_opened(int fd, int flags, int64_t size_before, bool size_known, uint64_t t0, uint64_t t1) {
+/* The number of the name that a file was opened by: its own, or that of a symbolic link. A path through a
+ * link to a folder is no name of its own. */
+static int32_t number(int dirfd, const char *name, const char *own, const struct wt_facts *facts,
+                      int64_t size, bool size_known) {
     char path[WT_PATH_BYTES];
-    struct stat facts;
+    struct wt_facts link;
+    if (name != NULL && wt_absolute(dirfd, name, path) > 0 && strcmp(path, own) != 0 &&
+        wt_look(dirfd, name, AT_SYMLINK_NOFOLLOW, 0, &link) && S_ISLNK(link.mode) &&
+        wt_name(dirfd, name, path) > 0 && wt_path_kept(own) && wt_path_kept(path)) {
+        return wt_file_of_link(path, own, facts, size, size_known);
+    }
+    return wt_file_of_path(own, facts, size, size_known);
+}
+
+void wt_fd_opened(int fd, int dirfd, const char *name, int flags, int64_t size_before, bool size_known,
+                  uint64_t t0, uint64_t t1) {
+    char path[WT_PATH_BYTES];
+    struct wt_facts facts;
     if ((unsigned)fd >= wt_fd_limit) {
         return;
     }
@@ -152,7 +168,13 @@ void wt_fd_opened(int fd, int flags, int64_t size_before, bool size_known, uint6
     int32_t file = WT_UNKNOWN;
     if (is_data(fd, &facts) && wt_path_of_fd(fd, path) > 0) {
         bool asked = (flags & (O_TRUNC | O_CREAT)) != 0;
-        file = wt_file_of_path(path, asked ? size_before : facts.st_size, asked ? size_known : true);
+        if (((flags & O_CREAT) != 0 && !size_known) || (flags & O_TMPFILE) == O_TMPFILE) {
+            wt_file_made(&facts);
+        }
+        bool no_link = (flags & O_NOFOLLOW) != 0 || (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL) ||
+                       (flags & O_TMPFILE) == O_TMPFILE;
+        file = number(dirfd, no_link ? NULL : name, path, &facts, asked ? size_before : facts.size,
+                      asked ? size_known : true);
     }
     wt_fd_table[fd] = file == WT_UNKNOWN ? LEFT_OUT : new_ofd(file);
     struct wt_ofd *ofd = file == WT_UNKNOWN ? NULL : &wt_ofds[wt_fd_table[fd]];

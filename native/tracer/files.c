@@ -1,27 +1,18 @@
-/* Numbers files by their absolute path, decides what is left out, and finds the mount of each. */
+/* Decides which files are left out, and finds the mount of each. */
 #define _GNU_SOURCE
 #include "tracer.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define FILES_MAX                                                                                            \
-    (1u << 16) /* remembered by hash; a file past it gets a new number, which the reader joins */
 #define MOUNTS_MAX 64
 #define PATTERNS_BYTES 8192
 #define LEFT_OUT_MAX 8
 #define STRIPING_BYTES (48u << 10) /* 2000 OSTs of 24 bytes */
 
-static struct {
-    uint64_t hash;
-    int32_t file;
-} known[FILES_MAX];
-static unsigned n_known;
-static int32_t next_file;
 static struct {
     char point[256];
     size_t length;
@@ -42,10 +33,8 @@ static const char *const code_parts[] = {
     "/ompi.",          ".locktest.",      ".shfp.",       "/spmix_appdir_", "/pmix_dstor_",
     "/prte.",          "/__pycache__/",   "/bin/python",  "/.pyenv/"};
 
-void wt_files_reset(void) {
-    memset(known, 0, sizeof known);
-    n_known = n_mounts = 0;
-    next_file = 0;
+void wt_mounts_reset(void) {
+    n_mounts = 0;
     mount_bytes = 0;
 }
 
@@ -156,74 +145,6 @@ bool wt_path_kept(const char *path) {
            (folder_left_out[0] == 0 || !below(path, folder_left_out, strlen(folder_left_out)));
 }
 
-static size_t append_path(char *out, size_t n, const char *path) {
-    while (*path) { /* part by part: "." and "" vanish, ".." goes up */
-        const char *end = strchrnul(path, '/');
-        size_t length = (size_t)(end - path);
-        if (length == 2 && path[0] == '.' && path[1] == '.') {
-            while (n > 0 && out[n - 1] != '/') {
-                n--;
-            }
-            n -= n > 0;
-        } else if (length > 0 && !(length == 1 && path[0] == '.')) {
-            if (n + length + 2 > WT_PATH_BYTES) {
-                return 0;
-            }
-            out[n++] = '/';
-            memcpy(out + n, path, length);
-            n += length;
-        }
-        path = *end ? end + 1 : end;
-    }
-    if (n == 0) {
-        out[n++] = '/';
-    }
-    out[n] = 0;
-    return n;
-}
-
-size_t wt_path_of_fd(int fd, char *out) {
-    char link[40] = "/proc/self/fd/";
-    char *at = link + strlen(link), digits[12];
-    int n_digits = 0;
-    for (unsigned rest = (unsigned)fd; n_digits == 0 || rest; rest /= 10) {
-        digits[n_digits++] = (char)('0' + rest % 10);
-    }
-    while (n_digits > 0) {
-        *at++ = digits[--n_digits];
-    }
-    *at = 0;
-    ssize_t n = syscall(SYS_readlinkat, AT_FDCWD, link, out, WT_PATH_BYTES - 1);
-    if (n <= 0 || out[0] != '/') {
-        return 0;
-    }
-    out[n] = 0;
-    static const char gone[] = " (deleted)";
-    if (ends_with(out, gone)) {
-        n -= (ssize_t)(sizeof gone - 1);
-        out[n] = 0;
-    }
-    return (size_t)n;
-}
-
-size_t wt_absolute(int dirfd, const char *path, char *out) {
-    size_t n = 0;
-    if (path[0] != '/') {
-        if (dirfd == AT_FDCWD) {
-            n = syscall(SYS_getcwd, out, WT_PATH_BYTES) > 0 ? strlen(out) : 0;
-        } else {
-            n = wt_path_of_fd(dirfd, out);
-        }
-        if (n == 0) {
-            return 0;
-        }
-        if (n == 1) { /* the root itself */
-            n = 0;
-        }
-    }
-    return append_path(out, n, path);
-}
-
 static void read_mounts(void) {
     int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
     mount_bytes = 0;
@@ -257,7 +178,7 @@ static void copy_word(char *out, size_t room, const char *from, size_t n) {
 
 /* "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw": the last line with the longest fitting
  * mount point covers the path. */
-static int32_t mount_of(const char *path) {
+int32_t wt_mount_of(const char *path) {
     if (mount_bytes == 0) {
         read_mounts();
     }
@@ -308,8 +229,11 @@ static int32_t mount_of(const char *path) {
 }
 
 /* Lustre hands out a file's layout as an extended attribute; striping.py knows its structure. */
-static void describe_striping(int32_t file, const char *path) {
+void wt_describe_striping(int32_t file, int32_t mount, const char *path) {
     static uint8_t layout[STRIPING_BYTES];
+    if (mount < 0 || !mounts[mount].lustre) {
+        return;
+    }
     ssize_t n = syscall(SYS_getxattr, path, "lustre.lov", layout, sizeof layout);
     if (n > 0) {
         wt_meta_begin(WT_META_STRIPING);
@@ -317,53 +241,4 @@ static void describe_striping(int32_t file, const char *path) {
         wt_meta_bytes(layout, (size_t)n);
         wt_meta_end();
     }
-}
-
-static uint64_t hash_of(const char *path) {
-    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
-    for (; *path; path++) {
-        hash = (hash ^ (uint8_t)*path) * 0x100000001b3u;
-    }
-    return hash ? hash : 1;
-}
-
-bool wt_file_is_known(const char *path) {
-    uint64_t hash = hash_of(path);
-    for (unsigned slot = (unsigned)hash % FILES_MAX; known[slot].hash != 0; slot = (slot + 1) % FILES_MAX) {
-        if (known[slot].hash == hash) {
-            return true;
-        }
-    }
-    return false;
-}
-
-int32_t wt_file_of_path(const char *path, int64_t size_before, bool size_known) {
-    uint64_t hash = hash_of(path);
-    unsigned slot = (unsigned)hash % FILES_MAX;
-    while (known[slot].hash != 0) {
-        if (known[slot].hash == hash) {
-            return known[slot].file;
-        }
-        slot = (slot + 1) % FILES_MAX;
-    }
-    if (!wt_path_kept(path)) {
-        return WT_UNKNOWN;
-    }
-    int32_t file = next_file++;
-    if (n_known < FILES_MAX / 4 * 3) {
-        known[slot].hash = hash;
-        known[slot].file = file;
-        n_known++;
-    }
-    int32_t mount = mount_of(path);
-    wt_meta_begin(WT_META_FILE);
-    wt_meta_number((uint64_t)file);
-    wt_meta_number(size_known ? (uint64_t)size_before + 1 : 0);
-    wt_meta_number((uint64_t)(mount + 1));
-    wt_meta_string(path);
-    wt_meta_end();
-    if (mount >= 0 && mounts[mount].lustre) {
-        describe_striping(file, path);
-    }
-    return file;
 }

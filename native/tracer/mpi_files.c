@@ -72,13 +72,20 @@ const char *wt_mpi_file_name(const char *name) { /* ROMIO and OMPIO take "ufs:/p
 }
 
 int32_t wt_mpi_file_number(const char *name, const struct stat *before, bool existed) {
-    char path[WT_PATH_BYTES];
+    char path[WT_PATH_BYTES], behind[WT_PATH_BYTES];
+    struct wt_facts facts;
     int32_t file = WT_UNKNOWN;
-    if (wt_absolute(AT_FDCWD, wt_mpi_file_name(name), path) > 0) {
-        wt_lock();
-        file = wt_file_of_path(path, existed ? before->st_size : 0, existed);
-        wt_unlock();
+    name = wt_mpi_file_name(name);
+    if (wt_name(AT_FDCWD, name, path) == 0) {
+        return file;
     }
+    int64_t size = existed ? before->st_size : 0;
+    bool there = wt_look(AT_FDCWD, name, 0, 0, &facts);
+    bool link = there && wt_links_to(path, behind) && wt_path_kept(path) && wt_path_kept(behind);
+    wt_lock();
+    file = link ? wt_file_of_link(path, behind, &facts, size, existed)
+                : wt_file_of_path(path, there ? &facts : NULL, size, existed);
+    wt_unlock();
     return file;
 }
 

@@ -38,7 +38,8 @@ static void failed(int dirfd, const char *path, int flags, int error, uint64_t t
         return;
     }
     wt_lock();
-    int32_t file = wt_file_of_path(name, 0, false);
+    bool kept = wt_file_is_known(name) || (wt_path_kept(name) && wt_name(dirfd, path, name) > 0);
+    int32_t file = kept ? wt_file_of_path(name, NULL, 0, false) : WT_UNKNOWN;
     wt_unlock();
     if (file != WT_UNKNOWN) {
         wt_record_plain(WT_OP_OPEN, file, WT_UNKNOWN, WT_UNKNOWN, flags, error, t0, t1);
@@ -48,7 +49,7 @@ static void failed(int dirfd, const char *path, int flags, int error, uint64_t t
 static void opened(int fd, int dirfd, const char *path, int flags, struct before before, int error,
                    uint64_t t0, uint64_t t1) {
     if (fd >= 0) {
-        wt_fd_opened(fd, flags, before.size, before.known, t0, t1);
+        wt_fd_opened(fd, dirfd, path, flags, before.size, before.known, t0, t1);
     } else {
         failed(dirfd, path, flags, error, t0, t1);
     }
@@ -133,7 +134,7 @@ CREAT(creat64)
         uint64_t t1 = wt_now();                                                                              \
         int error = errno;                                                                                   \
         if (fd >= 0) {                                                                                       \
-            wt_fd_opened(fd, O_CREAT | O_EXCL | O_RDWR, 0, false, t0, t1);                                   \
+            wt_fd_opened(fd, AT_FDCWD, NULL, O_CREAT | O_EXCL | O_RDWR, 0, false, t0, t1);                   \
         }                                                                                                    \
         errno = error;                                                                                       \
         return fd;                                                                                           \

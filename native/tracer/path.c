@@ -1,5 +1,5 @@
-/* Calls on names: stat and its kin, unlink, rename, mkdir, link, truncate. A name that is left out costs its
- * look-up only; names are numbered by the absolute path, without following links. */
+/* Calls on names: stat and its kin, unlink, rename, mkdir, link, symlink, truncate. A name that is left out
+ * costs its look-up only. Links to folders are followed, a symbolic link at the end is a name itself. */
 #define _GNU_SOURCE
 #undef _FORTIFY_SOURCE
 #include "tracer.h"
@@ -7,37 +7,48 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 /* only_known: the name is worth a row only if the file has one already. Programs look for files in many
- * places where there are none, and at directories. */
-static int32_t number(int dirfd, const char *path, bool only_known) {
-    char absolute[WT_PATH_BYTES];
+ * places where there are none, and at directories. facts: of the file that the name led to; NULL: they are
+ * found, if the name is there and new. */
+static int32_t number(int dirfd, const char *path, bool only_known, const struct wt_facts *facts) {
+    char name[WT_PATH_BYTES];
+    struct wt_facts found;
     int32_t file = WT_UNKNOWN;
-    if (path != NULL && wt_absolute(dirfd, path, absolute) > 0) {
-        wt_lock();
-        if (!only_known || wt_file_is_known(absolute)) {
-            file = wt_file_of_path(absolute, 0, false);
-        }
-        wt_unlock();
+    if (path == NULL || wt_absolute(dirfd, path, name) == 0) {
+        return file;
     }
+    wt_lock();
+    bool known = wt_file_is_known(name);
+    if (known || (wt_path_kept(name) && wt_name(dirfd, path, name) > 0)) {
+        known = known || wt_file_is_known(name);
+        if (!known && !only_known && facts == NULL && wt_look(AT_FDCWD, name, 0, 0, &found) &&
+            S_ISREG(found.mode)) {
+            facts = &found;
+        }
+        if (known || !only_known) {
+            file = wt_file_of_path(name, facts, 0, false);
+        }
+    }
+    wt_unlock();
     return file;
 }
 
-static void of_name(uint32_t op, int dirfd, const char *path, bool only_known, int64_t arg, int result,
-                    int error, uint64_t t0, uint64_t t1) {
-    int32_t file = number(dirfd, path, only_known);
+static void record(uint32_t op, int32_t file, int64_t arg, int error, uint64_t t0, uint64_t t1) {
     if (file != WT_UNKNOWN) {
-        wt_record_plain(op, file, WT_UNKNOWN, WT_UNKNOWN, arg, result < 0 ? error : 0, t0, t1);
+        wt_record_plain(op, file, WT_UNKNOWN, WT_UNKNOWN, arg, error, t0, t1);
     }
-    errno = error;
 }
 
 static void of_path(uint32_t op, int dirfd, const char *path, int64_t arg, int result, int error, uint64_t t0,
                     uint64_t t1) {
-    of_name(op, dirfd, path, op == WT_OP_ACCESS || result < 0, arg, result, error, t0, t1);
+    int32_t file = number(dirfd, path, op == WT_OP_ACCESS || result < 0, NULL);
+    record(op, file, arg, result < 0 ? error : 0, t0, t1);
+    errno = error;
 }
 
 #define OF_PATH(name, OP, dirfd, path, arg, parameters, arguments)                                           \
@@ -56,16 +67,79 @@ static void of_path(uint32_t op, int dirfd, const char *path, int64_t arg, int r
 OF_PATH(access, ACCESS, AT_FDCWD, path, mode, (const char *path, int mode), (path, mode))
 OF_PATH(faccessat, ACCESS, dirfd, path, mode, (int dirfd, const char *path, int mode, int flags),
         (dirfd, path, mode, flags))
-OF_PATH(unlink, UNLINK, AT_FDCWD, path, 0, (const char *path), (path))
-OF_PATH(unlinkat, UNLINK, dirfd, path, flags, (int dirfd, const char *path, int flags), (dirfd, path, flags))
-OF_PATH(remove, UNLINK, AT_FDCWD, path, 0, (const char *path), (path))
 OF_PATH(mkdir, MKDIR, AT_FDCWD, path, mode, (const char *path, mode_t mode), (path, mode))
 OF_PATH(mkdirat, MKDIR, dirfd, path, mode, (int dirfd, const char *path, mode_t mode), (dirfd, path, mode))
 OF_PATH(rmdir, RMDIR, AT_FDCWD, path, 0, (const char *path), (path))
 OF_PATH(truncate, TRUNCATE, AT_FDCWD, path, size, (const char *path, off_t size), (path, size))
 OF_PATH(truncate64, TRUNCATE, AT_FDCWD, path, size, (const char *path, off64_t size), (path, size))
 
-/* ---- two names: a row for each; arg 0 is the old one, 1 the new ---- */
+/* ---- a name that goes: which file it led to is known before only ---- */
+
+#define UNLINK(name, dirfd, path, arg, parameters, arguments)                                                \
+    WT_EXPORT int name parameters {                                                                          \
+        WT_REAL(name);                                                                                       \
+        if (!wt_may_trace()) {                                                                               \
+            return real_##name arguments;                                                                    \
+        }                                                                                                    \
+        struct wt_facts facts;                                                                               \
+        int entry_errno = errno;                                                                             \
+        bool seen = wt_look(dirfd, path, AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC, 0, &facts);               \
+        errno = entry_errno;                                                                                 \
+        uint64_t t0 = wt_now();                                                                              \
+        int result = real_##name arguments;                                                                  \
+        uint64_t t1 = wt_now();                                                                              \
+        int error = errno;                                                                                   \
+        seen = seen && S_ISREG(facts.mode);                                                                  \
+        int32_t file = number(dirfd, path, result < 0, seen ? &facts : NULL);                                \
+        record(WT_OP_UNLINK, file, arg, result < 0 ? error : 0, t0, t1);                                     \
+        errno = error;                                                                                       \
+        return result;                                                                                       \
+    }
+
+UNLINK(unlink, AT_FDCWD, path, 0, (const char *path), (path))
+UNLINK(unlinkat, dirfd, path, flags, (int dirfd, const char *path, int flags), (dirfd, path, flags))
+UNLINK(remove, AT_FDCWD, path, 0, (const char *path), (path))
+
+/* ---- two names of one file: a row for each; arg 0 is the old one, 1 the new ---- */
+
+/* A descriptor given for the old name: "/proc/self/fd/N", or no name at all with AT_EMPTY_PATH. -1: neither.
+ */
+static int descriptor_of(int dirfd, const char *path) {
+    static const char descriptors[] = "/proc/self/fd/";
+    if (path == NULL || *path == 0) {
+        return dirfd;
+    }
+    if (strncmp(path, descriptors, sizeof descriptors - 1) != 0) {
+        return -1;
+    }
+    int fd = 0;
+    for (const char *digit = path + sizeof descriptors - 1; *digit; digit++) {
+        if (*digit < '0' || *digit > '9' || fd > 1000000) {
+            return -1;
+        }
+        fd = fd * 10 + (*digit - '0');
+    }
+    return fd;
+}
+
+static void of_two(uint32_t op, int old_dir, const char *old, int new_dir, const char *new, int result,
+                   int error, uint64_t t0, uint64_t t1) {
+    char path[WT_PATH_BYTES];
+    struct wt_facts facts;
+    const struct wt_facts *moved = NULL;
+    int fd = op == WT_OP_LINK ? descriptor_of(old_dir, old) : -1;
+    if (fd >= 0 && wt_path_of_fd(fd, path) > 0) {
+        old = path;
+    }
+    /* The new name leads to it now, whatever the two names led to before. */
+    if (result == 0 && new != NULL &&
+        wt_look(new_dir, new, AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC, 0, &facts) && !S_ISLNK(facts.mode)) {
+        moved = &facts;
+    }
+    record(op, number(old_dir, old, result < 0, moved), 0, result < 0 ? error : 0, t0, t1);
+    record(op, number(new_dir, new, result < 0, moved), 1, result < 0 ? error : 0, t1, t1);
+    errno = error;
+}
 
 #define OF_TWO(name, OP, old_dir, old, new_dir, new, parameters, arguments)                                  \
     WT_EXPORT int name parameters {                                                                          \
@@ -76,9 +150,7 @@ OF_PATH(truncate64, TRUNCATE, AT_FDCWD, path, size, (const char *path, off64_t s
         uint64_t t0 = wt_now();                                                                              \
         int result = real_##name arguments;                                                                  \
         uint64_t t1 = wt_now();                                                                              \
-        int error = errno;                                                                                   \
-        of_path(WT_OP_##OP, old_dir, old, 0, result, error, t0, t1);                                         \
-        of_path(WT_OP_##OP, new_dir, new, 1, result, error, t1, t1);                                         \
+        of_two(WT_OP_##OP, old_dir, old, new_dir, new, result, errno, t0, t1);                               \
         return result;                                                                                       \
     }
 
@@ -92,10 +164,39 @@ OF_TWO(link, LINK, AT_FDCWD, old, AT_FDCWD, new, (const char *old, const char *n
 OF_TWO(linkat, LINK, old_dir, old, new_dir, new,
        (int old_dir, const char *old, int new_dir, const char *new, int flags),
        (old_dir, old, new_dir, new, flags))
-/* A symbolic link's target is text; only the link is a name. */
-OF_PATH(symlink, LINK, AT_FDCWD, name, 0, (const char *target, const char *name), (target, name))
-OF_PATH(symlinkat, LINK, dirfd, name, 0, (const char *target, int dirfd, const char *name),
-        (target, dirfd, name))
+
+/* The target of a symbolic link is text; the file that it names may come later. */
+static void symlink_seen(const char *target, int dirfd, const char *link, int result, int error, uint64_t t0,
+                         uint64_t t1) {
+    char name[WT_PATH_BYTES], behind[WT_PATH_BYTES];
+    struct wt_facts facts;
+    if (result == 0 && target != NULL && wt_name(dirfd, link, name) > 0 &&
+        wt_name_behind(name, target, behind) > 0 && wt_path_kept(name) && wt_path_kept(behind)) {
+        bool there = wt_look(AT_FDCWD, behind, AT_STATX_DONT_SYNC, 0, &facts);
+        int32_t of_target = number(AT_FDCWD, behind, false, there ? &facts : NULL);
+        wt_lock();
+        int32_t of_link = wt_file_of_link(name, behind, there ? &facts : NULL, 0, false);
+        wt_unlock();
+        record(WT_OP_SYMLINK, of_target, 0, 0, t0, t1);
+        record(WT_OP_SYMLINK, of_link, 1, 0, t1, t1);
+    }
+    errno = error;
+}
+
+#define SYMLINK(name, dirfd, parameters, arguments)                                                          \
+    WT_EXPORT int name parameters {                                                                          \
+        WT_REAL(name);                                                                                       \
+        if (!wt_may_trace()) {                                                                               \
+            return real_##name arguments;                                                                    \
+        }                                                                                                    \
+        uint64_t t0 = wt_now();                                                                              \
+        int result = real_##name arguments;                                                                  \
+        uint64_t t1 = wt_now();                                                                              \
+        symlink_seen(target, dirfd, link, result, errno, t0, t1);                                            \
+        return result;                                                                                       \
+    }
+SYMLINK(symlink, AT_FDCWD, (const char *target, const char *link), (target, link))
+SYMLINK(symlinkat, dirfd, (const char *target, int dirfd, const char *link), (target, dirfd, link))
 
 /* ---- stat: of regular files ---- */
 
@@ -104,7 +205,8 @@ static void stat_seen(int dirfd, const char *path, unsigned mode, int result, ui
     int error = errno;
     if (path != NULL && path[0] != 0) {
         bool data = result == 0 && S_ISREG(mode);
-        of_name(WT_OP_STAT, dirfd, path, !data, 0, result, error, t0, t1);
+        record(WT_OP_STAT, number(dirfd, path, !data, NULL), 0, result < 0 ? error : 0, t0, t1);
+        errno = error;
         return;
     }
     struct wt_ofd *ofd = wt_ofd_of(dirfd);

@@ -207,12 +207,11 @@ static void stream_opened(FILE *stream, const char *path, int flags, int64_t siz
     int error = errno;
     int fd = stream ? fileno(stream) : -1;
     if (fd >= 0) {
-        wt_fd_opened(fd, flags, size, known, t0, t1);
+        wt_fd_opened(fd, AT_FDCWD, path, flags, size, known, t0, t1);
         if (early.sought && (unsigned)fd < wt_fd_limit && wt_fd_table[fd] > 0) {
             record_seek(&wt_ofds[wt_fd_table[fd]], early.position, early.whence, 0, early.t0, early.t1);
         }
     }
-    (void)path;
     errno = error;
 }
 

@@ -82,16 +82,44 @@ void *wt_next(const char *name);
         real_##name = (__typeof__(name) *)wt_next(#name);                                                    \
     }
 
-/* ---- files.c: paths to file numbers, and what is left out ---- */
-int32_t wt_file_of_path(const char *path, int64_t size_before, bool size_known); /* UNKNOWN: left out */
-bool wt_file_is_known(const char *path);                                         /* it has a number already */
+/* ---- names.c: names, and which file they lead to ---- */
+struct wt_facts { /* of a file; device, inode and birth are its identity */
+    unsigned mode;
+    int64_t size;
+    uint64_t device, inode; /* inode 0: not known */
+    uint64_t born_ns;       /* since 1970; 0: the file system does not say */
+    dev_t real_device;
+    bool made; /* just now, by an open that was seen */
+};
+/* more: further bits of statx's mask; path "" with AT_EMPTY_PATH: dirfd itself. */
+bool wt_look(int dirfd, const char *path, int flags, unsigned more, struct wt_facts *facts);
+size_t wt_absolute(int dirfd, const char *path, char *out); /* lexically; 0: cannot be named */
+size_t wt_path_of_fd(int fd, char *out);
+size_t wt_name(int dirfd, const char *path, char *out); /* absolute, links to folders followed */
+size_t wt_name_behind(const char *link, const char *target, char *out); /* where a symbolic link leads */
+bool wt_links_to(const char *path, char *out); /* a symbolic link: the file at its end */
+void wt_folder_is_plain(const char *path);     /* the folder of this path has no link in it */
+
+/* ---- numbers.c: names to file numbers ---- */
+uint64_t wt_hash(const char *text, size_t n);
+/* Of a name, and of the file that it led to where facts are given (NULL: whichever was met last). UNKNOWN:
+ * left out. */
+void wt_file_made(struct wt_facts *facts);
+int32_t wt_file_of_path(const char *path, const struct wt_facts *facts, int64_t size_before, bool size_known);
+/* The same of a symbolic link's name; facts are those of the file behind it. */
+int32_t wt_file_of_link(const char *link, const char *target, const struct wt_facts *facts,
+                        int64_t size_before, bool size_known);
+bool wt_file_is_known(const char *path); /* it has a number already */
+void wt_files_reset(void);
+
+/* ---- files.c: what is left out, and where the rest is ---- */
+int32_t wt_mount_of(const char *path); /* describes it when it is new; UNKNOWN: none found */
+void wt_mounts_reset(void);
+void wt_describe_striping(int32_t file, int32_t mount, const char *path); /* of Lustre */
 bool wt_path_kept(const char *path);
 void wt_filter_start(const char *include, const char *exclude);
 void wt_leave_out_below(const char *folder); /* absolute */
 void wt_leave_out(const char *path);         /* this file, whatever name it is opened by */
-void wt_files_reset(void);
-size_t wt_absolute(int dirfd, const char *path, char *out); /* 0: cannot be named */
-size_t wt_path_of_fd(int fd, char *out);
 
 /* ---- fds.c: descriptors ---- */
 struct wt_ofd { /* an open file description: descriptors made by dup share one */
@@ -110,7 +138,9 @@ void wt_fds_start(void);
 void wt_streams_start(const char *streams);
 void wt_fds_after_fork(void); /* in the child */
 void wt_fds_shared(void);     /* in the parent */
-void wt_fd_opened(int fd, int flags, int64_t size_before, bool size_known, uint64_t t0, uint64_t t1);
+/* path: the name that it was opened by, NULL where it is the file's own */
+void wt_fd_opened(int fd, int dirfd, const char *path, int flags, int64_t size_before, bool size_known,
+                  uint64_t t0, uint64_t t1);
 void wt_fd_closed(int fd, int result, int error, uint64_t t0, uint64_t t1);
 void wt_fd_forget(int fd);
 void wt_fd_duplicated(int from, int to, uint64_t t0, uint64_t t1);

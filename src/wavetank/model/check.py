@@ -11,7 +11,6 @@ import numpy as np
 
 from wavetank.errors import ModelError
 from wavetank.model.folded import BoolArray, Folded, as_folded, take
-from wavetank.trace.ops import OPS_BY_NAME
 from wavetank.trace.schema import FoldTable, Trace
 
 
@@ -60,41 +59,3 @@ def mended(table: Folded, trace: Trace) -> tuple[Folded, list[str]]:
         f"{int(more.sum())} operations moved more bytes than they asked for, or their request is not recorded: "
         "what they moved stands for their request size"
     ]
-
-
-def plain_path(path: str) -> str:
-    """A path without empty and "." parts. ".." stays: behind a symbolic link it leads elsewhere."""
-    parts = [part for part in path.split("/") if part not in ("", ".")]
-    return ("/" if path.startswith("/") else "") + "/".join(parts)
-
-
-def one_name_each(trace: Trace, table: Folded) -> tuple[Folded, list[str]]:
-    """Rows of files that go by several names under the first of them.
-
-    Names are two spellings of one path; or a link, or what a file was renamed to: by device and inode,
-    where the trace has them. An inode whose file was removed may be another file's later.
-    """
-    unlinked = set(
-        np.unique(
-            table.file[(table.op == OPS_BY_NAME["unlink"].code) & (table.error == 0)]
-        ).tolist()
-    )
-    by_path: dict[str, int] = {}
-    by_identity: dict[tuple[int, int], int] = {}
-    same = np.arange(len(trace.files) + 1)
-    notes = []
-    for number, file in enumerate(trace.files):
-        same[number] = first = by_path.setdefault(plain_path(file.path), number)
-        if first != number:
-            notes.append(f"{file.path} is the same file under another spelling of its name")
-        elif file.identity is not None:
-            other = by_identity.setdefault(file.identity, number)
-            if other in unlinked:
-                by_identity[file.identity] = number
-            elif other != number:
-                same[number] = other
-                notes.append(
-                    f"{file.path} is the same file as {trace.files[other].path}: a link to it, or its later name"
-                )
-    same[-1] = -1  # of rows without a file
-    return (replace(table, file=same[table.file].astype(np.int32)), notes) if notes else (table, [])

@@ -18,7 +18,7 @@ from wavetank.errors import ModelError
 from wavetank.model.across import group_ranks
 from wavetank.model.activity import Activity
 from wavetank.model.application import Model, View
-from wavetank.model.check import in_order, mended, one_name_each
+from wavetank.model.check import in_order, mended
 from wavetank.model.compact import Compactor, Limits
 from wavetank.model.cut import cut_at
 from wavetank.model.data_rows import DataRows, data_rows
@@ -27,10 +27,11 @@ from wavetank.model.fold import fold
 from wavetank.model.folded import blocks, unfold_idle
 from wavetank.model.from_totals import model_from_totals
 from wavetank.model.mixed import apart
+from wavetank.model.names import join_names
 from wavetank.model.pattern import Ranges, boundaries, find_patterns
 from wavetank.model.phases import clocks, find_series, make_phases
-from wavetank.model.program_name import program_name
 from wavetank.model.processes import process_events
+from wavetank.model.program_name import program_name
 from wavetank.model.rank_phase import describe
 from wavetank.model.relations import relate_levels
 from wavetank.model.requirements import make_requirements
@@ -70,10 +71,10 @@ def extract_model(
     rules = rules or Rules()
     levels = rules.levels or (Level.POSIX, Level.MPIIO)
     gap_s = rules.shortest_gap_s
-    single = unfold_idle(in_order(without_races(trace.folds)), gap_s)
+    trace, named, names = join_names(trace, in_order(without_races(trace.folds)))
+    single = unfold_idle(named, gap_s)
     folds = fold(single, gap_s, compactor(rules, ops, limits))
     table, notes = mended(folds, trace)
-    table, names = one_name_each(trace, table)
     rows = prepare(table, ops, rules)
     rows, library_files = without_library_files(rows)
     data = data_rows(rows, levels)

@@ -9,11 +9,25 @@ from pydantic import Field
 from wavetank.document import Record
 
 
+class FileName(Record):
+    """A further name of a file."""
+
+    path: str
+    symlink: bool = Field(
+        default=False, description="a symbolic link; else a hard link, or an earlier name"
+    )
+
+
 class ModelFile(Record):
     """One file of the application."""
 
     file_id: int = Field(description="from 1")
-    file_name: str
+    file_name: str = Field(
+        description="the name that it had last where it was renamed, else the one that was used first"
+    )
+    other_names: tuple[FileName, ...] = Field(
+        default=(), description="by which it went too, in the order of their first use"
+    )
     file_size: int = Field(
         description="bytes; the size that a kernel needs: highest offset touched where known, else by weights"
     )

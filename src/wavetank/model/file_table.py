@@ -14,7 +14,7 @@ import numpy as np
 from wavetank.model.activity import Activity
 from wavetank.model.darshan_counts import darshan_counts
 from wavetank.model.data_rows import DataRows
-from wavetank.model.file import ModelFile
+from wavetank.model.file import FileName, ModelFile
 from wavetank.model.offsets import ViewPositions, is_contiguous
 from wavetank.model.phase import Phase, Series
 from wavetank.model.rows import Rows
@@ -57,6 +57,10 @@ def make_files(
             ModelFile(
                 file_id=file_id,
                 file_name=traced[file].path,
+                other_names=tuple(
+                    FileName(path=name.path, symlink=name.symlink)
+                    for name in traced[file].other_names
+                ),
                 file_size=(highest[file] or 0) if known else weights,
                 file_size_weights=weights,
                 file_size_highest_offset=highest[file] if own_phases else None,

@@ -343,6 +343,10 @@ class FileStep(Record):
         default=None,
         description="MPI_File_open: index into the model's communicators; None: not recorded, a kernel takes the ranks that open the file",
     )
+    name: int = Field(
+        default=0,
+        description="which of the file's names the call was made on: 0 its file_name, n the n-th of its other_names",
+    )
     error: int = Field(
         default=0, description="errno with which it failed in the traced run, 0 for success"
     )
@@ -364,10 +368,6 @@ class PauseStep(Record):
     seconds: float
 
 
-class RepeatStep(Record):
-    """Steps that recur."""
-
-    step: Literal["repeat"] = "repeat"
 class ProcessStep(Record):
     """Where another process begins or has ended: scripts, and programs that fork. It orders whole programs."""
 
@@ -378,6 +378,10 @@ class ProcessStep(Record):
     )
 
 
+class RepeatStep(Record):
+    """Steps that recur."""
+
+    step: Literal["repeat"] = "repeat"
     times: int
     steps: tuple[Step, ...]
 

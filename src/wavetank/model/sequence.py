@@ -15,22 +15,23 @@ import numpy as np
 from wavetank.model.activity import Activity
 from wavetank.model.folded import blocks, take
 from wavetank.model.loops import Loop, compress, settle
+from wavetank.model.names import NAMED_OPS
 from wavetank.model.phase import (
     DataStep,
     FileStep,
     PauseStep,
     Phase,
-    Program,
     ProcessStep,
+    Program,
     RepeatStep,
     Step,
     SyncStep,
 )
-from wavetank.model.row_kind import NEXT_DATA, RowKind
 from wavetank.model.processes import ProcessEvent
+from wavetank.model.row_kind import NEXT_DATA, RowKind
 from wavetank.model.rules import BoolArray
-from wavetank.trace.schema import UNKNOWN, Int64Array, Level, OpKind
 from wavetank.model.tokens import BEGINS, ENDED, PAUSE, Tokens, with_pauses, with_processes
+from wavetank.trace.schema import UNKNOWN, Int64Array, Level, OpKind
 
 
 def make_programs(
@@ -38,8 +39,8 @@ def make_programs(
     ph_id: Int64Array,
     phases: Sequence[Phase],
     pauses_s: float | None = None,
-) -> tuple[Program, ...]:
     events: Sequence[ProcessEvent] = (),
+) -> tuple[Program, ...]:
     """What the ranks do, ranks that do the same together.
 
     Args:
@@ -47,8 +48,8 @@ def make_programs(
         ph_id: for each part of the activity the number of its phase.
         phases: in the order of their numbers.
         pauses_s: shortest pause that is kept, seconds; None keeps none.
-    """
         events: where processes begin and end, beside what a launcher started.
+    """
     rows = activity.rows
     on_file = activity.own_levels()[rows.table.file] == rows.level
     keep = (rows.kind == RowKind.SYNC_RANKS) | (on_file & (rows.kind != RowKind.IGNORED))
@@ -169,6 +170,7 @@ def _distinct_steps(
                 communicator=asked - 1
                 if is_open and op.level == Level.MPIIO and asked > 0
                 else None,
+                name=UNKNOWN - view if view < UNKNOWN and op.name in NAMED_OPS else 0,
                 error=error,
             )
         )
@@ -410,10 +412,10 @@ def _step(row: list[int], phases: Sequence[Phase], file_steps: Sequence[FileStep
         return SyncStep(communicator=what, count=n)
     if kind == PAUSE:
         return PauseStep(seconds=what * n / 1e6)
-    if kind == RowKind.DATA:
-        pattern = phases[what - 1].pattern
     if kind in (BEGINS, ENDED):
         return ProcessStep(rank=what, event="begins" if kind == BEGINS else "ended")
+    if kind == RowKind.DATA:
+        pattern = phases[what - 1].pattern
         handles = {member.handle for member in pattern}
         return DataStep(
             ph_id=what,

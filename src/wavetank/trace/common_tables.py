@@ -5,16 +5,19 @@ Reads the parts of the processes; leaves their columns with common numbers and c
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from wavetank.trace.clocks import CommonTime
 from wavetank.trace.decoder import COLUMNS
+from wavetank.trace.identities import Identities
 from wavetank.trace.ops import OPS, OPS_BY_NAME
 from wavetank.trace.part import HINTS_IN_FORCE, Part
 from wavetank.trace.schema import (
     UNKNOWN,
+    FileIdentity,
     FileView,
     Hints,
     Int32Array,
@@ -33,12 +36,20 @@ _INFO_OPS = [OPS_BY_NAME[name].code for name in ("MPI_File_set_view", "MPI_File_
 class CommonTables:
     """Files, views, communicators and hints of all parts under common numbers."""
 
-    def __init__(self) -> None:
+    def __init__(self, parts: Sequence[Part], started_utc_ns: int) -> None:
+        """Empty ones.
+
+        Args:
+            parts: all that there are.
+            started_utc_ns: of the run: what was made later was not there before.
+        """
+        self._identities = Identities(parts)
+        self._started_utc_ns = started_utc_ns
         self.files: list[TracedFile] = []
         self.views: list[FileView] = []
         self.communicators: list[tuple[int, ...]] = []
         self.infos: list[Hints] = []
-        self._file_numbers: dict[str, int] = {}
+        self._file_numbers: dict[tuple[str, FileIdentity | None], int] = {}
         self._info_numbers: dict[Hints, int] = {}
         self._given: dict[int, dict[str, str]] = {}
         self._in_force: dict[int, Hints] = {}
@@ -124,18 +135,25 @@ class CommonTables:
     def _file(self, part: Part, number: int) -> int:
         seen = part.files[number]
         mount = part.mounts.get(seen.mount) if seen.mount is not None else None
-        if seen.path in self._file_numbers:
-            return self._file_numbers[seen.path]
-        self._file_numbers[seen.path] = len(self.files)
+        identity = self._identities.of(part, seen)
+        key = (seen.path, identity)
+        if key in self._file_numbers:
+            return self._file_numbers[key]
+        self._file_numbers[key] = len(self.files)
+        size_before = seen.size_before
+        if identity is not None and (identity.born_ns or 0) >= self._started_utc_ns:
+            size_before = None  # another process of the run made it
         self.files.append(
             TracedFile(
                 seen.path,
                 mount[0] if mount else None,
                 mount[1] if mount else None,
-                seen.size_before,
+                size_before,
+                identity=identity,
+                symlink_to=seen.symlink_to,
             )
         )
-        return self._file_numbers[seen.path]
+        return self._file_numbers[key]
 
     def _communicator(self, part: Part, number: int) -> int:
         ranks = part.communicators[number]

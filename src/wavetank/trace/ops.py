@@ -47,6 +47,7 @@ _TABLE = (
     Op(34, "aio_read", Level.POSIX, OpKind.READ),
     Op(35, "aio_write", Level.POSIX, OpKind.WRITE),
     Op(36, "aio_fsync", Level.POSIX, OpKind.SYNC),
+    Op(37, "symlink", Level.POSIX, OpKind.NAMESPACE),
     Op(60, "MPI_File_open", Level.MPIIO, OpKind.OPEN, collective=True),
     Op(61, "MPI_File_close", Level.MPIIO, OpKind.CLOSE, collective=True),
     Op(62, "MPI_File_read", Level.MPIIO, OpKind.READ),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 import zlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from wavetank.errors import TraceError
@@ -34,7 +34,8 @@ HEADER = struct.Struct("<8sIIQQII64s")
 BLOCK_HEADER = struct.Struct("<IIII")
 BLOCK_META, BLOCK_ROWS = 1, 2
 (META_FILE, META_MOUNT, META_RANK, META_COMMAND, META_VIEW, META_COMM, META_INFO, META_END, META_NOTE,
- META_MOVED, META_CLOCK, META_STRIPING, META_HINTS, META_FILE_HINTS) = range(1, 15)  # fmt: skip
+ META_MOVED, META_CLOCK, META_STRIPING, META_HINTS, META_FILE_HINTS, META_IDENTITY,
+ META_SYMLINK) = range(1, 17)  # fmt: skip
 (NOTE_IO_URING, NOTE_MISSED, NOTE_MAPPED, NOTE_OFFSETS, NOTE_STDIO, NOTE_STOPPED, NOTE_RAW, NOTE_UNSEEN,
 ) = range(1, 9)  # fmt: skip
 HINTS_IN_FORCE = 4  # enum wt_hints; the others were given by the application
@@ -47,6 +48,10 @@ class PartFile:
     path: str
     size_before: int | None
     mount: int | None
+    identity: tuple[int, int, int | None] | None = None  # device, inode, birth time
+    generation: int = 0  # among files of equal inode and birth, as the process counted them
+    made: bool = False  # by the open that met it first
+    symlink_to: str | None = None
 
 
 @dataclass
@@ -270,6 +275,27 @@ def _file(part: Part, fields: _Fields) -> None:
     part.files[number] = PartFile(path, size - 1 if size else None, mount - 1 if mount else None)
 
 
+def _identity(part: Part, fields: _Fields) -> None:
+    number, named, size, device, inode, born, generation = (fields.number() for _ in range(7))
+    name = part.files.get(named)
+    if name is not None:
+        before = name.size_before if number == named and size == 0 else None
+        part.files[number] = replace(
+            name,
+            size_before=size - 1 if size else before,
+            identity=(device, inode, born or None),
+            generation=generation >> 1,
+            made=bool(generation & 1),
+            symlink_to=name.symlink_to if number == named else None,
+        )
+
+
+def _symlink(part: Part, fields: _Fields) -> None:
+    number, target = fields.number(), fields.text()
+    if number in part.files:
+        part.files[number] = replace(part.files[number], symlink_to=target)
+
+
 def _mount(part: Part, fields: _Fields) -> None:
     number = fields.number()
     part.mounts[number] = (fields.text(), fields.text(), fields.text())
@@ -375,4 +401,6 @@ _READERS = {
     META_STRIPING: _striping,
     META_HINTS: _hints,
     META_FILE_HINTS: _file_hints,
+    META_IDENTITY: _identity,
+    META_SYMLINK: _symlink,
 }

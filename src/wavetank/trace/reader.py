@@ -137,7 +137,7 @@ def assemble(parts: list[Part], warnings: list[str]) -> Trace:
     times, clocks = common_times(parts)
     time_of = {id(part): time for part, time in zip(parts, times, strict=True)}
     origin = min((time.start_ns for time in times), default=0)
-    tables = CommonTables()
+    tables = CommonTables(parts, origin)
     columns: list[dict[str, np.ndarray]] = []
     durations: list[tuple[np.ndarray, np.ndarray]] = []
     n_rows_before = n_folds = 0
@@ -166,7 +166,7 @@ def assemble(parts: list[Part], warnings: list[str]) -> Trace:
                 n_folds += part.rows.n_folds
             n_rows_before += n_rows
     names = ["rank", *(name for name, _ in COLUMNS)]
-    empty = CommonTables().empty()
+    empty = CommonTables.empty()
     folds = FoldTable(
         **{name: np.concatenate([empty[name], *(c[name] for c in columns)]) for name in names}
     )

@@ -84,7 +84,9 @@ class FoldTable:
     moved: Int64Array  # bytes moved by all operations of the row
     offset: Int64Array  # absolute position in the file of the first operation, bytes; of MPI_File_open: index into Trace.infos
     disp: Int64Array  # bytes from one operation's offset to the next one's; 0 when count == 1
-    view: Int32Array  # index into Trace.views; UNKNOWN without an MPI file view
+    # Index into Trace.views; UNKNOWN without an MPI file view. Below UNKNOWN, once names of one file are joined:
+    # of calls on names, TracedFile.other_names[UNKNOWN - 1 - view] is meant.
+    view: Int32Array
     view_offset: Int64Array  # position in the logical view, bytes; equals offset without a view
     view_disp: Int64Array
     tick: Int64Array
@@ -144,8 +146,32 @@ Hints = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
+class FileIdentity:
+    """Which file a name led to: the same of all names of one file."""
+
+    volume: str  # within which inode numbers are told apart: a device of a host, or a network file system
+    inode: int
+    born_ns: int | None = (
+        None  # since 1970; None: the file system does not say, and a later file may have the number again
+    )
+    generation: int = 0  # among files of equal inode and birth: birth times are coarse
+
+
+@dataclass(frozen=True)
+class OtherName:
+    """A further name of a file."""
+
+    path: str
+    symlink: bool = False  # a symbolic link; else a hard link, or an earlier name
+
+
+@dataclass(frozen=True)
 class TracedFile:
-    """A file that the application touched."""
+    """A name that the application touched, and the file that it led to.
+
+    A trace may hold a path several times, once for each file that had the name. ``wavetank.model.names`` joins
+    the names of one file.
+    """
 
     path: str
     mount_point: str | None = None
@@ -156,9 +182,9 @@ class TracedFile:
     hints: Hints = ()  # MPI_Info hints that the application gave, at any time
     hints_in_force: Hints = ()  # that the MPI library said it keeps to (MPI_File_get_info), last
     striping: tuple[Striping, ...] = ()  # of Lustre, when first opened
-    identity: tuple[int, int] | None = (
-        None  # device and inode, when first opened: of all names of one file the same
-    )
+    identity: FileIdentity | None = None  # of the file that it led to; None: not known
+    symlink_to: str | None = None  # the name is a symbolic link that leads to this path
+    other_names: tuple[OtherName, ...] = ()  # of the same file, once they are joined
 
 
 @dataclass(frozen=True)
@@ -190,6 +216,10 @@ class RankFacts:
     host: str
     pid: int
     complete: bool  # False: the process was killed or its part of the trace is cut short
+    parent: int | None = None  # rank of the process that started it, where that is a rank too
+    begin_ns: int | None = None  # start and end of the process, since the trace's time zero
+    end_ns: int | None = None
+    of_launcher: bool = False  # a launcher or MPI gave it its number: such ranks run together
 
 
 @dataclass(frozen=True)
@@ -216,10 +246,6 @@ class Trace:
 
     source: str  # "wavetank", "darshan-dxt", "strace", ...
     command: tuple[str, ...]
-    parent: int | None = None  # rank of the process that started it, where that is a rank too
-    begin_ns: int | None = None  # start and end of the process, since the trace's time zero
-    end_ns: int | None = None
-    of_launcher: bool = False  # a launcher or MPI gave it its number: such ranks run together
     n_ranks: int
     mpi_library: str | None
     started_utc: str | None

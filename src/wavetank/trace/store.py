@@ -18,10 +18,12 @@ import numpy as np
 from wavetank.document import InputFile, provenance, sha256_of, write_whole
 from wavetank.errors import DocumentError, TraceError, UsageError
 from wavetank.trace.schema import (
+    FileIdentity,
     FileTotals,
     FileView,
     FoldTable,
     Level,
+    OtherName,
     RankFacts,
     Striping,
     Trace,
@@ -143,7 +145,14 @@ def _file(entry: dict[str, Any]) -> TracedFile:
         Striping(**{**layout, "osts": tuple(layout["osts"])})
         for layout in entry.pop("striping", ())
     )
-    return TracedFile(**entry, **hints, striping=striping)
+    identity, names = entry.pop("identity", None), entry.pop("other_names", ())
+    return TracedFile(
+        **entry,
+        **hints,
+        striping=striping,
+        identity=FileIdentity(**identity) if identity else None,
+        other_names=tuple(OtherName(**name) for name in names),
+    )
 
 
 def _view(entry: dict[str, Any]) -> FileView:

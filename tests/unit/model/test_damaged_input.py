@@ -184,41 +184,6 @@ def test_a_trace_that_counts_no_mpi_calls_says_that_it_could_not_split() -> None
     assert any("counts no communication" in warning for warning in found.warnings)
 
 
-def linked(*identities: tuple[int, int] | None, unlink: bool = False) -> Model:
-    """Writes to one name, then reads from another."""
-    events = [
-        Event(0, "open"),
-        *(Event(0, "pwrite", offset=i * 10, size=10) for i in range(5)),
-        *([Event(0, "unlink")] if unlink else []),
-        Event(0, "open", 1, handle=1),
-        *(Event(0, "pread", 1, i * 10, 10, handle=1) for i in range(5)),
-    ]
-    trace = trace_of(events)
-    files = [
-        replace(file, identity=identity)
-        for file, identity in zip(trace.files, identities, strict=True)
-    ]
-    return extract_model(replace(trace, files=tuple(files)), PROVENANCE)
-
-
-def test_links_and_later_names_of_one_file_are_one_file() -> None:
-    model = linked((8, 15), (8, 15))
-    (file,) = (file for file in model.files if file.n_operations)
-    assert (file.file_name, file.file_fileaccesstype, file.n_operations) == (
-        "/scratch/file0",
-        "W/R",
-        10,
-    )
-    assert file.file_size == 50
-    assert [w for w in model.warnings if "file1 is the same file as /scratch/file0" in w]
-
-
-def test_an_inode_that_is_used_again_is_another_file() -> None:
-    assert linked((8, 15), (8, 15), unlink=True).app_nfiles == 2
-    assert linked((8, 15), (9, 15)).app_nfiles == 2
-    assert linked(None, None).app_nfiles == 2
-
-
 @pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan"), float("inf")])
 def test_times_that_are_no_positive_numbers_are_refused(seconds: float) -> None:
     with pytest.raises(ModelError, match="computation gap must be a positive number"):

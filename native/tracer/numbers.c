@@ -1,0 +1,184 @@
+/* Numbers files by name and by what the name leads to: a file that takes the place of another is a new one.
+ */
+#define _GNU_SOURCE
+#include "tracer.h"
+
+#include <string.h>
+
+/* Names remembered by hash; a file past it gets a new number, which the reader joins. */
+#define FILES_MAX (1u << 16)
+/* Further files under names that are known; the ones past it have the name's number. */
+#define AGAIN_MAX (1u << 14)
+#define BIRTHS 1024 /* remembered */
+
+/* By the name's hash: the file that was met last under it. Where there were several, each also by the hash of
+ * name and identity. */
+static struct {
+    uint64_t hash, identity; /* identity 0: not known */
+    int32_t file;
+} known[FILES_MAX];
+static uint16_t used_slots[FILES_MAX];
+static unsigned n_known, n_again;
+static int32_t next_file;
+/* Births are told to a few ms only, and a freed inode is given out again at once: files that the process
+ * makes are counted by inode and birth. */
+static struct {
+    uint64_t hash;
+    uint32_t generation;
+} births[BIRTHS];
+
+void wt_files_reset(void) {
+    for (unsigned i = 0; i < n_known; i++) {
+        known[used_slots[i]].hash = 0;
+    }
+    memset(births, 0, sizeof births);
+    n_known = n_again = 0;
+    next_file = 0;
+    wt_mounts_reset();
+}
+
+uint64_t wt_hash(const char *text, size_t n) {
+    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
+    for (size_t i = 0; i < n; i++) {
+        hash = (hash ^ (uint8_t)text[i]) * 0x100000001b3u;
+    }
+    return hash ? hash : 1;
+}
+
+static uint64_t mixed(uint64_t a, uint64_t b) {
+    a = (a ^ (b + 0x9e3779b97f4a7c15u)) * 0xff51afd7ed558ccdu;
+    a ^= a >> 32;
+    return a ? a : 1;
+}
+
+static uint64_t birth_of(const struct wt_facts *facts) {
+    return mixed(mixed(facts->device, facts->inode), facts->born_ns);
+}
+
+static uint32_t generation_of(const struct wt_facts *facts) {
+    uint64_t hash = birth_of(facts);
+    return births[hash % BIRTHS].hash == hash ? births[hash % BIRTHS].generation : 0;
+}
+
+void wt_file_made(struct wt_facts *facts) {
+    uint64_t hash = birth_of(facts);
+    uint32_t again = births[hash % BIRTHS].hash == hash;
+    births[hash % BIRTHS].generation = again ? births[hash % BIRTHS].generation + 1 : 0;
+    births[hash % BIRTHS].hash = hash;
+    facts->made = true;
+}
+
+static uint64_t identity_of(const struct wt_facts *facts) {
+    return facts == NULL || facts->inode == 0 ? 0 : mixed(birth_of(facts), generation_of(facts));
+}
+
+/* The slot of a hash, or the free one that it would take. */
+static unsigned slot_of(uint64_t hash) {
+    unsigned slot = (unsigned)hash % FILES_MAX;
+    while (known[slot].hash != 0 && known[slot].hash != hash) {
+        slot = (slot + 1) % FILES_MAX;
+    }
+    return slot;
+}
+
+static void remember(uint64_t hash, uint64_t identity, int32_t file) {
+    unsigned slot = slot_of(hash);
+    if (known[slot].hash == 0) {
+        if (n_known >= FILES_MAX / 4 * 3) {
+            return;
+        }
+        used_slots[n_known++] = (uint16_t)slot;
+    }
+    known[slot].hash = hash;
+    known[slot].identity = identity;
+    known[slot].file = file;
+}
+
+bool wt_file_is_known(const char *path) {
+    return known[slot_of(wt_hash(path, strlen(path)))].hash != 0;
+}
+
+static void describe_identity(int32_t file, int32_t of_name, const struct wt_facts *facts,
+                              int64_t size_before, bool size_known) {
+    wt_meta_begin(WT_META_IDENTITY);
+    wt_meta_number((uint64_t)file);
+    wt_meta_number((uint64_t)of_name);
+    wt_meta_number(size_known ? (uint64_t)size_before + 1 : 0);
+    wt_meta_number(facts->device);
+    wt_meta_number(facts->inode);
+    wt_meta_number(facts->born_ns);
+    wt_meta_number(2u * generation_of(facts) + facts->made);
+    wt_meta_end();
+}
+
+/* A name leads to another file than before: to a new one, or to one that it led to once. */
+static int32_t another_file(unsigned slot, uint64_t identity, const struct wt_facts *facts,
+                            int64_t size_before, bool size_known) {
+    uint64_t hash = known[slot].hash;
+    int32_t before = known[slot].file;
+    unsigned other = slot_of(mixed(hash, identity));
+    int32_t file = known[other].hash != 0 ? known[other].file : WT_UNKNOWN;
+    if (file == WT_UNKNOWN) {
+        if (n_again >= AGAIN_MAX) {
+            return before;
+        }
+        n_again++;
+        file = next_file++;
+        describe_identity(file, before, facts, size_before, size_known);
+        remember(mixed(hash, known[slot].identity), known[slot].identity, before);
+        remember(mixed(hash, identity), identity, file);
+    }
+    known[slot].identity = identity;
+    known[slot].file = file;
+    return file;
+}
+
+int32_t wt_file_of_path(const char *path, const struct wt_facts *facts, int64_t size_before,
+                        bool size_known) {
+    uint64_t hash = wt_hash(path, strlen(path)), identity = identity_of(facts);
+    unsigned slot = slot_of(hash);
+    if (known[slot].hash != 0) {
+        if (identity == 0 || known[slot].identity == identity) {
+            return known[slot].file;
+        }
+        if (known[slot].identity != 0) {
+            return another_file(slot, identity, facts, size_before, size_known);
+        }
+        known[slot].identity = identity;
+        describe_identity(known[slot].file, known[slot].file, facts, size_before, size_known);
+        return known[slot].file;
+    }
+    if (!wt_path_kept(path)) {
+        return WT_UNKNOWN;
+    }
+    int32_t file = next_file++;
+    remember(hash, identity, file);
+    int32_t mount = wt_mount_of(path);
+    wt_meta_begin(WT_META_FILE);
+    wt_meta_number((uint64_t)file);
+    wt_meta_number(size_known ? (uint64_t)size_before + 1 : 0);
+    wt_meta_number((uint64_t)(mount + 1));
+    wt_meta_string(path);
+    wt_meta_end();
+    if (identity != 0) {
+        describe_identity(file, file, facts, size_before, size_known);
+        wt_folder_is_plain(path);
+    }
+    wt_describe_striping(file, mount, path);
+    return file;
+}
+
+int32_t wt_file_of_link(const char *link, const char *target, const struct wt_facts *facts,
+                        int64_t size_before, bool size_known) {
+    unsigned slot = slot_of(wt_hash(link, strlen(link)));
+    uint64_t identity = identity_of(facts);
+    bool said = known[slot].hash != 0 && identity != 0 && known[slot].identity == identity;
+    int32_t file = wt_file_of_path(link, facts, size_before, size_known);
+    if (file != WT_UNKNOWN && !said) {
+        wt_meta_begin(WT_META_SYMLINK);
+        wt_meta_number((uint64_t)file);
+        wt_meta_string(target);
+        wt_meta_end();
+    }
+    return file;
+}

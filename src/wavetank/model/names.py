@@ -1,0 +1,199 @@
+"""Joins the names of one file: hard and symbolic links, what it was renamed to, spellings of one path.
+
+Reads a trace whose files are names; leaves one file for all names of each, and says by rows which name a call
+was made on. What is one file, and what is not, is decided in docs/decisions/0154-one-file-under-all-its-names.md.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+import numpy as np
+
+from wavetank.trace.ops import OPS_BY_NAME
+from wavetank.trace.schema import (
+    UNKNOWN,
+    FileIdentity,
+    FoldTable,
+    Int64Array,
+    OtherName,
+    Trace,
+    TracedFile,
+)
+
+_T = TypeVar("_T")
+_NAMELESS = re.compile(r"/#\d+$")  # what Linux calls a file that O_TMPFILE made
+
+NAMED_OPS = frozenset(
+    {
+        "open", "stat", "access", "truncate", "unlink", "rename", "link", "symlink", "mkdir", "rmdir",
+        "MPI_File_open", "MPI_File_delete",
+    }
+)  # fmt: skip
+"""Calls on a file's name; all others are on what is open."""
+_RELATING = ("rename", "link", "symlink")
+
+# FUSE file systems whose inode numbers are their servers'. Those of the others may be made up anew at each look-up
+# (libfuse without use_ino), or come from several disks at once (mergerfs, bindfs).
+_SOUND_FUSE = frozenset({"fuse.glusterfs", "fuse.ceph-fuse", "fuse.wavetank-nfs", "fuseblk"})
+
+
+def plain_path(path: str) -> str:
+    """A path without empty and "." parts. ".." stays: behind a symbolic link it leads elsewhere."""
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    return ("/" if path.startswith("/") else "") + "/".join(parts)
+
+
+@dataclass
+class _File:
+    """One file, with its entries of ``Trace.files`` in the order of their use."""
+
+    members: list[int] = field(default_factory=list)
+    paths: dict[str, bool] = field(default_factory=dict)  # plain; True: a symbolic link
+
+    def add(self, number: int, path: str, symlink: bool) -> None:
+        self.members.append(number)
+        self.paths[path] = self.paths.get(path, True) and symlink
+
+
+def join_names(trace: Trace, table: FoldTable) -> tuple[Trace, FoldTable, list[str]]:
+    """The trace with one file for all its names, and sentences about spellings of one path.
+
+    Rows of calls on another name than the file's own have ``view`` below UNKNOWN, see ``FoldTable.view``. The name
+    of a file is the one that it had last where it was renamed, else the one that was used first.
+    """
+    paths = [plain_path(file.path) for file in trace.files]
+    plain = all(file.identity is None and file.symlink_to is None for file in trace.files)
+    if plain and len(set(paths)) == len(paths):
+        return trace, table, []
+    if len(table) and int(table.file.max()) >= len(paths):
+        return trace, table, []  # damage, which is found later
+    calls = _Calls(table, len(paths))
+    files = _with_others(_by_identity(trace.files, paths, calls), trace.files, paths)
+    of_entry = np.arange(len(paths) + 1)
+    name_of = np.full(len(paths) + 1, UNKNOWN, dtype=np.int32)
+    traced = list(trace.files)
+    spelled: dict[str, str] = {}
+    for number, path in enumerate(paths):
+        spelled.setdefault(path, trace.files[number].path)
+    for file in files:
+        first = min(file.members)
+        own = _own_name(file, paths, calls)
+        others = [path for path in file.paths if path != own]
+        places = {path: UNKNOWN - 1 - place for place, path in enumerate(others)}
+        for member in file.members:
+            of_entry[member] = first
+            name_of[member] = places.get(paths[member], UNKNOWN)
+        known = next((n for n in file.members if trace.files[n].identity is not None), first)
+        traced[first] = replace(
+            trace.files[known],
+            path=spelled[own],
+            hints=_first(trace.files[n].hints for n in file.members),
+            hints_in_force=_first(trace.files[n].hints_in_force for n in file.members),
+            striping=_first(trace.files[n].striping for n in file.members),
+            other_names=tuple(OtherName(spelled[path], file.paths[path]) for path in others),
+        )
+    of_entry[-1] = -1  # of rows without a file
+    notes = [
+        f"{file.path} is the same file under another spelling of its name"
+        for path, file in zip(paths, trace.files, strict=True)
+        if spelled[path] != file.path
+    ]
+    view = table.view
+    if (name_of != UNKNOWN).any():
+        codes = np.zeros(256, dtype=bool)
+        codes[[op.code for name, op in OPS_BY_NAME.items() if name in NAMED_OPS]] = True
+        view = np.where(codes[table.op], name_of[table.file], table.view).astype(np.int32)
+    joined = replace(table, file=of_entry[table.file].astype(np.int32), view=view)
+    return replace(trace, files=tuple(traced)), joined, notes
+
+
+def _first(values: Iterable[tuple[_T, ...]]) -> tuple[_T, ...]:
+    found = list(values)
+    return next((value for value in found if value), found[0])
+
+
+class _Calls:
+    """What the calls on names say: which entries they relate, which names were removed."""
+
+    def __init__(self, table: FoldTable, n_files: int) -> None:
+        done = (table.error == 0) & (table.file >= 0)
+        self.related = self._entries(table, done, _RELATING, n_files)
+        self.removed = self._entries(table, done, ("unlink",), n_files)
+        renamed = np.flatnonzero(done & (table.op == OPS_BY_NAME["rename"].code) & (table.arg == 1))
+        self.last_rename = np.full(n_files, UNKNOWN, dtype=np.int64)  # when each name was a new one
+        np.maximum.at(self.last_rename, table.file[renamed], table.start_ns[renamed])
+
+    @staticmethod
+    def _entries(
+        table: FoldTable, done: np.ndarray, names: tuple[str, ...], n_files: int
+    ) -> Int64Array:
+        rows = done & np.isin(table.op, [OPS_BY_NAME[name].code for name in names])
+        return np.bincount(table.file[rows], minlength=n_files)
+
+
+def _by_identity(files: tuple[TracedFile, ...], paths: list[str], calls: _Calls) -> list[_File]:
+    """One file for all names of each identity; those with the same names, one after another, are one too."""
+    related: set[FileIdentity] = set()
+    removed: set[FileIdentity] = set()
+    for number, file in enumerate(files):
+        if file.identity is not None:
+            if calls.related[number]:
+                related.add(file.identity)
+            if calls.removed[number]:
+                removed.add(file.identity)
+    found: dict[object, _File] = {}
+    for number, (file, path) in enumerate(zip(files, paths, strict=True)):
+        if file.identity is None:
+            continue
+        doubtful = _is_doubtful(file) or (
+            file.identity.born_ns is None and file.identity in removed
+        )
+        alone = doubtful and file.identity not in related
+        key = (file.identity, path) if alone else file.identity
+        found.setdefault(key, _File()).add(number, path, file.symlink_to is not None)
+    merged: dict[frozenset[str], _File] = {}
+    for one in found.values():
+        into = merged.setdefault(frozenset(one.paths), one)
+        if into is not one:
+            into.members += one.members
+    return list(merged.values())
+
+
+def _is_doubtful(file: TracedFile) -> bool:
+    """Whether equal inode numbers may be those of different files."""
+    kind = file.file_system or ""
+    return kind == "9p" or (kind.startswith("fuse") and kind not in _SOUND_FUSE)
+
+
+def _with_others(
+    found: list[_File], files: tuple[TracedFile, ...], paths: list[str]
+) -> list[_File]:
+    """The files, with the entries of which only the name is known: of the first file that has the name."""
+    of_path: dict[str, _File] = {}
+    for one in found:
+        for path in one.paths:
+            of_path.setdefault(path, one)
+    links = [n for n, file in enumerate(files) if file.identity is None and file.symlink_to]
+    plain = [n for n, file in enumerate(files) if file.identity is None and not file.symlink_to]
+    for number in (*plain, *links):
+        target = files[number].symlink_to
+        behind = of_path.get(plain_path(target)) if target else None
+        one = of_path.get(paths[number]) or behind or _File()
+        if not one.members:
+            found.append(one)
+        of_path.setdefault(paths[number], one)
+        one.add(number, paths[number], target is not None)
+    return found
+
+
+def _own_name(file: _File, paths: list[str], calls: _Calls) -> str:
+    names = [path for path, symlink in file.paths.items() if not symlink] or list(file.paths)
+    names = [path for path in names if not _NAMELESS.search(path)] or names
+    last = max(file.members, key=lambda number: calls.last_rename[number])
+    if calls.last_rename[last] != UNKNOWN and paths[last] in names:
+        return paths[last]
+    return names[0]
