@@ -48,7 +48,7 @@ static void issue(struct replay *r, struct phase_state *p, struct member_state *
     const bool verify = r->settings->verify && placed && later == COMPLETES_AT_ONCE;
     const int64_t rs = run->rs;
     int64_t position = run->offset + m->i * run->disp, t = *clock, bytes = 0, io_ns = 0;
-    whereabouts_enter(r->whereabouts, CALLS[call].name, f->file->name, position, rs);
+    whereabouts_enter(RANK_WORKS, CALLS[call].name, f->file->name, position, rs);
     for (int64_t left = n; left > 0; left--) {
         char *buffer = r->read_buffer;
         if (!reads) {
@@ -72,7 +72,8 @@ static void issue(struct replay *r, struct phase_state *p, struct member_state *
             place_pointer(r, f, position);
             t = now_ns();
         }
-        r->whereabouts->offset = position;
+        whereabouts->offset = position;
+        whereabouts->done++;
         int64_t moved = m->issue(f, buffer, rs, position);
         int64_t expected = ++m->i == run->count ? run->moved_last : rs;
         if (__builtin_expect(moved < expected && moved > 0, 0) && posix)

@@ -1,6 +1,8 @@
 #include "failure.h"
 
 #include "ranks.h"
+#include "timing.h"
+#include "whereabouts.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -27,6 +29,8 @@ _Noreturn void fail(const struct doing *doing, const char *reason, ...) {
     va_start(args, reason);
     vsnprintf(text, sizeof text, reason, args);
     va_end(args);
+    const int64_t at_ns = now_ns();
+    whereabouts->state = RANK_ENDED; /* its watching process has nothing to add */
     /* Ranks often fail together, and a launcher may mix their lines (MPICH's does): one after the other. */
     int turn = rank_number() < 16 ? rank_number() : 16;
     nanosleep(&(struct timespec){.tv_nsec = turn * 30000000}, NULL);
@@ -35,8 +39,8 @@ _Noreturn void fail(const struct doing *doing, const char *reason, ...) {
     print_json_string(doing && doing->call ? doing->call : "");
     printf(", \"file\": ");
     print_json_string(doing && doing->file ? doing->file : "");
-    printf(", \"offset\": %lld, \"size\": %lld, \"reason\": ", doing ? (long long)doing->offset : -1LL,
-           doing ? (long long)doing->size : -1LL);
+    printf(", \"offset\": %lld, \"size\": %lld, \"at_ns\": %lld, \"reason\": ",
+           doing ? (long long)doing->offset : -1LL, doing ? (long long)doing->size : -1LL, (long long)at_ns);
     print_json_string(text);
     printf("}\n");
     fflush(stdout);

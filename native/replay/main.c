@@ -6,6 +6,7 @@
 #include "ranks.h"
 #include "report.h"
 #include "session.h"
+#include "watch.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -13,21 +14,24 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-static const char USAGE[] = "usage: wavetank-replay --plan FILE --root DIRECTORY [options]\n"
-                            "  --pauses drop|keep|FACTOR   pauses between operations: left out (default), as "
-                            "recorded, or times FACTOR\n"
-                            "  --flush none|phase|end      have written data on storage: as the application "
-                            "does (default), inside of\n"
-                            "                              each phase's time, or at the end outside of it\n"
-                            "  --verify                    check every byte that is read\n"
-                            "  --direct                    open files with O_DIRECT\n"
-                            "  --null                      perform nothing: the program's own cost\n"
-                            "  --whereabouts DIRECTORY     keep there what each rank is at\n"
-                            "  --session                   perform it whenever standard input says so\n";
+static const char USAGE[] =
+    "usage: wavetank-replay --plan FILE --root DIRECTORY [options]\n"
+    "  --pauses drop|keep|FACTOR   pauses between operations: left out (default), as "
+    "recorded, or times FACTOR\n"
+    "  --flush none|phase|end      have written data on storage: as the application "
+    "does (default), inside of\n"
+    "                              each phase's time, or at the end outside of it\n"
+    "  --verify                    check every byte that is read\n"
+    "  --direct                    open files with O_DIRECT\n"
+    "  --null                      perform nothing: the program's own cost\n"
+    "  --watch=SECONDS             say how a rank died, or where it is when it makes no "
+    "progress for so long\n"
+    "  --session                   perform it whenever standard input says so\n";
 
 static _Noreturn void usage(const char *what, const char *value) {
     if (rank_number() == 0)
         fprintf(stderr, "wavetank-replay: %s %s\n%s", what, value, USAGE);
+    whereabouts->state = RANK_ENDED;
     ranks_end();
     exit(2);
 }
@@ -58,16 +62,11 @@ static void set_flush(struct settings *s, const char *value) {
 
 static struct settings parse_arguments(int argc, char **argv) {
     static const struct option OPTIONS[] = {
-        {"plan", required_argument, NULL, 'p'},
-        {"root", required_argument, NULL, 'r'},
-        {"pauses", required_argument, NULL, 'w'},
-        {"flush", required_argument, NULL, 'f'},
-        {"verify", no_argument, NULL, 'v'},
-        {"direct", no_argument, NULL, 'd'},
-        {"null", no_argument, NULL, 'n'},
-        {"session", no_argument, NULL, 's'},
-        {"whereabouts", required_argument, NULL, 'a'},
-        {NULL, 0, NULL, 0},
+        {"plan", required_argument, NULL, 'p'},   {"root", required_argument, NULL, 'r'},
+        {"pauses", required_argument, NULL, 'w'}, {"flush", required_argument, NULL, 'f'},
+        {"verify", no_argument, NULL, 'v'},       {"direct", no_argument, NULL, 'd'},
+        {"null", no_argument, NULL, 'n'},         {"session", no_argument, NULL, 's'},
+        {"watch", required_argument, NULL, 'a'},  {NULL, 0, NULL, 0},
     };
     struct settings s = {.pause_factor = 1};
     for (int c; (c = getopt_long(argc, argv, "", OPTIONS, NULL)) != -1;) {
@@ -96,8 +95,7 @@ static struct settings parse_arguments(int argc, char **argv) {
         case 's':
             s.session = true;
             break;
-        case 'a':
-            s.whereabouts = optarg;
+        case 'a': /* watch_start has read it */
             break;
         default:
             usage("unknown option", "");
@@ -109,7 +107,9 @@ static struct settings parse_arguments(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
+    watch_start(argc, argv);
     ranks_start(&argc, &argv);
+    whereabouts->rank = rank_number();
     struct settings settings = parse_arguments(argc, argv);
     prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); /* the default of 50 us is added to every sleep */
     char *text = ranks_share_text(rank_number() == 0 ? plan_read_text(settings.plan) : NULL);
@@ -123,10 +123,11 @@ int main(int argc, char **argv) {
         session(&replay, &settings);
     } else {
         replay_perform(&replay, ranks_common_start());
-        ranks_wait_for_all();
+        replay_wait_for_all();
         report(&replay);
     }
     replay_end(&replay);
+    whereabouts->state = RANK_ENDED;
     ranks_end();
     return 0;
 }

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,7 +25,7 @@ void replay_prepare(struct replay *r, const struct settings *settings, const str
     pattern_make(&r->pattern, largest);
     r->read_buffer = aligned_buffer(plan->largest_read);
     r->fill_buffer = settings->verify ? aligned_buffer(plan->largest_write) : NULL;
-    r->whereabouts = whereabouts_open(settings->whereabouts, rank_number());
+    whereabouts->steps = plan->n_steps;
     BACKEND_POSIX.start(plan);
     BACKEND_MPIIO.start(plan);
 }
@@ -41,7 +42,7 @@ static void perform_file_step(struct replay *r, const struct plan_step *step) {
                                  .info = step->info,
                                  .direct = r->settings->direct};
     bool opens = step->call == CALL_OPEN || step->call == CALL_M_OPEN;
-    whereabouts_enter(r->whereabouts, CALLS[step->call].name, file->name, step->offset, -1);
+    whereabouts_enter(RANK_WORKS, CALLS[step->call].name, file->name, step->offset, -1);
     for (int64_t i = 0; i < step->count; i++) {
         if (opens) {
             action.open = slot_for(r, step->handle, file, CALLS[step->call].layer);
@@ -77,7 +78,9 @@ static void perform_empty_step(struct replay *r, const struct plan_step *step) {
         make_pending_seeks(r, f, step->offset);
     data_call issue = backend_of(r, facts->layer)->data(step->call);
     char *buffer = facts->kind == KIND_READ ? r->read_buffer : pattern_at(&r->pattern, f->file->content, 0);
+    whereabouts_enter(RANK_WORKS, facts->name, f->file->name, step->offset, step->size);
     for (int64_t i = 0; i < step->count; i++) {
+        whereabouts->done++;
         if (completion_of(step->call) != COMPLETES_AT_ONCE) {
             buffer = take_buffer(r, step->size);
             note_under_way(
@@ -109,12 +112,45 @@ static void perform_pause(struct replay *r, int64_t ns) {
             ns = left > 0 ? left : 0;
         }
     }
+    whereabouts->state = RANK_PAUSES; /* after the call that it was in */
+    whereabouts->done++;
     pause_for(&r->pacer, ns);
+}
+
+static void perform_sync(struct replay *r, const struct plan_step *step) {
+    char on[64];
+    snprintf(on, sizeof on, "communicator %d", step->communicator);
+    whereabouts_enter(RANK_WAITS, "barrier", on, -1, -1);
+    int64_t start = now_ns();
+    for (int64_t n = 0; n < step->count; n++) {
+        ranks_barrier(step->communicator);
+        whereabouts->done++;
+    }
+    r->sync_ns += now_ns() - start;
+    r->syncs += step->count;
+}
+
+static void perform_await(struct replay *r, const struct plan_step *step) {
+    char whom[64];
+    int n = snprintf(whom, sizeof whom, "rank %d", step->ranks[0]);
+    if (step->n_ranks > 1)
+        snprintf(whom + n, sizeof whom - (size_t)n, " and %d more", step->n_ranks - 1);
+    whereabouts_enter(RANK_WAITS, "wait for what was written", whom, -1, -1);
+    int64_t start = now_ns();
+    ranks_await(step->count, step->ranks, step->n_ranks);
+    r->sync_ns += now_ns() - start;
+    r->syncs++;
+}
+
+void replay_wait_for_all(void) {
+    whereabouts_enter(RANK_WAITS, "end of its program", "", -1, -1);
+    ranks_wait_for_all();
 }
 
 static void perform_steps(struct replay *r, int32_t from, int32_t to) {
     for (int32_t i = from; i < to && !r->stopped; i++) {
         const struct plan_step *step = &r->plan->steps[i];
+        whereabouts->step = i + 1;
         switch (step->kind) {
         case STEP_DATA:
             perform_data_step(r, step);
@@ -125,27 +161,18 @@ static void perform_steps(struct replay *r, int32_t from, int32_t to) {
         case STEP_EMPTY:
             perform_empty_step(r, step);
             break;
-        case STEP_SYNC: {
-            int64_t start = now_ns();
-            for (int64_t n = 0; n < step->count; n++)
-                ranks_barrier(step->communicator);
-            r->sync_ns += now_ns() - start;
-            r->syncs += step->count;
+        case STEP_SYNC:
+            perform_sync(r, step);
             break;
-        }
         case STEP_TICK:
             ranks_tick();
             break;
         case STEP_SIGNAL:
             ranks_signal(step->count, step->ranks, step->n_ranks);
             break;
-        case STEP_AWAIT: {
-            int64_t start = now_ns();
-            ranks_await(step->count, step->ranks, step->n_ranks);
-            r->sync_ns += now_ns() - start;
-            r->syncs++;
+        case STEP_AWAIT:
+            perform_await(r, step);
             break;
-        }
         case STEP_PAUSE:
             if (r->settings->pauses == PAUSES_KEEP)
                 perform_pause(r, (int64_t)((double)step->count * r->settings->pause_factor));
@@ -166,6 +193,7 @@ static void flush_all(struct replay *r) {
         const struct plan_file *file = &r->plan->files[i];
         if (!r->file_written[i])
             continue;
+        whereabouts_enter(RANK_WORKS, "fsync", file->name, -1, -1);
         int fd = open(file->path, O_RDONLY | O_CLOEXEC);
         if (fd < 0 && errno == ENOENT) /* removed in the run */
             continue;

@@ -13,7 +13,6 @@ enum flush { FLUSH_NONE, FLUSH_PHASE, FLUSH_END };
 
 struct settings {
     const char *plan, *root;
-    const char *whereabouts; /* folder; NULL: none */
     enum pauses pauses;
     double pause_factor;
     enum flush flush;
@@ -41,7 +40,6 @@ struct phase_state {
 struct replay {
     const struct settings *settings;
     const struct plan *plan;
-    struct whereabouts *whereabouts;
     struct phase_state *phases;
     struct open_file **open_files;
     int32_t n_open_files;
@@ -72,6 +70,9 @@ struct replay {
 void replay_prepare(struct replay *r, const struct settings *settings, const struct plan *plan);
 void replay_perform(struct replay *r, int64_t start_ns);
 void replay_end(struct replay *r);
+
+/* Wait until all ranks have performed their steps. */
+void replay_wait_for_all(void);
 
 /* For a further run: forget what was measured, and where in its phases the rank was. */
 void replay_renew(struct replay *r);

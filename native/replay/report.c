@@ -29,6 +29,7 @@ static void print_phase(FILE *out, const struct replay *r, const struct phase_st
 }
 
 void report(const struct replay *r) {
+    whereabouts->state = RANK_TELLS;
     char *text = NULL, host[256] = "";
     size_t length = 0;
     gethostname(host, sizeof host - 1);

@@ -75,6 +75,7 @@ void session(struct replay *r, struct settings *settings) {
     }
     for (;;) {
         struct order order = {.goes_on = 0};
+        whereabouts_enter(RANK_PAUSES, "wait for an order", "", -1, -1);
         if (rank_number() == 0)
             order = read_order();
         ranks_share(&order, sizeof order);
@@ -86,7 +87,7 @@ void session(struct replay *r, struct settings *settings) {
         int64_t start = order.start_ns - to_rank_0;
         sleep_until(start);
         replay_loop(r, start, order.for_ns, order.loops);
-        ranks_wait_for_all();
+        replay_wait_for_all();
         report(r);
     }
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,7 @@ def replay(
     options: ReplayOptions | None = None,
     *,
     prepare: bool = True,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> tuple[ReplayResult, Path]:
     """Perform a model's kernel below ``folder``/root."""
     import kernel_models as km
@@ -46,4 +48,4 @@ def replay(
     if prepare:
         prepare_files(kernel, root)
     options = options or ReplayOptions(timeout_s=120)
-    return run_replay(kernel, root, launcher(name), scratch, None, options), root
+    return run_replay(kernel, root, launcher(name), scratch, None, options, tell=tell), root

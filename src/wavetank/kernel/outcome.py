@@ -9,7 +9,9 @@ Sample (version 1 of the program), between other output of the launcher:
 
 and, from a rank that failed:
 
-    wavetank-replay-failure {"rank": 1, "call": "read", "file": "reads.fq", "offset": 8191, "size": 8191, "reason": "..."}
+    wavetank-replay-failure {"rank": 1, "call": "read", "file": "reads.fq", "offset": 8191, "size": 8191, "at_ns": 81, "reason": "..."}
+
+or from the process that watches it, "died": "signal 9, Killed" and its "state" instead of a reason.
 """
 
 from __future__ import annotations
@@ -17,13 +19,12 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from wavetank.kernel.result import LatencySummary, PhaseResult, RankPhaseResult, ReplayResult
-from wavetank.kernel.whereabouts import who_died
+from wavetank.kernel.whereabouts import place, where, who_died
 
 _BEGIN = "wavetank-replay-result 1\n"
 _END = "wavetank-replay-result-end"
@@ -49,7 +50,6 @@ class _RankPhase:
 
 def outcome(
     stdout: str, stderr: str, exit_status: int, n_ranks: int, settings: Mapping[str, str],
-    whereabouts: Path | None = None,
 ) -> ReplayResult:  # fmt: skip
     """The result of a run, failed or not.
 
@@ -59,11 +59,10 @@ def outcome(
         exit_status: of the launcher; negative for a signal.
         n_ranks: that the kernel has.
         settings: how it was run; facts that the program found are added.
-        whereabouts: folder with what each rank was at; None: there is none.
     """
     reports = rank_reports(stdout)
     if reports is None or len(reports) != n_ranks:
-        return failed(_failure(stdout, stderr, exit_status, whereabouts), settings)
+        return failed(_failure(stdout, stderr, exit_status), settings)
     by_phase: defaultdict[int, list[_RankPhase]] = defaultdict(list)
     for report in reports:
         for ph_id, moved, operations, io_ns, first_ns, last_ns, max_ns, buckets in report["phases"]:
@@ -103,13 +102,11 @@ def rank_reports(stdout: str) -> list[dict[str, Any]] | None:
         return None
 
 
-def _failure(stdout: str, stderr: str, exit_status: int, whereabouts: Path | None) -> str:
-    for found in _FAILURE.finditer(stdout):
-        try:  # of a line that another rank's output broke, the next rank's may be whole
-            return _sentence(json.JSONDecoder().raw_decode(stdout, found.end())[0])
-        except json.JSONDecodeError:
-            continue
-    if died := who_died(f"{stdout}\n{stderr}", whereabouts):
+def _failure(stdout: str, stderr: str, exit_status: int) -> str:
+    told = list(_told(stdout))
+    if told:  # the other ranks may fail because the first one is gone
+        return _sentence(min(told, key=lambda record: int(record.get("at_ns", 0))))
+    if died := who_died(f"{stdout}\n{stderr}"):
         return died
     tail = " | ".join(line.strip() for line in stderr.strip().splitlines() if line.strip(" -*="))[
         -1500:
@@ -122,17 +119,20 @@ def _failure(stdout: str, stderr: str, exit_status: int, whereabouts: Path | Non
     return f"the replay ended without a result: {how}: {tail or 'no output'}"
 
 
+def _told(stdout: str) -> Iterator[dict[str, Any]]:
+    """What ranks, and the processes that watch them, said before the end."""
+    for found in _FAILURE.finditer(stdout):
+        try:  # of a line that another rank's output broke, the next rank's may be whole
+            yield json.JSONDecoder().raw_decode(stdout, found.end())[0]
+        except json.JSONDecodeError:
+            continue
+
+
 def _sentence(record: Mapping[str, Any]) -> str:
-    parts = [f"rank {record['rank']}"]
-    if record["call"]:
-        parts.append(str(record["call"]))
-    if record["file"]:
-        parts.append(f"of {record['file']}")
-    if record["offset"] >= 0:
-        parts.append(f"at offset {record['offset']}")
-    if record["size"] >= 0:
-        parts.append(f"({record['size']} bytes)")
-    return f"{' '.join(parts)}: {record['reason']}"
+    if died := record.get("died"):
+        return f"rank {record['rank']} died ({died}) {where(record)}"
+    at = place(record)
+    return f"rank {record['rank']}{at and ' '}{at}: {record['reason']}"
 
 
 def _facts(reports: Sequence[Mapping[str, Any]]) -> dict[str, str]:

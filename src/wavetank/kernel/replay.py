@@ -5,7 +5,6 @@ Only rank 0 reads the plan and prints the result; the ranks share nothing but th
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +19,10 @@ from wavetank.kernel.outcome import failed, outcome
 from wavetank.kernel.plan import Kernel
 from wavetank.kernel.result import ReplayResult
 from wavetank.kernel.running import run_to_end
+from wavetank.kernel.whereabouts import Watch
 from wavetank.launchers.base import Launcher
+
+PATIENCE_S = 60.0
 
 _QUIET = {"OMPI_MCA_mpi_yield_when_idle": "1"}
 """Ranks that wait inside of a collective call let others work: virtual nodes may share cores."""
@@ -39,6 +41,8 @@ class ReplayOptions:
         direct: open files with O_DIRECT (POSIX level).
         null: perform nothing, to see the program's own cost.
         timeout_s: seconds after which the run is ended and counts as failed; None: none.
+        patience_s: seconds without progress after which a rank says what it is at; when all ranks then wait for
+            each other, the run is ended and counts as failed.
         settings: further facts about the run, kept in the result.
     """
 
@@ -48,6 +52,7 @@ class ReplayOptions:
     direct: bool = False
     null: bool = False
     timeout_s: float | None = None
+    patience_s: float = PATIENCE_S
     settings: tuple[tuple[str, str], ...] = ()
 
     def argv(self) -> list[str]:
@@ -59,6 +64,7 @@ class ReplayOptions:
             *(["--verify"] if self.verify else []),
             *(["--direct"] if self.direct else []),
             *(["--null"] if self.null else []),
+            f"--watch={min(self.patience_s, (self.timeout_s or self.patience_s) / 4):g}",
         ]
 
     def described(self) -> dict[str, str]:
@@ -112,6 +118,7 @@ def run_replay(
     placement: Placement | None = None,
     options: ReplayOptions | None = None,
     on_output: Callable[[str, str], None] | None = None,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> ReplayResult:
     """Perform a kernel once.
 
@@ -123,6 +130,7 @@ def run_replay(
         placement: hosts of the ranks; None: this one.
         options: how to perform it.
         on_output: is given all that the launcher wrote to standard output and standard error.
+        tell: is given a sentence on each rank that makes no progress for long.
 
     Returns:
         The result; ``status`` "failed" with the reason when a rank failed, died, or time ran out.
@@ -133,16 +141,18 @@ def run_replay(
         NativeError: the replay program is not built.
     """
     options = options or ReplayOptions()
-    with tempfile.TemporaryDirectory(prefix="ranks-", dir=scratch) as folder:
-        argv, settings = replay_command(
-            kernel, root, launcher, scratch, placement, options, (f"--whereabouts={folder}",)
+    argv, settings = replay_command(kernel, root, launcher, scratch, placement, options)
+    watch = Watch(kernel.n_ranks, tell)
+    status, stdout, stderr = run_to_end(argv, options.timeout_s, on_line=watch.line)
+    if on_output is not None:
+        on_output(stdout, stderr)
+    if status is None and watch.is_stuck:
+        return failed(f"all ranks wait for each other: {watch.told()}", settings)
+    if status is None:
+        return failed(
+            f"the time limit of {options.timeout_s:g} s ran out: {watch.told()}", settings
         )
-        status, stdout, stderr = run_to_end(argv, options.timeout_s)
-        if on_output is not None:
-            on_output(stdout, stderr)
-        if status is None:
-            return failed(f"the time limit of {options.timeout_s:g} s ran out", settings)
-        return outcome(stdout, stderr, status, kernel.n_ranks, settings, Path(folder))
+    return outcome(stdout, stderr, status, kernel.n_ranks, settings)
 
 
 def replay_command(

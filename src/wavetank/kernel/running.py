@@ -5,23 +5,30 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from collections.abc import Sequence
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 from wavetank.errors import KernelError
 
+_LOOK_S = 0.05
 _GRACE_S = 5.0  # between asking a launcher to end its ranks and killing it
 
 
 def run_to_end(
-    argv: Sequence[str], timeout_s: float | None, folder: Path | None = None
-) -> tuple[int | None, str, str]:
-    """Exit status, standard output and standard error; the status is None when time ran out.
+    argv: Sequence[str], timeout_s: float | None, folder: Path | None = None,
+    on_line: Callable[[str], bool] = lambda _: False,
+) -> tuple[int | None, str, str]:  # fmt: skip
+    """Exit status, standard output and standard error; the status is None when it was ended.
 
     Args:
         argv: the program and its arguments.
         timeout_s: seconds after which it is ended; None: never.
         folder: where it runs; None: here.
+        on_line: is given each line of standard output as it comes; True ends the program.
 
     Raises:
         KernelError: it cannot be started.
@@ -33,22 +40,72 @@ def run_to_end(
         )  # fmt: skip
     except OSError as error:
         raise KernelError(f"cannot start the replay: {argv[0]}: {error.strerror}") from error
+    output = (_Reader(process.stdout, on_line), _Reader(process.stderr, lambda _: False))
+    ends = None if timeout_s is None else time.monotonic() + timeout_s
     try:
-        stdout, stderr = process.communicate(timeout=timeout_s)
-    except subprocess.TimeoutExpired:
-        stdout, stderr = _end(process)
-        return None, stdout, stderr
+        ended = _wait(process, output, ends)
     except BaseException:
-        _end(process)
+        _end(process, output)
         raise
-    return process.returncode, stdout, stderr
+    if not ended:
+        _end(process, output)
+    for reader in output:
+        reader.join(_GRACE_S)
+    status = process.returncode if ended else None
+    return status, output[0].text(), output[1].text()
 
 
-def _end(process: subprocess.Popen[str]) -> tuple[str, str]:
+class _Reader(threading.Thread):
+    """Collects a stream line by line."""
+
+    def __init__(self, stream: IO[str] | None, on_line: Callable[[str], bool]) -> None:
+        super().__init__(daemon=True)
+        self._stream = stream
+        self._on_line = on_line
+        self._lines: list[str] = []
+        self.asks_for_the_end = False
+        self.start()
+
+    def run(self) -> None:
+        """Until the last process that writes to it is gone."""
+        if self._stream is None:
+            return
+        with self._stream as stream:
+            for line in stream:
+                self._lines.append(line)
+                self.asks_for_the_end |= self._on_line(line)
+
+    def text(self) -> str:
+        """All so far."""
+        return "".join(self._lines)
+
+
+def _wait(process: subprocess.Popen[str], output: Sequence[_Reader], ends: float | None) -> bool:
+    """Until it has ended and all that it said was read; False when it has to be ended."""
+    while any(reader.is_alive() for reader in output):
+        for reader in output:
+            reader.join(_LOOK_S)
+        late = ends is not None and time.monotonic() >= ends
+        if late or any(reader.asks_for_the_end for reader in output):
+            return False
+    return _waited(process, None if ends is None else max(0.0, ends - time.monotonic()))
+
+
+def _waited(process: subprocess.Popen[str], timeout_s: float | None) -> bool:
+    try:
+        process.wait(timeout_s)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
+def _end(process: subprocess.Popen[str], output: Sequence[_Reader]) -> None:
     # mpirun ends its ranks, also on other hosts, when it is asked to; killed at once it cannot.
     process.terminate()
-    try:
-        return process.communicate(timeout=_GRACE_S)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        return process.communicate()
+    ended = _waited(process, _GRACE_S)
+    for reader in output:
+        reader.join(_GRACE_S)
+    if not ended or any(reader.is_alive() for reader in output):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()

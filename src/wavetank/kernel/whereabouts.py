@@ -1,69 +1,106 @@
-"""What ranks were at when one was killed: the small files that the replay program keeps of each.
+"""What ranks are at, as the processes that watch them say it (native/replay/watch.c), and what launchers say.
 
-Layout: struct whereabouts of native/replay/whereabouts.h.
+Samples, each on a line of standard output:
+
+    wavetank-replay-waiting {"rank": 1, "call": "barrier", "file": "communicator 0", "offset": -1, "size": -1,
+     "step": 7, "steps": 9, "state": "waits", "seconds": 60.1}    (one line)
+    wavetank-replay-moving {"rank": 1}
 """
 
 from __future__ import annotations
 
+import json
 import re
-import struct
-from pathlib import Path
+from collections.abc import Callable, Mapping
+from typing import Any
 
-_LAYOUT = struct.Struct("=q32s128sqq")
+_NEWS = re.compile(r"wavetank-replay-(waiting|moving) (\{.*\})")
+_MOST_TOLD = 8  # ranks
 
 # mpirun (Open MPI 4.1): "mpirun noticed that process rank 1 with PID 0 on node n exited on signal 9 (Killed)."
 _BY_RANK = re.compile(r"process rank (\d+) with PID \d+ on node \S+ exited on signal (\d+)")
 # mpiexec (MPICH's hydra 4.0): "=   PID 4711 RUNNING AT n", "=   EXIT CODE: 9". It ends the other ranks by the same
 # signal and names any of them, so the number says nothing.
 _OF_SOME = re.compile(r"PID \d+ RUNNING AT .*?EXIT CODE: (\d+)", re.DOTALL)
-_MOST_TOLD = 8  # ranks
 
 
-def who_died(output: str, folder: Path | None) -> str | None:
-    """A sentence on the rank that a launcher says was killed, and what it was at; None if it says nothing.
+class Watch:
+    """Follows what is said of ranks that make no progress."""
 
-    Where the launcher does not tell which rank it was, what each of them was at.
+    def __init__(self, n_ranks: int, tell: Callable[[str], None] = lambda _: None) -> None:
+        """``tell`` is given a sentence on each rank that makes no progress, unless it pauses."""
+        self._n_ranks = n_ranks
+        self._tell = tell
+        self._waiting: dict[int, dict[str, Any]] = {}
+        self.is_stuck = False
 
-    Args:
-        output: of the launcher.
-        folder: with the ranks' files; None: there is none.
-    """
+    def line(self, line: str) -> bool:
+        """Take a line of standard output; True when every rank waits for other ranks, so none can go on."""
+        found = _NEWS.search(line)
+        if found is None:
+            return False
+        try:
+            news = json.loads(found[2])
+            rank = int(news["rank"])
+        except (json.JSONDecodeError, KeyError, ValueError):  # broken by another rank's output
+            return False
+        if found[1] == "moving":
+            self._waiting.pop(rank, None)
+            return False
+        self._waiting[rank] = news
+        if news["state"] != "pauses":
+            self._tell(f"no progress for {news['seconds']:.0f} s: rank {rank} {_doing(news)}")
+        self.is_stuck = len(self._waiting) == self._n_ranks and all(
+            each["state"] == "waits" for each in self._waiting.values()
+        )
+        return self.is_stuck
+
+    def told(self) -> str:
+        """What each rank is at, as far as it is known."""
+        ranks = sorted(self._waiting)
+        parts = [f"rank {rank} {_doing(self._waiting[rank])}" for rank in ranks[:_MOST_TOLD]]
+        if len(ranks) > _MOST_TOLD:
+            parts.append(f"{len(ranks) - _MOST_TOLD} more ranks make no progress either")
+        if len(ranks) < self._n_ranks:
+            parts.append(f"{'the other ranks' if ranks else 'all ranks'} made progress")
+        return ", ".join(parts)
+
+
+def who_died(output: str) -> str | None:
+    """A sentence on the rank that a launcher says was killed; None if it says nothing."""
     if found := _BY_RANK.search(output):
-        at = None if folder is None else _at(folder / f"rank-{found[1]}")
-        return f"rank {found[1]} died (signal {found[2]})" + (f" in {at}" if at else "")
+        return f"rank {found[1]} died (signal {found[2]})"
     if found := _OF_SOME.search(output):
-        return f"a rank died (signal or status {found[1]}; the launcher does not tell which){_all(folder)}"
+        return f"a rank died (signal or status {found[1]}; the launcher does not tell which)"
     return None
 
 
-def _all(folder: Path | None) -> str:
-    paths = sorted(
-        folder.glob("rank-*") if folder else (),
-        key=lambda path: int(path.name.removeprefix("rank-")),
-    )
-    told = [
-        f"{path.name.replace('-', ' ')} was in {at}"
-        for path in paths[:_MOST_TOLD]
-        if (at := _at(path))
-    ]
-    return f": {', '.join(told)}" if told else ""
+def place(record: Mapping[str, Any]) -> str:
+    """Call, file, offset and size; empty where there is no call."""
+    parts = [str(record["call"])] if record["call"] else []
+    if record["file"]:
+        parts.append(f"{'on' if record['call'] == 'barrier' else 'of'} {record['file']}")
+    if record["offset"] >= 0:
+        parts.append(f"at offset {record['offset']}")
+    if record["size"] >= 0:
+        parts.append(f"({record['size']} bytes)")
+    return " ".join(parts)
 
 
-def _read(path: Path) -> tuple[str, str, int, int] | None:
-    try:
-        _, call, file, offset, size = _LAYOUT.unpack(path.read_bytes()[: _LAYOUT.size])
-    except (OSError, struct.error):
-        return None
-    names = [text.split(b"\0")[0].decode(errors="replace") for text in (call, file)]
-    return names[0], names[1], offset, size
+def where(record: Mapping[str, Any]) -> str:
+    """Where a rank was, after "died": in or after which call."""
+    at = place(record)
+    if record["state"] == "ended":
+        return "after the end of its program"
+    if record["state"] == "pauses":
+        return f"in a pause after {at}" if at else "in a pause before its first call"
+    return f"in {at}" if at else "before its first call"
 
 
-def _at(path: Path) -> str | None:
-    found = _read(path)
-    if found is None or not found[0]:
-        return None
-    call, file, offset, size = found
-    text = f"{call} of {file}"
-    if offset >= 0:
-        text += f" at offset {offset}"
-    return text + (f" ({size} bytes)" if size >= 0 else "")
+def _doing(news: Mapping[str, Any]) -> str:
+    at = place(news)
+    step = f" (step {news['step']} of {news['steps']})" if news["step"] else ""
+    if news["state"] == "pauses":
+        return f"pauses{at and ' after '}{at}{step}"
+    verb = {"waits": "waits in ", "works": "is in "}.get(news["state"])
+    return f"{verb}{at}{step}" if verb and at else f"starts{step}"

@@ -1,0 +1,17 @@
+/* A process beside each rank that says what became of it: the rank that is killed cannot, and not every
+ * launcher tells which one it was. It sees the rank's whereabouts, sleeps, and does no I/O but its own lines.
+ */
+#ifndef WAVETANK_REPLAY_WATCH_H
+#define WAVETANK_REPLAY_WATCH_H
+
+/* Marks the lines of standard output on a rank that makes no progress for some time, and on one that does
+ * again; each carries one JSON object. */
+#define WAITING_MARK "wavetank-replay-waiting "
+#define MOVING_MARK "wavetank-replay-moving "
+
+/* Go on as the rank, with the process that called this as the watching one, where an argument is
+ * --watch=SECONDS: how long without progress is worth a line. A traced replay is not watched: its trace holds
+ * its ranks alone. */
+void watch_start(int argc, char **argv);
+
+#endif

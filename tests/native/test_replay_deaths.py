@@ -1,0 +1,165 @@
+"""A rank that dies or does not get on is named with what it was at, whatever started it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from replay_faults import environment, writers
+from replay_run import replay  # first: makes kernel_models importable
+
+import kernel_models as km  # isort: skip
+from wavetank.kernel.replay import ReplayOptions
+from wavetank.model.phase import Program, SyncStep
+
+RANKS = {"none": 1, "openmpi": 3, "mpich": 3}
+
+
+def left_behind(mark: str) -> list[str]:
+    """Command lines of processes that mention ``mark``, a moment after a replay has ended."""
+    found: list[str] = []
+    for _ in range(50):
+        found = []
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+            except OSError:
+                continue
+            if mark in command and int(process.name) != os.getpid():
+                found.append(command)
+        if not found:
+            break
+        time.sleep(0.1)
+    return found
+
+
+def failure_under(fault: str, name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """What a replay says when its last rank meets a fault in its fourth write."""
+    n_ranks = RANKS[name]
+    for variable, value in environment(folder, fault, n_ranks - 1, 3).items():
+        monkeypatch.setenv(variable, value)
+    result, root = replay(writers(n_ranks), folder, name)
+    monkeypatch.delenv("LD_PRELOAD")
+    assert result.status == "failed" and result.phases == ()
+    assert left_behind(str(root)) == []
+    return result.failure or ""
+
+
+@pytest.mark.parametrize("name", RANKS)
+@pytest.mark.parametrize(
+    ("fault", "how"),
+    [
+        ("s9", "signal 9, Killed"),
+        ("s7", "signal 7, Bus error"),
+        ("s11", "signal 11, Segmentation fault"),
+        ("x3", "it exited with status 3"),
+        ("x0", "it exited with status 0"),
+    ],
+)
+def test_a_rank_that_dies_is_named_with_its_call(tmp_path, monkeypatch, name, fault, how):
+    last = RANKS[name] - 1
+    assert failure_under(fault, name, tmp_path, monkeypatch) == (
+        f"rank {last} died ({how}) in pwrite of out-{last} at offset 12288 (4096 bytes)"
+    )
+
+
+@pytest.mark.parametrize("name", RANKS)
+@pytest.mark.parametrize(
+    "number",
+    [errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.ESTALE, errno.EACCES, errno.EFBIG, errno.ENOENT],
+    ids=lambda number: errno.errorcode[number],
+)
+def test_an_error_is_named_with_rank_file_offset_and_call(tmp_path, monkeypatch, name, number):
+    last = RANKS[name] - 1
+    assert failure_under(f"e{number}", name, tmp_path, monkeypatch) == (
+        f"rank {last} pwrite of out-{last} at offset 12288 (4096 bytes): {os.strerror(number)}"
+    )
+
+
+def test_a_rank_that_pauses_before_its_first_call_is_told_as_such(tmp_path):
+    pausing = km.btio(1).programs[0].steps[2].model_copy(update={"seconds": 600.0})
+    made = writers(1)
+    steps = (pausing, *made.programs[0].steps)
+    made = made.model_copy(update={"programs": (Program(ranks=(0,), steps=steps),)})
+    result, _ = replay(made, tmp_path, "none", ReplayOptions(timeout_s=1, pauses="keep"))
+    assert result.failure == "the time limit of 1 s ran out: rank 0 pauses (step 1 of 5)"
+
+
+def test_ranks_that_wait_for_each_other_in_a_circle_are_ended_and_named(tmp_path):
+    """Each pair agrees on its communicator, so that only running shows it: 0 waits for 1, 1 for 2, 2 for 0."""
+    pairs = ((0, 1), (0, 2), (1, 2))
+    orders = ((0, 1), (2, 0), (1, 2))  # communicators, by rank
+    made = writers(3)
+    programs = tuple(
+        Program(
+            ranks=(rank,),
+            steps=(*program.steps[:3], *(SyncStep(communicator=index) for index in order)),
+        )
+        for rank, (program, order) in enumerate(zip(made.programs, orders, strict=True))
+    )
+    made = made.model_copy(update={"programs": programs, "communicators": pairs})
+    told: list[str] = []
+    options = ReplayOptions(timeout_s=100, patience_s=1)
+    result, root = replay(made, tmp_path, "openmpi", options, tell=told.append)
+    assert result.failure == (
+        "all ranks wait for each other: rank 0 waits in barrier on communicator 0 (step 4 of 5), rank 1 waits in "
+        "barrier on communicator 2 (step 4 of 5), rank 2 waits in barrier on communicator 1 (step 4 of 5)"
+    )
+    assert len(told) == 3 and told[0].startswith("no progress for 1 s: rank ")
+    assert left_behind(str(root)) == []
+
+
+@pytest.mark.parametrize("name", ["openmpi", "mpich"])
+def test_a_rank_that_hangs_in_a_call_is_told_and_named_at_the_time_limit(
+    tmp_path, monkeypatch, name
+):
+    for variable, value in environment(tmp_path, "z0", 1, 3).items():
+        monkeypatch.setenv(variable, value)
+    told: list[str] = []
+    options = ReplayOptions(timeout_s=8, patience_s=1)
+    result, root = replay(writers(2), tmp_path, name, options, tell=told.append)
+    monkeypatch.delenv("LD_PRELOAD")
+    assert "rank 1 is in pwrite of out-1 at offset 12288 (4096 bytes) (step 2 of " in (
+        result.failure or ""
+    )
+    assert any("rank 1 is in pwrite of out-1" in sentence for sentence in told)
+    assert left_behind(str(root)) == []
+
+
+def test_a_watching_process_that_is_killed_takes_its_rank_with_it(tmp_path):
+    pausing = km.btio(1).programs[0].steps[2].model_copy(update={"seconds": 600.0})
+    made = writers(1)
+    steps = (pausing, *made.programs[0].steps)
+    made = made.model_copy(update={"programs": (Program(ranks=(0,), steps=steps),)})
+    from threading import Thread
+
+    killed: list[int] = []
+
+    def kill() -> None:
+        for _ in range(300):
+            for process in Path("/proc").glob("[0-9]*"):
+                try:
+                    is_ours = str(tmp_path) in (process / "environ").read_text()
+                    name = (process / "comm").read_text().strip()
+                except OSError:
+                    continue
+                if is_ours and name == "wavetank-watch":
+                    os.kill(int(process.name), signal.SIGKILL)
+                    killed.append(int(process.name))
+                    return
+            time.sleep(0.1)
+
+    os.environ["WAVETANK_TEST_MARK"] = str(tmp_path)
+    try:
+        thread = Thread(target=kill)
+        thread.start()
+        result, root = replay(made, tmp_path, "none", ReplayOptions(timeout_s=60, pauses="keep"))
+        thread.join()
+    finally:
+        del os.environ["WAVETANK_TEST_MARK"]
+    assert killed and result.status == "failed" and "signal 9" in (result.failure or "")
+    assert left_behind(str(root)) == []

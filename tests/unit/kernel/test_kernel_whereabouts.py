@@ -1,0 +1,85 @@
+"""What is said of ranks that died or make no progress."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from wavetank.kernel.outcome import outcome
+from wavetank.kernel.whereabouts import Watch
+
+READING = {
+    "rank": 1, "call": "read", "file": "in", "offset": 5, "size": 7, "step": 2, "steps": 9, "state": "works",
+    "seconds": 60.0,
+}  # fmt: skip
+IN_BARRIER = {**READING, "call": "barrier", "file": "communicator 3", "offset": -1, "size": -1}
+
+
+def waiting(rank: int, state: str, **more: object) -> str:
+    return f"wavetank-replay-waiting {json.dumps({**IN_BARRIER, 'rank': rank, 'state': state, **more})}\n"
+
+
+def failure(*records: dict[str, object]) -> str | None:
+    lines = "".join(f"\nwavetank-replay-failure {json.dumps(record)}\n" for record in records)
+    return outcome(lines, "", 1, 2, {}).failure
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        ({}, "rank 1 died (signal 9, Killed) in read of in at offset 5 (7 bytes)"),
+        (
+            {"state": "pauses"},
+            "rank 1 died (signal 9, Killed) in a pause after read of in at offset 5 (7 bytes)",
+        ),
+        (
+            {"state": "starts", "call": "", "file": "", "offset": -1, "size": -1},
+            "rank 1 died (signal 9, Killed) before its first call",
+        ),
+        ({"state": "ended"}, "rank 1 died (signal 9, Killed) after the end of its program"),
+    ],
+)
+def test_a_death_is_told_with_the_place(more, sentence):
+    assert failure({**READING, "at_ns": 9, "died": "signal 9, Killed", **more}) == sentence
+
+
+def test_of_several_failures_the_first_in_time_is_told():
+    own = {**READING, "rank": 0, "at_ns": 20, "reason": "Connection reset by peer"}
+    died = {**READING, "at_ns": 10, "died": "signal 9, Killed"}
+    assert (failure(own, died) or "").startswith("rank 1 died")
+    assert (failure(died, {**own, "at_ns": 5}) or "").startswith("rank 0 read of in at offset 5")
+
+
+def test_ranks_that_all_wait_for_others_are_stuck():
+    watch = Watch(2)
+    assert not watch.line("noise of a launcher\n")
+    assert not watch.line(waiting(0, "waits"))
+    assert watch.line(waiting(1, "waits"))
+    assert watch.told() == (
+        "rank 0 waits in barrier on communicator 3 (step 2 of 9), "
+        "rank 1 waits in barrier on communicator 3 (step 2 of 9)"
+    )
+
+
+@pytest.mark.parametrize("state", ["works", "pauses"])
+def test_a_rank_that_may_still_go_on_leaves_the_others_waiting(state):
+    watch = Watch(2)
+    assert not watch.line(waiting(0, "waits"))
+    assert not watch.line(waiting(1, state, call="read", file="in"))
+
+
+def test_a_rank_that_moves_again_is_not_stuck():
+    told: list[str] = []
+    watch = Watch(2, told.append)
+    watch.line(waiting(0, "waits"))
+    assert told == ["no progress for 60 s: rank 0 waits in barrier on communicator 3 (step 2 of 9)"]
+    assert not watch.line('wavetank-replay-moving {"rank": 0}\n')
+    assert not watch.line(waiting(1, "waits"))
+    assert watch.told().endswith("the other ranks made progress")
+
+
+def test_lines_broken_by_other_output_are_passed_over():
+    watch = Watch(1)
+    assert not watch.line('wavetank-replay-waiting {"rank": 0, [host:1] warning }\n')
+    assert watch.line(waiting(0, "waits"))
