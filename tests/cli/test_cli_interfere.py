@@ -113,3 +113,15 @@ def test_the_examples_fit_their_schema(name: str) -> None:
     assert spec.intervals is not None
     assert min(spec.intervals.values) == 0 and max(spec.intervals.values) == 2
     assert [path.stem for path in spec.clusters] == ["nfs", "glusterfs", "gateway"]
+
+
+def test_a_dry_run_says_that_results_cannot_be_kept_and_leaves_no_folder(
+    study: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    refused = invoke(study, "--dry-run", "-o", str(tmp_path / "file" / "results"))
+    assert refused.exit_code == 1
+    assert "cannot use" in refused.output and "Not a directory" in refused.output
+    done = invoke(study, "--dry-run", "-o", str(tmp_path / "new" / "results"))
+    assert done.exit_code == 0
+    assert not (tmp_path / "new").exists()

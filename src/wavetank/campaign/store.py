@@ -490,6 +490,28 @@ def write_store(folder: Path) -> Iterator[Store]:
         os.close(lock)
 
 
+def see_usable(folder: Path) -> None:
+    """See that a folder can hold results: what is missing of it is made and removed again.
+
+    Raises:
+        MeasurementError: it cannot be made or written.
+    """
+    made = [path for path in (folder, *folder.parents) if not path.exists()]
+    probe = folder / f".{LOCK}.{os.getpid()}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe.write_bytes(b"\0" * 4096)
+    except OSError as error:
+        raise MeasurementError(
+            f"cannot use {folder} for results: {error.strerror}. Choose another with -o"
+        ) from error
+    finally:
+        probe.unlink(missing_ok=True) if probe.parent.is_dir() else None
+        for path in made:
+            with suppress(OSError):
+                path.rmdir()
+
+
 def _lock(lock: int, folder: Path) -> None:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -11,7 +11,7 @@ from wavetank.cli.output import Cell, Table, print_tables
 from wavetank.errors import MeasurementError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from wavetank.campaign.course import Outcome
     from wavetank.campaign.load import Loaded
@@ -26,8 +26,9 @@ def print_forecast(
 ) -> None:
     """Print the plan with what is done already, what is left, how long it takes and what it costs."""
     from wavetank.campaign.plan import forecast
-    from wavetank.campaign.store import DATABASE, open_store
+    from wavetank.campaign.store import DATABASE, open_store, see_usable
 
+    see_usable(folder)
     if fresh or not (folder / DATABASE).is_file():
         ahead = forecast(plan, set(), spent_s={}, prices=loaded.prices)
     else:
@@ -43,8 +44,6 @@ def run_plan(loaded: Loaded, plan: Plan, folder: Path, fresh: bool, output_forma
         MeasurementError: nothing can be measured, or a part of the plan failed.
     """
     from wavetank.campaign.load import keep_copies
-    from wavetank.campaign.store import forget, write_store
-    from wavetank.cli.progress import Progress
 
     if not plan.runs:
         _print_plan(loaded, plan, None, output_format)
@@ -52,21 +51,53 @@ def run_plan(loaded: Loaded, plan: Plan, folder: Path, fresh: bool, output_forma
             f"nothing in campaign {loaded.spec.name} can be measured; the plan above says why for "
             "each part"
         )
-    with write_store(folder) as store:
-        if fresh:
-            forget(store)
+
+    def measured(store: Store, progress: Progress) -> Outcome:
         keep_copies(loaded, store)
-        with Progress(loaded.spec.name) as progress:
-            try:
-                outcome = _measure(loaded, plan, store, progress, fresh)
-            except BaseException:  # Ctrl-C too: what was measured until now is compared
-                if store.done():
-                    _compare(loaded, plan, store)
-                raise
-            comparison = _compare(loaded, plan, store)
+        return _measure(loaded, plan, store, progress, fresh)
+
+    outcome, comparison = measure_and_compare(
+        folder, loaded.spec.name, fresh, measured,
+        compare=lambda store: _compare(loaded, plan, store),
+        holds_results=lambda store: bool(store.done()),
+    )  # fmt: skip
     print_comparison(comparison, output_format)
     click.echo(f"Results: {folder}", err=True)
     _judge(outcome, plan)
+
+
+def measure_and_compare(
+    folder: Path,
+    name: str,
+    fresh: bool,
+    measure: Callable[[Store, Progress], Outcome],
+    compare: Callable[[Store], Comparison],
+    holds_results: Callable[[Store], bool],
+) -> tuple[Outcome, Comparison]:
+    """Measure into the store of a folder and compare all that it holds, also when measuring is interrupted.
+
+    Args:
+        folder: of the results.
+        name: of the campaign, for progress.
+        fresh: forget what the store holds.
+        measure: adds to the store.
+        compare: writes the comparison.
+        holds_results: whether there is anything to compare.
+    """
+    from wavetank.campaign.store import forget, write_store
+    from wavetank.cli.progress import Progress
+
+    with write_store(folder) as store:
+        if fresh:
+            forget(store)
+        with Progress(name) as progress:
+            try:
+                outcome = measure(store, progress)
+            except BaseException:  # Ctrl-C too: what was measured until now is compared
+                if holds_results(store):
+                    compare(store)
+                raise
+            return outcome, compare(store)
 
 
 def _compare(loaded: Loaded, plan: Plan, store: Store) -> Comparison:

@@ -50,6 +50,7 @@ def command(
     Example: wavetank interfere slides.yaml --duration '3 s' --dry-run
     """
     from wavetank.campaign.clusters import read_cluster
+    from wavetank.campaign.store import see_usable
     from wavetank.interfere.load import load_study
     from wavetank.interfere.plan import make_plan
     from wavetank.interfere.spec import read_interfere
@@ -58,6 +59,8 @@ def command(
     folder = output.resolve() if output is not None else said.output
     loaded = load_study(said, read_cluster)
     plan = make_plan(said, loaded.groups, loaded.clusters)
+    if dry_run:
+        see_usable(folder)
     if dry_run or not plan.points:
         _print_plan(loaded, plan, folder, fresh, output_format)
     if not plan.points:
@@ -85,23 +88,18 @@ def _with_duration(spec: InterfereSpec, duration: str | None) -> InterfereSpec:
 def _run(
     loaded: LoadedStudy, plan: InterferePlan, folder: Path, fresh: bool, output_format: str
 ) -> None:
-    from wavetank.campaign.store import forget, write_store
-    from wavetank.cli.campaign_run import print_comparison
-    from wavetank.cli.progress import Progress
+    from wavetank.cli.campaign_run import measure_and_compare, print_comparison
     from wavetank.interfere.load import keep_copies
 
-    with write_store(folder) as store:
-        if fresh:
-            forget(store)
+    def measured(store: Store, progress: Progress) -> Outcome:
         keep_copies(loaded, store)
-        with Progress(loaded.spec.name) as progress:
-            try:
-                outcome = _measure(loaded, plan, store, progress)
-            except BaseException:  # Ctrl-C too: what was measured until now is compared
-                if store.together():
-                    _compare(loaded, plan, store)
-                raise
-            comparison = _compare(loaded, plan, store)
+        return _measure(loaded, plan, store, progress)
+
+    outcome, comparison = measure_and_compare(
+        folder, loaded.spec.name, fresh, measured,
+        compare=lambda store: _compare(loaded, plan, store),
+        holds_results=lambda store: bool(store.together()),
+    )  # fmt: skip
     print_comparison(comparison, output_format)
     click.echo(f"Results: {folder}. A page of them: wavetank report {folder}", err=True)
     if outcome.n_failed:

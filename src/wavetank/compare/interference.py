@@ -84,6 +84,11 @@ class Divergence(Record):
         description="of the second's rate relative to the first's, from before to after"
     )
     why_not: str | None = Field(default=None, description="why there is no point")
+    measured_below: float | None = Field(
+        default=None,
+        description="the measured value next below the point: between two, it is a fit",
+    )
+    measured_above: float | None = Field(default=None, description="the one next above it")
 
 
 class Slowdown(Record):

@@ -28,13 +28,22 @@ def at_words(divergence: Divergence) -> str:
     """Where two curves part, with the interval: "94 ms (88 ms-106 ms)"; a dash where they do not."""
     if divergence.at is None or divergence.low is None or divergence.high is None:
         return "\N{EN DASH}"
+    low, high = _place(divergence, divergence.low), _place(divergence, divergence.high)
+    return f"{_place(divergence, divergence.at)} ({low}\N{EN DASH}{high})"
 
-    def show(value: float) -> str:
-        if divergence.over == "time ratio":
-            return f"{value:.2f}"
-        return format_duration(value) if value else "0"
 
-    return f"{show(divergence.at)} ({show(divergence.low)}\N{EN DASH}{show(divergence.high)})"
+def neighbours_words(divergence: Divergence) -> str:
+    """The measured values around the point: "50 ms and 100 ms"; a dash where there is no point."""
+    if divergence.measured_below is None or divergence.measured_above is None:
+        return "\N{EN DASH}"
+    below, above = divergence.measured_below, divergence.measured_above
+    return f"{_place(divergence, below)} and {_place(divergence, above)}"
+
+
+def _place(divergence: Divergence, value: float) -> str:
+    if divergence.over == "time ratio":
+        return f"{value:.2f}"
+    return format_duration(value) if value else "0"
 
 
 def find_remedies(
@@ -197,6 +206,8 @@ def _partings(
             evidence = (
                 f"beyond it {each.second} transfers {each.change_percent:+.0f} % relative to "
                 f"{each.first}",
+                f"measured at {neighbours_words(each)}; the point between them is a fit, and more "
+                "intervals there make it finer",
             )
         sentences.append(
             Advice(about="measurement", application=spec.name, sentence=sentence, evidence=evidence)

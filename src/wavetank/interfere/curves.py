@@ -85,6 +85,9 @@ def _divergence(
     elif change is None:
         why_not = "what was measured shows no change beyond its noise"
     cluster, mapping, object_bytes = example.place
+    below, above = (
+        (None, None) if change is None else _neighbours([place(e) for e, _ in ordered], change.at)
+    )
     return Divergence(
         cluster=cluster,
         mapping=mapping,
@@ -97,4 +100,14 @@ def _divergence(
         high=None if change is None else change.high,
         change_percent=None if change is None else float(100 * np.expm1(change.change)),
         why_not=why_not,
+        measured_below=below,
+        measured_above=above,
+    )
+
+
+def _neighbours(values: Sequence[float], at: float) -> tuple[float | None, float | None]:
+    """The measured values on both sides of a point."""
+    return (
+        max((value for value in values if value <= at), default=None),
+        min((value for value in values if value > at), default=None),
     )

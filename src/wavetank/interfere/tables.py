@@ -5,7 +5,7 @@ from __future__ import annotations
 from wavetank.campaign.tables import Cell, Rows, advice_rows, not_measured_rows
 from wavetank.compare.comparison import Comparison
 from wavetank.compare.interference import GroupRates, Interference, Setting, Slowdown
-from wavetank.interfere.advice import at_words, offset_words, slowdown_words
+from wavetank.interfere.advice import at_words, neighbours_words, offset_words, slowdown_words
 from wavetank.measure.statistics import Estimate
 from wavetank.units import format_duration, format_rate, format_size
 
@@ -159,12 +159,13 @@ def divergence_rows(found: Interference) -> Rows:
     """Where curves part."""
     columns = (
         "cluster", "mapping", "object_bytes", "first", "second", "over", "at", "low", "high",
-        "change_percent", "why_not",
+        "change_percent", "why_not", "measured_below", "measured_above",
     )  # fmt: skip
     rows: list[list[Cell]] = [
         [
             each.cluster, each.mapping, each.object_bytes, each.first, each.second, each.over,
             each.at, each.low, each.high, each.change_percent, each.why_not,
+            each.measured_below, each.measured_above,
         ]
         for each in found.divergences
     ]  # fmt: skip
@@ -172,6 +173,7 @@ def divergence_rows(found: Interference) -> Rows:
         [
             each.cluster, each.mapping, _size(each.object_bytes),
             f"{each.first} and {each.second}", each.over, at_words(each),
+            neighbours_words(each),
             DASH if each.change_percent is None else f"{each.change_percent:+.0f} %",
             each.why_not or "",
         ]
@@ -181,7 +183,17 @@ def divergence_rows(found: Interference) -> Rows:
         "Where the bandwidths part",
         columns,
         rows,
-        ("cluster", "mapping", "objects of", "groups", "over", "at", "change", "why not"),
+        (
+            "cluster",
+            "mapping",
+            "objects of",
+            "groups",
+            "over",
+            "at",
+            "measured at",
+            "change",
+            "why not",
+        ),
         shown,
     )
 

@@ -192,3 +192,36 @@ def test_advice_prefers_runs_with_an_interval_to_single_ones(tmp_path):
     for remedy in comparison.interference.remedies:
         assert remedy.slowdown_before.low is not None
         assert remedy.slowdown_after.low is not None
+
+
+def test_the_hints_of_a_cluster_reach_every_groups_ranks(tmp_path):
+    class WithHints(StudyDeployer):
+        def up(self, cluster):
+            running = super().up(cluster)
+            running.environment = {"ROMIO_HINTS": "/wavetank.mpi-hints"}
+            running.mapping = "1PxCN"
+            return running
+
+    class Remembers(FairPerformer):
+        seen = ()
+
+        def perform(self, parties, duration_s):
+            self.seen += tuple(dict(party.placement.environment) for party in parties)
+            return super().perform(parties, duration_s)
+
+    said = spec()
+    _, _, performer, *_ = run(said, plan_of(said), tmp_path, Remembers(), WithHints())
+    # each of two groups alone, and both together
+    assert performer.seen == ({"ROMIO_HINTS": "/wavetank.mpi-hints"},) * 4
+
+
+def test_a_parting_point_says_the_measured_values_around_it(tmp_path):
+    said = spec(intervals=SWEEP)
+    _, comparison, *_ = run(said, plan_of(said), tmp_path)
+    found = [each for each in comparison.interference.divergences if each.at is not None]
+    assert found
+    for each in found:
+        assert each.measured_below <= each.at < each.measured_above
+        if each.over == "interval":
+            around = SWEEP["values"].index(each.measured_below)
+            assert SWEEP["values"][around + 1] == each.measured_above
