@@ -10,14 +10,23 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import numpy as np
 
-from wavetank.trace.fold import fold
+from wavetank.trace.fold import SingleOperations, fold
 from wavetank.trace.importers.dxt import LEVELS, operations, read_segments
+from wavetank.trace.importers.dxt_implied import (
+    ON_MPI,
+    BoolArray,
+    some,
+    with_offsets_from_below,
+    with_whole_requests,
+    without_closed_streams,
+)
 from wavetank.trace.importers.libdarshan import CounterRecord, open_log
-from wavetank.trace.schema import FileTotals, Level, RankFacts, Trace, TracedFile
+from wavetank.trace.importers.library_files import library_files
+from wavetank.trace.schema import UNKNOWN, FileTotals, Level, RankFacts, Trace, TracedFile
 
 
 def recognises(path: Path, head: bytes) -> bool:
@@ -61,20 +70,24 @@ def read(path: Path) -> Trace:
         | {int(i) for part in segments.values() for i in part.file}
     )
     numbers = {record_id: number for number, record_id in enumerate(ids)}
+    users = {
+        **{name: {numbers[r.file] for r in records} for name, records in counters.items()},
+        **{name: {numbers[int(i)] for i in part.file} for name, part in segments.items()},
+    }
     files = tuple(
         _traced_file(names.get(record_id, f"<record {record_id}>"), mounts) for record_id in ids
     )
-    if "DXT_MPIIO" in segments and segments["DXT_MPIIO"].without_offsets:
-        warnings.append(
-            "offsets of MPI-IO operations are unknown: Darshan built with this MPI library (Open MPI) records "
-            "none. The POSIX level has offsets"
-        )
-    events = operations(segments, numbers, _collective(counters.get("MPI-IO", []), numbers))
-    totals = _totals(counters, numbers)
+    together, alone = _collective(counters.get("MPI-IO", []), numbers)
+    events = operations(segments, numbers, together)
+    on_mpi = {number for module in ("MPI-IO", "DXT_MPIIO") for number in users.get(module, ())}
+    library = library_files((file.path for file in files), (files[n].path for n in on_mpi))
+    events, totals, told = _mended(events, counters, numbers, files, library, alone)
+    warnings.extend(told)
     if not len(events):
         warnings.append(
             "the log has no DXT segments: totals per file are known, but neither order nor offsets, so there are no "
-            "phases. Run the program again with DXT_ENABLE_IO_TRACE=1, or trace it by wavetank"
+            "phases. Run the program again with DXT_ENABLE_IO_TRACE=1 (which records POSIX and MPI-IO calls, but no C "
+            "streams), or trace it by wavetank"
             if not segments
             else "the log's DXT modules hold no segments"
         )
@@ -116,16 +129,111 @@ def _traced_file(path: str, mounts: Sequence[tuple[str, str]]) -> TracedFile:
 
 def _collective(
     records: Sequence[CounterRecord], numbers: dict[int, int]
-) -> dict[bool, np.ndarray]:
-    """By kind (write: True), which files' MPI-IO operations were all collective, as the counters say."""
-    found = {is_write: np.zeros(len(numbers), dtype=bool) for is_write in (True, False)}
+) -> tuple[dict[bool, BoolArray], dict[bool, BoolArray]]:
+    """By kind (write: True), which files' MPI-IO operations were all collective, and all independent.
+
+    As the counters say.
+    """
+    together, alone = (
+        {is_write: np.zeros(len(numbers), dtype=np.int64) for is_write in (True, False)}
+        for _ in range(2)
+    )
     for record in records:
         for is_write, way in ((True, "WRITES"), (False, "READS")):
-            c = record.counters
-            together = c[f"MPIIO_COLL_{way}"] + c[f"MPIIO_SPLIT_{way}"]
-            alone = c[f"MPIIO_INDEP_{way}"] + c[f"MPIIO_NB_{way}"]
-            found[is_write][numbers[record.file]] |= together > 0 == alone
-    return found
+            c, number = record.counters, numbers[record.file]
+            together[is_write][number] += c[f"MPIIO_COLL_{way}"] + c[f"MPIIO_SPLIT_{way}"]
+            alone[is_write][number] += c[f"MPIIO_INDEP_{way}"] + c[f"MPIIO_NB_{way}"]
+    return (
+        {way: (together[way] > 0) & (alone[way] == 0) for way in together},
+        {way: (alone[way] > 0) & (together[way] == 0) for way in together},
+    )
+
+
+def _mended(
+    events: SingleOperations,
+    counters: dict[str, list[CounterRecord]],
+    numbers: dict[int, int],
+    files: Sequence[TracedFile],
+    library: set[str],
+    alone: dict[bool, BoolArray],
+) -> tuple[SingleOperations, tuple[FileTotals, ...], list[str]]:
+    """Operations and totals of the application, and what was concluded about them, a sentence each."""
+    told = []
+    events, n = without_closed_streams(events, _closed_streams(counters, numbers))
+    if n:
+        told.append(
+            f"{n} operations were left out: Darshan counts them for a file whose stream was closed before, because "
+            "another file or socket had got its descriptor"
+        )
+    events, n = with_whole_requests(events)
+    if n:
+        told.append(
+            f"{n} reads at the end of a file are taken to have asked for as many bytes as the reads before them: Darshan "
+            "records the bytes that were moved"
+        )
+    events, n = with_offsets_from_below(events, alone)
+    if n:
+        told.append(
+            f"offsets of {n} MPI-IO operations are those of the POSIX operations that they were made of: Darshan built with "
+            "this MPI library (Open MPI) records none at MPI-IO level"
+        )
+    unknown = int((ON_MPI[events.op] & (events.offset == UNKNOWN)).sum())
+    if unknown:
+        told.append(
+            f"offsets of MPI-IO operations are unknown ({unknown} of them): Darshan built with this MPI library (Open MPI) "
+            "records none. The POSIX level has offsets"
+        )
+    totals = _totals(counters, numbers)
+    if library:
+        left_out = np.array([file.path in library for file in files])
+        events = some(events, ~left_out[events.file])
+        totals = tuple(one for one in totals if not left_out[one.file])
+        told.append(
+            f"files that only the MPI library used are left out: {_listed([PurePath(p).name for p in sorted(library)])}"
+        )
+    told += _in_streams(counters, numbers, files) if len(events) else []
+    return events, totals, told
+
+
+def _closed_streams(
+    counters: dict[str, list[CounterRecord]], numbers: dict[int, int]
+) -> dict[tuple[int, int], int]:
+    """When the last stream on a file was closed, ns, by file and rank; of files opened as streams only."""
+    closed = {
+        (record.file, record.rank): record.times["STDIO_F_CLOSE_END_TIMESTAMP"]
+        for record in counters.get("STDIO", [])
+    }
+    return {
+        (numbers[record.file], record.rank): round(at * 1e9)
+        for record in counters.get("POSIX", [])
+        # Each fileno() counts as an open.
+        if record.counters.get("POSIX_FILENOS", 0) == record.counters["POSIX_OPENS"] > 0
+        and (at := closed.get((record.file, record.rank), 0.0)) > 0
+    }
+
+
+def _in_streams(
+    counters: dict[str, list[CounterRecord]],
+    numbers: dict[int, int],
+    files: Sequence[TracedFile],
+) -> list[str]:
+    """A sentence on files that were read or written by fread and its kin, of which Darshan has no segments."""
+    found: dict[str, int] = {}
+    for record in counters.get("STDIO", []):
+        path = files[numbers[record.file]].path
+        moved = record.counters["STDIO_BYTES_READ"] + record.counters["STDIO_BYTES_WRITTEN"]
+        if moved > 0 and not path.startswith("<STD"):
+            found[PurePath(path).name] = found.get(PurePath(path).name, 0) + moved
+    if not found:
+        return []
+    return [
+        f"{sum(found.values())} bytes are in no phase: they went through C streams (fopen), of which Darshan has no segments: "
+        f"{_listed(sorted(found))}"
+    ]
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
 
 
 def _totals(

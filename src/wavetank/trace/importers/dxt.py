@@ -51,11 +51,6 @@ class Segments:
     def __len__(self) -> int:
         return len(self.segment)
 
-    @property
-    def without_offsets(self) -> bool:
-        """Whether there are segments and none has an offset, as Darshan on Open MPI leaves them."""
-        return len(self) > 0 and bool((self.segment["offset"] < 0).all())
-
 
 def read_segments(path: Path, log: DarshanLog, module: DarshanModule) -> Segments:
     """The segments of a DXT module.

@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from ctypes.util import find_library
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
@@ -69,11 +69,12 @@ class DarshanModule:
 
 @dataclass(frozen=True)
 class CounterRecord:
-    """Integer counters of one file; rank -1 stands for all ranks together."""
+    """Counters of one file; rank -1 stands for all ranks together."""
 
     file: int  # Darshan's record id
     rank: int
     counters: dict[str, int]
+    times: dict[str, float] = field(default_factory=dict)  # and rates: Darshan's "fcounters"
 
 
 @dataclass(frozen=True)
@@ -152,7 +153,8 @@ class DarshanLog:
 
     def counters(self, module: DarshanModule) -> Iterator[CounterRecord]:
         """The records of a counter module ("POSIX", "MPI-IO", "STDIO")."""
-        names = self._counter_names(module.name)
+        names = self._counter_names(module.name, "")
+        times = self._counter_names(module.name, "f_")
         record = ctypes.c_void_p()
         while True:
             got = self._library.darshan_log_get_record(
@@ -162,7 +164,14 @@ class DarshanLog:
                 return
             file = ctypes.c_uint64.from_address(record.value).value
             values = (ctypes.c_int64 * (1 + len(names))).from_address(record.value + 8)
-            yield CounterRecord(file, values[0], dict(zip(names, values[1:], strict=True)))
+            at = record.value + ctypes.sizeof(values) + 8
+            seconds = (ctypes.c_double * len(times)).from_address(at)
+            yield CounterRecord(
+                file,
+                values[0],
+                dict(zip(names, values[1:], strict=True)),
+                dict(zip(times, seconds, strict=True)),
+            )
             self._library.darshan_free(record)
             record = ctypes.c_void_p()
 
@@ -182,9 +191,9 @@ class DarshanLog:
                 return buffer.raw[:n]
             room *= 4
 
-    def _counter_names(self, module: str) -> list[str]:
-        prefix = _COUNTER_PREFIXES[module]
-        table = (ctypes.c_char_p * _MOST_COUNTERS).in_dll(self._library, f"{prefix}_counter_names")
+    def _counter_names(self, module: str, kind: str) -> list[str]:
+        name = f"{_COUNTER_PREFIXES[module]}_{kind}counter_names"
+        table = (ctypes.c_char_p * _MOST_COUNTERS).in_dll(self._library, name)
         names: list[str] = []
         for entry in table:
             if entry is None or entry.endswith(b"_NUM_INDICES"):
