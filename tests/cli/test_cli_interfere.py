@@ -121,7 +121,8 @@ def test_a_dry_run_says_that_results_cannot_be_kept_and_leaves_no_folder(
     (tmp_path / "file").touch()
     refused = invoke(study, "--dry-run", "-o", str(tmp_path / "file" / "results"))
     assert refused.exit_code == 1
-    assert "cannot use" in refused.output and "Not a directory" in refused.output
+    said = str(refused.exception)
+    assert "cannot use" in said and "Not a directory" in said
     done = invoke(study, "--dry-run", "-o", str(tmp_path / "new" / "results"))
     assert done.exit_code == 0
     assert not (tmp_path / "new").exists()
