@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from wavetank.document import Document, Record
 from wavetank.errors import ModelError, WavetankError
+from wavetank.model.extrapolation import Extrapolation
 from wavetank.model.file import ModelFile
 from wavetank.model.phase import Phase, Program, Series
 from wavetank.model.references import Known, require
@@ -105,6 +106,9 @@ class Model(Document):
         description="at most some thousand points, for plots"
     )
     warnings: tuple[str, ...] = ()
+    extrapolation: Extrapolation | None = Field(
+        default=None, description="of a model that no run was traced for: what it is made from"
+    )
 
     @model_validator(mode="after")
     def _holds_together(self) -> Self:

@@ -270,6 +270,10 @@ class Phase(Record):
         default_factory=dict,
         description="open, close, seek, stat ... calls on this file during the phase, all ranks",
     )
+    not_extrapolated: str | None = Field(
+        default=None,
+        description="of an extrapolated model: why its places in the file are no function of the number of processes",
+    )
     tick_first: int
     tick_last: int
     start_s: float | None = Field(
