@@ -41,8 +41,10 @@ def command(first: Path, second: Path, output_format: str) -> int:
             )
         ],
         output_format,
-        extra={"same": result.same, "n_equal_phases": result.n_equal_phases},
+        extra={"same": result.same, "n_equal_phases": result.n_equal_phases, "notes": list(result.notes)},
     )  # fmt: skip
+    for note in result.notes:
+        click.echo(f"note: {note}", err=True)
     return 0 if result.same else 3
 
 

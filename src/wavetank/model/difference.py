@@ -1,7 +1,8 @@
 """Compares two models phase by phase: what is the same, what differs and by how much.
 
 Files are matched by name, then by order; on each file phases are matched in order, equal ones first.
-Times are no part of it: a model is independent of the machine that it was traced on.
+Times are no part of it: a model is independent of the machine that it was traced on. Of models whose
+sources tell different things, what both tell is compared (``comparable``), and the notes say what is not.
 """
 
 from __future__ import annotations
@@ -13,6 +14,15 @@ from itertools import zip_longest
 from pathlib import PurePath
 
 from wavetank.model.application import Model
+from wavetank.model.comparable import (
+    Sight,
+    data_orders,
+    notes_of,
+    same_offsets_known,
+    sight_of,
+    through_views,
+    users,
+)
 from wavetank.model.file import ModelFile
 from wavetank.model.phase import Phase, Step, SyncStep
 from wavetank.model.tables import Cell, offset_text, ranks_text
@@ -38,6 +48,7 @@ class ModelDifference:
     n_phases_a: int
     n_phases_b: int
     differences: tuple[Difference, ...]
+    notes: tuple[str, ...] = ()  # what was not compared, and what may explain differences
 
     @property
     def same(self) -> bool:
@@ -52,25 +63,57 @@ def compare_models(a: Model, b: Model) -> ModelDifference:
         for field in ("n_ranks", "app_np", "app_nfiles", "app_st")
         if getattr(a, field) != getattr(b, field)
     ]
-    n_equal = 0
+    n_equal, n_unknown, sight = 0, 0, sight_of(a, b)
+    names: dict[tuple[str, int], object] = {}
     pairs = _matched_files(a.files, b.files)
     for file_a, file_b in pairs:
         if not any(file is not None and file.n_operations for file in (file_a, file_b)):
             continue
         name = PurePath((file_a or file_b).file_name).name  # type: ignore[union-attr]
-        found += _file_differences(name, file_a, file_b)
         phases_a, phases_b = _phases_of(a, file_a), _phases_of(b, file_b)
-        for phase_a, phase_b in _matched_phases(phases_a, phases_b):
-            differences = _phase_differences(name, phase_a, phase_b)
-            n_equal += not differences
-            found += differences
-    names_a = {file.file_id: str(n) for n, (file, _) in enumerate(pairs) if file is not None}
-    names_b = {file.file_id: str(n) for n, (_, file) in enumerate(pairs) if file is not None}
-    if not found and _orders(a, names_a) != _orders(b, names_b):
+        found += _file_differences(name, (file_a, phases_a), (file_b, phases_b), sight)
+        for level in ("mpiio", "posix"):
+            on_a = [phase for phase in phases_a if phase.level == level]
+            on_b = [phase for phase in phases_b if phase.level == level]
+            offsets = same_offsets_known(on_a, on_b)
+            n_unknown += 0 if offsets else max(len(on_a), len(on_b))
+            fields_a = [_fields(phase, sight, offsets) for phase in on_a]
+            fields_b = [_fields(phase, sight, offsets) for phase in on_b]
+            names.update({("a", p.ph_id): (name, f) for p, f in zip(on_a, fields_a, strict=True)})
+            names.update({("b", p.ph_id): (name, f) for p, f in zip(on_b, fields_b, strict=True)})
+            for one, other in _matched_phases(fields_a, fields_b):
+                differences = _phase_differences(
+                    name,
+                    None if one is None else (on_a[one].ph_id, fields_a[one]),
+                    None if other is None else (on_b[other].ph_id, fields_b[other]),
+                )
+                n_equal += not differences
+                found += differences
+    if not found and not _same_order(a, b, pairs, names, sight):
         found.append(
             Difference("application", None, None, "order of operations", "as recorded", "another")
         )
-    return ModelDifference(n_equal, len(a.phases), len(b.phases), tuple(found))
+    notes = notes_of(a, b, sight, n_unknown, bool(found))
+    return ModelDifference(n_equal, len(a.phases), len(b.phases), tuple(found), notes)
+
+
+def _same_order(
+    a: Model,
+    b: Model,
+    pairs: _FilePairs,
+    names: Mapping[tuple[str, int], object],
+    sight: Sight,
+) -> bool:
+    """Whether both programs do the same phases in the same order. ``names``: of phases that are equal, the same."""
+    if sight.calls:
+        files_a = {file.file_id: str(n) for n, (file, _) in enumerate(pairs) if file is not None}
+        files_b = {file.file_id: str(n) for n, (_, file) in enumerate(pairs) if file is not None}
+        phases_a = {phase.ph_id: names["a", phase.ph_id] for phase in a.phases}
+        phases_b = {phase.ph_id: names["b", phase.ph_id] for phase in b.phases}
+        return _orders(a, files_a, phases_a) == _orders(b, files_b, phases_b)
+    order_a = data_orders(a, lambda ph_id: names["a", ph_id])
+    order_b = data_orders(b, lambda ph_id: names["b", ph_id])
+    return order_a is None or order_b is None or order_a == order_b
 
 
 def _phases_of(model: Model, file: ModelFile | None) -> list[Phase]:
@@ -82,9 +125,8 @@ def _phases_of(model: Model, file: ModelFile | None) -> list[Phase]:
     return sorted(found, key=lambda phase: phase.ph_processid)
 
 
-def _orders(model: Model, names: dict[int, str]) -> object:
-    """Programs without the numbers that two equal models may give differently; files by the given names."""
-    ids = {phase.ph_id: (names[phase.file_id], _shape(phase)) for phase in model.phases}
+def _orders(model: Model, names: dict[int, str], ids: Mapping[int, object]) -> object:
+    """Programs without the numbers that two equal models may give differently; files and phases by the given names."""
     of_all = {
         number for number, ranks in enumerate(model.communicators) if len(ranks) == model.n_ranks
     }
@@ -125,11 +167,12 @@ def _steps_text(steps: object, names: dict[int, str], ids: Mapping[int, object])
     return text  # none of pauses; whole processes are ordered by a replay's barriers
 
 
-def _matched_files(
-    a: Sequence[ModelFile], b: Sequence[ModelFile]
-) -> list[tuple[ModelFile | None, ModelFile | None]]:
+_FilePairs = list[tuple[ModelFile | None, ModelFile | None]]
+
+
+def _matched_files(a: Sequence[ModelFile], b: Sequence[ModelFile]) -> _FilePairs:
     used_a, used_b = list(a), list(b)
-    pairs: list[tuple[ModelFile | None, ModelFile | None]] = []
+    pairs: _FilePairs = []
     for length in range(_longest_name((*used_a, *used_b)), 0, -1):
         by_name = {name: file for file in used_b if (name := _name(file, length)) is not None}
         by_base = {PurePath(file.file_name).name: file for file in used_b}
@@ -170,49 +213,66 @@ _FILE_FIELDS = (
 )  # fmt: skip
 
 
-def _file_differences(name: str, a: ModelFile | None, b: ModelFile | None) -> list[Difference]:
-    if a is None or b is None:
-        sides = ("missing", "there") if a is None else ("there", "missing")
+def _file_differences(
+    name: str,
+    a: tuple[ModelFile | None, Sequence[Phase]],
+    b: tuple[ModelFile | None, Sequence[Phase]],
+    sight: Sight,
+) -> list[Difference]:
+    if a[0] is None or b[0] is None:
+        sides = ("missing", "there") if a[0] is None else ("there", "missing")
         return [Difference(name, None, None, "file", *sides)]
+    sides_ = [(a[0], a[1]), (b[0], b[1])]
+    values: dict[str, list[Cell]] = {
+        field: [getattr(file, field) for file, _ in sides_] for field in _FILE_FIELDS
+    }
+    if not sight.calls:
+        ranks = [users(file, phases) for file, phases in sides_]
+        values["file_np"] = [len(some) for some in ranks]
+        values["file_accesstype"] = ["shared" if len(some) > 1 else "unique" for some in ranks]
+        if "unknown" in values["file_accessmode"] or any(
+            through_views(file, phases) for file, phases in sides_
+        ):
+            del values["file_accessmode"]
     return [
-        Difference(name, None, None, field, getattr(a, field), getattr(b, field))
-        for field in _FILE_FIELDS
-        if getattr(a, field) != getattr(b, field)
+        Difference(name, None, None, field, one, other)
+        for field, (one, other) in values.items()
+        if one != other
     ]
 
 
-def _shape(phase: Phase) -> tuple[object, ...]:
-    """What makes two phases the same."""
-    return (phase.level, *(value for _, value in _fields(phase)))
-
-
 def _matched_phases(
-    a: Sequence[Phase], b: Sequence[Phase]
-) -> list[tuple[Phase | None, Phase | None]]:
-    shapes_a = [_shape(phase) for phase in a]
-    shapes_b = [_shape(phase) for phase in b]
-    pairs: list[tuple[Phase | None, Phase | None]] = []
+    a: Sequence[_Fields], b: Sequence[_Fields]
+) -> list[tuple[int | None, int | None]]:
+    """Pairs of places in both lists; None: nothing stands for it in the other."""
+    pairs: list[tuple[int | None, int | None]] = []
     for _, a_low, a_high, b_low, b_high in SequenceMatcher(
-        None, shapes_a, shapes_b, autojunk=False
+        None, a, b, autojunk=False
     ).get_opcodes():
-        pairs.extend(zip_longest(a[a_low:a_high], b[b_low:b_high]))
+        pairs.extend(zip_longest(range(a_low, a_high), range(b_low, b_high)))
     return pairs
 
 
-def _fields(phase: Phase) -> list[tuple[str, Cell]]:
-    """The fields that are compared, as printed."""
+_Fields = tuple[tuple[str, Cell], ...]
+
+
+def _fields(phase: Phase, sight: Sight, offsets: bool) -> _Fields:
+    """The fields that are compared, as printed; without ``offsets`` where those are not known."""
     members = phase.pattern
-    return [
-        ("ph_processid", ranks_text(phase.ph_processid)),
-        ("iop_type", " + ".join(member.iop_type for member in members)),
-        ("rs", " + ".join(str(member.rs) for member in members)),
+    where = (
         ("disp", " + ".join(str(member.disp) for member in members)),
         ("offset", "; ".join(_offset_key(phase, member) for member in range(len(members)))),
+    )
+    return (
+        ("ph_processid", ranks_text(phase.ph_processid)),
+        ("iop_type", " + ".join(sight.call(member.iop_type) for member in members)),
+        ("rs", " + ".join(str(member.rs) for member in members)),
+        *(where if offsets else ()),
         ("ph_nrep", phase.ph_nrep),
         ("ph_niop", phase.ph_niop),
         ("ph_weight", phase.ph_weight),
         ("moved_last", None if phase.moved_last is None else str(phase.moved_last)),
-    ]
+    )
 
 
 def _offset_key(phase: Phase, member: int) -> str:
@@ -222,13 +282,15 @@ def _offset_key(phase: Phase, member: int) -> str:
     return f"{text} #{hash(offset) & 0xFFFFFF:06x}" if offset.function == "list" else text
 
 
-def _phase_differences(name: str, a: Phase | None, b: Phase | None) -> list[Difference]:
-    id_a, id_b = (a.ph_id if a else None), (b.ph_id if b else None)
+def _phase_differences(
+    name: str, a: tuple[int, _Fields] | None, b: tuple[int, _Fields] | None
+) -> list[Difference]:
+    """Of two phases, each by its number and fields."""
     if a is None or b is None:
         sides = ("missing", "there") if a is None else ("there", "missing")
-        return [Difference(name, id_a, id_b, "phase", *sides)]
+        return [Difference(name, a and a[0], b and b[0], "phase", *sides)]
     return [
-        Difference(name, id_a, id_b, field, value_a, value_b)
-        for (field, value_a), (_, value_b) in zip(_fields(a), _fields(b), strict=True)
+        Difference(name, a[0], b[0], field, value_a, value_b)
+        for (field, value_a), (_, value_b) in zip(a[1], b[1], strict=True)
         if value_a != value_b
     ]

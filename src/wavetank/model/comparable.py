@@ -1,0 +1,163 @@
+"""What of two models can be compared: no more than the sources of both tell.
+
+A Darshan log tells reads from writes and collective from independent MPI-IO calls, and in which order a rank's data
+operations ended. It holds no opens, seeks, synchronisation, communication or file views, and no offsets at MPI-IO
+level where it was built on Open MPI.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from wavetank.model.application import Model
+from wavetank.model.file import ModelFile
+from wavetank.model.phase import DataStep, Phase, RepeatStep, Step
+from wavetank.trace.ops import OPS_BY_NAME
+from wavetank.trace.schema import OpKind
+
+_MOST_STEPS = 200_000  # of a rank, that an order is compared in
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What both models' sources tell.
+
+    Attributes:
+        calls: the names of calls, and the calls that move no data.
+        communication: what a rank communicates between its operations.
+        blind: which of the models, "a" or "b", tell no calls.
+    """
+
+    calls: bool
+    communication: bool
+    blind: tuple[str, ...]
+
+    def call(self, name: str) -> str:
+        """A call's name as far as both sources tell it."""
+        if self.calls or name not in OPS_BY_NAME:
+            return name
+        op = OPS_BY_NAME[name]
+        if op.kind not in (OpKind.READ, OpKind.WRITE):
+            return name
+        together = "collective " if op.collective else ""
+        return f"{together}{op.level.name.lower()} {op.kind}"
+
+
+def sight_of(a: Model, b: Model) -> Sight:
+    """What can be compared of two models."""
+    blind = tuple(
+        name for name, model in (("a", a), ("b", b)) if model.source.startswith("darshan")
+    )
+    silent = any(model.source not in ("wavetank", "strace", "recorder") for model in (a, b))
+    return Sight(not blind, not silent, blind)
+
+
+def same_offsets_known(*phases: Sequence[Phase]) -> bool:
+    """Whether the offsets of all phases are known."""
+    return not any(
+        offset.function == "unknown" for some in phases for phase in some for offset in phase.offset
+    )
+
+
+def users(file: ModelFile, phases: Iterable[Phase]) -> set[int]:
+    """Ranks that move data of a file; a log does not say which others open it."""
+    return {
+        rank for phase in phases if phase.file_id == file.file_id for rank in phase.ph_processid
+    }
+
+
+def through_views(file: ModelFile, phases: Iterable[Phase]) -> bool:
+    """Whether a file is used through a file view."""
+    return any(
+        phase.view_id is not None or phase.view_ids is not None
+        for phase in phases
+        if phase.file_id == file.file_id
+    )
+
+
+def data_orders(
+    model: Model, name_of: Callable[[int], object]
+) -> dict[int, tuple[tuple[object, int], ...]] | None:
+    """By rank, the order of its data operations: (phase by name, operations) one after another.
+
+    None where it is longer than what is compared, or some operations are in no order.
+    """
+    lengths = {phase.ph_id: len(phase.pattern) for phase in model.phases}
+    found = {}
+    for program in model.programs:
+        try:
+            steps = list(_data_steps(program.steps, lengths, [_MOST_STEPS]))
+        except _NoOrderError:
+            return None
+        named = ((name_of(ph_id), n) for ph_id, n in steps)
+        order = tuple(
+            (name, sum(n for _, n in group)) for name, group in groupby(named, lambda step: step[0])
+        )
+        found.update(dict.fromkeys(program.ranks, order))
+    return {rank: order for rank, order in found.items() if order}
+
+
+class _NoOrderError(Exception):
+    """Steps that cannot be laid out one after another."""
+
+
+def _data_steps(
+    steps: Sequence[Step], lengths: dict[int, int], left: list[int]
+) -> Iterator[tuple[int, int]]:
+    """(ph_id, operations) of the steps; ``left`` counts down what may still come."""
+    for step in steps:
+        if isinstance(step, DataStep):
+            left[0] -= 1
+            if left[0] < 0:
+                raise _NoOrderError
+            yield step.ph_id, step.n if step.single else step.n * lengths[step.ph_id]
+        elif isinstance(step, RepeatStep):
+            inner = list(_data_steps(step.steps, lengths, left))
+            if len({ph_id for ph_id, _ in inner}) == 1:
+                yield inner[0][0], step.times * sum(n for _, n in inner)
+                continue
+            left[0] -= len(inner) * (step.times - 1)
+            if left[0] < 0:
+                raise _NoOrderError
+            for _ in range(step.times):
+                yield from inner
+        elif str(step.step) == "mix":  # operations in no order
+            raise _NoOrderError
+
+
+def notes_of(a: Model, b: Model, sight: Sight, n_unknown: int, differ: bool) -> tuple[str, ...]:
+    """What was not compared, and what might explain differences; a sentence each."""
+    found = []
+    if not sight.calls:
+        which = " and ".join(sight.blind)
+        found.append(
+            f"{which} comes from a Darshan log, which tells reads from writes and collective from independent MPI-IO "
+            "calls: calls are compared as such. Opens, closes, seeks, synchronisation and file views are not compared"
+        )
+    if n_unknown:
+        found.append(
+            f"offsets of {n_unknown} phases are not known in one of the models, and are not compared"
+        )
+    if not differ:
+        return tuple(found)
+    splits = {
+        name: ", ".join(
+            level for level, split in model.boundaries.split_at_communication.items() if split
+        )
+        for name, model in (("a", a), ("b", b))
+    }
+    if not sight.communication and a.source != b.source:
+        parted = [name for name, levels in splits.items() if levels and name not in sight.blind]
+        if parted:
+            found.append(
+                f"one trace counts no communication, and the phases of {parted[0]} are parted by it: extract it "
+                "with --split-at-communication none to compare them"
+            )
+    elif a.boundaries != b.boundaries:
+        found.append(
+            "the models were extracted by different rules (split at communication, computation gap or similarity), "
+            "so that their phases may begin at different places"
+        )
+    return tuple(found)
