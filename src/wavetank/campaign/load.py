@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -20,6 +21,7 @@ from wavetank.document import write_whole
 from wavetank.errors import DocumentError, SpecError
 from wavetank.kernel.from_model import make_kernel
 from wavetank.kernel.plan import Kernel
+from wavetank.measure.benchmarks import TITLES, why_not_with
 from wavetank.measure.run import kernel_hash
 from wavetank.model.application import Model
 
@@ -94,6 +96,8 @@ def keep_copies(loaded: Loaded, store: Store) -> None:
             "name": application.name,
             "kernel": str(store.kernel_path(application.name).relative_to(store.folder)),
         }
+        if application.program != "replay":
+            entry["program"] = application.program
         if application.model is not None:
             application.model.write(store.model_path(application.name))
             entry["model"] = str(store.model_path(application.name).relative_to(store.folder))
@@ -159,8 +163,14 @@ def _application(entry: ApplicationEntry) -> Application:
     own = {(run.cluster, run.mapping): Model.read(run.model) for run in entry.own_runs}
     for run in own.values():
         match_phases(kernel, run)  # before hours are spent on measuring
-    name = entry.name or kernel.application
-    return Application(name, kernel, kernel_hash(kernel), model, own)
+    reason = why_not_with(kernel, entry.program)
+    if reason is not None:
+        raise SpecError(reason)
+    digest, name = kernel_hash(kernel), kernel.application
+    if entry.program != "replay":
+        digest = hashlib.sha256(f"{entry.program} {digest}".encode()).hexdigest()
+        name = f"{name} by {TITLES[entry.program]}"
+    return Application(entry.name or name, kernel, digest, model, own, entry.program)
 
 
 def _make_folder(folder: Path) -> None:

@@ -19,6 +19,7 @@ from wavetank.cost.estimate import bill
 from wavetank.cost.prices import PriceTable
 from wavetank.errors import CostError, MeasurementError
 from wavetank.kernel.plan import Kernel
+from wavetank.measure.benchmarks import Program
 from wavetank.measure.mapping import most_ranks_on_a_node, parse_mapping, place_ranks
 from wavetank.model.application import Model
 from wavetank.model.phase import FileStep, RepeatStep, Step
@@ -41,6 +42,7 @@ class Application:
     own_runs: Mapping[tuple[str, str], Model] = field(
         default_factory=lambda: MappingProxyType({})
     )  # of the application itself, by cluster and mapping
+    program: Program = "replay"  # performs it
 
 
 @dataclass(frozen=True)

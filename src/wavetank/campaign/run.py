@@ -19,9 +19,17 @@ from wavetank.campaign.store import Failure, Store
 from wavetank.cluster.host import RunningCluster
 from wavetank.cost.prices import PriceTable
 from wavetank.errors import WavetankError
+from wavetank.measure.benchmarks import performer_of
 from wavetank.measure.characterise import peaks_of
 from wavetank.measure.perform import raw_of
-from wavetank.measure.run import Bench, Performer, measure, set_up, warm_up
+from wavetank.measure.run import (
+    Bench,
+    Performer,
+    kernel_folder,
+    measure,
+    set_up,
+    warm_up,
+)
 
 
 @dataclass
@@ -95,6 +103,7 @@ def _record_no_cluster(campaign: _Campaign, left: Sequence[Run], error: NotUpErr
 def _measure_runs(campaign: _Campaign, running: RunningCluster, left: Sequence[Run]) -> None:
     course = campaign.course
     benches: dict[str, Bench] = {}
+    performers: dict[str, Performer] = {}
     for position, run in enumerate(left):
         if course.is_over(run):
             continue
@@ -103,12 +112,15 @@ def _measure_runs(campaign: _Campaign, running: RunningCluster, left: Sequence[R
         started = time.monotonic()
         course.observer.says(f"measuring {announcement(course.spec, run)}")
         try:
+            if run.application not in performers:
+                performers[run.application] = _performer(campaign, running, run)
+            performer = performers[run.application]
             if run.application not in benches:
-                benches[run.application] = _set_up(campaign, running, run)
+                benches[run.application] = _set_up(campaign, running, run, performer)
             measurement = measure(
                 benches[run.application],
                 run.mapping,
-                campaign.performer,
+                performer,
                 repetition=run.repetition,
                 order=run.order,
                 cache=course.spec.cache,
@@ -119,11 +131,17 @@ def _measure_runs(campaign: _Campaign, running: RunningCluster, left: Sequence[R
                 course.give_up([each for each in left[position + 1 :] if not course.is_over(each)])
                 return
             continue
-        course.keep(run, measurement, time.monotonic() - started, raw_of(campaign.performer))
+        course.keep(run, measurement, time.monotonic() - started, raw_of(performer))
 
 
-def _set_up(campaign: _Campaign, running: RunningCluster, run: Run) -> Bench:
-    bench = set_up(campaign.course.plan.application(run.application).kernel, running)
+def _performer(campaign: _Campaign, running: RunningCluster, run: Run) -> Performer:
+    program = campaign.course.plan.application(run.application).program
+    return campaign.performer if program == "replay" else performer_of(program, running)
+
+
+def _set_up(campaign: _Campaign, running: RunningCluster, run: Run, performer: Performer) -> Bench:
+    application = campaign.course.plan.application(run.application)
+    bench = set_up(application.kernel, running, kernel_folder(application.kernel_sha256))
     for _ in range(campaign.course.spec.warm_up):
-        warm_up(bench, run.mapping, campaign.performer)
+        warm_up(bench, run.mapping, performer)
     return bench

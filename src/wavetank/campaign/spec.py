@@ -15,6 +15,7 @@ from wavetank.campaign.problems import check_files
 from wavetank.compare.comparison import Criterion, Standing
 from wavetank.document import Record, read_yaml
 from wavetank.errors import MeasurementError
+from wavetank.measure.benchmarks import Program
 from wavetank.measure.mapping import parse_mapping
 from wavetank.measure.statistics import SMALLEST_DIFFERENCE
 from wavetank.units import Duration
@@ -41,7 +42,13 @@ class ApplicationEntry(Record):
     kernel: Path | None = Field(default=None, description="kernel file; made from the model if not")
     model: Path | None = Field(default=None, description="model file")
     name: str | None = Field(
-        default=None, min_length=1, description="for titles; the kernel's own if not given"
+        default=None,
+        min_length=1,
+        description="for titles; the kernel's own (with its program, if that is not the replay)",
+    )
+    program: Program = Field(
+        default="replay",
+        description="what performs it: the exact replay, or the nearest IOR lines or fio jobs",
     )
     own_runs: tuple[OwnRun, ...] = Field(
         default=(), description="runs of the application itself, to judge the kernel by"

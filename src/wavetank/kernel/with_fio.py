@@ -13,7 +13,7 @@ import platform
 import shutil
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +55,7 @@ def run_fio(
         )
     job_file = scratch / "kernel.fio"
     job_file.write_text(plan.text())
-    settings = _settings(plan)
+    settings = settings_of(plan)
     start = time.monotonic()
     status, stdout, stderr = run_to_end(
         [program, "--output-format=json", str(job_file)], timeout_s, root
@@ -78,12 +78,13 @@ def run_fio(
         status="ok",
         elapsed_s=elapsed_s,
         metadata_time_s=0.0,
-        phases=tuple(_phases(plan.jobs, report["jobs"])),
+        phases=tuple(phases_of(plan.jobs, report["jobs"])),
         settings={**settings, "fio": str(report.get("fio version", "unknown"))},
     )
 
 
-def _settings(plan: FioPlan) -> dict[str, str]:
+def settings_of(plan: FioPlan) -> dict[str, str]:
+    """What a result says of how fio ran a plan."""
     refused = [str(ph_id) for one in plan.refused for ph_id in one.ph_ids]
     return {
         "program": "fio",
@@ -93,16 +94,32 @@ def _settings(plan: FioPlan) -> dict[str, str]:
     }
 
 
-def _phases(jobs: Sequence[FioJob], reports: Sequence[dict[str, Any]]) -> list[PhaseResult]:
+def phases_of(
+    jobs: Sequence[FioJob],
+    reports: Sequence[dict[str, Any]],
+    hosts: Mapping[int, str] | None = None,
+) -> list[PhaseResult]:
+    """The phases that jobs did, by fio's reports of them.
+
+    Args:
+        jobs: in their order; one that waits starts when all before it have ended.
+        reports: fio's of each job.
+        hosts: rank -> node; None: this machine for all.
+    """
     by_name = {report["jobname"]: report for report in reports}
     ranks: defaultdict[int, list[RankPhaseResult]] = defaultdict(list)
+    begin_s = end_s = 0.0
     for job in jobs:
+        if job.waits:
+            begin_s = end_s
         report = by_name[job.name]["write" if job.write else "read"]
-        ranks[job.ph_id].append(_rank(job, report))
+        done = _rank(job, report, begin_s, platform.node() if hosts is None else hosts[job.rank])
+        end_s = max(end_s, done.end_s)
+        ranks[job.ph_id].append(done)
     return [phase_of(ph_id, found) for ph_id, found in ranks.items()]
 
 
-def _rank(job: FioJob, report: dict[str, Any]) -> RankPhaseResult:
+def _rank(job: FioJob, report: dict[str, Any], begin_s: float, host: str) -> RankPhaseResult:
     operations = int(report["total_ios"])
     # fio tells run times in whole ms, but reckons its rate from finer ones.
     seconds = operations / report["iops"] if report["iops"] else _NS
@@ -113,8 +130,8 @@ def _rank(job: FioJob, report: dict[str, Any]) -> RankPhaseResult:
         return float(percentiles.get(key, clat["max"])) * _NS
 
     return RankPhaseResult(
-        rank=job.rank, host=platform.node(), bytes=int(report["io_bytes"]), operations=operations,
-        io_time_s=clat.get("mean", 0.0) * operations * _NS, start_s=0.0, end_s=seconds,
+        rank=job.rank, host=host, bytes=int(report["io_bytes"]), operations=operations,
+        io_time_s=clat.get("mean", 0.0) * operations * _NS, start_s=begin_s, end_s=begin_s + seconds,
         latency=LatencySummary(
             p50_s=percentile("50.000000"), p95_s=percentile("95.000000"), p99_s=percentile("99.000000"),
             max_s=clat["max"] * _NS,

@@ -10,16 +10,16 @@ import platform
 import shutil
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from wavetank.errors import KernelError
-from wavetank.job import Job
+from wavetank.job import Job, Placement
+from wavetank.kernel.benchmark_files import LocalFiles, TaskFiles
 from wavetank.kernel.benchmark_result import phase_of
 from wavetank.kernel.ior_output import IorTimes, TaskOperations, parse_summary, read_operations
 from wavetank.kernel.outcome import failed, summarise
 from wavetank.kernel.plan import IorLine, Kernel
-from wavetank.kernel.prepare import write_content
 from wavetank.kernel.result import PhaseResult, RankPhaseResult, ReplayResult
 from wavetank.kernel.running import run_to_end
 from wavetank.kernel.writers.ior import IorParameters, parse_command
@@ -61,12 +61,26 @@ def find_ior() -> IorProgram:
     return IorProgram(path, family, b"savePerOpDataCSV" in content)
 
 
+@dataclass(frozen=True)
+class Nodes:
+    """Nodes that IOR's tasks run on, elsewhere than in this process's directory.
+
+    Attributes:
+        placement: of the tasks.
+        files: the kernel's files, as the nodes see them.
+    """
+
+    placement: Placement
+    files: TaskFiles
+
+
 def run_ior(
     kernel: Kernel,
     root: Path,
     launcher: Launcher,
     scratch: Path,
     timeout_s: float | None = None,
+    nodes: Nodes | None = None,
 ) -> ReplayResult:
     """Run the kernel's IOR lines in a directory.
 
@@ -76,11 +90,14 @@ def run_ior(
         launcher: starts IOR's tasks; of the MPI that IOR was built with.
         scratch: directory for IOR's output.
         timeout_s: seconds after which a line is ended; the run then counts as failed.
+        nodes: where the tasks run; None: here. Times of single operations are known only here.
 
     Raises:
         KernelError: IOR is not installed, was built with another MPI, or can express none of the phases.
     """
     ior = find_ior()
+    if nodes is not None:  # the tables of operations would be written on the nodes
+        ior = replace(ior, tells_operations=False)
     if ior.family is not None and launcher.mpi_family != ior.family:
         raise KernelError(
             f"{ior.path} is built with {ior.family}, and the launcher is {launcher.name}. Add --launcher {ior.family}"
@@ -97,7 +114,7 @@ def run_ior(
     phases: list[PhaseResult] = []
     elapsed_s = metadata_s = 0.0
     for number, line in enumerate(kernel.ior):
-        run = _Line(kernel, line, root, scratch / f"ior-{number}")
+        run = _Line(kernel, line, root, scratch / f"ior-{number}", nodes)
         try:
             times = run.perform(ior, launcher, timeout_s)
             phases += run.results(times, elapsed_s + times.open_s)
@@ -127,33 +144,50 @@ class _LineError(Exception):
 class _Line:
     """One IOR line: its files before and after, its run, its results."""
 
-    def __init__(self, kernel: Kernel, line: IorLine, root: Path, stem: Path) -> None:
+    def __init__(
+        self, kernel: Kernel, line: IorLine, root: Path, stem: Path, nodes: Nodes | None
+    ) -> None:
         phases = {phase.ph_id: phase for phase in kernel.phases}
         self._phases = [phases[ph_id] for ph_id in line.ph_ids]
         self._names = {file.file_id: file.name for file in kernel.files}
         self._contents = {file.file_id: file.content_id for file in kernel.files}
         self._ior: IorParameters = parse_command(line.command)
         self._root, self._stem = root, stem
+        self._placement = None if nodes is None else _of_tasks(nodes.placement, self._ranks())
+        self._files = LocalFiles() if nodes is None else nodes.files
+        if nodes is not None:  # tasks start in a directory of their node's own
+            self._ior = replace(self._ior, file=str(root / self._ior.file))
+
+    def _ranks(self) -> list[int]:
+        """The kernel's rank that each task stands for."""
+        if self._ior.file_per_process:
+            return [phase.ph_processid[0] for phase in self._phases]
+        return list(self._phases[0].ph_processid)
 
     def perform(self, ior: IorProgram, launcher: Launcher, timeout_s: float | None) -> IorTimes:
         """Run IOR once."""
         summary = self._stem.with_suffix(".json")
-        outputs = f"summaryFormat=JSON,summaryFile={summary}"
+        outputs = "summaryFormat=JSON"
+        if self._placement is None:
+            outputs += f",summaryFile={summary}"
         if ior.tells_operations:
             outputs += f",savePerOpDataCSV={self._stem}"
         words = self._ior.command().split()
-        job = Job((ior.path, *words[words.index("ior") + 1 :], "-O", outputs), self._ior.n_tasks)
+        argv = (ior.path, *words[words.index("ior") + 1 :], "-O", outputs)
+        job = Job(argv, self._ior.n_tasks, placement=self._placement)
         self._fill_files()
         links = self._link_files()
         try:
             status, stdout, stderr = run_to_end(
-                launcher.command(job, self._stem.parent), timeout_s, self._root
+                launcher.command(job, self._stem.parent),
+                timeout_s,
+                self._root if self._placement is None else None,
             )
             text = summary.read_text(errors="replace") if summary.exists() else stdout
             self._take_files()
         finally:
             for link in links:
-                link.unlink(missing_ok=True)
+                self._files.remove(link)
         if status is None:
             raise _LineError(f"the time limit of {timeout_s:g} s ran out")
         try:
@@ -180,9 +214,9 @@ class _Line:
         needed = tasks * self._ior.segments * self._ior.block
         for file_id in {phase.file_id for phase in self._phases}:
             path = self._root / self._names[file_id]
-            if not path.exists() or path.stat().st_size < needed:
+            if (self._files.size(path) or 0) < needed:
                 try:
-                    write_content(path, self._contents[file_id], needed)
+                    self._files.fill(path, self._contents[file_id], needed)
                 except OSError as error:
                     raise _LineError(
                         f"{path} cannot be made long enough to read: {error}"
@@ -191,10 +225,9 @@ class _Line:
     def _link_files(self) -> list[Path]:
         links = []
         for ours, theirs in self._own_files():
-            if not ours.exists() or ours == theirs:
+            if ours == theirs or self._files.size(ours) is None:
                 continue
-            theirs.unlink(missing_ok=True)
-            theirs.hardlink_to(ours)
+            self._files.link(ours, theirs)
             links.append(theirs)
         return links
 
@@ -202,8 +235,8 @@ class _Line:
         """What IOR wrote under its own names becomes the kernel's files, for the lines that read them."""
         if self._ior.write:
             for ours, theirs in self._own_files():
-                if theirs.exists():
-                    theirs.replace(ours)
+                if theirs != ours:
+                    self._files.move(theirs, ours)
 
     def results(self, times: IorTimes, start_s: float) -> list[PhaseResult]:
         """The line's phases; those that one run stands for take their operations in order."""
@@ -212,17 +245,15 @@ class _Line:
         ]  # by task, then by phase
         if self._ior.file_per_process:
             return [
-                phase_of(
-                    phase.ph_id, [_rank(phase.ph_processid[0], stretches[0], self._ior, start_s)]
-                )
+                phase_of(phase.ph_id, [self._rank(phase.ph_processid[0], stretches[0], start_s)])
                 for phase, stretches in zip(self._phases, tasks, strict=True)
             ]
-        ranks = self._phases[0].ph_processid
+        ranks = self._ranks()
         return [
             phase_of(
                 phase.ph_id,
                 [
-                    _rank(rank, stretches[number], self._ior, start_s)
+                    self._rank(rank, stretches[number], start_s)
                     for rank, stretches in zip(ranks, tasks, strict=True)
                     if stretches[number].operations
                 ],
@@ -230,6 +261,12 @@ class _Line:
             for number, phase in enumerate(self._phases)
             if any(stretches[number].operations for stretches in tasks)
         ]
+
+    def _rank(self, rank: int, done: TaskOperations, start_s: float) -> RankPhaseResult:
+        host = platform.node()
+        if self._placement is not None:
+            host = self._placement.hosts[self._ranks().index(rank)][0]
+        return _rank(rank, host, done, self._ior, start_s)
 
     def _operations(self, task: int, transfer_s: float) -> list[TaskOperations]:
         counts = (
@@ -245,6 +282,12 @@ class _Line:
                 raise _LineError(f"its table of operations is damaged: {error}") from error
         made = sum(run.count for run in self._ior.operations(task))
         return _even_shares(made, counts, round(transfer_s / _NS))
+
+
+def _of_tasks(placement: Placement, ranks: Sequence[int]) -> Placement:
+    """The placement of tasks that stand for these ranks of the kernel."""
+    hosts = [host for host, n in placement.hosts for _ in range(n)]
+    return replace(placement, hosts=tuple((hosts[rank], 1) for rank in ranks))
 
 
 def _reason(stdout: str, stderr: str) -> str:
@@ -270,9 +313,11 @@ def _even_shares(made: int, counts: Sequence[int], transfer_ns: int) -> list[Tas
     return shares
 
 
-def _rank(rank: int, done: TaskOperations, ior: IorParameters, start_s: float) -> RankPhaseResult:
+def _rank(
+    rank: int, host: str, done: TaskOperations, ior: IorParameters, start_s: float
+) -> RankPhaseResult:
     return RankPhaseResult(
-        rank=rank, host=platform.node(), bytes=done.operations * ior.transfer, operations=done.operations,
+        rank=rank, host=host, bytes=done.operations * ior.transfer, operations=done.operations,
         io_time_s=done.io_ns * _NS, start_s=start_s + done.first_ns * _NS, end_s=start_s + done.last_ns * _NS,
         latency=summarise([done.latencies], done.max_ns) if done.latencies else None,
     )  # fmt: skip

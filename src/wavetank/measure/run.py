@@ -64,13 +64,18 @@ def kernel_folder(kernel_sha256: str) -> str:
     return f"kernel-{kernel_sha256[:12]}"
 
 
-def set_up(kernel: Kernel, cluster: RunningCluster) -> Bench:
+def set_up(kernel: Kernel, cluster: RunningCluster, folder: str | None = None) -> Bench:
     """Put a kernel's input files on a cluster, by the cluster's layout.
+
+    Args:
+        kernel: whose files they are.
+        cluster: where they go.
+        folder: below the mount; the kernel's own by default.
 
     Raises:
         ClusterError: a node or the file system failed.
     """
-    bench = lay_out(kernel, cluster, kernel_folder(kernel_hash(kernel)))
+    bench = lay_out(kernel, cluster, folder or kernel_folder(kernel_hash(kernel)))
     placement = cluster.place_files(input_sizes(bench))
     return replace(bench, file_placement=dict(placement))
 
@@ -233,7 +238,7 @@ def remove_written(bench: Bench) -> None:
     """Remove what an earlier run wrote."""
     written = [file for file in bench.kernel.files if file.role != "input"]
     if written:
-        paths = [str(PurePosixPath(bench.root, file.name)) for file in written]
+        paths = [str(PurePosixPath(bench.root, name)) for file in written for name in file.names]
         _on_every_view(bench, ["rm", "-f", "--", *paths])
 
 

@@ -262,6 +262,7 @@ def _submission(slurm: _Slurm, run: Run) -> Submission:
             application=run.application,
             kernel=course.store.kernel_path(run.application).resolve(),
             cluster=spec,
+            program=course.plan.application(run.application).program,
             mapping=run.mapping,
             cache=course.spec.cache,
             repetition=run.repetition,

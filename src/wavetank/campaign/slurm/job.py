@@ -14,8 +14,17 @@ from wavetank.document import write_whole
 from wavetank.errors import WavetankError
 from wavetank.kernel.plan import Kernel
 from wavetank.launchers.registry import launcher
-from wavetank.measure.perform import ReplayPerformer
-from wavetank.measure.run import Bench, kernel_folder, kernel_hash, measure, set_up, warm_up
+from wavetank.measure.benchmarks import performer_of
+from wavetank.measure.perform import ReplayPerformer, raw_of
+from wavetank.measure.run import (
+    Bench,
+    Performer,
+    kernel_folder,
+    kernel_hash,
+    measure,
+    set_up,
+    warm_up,
+)
 
 
 def perform_task(path: Path, environment: Mapping[str, str]) -> None:
@@ -37,7 +46,9 @@ def _perform(folder: TaskFolder, task: Task, environment: Mapping[str, str]) -> 
     cluster = allocated_cluster(task.cluster, environment)
     open_folder(cluster)
     # Rank 0 may run on another node than this: the plan must be where all nodes see it.
-    performer = ReplayPerformer(scratch=folder.path)
+    performer: Performer = ReplayPerformer(scratch=folder.path)
+    if task.program != "replay":
+        performer = performer_of(task.program, cluster)
     bench = _bench(task, cluster)
     for _ in range(task.warm_up):
         warm_up(bench, task.mapping, performer)
@@ -57,7 +68,7 @@ def _perform(folder: TaskFolder, task: Task, environment: Mapping[str, str]) -> 
             "versions": {**measurement.versions, **slurm},
         }
     )
-    folder.leave(measurement, performer.raw_output, time.monotonic() - started)
+    folder.leave(measurement, raw_of(performer), time.monotonic() - started)
 
 
 def _bench(task: Task, cluster: DeployedCluster) -> Bench:

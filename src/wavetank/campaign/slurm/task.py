@@ -18,6 +18,7 @@ from wavetank.campaign.store import Key
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.document import Record, explain, read_text, write_whole
 from wavetank.errors import DocumentError, MeasurementError
+from wavetank.measure.benchmarks import Program
 from wavetank.measure.perform import RawOutput
 from wavetank.measure.result import Measurement
 
@@ -28,6 +29,7 @@ class Task(Record):
     application: str
     kernel: Path
     cluster: ClusterSpec
+    program: Program = "replay"
     mapping: str
     cache: Literal["cold", "warm"]
     repetition: int
