@@ -1,317 +1,262 @@
-"""A model for a process count that was never traced, from the functions of ``scaling``. Marked as such."""
+"""A model for a process count that was never traced, from the functions of ``groups``. Marked as such.
+
+What every rank would do is put together as a trace, and the model extracted from it by the rules of the traced models.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from fractions import Fraction
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from wavetank.document import Provenance
 from wavetank.errors import ModelError
-from wavetank.model.application import Model
-from wavetank.model.families import expand
-from wavetank.model.file import ModelFile
-from wavetank.model.phase import (
-    FileStep,
-    LinearOffsets,
-    Offsets,
-    PatternMember,
-    Phase,
-    Program,
-    RepeatStep,
-    Step,
-    UnknownOffsets,
-)
-from wavetank.model.phases import find_series
-from wavetank.model.scaling import Fit, Function, fit_function
-from wavetank.model.tables import ranks_text
-
-Notes = dict[str, list[int]]
+from wavetank.model.application import Boundaries, Model
+from wavetank.model.difference import compare_models
+from wavetank.model.extract import extract_model
+from wavetank.model.extrapolation import Extrapolation, FittedField, NotExtrapolated
+from wavetank.model.functions import NoFunctionError, candidates, whole_at
+from wavetank.model.group import Group, Grouped
+from wavetank.model.own_level import own_levels
+from wavetank.model.phase import PatternMember, Phase
+from wavetank.model.rules import LEVELS, Rules
+from wavetank.model.scaling import Fit
+from wavetank.model.synthesis import ranks_of, synthesise
 
 
 def extrapolate(fit: Fit, n: int, provenance: Provenance) -> Model:
     """The model of a run with ``n`` processes.
 
-    What no function fits is refused where the model would be wrong without it (ranks, repetitions,
-    request sizes), and said in ``warnings`` where it can be stood in for (offsets).
+    Phases whose offsets or file views no function gives are there with their sizes and unknown offsets, and say
+    why; what is not known in number or size is left out. ``extrapolation`` lists both.
 
     Raises:
-        ModelError: a field that a model cannot do without is no function of the process count, or
-            its value at ``n`` is no whole number above 0.
+        ModelError: the ranks' groups, or all that they do, follow no function, or one has no value at ``n``.
     """
-    nearest = min(fit.models, key=lambda count: (abs(count - n), count))
-    base = fit.models[nearest]
-    traced = ", ".join(map(str, fit.models))
-    # Sentences for the user, each with the phases that it is about.
-    notes: Notes = {f"extrapolated to np {n} from traces at np {traced}: never traced": []}
-    numbers = {phase.ph_id: position for position, phase in enumerate(fit.phases[nearest])}
-    phases = tuple(
-        _phase(fit, position, nearest, n, notes) for position in range(len(fit.phases[nearest]))
-    )
-    new_ids = {old: phases[position].ph_id for old, position in numbers.items()}
-    files = tuple(_file(fit, position, n, phases) for position in range(len(base.files)))
-    own = {rank for phase in phases for rank in phase.ph_processid}
-    families = {
-        base.files[position].file_id: fit.families[file.file_id]
-        for position, file in enumerate(fit.models[min(fit.models)].files)
-        if file.file_id in fit.families
-    }
-    model = Model(
-        provenance=provenance,
-        application=base.application,
-        command=base.command,
-        source="extrapolated",
+    grouped = fit.grouped
+    if isinstance(grouped, NoFunctionError):
+        raise grouped
+    made = _made(fit, grouped, n, provenance)
+    wrong = _not_given_back(fit, grouped, provenance)
+    missing = (*made.missing, *wrong)
+    model = made.model
+    extrapolation = Extrapolation(
         n_ranks=n,
-        app_np=len(own),
-        app_nfiles=base.app_nfiles,
-        app_st=sum(phase.ph_weight for phase in phases),
-        elapsed_s=None,
-        boundaries=base.boundaries,
-        requirements=base.requirements.model_copy(
-            update={
-                "storage_capacity_bytes": sum(
-                    file.file_size for file in files if file.n_operations
-                ),
-                "n_processes": len(own),
-                "reached_read_bytes_per_s": None,
-                "reached_write_bytes_per_s": None,
-            }
-        ),
-        files=files,
-        phases=phases,
-        series=tuple(find_series(phases)),
-        communicators=tuple(
-            _ranks(
-                {count: model.communicators[number] for count, model in fit.models.items()},
-                n,
-                f"communicator {number}",
-            )
-            for number in range(len(base.communicators))
-        ),
-        programs=_programs(fit, nearest, n, new_ids, notes),
-        timeline=(),
-        warnings=tuple(
-            f"phases {ranks_text(sorted(set(about)))}: {text}" if about else text
-            for text, about in notes.items()
-        ),
+        traced_np=tuple(fit.models),
+        n_checks=min((field.n_checks for field in made.fields), default=0),
+        fields=made.fields,
+        not_extrapolated=missing,
     )
-    expanded = expand(model, families)
-    capacity = sum(file.file_size for file in expanded.files if file.n_operations)
-    requirements = expanded.requirements.model_copy(update={"storage_capacity_bytes": capacity})
-    series = tuple(find_series(expanded.phases))
-    return expanded.model_copy(update={"requirements": requirements, "series": series})
+    checks = extrapolation.n_checks
+    notes = [
+        extrapolation.sentence(),
+        f"every function of np is checked by {checks} traced run{'s' if checks > 1 else ''} at least beyond those that "
+        "tell its parameters",
+        *(f"{_where(one)}: not extrapolated: {one.reason}" for one in missing),
+        *dict.fromkeys(note for group in grouped.groups for note in group.notes),
+    ]
+    return model.model_copy(update={"extrapolation": extrapolation, "warnings": tuple(notes)})
 
 
-def _value(fit: Fit, ph_id: int | None, field: str, n: int) -> int:
-    function = fit.function(ph_id, field)
-    if function is None:
-        raise ModelError(
-            f"{field} of {'the application' if ph_id is None else f'phase {ph_id}'} is no function of the number of "
-            f"processes that wavetank knows, so there is no model for np {n}. Trace at np {n}, or see the table for its values"
-        )
-    return _whole(function, n, f"{field} of phase {ph_id}")
+def _where(one: NotExtrapolated) -> str:
+    numbers = ", ".join(map(str, one.ph_ids))
+    return f"phase{'s' if len(one.ph_ids) > 1 else ''} {numbers}" if one.ph_ids else one.what
 
 
-def _whole(function: Function, n: int, what: str, signed: bool = False) -> int:
+@dataclass(frozen=True)
+class _Made:
+    model: Model
+    fields: tuple[FittedField, ...]
+    missing: tuple[NotExtrapolated, ...]
+
+
+def _made(fit: Fit, grouped: Grouped, n: int, provenance: Provenance) -> _Made:
+    base = fit.models[max(fit.models)]
+    trace = synthesise(grouped.groups, n, grouped.folder, base.boundaries, base.command)
+    if not len(trace.folds):
+        raise ModelError(_nothing(grouped))
     try:
-        value = function(n)
-    except ArithmeticError as error:
-        raise ModelError(f"{what} = {function} has no value at np {n}: np is no square") from error
-    if value.denominator != 1 or (value < 0 and not signed):
-        raise ModelError(
-            f"{what} = {function} is no whole number at np {n}. Choose an np at which it is"
-        )
-    return value.numerator
-
-
-def _phase(fit: Fit, position: int, nearest: int, n: int, notes: Notes) -> Phase:
-    aligned = {count: phases[position] for count, phases in fit.phases.items()}
-    base = aligned[nearest]
-    key = fit.phases[min(fit.phases)][
-        position
-    ].ph_id  # fields are named by the least model's numbers
-    ranks = _ranks(
-        {count: phase.ph_processid for count, phase in aligned.items()}, n, f"ranks of phase {key}"
+        model = extract_model(trace, provenance, _rules(base.boundaries), name=base.application)
+    except ModelError as error:
+        raise ModelError(_nothing(grouped)) from error
+    marker = _Marker(fit, grouped, n, model)
+    phases = tuple(marker.marked(phase) for phase in model.phases)
+    model = model.model_copy(
+        update={"phases": phases, "boundaries": base.boundaries, "warnings": ()}
     )
-    n_rep = _value(fit, key, "ph_nrep", n)
-    members, offsets = [], []
-    for number, member in enumerate(base.pattern):
-        suffix = f"[{number}]" if len(base.pattern) > 1 else ""
-        rs = _value(fit, key, "rs" + suffix, n)
-        offset = _offsets(fit, key, suffix, n)
-        if offset is None:
-            notes.setdefault(
-                "offsets are no function of the number of processes: ranks are placed side by side, rank * rs "
-                "within each repetition",
-                [],
-            ).append(key)
-            disp = fit.function(key, "disp" + suffix)
-            step = _whole(disp, n, "disp", signed=True) if disp else rs * len(ranks)
-            offset = LinearOffsets(a=rs, b=0 if n_rep == 1 else step, c=_first(aligned, number, n))
-        disp_value = offset.b if offset.function == "linear" and n_rep > 1 else None
-        members.append(
-            PatternMember(
-                iop_type=member.iop_type,
-                handle=member.handle,
-                rs=rs,
-                disp=disp_value,
-                dist=member.dist,
-            )
+    fields = tuple(
+        FittedField(
+            ranks=group.members_text, ph_id=ph_id, field=name, function=text, n_checks=checks
         )
-        offsets.append(offset)
-    if base.moved_last is not None:
-        notes.setdefault(
-            "the last operation is short in the traces; here it is a full one", []
-        ).append(key)
-    return Phase(
-        ph_id=position + 1,
-        file_id=base.file_id,
-        level=base.level,
-        ph_processid=ranks,
-        ph_np=len(ranks),
-        ph_weight=len(ranks) * n_rep * sum(member.rs for member in members),
-        ph_nrep=n_rep,
-        ph_niop=n_rep * len(members),
-        pattern=tuple(members),
-        offset=tuple(offsets),
-        collective=base.collective,
-        exact=all(isinstance(offset, LinearOffsets) for offset in offsets),
-        tick_first=base.tick_first,
-        tick_last=base.tick_last,
-        start_s=None,
-        end_s=None,
-        io_time_s=None,
+        for group in grouped.groups
+        for ph_id, name, text, checks in _fields(group)
+    )
+    return _Made(model, fields, tuple(marker.missing()))
+
+
+def _fields(group: Group) -> Iterable[tuple[int | None, str, str, int]]:
+    for phase, name, text, checks in group.fields:
+        yield None if phase is None else group.sample.phases[phase].ph_id, name, text, checks
+
+
+def _nothing(grouped: Grouped) -> str:
+    reasons = [
+        *(f"{kind}: {reason}" for kind, reason in grouped.left_out.items()),
+        *(
+            f"phase {group.sample.phases[number].ph_id}: {reason}"
+            for group in grouped.groups
+            for number, reason in group.reasons.items()
+        ),
+    ]
+    told = "; ".join(dict.fromkeys(reasons[:5])) or "the runs have no operations in common"
+    return f"nothing of the runs' I/O is a function of the number of processes: {told}"
+
+
+def _rules(boundaries: Boundaries) -> Rules:
+    return Rules(
+        split_at_communication={
+            LEVELS[name]: splits for name, splits in boundaries.split_at_communication.items()
+        },
+        split_at_computation_s=boundaries.split_at_computation_s,
+        similarity=boundaries.similarity,
     )
 
 
-def _first(aligned: Mapping[int, Phase], member: int, n: int) -> int:
-    """Least offset of a phase's ranks, as a function of the process count where it is one; else 0."""
-    firsts: dict[int, int] = {}
-    for count, phase in aligned.items():
-        offset = phase.offset[member]
-        if offset.function == "list":
-            firsts[count] = min(offset.first_offsets())
-        elif offset.function == "linear":
-            firsts[count] = min(offset.a * rank + offset.c for rank in phase.ph_processid)
-    function = fit_function(firsts) if len(firsts) == len(aligned) else None
-    value = function(n) if function else Fraction(0)
-    return value.numerator if value.denominator == 1 else 0
-
-
-def _offsets(fit: Fit, key: int, suffix: str, n: int) -> Offsets | None:
-    """The offsets' own functions, where they have some."""
-    parts = [fit.function(key, part + suffix) for part in "abc"]
-    if any(part is None for part in parts):
-        unknown = all(
-            phase.offset[0].function == "unknown"
-            for phases in fit.phases.values()
-            for phase in phases
-            if phase.ph_id == key
-        )
-        return UnknownOffsets() if unknown else None
-    a, b, c = (
-        _whole(part, n, f"offset of phase {key}", signed=True) for part in parts if part is not None
-    )
-    return LinearOffsets(a=a, b=b, c=c)
-
-
-def _ranks(by_count: Mapping[int, tuple[int, ...]], n: int, what: str) -> tuple[int, ...]:
-    """Ranks as a range whose ends are functions of the process count."""
-    steps = {_step(ranks) for ranks in by_count.values() if len(ranks) > 1}
-    first = fit_function({count: ranks[0] for count, ranks in by_count.items()})
-    stop = fit_function({count: ranks[-1] + 1 for count, ranks in by_count.items()})
-    if len(steps) > 1 or None in steps or first is None or stop is None:
-        raise ModelError(
-            f"the {what} are no regular range at all process counts, so they are not known at np {n}. Trace at np {n}"
-        )
-    step = steps.pop() if steps else 1
-    return tuple(range(_whole(first, n, what), _whole(stop, n, what), step or 1))
-
-
-def _step(ranks: tuple[int, ...]) -> int | None:
-    step = ranks[1] - ranks[0]
-    return step if ranks == tuple(range(ranks[0], ranks[-1] + 1, step)) else None
-
-
-def _file(fit: Fit, position: int, n: int, phases: tuple[Phase, ...]) -> ModelFile:
-    files = {}
-    for count, model in fit.models.items():
-        if position >= len(model.files):
-            raise ModelError(
-                f"the runs use different numbers of files ({position} at np {count}): files by process cannot be extrapolated"
-            )
-        files[count] = model.files[position]
-    base = files[min(files, key=lambda count: (abs(count - n), count))]
-    own = [phase for phase in phases if phase.file_id == base.file_id]
-    sizes = {
-        field: fit_function({c: getattr(f, field) for c, f in files.items()})
-        for field in ("file_size", "file_size_weights")
-    }
-    weights = sum(p.ph_weight for p in own if "write" in p.pattern[0].iop_type) or sum(
-        p.ph_weight for p in own
-    )
-    size = _whole(sizes["file_size"], n, "file_size") if sizes["file_size"] else weights
-    ranks = {rank for phase in own for rank in phase.ph_processid}
-    return base.model_copy(
-        update={
-            "file_size": size,
-            "file_size_weights": weights,
-            "file_size_highest_offset": size if base.file_size_highest_offset is not None else None,
-            "file_np": len(ranks) if ranks else base.file_np,
-            "n_operations": sum(phase.ph_niop * phase.ph_np for phase in own),
-            "n_sequential": None,
-            "n_consecutive": None,
-        }
-    )
-
-
-def _programs(
-    fit: Fit, nearest: int, n: int, new_ids: Mapping[int, int], notes: Notes
-) -> tuple[Program, ...]:
-    merged = {count: _without_views(model.programs, notes) for count, model in fit.models.items()}
-    if len({len(groups) for groups in merged.values()}) > 1:
-        raise ModelError(
-            "the ranks behave in different groups at different process counts: they cannot be extrapolated"
-        )
+def _not_given_back(fit: Fit, grouped: Grouped, provenance: Provenance) -> list[NotExtrapolated]:
+    """What the functions make of the traced process counts must be the traced models."""
+    if grouped.left_out or any(group.reasons or group.step_reasons for group in grouped.groups):
+        return []  # it is not: and says why
     found = []
-    for number, (steps, _) in enumerate(merged[nearest]):
-        by_count = {count: groups[number][1] for count, groups in merged.items()}
-        ranks = _ranks(by_count, n, f"ranks of program {number + 1}")
-        found.append(Program(ranks=ranks, steps=_renumbered(steps, new_ids)))
-    return tuple(found)
-
-
-def _without_views(
-    programs: tuple[Program, ...], notes: Notes
-) -> list[tuple[tuple[Step, ...], tuple[int, ...]]]:
-    """Steps and ranks of programs that are the same but for file views, which are left out."""
-    found: dict[tuple[Step, ...], list[int]] = {}
-    for program in programs:
-        found.setdefault(_plain(program.steps, notes), []).extend(program.ranks)
-    return [(steps, tuple(sorted(ranks))) for steps, ranks in found.items()]
-
-
-def _plain(steps: tuple[Step, ...], notes: Notes) -> tuple[Step, ...]:
-    plain: list[Step] = []
-    for step in steps:
-        if isinstance(step, RepeatStep):
-            plain.append(RepeatStep(times=step.times, steps=_plain(step.steps, notes)))
-        elif isinstance(step, FileStep) and (step.view_id, step.view_ids) != (None, None):
-            notes.setdefault(
-                "MPI file views are left out: they are known for the traced process counts only", []
+    for n, model in fit.models.items():
+        again = _made(fit, grouped, n, provenance).model
+        differences = compare_models(own_levels(model), again).differences
+        # Names of files may hold what has nothing to do with np, and are then those of the nearest run.
+        if differences:
+            first = differences[0]
+            found.append(
+                NotExtrapolated(
+                    ph_ids=(),
+                    what=f"the run at np {n}",
+                    reason=f"the functions do not give back what was traced there: {first.where}, {first.field} is "
+                    f"{first.b} in place of {first.a}",
+                )
             )
-        else:
-            plain.append(step)
-    return tuple(plain)
+    return found
 
 
-def _renumbered(steps: tuple[Step, ...], new_ids: Mapping[int, int]) -> tuple[Step, ...]:
-    """Steps with the new phases' numbers."""
-    found: list[Step] = []
-    for step in steps:
-        if step.step == "data":
-            found.append(step.model_copy(update={"ph_id": new_ids[step.ph_id]}))
-        elif isinstance(step, RepeatStep):
-            found.append(RepeatStep(times=step.times, steps=_renumbered(step.steps, new_ids)))
-        else:
-            found.append(step)
-    return tuple(found)
+# --- what is said of each phase -------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Source:
+    """The part of a traced phase that a rank's phase of the new model comes from."""
+
+    group: Group
+    number: int  # of the group's phases
+
+
+class _Marker:
+    """Says of each phase where it comes from."""
+
+    def __init__(self, fit: Fit, grouped: Grouped, n: int, model: Model) -> None:
+        self._grouped, self._n = grouped, n
+        self._traced = {
+            count: {phase.ph_id: phase for phase in traced.phases}
+            for count, traced in fit.models.items()
+        }
+        self._names = {
+            file.file_id: file.file_name.removeprefix(grouped.folder) for file in model.files
+        }
+        self._marked: dict[str, list[int]] = defaultdict(list)
+        self._sources = self._find(model)
+
+    def _find(self, model: Model) -> dict[int, _Source]:
+        """For each phase its source, by its first rank: the n-th on a file at a level is the n-th."""
+        of_rank: dict[tuple[int, str, int], list[int]] = defaultdict(list)
+        for phase in model.phases:
+            for rank in phase.ph_processid:
+                of_rank[rank, phase.level, phase.file_id].append(phase.ph_id)
+        sources: dict[int, _Source] = {}
+        for group, ranks in zip(
+            self._grouped.groups, ranks_of(self._grouped.groups, self._n), strict=True
+        ):
+            for rank in ranks:
+                own: dict[tuple[str, int], list[int]] = defaultdict(list)
+                for key, numbers in of_rank.items():
+                    if key[0] == rank:
+                        own[key[1], key[2]] = numbers
+                self._match(group, own, sources)
+        return sources
+
+    def _match(
+        self,
+        group: Group,
+        own: Mapping[tuple[str, int], Sequence[int]],
+        sources: dict[int, _Source],
+    ) -> None:
+        kinds = group.shape[1]
+        assert isinstance(kinds, tuple)  # noqa: S101 - see Behaviours.of
+        by_stream: dict[tuple[str, int], list[int]] = defaultdict(list)
+        for number, (file, level, _, _) in enumerate(kinds):
+            if all(member is not None for member in group.phases[number]):
+                by_stream[level, file].append(number)
+        # Streams of one rank in the order of their first phases, on both sides.
+        mine = sorted(by_stream.items(), key=lambda one: one[1][0])
+        theirs = sorted(own.items(), key=lambda one: one[1][0])
+        for (_, numbers), (_, ph_ids) in zip(mine, theirs, strict=False):
+            for number, ph_id in zip(numbers, ph_ids, strict=False):
+                sources.setdefault(ph_id, _Source(group, number))
+
+    def marked(self, phase: Phase) -> Phase:
+        """The phase with its reason, where its offsets are no function of np; without times."""
+        update: dict[str, object] = {"start_s": None, "end_s": None, "io_time_s": None}
+        source = self._sources.get(phase.ph_id)
+        if source is not None:
+            reason = source.group.reasons.get(source.number)
+            if reason is not None:
+                update["not_extrapolated"] = reason
+                self._marked[reason].append(phase.ph_id)
+            if phase.ph_nrep > 1:
+                update["pattern"] = self._with_dist(phase, source)
+        return phase.model_copy(update=update)
+
+    def _with_dist(self, phase: Phase, source: _Source) -> tuple[PatternMember, ...]:
+        """The pattern with the traced distances in ticks, where they are functions of np."""
+        dists: dict[int, list[tuple[int, int] | None]] = {}
+        for n, ph_ids in source.group.ph_ids.items():
+            traced = self._traced[n][ph_ids[source.number]]
+            if len(traced.pattern) != len(phase.pattern):
+                return phase.pattern
+            dists[n] = [member.dist for member in traced.pattern]
+        made = []
+        for number, member in enumerate(phase.pattern):
+            known = [(n, dist) for n, of in dists.items() if (dist := of[number]) is not None]
+            parts = [candidates({n: dist[part] for n, dist in known}) for part in (0, 1)]
+            try:
+                ticks, subticks = (whole_at(part, self._n, "dist", least=0) for part in parts)
+                made.append(member.model_copy(update={"dist": (ticks, subticks)}))
+            except NoFunctionError:
+                made.append(member.model_copy(update={"dist": None}))
+        return tuple(made)
+
+    def missing(self) -> Iterable[NotExtrapolated]:
+        """All that is not extrapolated; after ``marked`` was asked for all phases."""
+        for reason, ph_ids in self._marked.items():
+            yield NotExtrapolated(ph_ids=tuple(ph_ids), what="places in the file", reason=reason)
+        for kind, reason in self._grouped.left_out.items():
+            yield NotExtrapolated(ph_ids=(), what=f"the I/O on {kind}", reason=reason)
+        for group in self._grouped.groups:
+            kinds = group.shape[1]
+            assert isinstance(kinds, tuple)  # noqa: S101 - see Behaviours.of
+            for number, members in enumerate(group.phases):
+                if any(member is None for member in members):
+                    calls = " + ".join(name for name, _ in kinds[number][2])
+                    name = group.sample.names[kinds[number][0]]
+                    yield NotExtrapolated(
+                        ph_ids=(),
+                        what=f"{calls} on {name} (phase {group.sample.phases[number].ph_id} of the nearest run)",
+                        reason=group.reasons.get(number, "its sizes follow no function"),
+                    )
+            if not any(group.reasons.values()):
+                for reason in dict.fromkeys(group.step_reasons):
+                    yield NotExtrapolated(ph_ids=(), what="calls that move no data", reason=reason)

@@ -1,7 +1,7 @@
 """Files of which each rank has its own, as one: a family, whose names are a function of the rank.
 
-Reads a model; leaves one with a file, phases and programs for each family, and makes the files of a family again
-for any number of ranks. So a program with a file for each process has the same phases at every process count.
+Reads a model; leaves one with a file, phases and programs for each family. So a program with a file for each process
+has the same phases at every process count.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
 
 import numpy as np
 
@@ -246,86 +245,3 @@ def _renamed(
         else:
             found.append(step)
     return tuple(found)
-
-
-# --- back -----------------------------------------------------------------------------------------
-
-
-def expand(model: Model, families: Families) -> Model:
-    """The model with a file for each rank again in place of each family."""
-    if not families:
-        return model
-    users: dict[int, list[int]] = {file_id: [] for file_id in families}
-    for phase in model.phases:
-        if phase.file_id in users:
-            users[phase.file_id] += phase.ph_processid
-    for program in model.programs:
-        for file_id in set(_files_of(program.steps)) & set(users):
-            users[file_id] += program.ranks
-    numbers = count(1)
-    files: list[ModelFile] = []
-    file_ids: dict[tuple[int, int], int] = {}  # (file, rank); rank -1 for files of all
-    for file in model.files:
-        pattern = families.get(file.file_id)
-        for rank in sorted(set(users[file.file_id])) if pattern else [-1]:
-            file_ids[file.file_id, rank] = number = next(numbers)
-            name = pattern.of(rank) if pattern else file.file_name
-            unique = (
-                {"file_np": 1, "n_operations": file.n_operations // max(file.file_np, 1)}
-                if pattern
-                else {}
-            )
-            files.append(file.model_copy(update={"file_id": number, "file_name": name, **unique}))
-    numbers = count(1)
-    phases: list[Phase] = []
-    ph_ids: dict[tuple[int, int], int] = {}
-    for phase in model.phases:
-        own = phase.file_id in families
-        for position, rank in enumerate(phase.ph_processid if own else [-1]):
-            ph_ids[phase.ph_id, rank] = number = next(numbers)
-            ids = {"ph_id": number, "file_id": file_ids[phase.file_id, rank]}
-            phases.append(
-                phase.model_copy(update={**ids, **(_of_rank(phase, position) if own else {})})
-            )
-    return model.model_copy(
-        update={
-            "files": tuple(files),
-            "phases": tuple(phases),
-            "programs": _programs(model.programs, families, file_ids, ph_ids),
-            "app_nfiles": sum(file.n_operations > 0 for file in files),
-        }
-    )
-
-
-def _of_rank(phase: Phase, position: int) -> dict[str, object]:
-    """What of a family's phase is another thing for one rank alone."""
-    rank = phase.ph_processid[position]
-    offset: list[Offsets] = []
-    for one in phase.offset:
-        if isinstance(one, LinearOffsets):
-            offset.append(LinearOffsets(a=0, b=one.b, c=one.a * rank + one.c))
-        elif isinstance(one, ListedOffsets):
-            offset.append(ListedOffsets.of([one.of_rank(position)]))
-        else:
-            offset.append(one)
-    weight = phase.ph_weight // phase.ph_np
-    return {"ph_processid": (rank,), "ph_np": 1, "ph_weight": weight, "offset": tuple(offset)}
-
-
-def _programs(
-    programs: Sequence[Program],
-    families: Families,
-    file_ids: Mapping[tuple[int, int], int],
-    ph_ids: Mapping[tuple[int, int], int],
-) -> tuple[Program, ...]:
-    found: dict[tuple[Step, ...], list[int]] = {}
-    for program in programs:
-        for rank in program.ranks:
-            files = {
-                file: number for (file, owner), number in file_ids.items() if owner in (-1, rank)
-            }
-            phases = {
-                phase: number for (phase, owner), number in ph_ids.items() if owner in (-1, rank)
-            }
-            found.setdefault(_renamed(program.steps, files, phases), []).append(rank)
-    return tuple(Program(ranks=tuple(ranks), steps=steps) for steps, ranks in found.items())

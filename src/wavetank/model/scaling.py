@@ -1,119 +1,65 @@
 """Fields of a model as exact functions of the number of processes.
 
 Reads models of one application at several process counts; leaves the functions that reproduce every
-traced value, and a model for a process count that was never traced. BT-IO: rs = total / np.
-Arithmetic is on fractions: a function fits exactly or not at all.
+traced value. BT-IO: rs = total / np. Arithmetic is on fractions: a function fits exactly or not at all.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isqrt
 from pathlib import PurePath
 
 from wavetank.errors import ModelError
 from wavetank.model.application import Model
 from wavetank.model.families import Families, collapse
+from wavetank.model.functions import (
+    Candidates,
+    Function,
+    NoFunctionError,
+    Quotient,
+    candidates,
+    values_text,
+)
+from wavetank.model.group import Grouped
+from wavetank.model.groups import group_models
 from wavetank.model.phase import Phase
 from wavetank.model.tables import own_level
 
 
 @dataclass(frozen=True)
-class Function:
-    """f(np) = slope * basis(np) + intercept."""
-
-    basis: str
-    slope: Fraction
-    intercept: Fraction
-
-    def __call__(self, n: int) -> Fraction:
-        """The value at ``n`` processes."""
-        return self.slope * _BASES[self.basis](n) + self.intercept
-
-    def __str__(self) -> str:
-        """As people write it: 42448320 / np."""
-        if self.slope == 0:
-            return _number(self.intercept)
-        term = _TERMS[self.basis].format(_number(self.slope)).removeprefix("1 * ")
-        if self.intercept == 0:
-            return term
-        return f"{term} {'+' if self.intercept > 0 else '-'} {_number(abs(self.intercept))}"
-
-
-def _square_root(n: int) -> Fraction:
-    root = isqrt(n)
-    if root * root != n:
-        raise ArithmeticError
-    return Fraction(root)
-
-
-_BASES: dict[str, Callable[[int], Fraction]] = {
-    "np": Fraction,
-    "1/np": lambda n: Fraction(1, n),
-    "sqrt(np)": _square_root,
-    "1/sqrt(np)": lambda n: 1 / _square_root(n),
-}
-_TERMS = {
-    "np": "{} * np",
-    "1/np": "{} / np",
-    "sqrt(np)": "{} * sqrt(np)",
-    "1/sqrt(np)": "{} / sqrt(np)",
-}
-
-
-def _number(value: Fraction) -> str:
-    return str(value.numerator) if value.denominator == 1 else f"({value})"
-
-
-def fit_function(values: Mapping[int, Fraction | int]) -> Function | None:
-    """The simplest function that gives every value exactly: constant, then in np, 1/np, their roots.
-
-    Args:
-        values: by number of processes; two at least, three to tell a line from chance.
-
-    Returns:
-        None where none fits, or where two values would fit anything but a constant.
-    """
-    counts = sorted(values)
-    exact = {n: Fraction(values[n]) for n in counts}
-    if len(set(exact.values())) == 1:
-        return Function("np", Fraction(0), exact[counts[0]])
-    for basis, of in _BASES.items():
-        try:
-            points = [(of(n), exact[n]) for n in counts]
-        except ArithmeticError:
-            continue
-        slope = (points[1][1] - points[0][1]) / (points[1][0] - points[0][0])
-        intercept = points[0][1] - slope * points[0][0]
-        if len(counts) == 2 and intercept != 0:
-            continue  # two points lie on every line: only proportion is evidence
-        if all(slope * x + intercept == y for x, y in points):
-            return Function(basis, slope, intercept)
-    return None
-
-
-@dataclass(frozen=True)
-class FittedField:
+class FittedValue:
     """One field of one phase (or of the application: ph_id None) over the process counts."""
 
     ph_id: int | None
     field: str
     values: dict[int, Fraction | None]  # None where a model has no one value
-    function: Function | None
+    functions: Candidates  # all that fit with as few parameters
+
+    @property
+    def function(self) -> Function | Quotient | None:
+        """The first that fits."""
+        return self.functions[0] if self.functions else None
+
+    @property
+    def n_checks(self) -> int | None:
+        """Runs more than the function has parameters."""
+        return len(self.values) - self.functions[0].n_parameters if self.functions else None
 
 
 @dataclass(frozen=True)
 class Fit:
     """Fields of models that go through the same phases, as functions of the number of processes."""
 
-    models: dict[int, Model]  # with each family of files as one
-    phases: dict[int, tuple[Phase, ...]]  # at the application's own level
-    fields: tuple[FittedField, ...]
+    models: dict[int, Model]  # as they were given, by process count
+    fields: tuple[FittedValue, ...]
     families: Families  # by the file_id of the model of the fewest processes
+    why_not: str | None  # why phases do not correspond, so that no field of theirs is there
+    grouped: Grouped | NoFunctionError  # what the ranks do, or why that is no function of np
 
-    def function(self, ph_id: int | None, field: str) -> Function | None:
+    def function(self, ph_id: int | None, field: str) -> Function | Quotient | None:
         """The function of one field, if one fits."""
         return next((f.function for f in self.fields if (f.ph_id, f.field) == (ph_id, field)), None)
 
@@ -124,23 +70,77 @@ def fit_models(models: Sequence[Model]) -> Fit:
     Raises:
         ModelError: fewer than two process counts, one twice, or phases that do not correspond.
     """
-    by_count = {model.n_ranks: model for model in models}
+    by_count = {model.n_ranks: model for model in sorted(models, key=lambda one: one.n_ranks)}
+    _require_comparable(models, by_count)
+    fields = _application_fields(by_count)
+    collapsed = {n: collapse(model) for n, model in by_count.items()}
+    families = _common_families({n: found for n, (_, found) in collapsed.items()})
+    alike = by_count
+    if families or not any(found for _, found in collapsed.values()):
+        alike = {n: model for n, (model, _) in collapsed.items()}
+    phases = {n: _own_phases(model) for n, model in alike.items()}
+    why_not = _difference(alike, phases)
+    fields += _file_fields(alike, families)
+    if why_not is None:
+        fields += _phase_fields(phases)
+    grouped: Grouped | NoFunctionError
+    try:
+        grouped = group_models(by_count)
+    except NoFunctionError as error:
+        grouped = error
+        if why_not is not None:
+            raise ModelError(f"{why_not}; {error}") from error
+    return Fit(by_count, tuple(fields), families, why_not, grouped)
+
+
+def _require_comparable(models: Sequence[Model], by_count: Mapping[int, Model]) -> None:
+    """Runs of one program, whole, by the same rules, at different process counts."""
     if len(by_count) != len(models):
+        counts = Counter(model.n_ranks for model in models)
+        twice = ", ".join(str(n) for n, times in sorted(counts.items()) if times > 1)
         raise ModelError(
-            "two of the models have the same number of processes. Give one model for each"
+            f"two of the models have the same number of processes (np {twice}). Give one model for each"
         )
     if len(by_count) < 2:
         raise ModelError("one model cannot be fitted. Give models of two process counts or more")
-    fields = _application_fields(by_count)
-    collapsed = {n: collapse(model) for n, model in sorted(by_count.items())}
-    families = _common_families({n: found for n, (_, found) in collapsed.items()})
-    if families or not any(found for _, found in collapsed.values()):
-        by_count = {n: model for n, (model, _) in collapsed.items()}
-    phases = {n: _own_phases(model) for n, model in sorted(by_count.items())}
-    _check_correspond(by_count, phases)
-    fields += _file_fields(by_count, families)
-    first = phases[min(phases)]
-    for position, phase in enumerate(first):
+    named = {n: model.application for n, model in by_count.items()}
+    if len(set(named.values())) > 1:
+        raise ModelError(
+            f"the models are of different programs ({values_text(named)}). Give runs of one program"
+        )
+    for n, model in by_count.items():
+        if model.extrapolation is not None or model.source == "extrapolated":
+            raise ModelError(
+                f"the model for np {n} is extrapolated itself. Give models of traced runs"
+            )
+        cut = [text for text in model.warnings if any(sign in text for sign in _INCOMPLETE)]
+        if cut:
+            raise ModelError(
+                f"the run at np {n} is not whole: {cut[0]}. Trace it again, to its end"
+            )
+    rules = {n: model.boundaries.model_dump_json() for n, model in by_count.items()}
+    if len(set(rules.values())) > 1:
+        raise ModelError(
+            f"the models are made by different rules for the boundaries of phases ({values_text(rules)}). Make them with "
+            "the same options of 'wavetank model'"
+        )
+    levels = {
+        n: " and ".join(sorted({phase.level for phase in _own_phases(model)})) or "no level"
+        for n, model in by_count.items()
+    }
+    if len(set(levels.values())) > 1:
+        raise ModelError(
+            f"the models describe the runs at different levels ({values_text(levels)}). Make them with the same --level"
+        )
+
+
+_INCOMPLETE = ("is cut short", "has no part for rank")
+"""In warnings of models of traces that are not whole; see extract."""
+
+
+def _phase_fields(phases: Mapping[int, tuple[Phase, ...]]) -> list[FittedValue]:
+    fields = []
+    for position, phase in enumerate(phases[min(phases)]):
         aligned = {n: own[position] for n, own in phases.items()}
         fields += [_fitted(phase.ph_id, name, aligned, of) for name, of in _FIELDS.items()]
         for member in range(len(phase.pattern)):
@@ -148,7 +148,7 @@ def fit_models(models: Sequence[Model]) -> Fit:
             for name, of_member in _MEMBER_FIELDS.items():
                 values = {n: of_member(one, member) for n, one in aligned.items()}
                 fields.append(_of_values(phase.ph_id, name + suffix, values))
-    return Fit({n: by_count[n] for n in sorted(by_count)}, phases, tuple(fields), families)
+    return fields
 
 
 def _common_families(by_count: Mapping[int, Families]) -> Families:
@@ -158,7 +158,7 @@ def _common_families(by_count: Mapping[int, Families]) -> Families:
     return least if len(names) == 1 else {}
 
 
-def _file_fields(models: Mapping[int, Model], families: Families) -> list[FittedField]:
+def _file_fields(models: Mapping[int, Model], families: Families) -> list[FittedValue]:
     """Size and users of each file, where all models have as many."""
     if len({len(model.files) for model in models.values()}) > 1:
         return []
@@ -175,20 +175,20 @@ def _own_phases(model: Model) -> tuple[Phase, ...]:
     return tuple(phase for phase in model.phases if phase.level == own_level(model, phase.file_id))
 
 
-def _check_correspond(models: Mapping[int, Model], phases: Mapping[int, tuple[Phase, ...]]) -> None:
+def _difference(models: Mapping[int, Model], phases: Mapping[int, tuple[Phase, ...]]) -> str | None:
+    """Why the phases of the models do not correspond one to one; None if they do."""
     base = min(phases)
     for n, own in phases.items():
         if len(own) != len(phases[base]):
-            raise ModelError(
+            return (
                 f"the models do not correspond: {models[base].application} at np {base} has {len(phases[base])} phases, "
-                f"at np {n} it has {len(own)}. Only runs that go through the same phases can be fitted"
+                f"at np {n} it has {len(own)}"
             )
         for a, b in zip(phases[base], own, strict=True):
             calls_a, calls_b = (" + ".join(m.iop_type for m in p.pattern) for p in (a, b))
             if calls_a != calls_b:
-                raise ModelError(
-                    f"the models do not correspond: phase {a.ph_id} is {calls_a} at np {base} and {calls_b} at np {n}"
-                )
+                return f"the models do not correspond: phase {a.ph_id} is {calls_a} at np {base} and {calls_b} at np {n}"
+    return None
 
 
 _FIELDS: dict[str, Callable[[Phase], int | Fraction | None]] = {
@@ -226,7 +226,7 @@ _MEMBER_FIELDS: dict[str, Callable[[Phase, int], int | Fraction | None]] = {
 }
 
 
-def _application_fields(models: Mapping[int, Model]) -> list[FittedField]:
+def _application_fields(models: Mapping[int, Model]) -> list[FittedValue]:
     of: dict[str, Callable[[Model], int]] = {
         "app_np": lambda model: model.app_np,
         "app_nfiles": lambda model: model.app_nfiles,
@@ -241,13 +241,13 @@ def _application_fields(models: Mapping[int, Model]) -> list[FittedField]:
 
 def _fitted(
     ph_id: int, name: str, phases: Mapping[int, Phase], of: Callable[[Phase], int | Fraction | None]
-) -> FittedField:
+) -> FittedValue:
     return _of_values(ph_id, name, {n: of(phase) for n, phase in phases.items()})
 
 
 def _of_values(
     ph_id: int | None, name: str, values: Mapping[int, int | Fraction | None]
-) -> FittedField:
+) -> FittedValue:
     known = {n: Fraction(value) for n, value in sorted(values.items()) if value is not None}
-    function = fit_function(known) if len(known) == len(values) else None
-    return FittedField(ph_id, name, {n: known.get(n) for n in sorted(values)}, function)
+    functions = candidates(known) if len(known) == len(values) else ()
+    return FittedValue(ph_id, name, {n: known.get(n) for n in sorted(values)}, functions)

@@ -1,0 +1,131 @@
+"""Groups of ranks that do the same in every run.
+
+Reads models of one application; leaves for each group which ranks it has at a process count, and what they do.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+
+from wavetank.model.application import Model
+from wavetank.model.behaviour import Behaviours, Shape, file_kind
+from wavetank.model.functions import NoFunctionError, candidates, whole_at
+from wavetank.model.group import Found, Group, Grouped
+from wavetank.model.group_fit import Fitter
+from wavetank.model.tables import ranks_text
+
+
+def group_models(models: Mapping[int, Model]) -> Grouped:
+    """Group the ranks of models, and fit what they do.
+
+    Files whose users do not correspond between runs are left out, with the reason.
+
+    Raises:
+        NoFunctionError: the rest does not correspond either.
+    """
+    nearest = max(models)  # whose names stand where names hold what has nothing to do with np
+    left_out: dict[str, str] = {}
+    kinds = sorted({file_kind(name) for model in models.values() for name in _names(model)})
+    try:
+        groups = _grouped(models, nearest, left_out)
+    except NoFunctionError as error:
+        for kind in kinds:
+            others = [other for other in kinds if other != kind]
+            try:
+                _grouped(models, nearest, others)
+            except NoFunctionError as own:
+                left_out[kind] = str(own)
+        if not left_out or len(left_out) == len(kinds):
+            raise error
+        groups = _grouped(models, nearest, left_out)
+    for group, behaviours in groups:
+        Fitter(group, behaviours).fit()
+    return Grouped(
+        tuple(group for group, _ in groups), left_out, Behaviours(models[nearest]).folder
+    )
+
+
+def _names(model: Model) -> list[str]:
+    behaviours = Behaviours(model)
+    return [file.file_name.removeprefix(behaviours.folder).lstrip("/") for file in model.files]
+
+
+def _grouped(
+    models: Mapping[int, Model], nearest: int, without: Sequence[str] | Mapping[str, str]
+) -> list[tuple[Group, Found]]:
+    by_shape: dict[Shape, Found] = defaultdict(lambda: defaultdict(dict))
+    for n, model in models.items():
+        behaviours = Behaviours(model, without)
+        for rank in range(n):
+            behaviour = behaviours.of(rank)
+            by_shape[behaviour.shape][n][rank] = behaviour
+    made: list[tuple[Group, Found]] = []
+    rest: list[tuple[Shape, str]] = []
+    for shape, found in by_shape.items():
+        ranks = {n: tuple(sorted(of)) for n, of in found.items()}
+        members, text = None, "all others"
+        try:
+            members, text = membership(ranks, models)
+        except NoFunctionError as error:
+            rest.append((shape, str(error)))
+        closest = min(found, key=lambda n: (abs(n - nearest), n))
+        sample = found[closest][min(found[closest])]
+        ph_ids = {n: tuple(phase.ph_id for phase in of[min(of)].phases) for n, of in found.items()}
+        made.append((Group(shape, ranks, members, text, sample, ph_ids), found))
+    if len(rest) > 1 or (rest and len(by_shape[rest[0][0]]) < len(models)):
+        raise NoFunctionError(_no_groups(by_shape, models, rest))
+    return made
+
+
+def _no_groups(
+    by_shape: Mapping[Shape, Found], models: Mapping[int, Model], rest: Sequence[tuple[Shape, str]]
+) -> str:
+    told = []
+    for n in models:
+        groups = [tuple(sorted(found[n])) for found in by_shape.values() if n in found]
+        told.append(
+            f"at np {n} in {len(groups)} ({'; '.join(ranks_text(g) for g in groups[:4])}{'; ...' if len(groups) > 4 else ''})"
+        )
+    return f"ranks do the same in other groups at each process count: {', '.join(told)}"
+
+
+# --- who is in a group ----------------------------------------------------------------------------
+
+
+def membership(
+    ranks: Mapping[int, tuple[int, ...]], models: Mapping[int, Model]
+) -> tuple[Callable[[int], tuple[int, ...]], str]:
+    """The ranks of a group as a function of np: all, or a range whose ends are functions of it.
+
+    Raises:
+        NoFunctionError: they are no such range at all process counts.
+    """
+    if len(ranks) == len(models) and all(of == tuple(range(n)) for n, of in ranks.items()):
+        return (lambda n: tuple(range(n))), "all"
+    if len(ranks) < 2:
+        raise NoFunctionError("one run alone has it")
+    first = candidates({n: of[0] for n, of in ranks.items()})
+    last = candidates({n: of[-1] for n, of in ranks.items()})
+    steps = {n: of[1] - of[0] for n, of in ranks.items() if len(of) > 1}
+    step = candidates(steps) if len(steps) > 1 else candidates(dict.fromkeys(ranks, 1))
+    regular = all(
+        len(of) == 1 or of == tuple(range(of[0], of[-1] + 1, of[1] - of[0]))
+        for of in ranks.values()
+    )
+    if not regular or not first or not last or not step or len(steps) == 1:
+        raise NoFunctionError("its ranks are no range that is a function of np")
+
+    def members(n: int) -> tuple[int, ...]:
+        low = whole_at(first, n, "the first rank of a group", least=0)
+        high = whole_at(last, n, "the last rank of a group")
+        by = whole_at(step, n, "the step of a group's ranks", least=1)
+        return tuple(rank for rank in range(low, high + 1, by) if rank < n)
+
+    for n in models:
+        if members(n) != ranks.get(n, ()):
+            raise NoFunctionError("its ranks are no range that is a function of np")
+    text = str(first[0]) if str(first[0]) == str(last[0]) else f"{first[0]} to {last[0]}"
+    if str(step[0]) != "1":
+        text += f" by {step[0]}"
+    return members, text
