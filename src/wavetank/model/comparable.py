@@ -50,7 +50,9 @@ def sight_of(a: Model, b: Model) -> Sight:
     blind = tuple(
         name for name, model in (("a", a), ("b", b)) if model.source.startswith("darshan")
     )
-    silent = any(model.source not in ("wavetank", "strace", "recorder") for model in (a, b))
+    silent = any(
+        model.source not in ("wavetank", "strace", "recorder", "extrapolated") for model in (a, b)
+    )
     return Sight(not blind, not silent, blind)
 
 
@@ -129,7 +131,18 @@ def _data_steps(
 
 def notes_of(a: Model, b: Model, sight: Sight, n_unknown: int, differ: bool) -> tuple[str, ...]:
     """What was not compared, and what might explain differences; a sentence each."""
-    found = []
+    found = [
+        note
+        for name, model in (("a", a), ("b", b))
+        if model.extrapolation is not None
+        for note in (
+            f"{name} is {model.extrapolation.sentence()}; calls below MPI-IO are not compared",
+            *(
+                f"{name} does not have {one.what}: {one.reason}"
+                for one in model.extrapolation.not_extrapolated
+            ),
+        )
+    ]
     if not sight.calls:
         which = " and ".join(sight.blind)
         found.append(
