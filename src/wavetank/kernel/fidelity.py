@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from wavetank.kernel import calls
+from wavetank.kernel.fidelity_order import OrderFidelity, compare_order
 from wavetank.kernel.lower import lower
 from wavetank.kernel.operations import (
     Totals,
@@ -22,10 +23,10 @@ from wavetank.kernel.operations import (
 from wavetank.kernel.plan import Kernel, Refused
 from wavetank.kernel.plan_reader import PlannedCall, PlannedRun, PlannedStep, read_plan
 from wavetank.kernel.writers.fio import fio_plan
-from wavetank.kernel.writers.ior import parse_command
+from wavetank.kernel.writers.ior import IorParameters, parse_command
 from wavetank.kernel.writers.means import direction_runs
 from wavetank.model.application import Model, View
-from wavetank.model.phase import DataStep, Phase, RepeatStep, Run, Step, SyncStep, UnknownOffsets
+from wavetank.model.phase import ListedOffsets, Phase, Run, UnknownOffsets
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class PhaseFidelity:
     """One phase, or the phases that one benchmark line stands for.
 
     Attributes:
-        ph_ids: the phases.
+        ph_ids: the phases; none of the row about what lies beside them.
         by: "replay" or a benchmark's name.
         model: operations and bytes of the model, over all ranks.
         kernel: those that the kernel will issue.
@@ -71,16 +72,53 @@ class PhaseFidelity:
 
 
 def replay_fidelity(kernel: Kernel, model: Model) -> list[PhaseFidelity]:
-    """The replay against the model, a row for each of the model's phases.
+    """The replay against the model: a row for each of the model's phases, and one for what lies beside phases.
+
+    The last row, of no phase, is about calls that move no data (open, seek, sync, rename, ...), collectives, and
+    the order of everything. It is left out where there is neither.
 
     Raises:
         KernelError: the kernel cannot be lowered.
     """
     plan = read_plan(lower(kernel))
     made = _made_by_rank(plan)
-    order = _order_differences(plan, kernel, model)
+    order = compare_order(plan, kernel, model)
     mpi_files = {phase.file_id for phase in model.phases if phase.level == "mpiio"}
-    return [_replayed(phase, plan, model, made, order, mpi_files) for phase in model.phases]
+    return [
+        *(
+            _replayed(phase, plan, model, made, order.differences, mpi_files)
+            for phase in model.phases
+        ),
+        *_beside_phases(plan, model, made, order),
+    ]
+
+
+def _beside_phases(
+    plan: PlannedRun, model: Model, made: dict[int, Counter[int]], order: OrderFidelity
+) -> Iterator[PhaseFidelity]:
+    """The calls that move no data and collectives, and operations of ranks or phases that the model lacks."""
+    ranks_of = {phase.ph_id: set(phase.ph_processid) for phase in model.phases}
+    foreign = sum(
+        n
+        for rank, counter in made.items()
+        for ph_id, n in counter.items()
+        if rank not in ranks_of.get(ph_id, set())
+    )
+    differences = [f"{n} {name} calls are left out" for name, n in sorted(order.left_out.items())]
+    differences += order.replaced
+    if foreign:
+        differences.append(f"{foreign} data operations of ranks that take no part in their phase")
+    if plan.n_ranks != model.n_ranks:
+        differences.append(f"{plan.n_ranks} ranks, the model has {model.n_ranks}")
+    if order.differences:
+        rank, what = next(iter(order.differences.items()))
+        others = f" (and {len(order.differences) - 1} more)" if len(order.differences) > 1 else ""
+        differences.append(f"rank {rank}{others}: {what}")
+    if order.n_model or order.n_kernel or differences:
+        yield PhaseFidelity(
+            (), "replay", Totals(order.n_model, 0), Totals(order.n_kernel + foreign, 0),
+            len(order.differences), tuple(differences),
+        )  # fmt: skip
 
 
 def ior_fidelity(kernel: Kernel, model_phases: Sequence[Phase]) -> list[PhaseFidelity]:
@@ -95,8 +133,41 @@ def ior_fidelity(kernel: Kernel, model_phases: Sequence[Phase]) -> list[PhaseFid
         else:
             theirs = [_runs(group, rank, ior.write) for rank in group[0].ph_processid]
         ours = [ior.operations(task) for task in range(ior.n_tasks)]
-        rows.append(_benchmark(line.ph_ids, "ior", theirs, ours, line.not_reproduced))
+        notes = (*line.not_reproduced, *_other_calls(ior, group))
+        rows.append(_benchmark(line.ph_ids, "ior", theirs, ours, notes))
     rows += [_refused(refused, phases, "ior") for refused in kernel.ior_refused]
+    return _complete(rows, model_phases, "ior")
+
+
+def _other_calls(ior: IorParameters, group: Sequence[Phase]) -> Iterator[str]:
+    level = "MPIIO" if group[0].level == "mpiio" else "POSIX"
+    if ior.api != level:
+        yield f"IOR's interface is {ior.api}, the application's {level}."
+    if ior.collective != group[0].collective:
+        theirs, made = ("" if it else "not " for it in (group[0].collective, ior.collective))
+        yield f"IOR's calls are {made}collective, the application's are {theirs}so."
+
+
+def _complete(
+    rows: list[PhaseFidelity], model_phases: Sequence[Phase], by: str
+) -> list[PhaseFidelity]:
+    """With the phases that no line is about; in order."""
+    told = {ph_id for row in rows for ph_id in row.ph_ids}
+    mpi_files = {phase.file_id for phase in model_phases if phase.level == "mpiio"}
+    for phase in model_phases:
+        if phase.ph_id not in told:
+            inside = phase.level == "posix" and phase.file_id in mpi_files
+            why = (
+                "Made by the MPI library inside of its own calls."
+                if inside
+                else "No line performs it."
+            )
+            rows.append(
+                PhaseFidelity(
+                    (phase.ph_id,), by, _phase_totals([phase]), Totals(0, 0), 0 if inside else phase.ph_np,
+                    (why,), left_to_mpi=inside,
+                )
+            )  # fmt: skip
     return sorted(rows, key=lambda row: row.ph_ids)
 
 
@@ -111,7 +182,7 @@ def fio_fidelity(kernel: Kernel, model_phases: Sequence[Phase]) -> list[PhaseFid
         jobs = [job for job in plan.jobs if job.ph_id == ph_id]
         theirs = [_runs([phases[ph_id]], job.rank, job.write) for job in jobs]
         rows.append(_benchmark((ph_id,), "fio", theirs, [job.operations() for job in jobs], notes))
-    return sorted(rows, key=lambda row: row.ph_ids)
+    return _complete(rows, model_phases, "fio")
 
 
 def _benchmark(
@@ -121,15 +192,42 @@ def _benchmark(
     ours: Sequence[Sequence[Run]],
     notes: tuple[str, ...],
 ) -> PhaseFidelity:
-    different = sum(first_difference(a, b) is not None for a, b in zip(theirs, ours, strict=False))
+    others = [
+        (task, first)
+        for task, (a, b) in enumerate(zip(theirs, ours, strict=False))
+        if (first := first_difference(a, b)) is not None
+    ]
     return PhaseFidelity(
         ph_ids=ph_ids,
         by=by,
         model=totals(run for runs in theirs for run in runs),
         kernel=totals(run for runs in ours for run in runs),
-        ranks_with_other_offsets=different + abs(len(theirs) - len(ours)),
-        differences=notes,
+        ranks_with_other_offsets=len(others) + abs(len(theirs) - len(ours)),
+        differences=(*notes, *_computed(theirs, ours, others)),
     )
+
+
+def _computed(
+    theirs: Sequence[Sequence[Run]],
+    ours: Sequence[Sequence[Run]],
+    others: Sequence[tuple[int, int]],
+) -> Iterator[str]:
+    """What differs by the parameters themselves, whatever the kernel says of them."""
+    if len(theirs) != len(ours):
+        yield f"{len(ours)} tasks, the model has {len(theirs)} ranks."
+    if others:
+        task, first = others[0]
+        wanted, made = _operation(theirs[task], first), _operation(ours[task], first)
+        more = f", and on {len(others) - 1} more" if len(others) > 1 else ""
+        yield f"Operation {first} of task {task}{more}: {made}, the model has {wanted}."
+
+
+def _operation(runs: Sequence[Run], number: int) -> str:
+    for run in runs:
+        if number < run.count:
+            return f"{run.rs} bytes at {run.offset + number * run.disp}"
+        number -= run.count
+    return "none"
 
 
 def _refused(refused: Refused, phases: Mapping[int, Phase], by: str) -> PhaseFidelity:
@@ -234,6 +332,8 @@ def _replayed(
 def _rank_differences(
     phase: Phase, planned: Sequence[PlannedCall], rank: int, model: Model, plan: PlannedRun
 ) -> Iterator[str]:
+    if plan.phases[phase.ph_id].file_id != phase.file_id:
+        yield f"it is on file {plan.phases[phase.ph_id].file_id}, the model's on file {phase.file_id}"
     if len(planned) != len(phase.pattern):
         yield f"the pattern has {len(planned)} calls, the model's {len(phase.pattern)}"
         return
@@ -241,7 +341,10 @@ def _rank_differences(
     for index, (member, call) in enumerate(zip(phase.pattern, planned, strict=True)):
         if call.name != member.iop_type:
             yield f"{member.iop_type} is issued as {call.name}"
+        if call.handle != member.handle:
+            yield f"{member.iop_type} goes through open {call.handle} of the file, the model's through {member.handle}"
         if isinstance(positions[index], UnknownOffsets) or call.name in calls.SHARED_POINTER:
+            yield from _unplaced_differences(phase, index, call, rank)
             continue
         wanted = normal(member_runs(phase, index, rank, positions[index]) or [])
         first = first_difference(wanted, normal(call.runs(rank)))
@@ -256,70 +359,19 @@ def _rank_differences(
         yield f"the file view of rank {rank} is another one"
 
 
+def _unplaced_differences(phase: Phase, index: int, call: PlannedCall, rank: int) -> Iterator[str]:
+    """Calls at no known place: their number and sizes."""
+    rs, moved_last = phase.pattern[index].rs, phase.moved_last
+    last = rs if moved_last is None else moved_last[index]
+    wanted = Totals(phase.ph_nrep, (phase.ph_nrep - 1) * rs + last)
+    known = phase.offset_view[index] if phase.offset_view is not None else phase.offset[index]
+    if isinstance(known, ListedOffsets):
+        wanted = totals(known.runs[phase.ph_processid.index(rank)])
+    if totals(call.runs(rank)) != wanted:
+        yield f"rank {rank} moves other bytes"
+
+
 def _same_view(view: View, view_id: int, plan: PlannedRun) -> bool:
     runs = [n for pair in zip(view.run_offsets, view.run_lengths, strict=True) for n in pair]
     wanted = (view.displacement, view.etype_size, view.extent, len(view.run_offsets), *runs)
     return view_id < len(plan.views) and plan.views[view_id] == wanted
-
-
-def _order_differences(plan: PlannedRun, kernel: Kernel, model: Model) -> dict[int, str]:
-    """By rank: the first place where data operations and synchronisation come in another order."""
-    performed = {phase.ph_id for phase in kernel.phases}
-    differences: dict[int, str] = {}
-    compared: dict[tuple[int, int], str | None] = {}
-    for program in model.programs:
-        for rank in program.ranks:
-            planned = plan.programs.get(rank, [])
-            key = (id(program), id(planned))
-            if key not in compared:
-                everyone = {
-                    index
-                    for index, ranks in enumerate(kernel.communicators)
-                    if len(ranks) == kernel.n_ranks
-                }
-                wanted = _inner(list(_model_order(program.steps, performed)), everyone)
-                compared[key] = _first_other(wanted, _inner(list(_plan_order(planned)), everyone))
-            found = compared[key]
-            if found is not None:
-                differences[rank] = found
-    return differences
-
-
-def _inner(order: Sequence[tuple[object, ...]], everyone: set[int]) -> list[tuple[object, ...]]:
-    """Without synchronisation of all ranks at the very start and end: MPI_Init and MPI_Finalize do it."""
-    kept = list(order)
-    for end in (0, -1):
-        while kept and kept[end][0] == "sync" and kept[end][1] in everyone:
-            kept.pop(end)
-    return kept
-
-
-def _first_other(wanted: Sequence[object], planned: Sequence[object]) -> str | None:
-    if wanted == planned:
-        return None
-    place = next(
-        (i for i, (a, b) in enumerate(zip(wanted, planned, strict=False)) if a != b),
-        min(len(wanted), len(planned)),
-    )
-    return f"the order differs from the model's at step {place + 1}"
-
-
-def _model_order(steps: Sequence[Step], performed: set[int]) -> Iterator[tuple[object, ...]]:
-    for step in steps:
-        if isinstance(step, DataStep) and step.ph_id in performed:
-            yield ("data", step.ph_id, step.n, step.single)
-        elif isinstance(step, SyncStep):
-            yield ("sync", step.communicator, step.count)
-        elif isinstance(step, RepeatStep) and (inner := tuple(_model_order(step.steps, performed))):
-            yield ("repeat", step.times, inner)
-
-
-def _plan_order(steps: Sequence[PlannedStep]) -> Iterator[tuple[object, ...]]:
-    for step in steps:
-        words = step.words
-        if words[0] == "data":
-            yield ("data", int(words[1]), int(words[2]), words[4] == "1")
-        elif words[0] == "sync":
-            yield ("sync", int(words[1]), int(words[2]))
-        elif step.inner is not None and (inner := tuple(_plan_order(step.inner))):
-            yield ("repeat", int(words[1]), inner)

@@ -102,3 +102,4 @@ class Kernel(Document):
         )
         require(self.phases, self.programs, known)
         return self
+            self.communicators,

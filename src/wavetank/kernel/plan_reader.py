@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from urllib.parse import unquote
 
 from wavetank.errors import KernelError
 from wavetank.model.phase import Run
@@ -18,6 +19,8 @@ class PlannedCall:
     """One call of a phase's pattern. ``runs`` by rank; those of rank None hold for every rank (a, b, c)."""
 
     name: str
+    placed: bool = True  # at given offsets; else wherever the file pointer is
+    handle: int = 0
     linear: tuple[int, int, int, int, int, int] | None = None  # count rs a b c moved_last
     listed: dict[int, list[Run]] = field(default_factory=lambda: defaultdict(list))
 
@@ -51,7 +54,10 @@ class PlannedRun:
     """A plan."""
 
     n_ranks: int = 0
+    names: dict[int, list[str]] = field(default_factory=dict)  # of each file, the first its own
     views: list[tuple[int, ...]] = field(default_factory=list)
+    infos: list[tuple[tuple[str, str], ...]] = field(default_factory=list)
+    communicators: list[tuple[int, ...]] = field(default_factory=list)
     phases: dict[int, PlannedPhase] = field(default_factory=dict)
     programs: dict[int, list[PlannedStep]] = field(default_factory=dict)  # by rank
 
@@ -65,8 +71,8 @@ def read_plan(text: str) -> PlannedRun:
     plan = PlannedRun()
     lines = (line.split() for line in text.splitlines() if line.strip())
     try:
-        if next(lines) != ["wavetank-plan", "2"]:
-            raise KernelError("not a plan of version 2")
+        if next(lines) not in (["wavetank-plan", "2"], ["wavetank-plan", "3"]):
+            raise KernelError("not a plan of version 2 or 3")
         for words in lines:
             _line(plan, words, lines)
     except (StopIteration, IndexError, ValueError, KeyError) as error:
@@ -78,12 +84,23 @@ def _line(plan: PlannedRun, words: list[str], lines: Iterator[list[str]]) -> Non
     keyword, *rest = words
     if keyword == "ranks":
         plan.n_ranks = int(rest[0])
+    elif keyword == "file":
+        plan.names[int(rest[0])] = [unquote(rest[3])]
+    elif keyword == "name":
+        plan.names[int(rest[0])].append(unquote(rest[1]))
     elif keyword == "view":
         plan.views.append(tuple(map(int, rest)))
+    elif keyword == "info":
+        # A value of "-" is the empty one.
+        words = ["" if word == "-" else unquote(word) for word in rest[1:]]
+        plan.infos.append(tuple(zip(words[::2], words[1::2], strict=True)))
+    elif keyword == "communicator":
+        ranks = range(plan.n_ranks) if rest == ["all"] else map(int, rest[1:])
+        plan.communicators.append(tuple(ranks))
     elif keyword == "phase":
         plan.phases[int(rest[0])] = PlannedPhase(int(rest[1]))
     elif keyword == "call":
-        _latest(plan).calls.append(PlannedCall(rest[0]))
+        _latest(plan).calls.append(PlannedCall(rest[0], rest[1] == "placed", int(rest[2])))
     elif keyword == "linear":
         count, rs, a, b, c, last = map(int, rest)
         _latest(plan).calls[-1].linear = (count, rs, a, b, c, last)

@@ -23,6 +23,12 @@ class View(Record):
     run_offsets: tuple[int, ...]
     run_lengths: tuple[int, ...]
 
+    @model_validator(mode="after")
+    def _in_step(self) -> Self:
+        if len(self.run_offsets) != len(self.run_lengths):
+            raise ValueError("run_offsets and run_lengths are of different lengths")
+        return self
+
 
 class Requirements(Record):
     """What the application asks of a storage configuration."""
@@ -118,6 +124,7 @@ class Model(Document):
             len(self.views),
             len(self.communicators),
             len(self.infos),
+            self.communicators,
         )
         require(self.phases, self.programs, known)
         return self

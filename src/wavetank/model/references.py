@@ -5,6 +5,7 @@ Reads the parts of a document, leaves findings; a file that a person edited is c
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -30,6 +31,7 @@ class Known:
     n_views: int
     n_communicators: int
     n_infos: int = 0
+    communicators: Sequence[Sequence[int]] = ()
 
 
 def require(phases: Sequence[Phase], programs: Sequence[Program], known: Known) -> None:
@@ -49,6 +51,10 @@ def findings(phases: Sequence[Phase], programs: Sequence[Program], known: Known)
     ids = [phase.ph_id for phase in phases]
     if len(set(ids)) != len(ids):
         found.append("two phases have the same ph_id")
+    for number, ranks in enumerate(known.communicators):
+        found += _ranks(f"communicators.{number}", ranks, known)
+    twice = Counter(rank for program in programs for rank in program.ranks)
+    found += [f"rank {rank} has {n} programs" for rank, n in twice.items() if n > 1]
     for number, program in enumerate(programs):
         where = f"programs.{number}"
         found += _ranks(where, program.ranks, known)
@@ -70,6 +76,12 @@ def _of_phase(phase: Phase, known: Known) -> Iterator[str]:
         yield f"{where} has a negative request size rs"
     if len(phase.offset) != len(phase.pattern):
         yield f"{where} has {len(phase.pattern)} operations in its pattern and offsets of {len(phase.offset)}"
+    for name in ("offset_view", "moved_last"):
+        given = getattr(phase, name)
+        if given is not None and len(given) != len(phase.pattern):
+            yield f"{where} has {len(phase.pattern)} operations in its pattern and {name} of {len(given)}"
+    if phase.view_ids is not None and len(phase.view_ids) != len(phase.ph_processid):
+        yield f"{where} has {len(phase.view_ids)} view_ids and {len(phase.ph_processid)} ranks in ph_processid"
     for one in (*phase.offset, *(phase.offset_view or ())):
         if isinstance(one, ListedOffsets) and len(one.n_runs) != len(phase.ph_processid):
             yield f"{where} has runs of {len(one.n_runs)} ranks and {len(phase.ph_processid)} in ph_processid"
@@ -83,6 +95,10 @@ def _ranks(where: str, ranks: Sequence[int], known: Known) -> Iterator[str]:
     outside = [rank for rank in ranks if not 0 <= rank < known.n_ranks]
     if outside:
         yield f"{where} names rank {outside[0]}, and the ranks are 0 to {known.n_ranks - 1}"
+    if not ranks:
+        yield f"{where} names no rank"
+    if len(set(ranks)) != len(ranks):
+        yield f"{where} names a rank twice"
 
 
 def _of_steps(where: str, steps: Sequence[Step], ids: set[int], known: Known) -> Iterator[str]:
