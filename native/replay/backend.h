@@ -23,7 +23,8 @@ struct open_file {
     const struct plan_file *file;
     enum call_layer layer;
     bool is_open, append, readable, writable, written;
-    int64_t position;      /* of the file pointer: bytes, in the view where there is one */
+    const char *goes; /* posix: path that goes at the close: of O_TMPFILE where the file system has none */
+    int64_t position; /* of the file pointer: bytes, in the view where there is one */
     int64_t pending_seeks; /* seeks to where the next data call starts, not yet made */
     int64_t pending_whence;
     const struct plan_view *view; /* NULL: none */
@@ -40,12 +41,17 @@ struct open_file {
 struct file_action {
     enum call call;
     const struct plan_file *file;
-    const struct plan_file *other; /* rename, link: the new name */
+    const struct plan_file *other; /* rename, link, symlink: the file that gets the new name */
+    int32_t name, other_name;      /* which of the files' names */
     struct open_file *open;        /* NULL where there is none: stat, unlink, ... */
     int64_t arg, offset;           /* offset -1: not known */
     int32_t view, communicator, info;
     bool direct; /* open with O_DIRECT */
 };
+
+static inline const struct plan_name *name_of(const struct file_action *action) {
+    return &action->file->names[action->name];
+}
 
 /* Bytes moved, or -1: reason() says why. offset is where the call starts; calls that go by the file pointer
  * find it there already. */

@@ -81,14 +81,31 @@ static data_call posix_data(enum call call) {
     }
 }
 
+/* A file without a name; where the file system knows no such thing, one whose name goes when it is closed. */
+static int open_nameless(const char *path, int flags, bool *named) {
+    char folder[4096];
+    const char *slash = strrchr(path, '/');
+    int length = slash ? (int)(slash - path) : 0;
+    if (snprintf(folder, sizeof folder, "%.*s/", length, path) >= (int)sizeof folder) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    int fd = open(folder, O_TMPFILE | flags, 0644);
+    *named = fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL);
+    return *named ? open(path, O_CREAT | O_EXCL | flags, 0644) : fd;
+}
+
 static bool posix_open(const struct file_action *a) {
     /* Flags that do not change what the storage does, or that make no regular file, stay behind. */
     const int kept = O_ACCMODE | O_CREAT | O_EXCL | O_TRUNC | O_APPEND | O_SYNC | O_DSYNC | O_DIRECT;
     int flags = ((int)a->arg & kept) | O_CLOEXEC | (a->direct ? O_DIRECT : 0);
-    int fd = open(a->file->path, flags, 0644);
+    bool nameless = ((int)a->arg & O_TMPFILE) == O_TMPFILE, named = false;
+    const char *path = name_of(a)->path;
+    int fd = nameless ? open_nameless(path, flags, &named) : open(path, flags, 0644);
     if (fd < 0)
         return false;
     struct open_file *f = a->open;
+    f->goes = named ? path : NULL;
     f->fd = fd;
     f->is_open = true;
     f->append = (flags & O_APPEND) != 0;
@@ -125,7 +142,8 @@ static bool posix_close(struct open_file *f) {
     f->is_open = false;
     free(f->copies);
     f->copies = NULL;
-    return close(fd) == 0;
+    bool gone = !f->goes || unlink(f->goes) == 0;
+    return close(fd) == 0 && gone;
 }
 
 static bool posix_dup(struct open_file *f) {
@@ -141,7 +159,33 @@ static bool is_missing_or_done(int result) {
     return result == 0 || errno == ENOENT;
 }
 
+static bool posix_link(const struct file_action *a, const char *to) {
+    char of_descriptor[32];
+    if (link(name_of(a)->path, to) == 0)
+        return true;
+    if (errno != ENOENT || !a->open)
+        return false;
+    snprintf(of_descriptor, sizeof of_descriptor, "/proc/self/fd/%d", a->open->fd);
+    return linkat(AT_FDCWD, of_descriptor, AT_FDCWD, to, AT_SYMLINK_FOLLOW) == 0;
+}
+
+/* To the other name relative to the link's folder: the root may be mounted elsewhere tomorrow. */
+static bool posix_symlink(const struct file_action *a, const struct plan_name *link) {
+    char target[4096] = "";
+    size_t n = 0;
+    for (const char *c = link->name; *c && n + 4 < sizeof target; c++)
+        if (*c == '/')
+            n += (size_t)snprintf(target + n, sizeof target - n, "../");
+    if (snprintf(target + n, sizeof target - n, "%s", name_of(a)->name) >= (int)(sizeof target - n)) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    return symlink(target, link->path) == 0;
+}
+
 static bool act(const struct file_action *a) {
+    const char *path = name_of(a)->path;
+    const struct plan_name *to = a->other ? &a->other->names[a->other_name] : NULL;
     struct stat facts;
     switch (a->call) {
     case CALL_OPEN:
@@ -161,26 +205,28 @@ static bool act(const struct file_action *a) {
     case CALL_FTRUNCATE:
         return ftruncate(a->open->fd, a->arg) == 0;
     case CALL_TRUNCATE:
-        return truncate(a->file->path, a->arg) == 0;
+        return truncate(path, a->arg) == 0;
     case CALL_FALLOCATE:
         return fallocate(a->open->fd, 0, 0, a->arg) == 0;
     case CALL_FSTAT:
         return fstat(a->open->fd, &facts) == 0;
     /* An application asks for files that are not there, too. */
     case CALL_STAT:
-        return is_missing_or_done(stat(a->file->path, &facts));
+        return is_missing_or_done(stat(path, &facts));
     case CALL_ACCESS:
-        return is_missing_or_done(access(a->file->path, F_OK));
+        return is_missing_or_done(access(path, F_OK));
     case CALL_UNLINK:
-        return is_missing_or_done(unlink(a->file->path));
+        return is_missing_or_done(unlink(path));
     case CALL_RENAME:
-        return rename(a->file->path, a->other->path) == 0;
+        return rename(path, to->path) == 0;
     case CALL_LINK:
-        return link(a->file->path, a->other->path) == 0;
+        return posix_link(a, to->path);
+    case CALL_SYMLINK:
+        return posix_symlink(a, to);
     case CALL_MKDIR:
-        return mkdir(a->file->path, 0755) == 0 || errno == EEXIST;
+        return mkdir(path, 0755) == 0 || errno == EEXIST;
     case CALL_RMDIR:
-        return is_missing_or_done(rmdir(a->file->path));
+        return is_missing_or_done(rmdir(path));
     case CALL_MMAP:
         return mapping_make(a);
     case CALL_MUNMAP:

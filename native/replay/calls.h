@@ -35,6 +35,7 @@ enum call_place { PLACE_OFFSET, PLACE_POINTER, PLACE_SHARED, PLACE_NONE };
     X(UNLINK, "unlink", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                           \
     X(RENAME, "rename", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                           \
     X(LINK, "link", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                               \
+    X(SYMLINK, "symlink", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                         \
     X(MKDIR, "mkdir", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                             \
     X(RMDIR, "rmdir", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                             \
     X(DUP, "dup", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                                 \

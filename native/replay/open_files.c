@@ -70,7 +70,7 @@ void act(struct replay *r, const struct file_action *action, int32_t traced_erro
     r->metadata_ns += now_ns() - start;
     r->metadata_operations++;
     if (!done && traced_error == 0)
-        fail(&(struct doing){CALLS[action->call].name, action->file->name, action->offset, -1}, "%s",
+        fail(&(struct doing){CALLS[action->call].name, name_of(action)->name, action->offset, -1}, "%s",
              backend->reason());
     if (r->settings->null && action->open) { /* the null backend keeps no state of its own */
         struct open_file *f = action->open;
@@ -101,6 +101,7 @@ bool needs_open_file(enum call call) {
     case CALL_TRUNCATE:
     case CALL_RENAME:
     case CALL_LINK:
+    case CALL_SYMLINK:
     case CALL_MKDIR:
     case CALL_RMDIR:
     case CALL_MUNMAP: /* a mapping outlives its file's close */

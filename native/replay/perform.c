@@ -38,14 +38,18 @@ static void perform_file_step(struct replay *r, const struct plan_step *step) {
                                  .offset = step->offset,
                                  .view = step->view,
                                  .other = step->other < 0 ? NULL : &r->plan->files[step->other],
+                                 .name = step->name,
+                                 .other_name = step->other_name,
                                  .communicator = step->communicator,
                                  .info = step->info,
                                  .direct = r->settings->direct};
     bool opens = step->call == CALL_OPEN || step->call == CALL_M_OPEN;
-    whereabouts_enter(RANK_WORKS, CALLS[step->call].name, file->name, step->offset, -1);
+    whereabouts_enter(RANK_WORKS, CALLS[step->call].name, name_of(&action)->name, step->offset, -1);
     for (int64_t i = 0; i < step->count; i++) {
         if (opens) {
             action.open = slot_for(r, step->handle, file, CALLS[step->call].layer);
+        } else if (step->call == CALL_LINK) { /* of a file without a name, that is open */
+            action.open = find_open(r, file, LAYER_POSIX, -1, KIND_FILE);
         } else if (needs_open_file(step->call)) {
             action.open = find_open(r, file, CALLS[step->call].layer, step->handle, KIND_FILE);
             if (!action.open) /* closed already, or its open failed as in the traced run */
@@ -194,7 +198,9 @@ static void flush_all(struct replay *r) {
         if (!r->file_written[i])
             continue;
         whereabouts_enter(RANK_WORKS, "fsync", file->name, -1, -1);
-        int fd = open(file->path, O_RDONLY | O_CLOEXEC);
+        int fd = -1;
+        for (int32_t k = 0; fd < 0 && k < file->n_names; k++)
+            fd = open(file->names[k].path, O_RDONLY | O_CLOEXEC);
         if (fd < 0 && errno == ENOENT) /* removed in the run */
             continue;
         if (fd < 0 || fsync(fd) != 0)

@@ -6,6 +6,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void add_name(struct parser *p, struct plan_file *f, const char *root) {
+    f->names = grown(f->names, f->n_names, sizeof *f->names);
+    struct plan_name *added = &f->names[f->n_names++];
+    char *name = added->name = word(p);
+    unescape(name);
+    if (name[0] == '/' || !name[0] || strcmp(name, "..") == 0 || strncmp(name, "../", 3) == 0 ||
+        strstr(name, "/../"))
+        BAD(p, "a file's name leaves the root:", name);
+    size_t length = strlen(root) + 1 + strlen(name) + 1;
+    added->path = must_alloc(length);
+    snprintf(added->path, length, "%s/%s", root, name);
+    f->name = f->names[0].name;
+    f->path = f->names[0].path;
+}
+
 static void parse_file(struct parser *p, const char *root) {
     struct plan *plan = p->plan;
     plan->files = grown(plan->files, plan->n_files, sizeof *plan->files);
@@ -13,14 +28,15 @@ static void parse_file(struct parser *p, const char *root) {
     f->id = (int32_t)number_from(p, 0, INT32_MAX);
     f->content = (int32_t)number_from(p, 0, INT32_MAX);
     f->made_in_run = strcmp(word(p), "output") == 0;
-    f->name = word(p);
-    unescape(f->name);
-    if (f->name[0] == '/' || !f->name[0] || strcmp(f->name, "..") == 0 || strncmp(f->name, "../", 3) == 0 ||
-        strstr(f->name, "/../"))
-        BAD(p, "a file's name leaves the root:", f->name);
-    size_t length = strlen(root) + 1 + strlen(f->name) + 1;
-    f->path = must_alloc(length);
-    snprintf(f->path, length, "%s/%s", root, f->name);
+    f->names = NULL;
+    f->n_names = 0;
+    add_name(p, f, root);
+}
+
+/* name FILE NAME: a further name */
+static void parse_name(struct parser *p, const char *root) {
+    int32_t file = index_of_file(p, number(p));
+    add_name(p, &p->plan->files[file], root);
 }
 
 static void parse_view(struct parser *p) {
@@ -190,6 +206,8 @@ struct plan *plan_parse(char *text, const char *root, int rank) {
         char *keyword = word(&p);
         if (strcmp(keyword, "file") == 0) {
             parse_file(&p, root);
+        } else if (strcmp(keyword, "name") == 0) {
+            parse_name(&p, root);
         } else if (strcmp(keyword, "view") == 0) {
             parse_view(&p);
         } else if (strcmp(keyword, "info") == 0) {

@@ -10,14 +10,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { PLAN_VERSION = 2 };
+enum { PLAN_VERSION = 3 };
+
+struct plan_name {
+    char *name; /* below the root */
+    char *path; /* with the root */
+};
 
 struct plan_file {
     int32_t id;
-    int32_t content;  /* number of the file whose pattern its bytes have */
-    bool made_in_run; /* by some rank: not there beforehand */
-    char *name;       /* below the root */
-    char *path;       /* with the root */
+    int32_t content;         /* number of the file whose pattern its bytes have */
+    bool made_in_run;        /* by some rank: not there beforehand */
+    struct plan_name *names; /* its own first; then those that it has before, after or beside it */
+    int32_t n_names;
+    char *name, *path; /* of the first */
 };
 
 /* An MPI file view: tiles of extent bytes, each with visible runs. */
@@ -73,20 +79,21 @@ enum step_kind {
 
 struct plan_step {
     enum step_kind kind;
-    enum call call;       /* file, empty */
-    int32_t phase, file;  /* indices: data; file, empty */
-    int32_t other;        /* file: index of the second file of rename and link, -1 for none */
-    int32_t info;         /* file: index, -1 for none */
-    int32_t view;         /* file: index, -1 for none */
-    int32_t communicator; /* file, sync: index, -1 for none */
-    int32_t error;        /* file: errno of the traced call, 0 for success */
-    int32_t end;          /* repeat: index of the first step after its body */
-    int64_t handle;       /* which open of the file; -1: its latest (file, empty), the call's own (data) */
-    int64_t arg, offset;  /* file; offset -1 for none */
-    int64_t size;         /* empty: bytes asked for by a call that moved none */
-    bool single;          /* data: count is of calls, not of repetitions of the pattern */
-    int64_t null_seeks;   /* data: lseek(fd, 0, SEEK_CUR) spread evenly among the calls */
-    int32_t *ranks;       /* signal: that wait; await: that are waited for */
+    enum call call;      /* file, empty */
+    int32_t phase, file; /* indices: data; file, empty */
+    int32_t other;       /* file: index of the file that rename and its kin give a new name, -1 for none */
+    int32_t name, other_name; /* file: which of the file's names */
+    int32_t info;             /* file: index, -1 for none */
+    int32_t view;             /* file: index, -1 for none */
+    int32_t communicator;     /* file, sync: index, -1 for none */
+    int32_t error;            /* file: errno of the traced call, 0 for success */
+    int32_t end;              /* repeat: index of the first step after its body */
+    int64_t handle;      /* which open of the file; -1: its latest (file, empty), the call's own (data) */
+    int64_t arg, offset; /* file; offset -1 for none */
+    int64_t size;        /* empty: bytes asked for by a call that moved none */
+    bool single;         /* data: count is of calls, not of repetitions of the pattern */
+    int64_t null_seeks;  /* data: lseek(fd, 0, SEEK_CUR) spread evenly among the calls */
+    int32_t *ranks;      /* signal: that wait; await: that are waited for */
     int32_t n_ranks;
     int64_t count; /* signal, await: number of the wait; else repetitions, times, or ns of a pause */
 };

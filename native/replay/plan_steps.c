@@ -19,7 +19,11 @@ static struct plan_step *add_step(struct parser *p, enum step_kind kind) {
     return step;
 }
 
-/* do CALL FILE HANDLE ARG OFFSET VIEW COMMUNICATOR ERROR COUNT INFO */
+static int32_t name_of_file(struct parser *p, int32_t file) {
+    return (int32_t)number_from(p, 0, p->plan->files[file].n_names - 1);
+}
+
+/* do CALL FILE HANDLE ARG OFFSET VIEW COMMUNICATOR ERROR COUNT INFO NAME */
 static void parse_do(struct parser *p) {
     struct plan_step *step = add_step(p, STEP_FILE);
     char *name = word(p);
@@ -35,17 +39,20 @@ static void parse_do(struct parser *p) {
     step->error = (int32_t)number_from(p, 0, INT32_MAX);
     step->count = number_from(p, 1, INT64_MAX);
     step->info = optional_index(p, p->plan->n_infos);
+    step->name = name_of_file(p, step->file);
 }
 
-/* pair CALL FROM TO ERROR: a call on two names */
+/* pair CALL FROM NAME TO NAME ERROR: a call on two names */
 static void parse_pair(struct parser *p) {
     struct plan_step *step = add_step(p, STEP_FILE);
     char *name = word(p);
     step->call = call_named(name);
-    if (step->call != CALL_RENAME && step->call != CALL_LINK)
-        BAD(p, "this program does not know the call on two files", name);
+    if (step->call != CALL_RENAME && step->call != CALL_LINK && step->call != CALL_SYMLINK)
+        BAD(p, "this program does not know the call on two names", name);
     step->file = index_of_file(p, number(p));
+    step->name = name_of_file(p, step->file);
     step->other = index_of_file(p, number(p));
+    step->other_name = name_of_file(p, step->other);
     step->error = (int32_t)number_from(p, 0, INT32_MAX);
 }
 

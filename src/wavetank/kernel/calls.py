@@ -11,11 +11,11 @@ POSIX_DATA = frozenset({"read", "write", "readv", "writev", "pread", "pwrite", "
 POSIX_FILE = frozenset(
     {
         "open", "close", "lseek", "fsync", "fdatasync", "sync_file_range", "ftruncate", "truncate",
-        "fallocate", "stat", "fstat", "access", "unlink", "rename", "link", "mkdir", "rmdir", "dup", "mmap", "munmap",
+        "fallocate", "stat", "fstat", "access", "unlink", "rename", "link", "symlink", "mkdir", "rmdir", "dup", "mmap", "munmap",
         "msync",
     }
 )  # fmt: skip
-ON_TWO_NAMES = frozenset({"rename", "link"})
+ON_TWO_NAMES = frozenset({"rename", "link", "symlink"})
 """Calls that a model holds as two steps: the old name (arg 0), then the new one (arg 1)."""
 MAPPED = frozenset({"mmap", "munmap", "msync"})
 _TRANSFERS = ("", "_at", "_all", "_at_all", "_shared", "_ordered")

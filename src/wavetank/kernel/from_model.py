@@ -12,6 +12,7 @@ import numpy as np
 from wavetank.document import provenance, sha256_of
 from wavetank.errors import KernelError
 from wavetank.kernel import calls
+from wavetank.kernel.file_names import apply_names
 from wavetank.kernel.files import is_stored, kernel_files
 from wavetank.kernel.order import find_waits
 from wavetank.kernel.order_processes import own_programs
@@ -63,11 +64,11 @@ def make_kernel(
             "'wavetank show'; was the right program traced?"
         )
     used = {phase.file_id for phase in selection.phases} | selection.touched
-    files = kernel_files(
-        [file for file in model.files if file.file_id in used],
-        selection.phases,
+    touched = [file for file in model.files if file.file_id in used]
+    files, programs, of_names = apply_names(
+        touched,
+        kernel_files(touched, selection.phases, selection.programs, model.views),
         selection.programs,
-        model.views,
     )
     bare = Kernel(
         provenance=provenance(inputs=[model_path]),
@@ -79,9 +80,9 @@ def make_kernel(
         views=model.views,
         infos=model.infos,
         communicators=model.communicators,
-        programs=tuple(selection.programs),
+        programs=tuple(programs),
         capacity_bytes=sum(file.file_size for file in model.files if file.file_id in used),
-        not_reproduced=tuple(selection.not_reproduced()),
+        not_reproduced=(*selection.not_reproduced(), *of_names),
         approximate=approximate,
     )
     waits = find_waits(bare)

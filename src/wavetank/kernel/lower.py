@@ -25,7 +25,7 @@ from wavetank.model.phase import (
 )
 from wavetank.model.runs import RunArrays
 
-PLAN_VERSION = 2
+PLAN_VERSION = 3
 
 
 def lower(kernel: Kernel) -> str:
@@ -42,6 +42,8 @@ def _lines(kernel: Kernel) -> Iterator[str]:
     yield f"ranks {kernel.n_ranks}"
     for file in kernel.files:
         yield f"file {file.file_id} {file.content_id} {file.role} {quote(file.name)}"
+        for other in file.other_names:
+            yield f"name {file.file_id} {quote(other.name)}"
     for view in kernel.views:
         runs = " ".join(
             f"{offset} {length}"

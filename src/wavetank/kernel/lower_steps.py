@@ -61,7 +61,7 @@ class ProgramLines:
         self._latest: Phase | None = (
             None  # of the last data, as long as no synchronisation followed
         )
-        self._old_name = 0  # file of the last call on an old name
+        self._old_name = (0, 0)  # file and name of the last call on an old name
 
     def of(self, steps: Sequence[Step], depth: int = 1) -> Iterator[str]:
         """Lines of the next steps."""
@@ -111,9 +111,10 @@ class ProgramLines:
             return f"empty {name} {step.file_id} {step.handle} {_optional(step.offset)} {size} {step.count}"
         if name in calls.ON_TWO_NAMES:
             if step.arg == 0:
-                self._old_name = step.file_id
+                self._old_name = (step.file_id, step.name)
                 return None
-            return f"pair {name} {self._old_name} {step.file_id} {step.error}"
+            old, old_name = self._old_name
+            return f"pair {name} {old} {old_name} {step.file_id} {step.name} {step.error}"
         arg = step.arg
         if name == "MPI_Wait":
             arg = int(step.file_id in self._one_by_one)
@@ -123,7 +124,7 @@ class ProgramLines:
         # Negative offsets and arguments have no meaning here; "-" is what the plan writes for unknown.
         return (
             f"do {name} {step.file_id} {step.handle} {arg} {_optional(step.offset)} {_optional(step.view_id)} "
-            f"{self._communicators.of_open(step)} {step.error} {step.count} {_optional(step.info_id)}"
+            f"{self._communicators.of_open(step)} {step.error} {step.count} {_optional(step.info_id)} {step.name}"
         )
 
 

@@ -14,11 +14,38 @@ from wavetank.model.phase import Phase, Program
 from wavetank.model.references import Known, require
 
 
+class KernelName(Record):
+    """A further name of a file, below the root."""
+
+    name: str = Field(description="relative path below the root; never leaves it")
+    prepared: Literal["link", "symlink"] | None = Field(
+        default=None,
+        description="made beforehand as a hard or a symbolic link to the file's first name; None: the run makes it",
+    )
+
+    @field_validator("name")
+    @classmethod
+    def _stays_below_the_root(cls, name: str) -> str:
+        return _below_the_root(name)
+
+
+def _below_the_root(name: str) -> str:
+    path = PurePosixPath(name)
+    if not path.parts or path.is_absolute() or ".." in path.parts or "\0" in name:
+        raise ValueError(f"{name!r} is not a relative path below the root")
+    return name
+
+
 class KernelFile(Record):
     """A file that the kernel works on, below the root directory given at run time."""
 
     file_id: int
-    name: str = Field(description="relative path below the root; never leaves it")
+    name: str = Field(
+        description="relative path below the root; never leaves it. The one under which the file is prepared"
+    )
+    other_names: tuple[KernelName, ...] = Field(
+        default=(), description="by which steps name it too; FileStep.name counts them from 1"
+    )
     role: Literal["input", "output", "both"] = Field(
         description="input files are made before the measurement, never measured"
     )
@@ -31,10 +58,18 @@ class KernelFile(Record):
     @field_validator("name")
     @classmethod
     def _stays_below_the_root(cls, name: str) -> str:
-        path = PurePosixPath(name)
-        if not path.parts or path.is_absolute() or ".." in path.parts or "\0" in name:
-            raise ValueError(f"{name!r} is not a relative path below the root")
-        return name
+        return _below_the_root(name)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names; ``FileStep.name`` is an index."""
+        return (self.name, *(other.name for other in self.other_names))
+
+    @property
+    def prepared_names(self) -> tuple[str, ...]:
+        """Those that are there before the run."""
+        first = () if self.role == "output" else (self.name,)
+        return (*first, *(other.name for other in self.other_names if other.prepared))
 
     @property
     def content_id(self) -> int:
@@ -99,7 +134,7 @@ class Kernel(Document):
             len(self.views),
             len(self.communicators),
             len(self.infos),
+            self.communicators,
         )
         require(self.phases, self.programs, known)
         return self
-            self.communicators,

@@ -50,27 +50,48 @@ def prepare_files(
     try:
         write_whole(
             root / MARKER,
-            json.dumps(sorted(ours | {file.name for file in kernel.files}), indent=1) + "\n",
+            json.dumps(sorted(ours | set(_names(kernel))), indent=1) + "\n",
         )
-        for file in kernel.files:
-            if file.prepare_bytes == 0 and file.role == "output":
-                _remove(root / file.name)
+        there = {name for file in kernel.files for name in file.prepared_names}
+        for name in set(_names(kernel)) - there:
+            _remove(root / name)
         for file in missing:
             progress(f"writing {file.name}, {format_size(file.prepare_bytes)}")
+            _remove(root / file.name)  # it may be a link to another one of the files
             write_content(root / file.name, file.content_id, file.prepare_bytes)
         for file in kernel.files:
             if file.role != "output" and file.prepare_bytes == 0:
+                _remove(root / file.name)
                 write_content(root / file.name, file.content_id, 0)
+        for file in kernel.files:
+            _link_names(file, root)
     except OSError as error:
         raise KernelError(f"cannot prepare the kernel's files in {root}: {error}") from error
+
+
+def _names(kernel: Kernel) -> list[str]:
+    return [name for file in kernel.files for name in file.names]
+
+
+def _link_names(file: KernelFile, root: Path) -> None:
+    """Make the further names that are to be there: hard links, and symbolic ones relative to their folder."""
+    for other in file.other_names:
+        path = root / other.name
+        if other.prepared is None:
+            continue
+        _remove(path)
+        if other.prepared == "link":
+            path.hardlink_to(root / file.name)
+        else:
+            path.symlink_to(os.path.relpath(root / file.name, path.parent))
 
 
 def remove_files(kernel: Kernel, root: Path) -> None:
     """Remove what ``prepare_files`` and a replay left below ``root``."""
     ours = _made_here(root)
-    for file in kernel.files:
-        if file.name in ours:
-            _remove(root / file.name)
+    for name in _names(kernel):
+        if name in ours:
+            _remove(root / name)
     (root / MARKER).unlink(missing_ok=True)
 
 
@@ -109,11 +130,7 @@ def _made_here(root: Path) -> set[str]:
 
 
 def _refuse_others(kernel: Kernel, root: Path, ours: set[str]) -> None:
-    others = [
-        file.name
-        for file in kernel.files
-        if os.path.lexists(root / file.name) and file.name not in ours
-    ]
+    others = [name for name in _names(kernel) if os.path.lexists(root / name) and name not in ours]
     if others:
         raise KernelError(
             f"{root / others[0]} exists and was not made by wavetank; a replay would overwrite it. Replay in an "

@@ -24,6 +24,7 @@ from wavetank.model.comparable import (
     users,
 )
 from wavetank.model.file import ModelFile
+from wavetank.model.own_level import own_levels
 from wavetank.model.phase import Phase, Step, SyncStep
 from wavetank.model.tables import Cell, offset_text, ranks_text
 
@@ -58,6 +59,8 @@ class ModelDifference:
 
 def compare_models(a: Model, b: Model) -> ModelDifference:
     """Compare two models: application, files, phases, and the order of operations."""
+    if a.extrapolation is not None or b.extrapolation is not None:
+        a, b = own_levels(a), own_levels(b)  # what the MPI library would do is not extrapolated
     found = [
         Difference("application", None, None, field, getattr(a, field), getattr(b, field))
         for field in ("n_ranks", "app_np", "app_nfiles", "app_st")
@@ -161,7 +164,7 @@ def _steps_text(steps: object, names: dict[int, str], ids: Mapping[int, object])
     elif kind == "data":
         text = f"{steps['n']} of {ids[steps['ph_id']]}"
     elif kind == "file":
-        text = f"{steps['count']} {steps['iop_type']} {names[steps['file_id']]} {steps['handle']} {steps['offset']}"
+        text = f"{steps['count']} {steps['iop_type']} {names[steps['file_id']]} {steps['name']} {steps['handle']} {steps['offset']}"
     elif kind == "sync":
         text = f"{steps['count']} sync {steps['communicator']}"
     return text  # none of pauses; whole processes are ordered by a replay's barriers
@@ -174,8 +177,10 @@ def _matched_files(a: Sequence[ModelFile], b: Sequence[ModelFile]) -> _FilePairs
     used_a, used_b = list(a), list(b)
     pairs: _FilePairs = []
     for length in range(_longest_name((*used_a, *used_b)), 0, -1):
-        by_name = {name: file for file in used_b if (name := _name(file, length)) is not None}
-        by_base = {PurePath(file.file_name).name: file for file in used_b}
+        # Of several files with one name, one in the other's place, the first first.
+        first_b = used_b[::-1]
+        by_name = {name: file for file in first_b if (name := _name(file, length)) is not None}
+        by_base = {PurePath(file.file_name).name: file for file in first_b}
         for file in list(used_a):
             # A replay has one folder: "dir-f3" below its root stands for "dir/f3".
             name, flat = _name(file, length), _name(file, length, "-")

@@ -32,7 +32,7 @@ def test_a_kernel_of_a_hundred_million_operations_has_as_short_a_plan_as_a_small
 def test_the_plan_reads_as_the_kernel(tmp_path):
     lines = [line.strip() for line in plan_of(km.abyss(10_000), tmp_path).splitlines()]
     assert lines[:4] == [
-        "wavetank-plan 2",
+        "wavetank-plan 3",
         "ranks 4",
         "file 1 1 input reads1.fastq",
         "file 2 2 input reads2.fastq",
@@ -81,8 +81,8 @@ def test_an_open_without_a_recorded_communicator_takes_the_ranks_that_open(tmp_p
     kernel = make_kernel(made, km.written(made, tmp_path))
     lines = lower(kernel).splitlines()
     assert "communicator 3 0 1 2" in lines  # beside "communicator all"
-    # do CALL FILE HANDLE ARG OFFSET VIEW COMMUNICATOR ERROR COUNT INFO
-    assert " do MPI_File_open 1 0 9 - - 1 0 1 -" in lines
+    # do CALL FILE HANDLE ARG OFFSET VIEW COMMUNICATOR ERROR COUNT INFO NAME
+    assert " do MPI_File_open 1 0 9 - - 1 0 1 - 0" in lines
     assert any("communicator" in sentence for sentence in kernel.not_reproduced)
 
 
