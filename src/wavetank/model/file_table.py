@@ -39,6 +39,7 @@ def make_files(
     )
     # Below a file view that the trace does not hold, the POSIX level alone knows how far it reaches.
     highest = _highest_offsets(data, views, own, n_files)
+    unknown = set(np.unique(data.file[own & (data.offset == UNKNOWN)]).tolist())
     n_operations = np.bincount(data.file[own], weights=data.count[own], minlength=n_files)
     has_read = np.bincount(data.file[own & reads[data.op]], minlength=n_files) > 0
     has_write = np.bincount(data.file[own & ~reads[data.op]], minlength=n_files) > 0
@@ -71,8 +72,8 @@ def make_files(
                 file_accesstype="shared" if len(ranks) > 1 else "unique",
                 file_nphase=len(own_phases),
                 n_operations=int(n_operations[file]),
-                n_sequential=None if highest[file] is None else sequential[name][file],
-                n_consecutive=None if highest[file] is None else consecutive[name][file],
+                n_sequential=None if file in unknown else sequential[name][file],
+                n_consecutive=None if file in unknown else consecutive[name][file],
                 file_system=traced[file].file_system,
             )
         )
@@ -143,12 +144,13 @@ def _highest_offsets(
     own: BoolArray,
     n_files: int,
 ) -> list[int | None]:
-    """Highest offset touched + 1 of each file, bytes; None where offsets are unknown."""
+    """Highest offset touched + 1 of each file, bytes; None where offsets are unknown at its level and below it."""
     highest: list[int | None] = [0] * n_files
-    index = np.flatnonzero(own)
-    for file in np.unique(data.file[index][data.offset[index] == UNKNOWN]).tolist():
-        highest[file] = None
-    index = np.flatnonzero((data.offset != UNKNOWN) | own)
+    known = data.offset != UNKNOWN
+    told_below = set(np.unique(data.file[known & ~own]).tolist())
+    for file in np.unique(data.file[own & ~known]).tolist():
+        highest[file] = 0 if file in told_below else None
+    index = np.flatnonzero(known)
     # The end of a row in its view (or in the file, where it has none).
     in_view = data.view[index] != UNKNOWN
     offset = np.where(in_view, data.view_offset[index], data.offset[index])

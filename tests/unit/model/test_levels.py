@@ -184,3 +184,18 @@ def test_calls_in_folded_loops_are_told_by_ticks(rotated: bool) -> None:
     assert (relation.ph_id, relation.below, relation.ranks) == (1, 2, (0,))
     assert (relation.n_operations, relation.moved) == (50, 50_000)
     assert not model.warnings
+
+
+def test_the_level_below_tells_how_far_a_file_reaches_where_offsets_are_not_known() -> None:
+    # As Darshan on Open MPI leaves it: MPI-IO calls without offsets; the second round rewrites what the first one wrote.
+    events = [
+        event
+        for step in range(8)
+        for event in (
+            Event(0, "pwrite", 0, step % 4 * 100, 100, start_ns=step * 100 + 1, duration_ns=1),
+            Event(0, "MPI_File_write_at", 0, -1, 100, start_ns=step * 100, duration_ns=50),
+        )
+    ]
+    (file,) = model_of(events).files
+    assert (file.file_size, file.file_size_weights) == (400, 800)
+    assert file.n_sequential is None  # Darshan's own counts are of known offsets
