@@ -10,7 +10,7 @@ import pytest
 import yaml
 from reader_campaigns import reader, replay_is_possible
 
-from wavetank.campaign.store import open_store
+from wavetank.campaign.results_folder import open_store
 from wavetank.compare.metrics import io_time_s
 from wavetank.kernel.writers.ior import ior_lines
 from wavetank.programs import find_program

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from reader_campaigns import reader, replay_is_possible
 
-from wavetank.campaign.store import open_store
+from wavetank.campaign.results_folder import open_store
 from wavetank.cluster import deploy
 from wavetank.cluster.spec import ClusterSpec
 

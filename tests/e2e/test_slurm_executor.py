@@ -14,7 +14,7 @@ import yaml
 from reader_campaigns import finished, reader, replay_is_possible
 from slurm_cluster import SlurmCluster, child_of, missing
 
-from wavetank.campaign.store import open_store
+from wavetank.campaign.results_folder import open_store
 
 RS, N = 4096, 500
 

@@ -101,7 +101,7 @@ def results(folder: Path, output_format: str) -> None:
     Example: wavetank campaign results results --format csv
     """
     from wavetank.campaign.recall import current_comparison
-    from wavetank.campaign.store import open_store
+    from wavetank.campaign.results_folder import open_store
     from wavetank.cli.campaign_run import print_comparison
     from wavetank.interfere.recall import current_study, is_study
 
@@ -118,7 +118,7 @@ def measurements(folder: Path, output_format: str) -> None:
 
     Example: wavetank campaign measurements results --format csv
     """
-    from wavetank.campaign.store import open_store
+    from wavetank.campaign.results_folder import open_store
     from wavetank.cli.campaign_run import measurement_table
 
     with open_store(folder) as store:
@@ -137,7 +137,7 @@ def raw(folder: Path, number: int, stderr: bool) -> None:
 
     Example: wavetank campaign raw results 17
     """
-    from wavetank.campaign.store import open_store
+    from wavetank.campaign.results_folder import open_store
 
     with open_store(folder) as store:
         output = store.raw_output(number)

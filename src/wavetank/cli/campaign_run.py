@@ -26,7 +26,8 @@ def print_forecast(
 ) -> None:
     """Print the plan with what is done already, what is left, how long it takes and what it costs."""
     from wavetank.campaign.plan import forecast
-    from wavetank.campaign.store import DATABASE, open_store, see_usable
+    from wavetank.campaign.results_folder import open_store, see_usable
+    from wavetank.campaign.store import DATABASE
 
     see_usable(folder)
     if fresh or not (folder / DATABASE).is_file():
@@ -84,7 +85,7 @@ def measure_and_compare(
         compare: writes the comparison.
         holds_results: whether there is anything to compare.
     """
-    from wavetank.campaign.store import forget, write_store
+    from wavetank.campaign.results_folder import forget, write_store
     from wavetank.cli.progress import Progress
 
     with write_store(folder) as store:

@@ -50,7 +50,7 @@ def command(
     Example: wavetank interfere slides.yaml --duration '3 s' --dry-run
     """
     from wavetank.campaign.clusters import read_cluster
-    from wavetank.campaign.store import see_usable
+    from wavetank.campaign.results_folder import see_usable
     from wavetank.interfere.load import load_study
     from wavetank.interfere.plan import make_plan
     from wavetank.interfere.spec import read_interfere
@@ -153,7 +153,8 @@ def _print_plan(
     loaded: LoadedStudy, plan: InterferePlan, folder: Path, fresh: bool, output_format: str
 ) -> None:
     """Print every run that will be made and every one that cannot, with the time that is left."""
-    from wavetank.campaign.store import DATABASE, open_store
+    from wavetank.campaign.results_folder import open_store
+    from wavetank.campaign.store import DATABASE
     from wavetank.interfere.plan import forecast_s
 
     done: set[str] = set()

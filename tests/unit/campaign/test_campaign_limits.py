@@ -7,9 +7,9 @@ from measure_fakes import FakePerformer, abyss_result
 from wavetank.campaign.judge import compare_campaign
 from wavetank.campaign.limits import Purse
 from wavetank.campaign.plan import make_plan
+from wavetank.campaign.results_folder import write_store
 from wavetank.campaign.run import run_campaign
 from wavetank.campaign.spec import Budget, StopRule
-from wavetank.campaign.store import write_store
 from wavetank.cost.prices import load_prices
 
 KERNEL = APPLICATION.kernel

@@ -8,8 +8,8 @@ from measure_fakes import abyss_kernel
 
 from wavetank.campaign.clusters import facts_of, read_cluster
 from wavetank.campaign.load import keep_copies, load_campaign
+from wavetank.campaign.results_folder import write_store
 from wavetank.campaign.spec import CampaignSpec, read_campaign
-from wavetank.campaign.store import write_store
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.compare.effects import effects
 from wavetank.errors import SpecError

@@ -12,9 +12,9 @@ from wavetank.campaign.judge import compare_campaign
 from wavetank.campaign.load import keep_copies, load_campaign
 from wavetank.campaign.plan import make_plan
 from wavetank.campaign.recall import current_comparison
+from wavetank.campaign.results_folder import open_store, write_store
 from wavetank.campaign.run import run_campaign
 from wavetank.campaign.spec import read_campaign
-from wavetank.campaign.store import open_store, write_store
 from wavetank.errors import MeasurementError
 
 

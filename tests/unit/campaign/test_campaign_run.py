@@ -6,8 +6,8 @@ from measure_fakes import FakePerformer, abyss_result
 
 from wavetank.campaign.judge import _notes, compare_campaign
 from wavetank.campaign.plan import make_plan
+from wavetank.campaign.results_folder import write_store
 from wavetank.campaign.run import run_campaign
-from wavetank.campaign.store import write_store
 from wavetank.cost.prices import load_prices
 from wavetank.measure.statistics import estimate
 

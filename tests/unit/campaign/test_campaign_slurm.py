@@ -7,6 +7,7 @@ from campaign_fakes import APPLICATION, FakeObserver, facts, spec
 from measure_fakes import FakeCluster, FakePerformer, abyss_result
 
 from wavetank.campaign.plan import make_plan
+from wavetank.campaign.results_folder import write_store
 from wavetank.campaign.slurm.executor import Patience, job_script, run_on_slurm
 from wavetank.campaign.slurm.queue import (
     QueuedJob,
@@ -15,7 +16,6 @@ from wavetank.campaign.slurm.queue import (
 )
 from wavetank.campaign.slurm.task import TaskFolder
 from wavetank.campaign.spec import Budget, StopRule
-from wavetank.campaign.store import write_store
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import MeasurementError
 from wavetank.measure.perform import RawOutput

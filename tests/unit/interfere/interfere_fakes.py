@@ -5,7 +5,7 @@ from pathlib import Path
 from campaign_fakes import FakeDeployer, FakeObserver, facts
 from measure_fakes import FakeCluster
 
-from wavetank.campaign.store import write_store
+from wavetank.campaign.results_folder import write_store
 from wavetank.interfere.judge import compare_study
 from wavetank.interfere.plan import make_group, make_plan
 from wavetank.interfere.run import run_study

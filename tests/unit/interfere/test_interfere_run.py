@@ -4,7 +4,7 @@ import pytest
 from campaign_fakes import facts
 from interfere_fakes import LIMIT, FairPerformer, StudyDeployer, plan_of, run, spec
 
-from wavetank.campaign.store import open_store
+from wavetank.campaign.results_folder import open_store
 from wavetank.interfere.tables import all_study_rows
 
 SWEEP = {"group": "bg", "values": [0, 0.05, 0.2, 0.5, 1, 2]}
