@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -67,7 +68,15 @@ def command(kernel: Path, model: Path, which: str, tolerance: float, output_form
         table,
         *([Table("Differences", ["phases", "what"], differences)] if differences else []),
     ]
-    print_tables(tables, output_format, {"within_tolerance": not outside, "of": which})
+    extrapolated = None if ours.extrapolation is None else ours.extrapolation.sentence()
+    if extrapolated is not None:
+        table = replace(table, note=f"{table.note} The kernel and its model are {extrapolated}.")
+        tables[0] = table
+    print_tables(
+        tables,
+        output_format,
+        {"within_tolerance": not outside, "of": which, "extrapolated": extrapolated},
+    )
     if outside:
         sys.exit(_OUTSIDE_TOLERANCE)
 

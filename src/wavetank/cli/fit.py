@@ -10,7 +10,9 @@ import click
 from wavetank.cli.output import Cell, Table, format_option, print_tables
 
 if TYPE_CHECKING:
-    from wavetank.model.scaling import Fit
+    from collections.abc import Sequence
+
+    from wavetank.model.scaling import Fit, FittedValue
 
 
 @click.command(name="fit")
@@ -34,7 +36,8 @@ def command(
     """Fit models of one application at several process counts, and extrapolate.
 
     MODELS are model files of runs that differ in the number of processes alone. Prints each field as the
-    function of np that fits exactly, sizes in bytes.
+    function of np (and of the rank) that fits exactly, sizes in bytes, and how many runs are left to check it.
+    A kernel of the extrapolated model replays at that process count; what no function gives is refused there.
 
     Example: wavetank fit bt4.json bt9.json bt16.json --np 36 -o bt36.json
     """  # fmt: skip
@@ -49,7 +52,7 @@ def command(
         raise UsageError("-o writes the extrapolated model: say for how many processes with --np")
     fit = fit_models([Model.read(path) for path in models])
     if n_processes is None:
-        print_tables([_table(fit)], output_format)
+        print_tables([_table(fit), _rank_table(fit)], output_format)
         return
     model = extrapolate(fit, n_processes, provenance(models))
     if output is not None:
@@ -67,23 +70,87 @@ def _table(fit: Fit) -> Table:
         if all(value is None for value in field.values.values()):
             continue
         values = [None if value is None else str(value) for value in field.values.values()]
-        function = "no function fits" if field.function is None else str(field.function)
-        rows.append((field.ph_id, field.field, *values, function))
-    shown: list[list[str]] = []
+        function = _functions(field)
+        rows.append((field.ph_id, field.field, *values, function, field.n_checks))
+    columns = (
+        "ph_id", "field", *(f"np {count}" for count in counts), "function", "runs_left_to_check"
+    )  # fmt: skip
+    return Table(
+        "Fields by number of processes",
+        columns,
+        rows,
+        _joined(rows, "application"),
+        note=_note(fit),
+    )
+
+
+def _functions(field: FittedValue) -> str:
+    """The functions of as many parameters that give all values: if there are several, no run tells them apart."""
+    if field.functions:
+        return " or ".join(map(str, field.functions))
+    if None in field.values.values():
+        return "not known in all runs"
+    few = len(field.values) < 3
+    return "two runs tell no more than a constant or a proportion" if few else "no function fits"
+
+
+def _note(fit: Fit) -> str | None:
+    """What does not correspond, and what few runs cannot tell."""
+    notes = []
+    if fit.why_not is not None:
+        notes.append(f"{fit.why_not}: fields of phases are left out here.")
+    if len(fit.models) == 2:
+        notes.append("Of two runs one checks a constant or a proportion; lines need a third run.")
+    return " ".join(notes) or None
+
+
+def _joined(rows: Sequence[tuple[Cell, ...]], nothing: str) -> list[list[str]]:
+    """Rows that differ in the phase alone as one."""
+    from wavetank.model.tables import numbers_text
+
     spans: dict[tuple[Cell, ...], list[int]] = {}
+    shown: list[list[str]] = []
     for row in rows:
         if isinstance(row[0], int):
             spans.setdefault(row[1:], []).append(row[0])
         else:
-            shown.append(["application", *("-" if cell is None else str(cell) for cell in row[1:])])
+            shown.append([nothing, *("-" if cell is None else str(cell) for cell in row[1:])])
     for rest, numbers in spans.items():
-        span = f"{numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else str(numbers[0])
-        contiguous = numbers == list(range(numbers[0], numbers[-1] + 1))
         shown.append(
-            [
-                span if contiguous else ", ".join(map(str, numbers)),
-                *("-" if cell is None else str(cell) for cell in rest),
-            ]
+            [numbers_text(numbers), *("-" if cell is None else str(cell) for cell in rest)]
         )
-    columns = ("ph_id", "field", *(f"np {count}" for count in counts), "function")
-    return Table("Fields by number of processes", columns, rows, shown)
+    return shown
+
+
+def _rank_table(fit: Fit) -> Table:
+    """What each group of ranks does, as functions of np and the rank."""
+    from wavetank.model.functions import NoFunctionError
+
+    columns = ("ph_id", "ranks", "field", "function", "runs_left_to_check")
+    title = "By rank"
+    if isinstance(fit.grouped, NoFunctionError):
+        return Table(title, columns, [], [], note=f"Not extrapolated: {fit.grouped}.")
+    rows: list[tuple[Cell, ...]] = []
+    for group in fit.grouped.groups:
+        ids = [phase.ph_id for phase in group.sample.phases]
+        told: list[tuple[int | None, str, str, int | None]] = [
+            *group.fields,
+            *(
+                (number, "not extrapolated", reason, None)
+                for number, reason in group.reasons.items()
+            ),
+            *(
+                (None, "not extrapolated", reason, None)
+                for reason in dict.fromkeys(group.step_reasons)
+            ),
+        ]
+        rows += [
+            (None if number is None else ids[number], group.members_text, field, text, n_checks)
+            for number, field, text, n_checks in told
+        ]
+    rows += [
+        (None, "-", f"not extrapolated: {kind}", reason, None)
+        for kind, reason in fit.grouped.left_out.items()
+    ]
+    note = f"Phases are numbered as at np {max(fit.models)}. Only what has a run left to check it is extrapolated."
+    return Table(title, columns, rows, _joined(rows, "-"), note=note)

@@ -104,7 +104,12 @@ def _replay_table(kernel: Kernel) -> Table:
             [*map(str, row[:-1]), format_size(phase.ph_weight)]
             for row, phase in zip(rows, kernel.phases, strict=True)
         ],
-        note=f"{kernel.application}: {kernel.n_ranks} ranks, {exact}; needs {format_size(kernel.capacity_bytes)}.",
+        note=f"{kernel.application}: {kernel.n_ranks} ranks, {exact}; needs {format_size(kernel.capacity_bytes)}."
+        + (
+            ""
+            if kernel.extrapolation is None
+            else f" Its model is {kernel.extrapolation.sentence()}."
+        ),
     )
 
 

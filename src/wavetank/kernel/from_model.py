@@ -12,6 +12,7 @@ import numpy as np
 from wavetank.document import provenance, sha256_of
 from wavetank.errors import KernelError
 from wavetank.kernel import calls
+from wavetank.kernel.extrapolated import performable
 from wavetank.kernel.file_names import apply_names
 from wavetank.kernel.files import is_stored, kernel_files
 from wavetank.kernel.order import find_waits
@@ -22,6 +23,7 @@ from wavetank.kernel.steps import flat
 from wavetank.kernel.unopened import unopened_files, with_opens
 from wavetank.kernel.writers.ior import ior_lines
 from wavetank.model.application import Model
+from wavetank.model.names import NAME_CHANGES
 from wavetank.model.phase import (
     DataStep,
     FileStep,
@@ -57,6 +59,7 @@ def make_kernel(
     Raises:
         KernelError: the model holds no I/O that a replay could perform.
     """
+    model, stood_in = performable(model, approximate)
     selection = _Selection(model)
     if not selection.phases:
         raise KernelError(
@@ -82,8 +85,9 @@ def make_kernel(
         communicators=model.communicators,
         programs=tuple(programs),
         capacity_bytes=sum(file.file_size for file in model.files if file.file_id in used),
-        not_reproduced=(*selection.not_reproduced(), *of_names),
+        not_reproduced=(*stood_in, *selection.not_reproduced(), *of_names),
         approximate=approximate,
+        extrapolation=model.extrapolation,
     )
     waits = find_waits(bare)
     if inferred := waits.number - waits.n_of_processes:
@@ -211,7 +215,9 @@ class _Selection:
         return found
 
     def _performs_step(self, step: FileStep, times: int) -> bool:
-        inside_mpi = step.file_id in self._mpi_files and not calls.is_mpi(step.iop_type)
+        inside_mpi = step.file_id in self._mpi_files and not (
+            calls.is_mpi(step.iop_type) or step.iop_type in NAME_CHANGES
+        )
         if inside_mpi or not is_stored(self._names[step.file_id]):
             return False
         if calls.performed(step.iop_type) is None:

@@ -10,6 +10,7 @@ from pydantic import Field, field_validator, model_validator
 from wavetank.document import Document, Record
 from wavetank.errors import KernelError, WavetankError
 from wavetank.model.application import View
+from wavetank.model.extrapolation import Extrapolation
 from wavetank.model.phase import Phase, Program
 from wavetank.model.references import Known, require
 
@@ -122,6 +123,10 @@ class Kernel(Document):
     approximate: bool = Field(
         default=False,
         description="whether the lines of benchmarks approximate phases that they cannot express",
+    )
+    extrapolation: Extrapolation | None = Field(
+        default=None,
+        description="of a kernel that no run was traced for: what its model is made from",
     )
     ior: tuple[IorLine, ...] = ()
     ior_refused: tuple[Refused, ...] = ()

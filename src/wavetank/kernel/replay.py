@@ -181,6 +181,8 @@ def replay_command(
         placement=placement,
     )
     settings = {**options.described(), "launcher": launcher.name, "program": program.name}
+    if kernel.extrapolation is not None:
+        settings["model"] = kernel.extrapolation.sentence()
     return launcher.command(job, scratch), settings
 
 

@@ -331,6 +331,7 @@ def _settings(kernel: Kernel, ior: IorProgram, launcher: Launcher) -> dict[str, 
     return {
         "program": "ior",
         "launcher": launcher.name,
+        **({} if kernel.extrapolation is None else {"model": kernel.extrapolation.sentence()}),
         "not_performed": f"phase {', '.join(refused)}" if refused else "nothing",
         "phases_in_one_run": ", ".join(together) or "none",
         "elapsed": "sum of IOR's totalTime of each line",

@@ -130,6 +130,8 @@ def measure(
     renew_files(bench)
     state = _caches(bench, cache, performer, placement)
     findings = list(cluster.health())
+    if kernel.extrapolation is not None:
+        findings.insert(0, f"the kernel's model is {kernel.extrapolation.sentence()}")
     try:
         result = performer.perform(kernel, bench.root, placement)
     except WavetankError as error:

@@ -8,9 +8,17 @@ from wavetank.report.tables import Column, ReportTable, id_range, text
 
 def kernel_words(kernel: Kernel) -> tuple[str, ...]:
     """What the replay does not reproduce, a sentence each."""
+    whence = (
+        ()
+        if kernel.extrapolation is None
+        else (f"The model is {kernel.extrapolation.sentence()}.",)
+    )
     if not kernel.not_reproduced:
-        return ("The replay is exact: it issues the operations of the model.",)
-    return tuple(f"Not reproduced exactly: {sentence}" for sentence in kernel.not_reproduced)
+        return (*whence, "The replay is exact: it issues the operations of the model.")
+    return (
+        *whence,
+        *(f"Not reproduced exactly: {sentence}" for sentence in kernel.not_reproduced),
+    )
 
 
 def ior_table(kernel: Kernel) -> ReportTable:
