@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from pathlib import Path
 
 import click
@@ -16,7 +17,8 @@ from wavetank.cli.output import Cell, Table, format_option, print_tables
 def command(first: Path, second: Path, output_format: str) -> int:
     """Compare two models phase by phase.
 
-    Sizes and offsets are in bytes. Exit status 0 when they stand for the same I/O, 3 when not.
+    Sizes and offsets are in bytes. Exit status 0 when they stand for the same I/O, 3 when they
+    differ, 1 when a file cannot be read.
 
     Example: wavetank diff app.model.json replay.model.json
     """
@@ -28,24 +30,59 @@ def command(first: Path, second: Path, output_format: str) -> int:
         (d.where, d.ph_id_a, d.ph_id_b, d.field, d.a, d.b, _ratio(d.a, d.b))
         for d in result.differences
     ]
-    shown = [
-        [*("-" if cell is None else str(cell) for cell in row[:-1]), _shown_ratio(row[-1])]
-        for row in rows
-    ]
-    columns = ("where", "ph_id_a", "ph_id_b", "field", "a", "b", "ratio")
-    print_tables(
-        [
-            Table(
-                "Differences", columns, rows, shown,
-                note=f"{result.n_equal_phases} phases are the same, of {result.n_phases_a} and {result.n_phases_b}.",
-            )
-        ],
-        output_format,
-        extra={"same": result.same, "n_equal_phases": result.n_equal_phases, "notes": list(result.notes)},
-    )  # fmt: skip
+    counts = f"{result.n_equal_phases} phases are the same, of {result.n_phases_a} and {result.n_phases_b}."
+    if result.same and output_format == "table":
+        click.echo(f"The models stand for the same I/O. {counts}")
+    else:
+        columns = ("where", "ph_id_a", "ph_id_b", "field", "a", "b", "ratio")
+        print_tables(
+            [Table("Differences", columns, rows, _shown(rows), note=counts)],
+            output_format,
+            extra={
+                "same": result.same,
+                "n_equal_phases": result.n_equal_phases,
+                "notes": list(result.notes),
+            },
+        )
     for note in result.notes:
         click.echo(f"note: {note}", err=True)
     return 0 if result.same else 3
+
+
+def _shown(rows: list[tuple[Cell, ...]]) -> list[list[str]]:
+    """Rows for people: phases in a row that differ in the same are one ("2 to 40")."""
+    blocks = [list(block) for _, block in groupby(rows, key=lambda row: row[:3])]
+    shown: list[list[str]] = []
+    begin = 0
+    for end in range(1, len(blocks) + 1):
+        if end < len(blocks) and _goes_on(blocks[end - 1], blocks[end]):
+            continue
+        for first, last in zip(blocks[begin], blocks[end - 1], strict=True):
+            ids = [_span(first[place], last[place]) for place in (1, 2)]
+            texts = ["-" if cell is None else str(cell) for cell in first[3:6]]
+            shown.append([str(first[0]), *ids, *texts, _shown_ratio(first[6])])
+        begin = end
+    return shown
+
+
+def _goes_on(one: list[tuple[Cell, ...]], other: list[tuple[Cell, ...]]) -> bool:
+    """Whether a phase differs as the one before it does."""
+
+    def follows(a: Cell, b: Cell) -> bool:
+        return b == a + 1 if isinstance(a, int) and isinstance(b, int) else a is b is None
+
+    return (
+        [row[3:] for row in one] == [row[3:] for row in other]
+        and one[0][0] == other[0][0]
+        and one[0][1:3] != (None, None)
+        and all(follows(one[0][place], other[0][place]) for place in (1, 2))
+    )
+
+
+def _span(first: Cell, last: Cell) -> str:
+    if first is None:
+        return "-"
+    return str(first) if first == last else f"{first} to {last}"
 
 
 def _shown_ratio(ratio: Cell) -> str:
