@@ -34,6 +34,8 @@ NAMED_OPS = frozenset(
     }
 )  # fmt: skip
 """Calls on a file's name; all others are on what is open."""
+NAME_CHANGES = frozenset({"unlink", "rename", "link", "symlink"})
+"""Calls that make a name, or take one away."""
 _RELATING = ("rename", "link", "symlink")
 
 # FUSE file systems whose inode numbers are their servers'. Those of the others may be made up anew at each look-up

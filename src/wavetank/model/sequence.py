@@ -15,7 +15,7 @@ import numpy as np
 from wavetank.model.activity import Activity
 from wavetank.model.folded import blocks, take
 from wavetank.model.loops import Loop, compress, settle
-from wavetank.model.names import NAMED_OPS
+from wavetank.model.names import NAME_CHANGES, NAMED_OPS
 from wavetank.model.phase import (
     DataStep,
     FileStep,
@@ -52,6 +52,7 @@ def make_programs(
     """
     rows = activity.rows
     on_file = activity.own_levels()[rows.table.file] == rows.level
+    on_file |= _own_renames(activity)
     keep = (rows.kind == RowKind.SYNC_RANKS) | (on_file & (rows.kind != RowKind.IGNORED))
     file_steps: list[FileStep] = []
     tokens = _tokens(activity, ph_id, keep, file_steps)
@@ -64,6 +65,19 @@ def make_programs(
     if (tokens.loop >= 0).any():
         tokens, nulls = _join(*_without_short_loops(tokens, nulls))
     return _programs(tokens, nulls, phases, file_steps)
+
+
+def _own_renames(activity: Activity) -> BoolArray:
+    """What the application itself does with names of files that it uses through MPI-IO.
+
+    The MPI library removes files in calls that end after it, and renames and links none.
+    """
+    rows = activity.rows
+    changes = activity.codes(lambda op: op.name in NAME_CHANGES)[rows.table.op]
+    removes = activity.codes(lambda op: op.name == "unlink")[rows.table.op]
+    in_later_call = rows.inside > np.arange(len(rows.inside))
+    own: BoolArray = changes & ~(removes & in_later_call) & (rows.table.file >= 0)
+    return own
 
 
 # --- tokens ---------------------------------------------------------------------------------------
