@@ -22,7 +22,7 @@ from wavetank.kernel.plan import Kernel
 from wavetank.measure.benchmarks import Program
 from wavetank.measure.mapping import most_ranks_on_a_node, parse_mapping, place_ranks
 from wavetank.model.application import Model
-from wavetank.model.phase import FileStep, RepeatStep, Step
+from wavetank.model.phase import FileStep, MixStep, RepeatStep, Step
 from wavetank.units import format_size
 
 GUESSED_RATE_BYTES_PER_S = 50e6
@@ -188,7 +188,7 @@ def _files_of(steps: Sequence[Step]) -> set[int]:
     for step in steps:
         if isinstance(step, FileStep):
             found.add(step.file_id)
-        elif isinstance(step, RepeatStep):
+        elif isinstance(step, RepeatStep | MixStep):
             found |= _files_of(step.steps)
     return found
 

@@ -23,7 +23,16 @@ from wavetank.kernel.folded import (
 )
 from wavetank.kernel.lower_steps import Communicators
 from wavetank.kernel.plan import Kernel
-from wavetank.model.phase import DataStep, FileStep, Phase, Program, RepeatStep, Step, SyncStep
+from wavetank.model.phase import (
+    DataStep,
+    FileStep,
+    MixStep,
+    Phase,
+    Program,
+    RepeatStep,
+    Step,
+    SyncStep,
+)
 
 _Lines = dict[int, Folded]  # by communicator, as far as a program has got
 
@@ -180,6 +189,8 @@ class _Walk:
             return self._of_data_step(step)
         if isinstance(step, RepeatStep):
             return self._of_repeat(step)
+        if isinstance(step, MixStep):
+            return self._of(tuple(step.each()))
         return {}
 
     def _of_file_step(self, step: FileStep) -> _Lines:

@@ -22,6 +22,7 @@ from wavetank.model.application import Model
 from wavetank.model.phase import (
     DataStep,
     FileStep,
+    MixStep,
     PauseStep,
     ProcessStep,
     Program,
@@ -212,7 +213,9 @@ class _ModelSteps:
 
     def _order(self, steps: Sequence[Step], times: int) -> Iterator[_Entry]:
         for number, step in enumerate(steps):
-            if isinstance(step, RepeatStep):
+            if isinstance(step, MixStep):
+                yield from self._order(tuple(step.each()), times)
+            elif isinstance(step, RepeatStep):
                 if inner := tuple(self._order(step.steps, times * step.times)):
                     yield ("repeat", step.times, inner)
             elif isinstance(step, FileStep):

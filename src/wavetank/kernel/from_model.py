@@ -28,6 +28,7 @@ from wavetank.model.phase import (
     DataStep,
     FileStep,
     ListedOffsets,
+    MixStep,
     Phase,
     Program,
     RepeatStep,
@@ -187,6 +188,10 @@ class _Selection:
                 inner = self._steps(step.steps, times * step.times)
                 if inner:
                     kept.append(RepeatStep(times=step.times, steps=inner))
+            elif isinstance(step, MixStep):
+                each = zip(step.steps, step.counts(), strict=True)
+                of_each = [self._steps([inner], times * count) for inner, count in each]
+                kept += step.replaced([found[0] if found else None for found in of_each])  # type: ignore[misc]
             elif isinstance(step, DataStep):
                 if step.ph_id in self._ph_ids:
                     kept.append(step)

@@ -13,6 +13,7 @@ from wavetank.kernel.steps import flat
 from wavetank.model.phase import (
     DataStep,
     FileStep,
+    MixStep,
     PauseStep,
     Phase,
     ProcessStep,
@@ -83,6 +84,9 @@ class ProgramLines:
                 yield f"{indent}pause {round(step.seconds * 1e9)}"
             elif isinstance(step, ProcessStep):
                 continue  # a wait or a signal beside the steps, see order.py
+            elif isinstance(step, MixStep):
+                for inner in step.each():
+                    yield from self.of([inner], depth)
             else:
                 yield f"{indent}repeat {step.times}"
                 yield from self.of(step.steps, depth + 1)

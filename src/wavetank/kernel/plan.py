@@ -99,8 +99,8 @@ class Kernel(Document):
     """A kernel of one model."""
 
     kind: ClassVar[str] = "kernel"
-    version: ClassVar[int] = 2
-    older: ClassVar[tuple[int, ...]] = (1,)
+    version: ClassVar[int] = 3
+    older: ClassVar[tuple[int, ...]] = (1, 2)
     error: ClassVar[type[WavetankError]] = KernelError
 
     application: str

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from wavetank.model.phase import (
     DataStep,
     FileStep,
+    MixStep,
     PauseStep,
     ProcessStep,
     RepeatStep,
@@ -22,5 +23,8 @@ def flat(steps: Sequence[Step], times: int = 1) -> Iterator[tuple[PlainStep, int
     for step in steps:
         if isinstance(step, RepeatStep):
             yield from flat(step.steps, times * step.times)
+        elif isinstance(step, MixStep):
+            for inner, count in zip(step.steps, step.counts(), strict=True):
+                yield inner, times * count
         else:
             yield step, times

@@ -84,8 +84,8 @@ class Model(Document):
     """The I/O model of one application run."""
 
     kind: ClassVar[str] = "model"
-    version: ClassVar[int] = 2  # 2: listed offsets are columns
-    older: ClassVar[tuple[int, ...]] = (1,)
+    version: ClassVar[int] = 3  # 2: listed offsets are columns; 3: steps of mixes
+    older: ClassVar[tuple[int, ...]] = (1, 2)
     error: ClassVar[type[WavetankError]] = ModelError
 
     application: str = Field(description="the program's name, for titles")

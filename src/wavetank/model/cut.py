@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from wavetank.model.data_rows import DataRows
-from wavetank.model.folded import blocks, cut_loops
+from wavetank.model.folded import Folded, blocks, cut_loops, every_repetition
 from wavetank.model.rows import Rows, comm_before, inside_calls
 from wavetank.trace.schema import Int64Array
 
@@ -35,7 +35,18 @@ def cut_at(rows: Rows, data: DataRows, bounds: Int64Array) -> Rows:
     some[some] = at[some] < found.count[block[some]]
     if not some.any():
         return rows
-    table, source = cut_loops(rows.table, block[some], at[some])
+    return _with_table(rows, *cut_loops(rows.table, block[some], at[some]))
+
+
+def without_loops(rows: Rows, data: DataRows, chosen: Int64Array) -> Rows:
+    """Rows with some loops (numbers of blocks of ``data``) as rows of single operations."""
+    found = blocks(rows.table)
+    loop = np.unique(found.of_row[data.row[data.block_start[chosen]]])
+    return _with_table(rows, *cut_loops(rows.table, *every_repetition(found, loop)))
+
+
+def _with_table(rows: Rows, table: Folded, source: Int64Array) -> Rows:
+    """Rows for a table whose rows are pieces of rows ``source``."""
     level = rows.level[source]
     return Rows(
         table=table,

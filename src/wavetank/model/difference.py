@@ -161,6 +161,9 @@ def _steps_text(steps: object, names: dict[int, str], ids: Mapping[int, object])
     kind, text = steps["step"], ""
     if kind == "repeat":
         text = f"{steps['times']} x {_steps_text(steps['steps'], names, ids)}"
+    elif kind == "mix":
+        different = [_steps_text(step, names, ids) for step in steps["steps"]]
+        text = ", ".join(different[number] for number in steps["order"])
     elif kind == "data":
         text = f"{steps['n']} of {ids[steps['ph_id']]}"
     elif kind == "file":

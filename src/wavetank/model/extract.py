@@ -20,18 +20,16 @@ from wavetank.model.activity import Activity
 from wavetank.model.application import Model, View
 from wavetank.model.check import in_order, mended
 from wavetank.model.compact import Compactor, Limits
-from wavetank.model.cut import cut_at
-from wavetank.model.data_rows import DataRows, data_rows
+from wavetank.model.data_rows import data_rows
 from wavetank.model.file_table import make_files
 from wavetank.model.fold import fold
 from wavetank.model.folded import blocks, unfold_idle
 from wavetank.model.from_totals import model_from_totals
-from wavetank.model.mixed import apart
 from wavetank.model.names import join_names
-from wavetank.model.pattern import Ranges, boundaries, find_patterns
 from wavetank.model.phases import clocks, find_series, make_phases
 from wavetank.model.processes import process_events
 from wavetank.model.program_name import program_name
+from wavetank.model.ranges import find_ranges
 from wavetank.model.rank_phase import describe
 from wavetank.model.relations import relate_levels
 from wavetank.model.requirements import make_requirements
@@ -39,7 +37,6 @@ from wavetank.model.row_kind import RowKind
 from wavetank.model.rows import Rows, prepare, without_library_files
 from wavetank.model.rules import LEVEL_NAMES, Rules
 from wavetank.model.sequence import make_programs
-from wavetank.model.stand_in import stand_in
 from wavetank.model.timeline import make_timeline
 from wavetank.model.views import shared_programs
 from wavetank.trace.ops import OPS
@@ -86,7 +83,7 @@ def extract_model(
     by_time = trace.source in ("wavetank", "strace")
     own_level = _own_levels(rows, levels, by_time)
     file_ids = {file: number for number, file in enumerate(own_level, start=1)}
-    rows, data, ranges = _ranges(rows, data, levels, rules)
+    rows, data, ranges = find_ranges(rows, data, levels, rules)
     parts = describe(data, ranges)
     activity = Activity(rows, data, parts, file_ids, own_level)
     times = clocks(activity)
@@ -144,34 +141,6 @@ def compactor(rules: Rules, ops: Mapping[int, Op] = OPS, limits: Limits | None =
         parting[code] = rules.split_at_communication.get(op.level, False)
         calls[code] = op.level == Level.MPIIO
     return Compactor(limits, rules, parting, calls)
-
-
-def _ranges(
-    rows: Rows, data: DataRows, levels: tuple[Level, ...], rules: Rules
-) -> tuple[Rows, DataRows, Ranges]:
-    """The patterns, and the rows with their loops cut where a pattern begins."""
-    table = rows.table
-    ranges = _patterns(rows, data, rules)
-    parted = boundaries(data, table.start_ns[data.row], table.end_ns[data.row], rules)
-    mixed = apart(data, ranges, parted)
-    if mixed is not None:
-        data, ranges = mixed, _patterns(rows, mixed, rules)
-    cut = cut_at(rows, data, ranges.low)
-    if cut is rows:
-        return rows, data, ranges
-    again = data_rows(cut, levels)
-    if mixed is None:
-        return cut, again, ranges
-    # The same operations are mixed whether their loops are cut or not.
-    return _ranges(cut, again, levels, rules)
-
-
-def _patterns(rows: Rows, data: DataRows, rules: Rules) -> Ranges:
-    proxy, way = stand_in(data)
-    table = rows.table
-    parted = boundaries(proxy, table.start_ns[proxy.row], table.end_ns[proxy.row], rules)
-    found = find_patterns(proxy, parted, rules)
-    return Ranges(way.back(found.low), way.back(found.high), found.period)
 
 
 def _own_levels(rows: Rows, levels: tuple[Level, ...], by_time: bool) -> dict[int, Level]:

@@ -21,6 +21,7 @@ from wavetank.model.phase import (
     FileStep,
     LinearOffsets,
     ListedOffsets,
+    MixStep,
     Offsets,
     Phase,
     Program,
@@ -174,7 +175,7 @@ def _families(model: Model) -> Iterable[tuple[dict[int, int], NamePattern]]:
 
 def _files_of(steps: Sequence[Step]) -> Iterable[int]:
     for step in steps:
-        if isinstance(step, RepeatStep):
+        if isinstance(step, RepeatStep | MixStep):
             yield from _files_of(step.steps)
         elif isinstance(step, FileStep):
             yield step.file_id
@@ -238,6 +239,8 @@ def _renamed(
     for step in steps:
         if isinstance(step, RepeatStep):
             found.append(RepeatStep(times=step.times, steps=_renamed(step.steps, file_ids, ph_ids)))
+        elif isinstance(step, MixStep):
+            found += step.replaced(_renamed(step.steps, file_ids, ph_ids))  # type: ignore[arg-type]
         elif isinstance(step, FileStep):
             found.append(step.model_copy(update={"file_id": file_ids[step.file_id]}))
         elif isinstance(step, DataStep):

@@ -283,9 +283,14 @@ def unfold_loops(table: Folded, chosen: Int64Array) -> Folded:
     """Make rows of single operations out of some loops (numbers as in ``blocks``), in the order of the run."""
     if not len(chosen):
         return table
-    n = blocks(table).count[chosen] - 1
+    return cut_loops(table, *every_repetition(blocks(table), chosen))[0]
+
+
+def every_repetition(found: Blocks, chosen: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """Where ``cut_loops`` cuts some loops into all their repetitions."""
+    n = found.count[chosen] - 1
     at = 1 + np.arange(int(n.sum())) - np.repeat(np.cumsum(n) - n, n)
-    return cut_loops(table, np.repeat(chosen, n), at)[0]
+    return np.repeat(chosen, n), at
 
 
 def unfold_idle(table: FoldTable, gap_s: float | None) -> FoldTable:

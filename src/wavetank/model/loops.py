@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,15 +18,19 @@ class Loop:
     """``body`` performed ``times`` times, at least twice."""
 
     times: int
-    body: tuple[int | Loop, ...]
+    body: tuple[Node, ...]
 
 
-def settle(nodes: Sequence[int | Loop]) -> list[int | Loop]:
+Node = Any
+"""A number, a ``Loop``, or what else can be compared and hashed and stands for several of them."""
+
+
+def settle(nodes: Sequence[Node]) -> list[Node]:
     """Loops that are known already, each from where it first holds on: B (A B) x 3 A becomes (B A) x 4.
 
     So it does not matter where the one who found them began to count. Their bodies are compressed.
     """
-    found: list[int | Loop] = []
+    found: list[Node] = []
     last = -1  # place of the last loop
     for node in nodes:
         if not isinstance(node, Loop):
@@ -49,14 +54,14 @@ def settle(nodes: Sequence[int | Loop]) -> list[int | Loop]:
         if last >= 0:
             loop = found[last]
             n = len(loop.body) if isinstance(loop, Loop) else 0
-            if n and len(found) - 1 - last == n and tuple(found[last + 1 :]) == loop.body:  # type: ignore[union-attr]
-                found[last:] = [Loop(loop.times + 1, loop.body)]  # type: ignore[union-attr]
+            if n and len(found) - 1 - last == n and tuple(found[last + 1 :]) == loop.body:
+                found[last:] = [Loop(loop.times + 1, loop.body)]
     return [
         Loop(node.times, compress(node.body)) if isinstance(node, Loop) else node for node in found
     ]
 
 
-def _shortest(body: list[int | Loop]) -> list[int | Loop]:
+def _shortest(body: list[Node]) -> list[Node]:
     """What a body repeats itself: A B of A B A B."""
     n = len(body)
     for period in range(1, n // 2 + 1):
@@ -65,13 +70,13 @@ def _shortest(body: list[int | Loop]) -> list[int | Loop]:
     return body
 
 
-def compress(sequence: Sequence[int | Loop]) -> tuple[int | Loop, ...]:
+def compress(sequence: Sequence[Node]) -> tuple[Node, ...]:
     """Loops, from left to right, the shortest body first; then loops of loops, until none is left."""
     nodes = list(sequence)
     # Short loops before long ones, else a long one would begin in the middle of what recurs.
     longest = 2
     while longest < 2 * len(nodes):
-        numbers: dict[int | Loop, int] = {}
+        numbers: dict[Node, int] = {}
         ids = np.array([numbers.setdefault(node, len(numbers)) for node in nodes], dtype=np.int64)
         if len(numbers) == len(nodes):
             break
@@ -81,13 +86,11 @@ def compress(sequence: Sequence[int | Loop]) -> tuple[int | Loop, ...]:
     return tuple(nodes)
 
 
-def _one_pass(
-    ids: npt.NDArray[np.int64], nodes: list[int | Loop], longest: int
-) -> list[int | Loop]:
+def _one_pass(ids: npt.NDArray[np.int64], nodes: list[Node], longest: int) -> list[Node]:
     """Join loops whose body has at most ``longest`` nodes."""
     n = len(ids)
     following, plain = _next_occurrence(ids).tolist(), ids.tolist()
-    found: list[int | Loop] = []
+    found: list[Node] = []
     position = 0
     while position < n:
         times, period = 1, 1
@@ -103,7 +106,7 @@ def _one_pass(
                 or plain[other - 1] != plain[other + length - 1]
             ):
                 continue
-            matched = _match_length(ids, position, length)
+            matched = match_length(ids, position, length)
             if matched >= length:
                 times, period = matched // length + 1, length
                 break
@@ -122,7 +125,7 @@ def _next_occurrence(ids: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return following
 
 
-def _match_length(ids: npt.NDArray[np.int64], position: int, period: int) -> int:
+def match_length(ids: npt.NDArray[Any], position: int, period: int) -> int:
     """How many numbers from ``position`` on equal the one ``period`` later."""
     n = len(ids) - period
     at, block = position, 16

@@ -5,7 +5,7 @@ Field names are those of method, section 2 (P18 table 1).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
@@ -13,6 +13,7 @@ import numpy as np
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
 
 from wavetank.document import Record
+from wavetank.model.column import Column, as_column
 from wavetank.model.runs import RunArrays
 from wavetank.trace.schema import Int64Array
 
@@ -63,43 +64,6 @@ class Run(Record):
     moved: int
 
 
-def _as_column(value: object) -> object:
-    """A column of runs: one number for all, or a list."""
-    if isinstance(value, np.ndarray) and value.dtype == np.int64:
-        column = value.view()  # lists of many millions are not copied
-        column.setflags(write=False)
-        return column
-    try:
-        found = np.array(value)
-        column = np.atleast_1d(found.astype(np.int64))
-    except (OverflowError, TypeError, ValueError) as error:
-        raise ValueError("must be a whole number or a list of such") from error
-    if column.ndim > 1 or (
-        found.size and (found.dtype.kind not in "iu" or (column != found).any())
-    ):
-        raise ValueError("must be a whole number or a list of such")
-    column.setflags(write=False)
-    return column
-
-
-def _of_column(column: Int64Array) -> int | list[int]:
-    """A column as a file holds it: one number where all are equal."""
-    if len(column) > 1 and (column == column[0]).all():
-        return int(column[0])
-    values: list[int] = column.tolist()
-    return values
-
-
-Column = Annotated[
-    Any,
-    BeforeValidator(_as_column),
-    PlainSerializer(_of_column),
-    WithJsonSchema(
-        {"anyOf": [{"type": "integer"}, {"type": "array", "items": {"type": "integer"}}]}
-    ),
-]
-
-
 class ListedOffsets(Record):
     """No one function fits: for each rank of the phase (same order as ``ph_processid``) the exact runs, as columns.
 
@@ -110,7 +74,7 @@ class ListedOffsets(Record):
     function: Literal["list"] = "list"
     n_runs: Annotated[
         Any,
-        BeforeValidator(_as_column),
+        BeforeValidator(as_column),
         PlainSerializer(lambda column: column.tolist()),
         WithJsonSchema({"type": "array", "items": {"type": "integer"}}),
     ] = Field(description="runs of each rank")
@@ -173,7 +137,7 @@ class ListedOffsets(Record):
         )
         # Arrays of our own, of up to many millions: nothing to validate.
         return cls.model_construct(
-            n_runs=_as_column([len(runs) for runs in ranks]),
+            n_runs=as_column([len(runs) for runs in ranks]),
             count=column("count"),
             rs=column("size"),
             offset=column("offset"),
@@ -382,6 +346,63 @@ class ProcessStep(Record):
     )
 
 
+def _as_numbers(value: object) -> object:
+    column = as_column(value)
+    if isinstance(column, np.ndarray) and column.size and column.min() < 0:
+        raise ValueError("must be numbers of steps, from 0")
+    return column
+
+
+class MixStep(Record):
+    """Steps in no order: which of a few different ones comes when."""
+
+    step: Literal["mix"] = "mix"
+    steps: tuple[DataStep | FileStep, ...] = Field(description="the different ones")
+    order: Annotated[
+        Any,
+        BeforeValidator(_as_numbers),
+        PlainSerializer(lambda order: order.tolist()),
+        WithJsonSchema({"type": "array", "items": {"type": "integer"}}),
+    ] = Field(description="numbers into steps, from 0, in the order of the run")
+
+    @model_validator(mode="after")
+    def _names_steps(self) -> Self:
+        if len(self.order) and int(self.order.max()) >= len(self.steps):
+            raise ValueError(
+                f"order names step {int(self.order.max())}, and there are {len(self.steps)}"
+            )
+        return self
+
+    def each(self) -> Iterator[DataStep | FileStep]:
+        """The steps as they come."""
+        for first in range(0, len(self.order), 1 << 16):
+            for number in self.order[first : first + (1 << 16)].tolist():
+                yield self.steps[number]
+
+    def counts(self) -> tuple[int, ...]:
+        """How often each of the different steps comes."""
+        return tuple(np.bincount(self.order, minlength=len(self.steps)).tolist())
+
+    def replaced(self, steps: Sequence[DataStep | FileStep | None]) -> tuple[MixStep, ...]:
+        """The mix with other steps in place of its own; those that are None are left out. None of it, or one."""
+        kept = np.array([step is not None for step in steps], dtype=bool)
+        order = self.order
+        if not kept.all():
+            order = (np.cumsum(kept) - 1)[order[kept[order]]]
+        left = tuple(step for step in steps if step is not None)
+        return (MixStep.model_construct(steps=left, order=order),) if left else ()
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, MixStep)
+            and self.steps == other.steps
+            and np.array_equal(self.order, other.order)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.steps, self.order.astype(np.int64).tobytes()))
+
+
 class RepeatStep(Record):
     """Steps that recur."""
 
@@ -391,7 +412,7 @@ class RepeatStep(Record):
 
 
 Step = Annotated[
-    DataStep | FileStep | SyncStep | PauseStep | ProcessStep | RepeatStep,
+    DataStep | FileStep | SyncStep | PauseStep | ProcessStep | MixStep | RepeatStep,
     Field(discriminator="step"),
 ]
 

@@ -13,6 +13,7 @@ from wavetank.model.phase import (
     DataStep,
     FileStep,
     ListedOffsets,
+    MixStep,
     Phase,
     ProcessStep,
     Program,
@@ -103,7 +104,7 @@ def _ranks(where: str, ranks: Sequence[int], known: Known) -> Iterator[str]:
 
 def _of_steps(where: str, steps: Sequence[Step], ids: set[int], known: Known) -> Iterator[str]:
     for step in steps:
-        if isinstance(step, RepeatStep):
+        if isinstance(step, RepeatStep | MixStep):
             yield from _of_steps(where, step.steps, ids, known)
         elif isinstance(step, DataStep) and step.ph_id not in ids:
             yield f"{where} goes on with phase {step.ph_id}, which is not among the phases"

@@ -13,25 +13,19 @@ from dataclasses import replace
 import numpy as np
 
 from wavetank.model.activity import Activity
-from wavetank.model.folded import blocks, take
-from wavetank.model.loops import Loop, compress, settle
-from wavetank.model.names import NAME_CHANGES, NAMED_OPS
-from wavetank.model.phase import (
-    DataStep,
-    FileStep,
-    PauseStep,
-    Phase,
-    ProcessStep,
-    Program,
-    RepeatStep,
-    Step,
-    SyncStep,
-)
+from wavetank.model.distinct import distinct_rows
+from wavetank.model.file_steps import distinct_steps
+from wavetank.model.folded import blocks
+from wavetank.model.loops import compress, settle
+from wavetank.model.mixes import nodes_of, with_mixes
+from wavetank.model.names import NAME_CHANGES
+from wavetank.model.phase import FileStep, Phase, Program
 from wavetank.model.processes import ProcessEvent
-from wavetank.model.row_kind import NEXT_DATA, RowKind
+from wavetank.model.program_steps import StepTable, inside_repetitions
+from wavetank.model.row_kind import RowKind
 from wavetank.model.rules import BoolArray
-from wavetank.model.tokens import BEGINS, ENDED, PAUSE, Tokens, with_pauses, with_processes
-from wavetank.trace.schema import UNKNOWN, Int64Array, Level, OpKind
+from wavetank.model.tokens import Tokens, with_pauses, with_processes
+from wavetank.trace.schema import Int64Array
 
 
 def make_programs(
@@ -119,7 +113,7 @@ def _tokens(
     index = index[repeat]
     kind = kind[repeat]
     other = np.flatnonzero((kind != RowKind.DATA) & (kind != RowKind.SYNC_RANKS))
-    what[other] = _distinct_steps(activity, index[other], file_steps)
+    what[other] = distinct_steps(activity, index[other], file_steps)
     sync = kind == RowKind.SYNC_RANKS
     what[sync] = table.arg[index[sync]]
     return Tokens(
@@ -133,62 +127,6 @@ def _tokens(
         loop=loop[repeat],
         times=times[repeat],
     )
-
-
-def _distinct_steps(
-    activity: Activity, index: Int64Array, file_steps: list[FileStep]
-) -> Int64Array:
-    """Number the different file steps, and append them to ``file_steps``."""
-    rows = activity.rows
-    table = take(rows.table, index)
-    if not len(index):
-        return index
-    kind = rows.kind[index]
-    position = np.full(len(index), UNKNOWN, dtype=np.int64)
-    seeks = np.flatnonzero((kind == RowKind.SEEK) | (kind == RowKind.NULL_SEEK))
-    position[seeks] = rows.target[index[seeks]]
-    empty = kind == RowKind.EMPTY
-    is_data = activity.codes(lambda op: op.kind in (OpKind.READ, OpKind.WRITE))
-    failed_data = is_data[table.op] & (kind == RowKind.FILE)
-    position[empty | failed_data] = table.offset[empty | failed_data]
-    size = np.where(empty | failed_data, table.size, 0)
-    mpi_open = activity.codes(lambda op: op.kind == OpKind.OPEN and op.level == Level.MPIIO)
-    size = np.where(mpi_open[table.op], table.size, size)  # its communicator + 1
-    # Hints: see FoldTable.offset and arg.
-    takes_info = activity.codes(lambda op: op.name in {"MPI_File_set_view", "MPI_File_set_info"})[
-        table.op
-    ]
-    info = np.where(mpi_open[table.op], table.offset, np.where(takes_info, table.arg - 1, UNKNOWN))
-    argument = np.where(takes_info, 0, table.arg)
-    columns = np.stack(
-        [
-            table.file.astype(np.int64), rows.slot[index].astype(np.int64), table.op.astype(np.int64),
-            position, size, argument, info, table.view.astype(np.int64), table.error.astype(np.int64),
-        ],
-        axis=1,
-    )  # fmt: skip
-    distinct, inverse = _distinct_rows(columns)
-    for file, slot, code, at, asked, arg, info_id, view, error in distinct.tolist():
-        op = rows.ops[code]
-        is_open = op.kind == OpKind.OPEN
-        file_steps.append(
-            FileStep(
-                iop_type=op.name,
-                file_id=activity.file_ids[file],
-                handle=slot,
-                arg=arg,
-                size=0 if is_open else asked,
-                offset=None if at in (NEXT_DATA, UNKNOWN) else at,
-                view_id=view if op.kind == OpKind.VIEW and view != UNKNOWN else None,
-                info_id=info_id if info_id != UNKNOWN else None,
-                communicator=asked - 1
-                if is_open and op.level == Level.MPIIO and asked > 0
-                else None,
-                name=UNKNOWN - view if view < UNKNOWN and op.name in NAMED_OPS else 0,
-                error=error,
-            )
-        )
-    return inverse
 
 
 # --- joining --------------------------------------------------------------------------------------
@@ -279,9 +217,11 @@ def _without_short_loops(tokens: Tokens, nulls: Int64Array) -> tuple[Tokens, Int
 def _programs(
     tokens: Tokens, nulls: Int64Array, phases: Sequence[Phase], file_steps: Sequence[FileStep]
 ) -> tuple[Program, ...]:
-    columns = np.stack([tokens.kind, tokens.what, tokens.n, nulls, _inside(tokens, phases)], axis=1)
-    distinct, ids = _distinct_rows(columns)
-    table = _Steps(distinct.tolist(), phases, file_steps)
+    columns = np.stack(
+        [tokens.kind, tokens.what, tokens.n, nulls, inside_repetitions(tokens, phases)], axis=1
+    )
+    distinct, ids = distinct_rows(columns)
+    table = StepTable(distinct.tolist(), phases, file_steps)
     by_program: dict[bytes, list[int]] = defaultdict(list)
     starts = np.flatnonzero(np.diff(tokens.rank, prepend=-1))
     stops = np.append(starts[1:], len(tokens.rank))
@@ -298,9 +238,12 @@ def _programs(
     for first in by_program.values():
         a = first[0]
         b = int(stops[np.searchsorted(starts, a)])
-        nodes = ids[a:b].tolist()
-        if loops is not None:
-            nodes = settle(table.nodes(nodes, loops[a:b].tolist(), tokens.times[a:b].tolist()))
+        if loops is None:
+            nodes = nodes_of(ids[a:b], table.mixable())
+        else:
+            times = tokens.times[a:b].tolist()
+            known = settle(table.nodes(ids[a:b].tolist(), loops[a:b].tolist(), times))
+            nodes = with_mixes(known, table.mixable())
         found.append(
             Program(
                 ranks=tuple(tokens.rank[first].tolist()),
@@ -308,134 +251,3 @@ def _programs(
             )
         )
     return tuple(found)
-
-
-class _Steps:
-    """The different steps by their numbers."""
-
-    def __init__(
-        self, rows: list[list[int]], phases: Sequence[Phase], file_steps: Sequence[FileStep]
-    ) -> None:
-        self._rows = rows
-        self._numbers = {tuple(row): number for number, row in enumerate(rows)}
-        self._phases, self._file_steps = phases, file_steps
-        self._made: dict[int, Step] = {}
-
-    def nodes(self, ids: list[int], loops: list[int], times: list[int]) -> list[int | Loop]:
-        """Numbers, and loops of them where tokens are in the body of one."""
-        found: list[int | Loop] = []
-        at = 0
-        while at < len(ids):
-            stop = at + 1
-            if loops[at] < 0:
-                self._append(found, ids[at])
-            else:
-                while stop < len(ids) and loops[stop] == loops[at]:
-                    stop += 1
-                for node in self._loop(ids[at:stop], times[at]):
-                    self._append(found, node)
-            at = stop
-        return found
-
-    def _append(self, found: list[int | Loop], node: int | Loop) -> None:
-        """Append a node; joined with the one before it where both are the same step."""
-        if not found or isinstance(node, Loop) or isinstance(found[-1], Loop):
-            found.append(node)
-        elif self._rows[found[-1]][:2] == self._rows[node][:2]:
-            found[-1] = self._joined(found[-1], node)
-        else:
-            found.append(node)
-
-    def _joined(self, first: int, second: int) -> int:
-        """The number of the step that two steps of the same kind are."""
-        a, b = self._rows[first], self._rows[second]
-        row = [*a[:2], a[2] + b[2], a[3] + b[3], max(a[4], b[4])]
-        number = self._numbers.setdefault(tuple(row), len(self._rows))
-        if number == len(self._rows):
-            self._rows.append(row)
-        return number
-
-    def _loop(self, body: list[int], times: int) -> list[int | Loop]:
-        """A loop; where a repetition ends with the step that the next one begins with, they are one step."""
-        if len(body) < 2 or self._rows[body[0]][:2] != self._rows[body[-1]][:2]:
-            return [Loop(times, tuple(body))]
-        number = self._joined(body[-1], body[0])
-        inner = body[1:-1]
-        return [body[0], Loop(times - 1, (*inner, number)), *inner, body[-1]]
-
-    def expand(self, node: int | Loop) -> Step:
-        """The step of a number or a loop."""
-        if isinstance(node, Loop):
-            return RepeatStep(
-                times=node.times, steps=tuple(self.expand(inner) for inner in node.body)
-            )
-        if node not in self._made:
-            self._made[node] = _step(self._rows[node], self._phases, self._file_steps)
-        return self._made[node]
-
-
-def _inside(tokens: Tokens, phases: Sequence[Phase]) -> Int64Array:
-    """Whether a data token begins or ends inside a repetition (1) or not (0)."""
-    period = np.ones(len(phases) + 1, dtype=np.int64)
-    for phase in phases:
-        period[phase.ph_id] = len(phase.pattern)
-    is_data = tokens.kind == RowKind.DATA
-    what = np.where(is_data, tokens.what, 0)
-    if not (period > 1).any():
-        return np.zeros(len(what), dtype=np.int64)
-    n = np.where(is_data, tokens.n * tokens.times, 0)
-    key = tokens.rank * len(period) + what
-    order = np.argsort(key, kind="stable")
-    total = np.cumsum(n[order])
-    begin = np.flatnonzero(np.diff(key[order], prepend=-1))
-    base = np.repeat((total - n[order])[begin], np.diff(begin, append=len(order)))
-    consumed = np.empty(len(order), dtype=np.int64)
-    consumed[order] = total - base
-    inside: BoolArray = (consumed % period[what] != 0) | ((consumed - n) % period[what] != 0)
-    # In a loop single operations are counted, unless each repetition is whole repetitions of the pattern.
-    looped = (tokens.loop >= 0) & is_data
-    if looped.any():
-        key = tokens.loop[looped] * len(period) + what[looped]
-        groups, inverse = np.unique(key, return_inverse=True)
-        odd = np.zeros(len(groups), dtype=bool)
-        np.logical_or.at(odd, inverse, tokens.n[looped] % period[what[looped]] != 0)
-        inside[looped] |= odd[inverse]
-    result: Int64Array = (inside & is_data).astype(np.int64)
-    return result
-
-
-def _distinct_rows(columns: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """The different rows of a table, and for each row which of them it is.
-
-    By a 64-bit hash of the rows, which sorts far faster than the rows; checked afterwards.
-    """
-    mixed = np.zeros(len(columns), dtype=np.uint64)
-    for column in columns.T:
-        mixed = (mixed ^ column.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
-        mixed ^= mixed >> np.uint64(29)
-    _, first, inverse = np.unique(mixed, return_index=True, return_inverse=True)
-    distinct = columns[first]
-    if not np.array_equal(distinct[inverse], columns):  # two rows of one hash
-        distinct, inverse = np.unique(columns, axis=0, return_inverse=True)
-    return distinct, inverse.reshape(-1)
-
-
-def _step(row: list[int], phases: Sequence[Phase], file_steps: Sequence[FileStep]) -> Step:
-    kind, what, n, nulls, inside = row
-    if kind == RowKind.SYNC_RANKS:
-        return SyncStep(communicator=what, count=n)
-    if kind == PAUSE:
-        return PauseStep(seconds=what * n / 1e6)
-    if kind in (BEGINS, ENDED):
-        return ProcessStep(rank=what, event="begins" if kind == BEGINS else "ended")
-    if kind == RowKind.DATA:
-        pattern = phases[what - 1].pattern
-        handles = {member.handle for member in pattern}
-        return DataStep(
-            ph_id=what,
-            n=n if inside else n // len(pattern),
-            single=bool(inside),
-            null_seeks=nulls,
-            handle=handles.pop() if len(handles) == 1 else None,
-        )
-    return file_steps[what].model_copy(update={"count": n})

@@ -114,6 +114,8 @@ def flat_steps(steps: Sequence[Step]) -> Iterator[Step]:
         if step.step == "repeat":
             for _ in range(step.times):
                 yield from flat_steps(step.steps)
+        elif step.step == "mix":
+            yield from step.each()
         else:
             yield step
 

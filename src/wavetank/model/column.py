@@ -1,0 +1,47 @@
+"""Columns of numbers in a document: arrays in memory; in a file a list, or one number where all are equal."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
+
+from wavetank.trace.schema import Int64Array
+
+
+def as_column(value: object) -> object:
+    """A column of runs: one number for all, or a list."""
+    if isinstance(value, np.ndarray) and value.dtype == np.int64:
+        column = value.view()  # lists of many millions are not copied
+        column.setflags(write=False)
+        return column
+    try:
+        found = np.array(value)
+        column = np.atleast_1d(found.astype(np.int64))
+    except (OverflowError, TypeError, ValueError) as error:
+        raise ValueError("must be a whole number or a list of such") from error
+    if column.ndim > 1 or (
+        found.size and (found.dtype.kind not in "iu" or (column != found).any())
+    ):
+        raise ValueError("must be a whole number or a list of such")
+    column.setflags(write=False)
+    return column
+
+
+def _of_column(column: Int64Array) -> int | list[int]:
+    """A column as a file holds it: one number where all are equal."""
+    if len(column) > 1 and (column == column[0]).all():
+        return int(column[0])
+    values: list[int] = column.tolist()
+    return values
+
+
+Column = Annotated[
+    Any,
+    BeforeValidator(as_column),
+    PlainSerializer(_of_column),
+    WithJsonSchema(
+        {"anyOf": [{"type": "integer"}, {"type": "array", "items": {"type": "integer"}}]}
+    ),
+]

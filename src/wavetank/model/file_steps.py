@@ -1,0 +1,67 @@
+"""The different calls that move no data, as steps of programs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wavetank.model.activity import Activity
+from wavetank.model.distinct import distinct_rows
+from wavetank.model.folded import take
+from wavetank.model.names import NAMED_OPS
+from wavetank.model.phase import FileStep
+from wavetank.model.row_kind import NEXT_DATA, RowKind
+from wavetank.trace.schema import UNKNOWN, Int64Array, Level, OpKind
+
+
+def distinct_steps(activity: Activity, index: Int64Array, file_steps: list[FileStep]) -> Int64Array:
+    """Number the different file steps, and append them to ``file_steps``."""
+    rows = activity.rows
+    table = take(rows.table, index)
+    if not len(index):
+        return index
+    kind = rows.kind[index]
+    position = np.full(len(index), UNKNOWN, dtype=np.int64)
+    seeks = np.flatnonzero((kind == RowKind.SEEK) | (kind == RowKind.NULL_SEEK))
+    position[seeks] = rows.target[index[seeks]]
+    empty = kind == RowKind.EMPTY
+    is_data = activity.codes(lambda op: op.kind in (OpKind.READ, OpKind.WRITE))
+    failed_data = is_data[table.op] & (kind == RowKind.FILE)
+    position[empty | failed_data] = table.offset[empty | failed_data]
+    size = np.where(empty | failed_data, table.size, 0)
+    mpi_open = activity.codes(lambda op: op.kind == OpKind.OPEN and op.level == Level.MPIIO)
+    size = np.where(mpi_open[table.op], table.size, size)  # its communicator + 1
+    # Hints: see FoldTable.offset and arg.
+    takes_info = activity.codes(lambda op: op.name in {"MPI_File_set_view", "MPI_File_set_info"})[
+        table.op
+    ]
+    info = np.where(mpi_open[table.op], table.offset, np.where(takes_info, table.arg - 1, UNKNOWN))
+    argument = np.where(takes_info, 0, table.arg)
+    columns = np.stack(
+        [
+            table.file.astype(np.int64), rows.slot[index].astype(np.int64), table.op.astype(np.int64),
+            position, size, argument, info, table.view.astype(np.int64), table.error.astype(np.int64),
+        ],
+        axis=1,
+    )  # fmt: skip
+    distinct, inverse = distinct_rows(columns)
+    for file, slot, code, at, asked, arg, info_id, view, error in distinct.tolist():
+        op = rows.ops[code]
+        is_open = op.kind == OpKind.OPEN
+        file_steps.append(
+            FileStep(
+                iop_type=op.name,
+                file_id=activity.file_ids[file],
+                handle=slot,
+                arg=arg,
+                size=0 if is_open else asked,
+                offset=None if at in (NEXT_DATA, UNKNOWN) else at,
+                view_id=view if op.kind == OpKind.VIEW and view != UNKNOWN else None,
+                info_id=info_id if info_id != UNKNOWN else None,
+                communicator=asked - 1
+                if is_open and op.level == Level.MPIIO and asked > 0
+                else None,
+                name=UNKNOWN - view if view < UNKNOWN and op.name in NAMED_OPS else 0,
+                error=error,
+            )
+        )
+    return inverse

@@ -1,0 +1,152 @@
+"""The different steps of programs: by numbers while loops and mixes are looked for, then as a model has them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from wavetank.model.loops import Loop, Node
+from wavetank.model.mixes import Mix, in_order
+from wavetank.model.phase import (
+    DataStep,
+    FileStep,
+    MixStep,
+    PauseStep,
+    Phase,
+    ProcessStep,
+    RepeatStep,
+    Step,
+    SyncStep,
+)
+from wavetank.model.row_kind import RowKind
+from wavetank.model.rules import BoolArray
+from wavetank.model.tokens import BEGINS, ENDED, PAUSE, Tokens
+from wavetank.trace.schema import Int64Array
+
+
+class StepTable:
+    """The different steps by their numbers."""
+
+    def __init__(
+        self, rows: list[list[int]], phases: Sequence[Phase], file_steps: Sequence[FileStep]
+    ) -> None:
+        self._rows = rows
+        self._numbers = {tuple(row): number for number, row in enumerate(rows)}
+        self._phases, self._file_steps = phases, file_steps
+        self._made: dict[int, Step] = {}
+
+    def mixable(self) -> BoolArray:
+        """By number, whether a step may be part of a mix: it moves data, or nothing, or seeks."""
+        kinds = np.array([row[0] for row in self._rows], dtype=np.int64)
+        found: BoolArray = np.isin(
+            kinds, (RowKind.DATA, RowKind.EMPTY, RowKind.SEEK, RowKind.NULL_SEEK)
+        )
+        return found
+
+    def nodes(self, ids: list[int], loops: list[int], times: list[int]) -> list[Node]:
+        """Numbers, and loops of them where tokens are in the body of one."""
+        found: list[Node] = []
+        at = 0
+        while at < len(ids):
+            stop = at + 1
+            if loops[at] < 0:
+                self._append(found, ids[at])
+            else:
+                while stop < len(ids) and loops[stop] == loops[at]:
+                    stop += 1
+                for node in self._loop(ids[at:stop], times[at]):
+                    self._append(found, node)
+            at = stop
+        return found
+
+    def _append(self, found: list[Node], node: Node) -> None:
+        """Append a node; joined with the one before it where both are the same step."""
+        if not found or not isinstance(node, int) or not isinstance(found[-1], int):
+            found.append(node)
+        elif self._rows[found[-1]][:2] == self._rows[node][:2]:
+            found[-1] = self.joined(found[-1], node)
+        else:
+            found.append(node)
+
+    def joined(self, first: int, second: int) -> int:
+        """The number of the step that two steps of the same kind are."""
+        a, b = self._rows[first], self._rows[second]
+        row = [*a[:2], a[2] + b[2], a[3] + b[3], max(a[4], b[4])]
+        number = self._numbers.setdefault(tuple(row), len(self._rows))
+        if number == len(self._rows):
+            self._rows.append(row)
+        return number
+
+    def _loop(self, body: list[int], times: int) -> list[Node]:
+        """A loop; where a repetition ends with the step that the next one begins with, they are one step."""
+        if len(body) < 2 or self._rows[body[0]][:2] != self._rows[body[-1]][:2]:
+            return [Loop(times, tuple(body))]
+        number = self.joined(body[-1], body[0])
+        inner = body[1:-1]
+        return [body[0], Loop(times - 1, (*inner, number)), *inner, body[-1]]
+
+    def expand(self, node: Node) -> Step:
+        """The step of a number or a loop."""
+        if isinstance(node, Loop):
+            return RepeatStep(
+                times=node.times, steps=tuple(self.expand(inner) for inner in node.body)
+            )
+        if isinstance(node, Mix):
+            different, order = in_order(node)
+            steps = tuple(self.expand(number) for number in different.tolist())
+            return MixStep.model_construct(steps=steps, order=order)  # type: ignore[arg-type]
+        if node not in self._made:
+            self._made[node] = _step(self._rows[node], self._phases, self._file_steps)
+        return self._made[node]
+
+
+def inside_repetitions(tokens: Tokens, phases: Sequence[Phase]) -> Int64Array:
+    """Whether a data token begins or ends inside a repetition (1) or not (0)."""
+    period = np.ones(len(phases) + 1, dtype=np.int64)
+    for phase in phases:
+        period[phase.ph_id] = len(phase.pattern)
+    is_data = tokens.kind == RowKind.DATA
+    what = np.where(is_data, tokens.what, 0)
+    if not (period > 1).any():
+        return np.zeros(len(what), dtype=np.int64)
+    n = np.where(is_data, tokens.n * tokens.times, 0)
+    key = tokens.rank * len(period) + what
+    order = np.argsort(key, kind="stable")
+    total = np.cumsum(n[order])
+    begin = np.flatnonzero(np.diff(key[order], prepend=-1))
+    base = np.repeat((total - n[order])[begin], np.diff(begin, append=len(order)))
+    consumed = np.empty(len(order), dtype=np.int64)
+    consumed[order] = total - base
+    inside: BoolArray = (consumed % period[what] != 0) | ((consumed - n) % period[what] != 0)
+    # In a loop single operations are counted, unless each repetition is whole repetitions of the pattern.
+    looped = (tokens.loop >= 0) & is_data
+    if looped.any():
+        key = tokens.loop[looped] * len(period) + what[looped]
+        groups, inverse = np.unique(key, return_inverse=True)
+        odd = np.zeros(len(groups), dtype=bool)
+        np.logical_or.at(odd, inverse, tokens.n[looped] % period[what[looped]] != 0)
+        inside[looped] |= odd[inverse]
+    result: Int64Array = (inside & is_data).astype(np.int64)
+    return result
+
+
+def _step(row: list[int], phases: Sequence[Phase], file_steps: Sequence[FileStep]) -> Step:
+    kind, what, n, nulls, inside = row
+    if kind == RowKind.SYNC_RANKS:
+        return SyncStep(communicator=what, count=n)
+    if kind == PAUSE:
+        return PauseStep(seconds=what * n / 1e6)
+    if kind in (BEGINS, ENDED):
+        return ProcessStep(rank=what, event="begins" if kind == BEGINS else "ended")
+    if kind == RowKind.DATA:
+        pattern = phases[what - 1].pattern
+        handles = {member.handle for member in pattern}
+        return DataStep(
+            ph_id=what,
+            n=n if inside else n // len(pattern),
+            single=bool(inside),
+            null_seeks=nulls,
+            handle=handles.pop() if len(handles) == 1 else None,
+        )
+    return file_steps[what].model_copy(update={"count": n})

@@ -1,0 +1,46 @@
+"""The ranges of operations that repeat one pattern, over a whole trace.
+
+Reads rows and data rows; leaves ranges, and the rows fit for them: mixes taken apart, loops cut where a pattern begins.
+"""
+
+from __future__ import annotations
+
+from wavetank.model.cut import cut_at, without_loops
+from wavetank.model.data_rows import DataRows, data_rows
+from wavetank.model.mixed import apart, find_mixes, loops_inside
+from wavetank.model.pattern import Ranges, boundaries, find_patterns
+from wavetank.model.rows import Rows
+from wavetank.model.rules import Rules
+from wavetank.model.stand_in import stand_in
+from wavetank.trace.schema import Level
+
+
+def find_ranges(
+    rows: Rows, data: DataRows, levels: tuple[Level, ...], rules: Rules
+) -> tuple[Rows, DataRows, Ranges]:
+    """The patterns, and the rows with their loops cut where a pattern begins."""
+    table = rows.table
+    parted = boundaries(data, table.start_ns[data.row], table.end_ns[data.row], rules)
+    mixes = find_mixes(data, parted)
+    if len(loops := loops_inside(data, mixes)):
+        rows = without_loops(rows, data, loops)
+        return find_ranges(rows, data_rows(rows, levels), levels, rules)
+    if len(mixes):
+        data = apart(data, mixes)
+    ranges = _patterns(rows, data, rules)
+    cut = cut_at(rows, data, ranges.low)
+    if cut is rows:
+        return rows, data, ranges
+    again = data_rows(cut, levels)
+    if not len(mixes):
+        return cut, again, ranges
+    # The same operations are mixed whether their loops are cut or not.
+    return find_ranges(cut, again, levels, rules)
+
+
+def _patterns(rows: Rows, data: DataRows, rules: Rules) -> Ranges:
+    proxy, way = stand_in(data)
+    table = rows.table
+    parted = boundaries(proxy, table.start_ns[proxy.row], table.end_ns[proxy.row], rules)
+    found = find_patterns(proxy, parted, rules)
+    return Ranges(way.back(found.low), way.back(found.high), found.period)
