@@ -9,6 +9,8 @@ multi-partition (NPB BT: make_set.f). What is left is checked against every piec
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
 from itertools import accumulate
 
 from wavetank.model.array_blocks import ByCount, Ranks, array_ways
@@ -43,8 +45,9 @@ def fit_pieces(by_count: ByCount, ranks: Ranks, joins: bool) -> PiecesFunction:
     for way in (_nested, array_ways):
         try:
             for found in way(by_count, ranks, joins):
-                if _gives(found, by_count, ranks):
-                    return found
+                kept = replace(found, of=lru_cache(maxsize=4)(found.of))  # sizes ask for it too
+                if _gives(kept, by_count, ranks):
+                    return kept
         except NoFunctionError as error:
             reasons.append(str(error))
     raise NoFunctionError(
