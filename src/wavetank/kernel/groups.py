@@ -161,6 +161,11 @@ def is_short(run: Run) -> bool:
     return run.moved < run.count * run.rs
 
 
+def in_a_folder(name: str) -> str:
+    """A file's name as MPI libraries take it: Open MPI 4.1 opens no shared file by a name without a directory."""
+    return name if "/" in name else f"./{name}"
+
+
 def stem_of(names: Sequence[str]) -> str:
     """What the names of files of each rank have in common, without numbers."""
     stem = _common_start(names).rstrip("0123456789.-_")

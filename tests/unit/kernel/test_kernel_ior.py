@@ -203,3 +203,12 @@ def test_irregular_operations_become_their_mean_and_the_differences_are_counted(
     # 4 * 208 = 832 of 1024 bytes
     assert "Bytes: 1024 become 832 (-18.750 %)." in line.not_reproduced
     assert "Request size 100 to 300 becomes 208." in line.not_reproduced
+
+
+@pytest.mark.parametrize("version", ["4.0", "2.10"])
+def test_a_file_of_mpi_io_is_named_with_its_directory(tmp_path, version):
+    """Open MPI 4.1 opens no shared file by a name without one (MPI_ERR_OTHER; IOR and fs_test fail)."""
+    kernel = kernel_of(km.btio(4), tmp_path, version, approximate=True)
+    assert kernel.ior
+    assert all(line.command.endswith(" -o ./btio.full.out") for line in kernel.ior)
+    assert {parse_command(line.command).file for line in kernel.ior} == {"btio.full.out"}

@@ -14,6 +14,7 @@ from wavetank.kernel import calls
 from wavetank.kernel.groups import (
     Group,
     differences,
+    in_a_folder,
     other_places,
     overlap,
     phase_groups,
@@ -53,7 +54,7 @@ class IorParameters:
             "mpirun", "-np", str(self.n_tasks), program, "-w" if self.write else "-r", "-N", str(self.n_tasks),
             "-a", self.api, *(["-c"] if self.collective else []), *(["-F"] if self.file_per_process else []),
             "-s", str(self.segments), "-b", str(self.block), "-t", str(self.transfer), "-k",
-            *(["-e"] if self.fsync else []), "-o", self.file,
+            *(["-e"] if self.fsync else []), "-o", in_a_folder(self.file) if self.api == "MPIIO" else self.file,
         ]  # fmt: skip
         return " ".join(words)
 
@@ -91,7 +92,7 @@ def parse_command(command: str) -> IorParameters:
         segments=int(option["-s"]),
         block=int(option["-b"]),
         transfer=int(option["-t"]),
-        file=option["-o"],
+        file=option["-o"].removeprefix("./"),
         fsync="-e" in words,
     )
 

@@ -16,6 +16,7 @@ from wavetank.kernel import calls
 from wavetank.kernel.groups import (
     Group,
     differences,
+    in_a_folder,
     other_places,
     phase_groups,
     refusal,
@@ -54,7 +55,8 @@ class ObjectParameters:
             "mpirun", "-np", str(self.n_tasks), "fs_test", "-nodb", "-io", self.io,
             "-op", "write" if self.write else "read", *layout, *(["-collective"] if self.collective else []),
             *(["-sync"] if self.sync else []), "-nobj", str(self.n_objects), "-size", str(self.size),
-            "-target", self.target + (".%r" if self.file_per_process else ""),
+            "-target", (in_a_folder(self.target) if self.io == "mpi" else self.target)
+            + (".%r" if self.file_per_process else ""),
         ]  # fmt: skip
         return " ".join(words)
 
