@@ -13,11 +13,12 @@ from pydantic import Field, field_validator, model_validator
 
 from wavetank.campaign.problems import check_files
 from wavetank.compare.comparison import Criterion, Standing
-from wavetank.document import Record, read_yaml
+from wavetank.document import Record
 from wavetank.errors import MeasurementError
 from wavetank.measure.benchmarks import Program
 from wavetank.measure.mapping import parse_mapping
 from wavetank.measure.statistics import SMALLEST_DIFFERENCE
+from wavetank.specification import read_yaml
 from wavetank.units import Duration
 
 T = TypeVar("T")

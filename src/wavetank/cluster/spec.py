@@ -27,7 +27,8 @@ from wavetank.cluster.components import (
     Ssh,
     Storage,
 )
-from wavetank.document import Record, examine_yaml, read_yaml
+from wavetank.document import Record
+from wavetank.specification import examine_yaml, read_yaml
 from wavetank.units import format_size
 
 

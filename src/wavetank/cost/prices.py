@@ -14,8 +14,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from wavetank.document import Record, read_yaml
+from wavetank.document import Record
 from wavetank.errors import CostError
+from wavetank.specification import read_yaml
 from wavetank.units import Duration
 
 SECONDS_PER_HOUR = 3600

@@ -20,7 +20,8 @@ from wavetank.document import provenance
 from wavetank.interfere.advice import advise, find_remedies
 from wavetank.interfere.curves import find_divergences
 from wavetank.interfere.measured import Measured
-from wavetank.interfere.plan import Group, InterferePlan, Member, Point
+from wavetank.interfere.placing import Group, Member
+from wavetank.interfere.plan import InterferePlan, Point
 from wavetank.interfere.slowdown import find_slowdowns
 from wavetank.interfere.spec import InterfereSpec
 from wavetank.measure.statistics import Estimate

@@ -14,7 +14,8 @@ from wavetank.campaign.load import ReadCluster
 from wavetank.campaign.problems import Problems
 from wavetank.campaign.store import Store
 from wavetank.document import make_folder, write_whole
-from wavetank.interfere.plan import Group, make_group
+from wavetank.interfere.placing import Group
+from wavetank.interfere.plan import make_group
 from wavetank.interfere.spec import GroupEntry, InterfereSpec
 from wavetank.kernel.from_model import make_kernel
 from wavetank.kernel.plan import Kernel

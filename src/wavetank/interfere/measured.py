@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from wavetank.compare.blocks import Rates
-from wavetank.interfere.plan import Member, Point
+from wavetank.interfere.placing import Member
+from wavetank.interfere.plan import Point
 from wavetank.measure.together_result import TogetherMeasurement
 
 

@@ -8,18 +8,17 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import combinations_with_replacement
 
 from wavetank.campaign.facts import ClusterFacts
-from wavetank.campaign.plan import why_not
 from wavetank.compare.comparison import NotMeasured
 from wavetank.errors import KernelError
+from wavetank.interfere.placing import Group, Member, Placer, Sketch
 from wavetank.interfere.spec import GroupEntry, InterfereSpec
 from wavetank.kernel.objects import object_kernel
 from wavetank.kernel.plan import Kernel
-from wavetank.measure.mapping import io_ranks, parse_mapping
 from wavetank.measure.run import kernel_hash
 from wavetank.measure.together_result import PointKind
 from wavetank.units import format_duration, format_size
@@ -30,39 +29,6 @@ RUN_S = 1.0
 """Of one run beside its duration: emptying caches, orders, reading settings back."""
 SESSION_S = 4.0
 """To start the ranks of a set of groups; two Open MPI jobs took 3 s on two busy cores."""
-
-
-@dataclass(frozen=True)
-class Group:
-    """A group of the specification with its kernels, by object size (None: its only one)."""
-
-    entry: GroupEntry
-    kernels: Mapping[int | None, Kernel]
-
-    @property
-    def name(self) -> str:
-        """Its name in the specification."""
-        return self.entry.name
-
-    @property
-    def is_application(self) -> bool:
-        """Whether it has a kernel of its own, not objects."""
-        return self.entry.objects is None
-
-    def kernel(self, object_bytes: int | None) -> Kernel:
-        """Its kernel where objects have a size; an application's is the same for all sizes."""
-        return self.kernels.get(object_bytes) or self.kernels[None]
-
-
-@dataclass(frozen=True)
-class Member:
-    """A group in a run."""
-
-    group: str
-    instance: int  # 1 for the second of two that are the same group
-    interval_s: float | None  # between objects
-    start_s: float
-    nodes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -103,17 +69,6 @@ class InterferePlan:
         return tuple(point for point in self.points if point.cluster == cluster)
 
 
-@dataclass(frozen=True)
-class Sketch:
-    """A run before it has a place: kind, object size, (group, instance, interval, start), duration."""
-
-    kind: PointKind
-    object_bytes: int | None
-    members: tuple[tuple[str, int, float | None, float], ...]
-    duration_s: float | None
-    together: bool  # on the nodes that its members have among all groups
-
-
 def make_group(entry: GroupEntry, sizes: Sequence[int], application: Kernel | None) -> Group:
     """A group with its kernels.
 
@@ -150,7 +105,7 @@ def make_plan(
     points: list[Point] = []
     impossible: list[NotMeasured] = []
     for cluster in clusters:
-        placer = _Placer(spec, {each.name: each for each in groups}, cluster)
+        placer = Placer(spec, {each.name: each for each in groups}, cluster)
         for mapping in spec.mappings:
             placed = []
             for sketch in sketches:
@@ -231,108 +186,49 @@ _Set = tuple[int | None, tuple[tuple[str, int], ...]]
 """Object size, and (group, instance) of those that run."""
 
 
-class _Placer:
-    """Gives each member nodes of its own on one cluster."""
-
-    def __init__(
-        self, spec: InterfereSpec, groups: Mapping[str, Group], cluster: ClusterFacts
-    ) -> None:
-        self.spec = spec
-        self.groups = groups
-        self.cluster = cluster
-
-    def place(self, sketch: Sketch, mapping: str) -> tuple[tuple[Member, ...], str | None]:
-        """The members with their nodes, and why that cannot work (None: it can)."""
-        per_node = parse_mapping(mapping)
-        widths = [
-            -(-max(len(io_ranks(self._kernel(name, sketch))), 1) // per_node)
-            for name, *_ in sketch.members
-        ]
-        first = 0
-        if sketch.together and len(sketch.members) == 1:  # where it is among all groups
-            for group in self.groups.values():
-                if group.name == sketch.members[0][0]:
-                    break
-                kernel = group.kernel(sketch.object_bytes)
-                first += -(-max(len(io_ranks(kernel)), 1) // per_node)
-        members, reasons = [], []
-        nodes = self.cluster.compute_nodes
-        needed = first + sum(widths)
-        if needed > len(nodes):
-            reasons.append(
-                f"with {mapping} its groups need {needed} compute nodes of their own, and the "
-                f"cluster has {len(nodes)}"
+def _point(
+    placer: Placer,
+    sketch: Sketch,
+    members: tuple[Member, ...],
+    mapping: str,
+    repetition: int,
+    order: int,
+) -> Point:
+    """A run with its key: equal keys are the same run."""
+    said = [
+        placer.cluster.key,
+        mapping,
+        sketch.kind,
+        sketch.duration_s,
+        placer.spec.settle if sketch.duration_s is not None else None,
+        placer.spec.cache,
+        repetition,
+        [
+            (
+                kernel_hash(placer.kernel(m.group, sketch)),
+                m.instance,
+                m.interval_s,
+                m.start_s,
+                m.nodes,
             )
-        for (name, instance, interval_s, start_s), width in zip(
-            sketch.members, widths, strict=True
-        ):
-            own = nodes[first : first + width]
-            first += width
-            members.append(Member(name, instance, interval_s, start_s, tuple(own)))
-            if len(own) == width:
-                facts = replace(self.cluster, compute_nodes=tuple(own))
-                kernel = self._kernel(name, sketch)
-                reason = why_not(kernel, facts, mapping, self.spec.oversubscribe)
-                reasons += [] if reason is None else [f"{name}: {reason}"]
-        reasons += self._too_large(sketch)
-        return tuple(members), "; ".join(dict.fromkeys(reasons)) or None
-
-    def _too_large(self, sketch: Sketch) -> list[str]:
-        needed = sum(self._kernel(name, sketch).capacity_bytes for name, *_ in sketch.members)
-        capacity = self.cluster.capacity_bytes
-        if capacity is None or needed <= capacity:
-            return []
-        return [
-            f"its groups need {format_size(needed)} of storage, and the cluster has "
-            f"{format_size(capacity)}"
-        ]
-
-    def point(
-        self,
-        sketch: Sketch,
-        members: tuple[Member, ...],
-        mapping: str,
-        repetition: int,
-        order: int,
-    ) -> Point:
-        """A run with its key: equal keys are the same run."""
-        said = [
-            self.cluster.key,
-            mapping,
-            sketch.kind,
-            sketch.duration_s,
-            self.spec.settle if sketch.duration_s is not None else None,
-            self.spec.cache,
-            repetition,
-            [
-                (
-                    kernel_hash(self._kernel(m.group, sketch)),
-                    m.instance,
-                    m.interval_s,
-                    m.start_s,
-                    m.nodes,
-                )
-                for m in members
-            ],
-            [
-                (self.groups[m.group].entry.pause_factor, _is_direct(self.groups[m.group]))
-                for m in members
-            ],
-        ]
-        return Point(
-            kind=sketch.kind,
-            cluster=self.cluster.name,
-            mapping=mapping,
-            object_bytes=sketch.object_bytes,
-            members=members,
-            duration_s=sketch.duration_s,
-            repetition=repetition,
-            order=order,
-            key=hashlib.sha256(json.dumps(said).encode()).hexdigest(),
-        )
-
-    def _kernel(self, name: str, sketch: Sketch) -> Kernel:
-        return self.groups[name].kernel(sketch.object_bytes)
+            for m in members
+        ],
+        [
+            (placer.groups[m.group].entry.pause_factor, _is_direct(placer.groups[m.group]))
+            for m in members
+        ],
+    ]
+    return Point(
+        kind=sketch.kind,
+        cluster=placer.cluster.name,
+        mapping=mapping,
+        object_bytes=sketch.object_bytes,
+        members=members,
+        duration_s=sketch.duration_s,
+        repetition=repetition,
+        order=order,
+        key=hashlib.sha256(json.dumps(said).encode()).hexdigest(),
+    )
 
 
 def _is_direct(group: Group) -> bool:
@@ -340,7 +236,7 @@ def _is_direct(group: Group) -> bool:
 
 
 def _ordered(
-    placer: _Placer, mapping: str, placed: Sequence[tuple[Sketch, tuple[Member, ...]]]
+    placer: Placer, mapping: str, placed: Sequence[tuple[Sketch, tuple[Member, ...]]]
 ) -> list[Point]:
     seed = f"{placer.spec.seed} {placer.cluster.name} {mapping}"
     shuffled = random.Random(seed)  # noqa: S311 - an order, not a secret
@@ -356,7 +252,7 @@ def _ordered(
             alike = sorted((of for of in sets if of[0] == size), key=lambda of: -len(of[1]))
             for of in alike:
                 for sketch, members in shuffled.sample(sets[of], len(sets[of])):
-                    points.append(placer.point(sketch, members, mapping, repetition, len(points)))
+                    points.append(_point(placer, sketch, members, mapping, repetition, len(points)))
     return points
 
 

@@ -12,7 +12,8 @@ from wavetank.campaign.lifetime import Deployer, NotUpError, deployed
 from wavetank.campaign.store import Failure, Store
 from wavetank.cluster.host import RunningCluster
 from wavetank.errors import WavetankError
-from wavetank.interfere.plan import InterferePlan, Member, Point, forecast_s
+from wavetank.interfere.placing import Member
+from wavetank.interfere.plan import InterferePlan, Point, forecast_s
 from wavetank.interfere.spec import InterfereSpec
 from wavetank.measure.run import Bench, kernel_hash, lay_out, placement_of
 from wavetank.measure.sessions import Party, TogetherPerformer

@@ -14,11 +14,12 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from wavetank.campaign.problems import check_files
 from wavetank.campaign.spec import ClusterSource, Layout
-from wavetank.document import Record, read_yaml
+from wavetank.document import Record
 from wavetank.errors import MeasurementError
 from wavetank.kernel.objects import ObjectOperation
 from wavetank.measure.mapping import parse_mapping
 from wavetank.measure.statistics import SMALLEST_DIFFERENCE
+from wavetank.specification import read_yaml
 from wavetank.units import Duration, Size, format_size, parse_duration
 
 TO_COMPLETION: Literal["to completion"] = "to completion"

@@ -11,6 +11,7 @@ from wavetank.kernel.plan import Kernel
 from wavetank.measure.statistics import intervals_words
 from wavetank.model.application import Model
 from wavetank.report.cluster_tables import cluster_tables
+from wavetank.report.cost_tables import cost_table, other_cost_table
 from wavetank.report.figures import (
     Figure,
     cost_figures,
@@ -24,10 +25,8 @@ from wavetank.report.kernel_tables import ior_table, kernel_words
 from wavetank.report.model_tables import application_table, file_table, phase_tables
 from wavetank.report.provenance import Surroundings, provenance_table, study_provenance
 from wavetank.report.result_tables import (
-    cost_table,
     effects_table,
     not_measured_table,
-    other_cost_table,
     own_runs_table,
     phase_results_table,
     ranking_table,

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from decimal import Decimal
-from functools import partial
+from collections.abc import Sequence
 
 from wavetank.compare.comparison import (
     Comparison,
     Configuration,
-    Cost,
     Effect,
     Ranking,
-    Standing,
 )
 from wavetank.measure.statistics import Estimate, intervals_words
 from wavetank.report.axes import short_number
@@ -20,14 +16,14 @@ from wavetank.report.sizes import exact_size
 from wavetank.report.tables import (
     Cell,
     Column,
-    Interval,
     ReportTable,
+    estimated,
     few,
     number,
     ranks_words,
     text,
 )
-from wavetank.report.words import change, interval_words, money, origins_words, place_words, rate
+from wavetank.report.words import change, money, origins_words, place_words, rate
 from wavetank.units import format_duration, format_size
 
 MAX_PHASE_ROWS = 400
@@ -222,50 +218,6 @@ def not_measured_table(comparison: Comparison) -> ReportTable:
     )
 
 
-def cost_table(comparison: Comparison, configurations: Sequence[Configuration]) -> ReportTable:
-    """The parts of the cost (P15 eq. 5 to 7)."""
-    currency = comparison.price.currency if comparison.price is not None else ""
-    rated = [c.cost for c in configurations if c.cost is not None]
-    rows = []
-    for c in configurations:
-        if c.cost is None:
-            continue
-        rows.append(
-            (
-                text(c.cluster_title),
-                text(c.mapping),
-                text(", ".join(f"{n} {kind}" for kind, n in c.cost.instances.items())),
-                number(float(c.cost.price_inst_per_h), f"{c.cost.price_inst_per_h}"),
-                estimated(c.cost.cost_var, lambda v: money(v, currency)),
-                number(float(c.cost.cost_fix), money(c.cost.cost_fix, currency)),
-                estimated(c.cost.cost_tot, lambda v: money(v, currency)),
-                number(float(c.cost.billed), money(c.cost.billed, currency)),
-                _standing(c.cost.deployment, currency),
-                _standing(c.cost.idle, currency),
-            )
-        )
-    return ReportTable(
-        name="cost",
-        title="Parts of the cost",
-        columns=(
-            Column("cluster", "Cluster", wide=True),
-            Column("mapping", "Mapping"),
-            Column("instances", "Instances", help="compute, I/O and head nodes"),
-            Column("price_inst_per_h", f"{currency}/h each", numeric=True),
-            Column("cost_var", "Variable", numeric=True, help="P15 eq. 6"),
-            Column("cost_fix", "Fixed", numeric=True, help="persistent storage"),
-            Column("cost_tot", "Total", numeric=True, help="P15 eq. 5"),
-            Column("billed", "Billed", numeric=True, help="one run, by the billing rule"),
-            Column("deployment", "Deployment", numeric=True, help=_in_total("deployment", rated)),
-            Column("idle", "Idle", numeric=True, help=_in_total("idle", rated)),
-        ),
-        rows=tuple(rows),
-        caption="Computed from the price table named below and I/O times that were "
-        + f"{origins_words(configurations).lower()}.",
-        filterable=len(rows) > 12,
-    )
-
-
 def own_runs_table(
     comparison: Comparison, configurations: Sequence[Configuration]
 ) -> ReportTable | None:
@@ -304,83 +256,6 @@ def own_runs_table(
         caption="How far the kernel's rates lie from what the application itself reached on the "
         "same cluster: the error of the method here.",
         filterable=len(rows) > 12,
-    )
-
-
-def other_cost_table(configurations: Sequence[Configuration]) -> ReportTable:
-    """The same runs by other price tables: spot instead of on demand, another region."""
-    rows = tuple(
-        (
-            text(c.cluster_title),
-            text(c.mapping),
-            text(other.table),
-            text(f"{other.date}"),
-            text(other.purchase),
-            number(None)
-            if other.cost_tot is None
-            else estimated(other.cost_tot, partial(money, currency=other.currency)),
-            text(other.missing or "")
-            if other.perf_cost is None
-            else estimated(other.perf_cost, partial(_ratio, currency=other.currency)),
-        )
-        for c in configurations
-        for other in c.other_costs
-    )
-    return ReportTable(
-        name="other-costs",
-        title="The same by other price tables",
-        columns=(
-            Column("cluster", "Cluster", wide=True),
-            Column("mapping", "Mapping"),
-            Column("table", "Price table"),
-            Column("date", "Date"),
-            Column("purchase", "Purchase"),
-            Column("cost_tot", "Total", numeric=True, help="P15 eq. 5, without storage"),
-            Column("perf_cost", "Ratio", numeric=True, help="P15 eq. 8"),
-        ),
-        rows=rows,
-        caption="Spot prices change by the hour, and a spot instance can be taken away.",
-        filterable=len(rows) > 12,
-    )
-
-
-def _ratio(value: float, currency: str) -> str:
-    return f"{value:,.0f} MB/s per {currency}"
-
-
-def _standing(amount: Decimal | None, currency: str) -> Cell:
-    return number(None) if amount is None else number(float(amount), money(amount, currency))
-
-
-def _in_total(name: Standing, costs: Sequence[Cost]) -> str:
-    return "in the total" if any(name in cost.counted for cost in costs) else "not in the total"
-
-
-def estimated(
-    estimate: Estimate,
-    show: Callable[[float], str],
-    scale: float | None = None,
-    *,
-    strong: bool = False,
-) -> Cell:
-    """A median, its interval in words, and drawn where a scale (the widest value) is given."""
-    interval = None
-    if scale and estimate.low is not None and estimate.high is not None:
-        low, middle, high = (
-            min(max(value / scale, 0.0), 1.0)
-            for value in (estimate.low, estimate.median, estimate.high)
-        )
-        interval = Interval(low, middle, high)
-    words = interval_words(estimate, show)[2:-1]
-    return Cell(
-        show(estimate.median),
-        estimate.median,
-        ends=None
-        if estimate.low is None or estimate.high is None
-        else (estimate.low, estimate.high),
-        interval=interval,
-        lines=(words,) if words else (),
-        strong=strong,
     )
 
 

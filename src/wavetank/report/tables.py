@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from wavetank.measure.statistics import Estimate
 from wavetank.model.tables import ranks_text
+from wavetank.report.words import interval_words
 
 Value: TypeAlias = str | int | float | bool | None
 
@@ -127,3 +129,31 @@ def ranks_words(ranks: Sequence[int], n_ranks: int | None = None) -> str:
 def id_range(ids: Iterable[int]) -> str:
     """(1, 2, 3, 7) -> "1-3, 7", with en dashes."""
     return ranks_text(sorted(ids)).replace("-", "\N{EN DASH}")
+
+
+def estimated(
+    estimate: Estimate,
+    show: Callable[[float], str],
+    scale: float | None = None,
+    *,
+    strong: bool = False,
+) -> Cell:
+    """A median, its interval in words, and drawn where a scale (the widest value) is given."""
+    interval = None
+    if scale and estimate.low is not None and estimate.high is not None:
+        low, middle, high = (
+            min(max(value / scale, 0.0), 1.0)
+            for value in (estimate.low, estimate.median, estimate.high)
+        )
+        interval = Interval(low, middle, high)
+    words = interval_words(estimate, show)[2:-1]
+    return Cell(
+        show(estimate.median),
+        estimate.median,
+        ends=None
+        if estimate.low is None or estimate.high is None
+        else (estimate.low, estimate.high),
+        interval=interval,
+        lines=(words,) if words else (),
+        strong=strong,
+    )

@@ -8,7 +8,8 @@ from measure_fakes import FakeCluster, FakePerformer, abyss_result
 
 from wavetank.campaign.plan import make_plan
 from wavetank.campaign.results_folder import write_store
-from wavetank.campaign.slurm.executor import Patience, job_script, run_on_slurm
+from wavetank.campaign.slurm.executor import run_on_slurm
+from wavetank.campaign.slurm.jobs import Patience, job_script
 from wavetank.campaign.slurm.queue import (
     QueuedJob,
     SlurmUnreachableError,

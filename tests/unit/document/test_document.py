@@ -9,16 +9,9 @@ from typing import ClassVar
 
 import pytest
 
-from wavetank.document import (
-    Document,
-    Record,
-    check_writable,
-    provenance,
-    read_yaml,
-    sha256_of,
-    write_whole,
-)
+from wavetank.document import Document, Record, check_writable, provenance, sha256_of, write_whole
 from wavetank.errors import DocumentError, SpecError
+from wavetank.specification import read_yaml
 from wavetank.units import Size
 
 

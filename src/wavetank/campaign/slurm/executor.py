@@ -6,39 +6,28 @@ and what they left in the campaign's folder. Interrupted by Ctrl-C it cancels th
 
 from __future__ import annotations
 
-import hashlib
-import math
 import random
-import shlex
 import shutil
-import sys
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Sequence
 
-from wavetank.campaign.course import Course, Observer, Outcome, announcement, begin
+from wavetank.campaign.course import Observer, Outcome, announcement, begin
 from wavetank.campaign.plan import Plan, Run
 from wavetank.campaign.slurm.allocation import remove_folder
+from wavetank.campaign.slurm.jobs import JOBS, Patience, QueuedCampaign, submission_of
 from wavetank.campaign.slurm.queue import (
     Queue,
     QueuedJob,
     SlurmUnreachableError,
-    Submission,
 )
-from wavetank.campaign.slurm.task import Task, TaskFolder, task_id
+from wavetank.campaign.slurm.task import task_id
 from wavetank.campaign.spec import CampaignSpec
-from wavetank.campaign.store import Key, Store
+from wavetank.campaign.store import Store
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cost.prices import PriceTable
 from wavetank.errors import MeasurementError, WavetankError
 
-JOBS = "jobs"
-"""Folder of the campaign's folder with a folder for each job that is under way."""
 MOST_QUEUED = 50
 """Jobs of the campaign in the queue at once: sites limit them, and controllers work for others too."""
-TIME_FACTOR, TIME_MINIMUM_MIN = 10, 10
-"""Default time limit of a job: ten times what it is expected to take, ten minutes at least."""
 LOOK_S = (1.0, 30.0)
 """Between looks at the queue: shortest, and longest when nothing changes."""
 LATE_FILE_S = 60.0
@@ -47,48 +36,6 @@ UNREACHABLE_S = 600.0
 """How long a controller may be away (restart, failover) before the campaign stops waiting."""
 ENDING_S = 60.0
 """For cancelled jobs to leave the queue; Slurm's KillWait is 30 s unless configured."""
-
-
-@dataclass(frozen=True)
-class Patience:
-    """Times, so that a test need not wait."""
-
-    sleep: Callable[[float], None] = time.sleep
-    clock: Callable[[], float] = time.monotonic
-
-
-@dataclass
-class _Slurm:
-    """A campaign in the queue."""
-
-    course: Course
-    queue: Queue
-    specs: dict[str, ClusterSpec]
-    options: tuple[str, ...]
-    patience: Patience
-    under_way: dict[str, tuple[Run, str]] = field(default_factory=dict)  # task -> (run, job)
-    set_aside: set[Key] = field(default_factory=set)  # failed, given up or not affordable
-    gone_since: dict[str, float] = field(default_factory=dict)  # task -> when it left the queue
-    announced: set[str] = field(default_factory=set)
-
-    @property
-    def name(self) -> str:
-        """Of all jobs of this campaign, and of no others."""
-        folder = self.course.store.folder.resolve()
-        mark = hashlib.sha256(str(folder).encode()).hexdigest()[:8]
-        return f"wavetank-{self.course.spec.name}-{mark}"
-
-    def folder(self, run: Run) -> TaskFolder:
-        """Of a measurement's job."""
-        return TaskFolder(self.course.store.folder.resolve() / JOBS / task_id(run.key))
-
-    def waits(self, run: Run) -> bool:
-        """Whether a measurement is still to be submitted."""
-        return (
-            not self.course.is_over(run)
-            and run.key not in self.set_aside
-            and task_id(run.key) not in self.under_way
-        )
 
 
 def run_on_slurm(
@@ -123,7 +70,7 @@ def run_on_slurm(
             queue then go on, and the next run of the campaign collects them.
     """
     course = begin(spec, plan, store, observer, prices)
-    slurm = _Slurm(
+    slurm = QueuedCampaign(
         course=course,
         queue=queue,
         specs={cluster.name: cluster for cluster in clusters},
@@ -158,7 +105,7 @@ def _interleaved(plan: Plan, seed: int) -> list[Run]:
     return ordered
 
 
-def _forget(slurm: _Slurm) -> None:
+def _forget(slurm: QueuedCampaign) -> None:
     """Cancel what an earlier run left in the queue, and remove what its jobs made.
 
     Raises:
@@ -170,7 +117,7 @@ def _forget(slurm: _Slurm) -> None:
     _clean_up(slurm)
 
 
-def _ends(slurm: _Slurm) -> bool:
+def _ends(slurm: QueuedCampaign) -> bool:
     """Wait until no job of the campaign is in the queue; says whether that was so in time."""
     until = slurm.patience.clock() + ENDING_S
     while slurm.queue.jobs(slurm.name):
@@ -180,7 +127,7 @@ def _ends(slurm: _Slurm) -> bool:
     return True
 
 
-def _adopt(slurm: _Slurm, runs: Sequence[Run]) -> None:
+def _adopt(slurm: QueuedCampaign, runs: Sequence[Run]) -> None:
     """Find what a run that was killed left: results in folders, jobs in the queue."""
     by_task = {task_id(run.key): run for run in runs}
     unknown = []
@@ -202,7 +149,7 @@ def _adopt(slurm: _Slurm, runs: Sequence[Run]) -> None:
             _collect(slurm, run)
 
 
-def _work(slurm: _Slurm, runs: Sequence[Run]) -> None:
+def _work(slurm: QueuedCampaign, runs: Sequence[Run]) -> None:
     wait_s = LOOK_S[0]
     while True:
         _submit(slurm, runs)
@@ -213,7 +160,7 @@ def _work(slurm: _Slurm, runs: Sequence[Run]) -> None:
         wait_s = LOOK_S[0] if changed else min(2 * wait_s, LOOK_S[1])
 
 
-def _submit(slurm: _Slurm, runs: Sequence[Run]) -> None:
+def _submit(slurm: QueuedCampaign, runs: Sequence[Run]) -> None:
     """Put what waits into the queue, as far as budget and queue allow."""
     course = slurm.course
     for run in runs:
@@ -225,7 +172,7 @@ def _submit(slurm: _Slurm, runs: Sequence[Run]) -> None:
         if not _affordable(slurm, run, runs, queued_s):
             continue
         try:
-            job_id = slurm.queue.submit(_submission(slurm, run))
+            job_id = slurm.queue.submit(submission_of(slurm, run))
         except SlurmUnreachableError:
             raise
         except WavetankError as error:
@@ -237,7 +184,7 @@ def _submit(slurm: _Slurm, runs: Sequence[Run]) -> None:
         slurm.under_way[task_id(run.key)] = (run, job_id)
 
 
-def _affordable(slurm: _Slurm, run: Run, runs: Sequence[Run], queued_s: float) -> bool:
+def _affordable(slurm: QueuedCampaign, run: Run, runs: Sequence[Run], queued_s: float) -> bool:
     """Whether the budget allows one more job; when it never will, what is left is set aside."""
     course = slurm.course
     if course.spec.budget is None:
@@ -254,45 +201,7 @@ def _affordable(slurm: _Slurm, run: Run, runs: Sequence[Run], queued_s: float) -
     return False
 
 
-def _submission(slurm: _Slurm, run: Run) -> Submission:
-    course, spec = slurm.course, slurm.specs[run.cluster]
-    folder = slurm.folder(run)
-    folder.prepare(
-        Task(
-            application=run.application,
-            kernel=course.store.kernel_path(run.application).resolve(),
-            cluster=spec,
-            program=course.plan.application(run.application).program,
-            mapping=run.mapping,
-            cache=course.spec.cache,
-            repetition=run.repetition,
-            order=run.order,
-            seed=course.spec.seed,
-            warm_up=course.spec.warm_up,
-            placements=folder.path.parent,
-        )
-    )
-    minutes = math.ceil(TIME_FACTOR * course.expected_s(run) / 60)
-    return Submission(
-        task=task_id(run.key),
-        name=slurm.name,
-        folder=str(folder.path),
-        n_nodes=len(spec.node_names()),
-        minutes=max(minutes, TIME_MINIMUM_MIN),
-        script=job_script(folder.path),
-        options=slurm.options,
-    )
-
-
-def job_script(folder: Path) -> str:
-    """The script of a job: this very installation of wavetank, on the task folder."""
-    return (
-        "#!/bin/sh\n"
-        f"exec {shlex.quote(sys.executable)} -m wavetank campaign job {shlex.quote(str(folder))}\n"
-    )
-
-
-def _look(slurm: _Slurm) -> bool:
+def _look(slurm: QueuedCampaign) -> bool:
     """Collect what has ended; says whether anything changed."""
     queued = {job.task: job for job in _patiently(slurm)}
     changed = False
@@ -319,7 +228,7 @@ def _look(slurm: _Slurm) -> bool:
 _NONE = QueuedJob("", "", "")
 
 
-def _patiently(slurm: _Slurm) -> list[QueuedJob]:
+def _patiently(slurm: QueuedCampaign) -> list[QueuedJob]:
     """The queue, also when the controller is away for some minutes.
 
     Raises:
@@ -340,7 +249,7 @@ def _patiently(slurm: _Slurm) -> list[QueuedJob]:
             slurm.patience.sleep(LOOK_S[1])
 
 
-def _ended(slurm: _Slurm, task: str, run: Run, job_id: str) -> bool:
+def _ended(slurm: QueuedCampaign, task: str, run: Run, job_id: str) -> bool:
     """Take what a job left that is not in the queue any more; says whether it is dealt with."""
     folder = slurm.folder(run)
     if folder.has_result():
@@ -362,7 +271,7 @@ def _ended(slurm: _Slurm, task: str, run: Run, job_id: str) -> bool:
     return True
 
 
-def _collect(slurm: _Slurm, run: Run) -> None:
+def _collect(slurm: QueuedCampaign, run: Run) -> None:
     folder = slurm.folder(run)
     try:
         measurement, raw, spent_s = folder.result()
@@ -374,7 +283,7 @@ def _collect(slurm: _Slurm, run: Run) -> None:
     folder.discard()
 
 
-def _failed(slurm: _Slurm, run: Run, error: WavetankError) -> None:
+def _failed(slurm: QueuedCampaign, run: Run, error: WavetankError) -> None:
     """Record a failure; after several in a row all that is left on its cluster is given up."""
     slurm.set_aside.add(run.key)
     if not slurm.course.record_failure(run, error):
@@ -392,7 +301,7 @@ def _failed(slurm: _Slurm, run: Run, error: WavetankError) -> None:
     slurm.course.give_up(rest)
 
 
-def _cancel_all(slurm: _Slurm) -> None:
+def _cancel_all(slurm: QueuedCampaign) -> None:
     """Take all jobs out of the queue, and then what they left on the mounted file systems."""
     if slurm.under_way:
         slurm.course.observer.says(f"cancelling {len(slurm.under_way)} jobs")
@@ -408,7 +317,7 @@ def _cancel_all(slurm: _Slurm) -> None:
     _clean_up(slurm)
 
 
-def _clean_up(slurm: _Slurm) -> None:
+def _clean_up(slurm: QueuedCampaign) -> None:
     """Remove the campaign's files from every cluster's file system, and the folders of its jobs."""
     for name, spec in slurm.specs.items():
         try:
