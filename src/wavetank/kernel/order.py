@@ -255,14 +255,20 @@ def _blocks(step: Step) -> bool:
 
 
 def _close_after(steps: Sequence[Step], last: int, file_id: int) -> int:
-    """Where the writer signals: after the close that follows its write at once, else after the write."""
+    """Where the writer signals: after the close, and a new name, that follow its write at once, else after the write."""
+    found = last
     for index in range(last + 1, len(steps)):
         step = steps[index]
-        if _blocks(step):
+        if _blocks(step) or not isinstance(step, FileStep):
             break
-        if isinstance(step, FileStep) and (step.iop_type, step.file_id) == ("close", file_id):
-            return index
-    return last
+        if step.file_id != file_id:
+            continue
+        named = step.iop_type in calls.ON_TWO_NAMES and step.arg == 1 and not step.error
+        if step.iop_type == "open" or (step.iop_type == "close" and found != last):
+            break
+        if named or step.iop_type == "close":
+            found = index
+    return found
 
 
 def _open_before(steps: Sequence[Step], first: int, file_id: int) -> int:
