@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "backend.h"
 
+#include "copies.h"
 #include "failure.h"
 #include "mappings.h"
 
@@ -76,8 +77,10 @@ static data_call posix_data(enum call call) {
         return posix_pwrite;
     case CALL_PREADV:
         return posix_preadv;
-    default:
+    case CALL_PWRITEV:
         return posix_pwritev;
+    default:
+        return copy_call(call);
     }
 }
 
@@ -198,6 +201,8 @@ static bool act(const struct file_action *a) {
         return posix_seek(a);
     case CALL_FSYNC:
         return fsync(a->open->fd) == 0;
+    case CALL_AIO_FSYNC:
+        return sync_aio(a->open);
     case CALL_FDATASYNC:
         return fdatasync(a->open->fd) == 0;
     case CALL_SYNC_FILE_RANGE:

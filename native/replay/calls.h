@@ -20,6 +20,13 @@ enum call_place { PLACE_OFFSET, PLACE_POINTER, PLACE_SHARED, PLACE_NONE };
     X(PWRITE, "pwrite", LAYER_POSIX, KIND_WRITE, PLACE_OFFSET, false)                                        \
     X(PREADV, "preadv", LAYER_POSIX, KIND_READ, PLACE_OFFSET, false)                                         \
     X(PWRITEV, "pwritev", LAYER_POSIX, KIND_WRITE, PLACE_OFFSET, false)                                      \
+    X(COPY_FROM, "copy_file_range", LAYER_POSIX, KIND_READ, PLACE_OFFSET, false)                             \
+    X(COPY_TO, "copy_file_range_to", LAYER_POSIX, KIND_WRITE, PLACE_OFFSET, false)                           \
+    X(SENDFILE_FROM, "sendfile", LAYER_POSIX, KIND_READ, PLACE_OFFSET, false)                                \
+    X(SENDFILE_TO, "sendfile_to", LAYER_POSIX, KIND_WRITE, PLACE_POINTER, false)                             \
+    X(AIO_READ, "aio_read", LAYER_POSIX, KIND_READ, PLACE_OFFSET, false)                                     \
+    X(AIO_WRITE, "aio_write", LAYER_POSIX, KIND_WRITE, PLACE_OFFSET, false)                                  \
+    X(AIO_FSYNC, "aio_fsync", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                     \
     X(OPEN, "open", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                               \
     X(CLOSE, "close", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                             \
     X(LSEEK, "lseek", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                             \

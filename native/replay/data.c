@@ -1,8 +1,10 @@
 /* The data operations of a phase: the part of the program whose speed matters. */
 #include "perform_parts.h"
 
+#include "copies.h"
 #include "failure.h"
 
+#include <errno.h>
 #include <string.h>
 
 static _Noreturn void fail_data(const struct replay *r, const struct open_file *f, enum call call,
@@ -34,6 +36,34 @@ static int64_t finish(data_call issue, struct open_file *f, char *buffer, int64_
     return moved;
 }
 
+/* Both sides of a copy last as long as the call that is both. */
+static void note_copy(struct replay *r, struct phase_state *p, enum call call, int64_t start, int64_t end) {
+    if (starts_copy(call) && copies_waiting()) {
+        r->copy_phase = p;
+        return;
+    }
+    struct phase_state *sides[] = {p, r->copy_phase};
+    for (int i = 0; i < 2; i++)
+        if (sides[i]) {
+            latency_add(&sides[i]->latencies, end - start);
+            sides[i]->io_ns += end - start;
+            sides[i]->last_ns = end;
+        }
+    r->copy_phase = NULL;
+}
+
+void finish_copy(struct replay *r) {
+    if (!copies_waiting())
+        return;
+    int64_t start = now_ns();
+    if (!copies_finish())
+        fail(&(struct doing){"a copy", NULL, -1, -1}, "%s", strerror(errno));
+    struct phase_state *p = r->copy_phase;
+    r->copy_phase = NULL;
+    if (p)
+        note_copy(r, p, CALL_READ, start, now_ns());
+}
+
 /* n operations of one member, all within its current run. *clock is the end of what came before: where
  * nothing lies between two operations, one's end is the other's start, which saves a clock call. */
 static void issue(struct replay *r, struct phase_state *p, struct member_state *m, struct open_file *f,
@@ -44,6 +74,7 @@ static void issue(struct replay *r, struct phase_state *p, struct member_state *
     const bool placed = m->member->placed;
     const bool by_pointer = placed && CALLS[call].place == PLACE_POINTER && !(f->append && !reads);
     const bool posix = CALLS[call].layer == LAYER_POSIX;
+    const bool copies = is_copy(call);
     const enum completion later = completion_of(call);
     const bool verify = r->settings->verify && placed && later == COMPLETES_AT_ONCE;
     const int64_t rs = run->rs;
@@ -72,6 +103,10 @@ static void issue(struct replay *r, struct phase_state *p, struct member_state *
             place_pointer(r, f, position);
             t = now_ns();
         }
+        if (__builtin_expect(copies, 0) && starts_copy(call)) {
+            finish_copy(r);
+            t = now_ns();
+        }
         whereabouts->offset = position;
         whereabouts->done++;
         int64_t moved = m->issue(f, buffer, rs, position);
@@ -87,10 +122,15 @@ static void issue(struct replay *r, struct phase_state *p, struct member_state *
             else if (posix && reads)
                 r->long_reads++;
         }
-        f->position = (placed ? position : f->position) + moved;
+        if (CALLS[call].place == PLACE_POINTER)
+            f->position = (placed ? position : f->position) + moved;
         bytes += moved;
-        io_ns += end - t;
-        latency_add(&p->latencies, end - t);
+        if (__builtin_expect(copies, 0)) {
+            note_copy(r, p, call, t, end);
+        } else {
+            io_ns += end - t;
+            latency_add(&p->latencies, end - t);
+        }
         if (__builtin_expect(r->progress != NULL, 0))
             progress_add(r->progress, t - r->start_ns, end - r->start_ns, moved);
         t = end;

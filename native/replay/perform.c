@@ -1,5 +1,6 @@
 #include "perform_parts.h"
 
+#include "copies.h"
 #include "failure.h"
 #include "ranks.h"
 
@@ -19,11 +20,14 @@ void replay_prepare(struct replay *r, const struct settings *settings, const str
     for (int32_t i = 0; i < plan->n_phases; i++)
         r->phases[i].phase = &plan->phases[i];
     r->file_written = must_alloc((size_t)plan->n_files * sizeof *r->file_written);
-    int64_t largest = plan->largest_write;
-    if (settings->verify && plan->largest_read > largest)
-        largest = plan->largest_read;
+    copies_through_memory(settings->verify);
+    int64_t largest = plan->largest_write, largest_read = plan->largest_read;
+    if (settings->verify && plan->largest_copy > largest_read)
+        largest_read = plan->largest_copy;
+    if (settings->verify && largest_read > largest)
+        largest = largest_read;
     pattern_make(&r->pattern, largest);
-    r->read_buffer = aligned_buffer(plan->largest_read);
+    r->read_buffer = aligned_buffer(largest_read);
     r->fill_buffer = settings->verify ? aligned_buffer(plan->largest_write) : NULL;
     whereabouts->steps = plan->n_steps;
     BACKEND_POSIX.start(plan);
@@ -151,9 +155,22 @@ void replay_wait_for_all(void) {
     ranks_wait_for_all();
 }
 
+/* Whether a step begins with the written side of a copy that has begun. */
+static bool completes_copy(const struct replay *r, const struct plan_step *step) {
+    if (step->kind == STEP_EMPTY)
+        return is_copy(step->call) && !starts_copy(step->call);
+    if (step->kind != STEP_DATA)
+        return step->kind == STEP_REPEAT; /* its first step is asked */
+    const struct phase_state *p = &r->phases[step->phase];
+    enum call next = p->phase->members[p->next].call;
+    return is_copy(next) && !starts_copy(next);
+}
+
 static void perform_steps(struct replay *r, int32_t from, int32_t to) {
     for (int32_t i = from; i < to && !r->stopped; i++) {
         const struct plan_step *step = &r->plan->steps[i];
+        if (__builtin_expect(copies_waiting(), 0) && !completes_copy(r, step))
+            finish_copy(r);
         whereabouts->step = i + 1;
         switch (step->kind) {
         case STEP_DATA:
@@ -234,6 +251,7 @@ void replay_end(struct replay *r) {
 void replay_perform(struct replay *r, int64_t start_ns) {
     r->start_ns = start_ns;
     perform_steps(r, 0, r->plan->n_steps);
+    finish_copy(r);
     r->end_ns = now_ns();
     if (r->settings->flush == FLUSH_END && !r->settings->null)
         flush_all(r);
@@ -293,6 +311,7 @@ void replay_loop(struct replay *r, int64_t start_ns, int64_t for_ns, int64_t loo
     r->begun_ns = now_ns();
     for (int64_t from = r->begun_ns, n = 1;; n++) {
         perform_steps(r, 0, r->plan->n_steps);
+        finish_copy(r);
         if (r->stopped)
             break;
         close_files(r, false);

@@ -52,6 +52,7 @@ struct replay {
         bool used;
     } * buffers;
     int32_t n_buffers;
+    struct phase_state *copy_phase; /* of the read side of a copy that has begun */
     struct pacer pacer;
     int64_t start_ns, end_ns;
     int64_t metadata_ns, metadata_operations, sync_ns, syncs, final_flush_ns;

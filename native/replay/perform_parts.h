@@ -29,6 +29,7 @@ void place_pointer(struct replay *r, struct open_file *f, int64_t position);
 /* ---- data.c ---- */
 
 void perform_data_step(struct replay *r, const struct plan_step *step);
+void finish_copy(struct replay *r); /* that no written side follows */
 
 /* ---- later.c ---- */
 

@@ -107,6 +107,7 @@ struct plan {
     struct plan_phase *phases;
     struct plan_step *steps;
     int64_t largest_read, largest_write; /* bytes */
+    int64_t largest_copy;                /* of one that goes inside of the kernel */
 };
 
 /* Read the plan's text (rank 0's file). */

@@ -1,5 +1,6 @@
 #include "plan_text.h"
 
+#include "copies.h"
 #include "failure.h"
 
 #include <errno.h>
@@ -123,6 +124,11 @@ void *grown(void *array, int32_t n, size_t size) {
 }
 
 void note_size(struct plan *plan, enum call call, int64_t size) {
+    if (is_copy(call)) { /* inside of the kernel, unless bytes are verified */
+        if (size > plan->largest_copy)
+            plan->largest_copy = size;
+        return;
+    }
     int64_t *largest = CALLS[call].kind == KIND_READ ? &plan->largest_read : &plan->largest_write;
     if (size > *largest)
         *largest = size;

@@ -31,7 +31,8 @@ static const char *const code_suffixes[] = {".py", ".pyc",  ".pyi",      ".pth",
 static const char *const code_parts[] = {
     "/site-packages/", "/dist-packages/", "/lib/python3", ".so.",           "/openmpi-sessions-",
     "/ompi.",          ".locktest.",      ".shfp.",       "/spmix_appdir_", "/pmix_dstor_",
-    "/prte.",          "/__pycache__/",   "/bin/python",  "/.pyenv/"};
+    "/prte.",          "/__pycache__/",   "/bin/python",  "/.pyenv/",       "/memfd:wavetank",
+    "/.wavetank-copy."}; /* the last two: what the replay does for itself */
 
 void wt_mounts_reset(void) {
     n_mounts = 0;

@@ -7,10 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-POSIX_DATA = frozenset({"read", "write", "readv", "writev", "pread", "pwrite", "preadv", "pwritev"})
+COPIES = frozenset({"copy_file_range", "copy_file_range_to", "sendfile", "sendfile_to"})
+"""Two calls of a kernel each: the side that is read, then the side that is written."""
+POSIX_DATA = COPIES | {
+    "read", "write", "readv", "writev", "pread", "pwrite", "preadv", "pwritev", "aio_read", "aio_write",
+}  # fmt: skip
 POSIX_FILE = frozenset(
     {
-        "open", "close", "lseek", "fsync", "fdatasync", "sync_file_range", "ftruncate", "truncate",
+        "open", "close", "lseek", "fsync", "fdatasync", "aio_fsync", "sync_file_range", "ftruncate", "truncate",
         "fallocate", "stat", "fstat", "access", "unlink", "rename", "link", "symlink", "mkdir", "rmdir", "dup", "mmap", "munmap",
         "msync",
     }
@@ -58,13 +62,6 @@ class Substitute:
 
 
 _STAND_INS = {
-    "sendfile": Substitute("read", "the file's side of the transfer alone"),
-    "sendfile_to": Substitute("write", "the file's side of the transfer alone"),
-    "copy_file_range": Substitute("pread", "through memory, not inside of the file system"),
-    "copy_file_range_to": Substitute("pwrite", "through memory, not inside of the file system"),
-    "aio_read": Substitute("pread", "it blocks"),
-    "aio_write": Substitute("pwrite", "it blocks"),
-    "aio_fsync": Substitute("fsync", "it blocks"),
     "MPI_Test": Substitute("MPI_Wait", "it waits instead of asking again and again"),
 }
 

@@ -181,13 +181,13 @@ def _size_beforehand(
 ) -> int | None:
     """Bytes that must be there before the run; None when the run makes the file itself.
 
-    A file that was there, but empty and to be created, or to be emptied before anything was read, is what
+    A file that was there, but empty and to be created, or to be made or emptied before anything was read, is what
     an earlier run or another rank left: the run makes it.
     """
     reads_first = bool(phases) and calls.reads(phases[0].pattern[0].iop_type)
     if file.file_size_before is not None and not (
         (file.file_size_before == 0 and flags & os.O_CREAT)
-        or (flags & os.O_TRUNC and not reads_first)
+        or (flags & os.O_TRUNC and flags & os.O_CREAT and not reads_first)
     ):
         return file.file_size_before
     if file.file_size_before == 0:
