@@ -16,12 +16,12 @@ from wavetank.model.difference import compare_models
 from wavetank.model.extract import extract_model
 from wavetank.model.extrapolation import Extrapolation, FittedField, NotExtrapolated
 from wavetank.model.functions import NoFunctionError, candidates, whole_at
-from wavetank.model.group import Group, Grouped
+from wavetank.model.group import Group, Grouped, ranks_of
 from wavetank.model.own_level import own_levels
 from wavetank.model.phase import PatternMember, Phase
 from wavetank.model.rules import LEVELS, Rules
 from wavetank.model.scaling import Fit
-from wavetank.model.synthesis import ranks_of, synthesise
+from wavetank.model.synthesis import synthesise
 
 
 def extrapolate(fit: Fit, n: int, provenance: Provenance) -> Model:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from wavetank.model.behaviour import Behaviour, Label, Shape
 from wavetank.model.columns import RankFunction
+from wavetank.model.functions import NoFunctionError
 from wavetank.model.pieces import PiecesFunction
 
 Found = dict[int, dict[int, Behaviour]]
@@ -77,3 +78,21 @@ class Grouped:
     groups: tuple[Group, ...]
     left_out: Mapping[str, str]  # kinds of files, and why
     folder: str  # that the files of the nearest run are in
+
+
+def ranks_of(groups: Sequence[Group], n: int) -> list[tuple[int, ...]]:
+    """The ranks of each group at a process count.
+
+    Raises:
+        NoFunctionError: the groups overlap, or leave ranks out.
+    """
+    known = [None if group.members is None else group.members(n) for group in groups]
+    taken = [rank for ranks in known if ranks is not None for rank in ranks]
+    rest = tuple(sorted(set(range(n)) - set(taken)))
+    found = [rest if ranks is None else ranks for ranks in known]
+    everyone = sorted(rank for ranks in found for rank in ranks)
+    if everyone != list(range(n)):
+        raise NoFunctionError(
+            f"the groups of ranks that do the same ({'; '.join(group.members_text for group in groups)}) are not all ranks at np {n}"
+        )
+    return found

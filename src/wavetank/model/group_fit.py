@@ -1,23 +1,25 @@
-"""All numbers of what a group of ranks does, as functions of np and the rank.
+"""Phases and file views of groups of ranks, as functions of np and the rank.
 
-Reads the behaviours of the group's ranks in every run; leaves the functions in the group. What follows from neither is kept
-as a reason, with the phases that it is about.
+Reads the behaviours of all ranks in every run; leaves the functions in their groups. A phase that several groups have
+(rank 0 reads the input too, and so is a group of its own) is fitted over the ranks of all of them first: what is told by
+more ranks is surer. What follows from neither is kept as a reason.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
 from wavetank.model.application import View
-from wavetank.model.behaviour import Behaviour, Label
+from wavetank.model.behaviour import Behaviour, LocalPhase, file_kind
 from wavetank.model.columns import At, Feature, RankFunction, fit_column
 from wavetank.model.divisions import Column
 from wavetank.model.functions import Candidates, NoFunctionError, candidates, value_at
-from wavetank.model.group import FittedMember, FittedView, Found, Group, NumberInName
+from wavetank.model.group import FittedMember, FittedView, Found, Group, ranks_of
 from wavetank.model.partition import features_of, fit_pieces
 from wavetank.model.pieces import Pieces, PiecesFunction, pieces_of
 from wavetank.model.runs import RunArrays
@@ -25,138 +27,220 @@ from wavetank.model.runs import RunArrays
 MOST_OPERATIONS = 4_000_000
 """Operations of one rank that are looked at one by one where they are at no regular distance."""
 
+Told = tuple[str, str, int]
+"""A field, its function, and how many runs check it."""
+
+
+@dataclass(frozen=True)
+class Scope:
+    """A phase of several groups, or of one: its ranks in ascending order, by process count."""
+
+    groups: tuple[int, ...]
+    ranks: Mapping[int, tuple[int, ...]]
+    phases: Mapping[int, tuple[LocalPhase, ...]]
+    views: Mapping[int, tuple[View | None, ...]]
+
+    def column(self, of: Callable[[LocalPhase], int]) -> Column:
+        """A number of each rank."""
+        return {n: [of(phase) for phase in phases] for n, phases in self.phases.items()}
+
+
+@dataclass(frozen=True)
+class FittedPhase:
+    """A phase of a scope, with its view."""
+
+    members: tuple[FittedMember, ...]
+    view: FittedView | None
+    told: tuple[Told, ...]
+    told_of_view: tuple[Told, ...]
+
 
 class Fitter:
-    """Fits all numbers of one group."""
+    """Fits the phases of all groups."""
 
-    def __init__(self, group: Group, found: Found) -> None:
-        self._group = group
-        self._found = {n: [of[rank] for rank in sorted(of)] for n, of in sorted(found.items())}
-        self._ranks = {n: group.ranks[n] for n in self._found}
-        self._known: dict[object, RankFunction | str] = {}  # columns that were fitted before
-        self._features: list[Feature] = []
-        self._visible: list[list[Feature]] = []  # by view
+    def __init__(self, groups: Sequence[tuple[Group, Found]]) -> None:
+        self._groups = [group for group, _ in groups]
+        self._found = [found for _, found in groups]
+        self._shared: dict[Hashable, list[tuple[int, int]]] = defaultdict(list)
+        self._keys: list[list[Hashable]] = []
+        for number, group in enumerate(self._groups):
+            self._keys.append(_keys(group))
+            for at, key in enumerate(self._keys[number]):
+                self._shared[key].append((number, at))
+        self._done: dict[Hashable, FittedPhase | str] = {}
+        self._columns: dict[Hashable, RankFunction | str] = {}
+        self._views: dict[Hashable, tuple[FittedView, list[Feature], tuple[Told, ...]] | str] = {}
 
     def fit(self) -> None:
-        """Views first, for sizes are those of views; then the phases; then the steps and files."""
-        group = self._group
-        group.labels = group.sample.labels
-        for number in range(len(group.sample.views)):
-            view, features = self._view(number)
-            group.views.append(view)
-            self._visible.append(features)
-        for number in range(len(group.sample.phases)):
-            self._phase(number)
-        for place, label in enumerate(group.labels):
-            column = {n: [b.numbers[place] for b in of] for n, of in self._found.items()}
-            group.numbers.append(self._step_number(column, label))
-        for number in range(len(group.sample.files)):
-            self._file(number)
+        """The phases and views of each group."""
+        for number, group in enumerate(self._groups):
+            group.labels = group.sample.labels
+            group.views = [None] * len(group.sample.views)
+            for at in range(len(group.sample.phases)):
+                self._phase(number, at)
+            self._other_views(number)
 
-    def _column(self, of: Callable[[Behaviour], int]) -> Column:
-        return {n: [of(behaviour) for behaviour in found] for n, found in self._found.items()}
+    def _phase(self, number: int, at: int) -> None:
+        group = self._groups[number]
+        together = tuple(self._shared[self._keys[number][at]])
+        reason = ""
+        for parts in dict.fromkeys((together, ((number, at),))):
+            fitted = self._fitted(parts)
+            if isinstance(fitted, str):
+                reason = reason or fitted
+                continue
+            group.phases.append(
+                tuple(self._of_group(member, parts, number) for member in fitted.members)
+            )
+            group.fields += [(at, *told) for told in fitted.told]
+            view = group.sample.phases[at].view
+            if fitted.view is not None and view is not None and group.views[view] is None:
+                group.views[view] = self._view_of_group(fitted.view, parts, number)
+                group.fields += [
+                    (None, f"view {view + 1}{name}", text, checks)
+                    for name, text, checks in fitted.told_of_view
+                ]
+            return
+        group.reasons[at] = reason
+        group.phases.append(self._sizes_alone(self._scope(((number, at),))))
 
-    def _fit(self, column: Column, features: Sequence[Feature] = ()) -> RankFunction:
+    def _other_views(self, number: int) -> None:
+        """Views that no phase goes through."""
+        group = self._groups[number]
+        ranks = {n: tuple(sorted(of)) for n, of in sorted(self._found[number].items())}
+        for at, view in enumerate(group.views):
+            if view is not None or any(phase.view == at for phase in group.sample.phases):
+                continue
+            views = {
+                n: tuple(self._found[number][n][rank].views[at] for rank in of)
+                for n, of in ranks.items()
+            }
+            fitted = self._view(views, ranks)
+            if isinstance(fitted, str):
+                group.step_reasons.append(fitted)
+            else:
+                group.views[at] = fitted[0]
+
+    # --- one phase of several groups
+
+    def _scope(self, parts: Sequence[tuple[int, int]]) -> Scope:
+        counts = sorted({n for number, _ in parts for n in self._found[number]})
+        ranks: dict[int, tuple[int, ...]] = {}
+        phases: dict[int, tuple[LocalPhase, ...]] = {}
+        views: dict[int, tuple[View | None, ...]] = {}
+        for n in counts:
+            rows: list[tuple[int, Behaviour, LocalPhase]] = [
+                (rank, behaviour, behaviour.phases[at])
+                for number, at in parts
+                for rank, behaviour in self._found[number].get(n, {}).items()
+            ]
+            rows.sort(key=lambda row: row[0])
+            ranks[n] = tuple(rank for rank, _, _ in rows)
+            phases[n] = tuple(phase for _, _, phase in rows)
+            views[n] = tuple(
+                None if phase.view is None else behaviour.views[phase.view]
+                for _, behaviour, phase in rows
+            )
+        return Scope(tuple(number for number, _ in parts), ranks, phases, views)
+
+    def _fitted(self, parts: tuple[tuple[int, int], ...]) -> FittedPhase | str:
+        if parts not in self._done:
+            try:
+                self._done[parts] = self._fit(self._scope(parts))
+            except NoFunctionError as error:
+                self._done[parts] = str(error)
+        return self._done[parts]
+
+    def _fit(self, scope: Scope) -> FittedPhase:
+        views = scope.views
+        in_view = {view is not None for of in views.values() for view in of}
+        if len(in_view) > 1:
+            raise NoFunctionError("some ranks go through a file view and others do not")
+        view, features, told_of_view = None, list[Feature](), tuple[Told, ...]()
+        if in_view == {True}:
+            fitted = self._view(views, scope.ranks)
+            if isinstance(fitted, str):
+                raise NoFunctionError(f"its file view: {fitted}")
+            view, features, told_of_view = fitted
+        sample = next(iter(scope.phases.values()))[0]
+        told: list[Told] = []
+        members = tuple(
+            self._member(scope, member, features, told) for member in range(len(sample.rs))
+        )
+        return FittedPhase(members, view, tuple(told), told_of_view)
+
+    def _view(
+        self, views: Mapping[int, Sequence[View | None]], ranks: Mapping[int, Sequence[int]]
+    ) -> tuple[FittedView, list[Feature], tuple[Told, ...]] | str:
+        key = tuple((n, tuple(map(id, of))) for n, of in views.items())
+        if key not in self._views:
+            try:
+                self._views[key] = self._fit_view(
+                    {n: [view for view in of if view is not None] for n, of in views.items()}, ranks
+                )
+            except NoFunctionError as error:
+                self._views[key] = str(error)
+        return self._views[key]
+
+    def _fit_view(
+        self, views: Mapping[int, Sequence[View]], ranks: Mapping[int, Sequence[int]]
+    ) -> tuple[FittedView, list[Feature], tuple[Told, ...]]:
+        told: list[Told] = []
+
+        def scalar(name: str) -> RankFunction:
+            column = {n: [getattr(view, name) for view in of] for n, of in views.items()}
+            try:
+                function = self._column(column, ranks, ())
+            except NoFunctionError as error:
+                raise NoFunctionError(f"{name}: {error}") from error
+            told.append((f": {name}", function.text, function.n_checks))
+            return function
+
+        displacement, etype_size, extent = map(scalar, ("displacement", "etype_size", "extent"))
+        pieces = fit_pieces(
+            {n: [pieces_of(v.run_offsets, v.run_lengths) for v in of] for n, of in views.items()},
+            ranks,
+            joins=True,
+        )
+        told += [("", line, pieces.n_checks) for line in pieces.text]
+        visible = {n: [sum(view.run_lengths) for view in of] for n, of in views.items()}
+        function = RankFunction("", pieces.n_checks, _lengths(pieces), True)
+        features = features_of("bytes of the view", visible, function)
+        return FittedView(displacement, etype_size, extent, pieces), features, tuple(told)
+
+    def _column(
+        self, column: Column, ranks: Mapping[int, Sequence[int]], features: Sequence[Feature]
+    ) -> RankFunction:
         """As ``fit_column``, once for equal columns."""
         key = (
-            tuple((n, tuple(values)) for n, values in column.items()),
-            tuple(f.name for f in features),
+            tuple((n, tuple(values), tuple(ranks[n])) for n, values in column.items()),
+            tuple(
+                (feature.name, tuple(map(tuple, feature.values.values()))) for feature in features
+            ),
         )
-        if key not in self._known:
+        if key not in self._columns:
             try:
-                self._known[key] = fit_column(column, self._ranks, [*features, *self._features])
+                self._columns[key] = fit_column(column, ranks, features)
             except NoFunctionError as error:
-                self._known[key] = str(error)
-        known = self._known[key]
+                self._columns[key] = str(error)
+        known = self._columns[key]
         if isinstance(known, str):
             raise NoFunctionError(known)
         return known
 
-    # --- views
-
-    def _view(self, number: int) -> tuple[FittedView | None, list[Feature]]:
-        views: dict[int, list[View]] = {
-            n: [behaviour.views[number] for behaviour in found] for n, found in self._found.items()
-        }
-        visible = {n: [sum(view.run_lengths) for view in of] for n, of in views.items()}
-        name = f"view {number + 1}"
-        try:
-            displacement, etype_size, extent = (
-                self._named(
-                    {n: [getattr(view, field_) for view in of] for n, of in views.items()},
-                    f"{name}: {field_}",
-                )
-                for field_ in ("displacement", "etype_size", "extent")
-            )
-            pieces = self._pieces(
-                {
-                    n: [pieces_of(v.run_offsets, v.run_lengths) for v in of]
-                    for n, of in views.items()
-                },
-                name,
-            )
-        except NoFunctionError as error:
-            reason = f"its file view: {error}"
-            for at, phase in enumerate(self._group.sample.phases):
-                if phase.view == number:
-                    self._group.reasons[at] = reason
-            self._group.step_reasons.append(reason)
-            return None, []
-        made = FittedView(displacement, etype_size, extent, pieces)
-
-        def of(at: At) -> list[int]:
-            return [int(one.length.sum()) for one in pieces.of(at)]
-
-        function = RankFunction(f"bytes of {name}", pieces.n_checks, of, True)
-        return made, features_of(f"bytes of {name}", visible, function)
-
-    def _named(self, column: Column, name: str) -> RankFunction:
-        try:
-            function = self._fit(column)
-        except NoFunctionError as error:
-            raise NoFunctionError(f"{name.rsplit(': ', maxsplit=1)[-1]}: {error}") from error
-        self._group.fields.append((None, name, function.text, function.n_checks))
-        return function
-
-    def _pieces(self, by_count: Mapping[int, list[Pieces]], name: str) -> PiecesFunction:
-        function = fit_pieces(by_count, self._ranks, joins=True)
-        for line in function.text:
-            self._group.fields.append((None, name, line, function.n_checks))
-        return function
-
-    # --- phases
-
-    def _phase(self, number: int) -> None:
-        group = self._group
-        sample = group.sample.phases[number]
-        if number in group.reasons:
-            group.phases.append(tuple(None for _ in sample.rs))
-            self._sizes_alone(number)
-            return
+    def _member(
+        self, scope: Scope, member: int, features: list[Feature], told: list[Told]
+    ) -> FittedMember:
+        sample = next(iter(scope.phases.values()))[0]
+        suffix = f"[{member}]" if len(sample.rs) > 1 else ""
         if sample.runs is None:
-            group.phases.append(tuple(self._unplaced(number, m) for m in range(len(sample.rs))))
-            return
-        members: list[FittedMember | None] = []
-        for member in range(len(sample.runs)):
-            try:
-                members.append(self._member(number, member))
-            except NoFunctionError as error:
-                group.reasons.setdefault(number, str(error))
-                members.append(None)
-        group.phases.append(tuple(members))
-        if number in group.reasons:
-            self._sizes_alone(number)
-
-    def _member(self, number: int, member: int) -> FittedMember:
-        runs = {
-            n: [self._runs(behaviour, number, member) for behaviour in found]
-            for n, found in self._found.items()
-        }
-        view = self._group.sample.phases[number].view
-        features = self._visible[view] if view is not None else []
+            sizes = scope.column(lambda phase: phase.rs[member])
+            return FittedMember(
+                self._named("rs", suffix, sizes, scope, features, told), None, None, None
+            )
+        runs = {n: [_runs(phase, member) for phase in of] for n, of in scope.phases.items()}
         if any(len(one) != 1 for of in runs.values() for one in of):
-            return self._listed(runs, number)
-        suffix = f"[{member}]" if len(self._group.sample.phases[number].rs) > 1 else ""
+            return self._listed(runs, scope, suffix, told)
         columns: dict[str, Column] = {
             "rs": {n: [int(one.size[0]) for one in of] for n, of in runs.items()},
             "offset": {n: [int(one.offset[0]) for one in of] for n, of in runs.items()},
@@ -165,34 +249,36 @@ class Fitter:
                 for n, of in runs.items()
                 if all(one.count[0] > 1 for one in of)
             },
-            "bytes that the last operation is short": {
+            _SHORT: {
                 n: [int(one.count[0] * one.size[0] - one.moved[0]) for one in of]
                 for n, of in runs.items()
             },
         }
-        made: list[RankFunction | None] = []
+        made: dict[str, RankFunction | None] = {}
         for name, column in columns.items():
-            if not column:  # one repetition in all runs: no distance
-                made.append(None)
-                continue
-            try:
-                function = self._fit(column, features)
-            except NoFunctionError as error:
-                raise NoFunctionError(f"{name}{suffix}: {error}") from error
-            made.append(function)
-            if not name.startswith("bytes") or function.text != "0":
-                self._group.fields.append((number, name + suffix, function.text, function.n_checks))
-            if name == "rs" and function.varies and not features:
-                features = features_of(f"{name}{suffix}", column, function)
-        size, offset, disp, short = made
-        return FittedMember(size, offset, disp, short)
+            made[name] = (
+                self._named(name, suffix, column, scope, features, told) if column else None
+            )
+            size = made["rs"]
+            if name == "rs" and size is not None and size.varies and not features:
+                features = features_of(f"rs{suffix}", column, size)
+        return FittedMember(made["rs"], made["offset"], made["disp"], made[_SHORT])
 
-    def _runs(self, behaviour: Behaviour, number: int, member: int) -> RunArrays:
-        runs = behaviour.phases[number].runs
-        assert runs is not None  # noqa: S101 - the shape says whether offsets are known
-        return runs[member]
+    def _named(
+        self, name: str, suffix: str, column: Column, scope: Scope, features: Sequence[Feature],
+        told: list[Told],
+    ) -> RankFunction:  # fmt: skip
+        try:
+            function = self._column(column, scope.ranks, features)
+        except NoFunctionError as error:
+            raise NoFunctionError(f"{name}{suffix}: {error}") from error
+        if name != _SHORT or function.text != "0":
+            told.append((name + suffix, function.text, function.n_checks))
+        return function
 
-    def _listed(self, runs: Mapping[int, list[RunArrays]], number: int) -> FittedMember:
+    def _listed(
+        self, runs: Mapping[int, list[RunArrays]], scope: Scope, suffix: str, told: list[Told]
+    ) -> FittedMember:
         for of in runs.values():
             for one in of:
                 if (one.moved != one.count * one.size).any():
@@ -203,134 +289,121 @@ class Fitter:
                     raise NoFunctionError("it has too many operations at no regular distance")
         pieces = fit_pieces(
             {n: [_operations(one) for one in of] for n, of in runs.items()},
-            self._ranks,
+            scope.ranks,
             joins=False,
         )
-        for line in pieces.text:
-            self._group.fields.append((number, "operations", line, pieces.n_checks))
+        told += [(f"operations{suffix}", line, pieces.n_checks) for line in pieces.text]
         return FittedMember(None, None, None, None, pieces)
 
-    def _unplaced(self, number: int, member: int) -> FittedMember | None:
-        """Sizes where the traces do not know offsets."""
-        try:
-            size = self._fit(self._column(lambda b: b.phases[number].rs[member]))
-        except NoFunctionError as error:
-            self._group.reasons.setdefault(number, f"rs: {error}")
-            return None
-        return FittedMember(size, None, None, None)
+    # --- what is of several groups, for one of them
 
-    def _sizes_alone(self, number: int) -> None:
-        """For a phase whose offsets follow no function: its sizes, or their mean, so that its weight is known."""
-        group = self._group
+    def _of_group(
+        self, member: FittedMember, parts: Sequence[tuple[int, int]], number: int
+    ) -> FittedMember:
+        if len(parts) == 1:
+            return member
+        size, offset, disp, short = (
+            None if function is None else self._picked(function, parts, number)
+            for function in (member.size, member.offset, member.disp, member.short)
+        )
+        pieces = member.pieces
+        if pieces is not None:
+            pieces = self._picked_pieces(pieces, parts, number)
+        return FittedMember(size, offset, disp, short, pieces)
+
+    def _view_of_group(
+        self, view: FittedView, parts: Sequence[tuple[int, int]], number: int
+    ) -> FittedView:
+        if len(parts) == 1:
+            return view
+        return FittedView(
+            self._picked(view.displacement, parts, number),
+            self._picked(view.etype_size, parts, number),
+            self._picked(view.extent, parts, number),
+            self._picked_pieces(view.pieces, parts, number),
+        )
+
+    def _picked(
+        self, function: RankFunction, parts: Sequence[tuple[int, int]], number: int
+    ) -> RankFunction:
+        def of(at: At) -> list[int]:
+            everyone, places = self._places(at.n, parts, number)
+            values = function.of(everyone)
+            return [values[place] for place in places]
+
+        return replace(function, of=of)
+
+    def _picked_pieces(
+        self, function: PiecesFunction, parts: Sequence[tuple[int, int]], number: int
+    ) -> PiecesFunction:
+        def of(at: At) -> list[Pieces]:
+            everyone, places = self._places(at.n, parts, number)
+            values = function.of(everyone)
+            return [values[place] for place in places]
+
+        return replace(function, of=of)
+
+    def _places(
+        self, n: int, parts: Sequence[tuple[int, int]], number: int
+    ) -> tuple[At, list[int]]:
+        """The ranks of several groups together, and where among them those of one are."""
+        by_group = ranks_of(self._groups, n)
+        everyone = tuple(sorted(rank for one, _ in parts for rank in by_group[one]))
+        place = {rank: at for at, rank in enumerate(everyone)}
+        return At(n, everyone), [place[rank] for rank in by_group[number]]
+
+    # --- what is left where places follow no function
+
+    def _sizes_alone(self, scope: Scope) -> tuple[FittedMember | None, ...]:
+        """The sizes, or their mean, so that the weight is known."""
+        sample = next(iter(scope.phases.values()))[0]
         members: list[FittedMember | None] = []
-        for member, known in enumerate(group.phases[number]):
-            if known is not None and known.size is not None:
-                members.append(FittedMember(known.size, None, None, None))
-                continue
-            totals = {n: self._total(found, number, member) for n, found in self._found.items()}
-            means = candidates({n: Fraction(of, len(self._ranks[n])) for n, of in totals.items()})
+        for member in range(len(sample.rs)):
+            means = candidates(
+                {
+                    n: sum((_mean_size(phase, member) for phase in of), Fraction(0)) / len(of)
+                    for n, of in scope.phases.items()
+                }
+            )
             if not means:
                 members.append(None)
                 continue
-            checks = len(totals) - means[0].n_parameters
-            members.append(
-                FittedMember(
-                    RankFunction(str(means[0]), checks, _mean_of(means), False), None, None, None
-                )
-            )
-        group.phases[number] = tuple(members)
+            checks = len(scope.phases) - means[0].n_parameters
+            mean = RankFunction(str(means[0]), checks, _mean_of(means), False)
+            members.append(FittedMember(mean, None, None, None))
+        return tuple(members)
 
-    def _total(self, found: Sequence[Behaviour], number: int, member: int) -> Fraction:
-        """Request sizes of the ranks together; of each its mean."""
-        total = Fraction(0)
-        for behaviour in found:
-            runs = behaviour.phases[number].runs
-            if runs is None:
-                total += behaviour.phases[number].rs[member]
-            else:
-                one = runs[member]
-                total += Fraction(int((one.count * one.size).sum()), int(one.count.sum()))
-        return total
 
-    # --- steps and files
+_SHORT = "bytes that the last operation is short"
 
-    def _step_number(self, column: Column, label: Label) -> RankFunction | None:
-        group = self._group
-        try:
-            function = self._fit(column)
-        except NoFunctionError as error:
-            if label.field == "collectives":
-                return self._some_collectives(column)
-            if label.field == "repetitions":
-                raise NoFunctionError(f"the number of repetitions: {error}") from error
-            if label.phase is None:
-                group.step_reasons.append(f"{label.field}: {error}")
-            else:
-                group.reasons.setdefault(label.phase, f"{label.field}: {error}")
-            return None
-        if label.field == "n" and label.phase is not None:
-            group.fields.append((label.phase, "repetitions", function.text, function.n_checks))
-        return function
 
-    def _some_collectives(self, column: Column) -> RankFunction:
-        """One collective orders ranks as several do: where their number follows no function, one."""
-        note = "how many collectives lie between two operations follows no function of np: there is one"
-        if note not in self._group.notes:
-            self._group.notes.append(note)
-        return RankFunction("1", len(column) - 1, lambda at: [1] * len(at.ranks), False)
+def _keys(group: Group) -> list[Hashable]:
+    """Of each phase, by what phases of other groups are the same: calls, kind of file, and the how manieth of such."""
+    kinds = group.shape[1]
+    assert isinstance(kinds, tuple)  # noqa: S101 - see Behaviours.of
+    seen: dict[Hashable, int] = defaultdict(int)
+    found: list[Hashable] = []
+    for file, level, pattern, unknown in kinds:
+        key = (file_kind(group.sample.names[file]), level, pattern, unknown)
+        found.append((*key, seen[key]))
+        seen[key] += 1
+    return found
 
-    def _file(self, number: int) -> None:
-        group = self._group
-        pieces = {
-            n: [re.split(r"(\d+)", behaviour.names[number]) for behaviour in found]
-            for n, found in self._found.items()
-        }
-        sample = re.split(r"(\d+)", group.sample.names[number])
-        if len({len(parts) for of in pieces.values() for parts in of}) > 1:
-            raise NoFunctionError(
-                f"the names of file {group.sample.names[number]} follow no function"
-            )
-        made: list[str | NumberInName] = []
-        for place, text in enumerate(sample):
-            texts = {n: [parts[place] for parts in of] for n, of in pieces.items()}
-            if len({one for of in texts.values() for one in of}) == 1:
-                made.append(text)
-            elif place % 2 == 0:
-                if any(len(set(of)) > 1 for of in texts.values()):
-                    raise NoFunctionError(
-                        f"the names of file {group.sample.names[number]} follow no function of the rank"
-                    )
-                made.append(text)
-            else:
-                made.append(self._number_in_name(texts, group.sample.names[number]))
-        group.names.append(made)
-        before = {
-            n: [b.files[number].file_size_before for b in of] for n, of in self._found.items()
-        }
-        known = {n: [size for size in of if size is not None] for n, of in before.items()}
-        function = None
-        if any(known.values()):
-            try:
-                if any(len(known[n]) < len(of) for n, of in before.items()):
-                    raise NoFunctionError("it is not known in all runs")
-                function = self._fit(known)
-            except NoFunctionError as error:
-                group.notes.append(
-                    f"the size of {group.sample.names[number]} before the run is not extrapolated: {error}"
-                )
-        group.sizes_before.append(function)
 
-    def _number_in_name(self, texts: Mapping[int, list[str]], name: str) -> NumberInName:
-        column = {n: [int(text) for text in of] for n, of in texts.items()}
-        every = [text for of in texts.values() for text in of]
-        padded = any(text != str(int(text)) for text in every)
-        width = min(map(len, every)) if padded else 1
-        if any(f"{int(text):0{width}d}" != text for text in every):
-            raise NoFunctionError(f"the numbers in the names of file {name} have no one width")
-        try:
-            return NumberInName(self._fit(column), width)
-        except NoFunctionError as error:
-            raise NoFunctionError(f"the name of file {name}: {error}") from error
+def _lengths(pieces: PiecesFunction) -> Callable[[At], list[int]]:
+    return lambda at: [int(one.length.sum()) for one in pieces.of(at)]
+
+
+def _runs(phase: LocalPhase, member: int) -> RunArrays:
+    assert phase.runs is not None  # noqa: S101 - the shape says whether offsets are known
+    return phase.runs[member]
+
+
+def _mean_size(phase: LocalPhase, member: int) -> Fraction:
+    if phase.runs is None:
+        return Fraction(phase.rs[member])
+    one = phase.runs[member]
+    return Fraction(int((one.count * one.size).sum()), int(one.count.sum()))
 
 
 def _operations(runs: RunArrays) -> Pieces:

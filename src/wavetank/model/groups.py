@@ -13,6 +13,7 @@ from wavetank.model.behaviour import Behaviours, Shape, file_kind
 from wavetank.model.functions import NoFunctionError, candidates, whole_at
 from wavetank.model.group import Found, Group, Grouped
 from wavetank.model.group_fit import Fitter
+from wavetank.model.step_fit import StepFitter
 from wavetank.model.tables import ranks_text
 
 
@@ -39,8 +40,9 @@ def group_models(models: Mapping[int, Model]) -> Grouped:
         if not left_out or len(left_out) == len(kinds):
             raise error
         groups = _grouped(models, nearest, left_out)
-    for group, behaviours in groups:
-        Fitter(group, behaviours).fit()
+    Fitter(groups).fit()
+    for group, found in groups:
+        StepFitter(group, found).fit()
     return Grouped(
         tuple(group for group, _ in groups), left_out, Behaviours(models[nearest]).folder
     )

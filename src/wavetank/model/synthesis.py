@@ -13,7 +13,7 @@ from wavetank.model.application import Boundaries
 from wavetank.model.behaviour import Shape
 from wavetank.model.columns import At
 from wavetank.model.functions import NoFunctionError
-from wavetank.model.group import Group
+from wavetank.model.group import Group, ranks_of
 from wavetank.model.group_values import Values, values_at
 from wavetank.model.synthetic_tables import COLUMNS, Tables
 from wavetank.trace.ops import DATA_KINDS, OPS_BY_NAME
@@ -31,24 +31,6 @@ _LSEEK = OPS_BY_NAME["lseek"]
 _SEEK_CUR = 1
 MOST_ROWS = 20_000_000
 """Rows of a synthetic trace; more would take several GiB."""
-
-
-def ranks_of(groups: Sequence[Group], n: int) -> list[tuple[int, ...]]:
-    """The ranks of each group at a process count.
-
-    Raises:
-        NoFunctionError: the groups overlap, or leave ranks out.
-    """
-    known = [None if group.members is None else group.members(n) for group in groups]
-    taken = [rank for ranks in known if ranks is not None for rank in ranks]
-    rest = tuple(sorted(set(range(n)) - set(taken)))
-    found = [rest if ranks is None else ranks for ranks in known]
-    everyone = sorted(rank for ranks in found for rank in ranks)
-    if everyone != list(range(n)):
-        raise NoFunctionError(
-            f"the groups of ranks that do the same ({'; '.join(group.members_text for group in groups)}) are not all ranks at np {n}"
-        )
-    return found
 
 
 def synthesise(

@@ -1,0 +1,152 @@
+"""Steps and files of a group of ranks, as functions of np and the rank: how many calls, which names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from wavetank.model.behaviour import Label
+from wavetank.model.columns import Feature, RankFunction, fit_column
+from wavetank.model.divisions import Column
+from wavetank.model.functions import NoFunctionError
+from wavetank.model.group import FittedMember, Found, Group, NumberInName
+
+
+class StepFitter:
+    """Fits the numbers of one group's steps, and the names of its files; after its phases."""
+
+    def __init__(self, group: Group, found: Found) -> None:
+        self._group = group
+        self._found = {n: [of[rank] for rank in sorted(of)] for n, of in sorted(found.items())}
+        self._ranks = {n: group.ranks[n] for n in self._found}
+        self._known: dict[object, RankFunction | str] = {}  # columns that were fitted before
+
+    def fit(self) -> None:
+        """All of them.
+
+        Raises:
+            NoFunctionError: one without which nothing is known follows no function.
+        """
+        group = self._group
+        for place, label in enumerate(group.labels):
+            column = {n: [b.numbers[place] for b in of] for n, of in self._found.items()}
+            group.numbers.append(self._step_number(column, label))
+        for number in range(len(group.sample.files)):
+            self._file(number)
+
+    def _fit(self, column: Column, features: Sequence[Feature] = ()) -> RankFunction:
+        """As ``fit_column``, once for equal columns."""
+        key = (tuple((n, tuple(values)) for n, values in column.items()), len(features))
+        if features or key not in self._known:
+            try:
+                self._known[key] = fit_column(column, self._ranks, features)
+            except NoFunctionError as error:
+                self._known[key] = str(error)
+        known = self._known[key]
+        if isinstance(known, str):
+            raise NoFunctionError(known)
+        return known
+
+    def _places(self, label: Label) -> list[Feature]:
+        """How many operations a phase has whose places are listed: as many as places."""
+        if label.phase is None or label.field != "n":
+            return []
+        fitted = self._group.phases[label.phase]
+        found = []
+        for number, member in enumerate(fitted):
+            if isinstance(member, FittedMember) and member.pieces is not None:
+                pieces = member.pieces
+                values = {
+                    n: [self._count(behaviour.phases[label.phase].runs, number) for behaviour in of]
+                    for n, of in self._found.items()
+                }
+                found.append(
+                    Feature(
+                        "number of its places",
+                        values,
+                        lambda at, p=pieces: list(map(len, p.of(at))),  # type: ignore[misc]
+                    )
+                )
+        return found
+
+    def _count(self, runs: object, member: int) -> int:
+        assert isinstance(runs, tuple)  # noqa: S101 - places are known
+        return int(runs[member].count.sum())
+
+    def _step_number(self, column: Column, label: Label) -> RankFunction | None:
+        group = self._group
+        try:
+            function = self._fit(column, self._places(label))
+        except NoFunctionError as error:
+            if label.field == "collectives":
+                return self._some_collectives(column)
+            if label.field == "repetitions":
+                raise NoFunctionError(f"the number of repetitions: {error}") from error
+            if label.phase is None:
+                group.step_reasons.append(f"{label.field}: {error}")
+            else:
+                group.reasons.setdefault(label.phase, f"{label.field}: {error}")
+            return None
+        if label.field == "n" and label.phase is not None:
+            group.fields.append((label.phase, "repetitions", function.text, function.n_checks))
+        return function
+
+    def _some_collectives(self, column: Column) -> RankFunction:
+        """One collective orders ranks as several do: where their number follows no function, one."""
+        note = "how many collectives lie between two operations follows no function of np: there is one"
+        if note not in self._group.notes:
+            self._group.notes.append(note)
+        return RankFunction("1", len(column) - 1, lambda at: [1] * len(at.ranks), False)
+
+    def _file(self, number: int) -> None:
+        group = self._group
+        pieces = {
+            n: [re.split(r"(\d+)", behaviour.names[number]) for behaviour in found]
+            for n, found in self._found.items()
+        }
+        sample = re.split(r"(\d+)", group.sample.names[number])
+        if len({len(parts) for of in pieces.values() for parts in of}) > 1:
+            raise NoFunctionError(
+                f"the names of file {group.sample.names[number]} follow no function"
+            )
+        made: list[str | NumberInName] = []
+        for place, text in enumerate(sample):
+            texts = {n: [parts[place] for parts in of] for n, of in pieces.items()}
+            if len({one for of in texts.values() for one in of}) == 1:
+                made.append(text)
+            elif place % 2 == 0:
+                if any(len(set(of)) > 1 for of in texts.values()):
+                    raise NoFunctionError(
+                        f"the names of file {group.sample.names[number]} follow no function of the rank"
+                    )
+                made.append(text)
+            else:
+                made.append(self._number_in_name(texts, group.sample.names[number]))
+        group.names.append(made)
+        before = {
+            n: [b.files[number].file_size_before for b in of] for n, of in self._found.items()
+        }
+        known = {n: [size for size in of if size is not None] for n, of in before.items()}
+        function = None
+        if any(known.values()):
+            try:
+                if any(len(known[n]) < len(of) for n, of in before.items()):
+                    raise NoFunctionError("it is not known in all runs")
+                function = self._fit(known)
+            except NoFunctionError as error:
+                group.notes.append(
+                    f"the size of {group.sample.names[number]} before the run is not extrapolated: {error}"
+                )
+        group.sizes_before.append(function)
+
+    def _number_in_name(self, texts: Mapping[int, list[str]], name: str) -> NumberInName:
+        column = {n: [int(text) for text in of] for n, of in texts.items()}
+        every = [text for of in texts.values() for text in of]
+        padded = any(text != str(int(text)) for text in every)
+        width = min(map(len, every)) if padded else 1
+        if any(f"{int(text):0{width}d}" != text for text in every):
+            raise NoFunctionError(f"the numbers in the names of file {name} have no one width")
+        try:
+            return NumberInName(self._fit(column), width)
+        except NoFunctionError as error:
+            raise NoFunctionError(f"the name of file {name}: {error}") from error
