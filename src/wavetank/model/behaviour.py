@@ -49,6 +49,7 @@ class LocalPhase:
     """A rank's part in a phase."""
 
     ph_id: int
+    n_rep: int
     runs: (
         tuple[RunArrays, ...] | None
     )  # by pattern member, in the view where there is one; None: unknown offsets
@@ -138,6 +139,7 @@ class Behaviours:
             runs = tuple(_runs(phase, place, member, one) for member, one in enumerate(offsets))
         return LocalPhase(
             ph_id=ph_id,
+            n_rep=phase.ph_nrep,
             runs=runs,
             rs=tuple(member.rs for member in phase.pattern),
             moved_last=phase.moved_last,
@@ -175,6 +177,7 @@ class _Reader:
         self._view_ids: list[int] = []
         self.phase_ids: list[int] = []
         self.file_ids: list[int] = []
+        self._depth = 0  # of loops
 
     def view(self, view_id: int) -> int:
         """The rank's number of a view."""
@@ -216,7 +219,9 @@ class _Reader:
             if isinstance(step, RepeatStep):
                 at = len(self.numbers)
                 self._number(step.times, "repetitions")
+                self._depth += 1
                 inner = self.steps(step.steps, place)
+                self._depth -= 1
                 if inner:
                     found.append(("repeat", inner))
                 else:
@@ -239,7 +244,8 @@ class _Reader:
     def _data(self, step: DataStep) -> Shape:
         self._local(self.file_ids, self._phases[step.ph_id].file_id)
         number = self._local(self.phase_ids, step.ph_id)
-        self._number(step.n, "n", number)
+        field = "single n" if step.single else "repeated n" if self._depth else "n"
+        self._number(step.n, field, number)
         self._number(step.null_seeks, "null seeks", number)
         return ("data", number, step.single, step.handle)
 

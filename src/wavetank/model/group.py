@@ -59,6 +59,7 @@ class Group:
     numbers: list[RankFunction | None] = field(default_factory=list)
     views: list[FittedView | None] = field(default_factory=list)
     phases: list[tuple[FittedMember | None, ...]] = field(default_factory=list)
+    counts: list[RankFunction | None] = field(default_factory=list)  # repetitions of each phase
     names: list[list[str | NumberInName]] = field(
         default_factory=list
     )  # of each file, text and numbers in turn

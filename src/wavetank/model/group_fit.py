@@ -16,7 +16,7 @@ import numpy as np
 
 from wavetank.model.application import View
 from wavetank.model.behaviour import Behaviour, LocalPhase, file_kind
-from wavetank.model.columns import At, Feature, RankFunction, fit_column
+from wavetank.model.columns import At, Feature, RankFunction, fit_column, same_for_all
 from wavetank.model.divisions import Column
 from wavetank.model.functions import Candidates, NoFunctionError, candidates, value_at
 from wavetank.model.group import FittedMember, FittedView, Found, Group, ranks_of
@@ -50,6 +50,7 @@ class FittedPhase:
     """A phase of a scope, with its view."""
 
     members: tuple[FittedMember, ...]
+    count: RankFunction  # repetitions
     view: FittedView | None
     told: tuple[Told, ...]
     told_of_view: tuple[Told, ...]
@@ -86,12 +87,15 @@ class Fitter:
         reason = ""
         for parts in dict.fromkeys((together, ((number, at),))):
             fitted = self._fitted(parts)
+            if not isinstance(fitted, str) and parts != together:
+                fitted = _surely(fitted)
             if isinstance(fitted, str):
                 reason = reason or fitted
                 continue
             group.phases.append(
                 tuple(self._of_group(member, parts, number) for member in fitted.members)
             )
+            group.counts.append(self._picked(fitted.count, parts, number))
             group.fields += [(at, *told) for told in fitted.told]
             view = group.sample.phases[at].view
             if fitted.view is not None and view is not None and group.views[view] is None:
@@ -102,7 +106,10 @@ class Fitter:
                 ]
             return
         group.reasons[at] = reason
-        group.phases.append(self._sizes_alone(self._scope(((number, at),))))
+        scope = self._scope(((number, at),))
+        group.phases.append(self._sizes_alone(scope))
+        count = same_for_all(scope.column(lambda phase: phase.n_rep))
+        group.counts.append(count)
 
     def _other_views(self, number: int) -> None:
         """Views that no phase goes through."""
@@ -167,7 +174,15 @@ class Fitter:
         members = tuple(
             self._member(scope, member, features, told) for member in range(len(sample.rs))
         )
-        return FittedPhase(members, view, tuple(told), told_of_view)
+        places = members[0].pieces
+        if places is not None:
+            counts = scope.column(lambda phase: phase.n_rep)
+            of_places = RankFunction("", places.n_checks, _numbers(places), True)
+            features = features_of("number of its places", counts, of_places)
+        count = self._named(
+            "repetitions", "", scope.column(lambda phase: phase.n_rep), scope, features, told
+        )
+        return FittedPhase(members, count, view, tuple(told), told_of_view)
 
     def _view(
         self, views: Mapping[int, Sequence[View | None]], ranks: Mapping[int, Sequence[int]]
@@ -388,6 +403,23 @@ def _keys(group: Group) -> list[Hashable]:
         found.append((*key, seen[key]))
         seen[key] += 1
     return found
+
+
+def _surely(fitted: FittedPhase) -> FittedPhase | str:
+    """A phase of one group alone, of which other groups have one too that no function gives for all of them.
+
+    A line through three values of one rank may be chance then: two runs more than parameters are asked for.
+    """
+    weak = [
+        f"{field} = {function}"
+        for field, function, n_checks in fitted.told
+        if n_checks < 2 and not function.isdigit()
+    ]
+    return f"{weak[0]} may be chance: trace a further run" if weak else fitted
+
+
+def _numbers(pieces: PiecesFunction) -> Callable[[At], list[int]]:
+    return lambda at: list(map(len, pieces.of(at)))
 
 
 def _lengths(pieces: PiecesFunction) -> Callable[[At], list[int]]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping
 
 from wavetank.model.behaviour import Label
-from wavetank.model.columns import Feature, RankFunction, fit_column
+from wavetank.model.columns import RankFunction, fit_column
 from wavetank.model.divisions import Column
 from wavetank.model.functions import NoFunctionError
-from wavetank.model.group import FittedMember, Found, Group, NumberInName
+from wavetank.model.group import Found, Group, NumberInName
 
 
 class StepFitter:
@@ -20,6 +21,9 @@ class StepFitter:
         self._found = {n: [of[rank] for rank in sorted(of)] for n, of in sorted(found.items())}
         self._ranks = {n: group.ranks[n] for n in self._found}
         self._known: dict[object, RankFunction | str] = {}  # columns that were fitted before
+        self._n_steps = Counter(
+            label.phase for label in group.labels if label.field in ("n", "repeated n", "single n")
+        )
 
     def fit(self) -> None:
         """All of them.
@@ -34,12 +38,12 @@ class StepFitter:
         for number in range(len(group.sample.files)):
             self._file(number)
 
-    def _fit(self, column: Column, features: Sequence[Feature] = ()) -> RankFunction:
+    def _fit(self, column: Column) -> RankFunction:
         """As ``fit_column``, once for equal columns."""
-        key = (tuple((n, tuple(values)) for n, values in column.items()), len(features))
-        if features or key not in self._known:
+        key = tuple((n, tuple(values)) for n, values in column.items())
+        if key not in self._known:
             try:
-                self._known[key] = fit_column(column, self._ranks, features)
+                self._known[key] = fit_column(column, self._ranks)
             except NoFunctionError as error:
                 self._known[key] = str(error)
         known = self._known[key]
@@ -47,36 +51,16 @@ class StepFitter:
             raise NoFunctionError(known)
         return known
 
-    def _places(self, label: Label) -> list[Feature]:
-        """How many operations a phase has whose places are listed: as many as places."""
-        if label.phase is None or label.field != "n":
-            return []
-        fitted = self._group.phases[label.phase]
-        found = []
-        for number, member in enumerate(fitted):
-            if isinstance(member, FittedMember) and member.pieces is not None:
-                pieces = member.pieces
-                values = {
-                    n: [self._count(behaviour.phases[label.phase].runs, number) for behaviour in of]
-                    for n, of in self._found.items()
-                }
-                found.append(
-                    Feature(
-                        "number of its places",
-                        values,
-                        lambda at, p=pieces: list(map(len, p.of(at))),  # type: ignore[misc]
-                    )
-                )
-        return found
-
-    def _count(self, runs: object, member: int) -> int:
-        assert isinstance(runs, tuple)  # noqa: S101 - places are known
-        return int(runs[member].count.sum())
+    def _whole_phase(self, label: Label) -> bool:
+        """Whether a number is that of all repetitions of a phase, which are done in one step."""
+        return label.phase is not None and (label.field, self._n_steps[label.phase]) == ("n", 1)
 
     def _step_number(self, column: Column, label: Label) -> RankFunction | None:
         group = self._group
+        if label.phase is not None and self._whole_phase(label):
+            return group.counts[label.phase]
         try:
-            function = self._fit(column, self._places(label))
+            function = self._fit(column)
         except NoFunctionError as error:
             if label.field == "collectives":
                 return self._some_collectives(column)
@@ -87,8 +71,6 @@ class StepFitter:
             else:
                 group.reasons.setdefault(label.phase, f"{label.field}: {error}")
             return None
-        if label.field == "n" and label.phase is not None:
-            group.fields.append((label.phase, "repetitions", function.text, function.n_checks))
         return function
 
     def _some_collectives(self, column: Column) -> RankFunction:
