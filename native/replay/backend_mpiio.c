@@ -174,6 +174,9 @@ static const char *mpiio_reason(void) {
     static char text[MPI_MAX_ERROR_STRING];
     int length;
     MPI_Error_string(last_error, text, &length);
+    for (char *c = text; *c; c++) /* MPICH's have several lines */
+        if (*c == '\n')
+            *c = ' ';
     return text;
 }
 

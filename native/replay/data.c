@@ -3,6 +3,7 @@
 
 #include "copies.h"
 #include "failure.h"
+#include "reach.h"
 
 #include <errno.h>
 #include <string.h>
@@ -144,6 +145,11 @@ static void issue(struct replay *r, struct phase_state *p, struct member_state *
             n -= left - 1;
             break;
         }
+    }
+    if (!posix && placed && n > 0) {
+        const int64_t last = m->i == run->count ? run->moved_last : rs;
+        reach_note(f, reads, position - run->disp, last);
+        reach_note(f, reads, position - n * run->disp, n == 1 ? last : rs);
     }
     if (m->i == run->count) {
         m->run++;

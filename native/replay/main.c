@@ -7,6 +7,7 @@
 #include "report.h"
 #include "session.h"
 #include "watch.h"
+#include "reach.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -124,6 +125,7 @@ int main(int argc, char **argv) {
     } else {
         replay_perform(&replay, ranks_common_start());
         replay_wait_for_all();
+        reach_check(&replay);
         report(&replay);
     }
     replay_end(&replay);

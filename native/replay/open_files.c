@@ -2,6 +2,7 @@
 #include "perform_parts.h"
 
 #include "failure.h"
+#include "reach.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -69,6 +70,8 @@ void act(struct replay *r, const struct file_action *action, int32_t traced_erro
     bool done = traced_error ? backend->act(action) : act_when_there(r, backend, action);
     r->metadata_ns += now_ns() - start;
     r->metadata_operations++;
+    if (done)
+        reach_forget(action);
     if (!done && traced_error == 0)
         fail(&(struct doing){CALLS[action->call].name, name_of(action)->name, action->offset, -1}, "%s",
              backend->reason());

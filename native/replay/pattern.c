@@ -65,6 +65,11 @@ static bool has_pieces(const struct plan_view *view) {
     return view && view->visible > 0;
 }
 
+int64_t place_in_file(const struct plan_view *view, int64_t position) {
+    int64_t length;
+    return has_pieces(view) ? piece_at(view, position, &length) : position;
+}
+
 void pattern_fill(const struct pattern *pattern, int32_t file_id, const struct plan_view *view, char *buffer,
                   int64_t position, int64_t size) {
     for (int64_t done = 0; done < size;) {

@@ -3,6 +3,7 @@
 #include "copies.h"
 #include "failure.h"
 #include "ranks.h"
+#include "reach.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,6 +31,7 @@ void replay_prepare(struct replay *r, const struct settings *settings, const str
     r->read_buffer = aligned_buffer(largest_read);
     r->fill_buffer = settings->verify ? aligned_buffer(plan->largest_write) : NULL;
     whereabouts->steps = plan->n_steps;
+    reach_start(plan);
     BACKEND_POSIX.start(plan);
     BACKEND_MPIIO.start(plan);
 }

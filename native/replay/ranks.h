@@ -41,6 +41,10 @@ void ranks_print_in_order(const char *text, size_t length);
  * says so; rank 0's clock minus this one's, ns. */
 void ranks_share(void *bytes, size_t length);
 bool ranks_agree(bool mine);
+
+/* The largest value of all ranks, number by number; on rank 0. */
+void ranks_largest(int64_t *values, int32_t n);
+
 int64_t ranks_offset_to_first(void);
 
 void ranks_end(void);

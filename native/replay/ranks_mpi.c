@@ -208,6 +208,10 @@ bool ranks_agree(bool mine) {
     return any != 0;
 }
 
+void ranks_largest(int64_t *values, int32_t n) {
+    PMPI_Reduce(my_rank == 0 ? MPI_IN_PLACE : values, values, n, MPI_INT64_T, MPI_MAX, 0, MPI_COMM_WORLD);
+}
+
 int64_t ranks_offset_to_first(void) {
     return offset_to_rank_0();
 }

@@ -80,6 +80,50 @@ def test_a_full_disk_is_named(tmp_path):
 
 
 @pytest.mark.parametrize("name", LAUNCHERS)
+def test_a_full_disk_below_an_mpi_library_is_named_also_where_the_library_says_nothing(
+    tmp_path, name
+):
+    if os.geteuid() != 0:
+        pytest.skip("mounting a small tmpfs needs root")
+    made = km.btio(steps=20, rs=96_000, piece=48_000, n_ranks=4)  # 7.68 MB
+    root = tmp_path / "root"
+    root.mkdir()
+    mounting = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(root)]
+    if subprocess.run(mounting, check=False).returncode:
+        pytest.skip("cannot mount a tmpfs here")
+    try:
+        result, _ = replay(made, tmp_path, name, prepare=False)
+    finally:
+        subprocess.run(["umount", str(root)], check=True)
+    failure = result.failure or ""
+    assert result.status == "failed" and "btio.full.out at offset " in failure
+    # Open MPI 4.1 reports no error of collective writes: the file is found to be too short.
+    assert "No space left on device" in failure or (
+        "7680000 bytes were written to it without an error of the MPI library: they are lost"
+        in failure
+    )
+
+
+def reading(n_ranks: int = 2) -> km.Model:
+    """BT-IO's read phase alone."""
+    made = km.btio(steps=20, rs=96_000, piece=48_000, n_ranks=n_ranks)
+    programs = tuple(p.model_copy(update={"steps": p.steps[-4:]}) for p in made.programs)
+    return made.model_copy(update={"phases": made.phases[-1:], "series": (), "programs": programs})
+
+
+@pytest.mark.parametrize("name", LAUNCHERS)
+def test_a_file_that_is_too_short_is_named_at_mpi_io_level(tmp_path, name):
+    _, root = replay(reading(), tmp_path, name)
+    os.truncate(root / "btio.full.out", 1_000_000)
+    result, _ = replay(reading(), tmp_path, name, prepare=False)
+    assert result.status == "failed"
+    failure = result.failure or ""
+    assert (
+        " of btio.full.out at offset " in failure and "the file is too short; prepare it" in failure
+    )
+
+
+@pytest.mark.parametrize("name", LAUNCHERS)
 def test_one_wrong_byte_is_found(tmp_path, name):
     made = km.abyss(200_000)
     _, root = replay(made, tmp_path, name)

@@ -18,7 +18,7 @@ from wavetank.kernel.lower import lower
 from wavetank.kernel.outcome import failed, outcome
 from wavetank.kernel.plan import Kernel
 from wavetank.kernel.result import ReplayResult
-from wavetank.kernel.running import run_to_end
+from wavetank.kernel.running import run_to_end, wait_until_gone
 from wavetank.kernel.whereabouts import Watch
 from wavetank.launchers.base import Launcher
 
@@ -144,6 +144,8 @@ def run_replay(
     argv, settings = replay_command(kernel, root, launcher, scratch, placement, options)
     watch = Watch(kernel.n_ranks, tell)
     status, stdout, stderr = run_to_end(argv, options.timeout_s, on_line=watch.line)
+    if status != 0:
+        wait_until_gone(next(word for word in argv if word.startswith("--plan=")))
     if on_output is not None:
         on_output(stdout, stderr)
     if status is None and watch.is_stuck:

@@ -99,6 +99,21 @@ def _waited(process: subprocess.Popen[str], timeout_s: float | None) -> bool:
     return True
 
 
+def wait_until_gone(mark: str) -> None:
+    """Wait for processes of this machine whose command line holds ``mark``: a launcher may end before its ranks have."""
+    ends = time.monotonic() + _GRACE_S
+    while _mentioned(mark.encode()) and time.monotonic() < ends:
+        time.sleep(_LOOK_S)
+
+
+def _mentioned(mark: bytes) -> bool:
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has ended
+            if int(process.name) != os.getpid() and mark in (process / "cmdline").read_bytes():
+                return True
+    return False
+
+
 def _end(process: subprocess.Popen[str], output: Sequence[_Reader]) -> None:
     # mpirun ends its ranks, also on other hosts, when it is asked to; killed at once it cannot.
     process.terminate()
