@@ -23,6 +23,7 @@ struct open_file {
     const struct plan_file *file;
     enum call_layer layer;
     bool is_open, append, readable, writable, written;
+    bool nameless;    /* posix: opened by O_TMPFILE */
     const char *goes; /* posix: path that goes at the close: of O_TMPFILE where the file system has none */
     int64_t position; /* of the file pointer: bytes, in the view where there is one */
     int64_t pending_seeks; /* seeks to where the next data call starts, not yet made */
@@ -45,6 +46,7 @@ struct file_action {
     int32_t name, other_name;      /* which of the files' names */
     struct open_file *open;        /* NULL where there is none: stat, unlink, ... */
     int64_t arg, offset;           /* offset -1: not known */
+    int32_t error;                 /* errno with which it failed in the traced run */
     int32_t view, communicator, info;
     bool direct; /* open with O_DIRECT */
 };

@@ -101,13 +101,15 @@ static int open_nameless(const char *path, int flags, bool *named) {
 static bool posix_open(const struct file_action *a) {
     /* Flags that do not change what the storage does, or that make no regular file, stay behind. */
     const int kept = O_ACCMODE | O_CREAT | O_EXCL | O_TRUNC | O_APPEND | O_SYNC | O_DSYNC | O_DIRECT;
-    int flags = ((int)a->arg & kept) | O_CLOEXEC | (a->direct ? O_DIRECT : 0);
+    int flags = ((int)a->arg & (a->error == ENOTDIR ? kept | O_DIRECTORY : kept)) | O_CLOEXEC |
+                (a->direct ? O_DIRECT : 0);
     bool nameless = ((int)a->arg & O_TMPFILE) == O_TMPFILE, named = false;
     const char *path = name_of(a)->path;
     int fd = nameless ? open_nameless(path, flags, &named) : open(path, flags, 0644);
     if (fd < 0)
         return false;
     struct open_file *f = a->open;
+    f->nameless = nameless;
     f->goes = named ? path : NULL;
     f->fd = fd;
     f->is_open = true;
@@ -164,10 +166,8 @@ static bool is_missing_or_done(int result) {
 
 static bool posix_link(const struct file_action *a, const char *to) {
     char of_descriptor[32];
-    if (link(name_of(a)->path, to) == 0)
-        return true;
-    if (errno != ENOENT || !a->open)
-        return false;
+    if (!a->open || !a->open->nameless)
+        return link(name_of(a)->path, to) == 0;
     snprintf(of_descriptor, sizeof of_descriptor, "/proc/self/fd/%d", a->open->fd);
     return linkat(AT_FDCWD, of_descriptor, AT_FDCWD, to, AT_SYMLINK_FOLLOW) == 0;
 }
