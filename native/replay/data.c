@@ -161,7 +161,7 @@ static void issue(struct replay *r, struct phase_state *p, struct member_state *
     *clock = t;
 }
 
-static struct phase_state *enter_phase(struct replay *r, int32_t index) {
+struct phase_state *enter_phase(struct replay *r, int32_t index) {
     struct phase_state *p = &r->phases[index];
     if (p->members)
         return p;

@@ -36,12 +36,35 @@ void replay_prepare(struct replay *r, const struct settings *settings, const str
     BACKEND_MPIIO.start(plan);
 }
 
+/* Where a seek leads of which the plan says that the next data call starts there; -1 when there is none. */
+static int64_t next_position(struct replay *r, const struct plan_step *seek) {
+    const struct plan_step *end = r->plan->steps + r->plan->n_steps;
+    for (const struct plan_step *step = seek + 1; step < end; step++) {
+        bool same = step->file == seek->file && step->handle == seek->handle;
+        if (step->kind == STEP_EMPTY && same)
+            return step->offset;
+        if (step->kind == STEP_FILE && same && (is_seek(step->call) || !needs_open_file(step->call)))
+            return -1;
+        if (step->kind != STEP_DATA || r->plan->phases[step->phase].file != seek->file)
+            continue;
+        const struct phase_state *p = enter_phase(r, step->phase);
+        const struct member_state *m = &p->members[p->next];
+        if ((step->handle >= 0 ? step->handle : m->member->handle) != seek->handle)
+            continue;
+        if (!m->member->placed || m->run >= m->member->n_runs)
+            return -1;
+        return m->member->runs[m->run].offset + m->i * m->member->runs[m->run].disp;
+    }
+    return -1;
+}
+
 static void perform_file_step(struct replay *r, const struct plan_step *step) {
     const struct plan_file *file = &r->plan->files[step->file];
     struct file_action action = {.call = step->call,
                                  .file = file,
                                  .arg = step->arg,
                                  .offset = step->offset,
+                                 .error = step->error,
                                  .view = step->view,
                                  .other = step->other < 0 ? NULL : &r->plan->files[step->other],
                                  .name = step->name,
@@ -61,7 +84,9 @@ static void perform_file_step(struct replay *r, const struct plan_step *step) {
             if (!action.open) /* closed already, or its open failed as in the traced run */
                 return;
         }
-        if (is_seek(step->call) && step->offset < 0) { /* it leads to where the next data call starts */
+        if (is_seek(step->call) && step->offset < 0 && i == 0)
+            action.offset = next_position(r, step);
+        if (is_seek(step->call) && action.offset < 0) { /* made when the next data call comes */
             action.open->pending_seeks += step->count;
             action.open->pending_whence = step->arg;
             return;

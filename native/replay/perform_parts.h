@@ -28,6 +28,7 @@ void place_pointer(struct replay *r, struct open_file *f, int64_t position);
 
 /* ---- data.c ---- */
 
+struct phase_state *enter_phase(struct replay *r, int32_t index);
 void perform_data_step(struct replay *r, const struct plan_step *step);
 void finish_copy(struct replay *r); /* that no written side follows */
 

@@ -3,120 +3,13 @@
 from __future__ import annotations
 
 import subprocess
-import sys
-from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
+from fixed_point_run import assert_equal, go_round
 from tracer_run import FAMILIES, compile_c, need
 
-from wavetank.document import provenance
 from wavetank.kernel.fidelity import replay_fidelity
-from wavetank.kernel.from_model import make_kernel
-from wavetank.kernel.plan import Kernel
-from wavetank.model.application import Model
 from wavetank.model.difference import compare_models
-from wavetank.model.extract import extract_model
-from wavetank.model.phase import DataStep, Phase, RepeatStep, Step
-from wavetank.trace.capture import CaptureOptions, trace
-from wavetank.trace.reader import read_trace
-
-
-@dataclass(frozen=True)
-class Round:
-    """A program's model, the kernel made from it, and the model of the kernel's replay."""
-
-    model: Model
-    kernel: Kernel
-    again: Model
-
-
-def model_of(argv: list[str], folder: Path) -> Model:
-    trace(argv, folder, CaptureOptions())
-    return extract_model(read_trace(folder), provenance())
-
-
-def go_round(family: str, argv: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch) -> Round:
-    work, root = folder / "work", folder / "root"
-    work.mkdir(exist_ok=True)
-    root.mkdir()
-    monkeypatch.chdir(work)
-    model = model_of(argv, folder / "first.trace")
-    model.write(folder / "model.json")
-    kernel = make_kernel(model, folder / "model.json")
-    kernel.write(folder / "kernel.json")
-    replay = [
-        sys.executable, "-m", "wavetank", "replay", str(folder / "kernel.json"), "--root", str(root),
-        "--launcher", family,
-    ]  # fmt: skip
-    return Round(model, kernel, model_of(replay, folder / "second.trace"))
-
-
-def described(phase: Phase, model: Model, names: dict[int, str]) -> dict[str, object]:
-    """All of a phase but times, ticks and numbers that only hold within one model."""
-    told = phase.model_dump(
-        exclude={"ph_id", "file_id", "view_id", "view_ids", "start_s", "end_s", "io_time_s", "tick_first",
-                 "tick_last", "pattern", "metadata_ops"}
-    )  # fmt: skip
-    told["pattern"] = [member.model_dump(exclude={"dist"}) for member in phase.pattern]
-    told["file"] = names[phase.file_id]
-    ids = phase.view_ids or ((phase.view_id,) if phase.view_id is not None else ())
-    told["views"] = [model.views[view_id] for view_id in ids if view_id is not None]
-    told["metadata"] = {
-        name: n
-        for name, n in phase.metadata_ops.items()
-        if name not in ("mmap", "munmap", "dup", "stat")
-    }
-    return told
-
-
-def data_order(steps: tuple[Step, ...], numbers: dict[int, int]) -> list[tuple[int, int]]:
-    """(phase, calls) in order, neighbours of one phase joined."""
-    order: list[tuple[int, int]] = []
-
-    def walk(some: tuple[Step, ...]) -> None:
-        for step in some:
-            if isinstance(step, RepeatStep):
-                for _ in range(step.times):
-                    walk(step.steps)
-            elif isinstance(step, DataStep) and step.ph_id in numbers:
-                number = numbers[step.ph_id]
-                if order and order[-1][0] == number:
-                    order[-1] = (number, order[-1][1] + step.n)
-                else:
-                    order.append((number, step.n))
-
-    walk(steps)
-    return order
-
-
-def assert_equal(found: Round) -> None:
-    performed = {phase.ph_id for phase in found.kernel.phases}
-    names = {file.file_id: Path(file.file_name).name for file in found.model.files}
-    names_again = {file.file_id: Path(file.file_name).name for file in found.again.files}
-    kernel_names = {names[file.file_id]: file.name for file in found.kernel.files}
-    first = [phase for phase in found.model.phases if phase.ph_id in performed]
-    again = [
-        phase
-        for phase in found.again.phases
-        if phase.level == "mpiio" or not is_mpi_file(found.again, phase.file_id)
-    ]
-    expected = [described(phase, found.model, names) for phase in first]
-    for one in expected:
-        one["file"] = kernel_names[str(one["file"])]
-    assert [described(phase, found.again, names_again) for phase in again] == expected
-    numbers = {phase.ph_id: i for i, phase in enumerate(first)}
-    numbers_again = {phase.ph_id: i for i, phase in enumerate(again)}
-    orders = {r: data_order(p.steps, numbers) for p in found.model.programs for r in p.ranks}
-    orders_again = {
-        r: data_order(p.steps, numbers_again) for p in found.again.programs for r in p.ranks
-    }
-    assert orders_again == orders
-
-
-def is_mpi_file(model: Model, file_id: int) -> bool:
-    return any(phase.level == "mpiio" and phase.file_id == file_id for phase in model.phases)
-
 
 MPI_PROGRAMS = {
     "BT-IO": ("bt_io.c", 4, ["bt.out", "12", "5"]),
