@@ -17,6 +17,7 @@ from leftovers import skip_unless_possible
 from wavetank.cluster import deploy
 from wavetank.cluster.filesystems.base import on_all, wait_until
 from wavetank.cluster.host import Host
+from wavetank.cluster.remote import scripts
 from wavetank.cluster.spec import ClusterSpec
 
 pytestmark = [
@@ -35,7 +36,7 @@ NODES = {"c1": "10.77.0.1", "c2": "10.77.0.2", "io1": "10.77.0.3", "io2": "10.77
 
 # A user who may do everything by sudo, and a key that both this user and root accept.
 MAKE_USER = """
-useradd -m -p '*' "$1"  # sshd refuses an account that is locked
+id "$1" >/dev/null 2>&1 || useradd -m -p '*' "$1"  # sshd refuses an account that is locked
 printf '%s ALL=(ALL) NOPASSWD: ALL\\n' "$1" >/etc/sudoers.d/wavetank-test
 mkdir -p /run/sshd /run/store
 cat >/run/keys
@@ -80,17 +81,49 @@ def hosts(keys: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[depl
             yield up
 
 
-def start_sshd(host: Host, keys: Path) -> None:
+def start_sshd(host: Host, keys: Path, port: str = PORT, *options: str) -> None:
     host.run(["sh", "-ec", MAKE_USER, "sh", USER], stdin=(keys / "user.pub").read_text())
     host.put(keys / "host", "/run/host_key")
     host.run(["chmod", "600", "/run/host_key"])
     host.start(
-        ["/usr/sbin/sshd", "-D", "-e", "-f", "/dev/null", "-p", PORT, "-h", "/run/host_key",
+        ["/usr/sbin/sshd", "-D", "-e", "-f", "/dev/null", "-p", port, "-h", "/run/host_key",
          "-o", "AuthorizedKeysFile=/run/keys", "-o", "PermitRootLogin=prohibit-password", "-o", "StrictModes=no",
-         "-o", "MaxStartups=100", "-o", "KexAlgorithms=curve25519-sha256"],  # the quickest
-        log="sshd",
+         "-o", "MaxStartups=100", "-o", "KexAlgorithms=curve25519-sha256",  # the quickest
+         *(word for option in options for word in ("-o", option))],
+        log=f"sshd-{port}",
     )  # fmt: skip
-    wait_until(host, ["sh", "-c", f"ss -ltn | grep -q ':{PORT} '"], "sshd", 30, "sshd")
+    listens = ["sh", "-c", f"ss -ltn | grep -q ':{port} '"]
+    wait_until(host, listens, "sshd", 30, f"sshd-{port}")
+
+
+BUSYBOX_PORT = "2223"
+BUSYBOX = shutil.which("busybox")
+# What comes over ssh is run by busybox's shell and finds its tools first, whatever else is installed.
+BUSYBOX_SHELL = 'PATH=/run/busybox exec /run/busybox/sh -c "$SSH_ORIGINAL_COMMAND"'
+BUSYBOX_CHOSEN = (
+    "(ssh-none or ssh-nfs) and (arguments or failing or missing or does_not_end or come_back or global or placed "
+    "or healthy or other_process or dies)"
+)
+
+
+@pytest.fixture
+def busybox_hosts(hosts: deploy.DeployedCluster, keys: Path, tmp_path: Path) -> dict[str, object]:
+    """The hosts' inventory with a second sshd on each, whose commands see busybox."""
+    if BUSYBOX is None:
+        pytest.skip("busybox is not installed (Debian package busybox)")
+
+    def serve(host: Host) -> None:
+        host.run(["mkdir", "-p", "/run/busybox"])
+        host.run([BUSYBOX, "--install", "-s", "/run/busybox"])
+        host.run(
+            ["rm", "-f", "/run/busybox/mount", "/run/busybox/umount"]
+        )  # those of file systems have helpers
+        start_sshd(host, keys, BUSYBOX_PORT, f"ForceCommand={BUSYBOX_SHELL}")
+
+    on_all(hosts.compute_hosts, serve)
+    known = tmp_path / "known_hosts"
+    known.write_text((keys / "known_hosts").read_text().replace(f":{PORT} ", f":{BUSYBOX_PORT} "))
+    return inventory(keys, port=int(BUSYBOX_PORT), user="root", sudo=False, known_hosts=str(known))
 
 
 def inventory(keys: Path, **changes: object) -> dict[str, object]:
@@ -162,6 +195,30 @@ def test_the_contract_holds_over_ssh_and_hosts_are_left_as_they_were(
     assert "passed" in done.stdout
     after = on_all(hosts.compute_hosts, state_of)
     assert [now ^ then for now, then in zip(after, before, strict=True)] == [set()] * len(NODES)
+
+
+def test_hosts_with_busybox_s_shell_and_tools_do(
+    hosts: deploy.DeployedCluster, busybox_hosts: dict[str, object]
+) -> None:
+    before = on_all(hosts.compute_hosts, state_of)
+    suite = str(Path(__file__).with_name("test_cluster_contract.py"))
+    options = ["-q", "-x", "-p", "no:cacheprovider", "-k", BUSYBOX_CHOSEN]
+    done = in_their_network(hosts, [sys.executable, "-m", "pytest", *options, suite], busybox_hosts)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "passed" in done.stdout
+    after = on_all(hosts.compute_hosts, state_of)
+    assert [now ^ then for now, then in zip(after, before, strict=True)] == [set()] * len(NODES)
+
+
+def test_tools_that_a_host_lacks_are_told_one_by_one(tmp_path: Path) -> None:
+    (tmp_path / "sed").symlink_to("/bin/sed")
+    words = [word for name in scripts.TOOLS for word in ("p", name)]
+    done = subprocess.run(
+        ["/bin/sh", "-c", scripts.EXAMINE, "sh", "/run", "", *words],
+        env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    missing = {line[2:] for line in done.stdout.splitlines() if line.startswith("p ")}
+    assert missing == set(scripts.TOOLS) - {"sed", "kill"}  # the shell's own kill is there
 
 
 UP = """

@@ -6,13 +6,18 @@ number, start, program), ``log/LOG.log``, ``programs``, ``data``.
 
 from __future__ import annotations
 
+import contextlib
+import secrets
 import shlex
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from wavetank.cluster.command_host import CommandHost, check_log_name, last_lines
+from wavetank.cluster.host import Finished
+from wavetank.errors import ClusterError, RemoteCommandError
 from wavetank.programs import SYSTEM_PATH
 
 # Users' paths lack the directories of system programs; the host's own order comes first.
@@ -20,6 +25,13 @@ PATH = f'PATH="$PATH:{SYSTEM_PATH}"'
 
 # What is started on a host has this in its environment, so that all of it is found, however it forked.
 MARK = "WAVETANK_CLUSTER"
+# And each command, with what it starts: busybox's timeout ends the command alone (GNU's its whole process group).
+COMMAND_MARK = "WAVETANK_COMMAND"
+ENDED_BY_SIGNAL = (
+    124,
+    137,
+    143,
+)  # of timeout(1): GNU's own status, then those of a command that was ended
 
 # $1: home, $2: log, $3: program; the rest: its argv. Notes number and start (field 22 of /proc/PID/stat) on the host.
 START = """home=$1 log=$2 program=$3; shift 3
@@ -46,8 +58,17 @@ done
 
 # $1, $2: the mark and its value. Ends every process that has it in its environment; the dead have none any more.
 # Both come apart, as sudo copies the command line into the environment of what it runs (SUDO_COMMAND).
-END = """tries=0
-while found=$(grep -lsF -- "$1=$2" /proc/[0-9]*/environ); [ -n "$found" ]; do
+END = """marked() {
+  if printf 'a\\0b' | grep -qF b; then
+    grep -lsF -- "$1=$2" /proc/[0-9]*/environ
+  else  # busybox: to its grep a line ends at the first NUL
+    for file in /proc/[0-9]*/environ; do
+      if tr '\\0' '\\n' 2>/dev/null <"$file" | grep -qxF -- "$1=$2"; then echo "$file"; fi
+    done
+  fi
+} 2>/dev/null
+tries=0
+while found=$(marked "$1" "$2"); [ -n "$found" ]; do
   for file in $found; do
     pid=${file#/proc/}
     kill -KILL "${pid%/environ}" 2>/dev/null
@@ -89,6 +110,28 @@ class SshHost(CommandHost):
         settings = [f"{key}={value}" for key, value in {MARK: self.home, **env}.items()]
         words = [*self._sudo, *limit, "env", *settings, *argv]
         return [*self._ssh, f"{PATH} {shlex.join(words)}"]
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout_s: float = 60.0,
+        env: Mapping[str, str] | None = None,
+        stdin: str = "",
+    ) -> Finished:
+        """Run a command to its end; when its time is over, what it started is ended too."""
+        mark, began = secrets.token_hex(8), time.monotonic()
+        try:
+            return super().run(
+                argv, timeout_s=timeout_s, env={COMMAND_MARK: mark, **(env or {})}, stdin=stdin
+            )
+        except RemoteCommandError as error:
+            late = time.monotonic() - began >= timeout_s and error.status in ENDED_BY_SIGNAL
+            if error.status is not None and not late:
+                raise
+            with contextlib.suppress(ClusterError):  # the host may not answer any more
+                super().run(["sh", "-c", END, "sh", COMMAND_MARK, mark])
+            raise self._too_long(argv, timeout_s) from error
 
     def script(self, text: str, *words: str, timeout_s: float = 60.0) -> str:
         """Run shell text of ours; values only reach it as arguments."""
