@@ -28,7 +28,7 @@ from wavetank.model.phase import (
     Step,
     SyncStep,
 )
-from wavetank.model.runs import RunArrays
+from wavetank.model.runs import RunArrays, canonical
 from wavetank.model.tables import common_folder
 from wavetank.trace.ops import OPS_BY_NAME
 from wavetank.trace.schema import OpKind
@@ -79,9 +79,16 @@ def file_kind(name: str) -> str:
 class Behaviours:
     """The behaviours of a model's ranks."""
 
-    def __init__(self, model: Model, without: Collection[str] = ()) -> None:
-        """``without``: kinds of files to leave out, as ``file_kind`` says."""
-        self._model = model
+    def __init__(self, model: Model, without: Collection[str] = (), joined: bool = False) -> None:
+        """Of a model.
+
+        Args:
+            model: the model.
+            without: kinds of files to leave out, as ``file_kind`` says.
+            joined: take phases of one call that follow on each other without anything between as one: where sizes
+                or distances part them, they part in other places at other process counts.
+        """
+        self._model, self._joined = model, joined
         self._phases = {phase.ph_id: phase for phase in model.phases}
         self._places = {
             phase.ph_id: {rank: at for at, rank in enumerate(phase.ph_processid)}
@@ -101,7 +108,9 @@ class Behaviours:
     def of(self, rank: int) -> Behaviour:
         """The behaviour of a rank; of one without a program, an empty one."""
         program = self._programs.get(rank)
-        reader = _Reader(self._model, rank, self._phases, self._names, self._left_out)
+        reader = _Reader(
+            self._model, rank, self._phases, self._names, self._left_out, self._joined, self._places
+        )
         place = program.ranks.index(rank) if program else 0
         shape = reader.steps(program.steps if program else (), place)
         phases = tuple(self._local(number, rank, reader) for number in reader.phase_ids)
@@ -128,23 +137,35 @@ class Behaviours:
         )
 
     def _local(self, ph_id: int, rank: int, reader: _Reader) -> LocalPhase:
-        phase = self._phases[ph_id]
-        place = self._places[ph_id][rank]
-        view_id = phase.view_id if phase.view_ids is None else phase.view_ids[place]
-        in_view = phase.offset_view is not None
-        offsets = phase.offset_view if phase.offset_view is not None else phase.offset
-        unknown = any(one.function == "unknown" for one in offsets)
-        runs = None
-        if not unknown:
-            runs = tuple(_runs(phase, place, member, one) for member, one in enumerate(offsets))
+        phases = [self._phases[number] for number in (ph_id, *reader.following.get(ph_id, ()))]
+        first = phases[0]
+        view_id = reader.view_of(first)
+        in_view = first.offset_view is not None
         return LocalPhase(
             ph_id=ph_id,
-            n_rep=phase.ph_nrep,
-            runs=runs,
-            rs=tuple(member.rs for member in phase.pattern),
-            moved_last=phase.moved_last,
+            n_rep=sum(phase.ph_nrep for phase in phases),
+            runs=_all_runs(phases, [self._places[phase.ph_id][rank] for phase in phases]),
+            rs=tuple(member.rs for member in first.pattern),
+            moved_last=phases[-1].moved_last,
             view=reader.view(view_id) if in_view and view_id is not None and view_id >= 0 else None,
         )
+
+
+def _all_runs(phases: Sequence[Phase], places: Sequence[int]) -> tuple[RunArrays, ...] | None:
+    """The runs of a rank in phases that follow on each other, by pattern member; None where offsets are unknown."""
+    of_phases = []
+    for phase, place in zip(phases, places, strict=True):
+        offsets = phase.offset_view if phase.offset_view is not None else phase.offset
+        if any(one.function == "unknown" for one in offsets):
+            return None
+        of_phases.append([_runs(phase, place, member, one) for member, one in enumerate(offsets)])
+    if len(of_phases) == 1:
+        return tuple(of_phases[0])
+    columns = ("count", "size", "moved", "offset", "disp")
+    return tuple(
+        canonical(*(np.concatenate([getattr(one, name) for one in runs]) for name in columns))
+        for runs in zip(*of_phases, strict=True)
+    )
 
 
 def _runs(phase: Phase, place: int, member: int, offset: Offsets) -> RunArrays:
@@ -168,9 +189,13 @@ class _Reader:
         phases: Mapping[int, Phase],
         names: Mapping[int, str],
         left_out: Collection[int],
+        joined: bool,
+        places: Mapping[int, Mapping[int, int]],
     ) -> None:
         self._model, self._rank, self._phases = model, rank, phases
         self._names, self._left_out = names, left_out
+        self._joined, self._places = joined, places
+        self.following: dict[int, list[int]] = {}  # by a phase, those joined to it
         self.numbers: list[int] = []
         self.labels: list[Label] = []
         self.views: list[View] = []
@@ -201,7 +226,7 @@ class _Reader:
         of_sync: dict[
             object, int
         ] = {}  # of the last step, if it is a collective: place of its count
-        for step in steps:
+        for number, step in enumerate(steps):
             if isinstance(step, PauseStep) or self._is_left_out(step):
                 continue
             if isinstance(step, SyncStep):
@@ -227,7 +252,10 @@ class _Reader:
                 else:
                     del self.numbers[at:], self.labels[at:]
             elif isinstance(step, DataStep):
-                found.append(self._data(step))
+                if found and self._joins(steps, number):
+                    self._join(step)
+                else:
+                    found.append(self._data(step))
             elif isinstance(step, FileStep):
                 found.append(self._file(step, place))
             else:
@@ -248,6 +276,49 @@ class _Reader:
         self._number(step.n, field, number)
         self._number(step.null_seeks, "null seeks", number)
         return ("data", number, step.single, step.handle)
+
+    def _joins(self, steps: Sequence[Step], number: int) -> bool:
+        """Whether a step goes on with the calls of the step before, in another phase."""
+        before, step = steps[number - 1] if number else None, steps[number]
+        if not (self._joined and isinstance(before, DataStep) and isinstance(step, DataStep)):
+            return False
+        one, other = self._phases[before.ph_id], self._phases[step.ph_id]
+        whole = all(
+            data.n == phase.ph_nrep and not data.single and not data.null_seeks
+            for data, phase in ((before, one), (step, other))
+        )
+        alike = [
+            (
+                phase.file_id,
+                phase.level,
+                tuple((member.iop_type, member.handle) for member in phase.pattern),
+                phase.offset_view is None,
+                self.view_of(phase),
+            )
+            for phase in (one, other)
+        ]
+        parts = self._model.boundaries.split_at_communication.get(one.level, False)
+        # Between the ticks of two phases that communication parts lies more than their own calls.
+        together = not parts or other.tick_first <= one.tick_last + 1
+        return (
+            whole
+            and self._depth == 0
+            and alike[0] == alike[1]
+            and len(one.pattern) == 1
+            and before.ph_id != step.ph_id
+            and together
+        )
+
+    def view_of(self, phase: Phase) -> int | None:
+        """The model's number of the view that the rank goes through in a phase."""
+        if phase.view_ids is None:
+            return phase.view_id
+        return phase.view_ids[self._places[phase.ph_id][self._rank]]
+
+    def _join(self, step: DataStep) -> None:
+        """Add a step to the one before, whose numbers are the last two."""
+        self.following.setdefault(self.phase_ids[-1], []).append(step.ph_id)
+        self.numbers[-2] += step.n
 
     def _file(self, step: FileStep, place: int) -> Shape:
         file = self._local(self.file_ids, step.file_id)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from wavetank.document import Provenance
 from wavetank.errors import ModelError
 from wavetank.model.application import Boundaries, Model
+from wavetank.model.behaviour import file_kind
 from wavetank.model.difference import compare_models
 from wavetank.model.extract import extract_model
 from wavetank.model.extrapolation import Extrapolation, FittedField, NotExtrapolated
@@ -22,6 +23,7 @@ from wavetank.model.phase import PatternMember, Phase
 from wavetank.model.rules import LEVELS, Rules
 from wavetank.model.scaling import Fit
 from wavetank.model.synthesis import synthesise
+from wavetank.model.tables import numbers_text
 
 
 def extrapolate(fit: Fit, n: int, provenance: Provenance) -> Model:
@@ -196,15 +198,21 @@ class _Marker:
     ) -> None:
         kinds = group.shape[1]
         assert isinstance(kinds, tuple)  # noqa: S101 - see Behaviours.of
+        kept = self._kept(group)
         by_stream: dict[tuple[str, int], list[int]] = defaultdict(list)
         for number, (file, level, _, _) in enumerate(kinds):
-            if all(member is not None for member in group.phases[number]):
+            if number in kept:
                 by_stream[level, file].append(number)
         # Streams of one rank in the order of their first phases, on both sides.
         mine = sorted(by_stream.items(), key=lambda one: one[1][0])
         theirs = sorted(own.items(), key=lambda one: one[1][0])
         for (_, numbers), (_, ph_ids) in zip(mine, theirs, strict=False):
-            for number, ph_id in zip(numbers, ph_ids, strict=False):
+            if len(numbers) == len(ph_ids):
+                pairs = zip(numbers, ph_ids, strict=True)
+            else:  # the phases of one stretch
+                wrong = [number for number in numbers if number in group.reasons]
+                pairs = zip(wrong[:1] * len(ph_ids), ph_ids, strict=False)
+            for number, ph_id in pairs:
                 sources.setdefault(ph_id, _Source(group, number))
 
     def marked(self, phase: Phase) -> Phase:
@@ -245,18 +253,34 @@ class _Marker:
             yield NotExtrapolated(ph_ids=tuple(ph_ids), what="places in the file", reason=reason)
         for kind, reason in self._grouped.left_out.items():
             yield NotExtrapolated(ph_ids=(), what=f"the I/O on {kind}", reason=reason)
+        dropped: dict[tuple[str, str], list[int]] = defaultdict(list)
         for group in self._grouped.groups:
             kinds = group.shape[1]
             assert isinstance(kinds, tuple)  # noqa: S101 - see Behaviours.of
-            for number, members in enumerate(group.phases):
-                if any(member is None for member in members):
-                    calls = " + ".join(name for name, _ in kinds[number][2])
-                    name = group.sample.names[kinds[number][0]]
-                    yield NotExtrapolated(
-                        ph_ids=(),
-                        what=f"{calls} on {name} (phase {group.sample.phases[number].ph_id} of the nearest run)",
-                        reason=group.reasons.get(number, "its sizes follow no function"),
-                    )
+            for number in self._dropped(group):
+                calls = " + ".join(name for name, _ in kinds[number][2])
+                kind = file_kind(group.sample.names[kinds[number][0]])
+                reason = group.reasons.get(number, "its sizes follow no function")
+                dropped[f"{calls} on {kind}", reason].append(group.sample.phases[number].ph_id)
             if not any(group.reasons.values()):
                 for reason in dict.fromkeys(group.step_reasons):
                     yield NotExtrapolated(ph_ids=(), what="calls that move no data", reason=reason)
+        for (what, reason), numbers in dropped.items():
+            text = f"{what} (phase {numbers_text(sorted(set(numbers)))} of the largest run)"
+            yield NotExtrapolated(ph_ids=(), what=text, reason=reason)
+
+    def _dropped(self, group: Group) -> list[int]:
+        """Phases that are not in the model at all: the steps that do them, or their sizes, are not known."""
+        return [number for number in range(len(group.phases)) if number not in self._kept(group)]
+
+    def _kept(self, group: Group) -> set[int]:
+        steps = {
+            label.phase
+            for label, function in zip(group.labels, group.numbers, strict=True)
+            if function is None
+        }
+        return {
+            number
+            for number, members in enumerate(group.phases)
+            if number not in steps and all(member is not None for member in members)
+        }

@@ -109,7 +109,8 @@ class Fitter:
         scope = self._scope(((number, at),))
         group.phases.append(self._sizes_alone(scope))
         count = same_for_all(scope.column(lambda phase: phase.n_rep))
-        group.counts.append(count)
+        sure = count is not None and (count.n_checks > 1 or count.text.isdigit())
+        group.counts.append(count if sure else None)
 
     def _other_views(self, number: int) -> None:
         """Views that no phase goes through."""

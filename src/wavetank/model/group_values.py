@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from wavetank.model.behaviour import Label
 from wavetank.model.columns import At, RankFunction
 from wavetank.model.functions import NoFunctionError
 from wavetank.model.group import FittedMember, Group, NumberInName
@@ -57,9 +58,25 @@ def values_at(group: Group, at: At) -> Values:
             raise NoFunctionError(f"{what} = {function.text} is negative at np {at.n}")
         return values
 
+    def number(function: RankFunction | None, label: Label) -> list[int] | None:
+        try:
+            return of(function, label.field, 0)
+        except NoFunctionError:
+            if label.phase in group.reasons:  # it is not extrapolated, and says why
+                return None
+            raise
+
     def member(phase: int, fitted: FittedMember | None) -> MemberValues | None:
         if fitted is None:
             return None
+        try:
+            return placed(phase, fitted)
+        except NoFunctionError:
+            if phase in group.reasons:
+                return None
+            raise
+
+    def placed(phase: int, fitted: FittedMember) -> MemberValues:
         where = f"of phase {group.sample.phases[phase].ph_id}"
         return MemberValues(
             of(fitted.size, f"rs {where}", 0),
@@ -71,7 +88,7 @@ def values_at(group: Group, at: At) -> Values:
 
     return Values(
         [
-            of(function, label.field, 0)
+            number(function, label)
             for function, label in zip(group.numbers, group.labels, strict=True)
         ],
         [

@@ -20,29 +20,52 @@ from wavetank.model.tables import ranks_text
 def group_models(models: Mapping[int, Model]) -> Grouped:
     """Group the ranks of models, and fit what they do.
 
-    Files whose users do not correspond between runs are left out, with the reason.
+    Files whose users do not correspond between runs are left out, with the reason. Where phases as they are follow no
+    function, those that follow on each other are tried as one.
 
     Raises:
         NoFunctionError: the rest does not correspond either.
     """
+    try:
+        found: Grouped | NoFunctionError = _fitted(models, joined=False)
+    except NoFunctionError as error:
+        found = error
+    if isinstance(found, Grouped) and not _problems(found):
+        return found
+    try:
+        again = _fitted(models, joined=True)
+    except NoFunctionError:
+        if isinstance(found, NoFunctionError):
+            raise found from None
+        return found
+    return again if isinstance(found, NoFunctionError) or not _problems(again) else found
+
+
+def _problems(found: Grouped) -> bool:
+    return bool(found.left_out) or any(
+        group.reasons or group.step_reasons for group in found.groups
+    )
+
+
+def _fitted(models: Mapping[int, Model], joined: bool) -> Grouped:
     nearest = max(models)  # whose names stand where names hold what has nothing to do with np
     left_out: dict[str, str] = {}
     kinds = sorted({file_kind(name) for model in models.values() for name in _names(model)})
     try:
-        groups = _grouped(models, nearest, left_out)
+        groups = _grouped(models, left_out, joined)
     except NoFunctionError as error:
         for kind in kinds:
             others = [other for other in kinds if other != kind]
             try:
-                _grouped(models, nearest, others)
+                _grouped(models, others, joined)
             except NoFunctionError as own:
                 left_out[kind] = str(own)
         if not left_out or len(left_out) == len(kinds):
             raise error
-        groups = _grouped(models, nearest, left_out)
+        groups = _grouped(models, left_out, joined)
     Fitter(groups).fit()
-    for group, found in groups:
-        StepFitter(group, found).fit()
+    for group, behaviours in groups:
+        StepFitter(group, behaviours).fit()
     return Grouped(
         tuple(group for group, _ in groups), left_out, Behaviours(models[nearest]).folder
     )
@@ -54,11 +77,11 @@ def _names(model: Model) -> list[str]:
 
 
 def _grouped(
-    models: Mapping[int, Model], nearest: int, without: Sequence[str] | Mapping[str, str]
+    models: Mapping[int, Model], without: Sequence[str] | Mapping[str, str], joined: bool
 ) -> list[tuple[Group, Found]]:
     by_shape: dict[Shape, Found] = defaultdict(lambda: defaultdict(dict))
     for n, model in models.items():
-        behaviours = Behaviours(model, without)
+        behaviours = Behaviours(model, without, joined)
         for rank in range(n):
             behaviour = behaviours.of(rank)
             by_shape[behaviour.shape][n][rank] = behaviour
@@ -71,8 +94,8 @@ def _grouped(
             members, text = membership(ranks, models)
         except NoFunctionError as error:
             rest.append((shape, str(error)))
-        closest = min(found, key=lambda n: (abs(n - nearest), n))
-        sample = found[closest][min(found[closest])]
+        most = max(found)
+        sample = found[most][min(found[most])]
         ph_ids = {n: tuple(phase.ph_id for phase in of[min(of)].phases) for n, of in found.items()}
         made.append((Group(shape, ranks, members, text, sample, ph_ids), found))
     if len(rest) > 1 or (rest and len(by_shape[rest[0][0]]) < len(models)):
