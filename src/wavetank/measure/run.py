@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from wavetank import __version__
 from wavetank.cluster.host import Host, RunningCluster, SetsEnvironment
@@ -77,6 +78,7 @@ def set_up(kernel: Kernel, cluster: RunningCluster, folder: str | None = None) -
     """
     bench = lay_out(kernel, cluster, folder or kernel_folder(kernel_hash(kernel)))
     placement = cluster.place_files(input_sizes(bench))
+    link_names(bench)
     return replace(bench, file_placement=dict(placement))
 
 
@@ -153,22 +155,31 @@ def measure(
         provenance=provenance(seed=seed),
         application=kernel.application,
         kernel_sha256=bench.kernel_sha256,
-        cluster=cluster.name,
-        cluster_spec_sha256=cluster.spec_sha256,
-        instance_type=cluster.instance_type,
-        n_instances=cluster.n_instances,
         mapping=mapping,
         repetition=repetition,
         order=order,
-        origin=origin_of(limits),
         cache=state,
-        fs_settings=cluster.settings(),
-        limits=limits,
         file_placement=bench.file_placement,
-        versions={"wavetank": __version__, **performer.versions()},
         result=result,
         findings=tuple(findings),
+        **as_it_was(cluster, limits, performer.versions()),
     )
+
+
+def as_it_was(
+    cluster: RunningCluster, limits: Mapping[str, str], versions: Mapping[str, str]
+) -> dict[str, Any]:
+    """Fields of a measurement that say what the cluster was: its identity, settings, limits, versions."""
+    return {
+        "cluster": cluster.name,
+        "cluster_spec_sha256": cluster.spec_sha256,
+        "instance_type": cluster.instance_type,
+        "n_instances": cluster.n_instances,
+        "origin": origin_of(limits),
+        "fs_settings": cluster.settings(),
+        "limits": dict(limits),
+        "versions": {"wavetank": __version__, **versions},
+    }
 
 
 def _ills(cluster: RunningCluster) -> str:
@@ -234,6 +245,7 @@ def renew_files(bench: Bench) -> None:
     again = overwritten_sizes(bench)
     if again:
         bench.cluster.place_files(again)
+    link_names(bench)
 
 
 def remove_written(bench: Bench) -> None:
@@ -242,6 +254,19 @@ def remove_written(bench: Bench) -> None:
     if written:
         paths = [str(PurePosixPath(bench.root, name)) for file in written for name in file.names]
         _on_every_view(bench, ["rm", "-f", "--", *paths])
+
+
+def link_names(bench: Bench) -> None:
+    """Make the further names that files have before the kernel runs."""
+    for file in bench.kernel.files:
+        for other in file.other_names:
+            link = PurePosixPath(bench.root, other.name)
+            target = PurePosixPath(bench.root, file.name)
+            if other.prepared == "link":
+                _on_every_view(bench, ["ln", "-f", "--", str(target), str(link)])
+            elif other.prepared == "symlink":
+                relative = os.path.relpath(target, link.parent)
+                _on_every_view(bench, ["ln", "-sfn", "--", relative, str(link)])
 
 
 def overwritten_sizes(bench: Bench) -> dict[str, int]:

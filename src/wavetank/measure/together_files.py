@@ -6,7 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from wavetank.cluster.host import RunningCluster
-from wavetank.measure.run import Bench, input_sizes, overwritten_sizes, remove_written
+from wavetank.measure.run import (
+    Bench,
+    input_sizes,
+    link_names,
+    overwritten_sizes,
+    remove_written,
+)
 
 
 def set_up_together(
@@ -25,6 +31,8 @@ def set_up_together(
     """
     sizes = [input_sizes(bench) | (_outputs(bench) if apart else {}) for bench in benches]
     placed = _place(sizes, cluster, apart)
+    for bench in benches:
+        link_names(bench)
     return [
         replace(
             bench,
@@ -41,6 +49,8 @@ def renew_together(benches: Sequence[Bench], cluster: RunningCluster, *, apart: 
     sizes = [overwritten_sizes(bench) | (_outputs(bench) if apart else {}) for bench in benches]
     if any(sizes):
         _place(sizes, cluster, apart)
+    for bench in benches:
+        link_names(bench)
 
 
 def _outputs(bench: Bench) -> dict[str, int]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from wavetank.model.tables import Cell, ModelTable, exact_size
 from wavetank.trace.ops import OPS
-from wavetank.trace.schema import OpKind, Trace
+from wavetank.trace.schema import Int64Array, OpKind, Trace
 
 
 def trace_tables(trace: Trace) -> tuple[ModelTable, ...]:
@@ -48,7 +48,7 @@ def _rank_table(trace: Trace) -> ModelTable:
 def _call_table(trace: Trace) -> ModelTable:
     table = trace.folds
     some = table.file >= 0
-    key = table.file[some].astype(np.int64) * 256 + table.op[some]
+    key = _first_of_path(trace)[table.file[some]] * 256 + table.op[some]
     pairs, inverse = np.unique(key, return_inverse=True)
     sums = {}
     for name in ("count", "moved", "busy_ns"):
@@ -74,10 +74,17 @@ def _call_table(trace: Trace) -> ModelTable:
     return ModelTable("Calls", columns, tuple(rows), tuple(shown))
 
 
+def _first_of_path(trace: Trace) -> Int64Array:
+    """For each file of the trace the first one of its path: several may have had the name. -1 stays -1."""
+    first: dict[str, int] = {}
+    numbers = [first.setdefault(file.path, number) for number, file in enumerate(trace.files)]
+    return np.array([*numbers, -1], dtype=np.int64)
+
+
 def _duration_table(trace: Trace) -> ModelTable:
     """Durations by file and call, from the folds' histograms: bounds of powers of two."""
     row, counts = trace.durations.row, trace.durations.counts
-    file = trace.folds.file[row].astype(np.int64)
+    file = _first_of_path(trace)[trace.folds.file[row]]
     pairs, inverse = np.unique(file * 256 + trace.folds.op[row], return_inverse=True)
     sums = np.zeros((len(pairs), counts.shape[1]), dtype=np.int64)
     np.add.at(sums, inverse, counts)

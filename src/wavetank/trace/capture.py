@@ -35,7 +35,7 @@ from wavetank.trace.index import (
 )
 from wavetank.trace.program import check_program, started_together
 from wavetank.trace.reader import assemble, number_ranks, read_parts
-from wavetank.trace.schema import Trace
+from wavetank.trace.schema import Trace, TracedFile
 from wavetank.trace.streams import UsersStream, as_variable, loss_warnings, users_streams
 from wavetank.trace.tail import pack_tails
 
@@ -183,7 +183,7 @@ def _concluded(
                 striping=tuple(IndexStriping(**asdict(striping)) for striping in f.striping),
                 hints_in_force=dict(f.hints_in_force),
             )
-            for f in recorded.files
+            for f in _one_of_each_path(recorded.files)
         ),
         hints=tuple((f.path, key, value) for f in recorded.files for key, value in f.hints),
         clocks=tuple(IndexClock(**asdict(clock)) for clock in recorded.clocks),
@@ -195,6 +195,14 @@ def _concluded(
     )
     index.write(out_dir / INDEX_NAME)
     return Captured(index, recorded, run.interrupted)
+
+
+def _one_of_each_path(files: Sequence[TracedFile]) -> list[TracedFile]:
+    """The first file of each name: one may have taken another's place."""
+    found: dict[str, TracedFile] = {}
+    for file in files:
+        found.setdefault(file.path, file)
+    return list(found.values())
 
 
 def preload_libraries(launcher: Launcher) -> list[Path]:

@@ -9,6 +9,7 @@ from measure_fakes import (
 )
 
 from wavetank.errors import KernelError, MeasurementError, RemoteCommandError
+from wavetank.kernel.plan import KernelName
 from wavetank.measure.result import Measurement
 from wavetank.measure.run import kernel_hash, measure, set_up, tear_down
 
@@ -144,3 +145,26 @@ def test_a_failed_kernel_names_the_daemon_that_died_meanwhile(how):
         MeasurementError, match=r"EIO; the cluster is not well: ganesha.nfsd on io1"
     ):
         measure(bench, "1PxCN", Spoilt(cluster, how), repetition=0, order=0)
+
+
+def test_links_that_files_have_before_are_made_again_before_each_run():
+    cluster = FakeCluster()
+    first = KERNEL.files[0]
+    names = (
+        KernelName(name="hard", prepared="link"),
+        KernelName(name="soft", prepared="symlink"),
+        KernelName(name="made-by-the-run"),
+    )
+    linked = first.model_copy(update={"other_names": names, "role": "both"})
+    kernel = KERNEL.model_copy(update={"files": (linked, *KERNEL.files[1:])})
+    bench = set_up(kernel, cluster)
+    measure(bench, "1PxCN", FakePerformer(abyss_result, log=cluster.log), repetition=0, order=0)
+    links = [entry[2:] for entry in cluster.log if entry[:2] == ("c1", "ln")]
+    made = [
+        ("-f", "--", f"{bench.root}/{first.name}", f"{bench.root}/hard"),
+        ("-sfn", "--", first.name, f"{bench.root}/soft"),
+    ]
+    assert links == made * 2
+    removed = next(entry for entry in cluster.log if "rm" in entry)
+    assert f"{bench.root}/made-by-the-run" in removed and f"{bench.root}/hard" in removed
+    assert cluster.log.index(removed) < [entry[0] for entry in cluster.log].index("perform")
