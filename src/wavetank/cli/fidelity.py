@@ -5,10 +5,14 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from wavetank.cli.output import Cell, Table, format_option, print_tables
+
+if TYPE_CHECKING:
+    from wavetank.kernel.fidelity import PhaseFidelity
 
 _OUTSIDE_TOLERANCE = 3
 
@@ -58,8 +62,8 @@ def command(kernel: Path, model: Path, which: str, tolerance: float, output_form
              row.ranks_with_other_offsets]
             for row in rows
         ],
-        note="Exact." if all(row.exact or row.left_to_mpi for row in rows)
-        else f"{len(outside)} of {len(rows)} outside of the tolerance of {tolerance:g} %.",
+        note=("Exact." if all(row.exact or row.left_to_mpi for row in rows)
+              else f"{len(outside)} of {len(rows)} outside of the tolerance of {tolerance:g} %.") + _races(rows),
     )  # fmt: skip
     differences: list[list[Cell]] = [
         [_phases(row.ph_ids), what] for row in rows for what in row.differences
@@ -79,6 +83,17 @@ def command(kernel: Path, model: Path, which: str, tolerance: float, output_form
     )
     if outside:
         sys.exit(_OUTSIDE_TOLERANCE)
+
+
+def _races(rows: list[PhaseFidelity]) -> str:
+    """A sentence on phases whose places are not compared because the application does not determine them."""
+    ph_ids = [ph_id for row in rows if row.places_by_race for ph_id in row.ph_ids]
+    if not ph_ids:
+        return ""
+    return (
+        f" Where the calls of phase {_phases(tuple(ph_ids))} go is not determined by the application: which rank comes "
+        "first to the shared file pointer is decided anew in each run, and in each replay."
+    )
 
 
 def _phases(ph_ids: tuple[int, ...]) -> str:

@@ -26,6 +26,7 @@ from wavetank.kernel.writers.fio import fio_plan
 from wavetank.kernel.writers.ior import IorParameters, parse_command
 from wavetank.kernel.writers.means import direction_runs
 from wavetank.model.application import Model, View
+from wavetank.model.comparable import is_race
 from wavetank.model.phase import ListedOffsets, Phase, Run, UnknownOffsets
 
 
@@ -40,6 +41,8 @@ class PhaseFidelity:
         kernel: those that the kernel will issue.
         ranks_with_other_offsets: ranks for which an operation's offset or size differs.
         differences: a sentence each; empty when exact.
+        places_by_race: True where the application itself does not determine the offsets: calls by the shared file
+            pointer that are not ordered by rank. Their number, sizes and order within a rank are compared.
         left_to_mpi: True for POSIX operations that the MPI library makes again inside MPI-IO calls.
     """
 
@@ -50,6 +53,7 @@ class PhaseFidelity:
     ranks_with_other_offsets: int
     differences: tuple[str, ...]
     left_to_mpi: bool = False
+    places_by_race: bool = False
 
     @property
     def exact(self) -> bool:
@@ -325,8 +329,9 @@ def _replayed(
     if not differences and kernel_totals.bytes != phase.ph_weight:
         differences = [f"{kernel_totals.bytes} bytes, the model's weight is {phase.ph_weight}"]
     return PhaseFidelity(
-        (phase.ph_id,), "replay", wanted, kernel_totals, other_offsets, tuple(differences)
-    )
+        (phase.ph_id,), "replay", wanted, kernel_totals, other_offsets, tuple(differences),
+        places_by_race=is_race(phase),
+    )  # fmt: skip
 
 
 def _rank_differences(

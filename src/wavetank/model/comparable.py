@@ -14,6 +14,7 @@ from itertools import groupby
 from wavetank.model.application import Model
 from wavetank.model.file import ModelFile
 from wavetank.model.phase import DataStep, Phase, RepeatStep, Step
+from wavetank.model.tables import ranks_text
 from wavetank.trace.ops import OPS_BY_NAME
 from wavetank.trace.schema import OpKind
 
@@ -60,6 +61,14 @@ def same_offsets_known(*phases: Sequence[Phase]) -> bool:
     """Whether the offsets of all phases are known."""
     return not any(
         offset.function == "unknown" for some in phases for phase in some for offset in phase.offset
+    )
+
+
+def is_race(phase: Phase) -> bool:
+    """Whether its places are decided anew in every run: calls by the shared pointer that are not ordered by rank."""
+    return any(
+        offset.function == "unknown" and member.iop_type.endswith("_shared")
+        for member, offset in zip(phase.pattern, phase.offset, strict=True)
     )
 
 
@@ -131,6 +140,7 @@ def _data_steps(
 
 def notes_of(a: Model, b: Model, sight: Sight, n_unknown: int, differ: bool) -> tuple[str, ...]:
     """What was not compared, and what might explain differences; a sentence each."""
+    racing = sorted({phase.ph_id for phase in a.phases if is_race(phase)})
     found = [
         note
         for name, model in (("a", a), ("b", b))
@@ -148,6 +158,11 @@ def notes_of(a: Model, b: Model, sight: Sight, n_unknown: int, differ: bool) -> 
         found.append(
             f"{which} comes from a Darshan log, which tells reads from writes and collective from independent MPI-IO "
             "calls: calls are compared as such. Opens, closes, seeks, synchronisation and file views are not compared"
+        )
+    if racing:
+        found.append(
+            f"which rank comes first to a shared file pointer is decided anew in each run: places of phase "
+            f"{ranks_text(tuple(racing))} of a, and of the POSIX calls on the file, are not compared"
         )
     if n_unknown:
         found.append(

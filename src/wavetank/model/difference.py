@@ -17,6 +17,7 @@ from wavetank.model.application import Model
 from wavetank.model.comparable import (
     Sight,
     data_orders,
+    is_race,
     notes_of,
     same_offsets_known,
     sight_of,
@@ -78,8 +79,12 @@ def compare_models(a: Model, b: Model) -> ModelDifference:
         for level in ("mpiio", "posix"):
             on_a = [phase for phase in phases_a if phase.level == level]
             on_b = [phase for phase in phases_b if phase.level == level]
-            offsets = same_offsets_known(on_a, on_b)
-            n_unknown += 0 if offsets else max(len(on_a), len(on_b))
+            known = same_offsets_known(
+                *([p for p in some if not is_race(p)] for some in (on_a, on_b))
+            )
+            n_unknown += 0 if known else max(len(on_a), len(on_b))
+            racing = level == "posix" and any(map(is_race, (*phases_a, *phases_b)))
+            offsets = known and not racing
             fields_a = [_fields(phase, sight, offsets) for phase in on_a]
             fields_b = [_fields(phase, sight, offsets) for phase in on_b]
             names.update({("a", p.ph_id): (name, f) for p, f in zip(on_a, fields_a, strict=True)})
