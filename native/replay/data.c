@@ -8,11 +8,21 @@
 #include <errno.h>
 #include <string.h>
 
+enum { LEAST_BLOCK = 512 }; /* bytes: of storage, for O_DIRECT */
+
 static _Noreturn void fail_data(const struct replay *r, const struct open_file *f, enum call call,
                                 int64_t offset, int64_t size, int64_t moved, int64_t expected) {
     struct doing doing = {CALLS[call].name, f->file->name, offset, size};
-    if (moved < 0)
-        fail(&doing, "%s", backend_of(r, CALLS[call].layer)->reason());
+    if (moved < 0) {
+        const char *reason = backend_of(r, CALLS[call].layer)->reason();
+        const bool unaligned = r->settings->direct && CALLS[call].layer == LAYER_POSIX &&
+                               (offset % LEAST_BLOCK || size % LEAST_BLOCK) &&
+                               strcmp(reason, strerror(EINVAL)) == 0;
+        fail(&doing, "%s%s", reason,
+             unaligned ? ": with O_DIRECT offset and size must be multiples of the storage's block size. "
+                         "Leave out --direct"
+                       : "");
+    }
     fail(&doing, "%lld bytes were moved, %lld in the traced run: %s", (long long)moved, (long long)expected,
          CALLS[call].kind == KIND_READ ? "the file is too short; prepare it" : "the write came short");
 }

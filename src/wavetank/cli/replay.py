@@ -38,6 +38,10 @@ if TYPE_CHECKING:
     help="Pauses between operations: left out, as recorded, or times X.",
 )  # fmt: skip
 @click.option(
+    "--compute", "compute_size", metavar="SIZE",
+    help="Kept pauses compute on so much memory of each rank, e.g. 64MiB, instead of sleeping.",
+)  # fmt: skip
+@click.option(
     "--flush", type=click.Choice(["none", "phase", "end"]), default="none", show_default=True,
     help="Have written data on storage: as the application does, inside of each phase's time, or after the run.",
 )  # fmt: skip
@@ -55,7 +59,7 @@ if TYPE_CHECKING:
 @format_option
 def command(
     *, kernel: Path, root: Path, output: Path | None, n_ranks: int | None, launcher_name: str | None, prepare: bool,
-    drop_caches: bool, pauses: str, flush: str, verify: bool, direct: bool, timeout_s: float | None, keep: bool,
+    drop_caches: bool, pauses: str, compute_size: str | None, flush: str, verify: bool, direct: bool, timeout_s: float | None, keep: bool,
     program: str, output_format: str,
 ) -> None:  # fmt: skip
     """Perform a kernel in a directory of this machine. Needs no root and no cluster.
@@ -71,6 +75,7 @@ def command(
     from wavetank.kernel.prepare import prepare_files, remove_files
     from wavetank.kernel.replay import (
         ReplayOptions,
+        require_installed,
         require_launcher,
         run_replay,
         scaled,
@@ -90,12 +95,18 @@ def command(
     starter = launcher(launcher_name or _default_launcher(made, program))
     if program == "replay":
         require_launcher(made, starter)
+        require_installed(starter)
         require_agreement(made)
     flushing = cast(Literal["none", "phase", "end"], flush)
     settings = (("prepared", "yes" if prepare else "no: files as they were found"),)
     options = scaled(
         ReplayOptions(
-            flush=flushing, verify=verify, direct=direct, timeout_s=timeout_s, settings=settings
+            compute_bytes=_compute_bytes(compute_size, pauses),
+            flush=flushing,
+            verify=verify,
+            direct=direct,
+            timeout_s=timeout_s,
+            settings=settings,
         ),
         pauses,
     )
@@ -125,6 +136,27 @@ def command(
     if result.status == "failed":
         raise KernelError(f"the replay failed: {result.failure}")
     print_tables(result_tables(made, result), output_format, {"status": result.status})
+
+
+def _compute_bytes(size: str | None, pauses: str) -> int | None:
+    """Memory on which pauses compute.
+
+    Raises:
+        UsageError: there are no pauses in which to compute, or it is no size.
+    """
+    from wavetank.units import parse_size
+
+    if size is None:
+        return None
+    if pauses == "drop":
+        raise UsageError("--compute is what kept pauses do; add --pauses keep")
+    try:
+        n = parse_size(size)
+    except ValueError as error:
+        raise UsageError(f"--compute: {error}") from None
+    if not 0 < n <= 1 << 40:
+        raise UsageError("--compute needs a size of memory, e.g. 64MiB")
+    return n
 
 
 def _with_cache(options: ReplayOptions, how: str) -> ReplayOptions:

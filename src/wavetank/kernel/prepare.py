@@ -15,6 +15,7 @@ from wavetank.document import write_whole
 from wavetank.errors import KernelError
 from wavetank.kernel.pattern import FILE_STEP, PERIOD, content, pattern
 from wavetank.kernel.plan import Kernel, KernelFile
+from wavetank.kernel.space import written_bytes
 from wavetank.units import format_size
 
 MARKER = ".wavetank-files.json"
@@ -46,7 +47,7 @@ def prepare_files(
         for file in kernel.files
         if file.prepare_bytes > 0 and not _is_prepared(root / file.name, file)
     ]
-    _check_space(missing, root)
+    _check_space(kernel, missing, root)
     try:
         write_whole(
             root / MARKER,
@@ -160,15 +161,30 @@ def _expected(file_id: int, offset: int, n: int) -> bytes:
     return (pattern() + pattern())[start : start + n]
 
 
-def _check_space(missing: list[KernelFile], root: Path) -> None:
-    needed = sum(file.prepare_bytes for file in missing)
+def _check_space(kernel: Kernel, missing: list[KernelFile], root: Path) -> None:
+    """Room for the inputs, and for what the run will write: a full disk in the middle of a run wastes it."""
+    inputs = sum(file.prepare_bytes for file in missing)
+    outputs = sum(written_bytes(kernel).values())
     facts = os.statvfs(root)
     free = facts.f_bavail * facts.f_frsize
-    present = sum(
-        (root / file.name).stat().st_size for file in missing if (root / file.name).exists()
+    present = sum(_allocated(root / file.name) for file in (*missing, *_made_in_run(kernel)))
+    if inputs + outputs <= free + present:
+        return
+    parts = [f"input files {format_size(inputs)}"] if inputs else []
+    parts += [f"files that it writes {format_size(outputs)}"] if outputs else []
+    raise KernelError(
+        f"the kernel needs {format_size(inputs + outputs)} ({', '.join(parts)}), {root} has {format_size(free)} free"
+        f"{f' and {format_size(present)} in files that are replaced' if present else ''}. Free some space or name "
+        "another directory"
     )
-    if needed > free + present:
-        raise KernelError(
-            f"the kernel's input files need {format_size(needed)}, {root} has {format_size(free)} free. "
-            "Free some space or name another directory"
-        )
+
+
+def _made_in_run(kernel: Kernel) -> list[KernelFile]:
+    return [file for file in kernel.files if file.prepare_bytes == 0 and file.role == "output"]
+
+
+def _allocated(path: Path) -> int:
+    try:
+        return path.stat().st_blocks * 512
+    except OSError:
+        return 0

@@ -34,6 +34,8 @@ class ReplayOptions:
 
     Attributes:
         pauses: between operations: left out, as recorded, or as recorded times a factor.
+        compute_bytes: memory of each rank on which pauses compute, as the application did in them, instead of
+            sleeping: the processor's caches are then as cold for the next operation; None: sleep.
         flush: have written data on storage: as the application does ("none"), inside of each phase's
             time ("phase"; MPI-IO phases that are not collective excepted), or after the run, outside of
             every phase's time ("end").
@@ -47,6 +49,7 @@ class ReplayOptions:
     """
 
     pauses: Literal["drop", "keep"] | float = "drop"
+    compute_bytes: int | None = None
     flush: Literal["none", "phase", "end"] = "none"
     verify: bool = False
     direct: bool = False
@@ -60,6 +63,7 @@ class ReplayOptions:
         pauses = self.pauses if isinstance(self.pauses, str) else repr(float(self.pauses))
         return [
             f"--pauses={pauses}",
+            *([f"--compute={self.compute_bytes}"] if self.compute_bytes else []),
             f"--flush={self.flush}",
             *(["--verify"] if self.verify else []),
             *(["--direct"] if self.direct else []),
@@ -77,12 +81,30 @@ class ReplayOptions:
         pauses = self.pauses if isinstance(self.pauses, str) else f"scaled by {self.pauses:g}"
         return {
             "pauses": pauses,
+            **(
+                {"pauses_compute_on": f"{self.compute_bytes} bytes a rank"}
+                if self.compute_bytes
+                else {}
+            ),
             "flush": flush[self.flush],
             "verify": "yes" if self.verify else "no",
             "o_direct": "yes" if self.direct else "as the application does",
             **({"backend": "null: nothing was performed"} if self.null else {}),
             **dict(self.settings),
         }
+
+
+def require_installed(launcher: Launcher) -> None:
+    """Refuse a launcher that is not there, before anything is prepared for it.
+
+    Raises:
+        KernelError: it is not installed.
+    """
+    if launcher.available() is None:
+        raise KernelError(
+            f"the launcher {launcher.name} is not installed. Install it, or choose another one (wavetank doctor tells "
+            "which are there)"
+        )
 
 
 def replay_program(launcher: Launcher) -> Path:
@@ -182,10 +204,31 @@ def replay_command(
         env=_QUIET,
         placement=placement,
     )
-    settings = {**options.described(), "launcher": launcher.name, "program": program.name}
+    settings = {
+        **options.described(),
+        **_exceptions(kernel, options),
+        "launcher": launcher.name,
+        "program": program.name,
+    }
     if kernel.extrapolation is not None:
         settings["model"] = kernel.extrapolation.sentence()
     return launcher.command(job, scratch), settings
+
+
+def _exceptions(kernel: Kernel, options: ReplayOptions) -> dict[str, str]:
+    """What an option does not reach in this kernel, for the result."""
+    mpi = [phase for phase in kernel.phases if phase.level == "mpiio"]
+    found: dict[str, str] = {}
+    if options.direct and mpi:
+        some = "MPI-IO files" if len(mpi) < len(kernel.phases) else "no file"
+        found["o_direct"] = (
+            f"{'yes, without ' if some != 'no file' else ''}{some}: the MPI library opens them"
+        )
+    if options.flush == "phase" and any(not phase.collective for phase in mpi):
+        found["flush"] = (
+            "inside of each phase's time, without MPI-IO phases that are not collective"
+        )
+    return found
 
 
 def with_settings(result: ReplayResult, **settings: str) -> ReplayResult:

@@ -91,6 +91,6 @@ def test_a_directory_that_does_not_exist_is_said(kernel, root):
 
 def test_too_little_space_is_said_before_anything_is_written(kernel, root):
     files = (kernel.files[0].model_copy(update={"prepare_bytes": 1 << 60}), *kernel.files[1:])
-    with pytest.raises(KernelError, match="need 1024"):
+    with pytest.raises(KernelError, match=r"needs 1024.0 PiB \(input files 1024.0 PiB\)"):
         prepare_files(kernel.model_copy(update={"files": files}), root)
     assert list(root.iterdir()) == []
