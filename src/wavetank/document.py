@@ -131,6 +131,10 @@ class Document(Record):
         return schema
 
 
+# One encoder for all values: making one for each takes most of the time of writing a large document.
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+
+
 def _text(value: object, line: str) -> Iterator[str]:
     """JSON for people: a line for each key and record, lists of numbers and texts on one line.
 
@@ -141,7 +145,7 @@ def _text(value: object, line: str) -> Iterator[str]:
     inner = line + " "
     if isinstance(value, dict) and value:
         for number, (key, item) in enumerate(value.items()):
-            yield f"{',' if number else '{'}{inner}{json.dumps(key, ensure_ascii=False)}: "
+            yield f"{',' if number else '{'}{inner}{_encode(key)}: "
             yield from _text(item, inner)
         yield line + "}"
     elif isinstance(value, list) and {dict, list} & set(map(type, value)):
@@ -150,7 +154,7 @@ def _text(value: object, line: str) -> Iterator[str]:
             yield from _text(item, inner)
         yield line + "]"
     else:
-        yield json.dumps(value, ensure_ascii=False)
+        yield _encode(value)
 
 
 def read_text(path: Path, what: str, error_type: type[WavetankError]) -> str:

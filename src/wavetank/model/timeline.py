@@ -15,6 +15,8 @@ from wavetank.trace.schema import UNKNOWN, Int64Array
 
 MAX_POINTS = 4000
 """Points of a timeline: more than a plot of 1600 pixels can tell apart."""
+MAX_OF_ONE_RANK = 20_000
+"""Points where one rank alone has more parts than ``MAX_POINTS``; its phases take more room than that."""
 MAX_PIECES = 100
 """Points of one rank's part in one phase."""
 
@@ -24,8 +26,8 @@ def make_timeline(
 ) -> tuple[TimelinePoint, ...]:
     """Stretches of operations: each part of a phase once or, where there is room, in pieces.
 
-    Where there are more parts than points, evenly spaced ranks stand for all; of one rank's parts,
-    evenly spaced ones.
+    Where there are more parts than points, evenly spaced ranks stand for all. Of one rank's parts all are
+    kept up to ``MAX_OF_ONE_RANK``, then ones at nearly even distances in time.
     """
     own = [part for part in activity.parts if part.level == activity.own_level[part.file]]
     if len(own) > MAX_POINTS:
@@ -33,7 +35,8 @@ def make_timeline(
         n_ranks = max(1, MAX_POINTS * len(ranks) // len(own))
         kept = {ranks[i * len(ranks) // n_ranks] for i in range(n_ranks)}
         own = [part for part in own if part.rank in kept]
-        own = own[:: max(1, -(-len(own) // MAX_POINTS))]
+        if len(own) > MAX_OF_ONE_RANK:
+            own = _thinned(own, activity)
     if not own:
         return ()
     pieces = max(1, min(MAX_PIECES, MAX_POINTS // len(own)))
@@ -48,6 +51,16 @@ def make_timeline(
         edges = [part.first_row + n_rows * point // n_points for point in range(n_points + 1)]
         points.extend(_point(activity, part, first, last - 1) for first, last in pairwise(edges))
     return tuple(points)
+
+
+def _thinned(parts: list[RankPhase], activity: Activity) -> list[RankPhase]:
+    """Parts at nearly even distances in time: exactly even ones would miss what recurs at that distance."""
+    seq = activity.rows.table.seq[activity.data.row[[part.first_row for part in parts]]]
+    step = len(parts) / MAX_OF_ONE_RANK
+    place = np.arange(MAX_OF_ONE_RANK)
+    golden = place * ((5**0.5 - 1) / 2) % 1.0
+    chosen = np.argsort(seq, kind="stable")[((place + golden) * step).astype(np.int64)]
+    return [parts[number] for number in np.sort(chosen).tolist()]
 
 
 def _point(activity: Activity, part: RankPhase, first: int, last: int) -> TimelinePoint:

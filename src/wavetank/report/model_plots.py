@@ -27,6 +27,7 @@ from wavetank.units import format_duration, format_size
 
 Axis = Literal["time", "tick"]
 MAX_ROWS = 100  # rows of a temporal pattern: about 4 pixels each on paper and screen
+MAX_SHARED_ROWS = 40  # rows that reads and writes can share the height of
 MAX_FILES = 6  # panels of a spatial pattern
 _N_LEVELS = 240  # rows of pixels of a panel of the spatial pattern
 
@@ -57,17 +58,26 @@ class _Stripe:
 
 @styled
 def temporal_pattern(model: Model, axis: Axis, name: str = "temporal") -> Plot:
-    """Operations per rank over time or tick, coloured by request size."""
+    """Operations per rank over time or tick, coloured by request size.
+
+    Reads and writes share a row while rows are wide, and have a panel each where they are not.
+    """
     extent = _extent(model.timeline, axis)
     stripes = _stripes(model)
     n_rows = min(model.n_ranks, MAX_ROWS)
-    figure = new_figure(8.6, min(5.4, 1.15 + max(n_rows * 0.24, 0.5)))
-    axes = figure.add_subplot()
     kinds = sorted({ax.kind_of(point.iop_type) for point in model.timeline})
+    both = "read" in kinds and len(kinds) > 1
+    wide = max((stripe.last - stripe.first + 1 for stripe in stripes.values()), default=1)
+    apart = both and (wide > 1 or n_rows > MAX_SHARED_ROWS)
+    panels: list[list[ax.Kind]] = [kinds]
+    if apart:
+        panels = [["read"], [kind for kind in kinds if kind != "read"]]
+    height = max(n_rows * 0.24, 0.5) if not apart else max(min(n_rows, 20) * 0.12, 0.9) * 2 + 0.4
+    figure = new_figure(8.6, min(5.4, 1.15 + height))
     plot = Plot(
         name=name,
         title=f"Temporal pattern over {axis}",
-        caption=_temporal_caption(model, kinds, stripes),
+        caption=_temporal_caption(model, both, apart, stripes),
         alt=_temporal_alt(model),
         figure=figure,
     )
@@ -76,18 +86,28 @@ def temporal_pattern(model: Model, axis: Axis, name: str = "temporal") -> Plot:
     for point in model.timeline:
         stripe = stripes[point.rank]
         groups[stripe.first, ax.kind_of(point.iop_type), scale.of[point.rs]].append(point)
-    for (_, kind, size), points in sorted(groups.items()):
-        stripe = stripes[points[0].rank]
-        intervals = ax.merge_columns((extent.of(point) for point in points), extent.span)
-        tip = plot.tip(f"{_ranks_of(stripe)}: {_mark_words(kind, points, extent)}")
-        low, high = _lane(stripe, kind, kinds, n_rows)
-        axes.add_patch(ax.rectangles(intervals, low, high, SIZES[size], tip))
-    ax.legend_above(axes, {label: SIZES[size] for size, label in scale.labels.items()})
-    axes.set(xlim=extent.span, ylim=(model.n_ranks - 0.5, -0.5))
-    halves = "read" in kinds and len(kinds) > 1
-    axes.set(xlabel=extent.label, ylabel="rank (reads above, writes below)" if halves else "rank")
-    _rank_ticks(axes, model.n_ranks)
-    axes.grid(visible=False, axis="y")
+    for number, shown in enumerate(panels, start=1):
+        axes = figure.add_subplot(len(panels), 1, number)
+        for (_, kind, size), points in sorted(groups.items()):
+            if kind not in shown:
+                continue
+            stripe = stripes[points[0].rank]
+            intervals = ax.merge_columns((extent.of(point) for point in points), extent.span)
+            tip = plot.tip(f"{_ranks_of(stripe)}: {_mark_words(kind, points, extent)}")
+            low, high = _lane(stripe, kind, shown, n_rows)
+            axes.add_patch(ax.rectangles(intervals, low, high, SIZES[size], tip))
+        axes.set(xlim=extent.span, ylim=(model.n_ranks - 0.5, -0.5), ylabel="rank")
+        _rank_ticks(axes, model.n_ranks)
+        axes.grid(visible=False, axis="y")
+        if number < len(panels):
+            axes.tick_params(labelbottom=False)
+        else:
+            axes.set_xlabel(extent.label)
+        if both:
+            words = f"{' and '.join(shown)}s" if apart else "reads above, writes below in each row"
+            axes.set_title(words, loc="right", fontsize=8, fontweight="normal")
+        if number == 1:
+            ax.legend_above(axes, {label: SIZES[size] for size, label in scale.labels.items()})
     return plot
 
 
@@ -139,7 +159,13 @@ def spatial_pattern(model: Model, axis: Axis, name: str = "spatial") -> Plot:
         _spatial_panel(axes, plot, names[file_id], by_file[file_id], extent)
         if position >= len(chosen) - n_columns:
             axes.set_xlabel(extent.label)
-    if not chosen:
+    shown = {ax.kind_of(point.iop_type) for file_id in chosen for point in by_file[file_id]}
+    if chosen:
+        keys: dict[str, str] = {
+            kind: LIGHT[kind] for kind in ("read", "write", "other") if kind in shown
+        }
+        ax.legend_over_figure(figure, keys)
+    else:
         _say_nothing(figure.add_subplot(), "no offsets in this trace")
     return plot
 
@@ -161,7 +187,8 @@ def _spatial_panel(
             Shape(*_segments(members, extent, top)),
             fill=False,
             edgecolor=LIGHT[kind],
-            linewidth=1.5,
+            # Reads lie over writes, and must not hide them where both go through the same places.
+            linewidth=1.2 if kind == "read" else 2.2,
             capstyle="round",
         )
         line.set_url(plot.tip(text))
@@ -264,12 +291,16 @@ def _mark_words(kind: str, points: Sequence[TimelinePoint], extent: _Extent) -> 
     return f"{count:,} {kind} operations of {of_size}, {format_size(_bytes(points))}, {when}"
 
 
-def _temporal_caption(model: Model, kinds: Sequence[str], stripes: Mapping[int, _Stripe]) -> str:
+def _temporal_caption(model: Model, both: bool, apart: bool, stripes: Mapping[int, _Stripe]) -> str:
     width = max((stripe.last - stripe.first + 1 for stripe in stripes.values()), default=1)
     text = "Each row is a rank" if width == 1 else f"Each row is {width:,} ranks"
     text += "; a mark is a stretch of operations, coloured by request size."
-    if "read" in kinds and len(kinds) > 1:
-        text += " Reads are in the upper half of a row, writes in the lower half."
+    if both:
+        text += (
+            " Reads are in the upper panel, writes in the lower one."
+            if apart
+            else " Reads are in the upper half of a row, writes in the lower half."
+        )
     if len(stripes) < model.app_np:
         text += f" {len(stripes):,} evenly spaced ranks stand for {model.app_np:,} that do I/O."
     return text

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import numpy as np
 
 from wavetank.model.application import Model
-from wavetank.model.phase import Phase
+from wavetank.model.phase import ListedOffsets, Phase
 from wavetank.report import axes as ax
 from wavetank.report.model_tables import by_level, names_of, series_rows
 from wavetank.report.sizes import Operations, class_label, exact_size, size_class
@@ -25,13 +25,28 @@ def operations_by_size(phases: Iterable[Phase]) -> tuple[Operations, ...]:
     """Data operations of phases by kind and request size, counted over all ranks."""
     counts: Counter[tuple[str, int]] = Counter()
     for phase in phases:
-        for position, member in enumerate(phase.pattern):
+        for position, (member, offset) in enumerate(zip(phase.pattern, phase.offset, strict=True)):
+            if offset.function == "list":
+                for rs, n in _listed_sizes(offset):
+                    counts[ax.kind_of(member.iop_type), rs] += n
+                continue
             moved = phase.moved_last[position] if phase.moved_last is not None else member.rs
             last = 0 if moved == member.rs else 1
             kind = ax.kind_of(member.iop_type)
             counts[kind, member.rs] += phase.ph_np * (phase.ph_nrep - last)
             counts[kind, moved] += phase.ph_np * last
     return tuple(Operations(kind, rs, n) for (kind, rs), n in sorted(counts.items()) if n)
+
+
+def _listed_sizes(offsets: ListedOffsets) -> list[tuple[int, int]]:
+    """(bytes moved, operations) of runs: all but a run's last operation move its request size."""
+    moved = offsets.count * offsets.rs if offsets.moved is None else offsets.moved
+    last = moved - (offsets.count - 1) * offsets.rs
+    sizes = np.concatenate([offsets.rs, last])
+    values, inverse = np.unique(sizes, return_inverse=True)
+    weights = np.concatenate([offsets.count - 1, np.ones_like(offsets.count)])
+    n = np.bincount(inverse, weights=weights, minlength=len(values)).astype(np.int64)
+    return list(zip(values.tolist(), n.tolist(), strict=True))
 
 
 @styled
@@ -122,7 +137,8 @@ def operation_counts(phases: Sequence[Phase], name: str = "operations") -> Plot:
         )
     axes.set_yticks(range(len(shown)), [shorten(operation, 24) for operation, _ in shown])
     axes.invert_yaxis()
-    axes.margins(x=0.16)
+    longest = max((len(f"{count:,}") for _, count in shown), default=1)
+    axes.margins(x=0.05 + 0.025 * longest)  # room for the number behind the longest bar
     axes.set_xlabel("calls")
     ax.no_ticks(axes, "y")
     ax.count_axis(axes, "x")
@@ -131,31 +147,54 @@ def operation_counts(phases: Sequence[Phase], name: str = "operations") -> Plot:
 
 @styled
 def gantt(model: Model, axis: Literal["time", "tick"], name: str = "gantt") -> Plot:
-    """Phases as bars over time or tick; a series of equal phases is one row."""
+    """Phases as bars over time or tick; a series of equal phases is one row.
+
+    Where there are more rows than can be read, a row is a file; of very many files, those with most bytes.
+    """
     own, _ = by_level(model)
-    rows = _gantt_rows(model, own)
-    shown = rows[:MAX_GANTT_ROWS]
+    names = names_of(model)
+    rows = [
+        (id_range(phase.ph_id for phase in phases), phases) for phases, _ in series_rows(model, own)
+    ]
+    caption = "A bar lasts from the first rank's start to the last rank's end in the phase."
+    if len(rows) > MAX_GANTT_ROWS:
+        rows = _by_file(own)
+        caption += (
+            " A row is a file, reads above and writes below: there are more phases than rows."
+        )
+    shown, n_left_out = rows[:MAX_GANTT_ROWS], len(rows) - MAX_GANTT_ROWS
+    if n_left_out > 0:
+        most = sorted(range(len(rows)), key=lambda row: -sum(p.ph_weight for p in rows[row][1]))
+        shown = [rows[row] for row in sorted(most[:MAX_GANTT_ROWS])]
+        caption += f" The {MAX_GANTT_ROWS} with most bytes of {len(rows):,}."
+    labels = [
+        f"{numbers} · {short_name(names.get(phases[0].file_id, '?'), 34)}"
+        for numbers, phases in shown
+    ]
     figure = new_figure(8.6, 0.75 + 0.24 * max(len(shown), 2))
     axes = figure.add_subplot()
-    n_left_out = len(rows) - len(shown)
     plot = Plot(
         name=name,
         title=f"Phases over {axis}",
-        caption="A bar lasts from the first rank's start to the last rank's end in the phase."
-        + (f" {n_left_out} later rows are not shown." if n_left_out else ""),
-        alt=f"{len(own)} phases in {len(rows)} rows: "
-        + "; ".join(f"{label}" for label, _ in shown),
+        caption=caption,
+        alt=f"{len(own)} phases in {len(rows)} rows: " + "; ".join(labels),
         figure=figure,
     )
-    ends = [_phase_ends(phase, axis) for _, phases in shown for phase in phases] or [(0.0, 1.0)]
-    least = 0.003 * (max(right for _, right in ends) - min(left for left, _ in ends))
-    for row, (label, phases) in enumerate(shown):
-        for phase in phases:
-            left, right = _phase_ends(phase, axis)
-            kind = ax.kind_of(phase.pattern[0].iop_type)
-            bar = axes.barh(row, max(right - left, least), 0.62, left=left, color=LIGHT[kind])[0]
-            bar.set_url(plot.tip(f"{label}: {format_size(phase.ph_weight)} by {phase.ph_np} ranks"))
-    axes.set_yticks(range(len(shown)), [shorten(label, 46) for label, _ in shown])
+    ends = [_phase_ends(phase, axis) for phase in own] or [(0.0, 1.0)]
+    low, high = min(left for left, _ in ends), max(right for _, right in ends)
+    margin = max(0.01 * (high - low), 1e-6)
+    for row, (label, (_, phases)) in enumerate(zip(labels, shown, strict=True)):
+        mixed = len({ax.kind_of(phase.pattern[0].iop_type) for phase in phases}) > 1
+        for kind in ("write", "read", "other"):
+            some = [p for p in phases if ax.kind_of(p.pattern[0].iop_type) == kind]
+            bars = ax.merge_columns((_phase_ends(phase, axis) for phase in some), (low, high))
+            if bars:
+                tip = plot.tip(f"{label}: {_phases_words(some, kind)}")
+                top = row - 0.31 if not mixed or kind == "read" else row
+                bottom = row if mixed and kind == "read" else row + 0.31
+                axes.add_patch(ax.rectangles(bars, top, bottom, LIGHT[kind], tip))
+    axes.set_yticks(range(len(shown)), [shorten(label, 46) for label in labels])
+    axes.set_xlim(max(low - margin, -margin), high + margin)
     axes.set_ylim(max(len(shown), 1) - 0.4, -0.6)
     axes.set_xlabel(
         "time since the start of the trace (s)"
@@ -170,17 +209,27 @@ def gantt(model: Model, axis: Literal["time", "tick"], name: str = "gantt") -> P
     return plot
 
 
-def _gantt_rows(model: Model, own: Sequence[Phase]) -> list[tuple[str, list[Phase]]]:
-    """(label, phases) by first occurrence."""
-    names = names_of(model)
+def _by_file(own: Sequence[Phase]) -> list[tuple[str, list[Phase]]]:
+    """(how many phases, phases) of each file, by first occurrence."""
+    by_file: dict[int, list[Phase]] = defaultdict(list)
+    for phase in own:
+        by_file[phase.file_id].append(phase)
     return [
-        (
-            f"{id_range(phase.ph_id for phase in phases)} · "
-            f"{short_name(names.get(phases[0].file_id, '?'), 34)}",
-            phases,
-        )
-        for phases, _ in series_rows(model, own)
+        (f"{len(phases):,} phases" if len(phases) > 1 else str(phases[0].ph_id), phases)
+        for phases in by_file.values()
     ]
+
+
+def _phases_words(phases: Sequence[Phase], kind: str) -> str:
+    """What phases of one kind move."""
+    weight = format_size(sum(phase.ph_weight for phase in phases))
+    most = max(phase.ph_np for phase in phases)
+    ranks = f"{most:,} rank{'s' * (most != 1)}"
+    return (
+        f"{weight} by {ranks}"
+        if len(phases) == 1
+        else f"{len(phases):,} {kind} phases, {weight} by up to {ranks}"
+    )
 
 
 def _phase_ends(phase: Phase, axis: Literal["time", "tick"]) -> tuple[float, float]:

@@ -9,7 +9,7 @@ import report_examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wavetank.model.phase import PatternMember
+from wavetank.model.phase import ListedOffsets, PatternMember
 from wavetank.report import axes, model_plots, operation_plots
 from wavetank.report.figures import operation_figures
 from wavetank.report.model_tables import phase_tables
@@ -225,3 +225,33 @@ def test_a_plot_is_written_as_a_file_of_its_own(tmp_path, kind) -> None:
         assert root.find(f"{SVG}title").text == "Temporal pattern over time"
         assert b"var(--" not in content
         assert b"http://www.w3.org/1999/xlink" in content
+
+
+def test_reads_and_writes_of_many_ranks_have_a_panel_each(monkeypatch) -> None:
+    shared = model_plots.temporal_pattern(report_examples.abyss(), "time")
+    assert "reads above, writes below in each row" in words(shared)
+    monkeypatch.setattr(model_plots, "MAX_SHARED_ROWS", 3)
+    apart = model_plots.temporal_pattern(report_examples.abyss(), "time")
+    assert {"reads", "writes"} <= set(words(apart))
+    assert len(apart.figure.axes) == 2
+    assert sorted(titles(apart)) == sorted(titles(shared))
+
+
+def test_more_phases_than_rows_are_shown_by_file(monkeypatch) -> None:
+    monkeypatch.setattr(operation_plots, "MAX_GANTT_ROWS", 1)
+    plot = operation_plots.gantt(report_examples.bt_io(), "time")
+    assert "41 phases · btio.full.out" in words(plot)
+    # 40 writes and the read, each in its half of the row: none is hidden, and none is left out.
+    assert len(titles(plot)) == 2
+    assert any("40 write phases" in title for title in titles(plot))
+
+
+def test_listed_operations_are_counted_with_their_own_sizes() -> None:
+    offsets = ListedOffsets(
+        n_runs=[2], count=[3, 1], rs=[100, 70], offset=[0, 900], disp=[200, 0], moved=[290, 70]
+    )
+    first = report_examples.abyss().phases[0]
+    listed = first.model_copy(update={"offset": (offsets,)})
+    found = {(o.kind, o.rs): o.count for o in operation_plots.operations_by_size([listed])}
+    # Three of 100 bytes, of which the last moved 90, and one of 70.
+    assert found == {("read", 100): 2, ("read", 90): 1, ("read", 70): 1}
