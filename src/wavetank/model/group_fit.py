@@ -172,16 +172,21 @@ class Fitter:
             view, features, told_of_view = fitted
         sample = next(iter(scope.phases.values()))[0]
         told: list[Told] = []
-        members = tuple(
-            self._member(scope, member, features, told) for member in range(len(sample.rs))
-        )
-        places = members[0].pieces
-        if places is not None:
-            counts = scope.column(lambda phase: phase.n_rep)
+        numbers = range(len(sample.rs))
+        counts = scope.column(lambda phase: phase.n_rep)
+        if _is_listed(scope):
+            placed = [self._listed(scope, number, told) for number in numbers]
+            places = placed[0].pieces
+            assert places is not None  # noqa: S101 - see _listed
             of_places = RankFunction("", places.n_checks, _numbers(places), True)
             features = features_of("number of its places", counts, of_places)
-        count = self._named(
-            "repetitions", "", scope.column(lambda phase: phase.n_rep), scope, features, told
+            count = self._named("repetitions", counts, scope, features, told)
+            return FittedPhase(tuple(placed), count, view, tuple(told), told_of_view)
+        sizes = [self._size(scope, number, features, told) for number in numbers]
+        count = self._named("repetitions", counts, scope, features, told)
+        features = [*features, *self._bytes(scope, sizes, count)]
+        members = tuple(
+            self._member(scope, number, size, features, told) for number, size in enumerate(sizes)
         )
         return FittedPhase(members, count, view, tuple(told), told_of_view)
 
@@ -244,21 +249,41 @@ class Fitter:
             raise NoFunctionError(known)
         return known
 
+    def _size(
+        self, scope: Scope, member: int, features: Sequence[Feature], told: list[Told]
+    ) -> RankFunction:
+        sizes = scope.column(lambda phase: _size(phase, member))
+        return self._named("rs" + _suffix(scope, member), sizes, scope, features, told)
+
+    def _bytes(
+        self, scope: Scope, sizes: Sequence[RankFunction], count: RankFunction
+    ) -> list[Feature]:
+        """What a rank moves in the phase, and all ranks before it, where that differs: offsets may be that."""
+        if not count.varies and not any(size.varies for size in sizes):
+            return []
+
+        def of(at: At) -> list[int]:
+            together = map(sum, zip(*(size.of(at) for size in sizes), strict=True))
+            return [n * rs for n, rs in zip(count.of(at), together, strict=True)]
+
+        moved = scope.column(
+            lambda phase: phase.n_rep * sum(_size(phase, m) for m in range(len(sizes)))
+        )
+        return features_of("bytes of the rank", moved, RankFunction("", 0, of, True))
+
     def _member(
-        self, scope: Scope, member: int, features: list[Feature], told: list[Told]
+        self,
+        scope: Scope,
+        member: int,
+        size: RankFunction,
+        features: Sequence[Feature],
+        told: list[Told],
     ) -> FittedMember:
-        sample = next(iter(scope.phases.values()))[0]
-        suffix = f"[{member}]" if len(sample.rs) > 1 else ""
-        if sample.runs is None:
-            sizes = scope.column(lambda phase: phase.rs[member])
-            return FittedMember(
-                self._named("rs", suffix, sizes, scope, features, told), None, None, None
-            )
+        suffix = _suffix(scope, member)
+        if next(iter(scope.phases.values()))[0].runs is None:
+            return FittedMember(size, None, None, None)
         runs = {n: [_runs(phase, member) for phase in of] for n, of in scope.phases.items()}
-        if any(len(one) != 1 for of in runs.values() for one in of):
-            return self._listed(runs, scope, suffix, told)
         columns: dict[str, Column] = {
-            "rs": {n: [int(one.size[0]) for one in of] for n, of in runs.items()},
             "offset": {n: [int(one.offset[0]) for one in of] for n, of in runs.items()},
             "disp": {
                 n: [int(one.disp[0]) for one in of]
@@ -270,31 +295,26 @@ class Fitter:
                 for n, of in runs.items()
             },
         }
-        made: dict[str, RankFunction | None] = {}
-        for name, column in columns.items():
-            made[name] = (
-                self._named(name, suffix, column, scope, features, told) if column else None
-            )
-            size = made["rs"]
-            if name == "rs" and size is not None and size.varies and not features:
-                features = features_of(f"rs{suffix}", column, size)
-        return FittedMember(made["rs"], made["offset"], made["disp"], made[_SHORT])
+        made = {
+            name: self._named(name + suffix, column, scope, features, told) if column else None
+            for name, column in columns.items()
+        }
+        return FittedMember(size, made["offset"], made["disp"], made[_SHORT])
 
     def _named(
-        self, name: str, suffix: str, column: Column, scope: Scope, features: Sequence[Feature],
+        self, name: str, column: Column, scope: Scope, features: Sequence[Feature],
         told: list[Told],
     ) -> RankFunction:  # fmt: skip
         try:
             function = self._column(column, scope.ranks, features)
         except NoFunctionError as error:
-            raise NoFunctionError(f"{name}{suffix}: {error}") from error
-        if name != _SHORT or function.text != "0":
-            told.append((name + suffix, function.text, function.n_checks))
+            raise NoFunctionError(f"{name}: {error}") from error
+        if not name.startswith(_SHORT) or function.text != "0":
+            told.append((name, function.text, function.n_checks))
         return function
 
-    def _listed(
-        self, runs: Mapping[int, list[RunArrays]], scope: Scope, suffix: str, told: list[Told]
-    ) -> FittedMember:
+    def _listed(self, scope: Scope, member: int, told: list[Told]) -> FittedMember:
+        runs = {n: [_runs(phase, member) for phase in of] for n, of in scope.phases.items()}
         for of in runs.values():
             for one in of:
                 if (one.moved != one.count * one.size).any():
@@ -308,7 +328,8 @@ class Fitter:
             scope.ranks,
             joins=False,
         )
-        told += [(f"operations{suffix}", line, pieces.n_checks) for line in pieces.text]
+        name = f"operations{_suffix(scope, member)}"
+        told += [(name, line, pieces.n_checks) for line in pieces.text]
         return FittedMember(None, None, None, None, pieces)
 
     # --- what is of several groups, for one of them
@@ -430,6 +451,22 @@ def _lengths(pieces: PiecesFunction) -> Callable[[At], list[int]]:
 def _runs(phase: LocalPhase, member: int) -> RunArrays:
     assert phase.runs is not None  # noqa: S101 - the shape says whether offsets are known
     return phase.runs[member]
+
+
+def _is_listed(scope: Scope) -> bool:
+    """Whether operations of some rank are at no one distance."""
+    return any(
+        len(one) != 1 for of in scope.phases.values() for phase in of for one in (phase.runs or ())
+    )
+
+
+def _suffix(scope: Scope, member: int) -> str:
+    """The number of a pattern member, of several."""
+    return f"[{member}]" if len(next(iter(scope.phases.values()))[0].rs) > 1 else ""
+
+
+def _size(phase: LocalPhase, member: int) -> int:
+    return phase.rs[member] if phase.runs is None else int(phase.runs[member].size[0])
 
 
 def _mean_size(phase: LocalPhase, member: int) -> Fraction:

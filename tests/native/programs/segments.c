@@ -1,6 +1,8 @@
-/* What IOR does: each rank writes and then reads back blocks of a file, in SEGMENTS segments of one block a
- * rank. API: posix or mpiio (independent), collective; a name with "%d" is a file of each rank's own. Usage:
- * mpirun -n N segments API FILE BLOCK TRANSFER SEGMENTS */
+/* The I/O of IOR: a shared file in segments, each with a block of every rank ("shared"), or a file for each
+ * rank
+ * ("unique"), written and read back by POSIX calls; rank 0 writes a log line for each rank beside it. And
+ * TOTAL records of 100 bytes, of which the first TOTAL mod N ranks have one more than the others. Usage:
+ * mpirun -n N segments shared|unique PREFIX SEGMENTS BLOCK TRANSFER TOTAL */
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -8,44 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
-static int posix = -1, collective;
-static MPI_File file;
+enum { RECORD = 100 };
 
-static void open_file(const char *path, MPI_Comm ranks, int create) {
-    if (posix >= 0) {
-        posix = open(path, create ? O_CREAT | O_RDWR : O_RDONLY, 0644);
-        if (posix < 0) {
-            MPI_Abort(MPI_COMM_WORLD, 1);
-        }
-    } else if (MPI_File_open(ranks, path, create ? MPI_MODE_CREATE | MPI_MODE_RDWR : MPI_MODE_RDONLY,
-                             MPI_INFO_NULL, &file) != MPI_SUCCESS) {
+static void check(long moved, long asked) {
+    if (moved != asked) {
+        fprintf(stderr, "moved %ld of %ld bytes\n", moved, asked);
         MPI_Abort(MPI_COMM_WORLD, 1);
-    }
-}
-
-static void close_file(void) {
-    if (posix >= 0) {
-        close(posix);
-        posix = 0;
-    } else {
-        MPI_File_close(&file);
-    }
-}
-
-static void move(int writes, MPI_Offset at, char *bytes, int n) {
-    if (posix >= 0) { /* IOR seeks, then reads or writes */
-        lseek(posix, at, SEEK_SET);
-        if ((writes ? write(posix, bytes, (size_t)n) : read(posix, bytes, (size_t)n)) != n) {
-            MPI_Abort(MPI_COMM_WORLD, 1);
-        }
-    } else if (writes && collective) {
-        MPI_File_write_at_all(file, at, bytes, n, MPI_BYTE, MPI_STATUS_IGNORE);
-    } else if (writes) {
-        MPI_File_write_at(file, at, bytes, n, MPI_BYTE, MPI_STATUS_IGNORE);
-    } else if (collective) {
-        MPI_File_read_at_all(file, at, bytes, n, MPI_BYTE, MPI_STATUS_IGNORE);
-    } else {
-        MPI_File_read_at(file, at, bytes, n, MPI_BYTE, MPI_STATUS_IGNORE);
     }
 }
 
@@ -54,32 +24,48 @@ int main(int argc, char **argv) {
     int rank, n_ranks;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &n_ranks);
-    if (argc != 6) {
-        fprintf(stderr, "usage: mpirun -n N segments posix|mpiio|collective FILE BLOCK TRANSFER SEGMENTS\n");
+    if (argc != 7) {
+        fprintf(stderr, "usage: mpirun -n N segments shared|unique PREFIX SEGMENTS BLOCK TRANSFER TOTAL\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
-    posix = strcmp(argv[1], "posix") == 0 ? 0 : -1;
-    collective = strcmp(argv[1], "collective") == 0;
-    int block = atoi(argv[3]), transfer = atoi(argv[4]), segments = atoi(argv[5]);
-    char path[4096], *own = strstr(argv[2], "%d"), *bytes = calloc((size_t)transfer, 1);
-    if (own != NULL) {
-        snprintf(path, sizeof path, "%.*s%d%s", (int)(own - argv[2]), argv[2], rank, own + 2);
+    int unique = strcmp(argv[1], "unique") == 0;
+    long segments = atol(argv[3]), block = atol(argv[4]), transfer = atol(argv[5]), total = atol(argv[6]);
+    char path[4096], *data = calloc((size_t)(transfer > RECORD ? transfer : RECORD), 1);
+    if (unique) {
+        snprintf(path, sizeof path, "%s.%08d", argv[2], rank);
     } else {
         snprintf(path, sizeof path, "%s", argv[2]);
     }
-    for (int writes = 1; writes >= 0; writes--) {
-        open_file(path, own != NULL ? MPI_COMM_SELF : MPI_COMM_WORLD, writes);
-        MPI_Barrier(MPI_COMM_WORLD);
-        for (int segment = 0; segment < segments; segment++) {
-            MPI_Offset start = own != NULL ? segment : (MPI_Offset)segment * n_ranks + rank;
-            for (int done = 0; done < block; done += transfer) {
-                move(writes, start * block + done, bytes, transfer);
+    for (int reads = 0; reads < 2; reads++) {
+        int fd = open(path, O_CREAT | O_RDWR, 0644);
+        for (long s = 0; s < segments; s++) {
+            for (long t = 0; t < block; t += transfer) {
+                long at = (unique ? s * block : (s * n_ranks + rank) * block) + t;
+                check(reads ? pread(fd, data, (size_t)transfer, at) : pwrite(fd, data, (size_t)transfer, at),
+                      transfer);
             }
         }
-        close_file();
+        close(fd);
         MPI_Barrier(MPI_COMM_WORLD);
     }
-    free(bytes);
+    long mine = total / n_ranks + (rank < total % n_ranks);
+    long first = rank * (total / n_ranks) + (rank < total % n_ranks ? rank : total % n_ranks);
+    snprintf(path, sizeof path, "%s.records", argv[2]);
+    int fd = open(path, O_CREAT | O_WRONLY, 0644);
+    for (long i = 0; i < mine; i++) {
+        check(pwrite(fd, data, RECORD, (first + i) * RECORD), RECORD);
+    }
+    close(fd);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) {
+        snprintf(path, sizeof path, "%s.log", argv[2]);
+        fd = open(path, O_CREAT | O_WRONLY, 0644);
+        for (int r = 0; r < n_ranks; r++) {
+            check(write(fd, data, 64), 64);
+        }
+        close(fd);
+    }
+    free(data);
     MPI_Finalize();
     return 0;
 }
