@@ -4,10 +4,10 @@
 #include "failure.h"
 #include "perform.h"
 #include "ranks.h"
+#include "reach.h"
 #include "report.h"
 #include "session.h"
 #include "watch.h"
-#include "reach.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -61,13 +61,27 @@ static void set_flush(struct settings *s, const char *value) {
         usage("--flush cannot be", value);
 }
 
+static void set_computing(const char *value) {
+    char *end;
+    long long bytes = strtoll(value, &end, 10);
+    if (*end || end == value || bytes <= 0 || bytes > (long long)1 << 40)
+        usage("--compute cannot be", value);
+    pauses_compute(bytes);
+}
+
 static struct settings parse_arguments(int argc, char **argv) {
     static const struct option OPTIONS[] = {
-        {"plan", required_argument, NULL, 'p'},   {"root", required_argument, NULL, 'r'},
-        {"pauses", required_argument, NULL, 'w'}, {"flush", required_argument, NULL, 'f'},
-        {"verify", no_argument, NULL, 'v'},       {"direct", no_argument, NULL, 'd'},
-        {"null", no_argument, NULL, 'n'},         {"session", no_argument, NULL, 's'},
-        {"watch", required_argument, NULL, 'a'},  {NULL, 0, NULL, 0},
+        {"plan", required_argument, NULL, 'p'},
+        {"root", required_argument, NULL, 'r'},
+        {"pauses", required_argument, NULL, 'w'},
+        {"flush", required_argument, NULL, 'f'},
+        {"verify", no_argument, NULL, 'v'},
+        {"direct", no_argument, NULL, 'd'},
+        {"null", no_argument, NULL, 'n'},
+        {"session", no_argument, NULL, 's'},
+        {"watch", required_argument, NULL, 'a'},
+        {"compute", required_argument, NULL, 'c'},
+        {NULL, 0, NULL, 0},
     };
     struct settings s = {.pause_factor = 1};
     for (int c; (c = getopt_long(argc, argv, "", OPTIONS, NULL)) != -1;) {
@@ -95,6 +109,9 @@ static struct settings parse_arguments(int argc, char **argv) {
             break;
         case 's':
             s.session = true;
+            break;
+        case 'c':
+            set_computing(optarg);
             break;
         case 'a': /* watch_start has read it */
             break;

@@ -13,12 +13,38 @@ uint64_t *latency_new_block(struct latencies *l, int block) {
  */
 static const int64_t SPIN_BELOW_NS = 100000;
 
+enum { LINE_WORDS = 64 / sizeof(uint64_t), PIECE_LINES = 64 };
+
+/* What pauses compute on: lines of a processor's cache, one after another, round and round. */
+static struct {
+    volatile uint64_t *words; /* NULL: pauses sleep */
+    size_t n_lines, next;
+} computed;
+
+void pauses_compute(int64_t bytes) {
+    computed.n_lines = ((size_t)bytes + 63) / 64;
+    computed.words = must_alloc(computed.n_lines * 64);
+    for (size_t i = 0; i < computed.n_lines; i++) /* its pages are there before the first pause */
+        computed.words[i * LINE_WORDS] = i;
+}
+
+static void compute_until(int64_t deadline) {
+    do {
+        for (int i = 0; i < PIECE_LINES; i++) {
+            computed.words[computed.next * LINE_WORDS]++;
+            computed.next = computed.next + 1 == computed.n_lines ? 0 : computed.next + 1;
+        }
+    } while (now_ns() < deadline);
+}
+
 void pause_for(struct pacer *p, int64_t ns) {
     p->wanted_ns += ns;
     p->owed_ns += ns;
     if (p->owed_ns > 0) {
         int64_t start = now_ns(), deadline = start + p->owed_ns, end = start;
-        if (p->owed_ns >= SPIN_BELOW_NS) {
+        if (computed.words) {
+            compute_until(deadline);
+        } else if (p->owed_ns >= SPIN_BELOW_NS) {
             struct timespec until = {.tv_sec = deadline / 1000000000, .tv_nsec = deadline % 1000000000};
             while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
                 ;

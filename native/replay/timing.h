@@ -51,4 +51,8 @@ struct pacer {
 
 void pause_for(struct pacer *p, int64_t ns);
 
+/* From now on pauses compute on so much memory instead of sleeping: what an application's computation leaves
+ * of the processor's caches is then left here too. */
+void pauses_compute(int64_t bytes);
+
 #endif

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
 import pytest
-from replay_run import LAUNCHERS, replay  # first: makes kernel_models importable
+from replay_run import LAUNCHERS, need, replay  # first: makes kernel_models importable
 
 import kernel_models as km  # isort: skip
 from wavetank.kernel import calls
+from wavetank.kernel.from_model import make_kernel
 from wavetank.kernel.pattern import content
-from wavetank.kernel.replay import ReplayOptions
+from wavetank.kernel.prepare import prepare_files
+from wavetank.kernel.replay import ReplayOptions, replay_command
+from wavetank.launchers.registry import launcher
 from wavetank.model.phase import (
     DataStep,
     FileStep,
@@ -253,6 +257,37 @@ def test_pauses_are_kept_scaled_or_dropped_and_their_drift_is_told(tmp_path):
     assert "pauses_wanted_s" not in dropped.settings
     assert kept.elapsed_s >= 0.1 - float(kept.settings["pauses_drift_s"])
     assert scaled.elapsed_s >= 0.05 - float(scaled.settings["pauses_drift_s"])
+
+
+def processor_seconds(made, folder, options):
+    """Processor time of a serial replay; it must succeed."""
+    need("none")
+    (folder / "root").mkdir(parents=True)
+    kernel = make_kernel(made, km.written(made, folder))
+    prepare_files(kernel, folder / "root")
+    argv, _ = replay_command(kernel, folder / "root", launcher("none"), folder, None, options)
+    child = os.posix_spawnp(argv[0], argv, os.environ)
+    _, status, used = os.wait4(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+    return used.ru_utime + used.ru_stime
+
+
+def test_pauses_compute_on_memory_where_that_is_asked_for(tmp_path):
+    one = km.phase(1, 1, (0,), 5, [km.member("write", 10, 10)], [km.linear(b=10)])
+    steps = (
+        OPEN,
+        RepeatStep(times=5, steps=(PauseStep(seconds=0.1), DataStep(ph_id=1, n=1))),
+        CLOSE,
+    )
+    made = one_rank(steps, [one])
+    slept = processor_seconds(made, tmp_path / "slept", ReplayOptions(pauses="keep"))
+    asked = ReplayOptions(pauses="keep", compute_bytes=64 << 20)
+    computed = processor_seconds(made, tmp_path / "computed", asked)
+    assert computed > slept + 0.05  # of 0.5 s, on however busy a machine
+    result, _ = replay(made, tmp_path, "none", asked)
+    assert result.settings["pauses_compute_on"] == f"{64 << 20} bytes a rank"
+    assert result.settings["pauses_wanted_s"] == "0.500000"
+    assert result.elapsed_s >= 0.5 - float(result.settings["pauses_drift_s"])
 
 
 def test_a_null_replay_touches_nothing_and_counts_everything(tmp_path):
