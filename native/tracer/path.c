@@ -67,8 +67,30 @@ static void of_path(uint32_t op, int dirfd, const char *path, int64_t arg, int r
 OF_PATH(access, ACCESS, AT_FDCWD, path, mode, (const char *path, int mode), (path, mode))
 OF_PATH(faccessat, ACCESS, dirfd, path, mode, (int dirfd, const char *path, int mode, int flags),
         (dirfd, path, mode, flags))
-OF_PATH(mkdir, MKDIR, AT_FDCWD, path, mode, (const char *path, mode_t mode), (path, mode))
-OF_PATH(mkdirat, MKDIR, dirfd, path, mode, (int dirfd, const char *path, mode_t mode), (dirfd, path, mode))
+#define MAKE_FOLDER(name, dirfd, parameters, arguments)                                                      \
+    WT_EXPORT int name parameters {                                                                          \
+        WT_REAL(name);                                                                                       \
+        if (!wt_may_trace()) {                                                                               \
+            return real_##name arguments;                                                                    \
+        }                                                                                                    \
+        struct wt_facts facts;                                                                               \
+        uint64_t t0 = wt_now();                                                                              \
+        int result = real_##name arguments;                                                                  \
+        uint64_t t1 = wt_now();                                                                              \
+        int error = errno;                                                                                   \
+        bool there = result == 0 && wt_look(dirfd, path, AT_STATX_DONT_SYNC, 0, &facts);                     \
+        if (there) {                                                                                         \
+            wt_lock();                                                                                       \
+            wt_file_made(&facts);                                                                            \
+            wt_unlock();                                                                                     \
+        }                                                                                                    \
+        int32_t file = number(dirfd, path, result < 0, there ? &facts : NULL);                               \
+        record(WT_OP_MKDIR, file, mode, result < 0 ? error : 0, t0, t1);                                     \
+        errno = error;                                                                                       \
+        return result;                                                                                       \
+    }
+MAKE_FOLDER(mkdir, AT_FDCWD, (const char *path, mode_t mode), (path, mode))
+MAKE_FOLDER(mkdirat, dirfd, (int dirfd, const char *path, mode_t mode), (dirfd, path, mode))
 OF_PATH(rmdir, RMDIR, AT_FDCWD, path, 0, (const char *path), (path))
 OF_PATH(truncate, TRUNCATE, AT_FDCWD, path, size, (const char *path, off_t size), (path, size))
 OF_PATH(truncate64, TRUNCATE, AT_FDCWD, path, size, (const char *path, off64_t size), (path, size))

@@ -131,20 +131,16 @@ def apply_names(
     """
     uses = uses_of_names(programs)
     plans: dict[int, NamePlan] = {}
-    paths = {
-        path: number
-        for number, path in enumerate(
-            dict.fromkeys(path for file in files for path in paths_of(file))
-        )
-    }
-    names = safe_names({number: path for path, number in paths.items()})
+    places = _places(files, uses)
+    names = safe_names(dict(enumerate(path for path, _ in dict.fromkeys(places.values()))))
+    numbers = {place: number for number, place in enumerate(dict.fromkeys(places.values()))}
     owners = Counter(path for file in files for path in paths_of(file))
     found, sentences = [], []
     for file, base in zip(files, made, strict=True):
         own = paths_of(file)
         of_file = uses.get(file.file_id, Uses())
         plan = plan_names(file, of_file, there_before=base.role != "output")
-        kept = [names[paths[own[k]]] for k in plan.order]
+        kept = [names[numbers[places[file.file_id, k]]] for k in plan.order]
         changes: dict[str, Any] = {"name": kept[0], "other_names": tuple(
             KernelName(name=name, prepared=plan.prepared.get(k))
             for k, name in zip(plan.order[1:], kept[1:], strict=True)
@@ -170,6 +166,31 @@ def apply_names(
         ],
         sentences,
     )
+
+
+def _places(
+    files: Sequence[ModelFile], uses: Mapping[int, Uses]
+) -> dict[tuple[int, int], tuple[str, int]]:
+    """Where each name (file id, index) lies: its path, and which of the files side by side has it.
+
+    A name that an earlier file still has, although another one is made by it, went away with its folder. A kernel
+    has no folders: the two files have places of their own.
+    """
+    found: dict[tuple[int, int], tuple[str, int]] = {}
+    staying: dict[str, int] = {}
+    for file in files:
+        of_file = uses.get(file.file_id, Uses())
+        for index, path in enumerate(paths_of(file)):
+            number = staying.get(path, 0)
+            if path in staying and index in of_file.created and index not in of_file.linked:
+                number += 1
+            found[file.file_id, index] = (path, number)
+        for index, path in enumerate(paths_of(file)):
+            if index in of_file.gone:
+                staying.pop(path, None)
+            else:
+                staying[path] = found[file.file_id, index][1]
+    return found
 
 
 def paths_of(file: ModelFile) -> tuple[str, ...]:

@@ -153,3 +153,16 @@ def test_a_further_name_of_somebody_else_s_is_not_overwritten(tmp_path: Path) ->
 def test_a_further_name_never_leaves_the_root(name: str) -> None:
     with pytest.raises(ValueError, match="not a relative path"):
         KernelName(name=name)
+
+
+def test_files_of_one_name_whose_folders_were_renamed_lie_side_by_side() -> None:
+    # ck.tmp/data is made, its folder becomes ck0; ck.tmp/data is made again, and read as ck1/data.
+    files = [file("/s/ck.tmp/data"), file("/s/ck.tmp/data", "/s/ck1/data", number=2)]
+    steps = [step("open", 0, MAKE), step("open", 0, MAKE, number=2), step("open", 1, number=2)]
+    (first, second), programs, told = applied(files, "output", steps)
+    assert len({first.name, second.name}) == 2
+    assert [one.name for one in programs[0].steps] == [0, 0, 0]  # type: ignore[union-attr]
+    assert len(told) == 1
+    # Removed in between, the second one takes the first one's place.
+    (first, second), _, _ = applied(files, "output", [steps[0], step("unlink"), *steps[1:]])
+    assert first.name == second.name
