@@ -7,12 +7,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from contract_clusters import spec_of
-from leftovers import Traces, skip_unless_possible
+from killed_commands import INTERRUPTED, KILLED
+from leftovers import Traces
 
 from wavetank.cluster import deploy
 from wavetank.cluster.components import SMALLEST_STORAGE_BYTES
@@ -22,46 +21,6 @@ from wavetank.cluster.state import directory_of
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 
 WAVETANK = str(Path(sys.executable).parent / "wavetank")
-
-# Runs the command line, and kills itself with SIGKILL when it starts its n-th program.
-KILLED = """
-import os, signal, subprocess, sys
-left = int(sys.argv.pop(1))
-start = subprocess.Popen.__init__
-def counted(self, *args, **kwargs):
-    global left
-    left -= 1
-    if left < 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-    start(self, *args, **kwargs)
-subprocess.Popen.__init__ = counted
-from wavetank.cli.main import main
-main()
-"""
-
-# Runs the command line; from its n-th program on, each program that it starts comes with the signal to the whole
-# process group, as Ctrl-C of somebody impatient does.
-INTERRUPTED = KILLED.replace("os.getpid(), signal.SIGKILL", "0, int(sys.argv[0])").replace(
-    "left = int(sys.argv.pop(1))", "sys.argv[0] = sys.argv.pop(1); left = int(sys.argv.pop(1))"
-)
-
-
-@pytest.fixture
-def spec(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ClusterSpec]:
-    """A cluster's specification, in an own state directory, as lab.yaml of the test's folder."""
-    spec = spec_of(getattr(request, "param", "local-nfs"), "killed")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("WAVETANK_STATE_DIR", str(tmp_path / "state"))
-        patch.chdir(tmp_path)
-        skip_unless_possible(spec)
-        (tmp_path / "lab.yaml").write_text(spec.model_dump_json())  # JSON is YAML
-        yield spec
-        subprocess.run([WAVETANK, "cluster", "down", "--all"], check=False, capture_output=True)
-
-
-@pytest.fixture
-def traces(spec: ClusterSpec, tmp_path: Path) -> Traces:
-    return Traces(tmp_path / "state", spec.name)
 
 
 def down_all() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from contract_clusters import spec_of
-from leftovers import Traces, skip_unless_possible
+from leftovers import Traces
 
 from wavetank import programs
 from wavetank.cluster import deploy
@@ -24,25 +24,6 @@ pytestmark = [pytest.mark.cluster, pytest.mark.timeout(180)]
 
 WAVETANK = str(Path(sys.executable).parent / "wavetank")
 ROUNDS = 50
-
-
-@pytest.fixture
-def spec(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ClusterSpec]:
-    """A cluster's specification, in an own state directory, as lab.yaml of the test's folder."""
-    spec = spec_of(getattr(request, "param", "local-nfs"), "reliable")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("WAVETANK_STATE_DIR", str(tmp_path / "state"))
-        patch.chdir(tmp_path)
-        skip_unless_possible(spec)
-        (tmp_path / "lab.yaml").write_text(spec.model_dump_json())  # JSON is YAML
-        yield spec
-        with contextlib.suppress(ClusterError):
-            deploy.take_down(spec.name)
-
-
-@pytest.fixture
-def traces(spec: ClusterSpec, tmp_path: Path) -> Traces:
-    return Traces(tmp_path / "state", spec.name)
 
 
 def wavetank(*words: str) -> subprocess.Popen[str]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from killed_commands import KILLED, MAIN
 
 import wavetank
 from wavetank.cluster.namespaces import user as user_namespace
@@ -24,22 +25,6 @@ nodes: {compute: 2}
 storage: {size: 320 MiB}
 file_system: {kind: none}
 """
-MAIN = "from wavetank.cli.main import main; main()"
-KILLED = (
-    """
-import os, signal, subprocess, sys
-left = int(sys.argv.pop(1))
-start = subprocess.Popen.__init__
-def counted(self, *args, **kwargs):
-    global left
-    left -= 1
-    if left < 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-    start(self, *args, **kwargs)
-subprocess.Popen.__init__ = counted
-"""
-    + MAIN
-)
 
 
 @pytest.fixture

@@ -135,23 +135,25 @@ def test_more_data_servers_than_nodes_are_refused(tmp_path: Path, wavetank: Run)
     assert "3 data servers" in failed.stderr
 
 
+def on_a_small_disk(path: Path, script: str) -> subprocess.CompletedProcess[str]:
+    """Run a script with a file system of 64 KiB at ``path``, in a mount namespace of its own."""
+    return subprocess.run(
+        ["unshare", "-m", "sh", "-c", f"mount -t tmpfs -o size=64k tmpfs {path} && {script}"],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+
+
 @needs_root
 def test_a_full_disk_leaves_no_half_written_model(tmp_path: Path, assembled: Path) -> None:
     small = tmp_path / "small"
     small.mkdir()
     # One page is left on a file system of its own, in a mount namespace of its own.
     script = (
-        f"mount -t tmpfs -o size=64k tmpfs {small} && head -c 61440 /dev/zero > {small}/fill && "
+        f"head -c 61440 /dev/zero > {small}/fill && "
         f"{WAVETANK} model {assembled}/abyss.trace -o {small}/m.json; status=$?; "
         f"ls -A {small}; exit $status"
     )
-    failed = subprocess.run(
-        ["unshare", "-m", "sh", "-c", script],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    failed = on_a_small_disk(small, script)
     assert failed.returncode == 1, failed.stderr
     assert "m.json" in failed.stderr
     assert "space" in failed.stderr.lower()
@@ -234,16 +236,10 @@ def test_a_full_disk_is_a_message_at_every_stage(
     words = command.format(here=tmp_path, small=small)
     # Not one page is left on a file system of its own, in a mount namespace of its own.
     script = (
-        f"mount -t tmpfs -o size=64k tmpfs {small} && cat /dev/zero 2>/dev/null > {small}/fill; "
+        f"cat /dev/zero 2>/dev/null > {small}/fill; "
         f"{WAVETANK} {words} > /dev/null; status=$?; find {small} -type f -size +0; exit $status"
     )
-    failed = subprocess.run(
-        ["unshare", "-m", "sh", "-c", script],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    failed = on_a_small_disk(small, script)
     assert failed.returncode == 1, failed.stderr
     assert "Traceback" not in failed.stderr
     if command.startswith("report"):

@@ -20,7 +20,28 @@ class CacheState(Record):
     how: str
 
 
-class Measurement(Document):
+class MeasuredOn(Document):
+    """What was measured on a cluster, with what it takes to judge it: the cluster as it was, and doubts."""
+
+    cluster: str
+    cluster_spec_sha256: str
+    instance_type: str
+    n_instances: int
+    mapping: str = Field(description='process mapping: "1PxCN", "2PxCN", ...')
+    repetition: int = Field(description="from 0")
+    order: int = Field(description="position in the randomised order")
+    origin: Origin
+    cache: CacheState
+    fs_settings: dict[str, str] = Field(description="as in force, read back")
+    limits: dict[str, str]
+    file_placement: dict[str, str]
+    versions: dict[str, str] = Field(description="of MPI, file system, kernel program")
+    findings: tuple[str, ...] = Field(
+        default=(), description="doubts: a dead daemon, a cold read faster than the limits allow"
+    )
+
+
+class Measurement(MeasuredOn):
     """One measurement with everything that it takes to judge it."""
 
     kind: ClassVar[str] = "measurement"
@@ -29,20 +50,4 @@ class Measurement(Document):
 
     application: str
     kernel_sha256: str
-    cluster: str
-    cluster_spec_sha256: str
-    instance_type: str
-    n_instances: int
-    mapping: str = Field(description='process mapping: "1PxCN", "2PxCN", ...')
-    repetition: int = Field(description="from 0")
-    order: int = Field(description="position in the randomised order of the campaign")
-    origin: Origin
-    cache: CacheState
-    fs_settings: dict[str, str] = Field(description="as in force, read back")
-    limits: dict[str, str]
-    file_placement: dict[str, str]
-    versions: dict[str, str] = Field(description="of MPI, file system, kernel program")
     result: ReplayResult
-    findings: tuple[str, ...] = Field(
-        default=(), description="doubts: a dead daemon, a cold read faster than the limits allow"
-    )

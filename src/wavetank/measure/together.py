@@ -11,14 +11,13 @@ from typing import Literal
 
 import numpy as np
 
-from wavetank import __version__
 from wavetank.cluster.host import RunningCluster
 from wavetank.document import provenance
 from wavetank.kernel.session import RankProgress, SessionRun
 from wavetank.measure.cold import TOLERANCE, possible_read_rate, read_limits
 from wavetank.measure.direction import direction
 from wavetank.measure.result import CacheState
-from wavetank.measure.run import origin_of
+from wavetank.measure.run import as_it_was
 from wavetank.measure.sessions import Party, TogetherPerformer
 from wavetank.measure.together_result import Moved, PartyResult, PointKind, TogetherMeasurement
 from wavetank.units import format_rate
@@ -91,10 +90,6 @@ def measure_together(
     return TogetherMeasurement(
         provenance=provenance(seed=manner.seed),
         point=manner.point,
-        cluster=cluster.name,
-        cluster_spec_sha256=cluster.spec_sha256,
-        instance_type=cluster.instance_type,
-        n_instances=cluster.n_instances,
         mapping=manner.mapping,
         object_bytes=manner.object_bytes,
         repetition=manner.repetition,
@@ -103,15 +98,12 @@ def measure_together(
         window_s=window,
         alignment_s=alignment_s,
         parties=results,
-        origin=origin_of(limits),
         cache=state,
-        fs_settings=cluster.settings(),
-        limits=limits,
         file_placement={
             path: where for party in parties for path, where in party.bench.file_placement.items()
         },
-        versions={"wavetank": __version__, **performer.versions()},
         findings=tuple(findings),
+        **as_it_was(cluster, limits, performer.versions()),
     )
 
 

@@ -6,10 +6,10 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from wavetank.document import Document, Record
+from wavetank.document import Record
 from wavetank.errors import MeasurementError, WavetankError
 from wavetank.kernel.result import LatencySummary
-from wavetank.measure.result import CacheState, Origin
+from wavetank.measure.result import MeasuredOn
 
 PointKind = Literal["alone", "together", "pair", "offset"]
 
@@ -48,7 +48,7 @@ class PartyResult(Record):
     settings: dict[str, str] = Field(description="how the replay ran")
 
 
-class TogetherMeasurement(Document):
+class TogetherMeasurement(MeasuredOn):
     """One run of one or more groups."""
 
     kind: ClassVar[str] = "together"
@@ -59,14 +59,7 @@ class TogetherMeasurement(Document):
         description="alone: one group; together: all, for a time; pair: two; offset: all, once, "
         "started one after another"
     )
-    cluster: str
-    cluster_spec_sha256: str
-    instance_type: str
-    n_instances: int
-    mapping: str
     object_bytes: int | None = Field(description="of the groups of objects, where sizes are swept")
-    repetition: int
-    order: int = Field(description="position in the randomised order")
     duration_s: float | None = Field(description="None: each kernel once, to its end")
     window_s: tuple[float, float] | None = Field(
         description="in which all groups are active: after the last start and the time to settle, "
@@ -77,10 +70,3 @@ class TogetherMeasurement(Document):
         "the error of the clocks"
     )
     parties: tuple[PartyResult, ...]
-    origin: Origin
-    cache: CacheState
-    fs_settings: dict[str, str]
-    limits: dict[str, str]
-    file_placement: dict[str, str]
-    versions: dict[str, str]
-    findings: tuple[str, ...] = ()
