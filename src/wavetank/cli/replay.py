@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Result file to write.")
 @click.option("--np", "n_ranks", type=click.IntRange(min=1), help="Must equal the kernel's ranks.")
 @click.option(
-    "--launcher", "launcher_name", type=click.Choice(["openmpi", "mpich", "none"]), default=None,
+    "--launcher", "launcher_name", type=click.Choice(["openmpi", "mpich", "srun", "none"]), default=None,
     help="Starts the ranks; by default none for one rank without MPI-IO, else openmpi.",
 )  # fmt: skip
 @click.option(
@@ -121,7 +121,10 @@ def command(
         elif program == "ior":
             result = run_ior(made, root.resolve(), starter, scratch, timeout_s)
         else:
-            result = run_replay(made, root.resolve(), starter, scratch, None, options)
+            result = run_replay(
+                made, root.resolve(), starter, scratch, None, options,
+                tell=lambda what: click.echo(what, err=True),
+            )  # fmt: skip
     result = with_settings(result, **dict(options.settings))
     if prepare and (not keep or result.status == "failed"):
         remove_files(made, root)
