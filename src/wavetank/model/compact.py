@@ -6,15 +6,26 @@ offsets (and sizes) go to lists. Columns are compared whole: work for an operati
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
 
-from wavetank.model.folded import NAMES, STEPS, BoolArray, Columns, Folded, Lists, joined
+from wavetank.model.folded import (
+    NAMES,
+    STEPS,
+    BoolArray,
+    Columns,
+    Folded,
+    Lists,
+    Weave,
+    joined,
+)  # fmt: skip
 from wavetank.model.rules import Rules
-from wavetank.trace.schema import Int64Array
+from wavetank.model.seeks import SEEK_SET
+from wavetank.model.weave import Kinds, weave
+from wavetank.trace.schema import UNKNOWN, Int64Array
 
 FIRST_LOOP = 1 << 40
 """Numbers of loops that are found here begin above those of traces."""
@@ -32,12 +43,14 @@ class Limits:
         repetitions: of a loop.
         regular: operations of a regular run that stays a row of its own inside an irregular stretch.
         members: operations of a loop's body.
+        woven: operations of a stretch that is woven.
     """
 
     shortest: int = 1024
     repetitions: int = 8
     regular: int = 16
     members: int = 64
+    woven: int = 256
 
 
 @dataclass
@@ -56,6 +69,7 @@ class Compactor:
         rules: what is similar; which levels communication parts.
         parting: by operation code, whether communication parts its operations.
         calls: by operation code, whether it is a tick itself: an MPI-IO call.
+        kinds: what may be woven; None: nothing.
     """
 
     def __init__(
@@ -64,12 +78,16 @@ class Compactor:
         rules: Rules | None = None,
         parting: BoolArray | None = None,
         calls: BoolArray | None = None,
+        kinds: Kinds | None = None,
     ) -> None:
         self.limits = limits or Limits()
         self._rules = rules or Rules()
         none = np.zeros(256, dtype=bool)
         self._parting = none if parting is None else parting
         self._calls = none if calls is None else calls
+        self._kinds = kinds
+        self._weaves: list[Weave] = []
+        self._n_strands = 0
         self._offsets: list[Int64Array] = []
         self._sizes: list[Int64Array] = []
         self._n_offsets = self._n_sizes = 0
@@ -77,13 +95,13 @@ class Compactor:
 
     def lists(self) -> Lists:
         """All offsets and sizes that rows of the chunks so far point to."""
-        if not self._offsets:
+        if not self._offsets and not self._weaves:
             return Lists()
-        offsets = np.concatenate(self._offsets)
+        offsets = np.concatenate([np.zeros(0, dtype=np.int64), *self._offsets])
         self._offsets = [offsets]
         sizes = np.concatenate(self._sizes) if self._sizes else np.zeros(0, dtype=np.int64)
         self._sizes = [sizes]
-        return Lists(offsets, sizes)
+        return Lists(offsets, sizes, tuple(self._weaves))
 
     def compact(
         self,
@@ -91,6 +109,7 @@ class Compactor:
         joinable: BoolArray,
         linked: BoolArray,
         runs: tuple[Int64Array, Int64Array],
+        refold: Callable[[Folded], Folded] | None = None,
     ) -> tuple[Folded, Int64Array, BoolArray] | None:
         """Blocks of a chunk: their rows, the place of each row's first operation, and which places they cover.
 
@@ -99,6 +118,7 @@ class Compactor:
             joinable: shape (rows - 1,), whether each and the next may be in one block.
             linked: likewise, in one row.
             runs: first and last operations of the runs.
+            refold: folds rows in order; None: nothing is woven.
         """
         n = len(table)
         barrier = ~joinable
@@ -116,6 +136,8 @@ class Compactor:
         for low, high in self._regions(n, barrier, runs, self.limits.members):
             for a, b, period in self._loops(signature, low, high):
                 self._take_loop(table, a, b, period, found, covered)
+        if refold is not None and self._kinds is not None:
+            self._take_weaves(table, key, self._kinds, refold, found, covered)
         for low, high in self._regions(n, barrier, runs, self.limits.regular, covered):
             change = 1 + np.flatnonzero(key[low + 1 : high] != key[low : high - 1])
             bounds = np.concatenate([[low], low + change, [high]])
@@ -248,6 +270,7 @@ class Compactor:
             or (table.size[low:high] == 0).any()
             or (table.offset[low:high] < 0).any()
             or table.moved[high - 1] == 0
+            or any((column[low:high] != column[low]).any() for column in _same(table))
         ):
             return
         size = table.size[low:high]
@@ -280,6 +303,79 @@ class Compactor:
             self._n_sizes += n
         return Folded(**out, lists=table.lists)
 
+    # --- weaves -----------------------------------------------------------------------------------
+
+    def _take_weaves(
+        self,
+        table: Folded,
+        key: np.ndarray,
+        kinds: Kinds,
+        refold: Callable[[Folded], Folded],
+        found: _Found,
+        covered: BoolArray,
+    ) -> None:
+        """Rows for stretches in which operations of several kinds take turns."""
+        regions = self._mixed_regions(table, key, kinds, covered)
+        if not regions:
+            return
+        rows, at, weaves = weave(
+            table, regions, kinds, self._rules, self.limits.regular, refold, self._store
+        )
+        first = self._n_strands
+        columns = {name: getattr(rows, name) for name in NAMES}
+        columns["strand"] = rows.strand + first
+        self._weaves += [Weave(first + one.first, one.order, one.apart) for one in weaves]
+        self._n_strands += weaves[-1].first + len(weaves[-1].apart)
+        found.rows.append(Folded(**columns, lists=table.lists))
+        found.at.append(at)
+        for low, high in regions:
+            covered[low:high] = True
+
+    def _mixed_regions(
+        self, table: Folded, key: np.ndarray, kinds: Kinds, covered: BoolArray
+    ) -> list[tuple[int, int]]:
+        """Ranges of single operations with nothing between that parts them, in which their kinds change often."""
+        can = kinds.woven[table.op] & ~covered
+        for column, plain in (
+            (table.count, 1),
+            (table.loop, 0),
+            (table.error, 0),
+            (table.view, UNKNOWN),
+        ):
+            if (other := column != plain).any():
+                can &= ~other
+        if (unknown := table.offset < 0).any():
+            can &= ~unknown
+        still = table.moved <= 0
+        if still.any():
+            can &= ~still | (kinds.seeks[table.op] & (table.arg == SEEK_SET))
+        parted = can[1:] != can[:-1]
+        if table.rank[0] != table.rank[-1]:
+            parted |= table.rank[1:] != table.rank[:-1]
+        ranks = table.rank[0] != table.rank[-1]
+        if ranks or table.tick[0] != table.tick[-1] or kinds.calls[table.op].any():
+            call, ticks = kinds.calls[table.op], np.diff(table.tick)
+            parted |= (call[1:] != call[:-1]) | (call[1:] & (ticks != 1))
+            parted |= ~call[1:] & (ticks > 0) & self._parting[table.op[1:]]
+        edges = np.concatenate([[0], 1 + np.flatnonzero(parted), [len(can)]])
+        low, high = edges[:-1], edges[1:]
+        some = can[low] & (high - low >= self.limits.woven)
+        least = 1 / (4 * self.limits.regular)
+        return [
+            (a, b)
+            for a, b in zip(low[some].tolist(), high[some].tolist(), strict=True)
+            if np.count_nonzero(key[a + 1 : b] != key[a : b - 1]) >= least * (b - a)
+        ]
+
+    def _store(self, offsets: Int64Array, sizes: Int64Array) -> tuple[int, int]:
+        """Where in the lists these are put."""
+        places = self._n_offsets, self._n_sizes
+        self._offsets.append(offsets)
+        self._sizes.append(sizes)
+        self._n_offsets += len(offsets)
+        self._n_sizes += len(sizes)
+        return places
+
     def _list_offsets(self, offsets: Int64Array) -> int:
         start = self._n_offsets
         self._offsets.append(offsets.copy())
@@ -287,13 +383,19 @@ class Compactor:
         return start
 
 
+def _same(table: Folded) -> tuple[np.ndarray, ...]:
+    """What operations of one stretch have in common, but their sizes."""
+    return table.op, table.file, table.handle, table.view, table.error, table.arg
+
+
 def _key(table: Folded) -> np.ndarray:
     """A number for all that operations of one stretch have in common, but their sizes."""
     key = table.op.astype(np.uint64)
-    for column in (table.file, table.handle, table.view, table.error, table.arg):
+    for column in _same(table)[1:]:
         if len(column) and (column != column[0]).any():
-            key = (key ^ column.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+            key *= np.uint64(0x9E3779B97F4A7C15)  # first: 66 ^ 4 is 67 ^ 5
             key ^= key >> np.uint64(29)
+            key ^= column.astype(np.uint64)
     return key
 
 

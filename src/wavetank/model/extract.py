@@ -39,6 +39,7 @@ from wavetank.model.rules import LEVEL_NAMES, Rules
 from wavetank.model.sequence import make_programs
 from wavetank.model.timeline import make_timeline
 from wavetank.model.views import shared_programs
+from wavetank.model.weave import kinds_of
 from wavetank.trace.ops import OPS
 from wavetank.trace.schema import UNKNOWN, Int32Array, Int64Array, Level, Op, Trace
 from wavetank.trace.shared_pointer import without_races
@@ -70,7 +71,8 @@ def extract_model(
     gap_s = rules.shortest_gap_s
     trace, named, names = join_names(trace, in_order(without_races(trace.folds)))
     single = unfold_idle(named, gap_s)
-    folds = fold(single, gap_s, compactor(rules, ops, limits))
+    events = process_events(trace.ranks)
+    folds = fold(single, gap_s, compactor(rules, ops, limits, weaves=not events))
     table, notes = mended(folds, trace)
     rows = prepare(table, ops, rules)
     rows, library_files = without_library_files(rows)
@@ -119,9 +121,7 @@ def extract_model(
         ),
         infos=trace.infos,
         communicators=_communicators(trace, rows),
-        programs=shared_programs(
-            make_programs(activity, ph_id, phases, rules.pauses_s, process_events(trace.ranks))
-        ),
+        programs=shared_programs(make_programs(activity, ph_id, phases, rules.pauses_s, events)),
         relations=relate_levels(activity, ph_id),
         timeline=make_timeline(activity),
         warnings=(
@@ -134,13 +134,23 @@ def extract_model(
     )
 
 
-def compactor(rules: Rules, ops: Mapping[int, Op] = OPS, limits: Limits | None = None) -> Compactor:
-    """What folds the operations of a run for an extraction by these rules."""
+def compactor(
+    rules: Rules,
+    ops: Mapping[int, Op] = OPS,
+    limits: Limits | None = None,
+    *,
+    weaves: bool = True,
+) -> Compactor:
+    """What folds the operations of a run for an extraction by these rules.
+
+    ``weaves`` is False where the times of single operations matter.
+    """
     parting, calls = np.zeros(256, dtype=bool), np.zeros(256, dtype=bool)
     for code, op in ops.items():
         parting[code] = rules.split_at_communication.get(op.level, False)
         calls[code] = op.level == Level.MPIIO
-    return Compactor(limits, rules, parting, calls)
+    weaves = weaves and rules.shortest_gap_s is None
+    return Compactor(limits, rules, parting, calls, kinds_of(ops) if weaves else None)
 
 
 def _own_levels(rows: Rows, levels: tuple[Level, ...], by_time: bool) -> dict[int, Level]:

@@ -44,6 +44,7 @@ def distinct_steps(activity: Activity, index: Int64Array, file_steps: list[FileS
         axis=1,
     )  # fmt: skip
     distinct, inverse = distinct_rows(columns)
+    first = len(file_steps)
     for file, slot, code, at, asked, arg, info_id, view, error in distinct.tolist():
         op = rows.ops[code]
         is_open = op.kind == OpKind.OPEN
@@ -64,4 +65,4 @@ def distinct_steps(activity: Activity, index: Int64Array, file_steps: list[FileS
                 error=error,
             )
         )
-    return inverse
+    return first + inverse

@@ -8,6 +8,7 @@ worked on at a time is bounded by ``CHUNK_ROWS``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 
 import numpy as np
 
@@ -50,7 +51,7 @@ def fold(
         compactor: of loops and irregular stretches; one of the default limits if None.
     """
     gap_ns = None if gap_s is None else gap_s * 1e9
-    if isinstance(chunks, Folded) and len(chunks.lists.offset):
+    if isinstance(chunks, Folded) and (len(chunks.lists.offset) or chunks.lists.weaves):
         return chunks
     tables = [chunks] if isinstance(chunks, FoldTable) else chunks
     compactor = compactor or Compactor()
@@ -85,7 +86,9 @@ def empty(lists: Lists | None = None) -> Folded:
     return Folded(**columns, lists=lists or Lists())
 
 
-def _fold_chunk(table: Folded, gap_ns: float | None, compactor: Compactor) -> Folded:
+def _fold_chunk(
+    table: Folded, gap_ns: float | None, compactor: Compactor, weaves: bool = True
+) -> Folded:
     n = len(table)
     steps = _steps(table)
     joinable = _joinable(table, gap_ns)
@@ -93,7 +96,10 @@ def _fold_chunk(table: Folded, gap_ns: float | None, compactor: Compactor) -> Fo
     begin, end = _runs(linked, steps)
     n_rows = n - int((end - begin).sum())
     if n >= compactor.limits.shortest and n < n_rows * WELL_FOLDED:
-        found = compactor.compact(table, joinable, linked, (begin, end))
+        refold = partial(_fold_chunk, gap_ns=gap_ns, compactor=compactor, weaves=False)
+        found = compactor.compact(
+            table, joinable, linked, (begin, end), refold if weaves and gap_ns is None else None
+        )
         if found is not None:
             return _around(table, *found, gap_ns)
     return _folded(table, steps, begin, end)

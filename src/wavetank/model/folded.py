@@ -23,11 +23,27 @@ def _no_rows() -> Int64Array:
 
 
 @dataclass(frozen=True)
+class Weave:
+    """The order of operations whose rows lie strand by strand, one behind the other.
+
+    Attributes:
+        first: number of its first strand.
+        order: shape (operations,), the strand of each operation in the order of the run, from 0.
+        apart: shape (strands,), whether the strand is one of several of its file.
+    """
+
+    first: int
+    order: npt.NDArray[Any]
+    apart: BoolArray
+
+
+@dataclass(frozen=True)
 class Lists:
-    """Offsets and sizes of operations that follow no rule, bytes; a row's are neighbours."""
+    """Offsets and sizes of operations that follow no rule, bytes; a row's are neighbours. And weaves of rows."""
 
     offset: Int64Array = field(default_factory=_no_rows)
     size: Int64Array = field(default_factory=_no_rows)
+    weaves: tuple[Weave, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -37,16 +53,18 @@ class Folded(FoldTable):
     Attributes:
         listed: where the offsets of the row's operations begin in ``lists.offset``; -1: they are regular.
         sized: where their sizes begin in ``lists.size``; -1: all are ``size``.
+        strand: number of the row's strand in a weave, ascending; -1 for none.
         lists: the same object in all tables of one extraction.
     """
 
     listed: Int64Array = field(default_factory=_no_rows)
     sized: Int64Array = field(default_factory=_no_rows)
+    strand: Int64Array = field(default_factory=_no_rows)
     lists: Lists = field(default_factory=Lists)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("listed", "sized"):
+        for name in ("listed", "sized", "strand"):
             if len(getattr(self, name)) != len(self.rank):
                 object.__setattr__(self, name, np.broadcast_to(np.int64(-1), len(self.rank)))
 
@@ -205,6 +223,25 @@ def unfold_rows(table: Folded, mask: BoolArray) -> Folded:
     position = np.arange(len(index)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
     high = np.where(mask[index], position + 1, table.count[index])
     return pieces(table, index, position, high)
+
+
+def weaves_of(table: Folded) -> Int64Array:
+    """The number of each row's weave in ``lists.weaves``; -1 for none."""
+    if not table.lists.weaves:
+        return np.full(len(table), -1, dtype=np.int64)
+    firsts = np.array([weave.first for weave in table.lists.weaves], dtype=np.int64)
+    found: Int64Array = np.searchsorted(firsts, table.strand, side="right") - 1
+    return found
+
+
+def taken_apart(table: Folded) -> BoolArray:
+    """Whether each row's strand is one of several of its file."""
+    found = np.zeros(len(table), dtype=bool)
+    if table.lists.weaves:
+        apart = np.concatenate([weave.apart for weave in table.lists.weaves])
+        woven = np.flatnonzero(table.strand >= 0)
+        found[woven] = apart[table.strand[woven]]
+    return found
 
 
 # --- loops ----------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from wavetank.model.data_rows import COLUMNS, DataRows, first_operations
+from wavetank.model.folded import Folded, taken_apart, weaves_of
 from wavetank.model.rules import BoolArray
 from wavetank.trace.schema import Int64Array
 
@@ -57,18 +58,21 @@ class Spans:
         return np.where((mix >= 0) & (index < self.stop[np.maximum(mix, 0)]), mix, -1)
 
 
-def find_mixes(data: DataRows, parted: BoolArray) -> Spans:
+def find_mixes(data: DataRows, parted: BoolArray, table: Folded) -> Spans:
     """Stretches of one stream in which several operations take turns in no order.
 
     Args:
         data: operations by stream.
         parted: shape (rows - 1,), whether a boundary lies between a row and the next.
+        table: all rows, of which some may be strands of weaves.
     """
     none = np.zeros(0, dtype=np.int64)
-    turns = _candidates(_turns(data, parted))
+    turns = _candidates(_turns(data, parted, table))
     if not len(turns):
         return Spans(none, none)
     ordered, long = _orders(turns)
+    woven = turns.weight > 1
+    ordered[woven] = long[woven] = False
     new = np.append(True, turns.chain[1:] != turns.chain[:-1])
     # Between what is long lie segments; in each a mix reaches from the first stretch without order to the last.
     border = new | long
@@ -129,13 +133,17 @@ def _ends(data: DataRows, row: int, way: int) -> tuple[int, int]:
     return ends if way > 0 else (ends[1], ends[0])
 
 
-def _turns(data: DataRows, parted: BoolArray) -> _Turns:
+def _turns(data: DataRows, parted: BoolArray, table: Folded) -> _Turns:
     n = len(data)
     symbol = (data.slot.astype(np.int64) << 8) | data.op
     weight = np.ones(n, dtype=np.int64)
     looped = data.block >= 0
     if looped.any():
         symbol = np.where(looped, -1 - data.block, symbol)
+    if table.lists.weaves:
+        strands = taken_apart(table)[data.row]
+        symbol = np.where(strands, -1 - n - weaves_of(table)[data.row], symbol)
+        weight[strands] = MIN_TURNS
     new = np.append(True, parted | (symbol[1:] != symbol[:-1]))
     chain = np.cumsum(np.append(True, parted)) - 1
     start = np.flatnonzero(new)

@@ -63,6 +63,11 @@ def with_mixes(nodes: Sequence[Node], mixable: BoolArray) -> list[Node]:
     for node in nodes:
         if isinstance(node, int):
             single.append(node)
+        elif isinstance(node, np.ndarray):
+            if single:
+                stretch.append(np.array(single, dtype=np.int64))
+                single.clear()
+            stretch.append(node)
         else:
             close()
             found.append(node)
@@ -105,14 +110,16 @@ def _loose(numbers: Int64Array, mixable: BoolArray) -> list[Node]:
 def _loops(numbers: Int64Array) -> Iterator[tuple[int, int, int]]:
     """Where a body begins to recur, its length, and how often it comes; from left to right."""
     n = len(numbers)
-    short = numbers.astype(np.uint16 if int(numbers.max()) < 1 << 16 else np.uint32)
+    most = int(numbers.max())
+    short = numbers.astype(np.uint8 if most < 256 else np.uint16 if most < 1 << 16 else np.uint32)
     text, width = short.tobytes(), short.itemsize
     position = free = probes = 0
     stride = _HEAD
     while n - position >= 2 * _HEAD:
         probes += 1
-        # At 1, 2, 4, ... of the places as far as it takes.
-        reach = n if probes & (probes - 1) == 0 else min(n, position + _REACH)
+        # At place 1, 4, 16, ... as far as it takes.
+        far = probes & (probes - 1) == 0 and probes.bit_length() % 2 == 1
+        reach = n if far else min(n, position + _REACH)
         head = text[position * width : (position + _HEAD) * width]
         at = text.find(head, (position + 1) * width, reach * width)
         while at >= 0 and at % width:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from wavetank.model.loops import Loop, Node
+from wavetank.model.loops import Loop, Node, settle
 from wavetank.model.mixes import Mix, in_order
 from wavetank.model.phase import (
     DataStep,
@@ -25,6 +26,14 @@ from wavetank.model.tokens import BEGINS, ENDED, PAUSE, Tokens
 from wavetank.trace.schema import Int64Array
 
 
+class Part(NamedTuple):
+    """Steps of a program in order. ``loop`` and ``times`` are empty where no step is in a loop that is known."""
+
+    ids: Int64Array
+    loop: Int64Array  # differences of the numbers of the loops that steps are in, -1 for none, from -1 on
+    times: Int64Array  # repetitions of the loop
+
+
 class StepTable:
     """The different steps by their numbers."""
 
@@ -36,6 +45,13 @@ class StepTable:
         self._phases, self._file_steps = phases, file_steps
         self._made: dict[int, Step] = {}
 
+    def number(self, row: list[int]) -> int:
+        """The number of a step: kind, what, n, null seeks, inside a repetition."""
+        found = self._numbers.setdefault(tuple(row), len(self._rows))
+        if found == len(self._rows):
+            self._rows.append(row)
+        return found
+
     def mixable(self) -> BoolArray:
         """By number, whether a step may be part of a mix: it moves data, or nothing, or seeks."""
         kinds = np.array([row[0] for row in self._rows], dtype=np.int64)
@@ -44,7 +60,33 @@ class StepTable:
         )
         return found
 
-    def nodes(self, ids: list[int], loops: list[int], times: list[int]) -> list[Node]:
+    def nodes(self, parts: Sequence[Part]) -> list[Node]:
+        """Loops that are known, and between them arrays of numbers; neighbours that are the same step joined."""
+        found: list[Node] = []
+        for part in parts:
+            if len(part.loop):
+                loops = np.cumsum(part.loop) - 1
+                nodes = self._of_loops(part.ids.tolist(), loops.tolist(), part.times.tolist())
+                found += settle(nodes)
+            elif len(part.ids):
+                found.append(part.ids)
+        for at in range(1, len(found)):
+            before, node = found[at - 1], found[at]
+            if isinstance(before, Loop) or isinstance(node, Loop):
+                continue
+            last = before if isinstance(before, int) else int(before[-1])
+            first = node if isinstance(node, int) else int(node[0])
+            if self._rows[last][:2] == self._rows[first][:2]:
+                both = self.joined(last, first)
+                found[at - 1] = (
+                    before[:-1] if isinstance(before, np.ndarray) else np.zeros(0, dtype=np.int64)
+                )
+                found[at] = (
+                    np.concatenate([[both], node[1:]]) if isinstance(node, np.ndarray) else both
+                )
+        return [node for node in found if not isinstance(node, np.ndarray) or len(node)]
+
+    def _of_loops(self, ids: list[int], loops: list[int], times: list[int]) -> list[Node]:
         """Numbers, and loops of them where tokens are in the body of one."""
         found: list[Node] = []
         at = 0
@@ -73,10 +115,7 @@ class StepTable:
         """The number of the step that two steps of the same kind are."""
         a, b = self._rows[first], self._rows[second]
         row = [*a[:2], a[2] + b[2], a[3] + b[3], max(a[4], b[4])]
-        number = self._numbers.setdefault(tuple(row), len(self._rows))
-        if number == len(self._rows):
-            self._rows.append(row)
-        return number
+        return self.number(row)
 
     def _loop(self, body: list[int], times: int) -> list[Node]:
         """A loop; where a repetition ends with the step that the next one begins with, they are one step."""

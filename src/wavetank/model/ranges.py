@@ -21,7 +21,7 @@ def find_ranges(
     """The patterns, and the rows with their loops cut where a pattern begins."""
     table = rows.table
     parted = boundaries(data, table.start_ns[data.row], table.end_ns[data.row], rules)
-    mixes = find_mixes(data, parted)
+    mixes = find_mixes(data, parted, table)
     if len(loops := loops_inside(data, mixes)):
         rows = without_loops(rows, data, loops)
         return find_ranges(rows, data_rows(rows, levels), levels, rules)

@@ -22,6 +22,7 @@ from wavetank.model.folded import (
     part_rows,
     unfold_loops,
     unfold_rows,
+    weaves_of,
 )
 from wavetank.model.row_kind import RowKind
 from wavetank.model.rules import BoolArray, Rules
@@ -134,6 +135,7 @@ def _cut_irregular_loops(
     owner = found.of_row[inside]
     calls = np.bincount(owner, weights=level[inside] == Level.MPIIO, minlength=len(found))
     talks = (table.tick_step[inside] > calls[owner]) & _parting(rules)[level[inside]]
+    talks &= table.strand[inside] < 0
     kind = kinds[table.op[inside]]
     data = _is_data(kind) & (table.moved[inside] > 0)
     moving = ~data & (kind != _KIND_CODES[OpKind.SEEK]) & (table.disp[inside] != 0)
@@ -191,7 +193,8 @@ def _is_data(kind: UInt8Array) -> BoolArray:
 def _comm_step(table: Folded, level: UInt8Array) -> Int64Array:
     # An MPI-IO call is one tick itself; the rest is communication.
     step = table.tick_step - (level == Level.MPIIO)
-    return np.where(table.count > 1, np.maximum(step, 0), 0)
+    # Between the operations of a strand come those of the others; communication parts weaves.
+    return np.where((table.count > 1) & (table.strand < 0), np.maximum(step, 0), 0)
 
 
 def comm_before(table: Folded, level: UInt8Array) -> Int64Array:
@@ -210,6 +213,13 @@ def comm_before(table: Folded, level: UInt8Array) -> Int64Array:
         starts = np.flatnonzero(np.diff(table.rank, prepend=table.rank[0] - 1))
         before -= np.repeat(before[starts], np.diff(starts, append=len(table)))
     comm: Int64Array = table.tick - before
+    woven = np.flatnonzero((table.strand >= 0) & mpiio)
+    if len(woven):
+        # No communication lies in a weave of MPI-IO calls; its first call says what lies before all of them.
+        weave = weaves_of(table)[woven]
+        start = np.flatnonzero(np.diff(weave, prepend=-1))
+        first = np.minimum.reduceat(table.tick[woven], start) - before[woven[start]]
+        comm[woven] = np.repeat(first, np.diff(start, append=len(woven)))
     return comm
 
 

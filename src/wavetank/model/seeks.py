@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from wavetank.model.folded import Folded, blocks, last_moved, last_offset, part_rows
+from wavetank.model.folded import Folded, blocks, last_moved, last_offset, part_rows, taken_apart
 from wavetank.model.row_kind import NEXT_DATA, RowKind
 from wavetank.trace.schema import (
     UNKNOWN,
@@ -19,7 +19,7 @@ from wavetank.trace.schema import (
 )
 
 # Operations that move the pointer of their handle; the explicit-offset ones (pread) do not.
-SEEK_CUR = 1  # <unistd.h> of Linux
+SEEK_SET, SEEK_CUR = 0, 1  # <unistd.h> of Linux
 _EXPLICIT_OFFSET = ("pread", "pwrite", "aio_", "_at")
 
 
@@ -96,6 +96,8 @@ def seek_targets(table: Folded, kind: UInt8Array, level: UInt8Array) -> Int64Arr
         & (table.count[seeks] == 1)
     )
     target[seeks[reaches]] = NEXT_DATA
+    # Each of a strand of seeks leads to the next operation of its file.
+    target[seeks[taken_apart(table)[seeks]]] = NEXT_DATA
     return target
 
 

@@ -7,24 +7,26 @@ level counts for each file: the POSIX calls that an MPI-IO call turns into are i
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
 from wavetank.model.activity import Activity
 from wavetank.model.distinct import distinct_rows
 from wavetank.model.file_steps import distinct_steps
-from wavetank.model.folded import blocks
-from wavetank.model.loops import compress, settle
-from wavetank.model.mixes import nodes_of, with_mixes
+from wavetank.model.folded import blocks, weaves_of
+from wavetank.model.loops import compress
+from wavetank.model.mixes import with_mixes
 from wavetank.model.names import NAME_CHANGES
 from wavetank.model.phase import FileStep, Phase, Program
 from wavetank.model.processes import ProcessEvent
-from wavetank.model.program_steps import StepTable, inside_repetitions
+from wavetank.model.program_steps import Part, StepTable, inside_repetitions
 from wavetank.model.row_kind import RowKind
 from wavetank.model.rules import BoolArray
-from wavetank.model.tokens import Tokens, with_pauses, with_processes
+from wavetank.model.tokens import WEAVE, Tokens, with_pauses, with_processes
+from wavetank.model.woven_steps import WovenSteps
 from wavetank.trace.schema import Int64Array
 
 
@@ -50,6 +52,7 @@ def make_programs(
     keep = (rows.kind == RowKind.SYNC_RANKS) | (on_file & (rows.kind != RowKind.IGNORED))
     file_steps: list[FileStep] = []
     tokens = _tokens(activity, ph_id, keep, file_steps)
+    woven = WovenSteps(activity, ph_id, keep, phases, file_steps)
     if pauses_s is not None:
         tokens = with_pauses(activity, tokens, np.flatnonzero(keep), pauses_s)
     if events:
@@ -58,7 +61,7 @@ def make_programs(
     tokens, nulls = _join(tokens, nulls)
     if (tokens.loop >= 0).any():
         tokens, nulls = _join(*_without_short_loops(tokens, nulls))
-    return _programs(tokens, nulls, phases, file_steps)
+    return _programs(tokens, nulls, phases, file_steps, woven)
 
 
 def _own_renames(activity: Activity) -> BoolArray:
@@ -83,13 +86,17 @@ def _tokens(
     """One token per row; a data row that several phases share becomes several."""
     rows, data, parts = activity.rows, activity.data, activity.parts
     table = rows.table
-    index = np.flatnonzero(keep)
-    kind = rows.kind[index].astype(np.int64)
+    weave = weaves_of(table)
+    woven = keep & (weave >= 0)
+    heads = np.flatnonzero(woven)
+    heads = heads[np.diff(weave[heads], prepend=-1) != 0]  # a weave is one token
+    index = np.union1d(np.flatnonzero(keep & ~woven), heads)
+    kind = np.where(woven[index], WEAVE, rows.kind[index].astype(np.int64))
     first_op = np.full(len(table), -1, dtype=np.int64)
     first_op[data.row] = data.first_op
     low = first_op[index]
     loops = blocks(table)
-    loop = loops.of_row[index]
+    loop = np.where(kind == WEAVE, -1, loops.of_row[index])
     # A loop lies in one part as a whole; of it one repetition is a token.
     times = np.where(loop >= 0, table.count[index], 1)
     count = table.count[index] // times
@@ -112,8 +119,9 @@ def _tokens(
         what = np.where(data_token, ph_id[np.minimum(part, len(parts) - 1)], what)
     index = index[repeat]
     kind = kind[repeat]
-    other = np.flatnonzero((kind != RowKind.DATA) & (kind != RowKind.SYNC_RANKS))
+    other = np.flatnonzero(~np.isin(kind, (RowKind.DATA, RowKind.SYNC_RANKS, WEAVE)))
     what[other] = distinct_steps(activity, index[other], file_steps)
+    what[kind == WEAVE] = weave[index[kind == WEAVE]]
     sync = kind == RowKind.SYNC_RANKS
     what[sync] = table.arg[index[sync]]
     return Tokens(
@@ -215,35 +223,30 @@ def _without_short_loops(tokens: Tokens, nulls: Int64Array) -> tuple[Tokens, Int
 
 
 def _programs(
-    tokens: Tokens, nulls: Int64Array, phases: Sequence[Phase], file_steps: Sequence[FileStep]
+    tokens: Tokens,
+    nulls: Int64Array,
+    phases: Sequence[Phase],
+    file_steps: Sequence[FileStep],
+    woven: WovenSteps,
 ) -> tuple[Program, ...]:
-    columns = np.stack(
-        [tokens.kind, tokens.what, tokens.n, nulls, inside_repetitions(tokens, phases)], axis=1
-    )
+    inside = inside_repetitions(tokens, phases)
+    if len(woven.broken):
+        inside[(tokens.kind == RowKind.DATA) & np.isin(tokens.what, woven.broken)] = 1
+    columns = np.stack([tokens.kind, tokens.what, tokens.n, nulls, inside], axis=1)
     distinct, ids = distinct_rows(columns)
     table = StepTable(distinct.tolist(), phases, file_steps)
     by_program: dict[bytes, list[int]] = defaultdict(list)
+    of_program: dict[bytes, list[Part]] = {}
     starts = np.flatnonzero(np.diff(tokens.rank, prepend=-1))
     stops = np.append(starts[1:], len(tokens.rank))
-    loops = tokens.loop if (tokens.loop >= 0).any() else None
     for a, b in zip(starts.tolist(), stops.tolist(), strict=True):
-        parts = [ids[a:b]]
-        if loops is not None:
-            parts += [
-                np.diff(loops[a:b], prepend=-1),
-                np.where(loops[a:b] < 0, 0, tokens.times[a:b]),
-            ]
-        by_program[np.concatenate(parts).tobytes()].append(a)
+        parts = _parts(tokens, ids, a, b, lambda weave: woven.numbers(weave, table))
+        key = b"".join(column.tobytes() for part in parts for column in part)
+        by_program[key].append(a)
+        of_program[key] = parts
     found = []
-    for first in by_program.values():
-        a = first[0]
-        b = int(stops[np.searchsorted(starts, a)])
-        if loops is None:
-            nodes = nodes_of(ids[a:b], table.mixable())
-        else:
-            times = tokens.times[a:b].tolist()
-            known = settle(table.nodes(ids[a:b].tolist(), loops[a:b].tolist(), times))
-            nodes = with_mixes(known, table.mixable())
+    for key, first in by_program.items():
+        nodes = with_mixes(table.nodes(of_program.pop(key)), table.mixable())
         found.append(
             Program(
                 ranks=tuple(tokens.rank[first].tolist()),
@@ -251,3 +254,20 @@ def _programs(
             )
         )
     return tuple(found)
+
+
+def _parts(
+    tokens: Tokens, ids: Int64Array, a: int, b: int, numbers: Callable[[int], Int64Array]
+) -> list[Part]:
+    """Tokens [a, b) with those of weaves laid out."""
+    found: list[Part] = []
+    weaves = a + np.flatnonzero(tokens.kind[a:b] == WEAVE)
+    for low, high in pairwise([a - 1, *weaves.tolist(), b]):
+        at = slice(low + 1, high)
+        loop = tokens.loop[at]
+        if len(loop):
+            new = np.diff(loop, prepend=-1) if (loop >= 0).any() else loop[:0]
+            found.append(Part(ids[at], new, np.where(loop < 0, 0, tokens.times[at])))
+        if high < b:
+            found.append(Part(numbers(int(tokens.what[high])), loop[:0], loop[:0]))
+    return found

@@ -13,6 +13,8 @@ from wavetank.trace.schema import UNKNOWN, Int64Array
 
 PAUSE = 100
 """Kind of a token that is a pause, beside those of RowKind."""
+WEAVE = 103
+"""Kind of a token that stands for all operations of a weave; ``what`` is its number."""
 BEGINS, ENDED = 101, 102
 """Kinds of tokens where another process begins or has ended."""
 

@@ -1,0 +1,145 @@
+"""Steps of programs that weaves stand for: the operations of several strands in the order of the run.
+
+Reads the rows of weaves and the parts of phases that they lie in; leaves numbers of steps, neighbours joined.
+Work for an operation is a look-up of a small number and a comparison.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from wavetank.model.activity import Activity
+from wavetank.model.file_steps import distinct_steps
+from wavetank.model.folded import weaves_of
+from wavetank.model.phase import FileStep, Phase
+from wavetank.model.program_steps import StepTable
+from wavetank.model.row_kind import RowKind
+from wavetank.model.rules import BoolArray
+from wavetank.model.weave import in_time, places
+from wavetank.trace.schema import Int64Array
+
+_LEFT_OUT, _SEVERAL = (
+    0,
+    -1,
+)  # symbols that are none: of rows in no program, of strands with more than one
+
+
+class WovenSteps:
+    """Steps of the weaves of one trace.
+
+    A symbol is twice the number of a phase, or twice that of a file step and one more.
+    """
+
+    def __init__(
+        self,
+        activity: Activity,
+        ph_id: Int64Array,
+        keep: BoolArray,
+        phases: Sequence[Phase],
+        file_steps: list[FileStep],
+    ) -> None:
+        rows, data, table = activity.rows, activity.data, activity.rows.table
+        self._weaves = table.lists.weaves
+        self._row = np.flatnonzero(table.strand >= 0)
+        self._members = np.array([0, *(len(phase.pattern) for phase in phases)], dtype=np.int64)
+        if not len(self._row):
+            self.broken = self._row
+            return
+        self._strand = table.strand[self._row]
+        self._count = table.count[self._row]
+        self._first, self._step = places(table)
+        self._lows = np.array([part.low for part in activity.parts], dtype=np.int64)
+        self._ph_id = ph_id
+        first_op = np.full(len(table), -1, dtype=np.int64)
+        first_op[data.row] = data.first_op
+        members = np.ones(len(table), dtype=np.int64)
+        members[data.row] = data.members
+        self._low = first_op[self._row]
+        self._members_of_row = members[self._row]
+        kind = rows.kind[self._row]
+        moves = (kind == RowKind.DATA) & keep[self._row]
+        part = self._part(self._low)
+        last = self._part(self._low + (self._count - 1) * self._members_of_row)
+        symbol = np.where(moves, 2 * ph_id[part], _LEFT_OUT)
+        symbol[moves & (part != last)] = _SEVERAL
+        calls = np.flatnonzero((kind != RowKind.DATA) & keep[self._row])
+        symbol[calls] = 2 * distinct_steps(activity, self._row[calls], file_steps) + 1
+        self._kind, self._symbol = kind, symbol
+        self._kind_of_call = dict(zip(symbol[calls].tolist(), kind[calls].tolist(), strict=True))
+        touched = np.unique(symbol[moves & (symbol > 0)] // 2)
+        self.broken = touched[self._members[touched] > 1]
+        """Phases of several operations whose repetitions weaves may break: their steps count single operations."""
+        weave = weaves_of(table)[self._row]
+        self._edges = np.searchsorted(weave, np.arange(len(self._weaves) + 1))
+
+    def _part(self, operation: Int64Array) -> Int64Array:
+        found: Int64Array = np.searchsorted(self._lows, operation, side="right") - 1
+        return found
+
+    def numbers(self, weave: int, table: StepTable) -> np.ndarray:
+        """Numbers of a weave's steps, in order, neighbours joined where they are the same."""
+        one = self._weaves[weave]
+        rows = slice(int(self._edges[weave]), int(self._edges[weave + 1]))
+        n_strands = len(one.apart)
+        strand, symbol = self._strand[rows] - one.first, self._symbol[rows]
+        start = np.flatnonzero(np.diff(strand, prepend=-1))
+        least = np.minimum.reduceat(symbol, start)
+        of_strand = np.full(n_strands, _LEFT_OUT, dtype=np.int64)
+        of_strand[strand[start]] = np.where(
+            least == np.maximum.reduceat(symbol, start), least, _SEVERAL
+        )
+        several = np.flatnonzero(of_strand == _SEVERAL)
+        found = [self._of_strand(rows, strand == number) for number in several.tolist()]
+        symbols = np.unique(np.concatenate([of_strand[of_strand != _SEVERAL], *found]))
+        small = np.uint8 if len(symbols) <= 256 else np.uint32
+        sequence = np.searchsorted(symbols, of_strand).astype(small)[one.order]
+        if len(several):
+            place, begin = in_time(one.order, n_strands)
+            for number, own in zip(several.tolist(), found, strict=True):
+                sequence[place[begin[number] : begin[number + 1]]] = np.searchsorted(symbols, own)
+        if len(symbols) and symbols[0] == _LEFT_OUT:
+            sequence = sequence[sequence != 0]
+        return self._joined(sequence, symbols, table)
+
+    def _of_strand(self, rows: slice, mine: BoolArray) -> Int64Array:
+        """The symbol of each operation of a strand."""
+        index = np.flatnonzero(mine) + rows.start
+        found = np.zeros(int(self._count[index].sum()), dtype=np.int64)
+        for row in index.tolist():
+            first, step, count = int(self._first[row]), int(self._step[row]), int(self._count[row])
+            own: int | Int64Array = int(self._symbol[row])
+            if own == _SEVERAL:
+                operation = self._low[row] + np.arange(count) * self._members_of_row[row]
+                own = 2 * self._ph_id[self._part(operation)]
+            found[first : first + step * count : step] = own
+        return found
+
+    def _joined(self, sequence: np.ndarray, symbols: Int64Array, table: StepTable) -> np.ndarray:
+        if not len(sequence):
+            return np.zeros(0, dtype=np.int64)
+        start = np.append(0, np.flatnonzero(sequence[1:] != sequence[:-1]) + 1)
+        n = np.diff(start, append=len(sequence))
+        most = int(n.max()) + 1
+        both = sequence[start].astype(np.int64) * most + n
+        if len(symbols) * most > 1 << 22:
+            different, number = np.unique(both, return_inverse=True)
+        else:
+            there = np.zeros(len(symbols) * most, dtype=bool)
+            there[both] = True
+            different = np.flatnonzero(there)
+            number_of = np.zeros(len(there), dtype=np.int32)
+            number_of[different] = np.arange(len(different))
+            number = number_of[both]
+        steps = [
+            table.number(self._row_of(int(symbols[value // most]), value % most))
+            for value in different.tolist()
+        ]
+        return np.array(steps, dtype=np.int32)[number]
+
+    def _row_of(self, symbol: int, n: int) -> list[int]:
+        what, is_call = divmod(symbol, 2)
+        if is_call:
+            return [self._kind_of_call[symbol], what, n, 0, 0]
+        return [int(RowKind.DATA), what, n, 0, int(self._members[what] > 1)]
