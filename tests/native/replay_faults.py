@@ -20,6 +20,7 @@ SOURCE = r"""
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static int is_the_rank(void) {
@@ -51,6 +52,12 @@ ssize_t pwrite64(int fd, const void *b, size_t size, off_t offset) {
             unlink(name);
             return real(fd, b, size, offset);
         }
+        if (*what == 'c') {
+            char wrong[4096];
+            memcpy(wrong, b, size);
+            wrong[number] ^= 1;
+            return real(fd, wrong, size, offset);
+        }
         if (*what == 'z')
             for (;;)
                 pause();
@@ -70,7 +77,8 @@ def environment(folder: Path, fault: str, rank: int, at: int) -> dict[str, str]:
 
     Args:
         folder: the library is built there.
-        fault: "e" and an errno, "s" and a signal, "x" and an exit status, "u" to unlink the file, "z" to sleep.
+        fault: "e" and an errno, "s" and a signal, "x" and an exit status, "c" and a byte that is
+            written wrong, "u" to unlink the file, "z" to sleep.
         rank: of MPI_COMM_WORLD.
         at: how many writes go well before.
     """
@@ -86,19 +94,26 @@ def environment(folder: Path, fault: str, rank: int, at: int) -> dict[str, str]:
     }
 
 
-def writers(n_ranks: int) -> Model:
-    """Each rank writes a file of its own, then all meet."""
+def writers(n_ranks: int, *, read_back: bool = False) -> Model:
+    """Each rank writes a file of its own, then all meet; and reads it again where that is asked for."""
     ranks = tuple(range(n_ranks))
     phases = [
         km.phase(r + 1, r + 1, (r,), COUNT, [km.member("pwrite", SIZE, SIZE)], [km.linear(b=SIZE)])
         for r in ranks
     ]
+    reading = [
+        km.phase(
+            n_ranks + r + 1, r + 1, (r,), COUNT, [km.member("pread", SIZE, SIZE)], [km.linear(b=SIZE)]
+        )
+        for r in ranks
+    ]  # fmt: skip
     programs = [
         Program(
             ranks=(r,),
             steps=(
                 FileStep(iop_type="open", file_id=r + 1, handle=0, arg=km.O_RDWR | km.O_CREAT),
                 DataStep(ph_id=r + 1, n=COUNT),
+                *([DataStep(ph_id=n_ranks + r + 1, n=COUNT)] if read_back else []),
                 FileStep(iop_type="close", file_id=r + 1, handle=0),
                 SyncStep(communicator=0),
                 SyncStep(communicator=0),
@@ -107,4 +122,5 @@ def writers(n_ranks: int) -> Model:
         for r in ranks
     ]
     files = [km.model_file(r + 1, f"/s/out-{r}", COUNT * SIZE) for r in ranks]
+    phases += reading if read_back else []
     return km.model(n_ranks, files, phases, programs, communicators=(ranks,), name="writers")

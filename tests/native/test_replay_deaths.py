@@ -80,13 +80,27 @@ def test_an_error_is_named_with_rank_file_offset_and_call(tmp_path, monkeypatch,
     )
 
 
+@pytest.mark.parametrize("name", RANKS)
+def test_a_byte_that_was_written_wrong_is_found_where_it_is_read(tmp_path, monkeypatch, name):
+    last = RANKS[name] - 1
+    for variable, value in environment(tmp_path, "c1000", last, 3).items():
+        monkeypatch.setenv(variable, value)
+    made = writers(RANKS[name], read_back=True)
+    result, _ = replay(made, tmp_path, name, ReplayOptions(verify=True, timeout_s=120))
+    # the fourth write starts at 3 * 4096 = 12288; its byte 1000 is the file's byte 13288
+    assert result.failure == (
+        f"rank {last} pread of out-{last} at offset 13288 (4096 bytes): a wrong byte was read at offset 13288 of the "
+        "file"
+    )
+
+
 def test_a_rank_that_pauses_before_its_first_call_is_told_as_such(tmp_path):
     pausing = km.btio(1).programs[0].steps[2].model_copy(update={"seconds": 600.0})
     made = writers(1)
     steps = (pausing, *made.programs[0].steps)
     made = made.model_copy(update={"programs": (Program(ranks=(0,), steps=steps),)})
-    result, _ = replay(made, tmp_path, "none", ReplayOptions(timeout_s=1, pauses="keep"))
-    assert result.failure == "the time limit of 1 s ran out: rank 0 pauses (step 1 of 5)"
+    result, _ = replay(made, tmp_path, "none", ReplayOptions(timeout_s=10, pauses="keep"))
+    assert result.failure == "the time limit of 10 s ran out: rank 0 pauses (step 1 of 5)"
 
 
 def test_ranks_that_wait_for_each_other_in_a_circle_are_ended_and_named(tmp_path):

@@ -62,7 +62,7 @@ class Watch:
         if len(ranks) > _MOST_TOLD:
             parts.append(f"{len(ranks) - _MOST_TOLD} more ranks make no progress either")
         if len(ranks) < self._n_ranks:
-            parts.append(f"{'the other ranks' if ranks else 'all ranks'} made progress")
+            parts.append(f"no {'other ' if ranks else ''}rank stood still for long")
         return ", ".join(parts)
 
 
