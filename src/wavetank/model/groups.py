@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from itertools import zip_longest
 
 from wavetank.model.application import Model
 from wavetank.model.behaviour import Behaviours, Shape, file_kind
@@ -112,7 +113,42 @@ def _no_groups(
         told.append(
             f"at np {n} in {len(groups)} ({'; '.join(ranks_text(g) for g in groups[:4])}{'; ...' if len(groups) > 4 else ''})"
         )
-    return f"ranks do the same in other groups at each process count: {', '.join(told)}"
+    differs = _first_difference(
+        {
+            n: next(shape for shape, found in by_shape.items() if 0 in found.get(n, {}))
+            for n in models
+        }
+    )
+    return f"ranks do the same in other groups at each process count: {', '.join(told)}{differs}"
+
+
+def _first_difference(shapes: Mapping[int, Shape]) -> str:
+    """Where what rank 0 does is another thing at two process counts."""
+    most = max(shapes)
+    for n, shape in shapes.items():
+        if shape == shapes[most]:
+            continue
+        ours, theirs = _calls(shape), _calls(shapes[most])
+        pairs = zip_longest(ours, theirs, fillvalue="nothing more")
+        for number, (one, other) in enumerate(pairs, start=1):
+            if one != other:
+                return f". Step {number} of rank 0 is {one} at np {n} and {other} at np {most}"
+    return ""
+
+
+def _calls(shape: Shape) -> list[str]:
+    steps, kinds, _ = shape
+    assert isinstance(steps, tuple) and isinstance(kinds, tuple)  # noqa: S101 - see Behaviours.of
+    told = []
+    for step in steps:
+        if step[0] == "data":
+            told.append(" + ".join(name for name, _ in kinds[step[1]][2]))
+        elif step[0] == "file":
+            view = "" if step[7] is None else " with a file view that is not contiguous"
+            told.append(f"{step[1]}{view}")
+        else:
+            told.append("a collective" if step[0] == "sync" else "a loop")
+    return told
 
 
 # --- who is in a group ----------------------------------------------------------------------------
