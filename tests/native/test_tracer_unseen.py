@@ -1,8 +1,11 @@
 """What the tracer cannot record is said: raw system calls, io_uring, static programs that a script starts."""
 
+import json
 import os
 import shutil
 import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -81,3 +84,65 @@ def test_setuid_to_somebody_else_is_known(tmp_path: Path) -> None:
     assert not is_privileged(program)  # our own: the loader keeps LD_PRELOAD
     if os.geteuid() != 0:  # root's rights cannot be raised
         assert is_privileged(Path(shutil.which("su") or "/bin/su"))
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that every user may write into, which pytest's own are not."""
+    folder = Path(tempfile.mkdtemp(prefix="wavetank-setuid-"))
+    folder.chmod(0o777)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def as_nobody(call: Callable[[], list[str]]) -> list[str]:
+    """What a call returns in a process of user "nobody"."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        found = ["it failed"]
+        try:
+            os.setgroups([])
+            os.setresgid(65534, 65534, 65534)
+            os.setresuid(65534, 65534, 65534)
+            found = call()
+        finally:
+            os.write(writing, json.dumps(found).encode())
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as stream:
+        found = json.load(stream)
+    os.waitpid(child, 0)
+    assert isinstance(found, list)
+    return found
+
+
+def test_a_setuid_program_of_somebody_else_is_named_and_runs_untraced(
+    open_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from wavetank.launchers.registry import launcher
+    from wavetank.trace.capture import CaptureOptions, trace
+    from wavetank.trace.program import check_program
+
+    need("libwavetank-trace.so", "gcc")
+    if os.geteuid() != 0:  # nobody else's program can be made here
+        (sentence,) = check_program([shutil.which("su") or "/bin/su"], launcher("none"))
+        assert "rights of another user" in sentence
+        return
+    if os.statvfs(open_folder).f_flag & os.ST_NOSUID:
+        pytest.skip(f"{open_folder} is on a file system without setuid programs")
+    program = compile_c("names.c", open_folder / "names")
+    monkeypatch.chdir(open_folder)
+    plain = trace([str(program), "again"], open_folder / "plain.trace", CaptureOptions())
+    assert {file.path for file in plain.trace.files} == {str(open_folder / "u")}
+    (open_folder / "u").unlink()
+    program.chmod(0o4755)
+
+    def traced() -> list[str]:
+        found = trace([str(program), "again"], open_folder / "setuid.trace", CaptureOptions())
+        return [*(file.path for file in found.trace.files), *found.index.warnings]
+
+    warnings = as_nobody(traced)
+    assert (open_folder / "u").stat().st_uid == 0  # it ran, and with its owner's rights
+    assert len(warnings) == 1
+    assert "runs with the rights of another user" in warnings[0]
