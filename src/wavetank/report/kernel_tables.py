@@ -44,6 +44,6 @@ def ior_table(kernel: Kernel) -> ReportTable:
             Column("not_reproduced", "Not reproduced", wide=True),
         ),
         rows=tuple(rows),
-        caption="For comparison with other sites; the measurements of this report are replays.",
+        caption="For comparison with other sites; measurements are replays, unless an application names another program.",
         filterable=len(rows) > 12,
     )

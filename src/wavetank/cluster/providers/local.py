@@ -23,6 +23,7 @@ from wavetank.cluster.namespaces.cgroups import (
 from wavetank.cluster.namespaces.disks import (
     MKFS,
     attached,
+    command,
     detach,
     device_number,
     end_strays,
@@ -55,7 +56,7 @@ class LocalProvider:
     def check(self, spec: ClusterSpec) -> list[str]:
         """What this machine lacks."""
         is_user = os.geteuid() != 0
-        findings = list(_against_users(spec)) if is_user else []
+        findings = list(_against_users(spec) if is_user else _against_chroots())
         if not native.available(NODE_PROGRAM):
             findings.append(f"{NODE_PROGRAM} is not built: run 'make setup'")
         disks = [spec.storage, *([spec.temporary] if spec.temporary is not None else [])]
@@ -291,6 +292,21 @@ def _against_users(spec: ClusterSpec) -> Iterator[str]:
     elif spec.file_system.kind not in user.FILE_SYSTEMS:
         have = ", ".join(user.FILE_SYSTEMS)
         yield f"file_system {spec.file_system.kind} needs root: without it, provider local has {have}. Run with sudo"
+
+
+def _against_chroots() -> Iterator[str]:
+    """Nodes are entered by their mount namespaces, and whoever enters one has its root, not that of a chroot."""
+    try:
+        seen = command(["nsenter", "--mount=/proc/self/ns/mnt", "--", "stat", "-c", "%d:%i", "/"])
+    except ProviderError as error:
+        log.info("cannot tell whether this is a chroot: %s", error)
+        return
+    here = Path("/").stat()
+    if seen.strip() != f"{here.st_dev}:{here.st_ino}":
+        yield (
+            "this is a chroot: servers of nodes would run, and write, outside of it. Start a container, or enter "
+            "the directory by 'unshare --mount' and pivot_root"
+        )
 
 
 def _existing(path: Path) -> Path:

@@ -1,0 +1,32 @@
+"""What keeps the local provider from making nodes."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from wavetank.cluster.providers import local
+from wavetank.cluster.providers.local import LocalProvider
+from wavetank.cluster.spec import ClusterSpec
+
+SPEC = ClusterSpec.model_validate(
+    {
+        "name": "lab",
+        "instance": {"name": "t.small"},
+        "nodes": {"compute": 1},
+        "file_system": {"kind": "none"},
+        "storage": {"size": "512 MiB"},
+    }
+)
+
+
+def test_a_chroot_is_refused_as_nodes_would_be_outside_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    root = os.stat("/")
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    for seen, refused in ((f"{root.st_dev}:{root.st_ino}\n", False), ("1:1\n", True)):
+        monkeypatch.setattr(local, "command", lambda argv, seen=seen: seen)
+        findings = LocalProvider().check(SPEC)
+        assert any("chroot" in finding for finding in findings) == refused
