@@ -130,11 +130,10 @@ def _ways(
     yield _blocks(column)
     for feature in features:
         yield _linear(column, feature)
+    if all(tuple(ranks[n]) == tuple(index[n]) for n in column):
+        for grid in GRIDS:
+            yield _on_grid(column, grid)
     yield _starts(column)
-    if any(tuple(ranks[n]) != tuple(index[n]) for n in column):
-        return
-    for grid in GRIDS:
-        yield _on_grid(column, grid)
 
 
 # --- one way each -------------------------------------------------------------------------------
@@ -261,12 +260,8 @@ def _starts(column: Column) -> RankFunction | None:
     if not first or any(size < 0 for of in sizes.values() for size in of):
         return None
     found: list[Division] = []
-    for pick in (min, max):
-        closed = {n: [*of, pick(of)] for n, of in sizes.items()}
-        found += divisions(closed)
-    mixed = _closed(sizes)
-    if mixed is not None:
-        found += divisions(mixed)
+    for total in _totals(sizes):
+        found += divisions({n: [*of, total - sum(of)] for n, of in sizes.items()})
     if not found:
         return None
 
@@ -282,14 +277,14 @@ def _starts(column: Column) -> RankFunction | None:
     )
 
 
-def _closed(sizes: Mapping[int, list[int]]) -> dict[int, list[int]] | None:
-    """Sizes with a last one for each run, such that all have one total."""
-    totals = [{sum(of) + last for last in set(of)} for of in sizes.values()]
-    common = set.intersection(*totals)
-    if not common:
-        return None
-    total = max(common)
-    return {n: [*of, total - sum(of)] for n, of in sizes.items()}
+def _totals(sizes: Mapping[int, list[int]]) -> list[int]:
+    """What the blocks may come to in all runs, if the last one is as large as another, or less by what others differ by."""
+    steps = {1, *(max(of) - min(of) for of in sizes.values())}
+    totals = [
+        {sum(of) + last - step for last in {*of, max(of)} for step in (0, *steps) if last >= step}
+        for of in sizes.values()
+    ]
+    return sorted(set.intersection(*totals))
 
 
 # --- grids ----------------------------------------------------------------------------------------
@@ -335,6 +330,7 @@ def _on_grid(column: Column, grid: Grid) -> RankFunction | None:
     terms = [
         function.text.replace("rank", name).replace(" in np parts", f" along {name}")
         for function, name in zip(known, grid.names, strict=True)
+        if function.text != "0"
     ]
     text = " + ".join([*terms, *([] if str(base[0]) == "0" else [str(base[0])])])
     return RankFunction(text, min(function.n_checks for function in known), of, True)

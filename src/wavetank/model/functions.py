@@ -218,12 +218,11 @@ def value_at(found: Sequence[Function | Quotient], n: int, what: str) -> Fractio
         return next(iter(values))
     if not values:
         raise NoFunctionError(reasons[0])
-    if len(values) > 1:
-        told = " or ".join(f"{text} ({number_text(value)})" for value, text in values.items())
-        raise NoFunctionError(
-            f"{what} at np {n} would be {told}: the traced runs cannot tell them apart. Trace another process count"
-        )
-    return next(iter(values))
+    told = " or ".join(f"{text} ({number_text(value)})" for value, text in values.items())
+    rest = f", and {reasons[0]}" if reasons else ""
+    raise NoFunctionError(
+        f"{what} at np {n} would be {told}{rest}: the traced runs cannot tell them apart. Trace another process count"
+    )
 
 
 def whole_at(
