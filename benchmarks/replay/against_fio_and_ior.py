@@ -4,7 +4,12 @@
 
 Name a directory on a local disk (its files stay in the page cache) and one on tmpfs. Prints the ratio
 replay / other for each request size, direction and number of ranks; at least 1.0 is the target. The
-programs take turns, so that a busy moment meets all of them. IOR takes part where `ior` is on the PATH.
+programs take turns, so that a busy moment meets all of them; the replay has two turns of each round, and the
+ratio of the second to the first is the noise that the other ratios have too. IOR takes part where `ior` is
+on the PATH.
+
+All three move the same bytes of the same files, as often, by calls with an offset (IOR: lseek, and read or write) from one
+buffer that is there beforehand; a file is opened once by the replay and fio, and before each pass, outside of its times, by IOR.
 """
 
 from __future__ import annotations
@@ -145,7 +150,7 @@ def main() -> None:
     arguments = parser.parse_args()
     print("medians of the ratios of neighbouring runs, and in brackets their quartiles")
     print(
-        f"{'where':14} {'size':6} {'verb':6} ranks {'replay op/s':>12} {'/ fio psync':>17} {'/ IOR':>17}"
+        f"{'where':14} {'size':6} {'verb':6} ranks {'replay op/s':>12} {'/ fio psync':>17} {'/ IOR':>17} {'/ itself':>17}"
     )
     for directory in arguments.directories:
         for name in arguments.sizes:
@@ -162,18 +167,19 @@ def measure(
         root, total, passes = Path(folder), arguments.bytes, PASSES[name]
         kernel = kernel_of(verb, rs, ranks, total, passes)
         prepare_files(kernel, root)
-        ours = [("replay", lambda: replay(kernel, root, root))]
+        ours: list[tuple[str, Run]] = [("replay", lambda: replay(kernel, root, root))]
+        again: list[tuple[str, Run]] = [("again", lambda: replay(kernel, root, root))]
         others: list[tuple[str, Run]] = [("fio", lambda: fio(verb, rs, ranks, total, passes, root))]
         if shutil.which("ior"):
             others.append(("ior", lambda: ior(verb, rs, ranks, total, passes, root)))
-        rates: dict[str, list[float]] = {program: [] for program, _ in [*ours, *others]}
+        rates: dict[str, list[float]] = {program: [] for program, _ in [*ours, *others, *again]}
         for repetition in range(arguments.repetitions):
-            turn = [*ours, *others]
+            turn = [*ours, *others, *again]
             for program, run in turn if repetition % 2 == 0 else reversed(turn):
                 rates[program].append(run())
     print(
         f"{directory!s:14} {name:6} {verb:6} {ranks:5} {statistics.median(rates['replay']):12.0f} "
-        f"{paired(rates, 'fio')} {paired(rates, 'ior')}",
+        f"{paired(rates, 'fio')} {paired(rates, 'ior')} {paired(rates, 'again')}",
         flush=True,
     )
 
@@ -182,7 +188,9 @@ def paired(rates: dict[str, list[float]], other: str) -> str:
     """The median of the ratios of runs that followed each other, and in brackets their quartiles."""
     if other not in rates:
         return f"{'-':>18}"
-    ratios = [ours / theirs for ours, theirs in zip(rates["replay"], rates[other], strict=True)]
+    both = zip(rates["replay"], rates["again"], strict=True)  # the other's neighbours
+    mine = rates["replay"] if other == "again" else [statistics.fmean(pair) for pair in both]
+    ratios = [ours / theirs for ours, theirs in zip(mine, rates[other], strict=True)]
     low, middle, high = statistics.quantiles(ratios, n=4, method="inclusive")
     return f"{middle:5.2f} ({low:4.2f}-{high:4.2f})"
 

@@ -2,10 +2,16 @@
 
     .venv/bin/python benchmarks/replay/against_the_application.py DIRECTORY [--repetitions 5] [--abyss READS1 READS2]
 
-Prints, as medians of some runs in turn: the BT-IO-like program's (and with --abyss ABYSS-P's) time in read and
-write calls as its trace tells it, the replay's time in the same calls, and the difference in percent (target:
-5). Then a loop with pauses kept: elapsed against the program's (target: 2). Then a kernel of 100 million
-operations: seconds until the first operation, and the program's memory.
+The application and its replay are both run under the tracer: the same instrument measures the time in read and
+write calls on both sides, and the elapsed time from the first of them to the last. Rows are the BT-IO-like
+program and with --abyss ABYSS-P; its input in the page cache (warm) or not (cold; BT-IO reads what it has just
+written, so that only its own file could be cold, and never is); with pauses dropped, kept by sleeping, and kept
+by computing on memory (--compute). What is printed are medians of the ratios of neighbouring runs, with their
+quartiles; "noise" is the application against itself, one run and the next.
+Targets: 5 % of the I/O time; with pauses kept 2 % of the elapsed time.
+
+Then a loop of 200 pauses of 5 ms. Then a kernel of 100 million operations: seconds until the first operation,
+and the program's memory.
 """
 
 from __future__ import annotations
@@ -19,21 +25,26 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from wavetank.document import provenance
+from wavetank.kernel.cache import cached_pages
 from wavetank.kernel.from_model import make_kernel
 from wavetank.kernel.lower import lower
 from wavetank.kernel.plan import Kernel
 from wavetank.kernel.prepare import prepare_files
-from wavetank.kernel.replay import ReplayOptions, replay_program, run_replay
+from wavetank.kernel.replay import ReplayOptions, replay_command, replay_program, run_replay
 from wavetank.launchers.registry import launcher
 from wavetank.model.application import Model
 from wavetank.model.extract import extract_model
 from wavetank.model.phase import DataStep, FileStep, LinearOffsets, PatternMember, Phase, Program
 from wavetank.model.rules import Rules
 from wavetank.trace.reader import read_trace
+from wavetank.units import parse_size
 
+PAUSES_S = 20e-6  # shorter ones are not kept
 PROGRAMS = Path(__file__).parents[2] / "tests" / "native" / "programs"
 MPIRUN = ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-n"]
 
@@ -49,53 +60,112 @@ def traced(argv: list[str], folder: Path, rules: Rules | None = None, times: str
     return extract_model(read_trace(folder), provenance(), rules)
 
 
-def io_seconds(model: Model, kernel: Kernel) -> float:
-    """Time in the calls that the kernel performs, all ranks, as traced."""
-    performed = {phase.ph_id for phase in kernel.phases}
-    return sum(phase.io_time_s or 0.0 for phase in model.phases if phase.ph_id in performed)
+@dataclass(frozen=True)
+class Times:
+    """Of one run: seconds in data calls over all ranks; from the first data call's start to the last one's end."""
+
+    io_s: float
+    elapsed_s: float
 
 
-def compare(name: str, argv: list[str], outputs: list[str], work: Path, repetitions: int) -> None:
-    """One row: the application and its replay, in turn; both begin without output files.
+@dataclass(frozen=True)
+class Case:
+    """How a replay is run, and what of its data is in the page cache beforehand."""
+
+    cold: bool
+    options: ReplayOptions
+
+    @property
+    def name(self) -> str:
+        """For the table."""
+        pauses = "dropped"
+        if self.options.pauses == "keep":
+            pauses = "computed" if self.options.compute_bytes else "slept"
+        return f"{'cold' if self.cold else 'warm'}, pauses {pauses}"
+
+
+def times_of(model: Model, kernel: Kernel) -> Times:
+    """As traced, of the calls that the kernel performs: by the level and the last part of the file's name."""
+    names = {file.file_id: Path(file.name).name for file in kernel.files}
+    performed = {(names[phase.file_id], phase.level) for phase in kernel.phases}
+    names = {file.file_id: Path(file.file_name).name for file in model.files}
+    phases = [one for one in model.phases if (names[one.file_id], one.level) in performed]
+    return Times(
+        sum(one.io_time_s or 0.0 for one in phases),
+        max(one.end_s or 0.0 for one in phases) - min(one.start_s or 0.0 for one in phases),
+    )
+
+
+def drop(paths: Iterable[Path]) -> None:
+    """Have the files on storage, and no page of them in the cache."""
+    for path in paths:
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            pages, left = cached_pages(file.fileno())
+        if left * 100 > pages:
+            raise SystemExit(f"{path}: {left} of {pages} pages stay in the page cache")
+
+
+def compare(
+    name: str,
+    argv: list[str],
+    inputs: list[Path],
+    outputs: list[str],
+    work: Path,
+    cases: list[Case],
+    repetitions: int,
+) -> None:
+    """A row for each case: the application and its replays, in turn; all begin without output files.
 
     Ratios of neighbouring runs: on a machine that is not quiet both meet the same disturbance.
     """
     os.chdir(work)
-    root = work / "root"
+    root = work / f"root-{name}"
     root.mkdir(exist_ok=True)
-    kernel: Kernel | None = None
-    theirs, ours = [], []
+    rules = Rules(pauses_s=PAUSES_S)
 
-    def application() -> None:
-        nonlocal kernel
+    def application(*, cold: bool) -> Model:
         for output in outputs:
             (work / output).unlink(missing_ok=True)
-        model = traced(argv, work / "run.trace")
-        model.write(work / "model.json")
-        kernel = kernel or make_kernel(model, work / "model.json")
-        theirs.append(io_seconds(model, kernel))
+        if cold:
+            drop(inputs)
+        return traced(argv, work / "run.trace", rules, "event")
 
-    def its_replay() -> None:
-        assert kernel is not None
+    first = application(cold=False)  # not counted: brings programs and input into the page cache
+    first.write(work / "model.json")
+    kernel = make_kernel(first, work / "model.json")
+
+    def replay(case: Case) -> Times:
         prepare_files(kernel, root)
-        result = run_replay(kernel, root, launcher("openmpi"), work)
-        if result.status != "ok":
-            raise SystemExit(f"the replay of {name} failed: {result.failure}")
-        ours.append(sum(rank.io_time_s for phase in result.phases for rank in phase.ranks))
+        if case.cold:
+            drop(path for path in root.iterdir() if path.is_file() and path.name[0] != ".")
+        command, _ = replay_command(kernel, root, launcher("openmpi"), work, None, case.options)
+        return times_of(traced(command, work / "replay.trace", rules, "event"), kernel)
 
-    application()  # not counted: brings programs and input files into the page cache
-    its_replay()
-    theirs, ours = [], []
+    own: dict[bool, list[Times]] = {cold: [] for cold in {case.cold for case in cases}}
+    replayed: dict[str, list[Times]] = {case.name: [] for case in cases}
     for repetition in range(repetitions):
-        for run in (application, its_replay) if repetition % 2 == 0 else (its_replay, application):
-            run()
-    ratios = [b / a for a, b in zip(theirs, ours, strict=True)]
+        for cold, times in own.items():
+            turn = [case for case in cases if case.cold == cold]
+            times.append(times_of(application(cold=cold), kernel))
+            for case in turn if repetition % 2 == 0 else reversed(turn):
+                replayed[case.name].append(replay(case))
+    for case in cases:
+        theirs, ours = own[case.cold], replayed[case.name]
+        elapsed = "-" if case.options.pauses == "drop" else off(theirs, ours, "elapsed_s")
+        print(f"{name:11} {case.name:22} {statistics.median(one.io_s for one in theirs):9.4f} "
+              f"{statistics.median(one.io_s for one in ours):9.4f}  {off(theirs, ours, 'io_s'):26} "
+              f"{off(theirs[:-1], theirs[1:], 'io_s'):26} {elapsed}", flush=True)  # fmt: skip
+
+
+def off(theirs: list[Times], ours: list[Times], what: str) -> str:
+    """By how many percent the second ones are longer: the median of the pairs, and in brackets its quartiles."""
+    if len(theirs) < 2:
+        return "-"
+    ratios = [getattr(b, what) / getattr(a, what) for a, b in zip(theirs, ours, strict=True)]
     low, middle, high = statistics.quantiles(ratios, n=4, method="inclusive")
-    print(
-        f"{name:12} application {statistics.median(theirs):8.4f} s   replay {statistics.median(ours):8.4f} s   "
-        f"{100 * (middle - 1):+6.1f} % (quartiles {100 * (low - 1):+.1f} and {100 * (high - 1):+.1f})",
-        flush=True,
-    )
+    return f"{100 * (middle - 1):+6.1f} % ({100 * (low - 1):+.1f} to {100 * (high - 1):+.1f})"
 
 
 PAUSING = """
@@ -164,31 +234,54 @@ def huge(work: Path) -> None:
               f"{took:.3f} s, at most {peak / 1024:.0f} MiB in any program run here")  # fmt: skip
 
 
+PARTS = ("huge", "warm", "cold", "pauses")
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser()
     parser.add_argument("directory", type=Path)
     parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--abyss", nargs=2, type=Path, metavar="FASTQ")
+    parser.add_argument(
+        "--compute", default="32MiB", help="memory of a rank, on which pauses compute"
+    )
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     arguments = parser.parse_args()
     work = Path(tempfile.mkdtemp(dir=arguments.directory.resolve(), prefix="wavetank-bench-"))
+    ways = [
+        ReplayOptions(),
+        ReplayOptions(pauses="keep"),
+        ReplayOptions(pauses="keep", compute_bytes=parse_size(arguments.compute)),
+    ]
+    cases = [
+        Case(part == "cold", way)
+        for part in ("warm", "cold")
+        if part in arguments.parts
+        for way in ways
+    ]
     try:
-        huge(work)
-        subprocess.run(
-            ["mpicc.openmpi", "-O2", "-o", str(work / "bt"), str(PROGRAMS / "bt_io.c")], check=True
-        )
-        compare(
-            "BT-IO-like",
-            [*MPIRUN, "4", str(work / "bt"), "bt.out", "64", "20"],
-            ["bt.out"],
-            work,
-            arguments.repetitions,
-        )
-        if arguments.abyss:
-            reads = [str(path.resolve()) for path in arguments.abyss]
-            abyss = ["/usr/lib/abyss/ABYSS-P", "-k30", "-o", "contigs.fa", *reads]
-            compare("ABYSS-P", [*MPIRUN, "4", *abyss], ["contigs.fa"], work, arguments.repetitions)
-        pauses(work)
+        if "huge" in arguments.parts:
+            huge(work)
+        if cases:
+            print(
+                f"{'':34} application    replay  I/O time of the replay     noise                      elapsed"
+            )
+        if "warm" in arguments.parts:
+            subprocess.run(
+                ["mpicc.openmpi", "-O2", "-o", str(work / "bt"), str(PROGRAMS / "bt_io.c")],
+                check=True,
+            )
+            command = [*MPIRUN, "4", str(work / "bt"), "bt.out", "64", "20"]
+            warm = [case for case in cases if not case.cold]
+            compare("BT-IO-like", command, [], ["bt.out"], work, warm, arguments.repetitions)
+        if arguments.abyss and cases:
+            reads = [path.resolve() for path in arguments.abyss]
+            abyss = ["/usr/lib/abyss/ABYSS-P", "-k30", "-o", "contigs.fa", *map(str, reads)]
+            command = [*MPIRUN, "4", *abyss]
+            compare("ABYSS-P", command, reads, ["contigs.fa"], work, cases, arguments.repetitions)
+        if "pauses" in arguments.parts:
+            pauses(work)
     finally:
         shutil.rmtree(work)
 
