@@ -75,10 +75,10 @@ RUNS = [
     *both("bt_io", "bt_io", *BT_IO),
     *both("madbench2", "madbench2", "mad.out", "8", "10000"),
     *both("s3d_io", "s3d_io", "s3d", "8", "5"),
-    *both("segments-shared-mpiio", "segments", "mpiio", *SHARED),
-    Run("segments-shared-posix.mpich", "segments", 4, ("posix", *SHARED)),
-    Run("segments-own-posix.mpich", "segments", 4, ("posix", "seg.%d.out", *SHARED[1:])),
-    Run("segments-shared-collective.mpich", "segments", 4, ("collective", *SHARED)),
+    *both("segments-shared-mpiio", "ior_blocks", "mpiio", *SHARED),
+    Run("segments-shared-posix.mpich", "ior_blocks", 4, ("posix", *SHARED)),
+    Run("segments-own-posix.mpich", "ior_blocks", 4, ("posix", "seg.%d.out", *SHARED[1:])),
+    Run("segments-shared-collective.mpich", "ior_blocks", 4, ("collective", *SHARED)),
     *BUFFERED,
 ]
 
