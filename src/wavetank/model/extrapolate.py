@@ -128,22 +128,20 @@ def _not_given_back(fit: Fit, grouped: Grouped, provenance: Provenance) -> list[
     """What the functions make of the traced process counts must be the traced models."""
     if grouped.left_out or any(group.reasons or group.step_reasons for group in grouped.groups):
         return []  # it is not: and says why
-    found = []
     for n, model in fit.models.items():
+        if n in fit.checked:
+            continue
         again = _made(fit, grouped, n, provenance).model
-        differences = compare_models(own_levels(model), again).differences
-        # Names of files may hold what has nothing to do with np, and are then those of the nearest run.
-        if differences:
-            first = differences[0]
-            found.append(
-                NotExtrapolated(
-                    ph_ids=(),
-                    what=f"the run at np {n}",
-                    reason=f"the functions do not give back what was traced there: {first.where}, {first.field} is "
-                    f"{first.b} in place of {first.a}",
-                )
+        fit.checked[n] = tuple(
+            NotExtrapolated(
+                ph_ids=(),
+                what=f"the run at np {n}",
+                reason=f"the functions do not give back what was traced there: {first.where}, {first.field} is "
+                f"{first.b} in place of {first.a}",
             )
-    return found
+            for first in compare_models(own_levels(model), again).differences[:1]
+        )
+    return [one for of in fit.checked.values() for one in of]
 
 
 # --- what is said of each phase -------------------------------------------------------------------

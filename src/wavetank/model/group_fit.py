@@ -402,10 +402,10 @@ class Fitter:
                     for n, of in scope.phases.items()
                 }
             )
-            if not means:
+            checks = len(scope.phases) - means[0].n_parameters if means else 0
+            if checks < min(2, len(scope.phases) - 1):  # a line through three means may be chance
                 members.append(None)
                 continue
-            checks = len(scope.phases) - means[0].n_parameters
             mean = RankFunction(str(means[0]), checks, _mean_of(means), False)
             members.append(FittedMember(mean, None, None, None))
         return tuple(members)

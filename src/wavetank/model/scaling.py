@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import PurePath
 
 from wavetank.errors import ModelError
 from wavetank.model.application import Model
+from wavetank.model.extrapolation import NotExtrapolated
 from wavetank.model.families import Families, collapse
 from wavetank.model.functions import (
     Candidates,
@@ -58,10 +59,13 @@ class Fit:
     families: Families  # by the file_id of the model of the fewest processes
     why_not: str | None  # why phases do not correspond, so that no field of theirs is there
     grouped: Grouped | NoFunctionError  # what the ranks do, or why that is no function of np
+    checked: dict[int, tuple[NotExtrapolated, ...]] = field(
+        default_factory=dict, compare=False
+    )  # by process count, where the functions do not give back the traced run
 
-    def function(self, ph_id: int | None, field: str) -> Function | Quotient | None:
+    def function(self, ph_id: int | None, name: str) -> Function | Quotient | None:
         """The function of one field, if one fits."""
-        return next((f.function for f in self.fields if (f.ph_id, f.field) == (ph_id, field)), None)
+        return next((f.function for f in self.fields if (f.ph_id, f.field) == (ph_id, name)), None)
 
 
 def fit_models(models: Sequence[Model]) -> Fit:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from applications import bt_io, madbench2, s3d_io
+from applications import BT_GRID, bt_io, madbench2, s3d_io
 from fold_builder import PROVENANCE, Event, model_of, trace_of
 
 from wavetank.errors import ModelError
-from wavetank.model.application import Model
+from wavetank.model.application import Boundaries, Model
 from wavetank.model.difference import compare_models
 from wavetank.model.extract import extract_model
 from wavetank.model.extrapolate import extrapolate
@@ -17,7 +17,7 @@ from wavetank.model.families import name_pattern
 from wavetank.model.functions import fit_function
 from wavetank.model.scaling import fit_models
 from wavetank.model.unfold import unfold
-from wavetank.trace.schema import Trace
+from wavetank.trace.schema import FileView, Trace
 
 
 @pytest.mark.parametrize(
@@ -64,25 +64,113 @@ def views_by_rank(model: Model) -> list[list[object]]:
     ]
 
 
-def test_bt_io_at_36_processes_from_4_9_and_16() -> None:
-    fit = fit_models(
-        [model_of(events, views=views) for events, views in (bt_io(102, n) for n in (4, 9, 16))]
-    )
-    model = extrapolate(fit, 36, PROVENANCE)
-    events, views = bt_io(102, 36)
+TABLE_V = {("B", 25): 1.62, ("B", 36): 1.12, ("C", 36): 4.5}
+"""P15 table V (METHOD.md, known answers): request size in MiB, class and np; class B 40 steps of 1.6 GB in all."""
+
+
+@pytest.mark.parametrize(
+    ("bt_class", "steps", "counts"), [("B", 40, (25, 36)), ("C", 4, (36,))]
+)  # class C's full grid and views; its steps are alike
+def test_bt_io_at_25_and_36_processes_from_4_9_and_16_is_the_run_itself(
+    bt_class: str, steps: int, counts: tuple[int, ...]
+) -> None:
+    grid = BT_GRID[bt_class]
+
+    def model(n: int) -> Model:
+        events, views = bt_io(grid, n, steps)
+        return model_of(events, views=views)
+
+    fit = fit_models([model(n) for n in (4, 9, 16)])
+    for n in counts:
+        made, traced = extrapolate(fit, n, PROVENANCE), model(n)
+        assert compare_models(made, traced).differences == ()
+        assert [p.offset for p in made.phases] == [p.offset for p in traced.phases]
+        assert views_by_rank(made) == views_by_rank(traced)
+        # writes of one repetition, and a read of as many; each step is the whole grid of five doubles a point
+        assert [(p.ph_nrep, p.ph_weight) for p in made.phases] == [
+            *[(1, grid**3 * 40)] * steps,
+            (steps, steps * grid**3 * 40),
+        ]
+        assert made.requirements.storage_capacity_bytes == steps * grid**3 * 40
+        assert made.app_st == 2 * steps * grid**3 * 40
+        assert [one.ph_ids for one in made.series] == [tuple(range(1, steps + 1))]
+        if (bt_class, n) in TABLE_V:
+            mean = made.phases[0].ph_weight / n / 2**20
+            assert mean == pytest.approx(TABLE_V[bt_class, n], abs=0.011)
+        assert made.source == "extrapolated"
+        assert made.extrapolation is not None
+        assert made.extrapolation.traced_np == (4, 9, 16)
+        assert made.extrapolation.not_extrapolated == ()
+        assert any("never traced" in warning for warning in made.warnings)
+
+
+def test_how_blocks_are_divided_is_not_guessed() -> None:
+    # 12 divides by 2, 3 and 4: that NPB's first blocks are the longer ones shows at 5 only, and not at 6.
+    runs = [bt_io(12, n, steps=2) for n in (4, 9, 16)]
+    fit = fit_models([model_of(events, views=views) for events, views in runs])
+    assert extrapolate(fit, 36, PROVENANCE).extrapolation.not_extrapolated == ()  # type: ignore[union-attr]
+    with pytest.raises(ModelError, match="do not tell how 5 parts are made"):
+        extrapolate(fit, 25, PROVENANCE)
+
+
+def test_a_process_count_that_makes_no_square_grid_is_refused() -> None:
+    runs = [bt_io(12, n, steps=2) for n in (4, 9)]
+    fit = fit_models([model_of(events, views=views) for events, views in runs])
+    with pytest.raises(ModelError, match="np is no square"):
+        extrapolate(fit, 30, PROVENANCE)
+
+
+def test_a_rank_that_does_more_still_has_its_place_among_the_others() -> None:
+    # As NPB's own BT: rank 0 reads an input file, and so follows a program of its own.
+    def run(n: int) -> tuple[list[Event], tuple[FileView, ...]]:
+        events, views = bt_io(10, n, steps=2)
+        read = [Event(0, "open", 1), Event(0, "read", 1, 0, 80), Event(0, "close", 1)]
+        return [*read, *events], views
+
+    fit = fit_models([model_of(e, views=v) for e, v in map(run, (4, 9, 16))])
+    made = extrapolate(fit, 25, PROVENANCE)
+    events, views = run(25)
     traced = model_of(events, views=views)
-    # P15 table V, class B, np 36: the same phases, bytes and capacity as the run itself has.
-    assert [p.ph_nrep for p in model.phases] == [p.ph_nrep for p in traced.phases]
-    assert [p.ph_weight for p in model.phases] == [p.ph_weight for p in traced.phases]
-    assert [p.pattern[0].rs for p in model.phases] == [102**3 * 40 // 36] * 41
-    assert [p.offset for p in model.phases] == [p.offset for p in traced.phases]
-    assert compare_models(model, traced).differences == ()
-    assert views_by_rank(model) == views_by_rank(traced)
-    assert [p.ph_processid for p in model.phases] == [p.ph_processid for p in traced.phases]
-    assert model.requirements.storage_capacity_bytes == traced.requirements.storage_capacity_bytes
-    assert [one.ph_ids for one in model.series] == [tuple(range(1, 41))]
-    assert model.source == "extrapolated"
-    assert any("never traced" in warning for warning in model.warnings)
+    assert compare_models(made, traced).differences == ()
+    assert views_by_rank(made) == views_by_rank(traced)
+
+
+def test_a_line_through_a_single_ranks_values_is_not_taken_where_others_follow_none() -> None:
+    # Rank 0 has 4400, 2800 and 2000 bytes of 22 columns: 9600 / q - 400 by chance, for 11, 7 and 5 is 24 / q - 1.
+    def run(n: int, sizes: list[int]) -> list[Event]:
+        head = [Event(0, "pread", 1, 0, 10)]
+        return head + [Event(r, "pwrite", 0, r * 10**6, size) for r, size in enumerate(sizes)]
+
+    sizes = {4: [4400, 4000, 4100, 4300], 9: [2800, *range(2501, 2509)], 16: [2000, *range(1801, 1816)]}  # fmt: skip
+    fit = fit_models([model_of(run(n, sizes[n])) for n in (4, 9, 16)])
+    made = extrapolate(fit, 64, PROVENANCE)
+    assert all("pwrite" not in phase.pattern[0].iop_type for phase in made.phases)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"application": "other"}, "different programs"),
+        ({"warnings": ("the trace of rank 3 is cut short (killed, or damaged)",)}, "np 4 is not whole"),
+        ({"source": "extrapolated"}, "np 4 is extrapolated itself"),
+        (
+            {"boundaries": Boundaries(split_at_communication={}, split_at_computation_s=1, similarity=None)},
+            "different rules",
+        ),
+    ],
+)  # fmt: skip
+def test_runs_that_cannot_be_fitted_together_are_refused(
+    change: dict[str, object], message: str
+) -> None:
+    one, other = (model_of(s3d_io(16, n)) for n in (2, 4))
+    with pytest.raises(ModelError, match=message):
+        fit_models([one, other.model_copy(update=change)])
+
+
+def test_models_at_different_levels_are_refused() -> None:
+    posix = [Event(rank, "pwrite", offset=rank * 10, size=10) for rank in range(4)]
+    with pytest.raises(ModelError, match="different levels"):
+        fit_models([model_of(s3d_io(16, 2, 1)), model_of(posix)])
 
 
 @pytest.mark.parametrize("application", ["madbench2", "s3d_io"])
