@@ -21,17 +21,20 @@ from pathlib import Path
 import numpy as np
 
 from wavetank.document import Provenance, provenance
-from wavetank.model.extract import extract_model
+from wavetank.model.extract import compactor, extract_model
 from wavetank.model.fold import CHUNK_ROWS, fold
+from wavetank.model.rules import Rules
 from wavetank.trace.open import open_trace
 from wavetank.trace.ops import OPS_BY_NAME
-from wavetank.trace.schema import FoldTable, Level, RankFacts, Trace, TracedFile
+from wavetank.trace.schema import FoldTable, Int64Array, Level, RankFacts, Trace, TracedFile
 
 CHUNK = 16 * CHUNK_ROWS
 KINDS = (
     "sequential", "strided", "ten phases", "read, write", "two files", "seek, read", "5 writes, read",
-    "random", "random sizes", "random r, w",
+    "random", "random sizes", "random r, w", "mix", "mix, 100 files", "mix, seeks", "mix, bursts", "mix, MPI-IO",
+    "two scans", "long period", "near period",
 )  # fmt: skip
+"""A mix: random calls on random files by random sizes at random offsets, in no order."""
 
 
 def chunk(kind: str, rank: int, first: int, n: int, total: int) -> FoldTable:
@@ -68,13 +71,55 @@ def chunk(kind: str, rank: int, first: int, n: int, total: int) -> FoldTable:
             size = generator.integers(1, 1 << 20, n)
         elif kind == "random r, w":
             op[i % 2 == 1] = write
+    elif kind.startswith("mix") or kind in ("two scans", "long period", "near period"):
+        op, file, size, offset = mixed(kind, first, i)
     zero, none = np.zeros(n, dtype=np.int64), np.full(n, -1, dtype=np.int32)
+    tick = i if kind == "mix, MPI-IO" else zero
     return FoldTable(
-        rank=np.full(n, rank, dtype=np.int32), seq=i, op=op, file=file, handle=np.zeros(n, dtype=np.int32),
+        rank=np.full(n, rank, dtype=np.int32), seq=i, op=op, file=file, handle=file,
         count=np.ones(n, dtype=np.int64), size=size, moved=size, offset=offset, disp=zero, view=none, view_offset=offset,
-        view_disp=zero, tick=zero, subtick=i, tick_step=zero, subtick_step=zero, start_ns=i * 1000, end_ns=i * 1000 + 500,
+        view_disp=zero, tick=tick, subtick=i - tick, tick_step=zero, subtick_step=zero, start_ns=i * 1000, end_ns=i * 1000 + 500,
         busy_ns=np.full(n, 500, dtype=np.int64), arg=zero, error=np.zeros(n, dtype=np.int32),
     )  # fmt: skip
+
+
+def mixed(kind: str, first: int, i: Int64Array) -> tuple[np.ndarray, ...]:
+    """Call, file, size and offset of operations without an order, or with one that is hard to see."""
+    generator, n = np.random.default_rng(first), len(i)
+    level = "MPI_File_{}_at" if kind == "mix, MPI-IO" else "p{}"
+    codes = np.array([OPS_BY_NAME[level.format(way)].code for way in ("read", "write")], np.uint8)
+    op = codes[generator.integers(0, 2, n)]
+    file = generator.integers(0, 100 if kind == "mix, 100 files" else 8, n).astype(np.int32)
+    size = generator.integers(1, 1 << 20, n)
+    offset = generator.integers(0, 1 << 28, n) * 4096
+    if kind == "mix, seeks":
+        pair = i // 2 - first // 2
+        op = np.array([OPS_BY_NAME[way].code for way in ("read", "write")], np.uint8)[op[pair] & 1]
+        op[i % 2 == 0] = OPS_BY_NAME["lseek"].code
+        file, offset, size = file[pair], offset[pair], np.where(i % 2 == 0, 0, size[pair])
+    elif kind == "mix, bursts":  # of one to 60 operations in a row, each burst one behind the other
+        burst = np.searchsorted(np.cumsum(generator.integers(1, 60, n)), np.arange(n), side="right")
+        op, file, size = op[burst], file[burst], np.full(n, 4096)
+        offset = offset[burst] + (np.arange(n) - np.searchsorted(burst, burst)) * 4096
+    elif kind == "two scans":  # of two files, in turns of random length
+        op, file, size = np.full(n, codes[0]), file % 2, np.full(n, 4096)
+        offset = (
+            np.where(file == 0, np.cumsum(file == 0), np.cumsum(file == 1)) * 4096 + first * 4096
+        )
+    elif kind in ("long period", "near period"):  # 1000 random calls again and again
+        again = i % 1000
+        generator = np.random.default_rng(1)
+        op, file = (
+            codes[generator.integers(0, 2, 1000)][again],
+            generator.integers(0, 8, 1000)[again].astype(np.int32),
+        )
+        size = generator.integers(1, 1 << 20, 1000)[again]
+        offset = generator.integers(0, 1 << 28, 1000)[again] * 4096 + i // 1000 * (1 << 41)
+        if kind == "near period":  # and one call in 500 is another
+            op = np.where(
+                np.random.default_rng(first).random(n) < 0.002, codes.sum() - op, op
+            ).astype(np.uint8)
+    return op, file, size, offset
 
 
 class Timed:
@@ -99,8 +144,8 @@ def trace_of(table: FoldTable) -> Trace:
     return Trace(
         source="benchmark", command=("benchmark",), n_ranks=n_ranks, mpi_library=None, started_utc=None, elapsed_s=None,
         ranks=tuple(RankFacts(rank, "node", 0, True) for rank in range(n_ranks)),
-        files=(TracedFile("/data/0"), TracedFile("/data/1")), views=(), communicators=(), folds=table,
-        levels=(Level.POSIX,),
+        files=tuple(TracedFile(f"/data/{file}") for file in range(100)), views=(), communicators=(), folds=table,
+        levels=(Level.POSIX, Level.MPIIO),
     )  # fmt: skip
 
 
@@ -108,10 +153,10 @@ def extraction_s(kind: str, n_ranks: int, total: int, made_by: Provenance) -> tu
     """Seconds from chunks to a model, and its phases."""
     source = Timed(kind, n_ranks, total)
     started = time.process_time()
-    model = extract_model(trace_of(fold(source)), made_by)
+    model = extract_model(trace_of(fold(source, compactor=compactor(Rules()))), made_by)
     elapsed = time.process_time() - started - source.making_s
     assert sum(phase.ph_niop * phase.ph_np for phase in model.phases) == n_ranks * total // (
-        2 if kind == "seek, read" else 1
+        2 if kind in ("seek, read", "mix, seeks") else 1
     )
     return elapsed, len(model.phases)
 
@@ -121,16 +166,16 @@ def peak_gib() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20)
 
 
-def kinds(n: int, made_by: Provenance) -> None:
-    """Unfolded events of several patterns."""
+def kinds(n: int, made_by: Provenance, chosen: str) -> None:
+    """Unfolded events of several patterns, of those whose name begins as chosen."""
     print(f"\nunfolded events, one rank, chunks of {CHUNK} rows")
     print(
-        f"{'pattern':<14}{'events':>12}{'events/s':>14}{'phases':>8}{'of 20 M/s':>11}{'peak GiB':>10}"
+        f"{'pattern':<16}{'events':>12}{'events/s':>14}{'phases':>8}{'of 20 M/s':>11}{'peak GiB':>10}"
     )
-    for kind in KINDS:
+    for kind in (kind for kind in KINDS if kind.startswith(chosen)):
         elapsed, phases = extraction_s(kind, 1, n, made_by)
         rate = n / elapsed
-        print(f"{kind:<14}{n:>12}{rate:>14.3g}{phases:>8}{rate / 20e6:>11.2f}{peak_gib():>10.2f}")
+        print(f"{kind:<16}{n:>12}{rate:>14.3g}{phases:>8}{rate / 20e6:>11.2f}{peak_gib():>10.2f}")
 
 
 def growth(largest: int, made_by: Provenance) -> None:
@@ -149,9 +194,9 @@ def growth(largest: int, made_by: Provenance) -> None:
     print("\ngrowth with ranks at 1000 events a rank: time per rank, against the row before")
     before = None
     for n_ranks in (1, 16, 256, 4096):
-        table = fold(Timed("sequential", n_ranks, 1000))
+        ranks = fold(Timed("sequential", n_ranks, 1000))
         started = time.process_time()
-        extract_model(trace_of(table), made_by)
+        extract_model(trace_of(ranks), made_by)
         each = (time.process_time() - started) / n_ranks
         print(
             f"{n_ranks:>12} ranks{each * 1e6:>10.1f} us each{'' if before is None else f'{each / before:>8.2f}'}"
@@ -237,12 +282,14 @@ def main() -> None:
     parser.add_argument(
         "--largest", type=int, default=10**7, help="events of the largest run; 10^8 takes a minute"
     )
+    parser.add_argument("--pattern", default="", help="only patterns whose name begins with this")
     parser.add_argument("--darshan-log", type=Path, help="a log with DXT segments")
     arguments = parser.parse_args()
     made_by = provenance()
     assert len(fields(FoldTable)) == len(vars(chunk("sequential", 0, 0, 1, 1)))
-    kinds(arguments.largest, made_by)
-    growth(arguments.largest, made_by)
+    kinds(arguments.largest, made_by, arguments.pattern)
+    if not arguments.pattern:
+        growth(arguments.largest, made_by)
     if arguments.darshan_log:
         against_pydarshan(arguments.darshan_log, made_by)
 

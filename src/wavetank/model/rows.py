@@ -20,6 +20,7 @@ from wavetank.model.folded import (
     last_moved,
     last_size,
     part_rows,
+    taken_apart,
     unfold_loops,
     unfold_rows,
     weaves_of,
@@ -108,6 +109,7 @@ def _unfold_parted(table: Folded, kinds: UInt8Array, levels: UInt8Array, rules: 
     moves_data = _is_data(kinds[table.op]) & (table.moved > 0)
     parted = (_comm_step(table, level) > 0) & _parting(rules)[level]
     unfolded = (table.count > 1) & (table.loop == 0) & np.where(moves_data, parted, table.disp != 0)
+    unfolded &= ~taken_apart(table)  # of seeks such strands say where they lead
     return unfold_rows(table, unfolded) if unfolded.any() else table
 
 

@@ -55,12 +55,17 @@ def fold(events: SingleOperations) -> FoldTable:
     first = _row_starts(events)
     index = np.flatnonzero(first)
     whole = slice(None) if len(index) == n else index  # nothing joined: no column is copied
-    count = np.diff(np.append(index, n))
+    # One number stands for a column of many million equal ones.
+    alone = len(index) == n
+    one, zero = np.broadcast_to(np.int64(1), n), np.broadcast_to(np.int64(0), n)
+    count = one if alone else np.diff(np.append(index, n))
 
     def total(column: Int64Array) -> Int64Array:
-        return column if len(index) == n else np.add.reduceat(column, index)
+        return column if alone else np.add.reduceat(column, index)
 
     def step(column: Int64Array) -> Int64Array:
+        if alone:
+            return zero
         steps = np.zeros(len(index), dtype=np.int64)
         many = np.flatnonzero(count > 1)
         steps[many] = column[index[many] + 1] - column[index[many]]
@@ -68,10 +73,12 @@ def fold(events: SingleOperations) -> FoldTable:
 
     start_ns, end_ns = events.start_ns, events.end_ns
     busy = end_ns - start_ns
-    busy[(start_ns == UNKNOWN) | (end_ns == UNKNOWN)] = 0
+    if n and min(int(start_ns.min()), int(end_ns.min())) <= UNKNOWN:
+        busy[(start_ns == UNKNOWN) | (end_ns == UNKNOWN)] = 0
     offset = events.offset[whole]
     disp = step(events.offset)
-    disp[offset == UNKNOWN] = 0
+    if not alone:
+        disp[offset == UNKNOWN] = 0
     return FoldTable(
         rank=events.rank[whole],
         seq=_sequence(events.rank)[whole],
@@ -83,7 +90,7 @@ def fold(events: SingleOperations) -> FoldTable:
         moved=total(events.moved),
         offset=offset,
         disp=disp,
-        view=np.full(len(index), UNKNOWN, dtype=np.int32),
+        view=np.broadcast_to(np.int32(UNKNOWN), len(index)),
         view_offset=offset,
         view_disp=disp,
         tick=events.tick[whole],
@@ -108,10 +115,9 @@ def _by_rank(events: SingleOperations) -> SingleOperations:
 def _sequence(rank: Int32Array) -> Int64Array:
     """Number of each operation within its rank; ranks are sorted."""
     position = np.arange(len(rank), dtype=np.int64)
-    if not len(rank):
-        return position
-    new = np.append(True, rank[1:] != rank[:-1])
-    return position - np.maximum.accumulate(np.where(new, position, 0))
+    begin = np.append(0, 1 + np.flatnonzero(rank[1:] != rank[:-1]))
+    within: Int64Array = position - np.repeat(begin, np.diff(begin, append=len(rank)))
+    return within
 
 
 def _row_starts(events: SingleOperations) -> np.ndarray:
@@ -121,10 +127,15 @@ def _row_starts(events: SingleOperations) -> np.ndarray:
     if n < 2:
         return first
     size, moved, offset = events.size, events.moved, events.offset
-    same = moved[:-1] == size[:-1]  # only the last one of a row may be short
-    for name in ("rank", "op", "file", "handle", "size", "arg", "error"):
+    same = size[1:] == size[:-1]  # link i joins operation i and i + 1
+    if not same.any():
+        return first
+    if moved is not size:
+        same &= moved[:-1] == size[:-1]  # only the last one of a row may be short
+    for name in ("rank", "op", "file", "handle", "arg", "error"):
         column = getattr(events, name)
-        same &= column[1:] == column[:-1]  # link i joins operation i and i + 1
+        if not (name == "handle" and column is events.file) and column.strides != (0,):
+            same &= column[1:] == column[:-1]
     if not same.any():
         return first
     steps = tuple(np.diff(column) for column in (offset, events.tick, events.subtick))

@@ -130,7 +130,8 @@ def operations(
     order = _order(rank, end, mpi)
 
     def sorted_(name: str) -> np.ndarray:
-        column = np.concatenate([getattr(part, name) for part in parts])
+        columns = [getattr(part, name) for part in parts]
+        column = columns[0] if len(columns) == 1 else np.concatenate(columns)
         return column if order is None else column[order]
 
     rank, mpi, start = sorted_("rank"), sorted_("mpi"), sorted_("start_ns")
@@ -148,8 +149,8 @@ def operations(
         subtick=subtick,
         start_ns=start,
         end_ns=sorted_("end_ns"),
-        arg=np.zeros(len(rank), dtype=np.int64),
-        error=np.zeros(len(rank), dtype=np.int32),
+        arg=np.broadcast_to(np.int64(0), len(rank)),
+        error=np.broadcast_to(np.int32(0), len(rank)),
     )
 
 
@@ -224,7 +225,7 @@ def _clocks(rank: Int32Array, mpi: np.ndarray, start: Int64Array) -> tuple[Int64
     """
     position = np.arange(len(rank), dtype=np.int64)
     if not mpi.any():
-        return np.zeros(len(rank), dtype=np.int64), position - _begin(rank)
+        return np.broadcast_to(np.int64(0), len(rank)), position - _begin(rank)
     tick = np.zeros(len(rank), dtype=np.int64)
     subtick = np.zeros(len(rank), dtype=np.int64)
     bounds = np.flatnonzero(np.append(True, rank[1:] != rank[:-1]))
@@ -240,9 +241,5 @@ def _clocks(rank: Int32Array, mpi: np.ndarray, start: Int64Array) -> tuple[Int64
 
 def _begin(values: np.ndarray) -> Int64Array:
     """For each position that at which the stretch of equal values begins that it is in."""
-    position = np.arange(len(values), dtype=np.int64)
-    if not len(values):
-        return position
-    new = np.append(True, values[1:] != values[:-1])
-    begin: Int64Array = np.maximum.accumulate(np.where(new, position, 0))
-    return begin
+    begin = np.append(0, 1 + np.flatnonzero(values[1:] != values[:-1]))
+    return np.repeat(begin, np.diff(begin, append=len(values)))
