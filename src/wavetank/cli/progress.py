@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from types import TracebackType
 from typing import Self
 
 import click
@@ -34,13 +33,7 @@ class Progress:
             self._bar.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        del kind, error, trace
+    def __exit__(self, *exception: object) -> None:
         if self._bar is not None:
             self._bar.stop()
 

@@ -17,7 +17,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any, Self, cast
 
 from wavetank.errors import KernelError
@@ -136,13 +135,7 @@ class ReplaySession:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        del kind, error, trace
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     def wait_until_ready(self, timeout_s: float = START_TIMEOUT_S) -> None:

@@ -17,7 +17,6 @@ from wavetank.kernel.groups import (
     in_a_folder,
     other_places,
     overlap,
-    phase_groups,
     refusal,
     some,
     stem_of,
@@ -25,7 +24,7 @@ from wavetank.kernel.groups import (
 )
 from wavetank.kernel.operations import totals
 from wavetank.kernel.plan import IorLine, Kernel, Refused
-from wavetank.kernel.writers.means import mean_operations
+from wavetank.kernel.writers.means import Notes, expressed, mean_operations
 from wavetank.model.phase import Run, Series
 
 TRANSFER_UNIT = 8
@@ -109,17 +108,14 @@ def ior_lines(
     """
     lines: list[IorLine] = []
     refused: list[Refused] = []
-    groups = list(phase_groups(kernel, series))
+    found = list(expressed(kernel, series, _expressed, _approximated))
+    groups = [group for group, _, _ in found]
     synced = synced_files(kernel)
-    for group in groups:
+    for group, made, reason in found:
         ph_ids = tuple(phase.ph_id for phase in group.phases)
         fsync = all(file.file_id in synced for file in group.files)
-        made, reason = _expressed(group)
         if reason is not None:
-            if not kernel.approximate or (not made and not mean_operations(group)):
-                refused.append(Refused(ph_ids=ph_ids, reason=reason))
-                continue
-            made = made or list(_approximated(group, reason))
+            refused.append(Refused(ph_ids=ph_ids, reason=reason))
         for parameters, notes in made:
             line = replace(parameters, fsync=fsync and parameters.write)
             lines.append(
@@ -131,7 +127,7 @@ def ior_lines(
     return lines, refused
 
 
-_Line = tuple[IorParameters, tuple[str, ...]]  # and what it does not reproduce
+_Line = tuple[IorParameters, Notes]
 
 
 def _expressed(group: Group) -> tuple[list[_Line], str | None]:

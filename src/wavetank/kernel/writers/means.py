@@ -6,13 +6,19 @@ size, one after another. Operations and bytes come near; order and places in the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from wavetank.kernel import calls
-from wavetank.kernel.groups import Group
+from wavetank.kernel.groups import Group, phase_groups
 from wavetank.kernel.operations import Totals, member_runs, totals
-from wavetank.model.phase import Phase, Run
+from wavetank.kernel.plan import Kernel
+from wavetank.model.phase import Phase, Run, Series
+
+P = TypeVar("P")  # a benchmark's parameters
+Notes = tuple[str, ...]
+"""What a benchmark's line does not reproduce."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +66,30 @@ class MeanOperations:
         yield "Offsets: each rank's operations lie one after another, and not where the application's lie."
         if alternates:
             yield "Reads and writes, which the application does in turns, become all of one kind and then all of the other."
+
+
+def expressed(
+    kernel: Kernel,
+    series: Sequence[Series],
+    exactly: Callable[[Group], tuple[list[tuple[P, Notes]], str | None]],
+    roughly: Callable[[Group, str], Iterator[tuple[P, Notes]]],
+) -> Iterator[tuple[Group, list[tuple[P, Notes]], str | None]]:
+    """Each group of a kernel's phases with a benchmark's lines for it, or with why it is refused.
+
+    Args:
+        kernel: where it says "approximate", what cannot be expressed becomes mean operations.
+        series: of the model: equal phases that recur go together.
+        exactly: a group's lines, and why they are not exact enough to be given unasked.
+        roughly: lines for a group of which ``exactly`` makes none, with the reason.
+    """
+    for group in phase_groups(kernel, series):
+        made, reason = exactly(group)
+        if reason is None:
+            yield group, made, None
+        elif not kernel.approximate or not (made or mean_operations(group)):
+            yield group, [], reason
+        else:
+            yield group, made or list(roughly(group, reason)), None
 
 
 def mean_operations(group: Group) -> list[MeanOperations]:

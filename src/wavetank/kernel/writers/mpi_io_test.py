@@ -18,14 +18,13 @@ from wavetank.kernel.groups import (
     differences,
     in_a_folder,
     other_places,
-    phase_groups,
     refusal,
     stem_of,
     synced_files,
 )
 from wavetank.kernel.operations import totals
 from wavetank.kernel.plan import IorLine, Kernel, Refused
-from wavetank.kernel.writers.means import mean_operations
+from wavetank.kernel.writers.means import Notes, expressed, mean_operations
 from wavetank.model.phase import Run, Series
 
 
@@ -86,14 +85,10 @@ def mpi_io_test_lines(
     lines: list[IorLine] = []
     refused: list[Refused] = []
     synced = synced_files(kernel)
-    for group in phase_groups(kernel, series):
+    for group, made, reason in expressed(kernel, series, _expressed, _approximated):
         ph_ids = tuple(phase.ph_id for phase in group.phases)
-        made, reason = _expressed(group)
-        if reason is not None and (not kernel.approximate or not (made or mean_operations(group))):
-            refused.append(Refused(ph_ids=ph_ids, reason=reason))
-            continue
         if reason is not None:
-            made = made or list(_approximated(group, reason))
+            refused.append(Refused(ph_ids=ph_ids, reason=reason))
         for parameters, notes in made:
             sync = parameters.write and all(file.file_id in synced for file in group.files)
             found = replace(parameters, sync=sync)
@@ -102,7 +97,7 @@ def mpi_io_test_lines(
     return lines, refused
 
 
-_Line = tuple[ObjectParameters, tuple[str, ...]]  # and what it does not reproduce
+_Line = tuple[ObjectParameters, Notes]
 
 
 def _expressed(group: Group) -> tuple[list[_Line], str | None]:
