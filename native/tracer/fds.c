@@ -146,7 +146,7 @@ WT_COLD struct wt_ofd *wt_ofd_slow(int fd) {
  * link to a folder is no name of its own. */
 static int32_t number(int dirfd, const char *name, const char *own, const struct wt_facts *facts,
                       int64_t size, bool size_known) {
-    char path[WT_PATH_BYTES];
+    static char path[WT_PATH_BYTES]; /* under the lock */
     struct wt_facts link;
     if (name != NULL && wt_absolute(dirfd, name, path) > 0 && strcmp(path, own) != 0 &&
         wt_look(dirfd, name, AT_SYMLINK_NOFOLLOW, 0, &link) && S_ISLNK(link.mode) &&

@@ -76,7 +76,10 @@ int32_t wt_mpi_file_number(const char *name, const struct stat *before, bool exi
     struct wt_facts facts;
     int32_t file = WT_UNKNOWN;
     name = wt_mpi_file_name(name);
-    if (wt_name(AT_FDCWD, name, path) == 0) {
+    wt_lock();
+    bool named = wt_name(AT_FDCWD, name, path) > 0;
+    wt_unlock();
+    if (!named) {
         return file;
     }
     int64_t size = existed ? before->st_size : 0;

@@ -95,7 +95,7 @@ void wt_folder_is_plain(const char *path) {
 
 /* The folder itself, by opening it: also right where ".." follows a link. */
 static size_t resolved_folder(int dirfd, const char *path, size_t length, char *out) {
-    char folder[WT_PATH_BYTES];
+    static char folder[WT_PATH_BYTES]; /* stacks of threads may be small */
     if (length >= sizeof folder) {
         return 0;
     }
@@ -121,7 +121,7 @@ size_t wt_name(int dirfd, const char *path, char *out) {
     if (plain_folders[hash % FOLDERS] == hash && strstr(path, "..") == NULL) {
         return n;
     }
-    char folder[WT_PATH_BYTES];
+    static char folder[WT_PATH_BYTES];
     size_t m = resolved_folder(dirfd, path, length, folder), k = strlen(last);
     if (m == 0 || m + k + 2 > WT_PATH_BYTES) {
         return n;

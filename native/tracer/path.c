@@ -192,8 +192,11 @@ static void symlink_seen(const char *target, int dirfd, const char *link, int re
                          uint64_t t1) {
     char name[WT_PATH_BYTES], behind[WT_PATH_BYTES];
     struct wt_facts facts;
-    if (result == 0 && target != NULL && wt_name(dirfd, link, name) > 0 &&
-        wt_name_behind(name, target, behind) > 0 && wt_path_kept(name) && wt_path_kept(behind)) {
+    wt_lock();
+    bool kept = result == 0 && target != NULL && wt_name(dirfd, link, name) > 0 &&
+                wt_name_behind(name, target, behind) > 0 && wt_path_kept(name) && wt_path_kept(behind);
+    wt_unlock();
+    if (kept) {
         bool there = wt_look(AT_FDCWD, behind, AT_STATX_DONT_SYNC, 0, &facts);
         int32_t of_target = number(AT_FDCWD, behind, false, there ? &facts : NULL);
         wt_lock();

@@ -95,7 +95,8 @@ struct wt_facts { /* of a file; device, inode and birth are its identity */
 bool wt_look(int dirfd, const char *path, int flags, unsigned more, struct wt_facts *facts);
 size_t wt_absolute(int dirfd, const char *path, char *out); /* lexically; 0: cannot be named */
 size_t wt_path_of_fd(int fd, char *out);
-size_t wt_name(int dirfd, const char *path, char *out); /* absolute, links to folders followed */
+size_t wt_name(int dirfd, const char *path,
+               char *out); /* absolute, links to folders followed; under the lock */
 size_t wt_name_behind(const char *link, const char *target, char *out); /* where a symbolic link leads */
 bool wt_links_to(const char *path, char *out); /* a symbolic link: the file at its end */
 void wt_folder_is_plain(const char *path);     /* the folder of this path has no link in it */
