@@ -123,6 +123,11 @@ class DeployedCluster:
         """The driver of the global file system."""
         return registry.file_system(self.spec.file_system.kind)
 
+    @property
+    def is_global(self) -> bool:
+        """Whether all compute nodes see the same files, see host.SharesFiles."""
+        return self.file_system.is_global
+
     @cached_property
     def site(self) -> Site:
         """Where the file system is deployed."""

@@ -113,6 +113,15 @@ class SetsEnvironment(Protocol):
         """The process mapping when none is named: "1PxCN", ..."""
 
 
+@runtime_checkable
+class SharesFiles(Protocol):
+    """A cluster that knows whether all of its compute nodes see the same files."""
+
+    @property
+    def is_global(self) -> bool:
+        """Whether they do."""
+
+
 class RunningCluster(Protocol):
     """A cluster that is up, with its file system mounted."""
 

@@ -9,7 +9,10 @@ from wavetank.kernel.prepare import write_content
 
 
 class TaskFiles(Protocol):
-    """What is done with files before and after a run. Paths are those of the tasks; all raise OSError."""
+    """What is done with files before and after a run. Paths are those of the tasks.
+
+    All raise OSError, or a WavetankError that says which node failed.
+    """
 
     def size(self, path: Path) -> int | None:
         """Bytes; None when there is no such file."""

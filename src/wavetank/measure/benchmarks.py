@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from wavetank.cluster.filesystems.base import on_all
-from wavetank.cluster.host import Host, RunningCluster
+from wavetank.cluster.host import Host, RunningCluster, SharesFiles
 from wavetank.errors import ClusterError, KernelError, RemoteCommandError
 from wavetank.job import Placement
 from wavetank.kernel.plan import Kernel
@@ -187,10 +187,13 @@ class ClusterFiles:
 
     def __init__(self, cluster: RunningCluster) -> None:
         self._cluster = cluster
+        shared = isinstance(cluster, SharesFiles) and cluster.is_global
+        # Of shared files others may still see what was there before: one node does all.
+        self._hosts = cluster.compute_hosts[:1] if shared else cluster.compute_hosts
 
     def size(self, path: Path) -> int | None:
         """Of the first node that has the file."""
-        for host in self._cluster.compute_hosts:
+        for host in self._hosts:
             try:
                 return int(host.run(["stat", "-c", "%s", "--", str(path)]).stdout)
             except RemoteCommandError:
@@ -219,9 +222,6 @@ class ClusterFiles:
         self._each('[ ! -e "$1" ] || mv -f -- "$1" "$2"', path, name)
 
     def _each(self, script: str, *paths: Path) -> None:
-        try:
-            for host in self._cluster.compute_hosts:
-                argv = ["sh", "-c", script, "sh", *map(str, paths)]
-                host.run(argv, timeout_s=FILE_TIMEOUT_S)
-        except ClusterError as error:
-            raise OSError(str(error)) from error
+        for host in self._hosts:
+            argv = ["sh", "-c", script, "sh", *map(str, paths)]
+            host.run(argv, timeout_s=FILE_TIMEOUT_S)
