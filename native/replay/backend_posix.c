@@ -117,6 +117,7 @@ static bool posix_open(const struct file_action *a) {
     f->readable = (flags & O_ACCMODE) != O_WRONLY;
     f->writable = (flags & O_ACCMODE) != O_RDONLY;
     f->position = 0;
+    f->known_size = 0;
     return true;
 }
 

@@ -4,9 +4,11 @@
 #include "copies.h"
 #include "failure.h"
 #include "reach.h"
+#include "unseen.h"
 
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 
 enum { LEAST_BLOCK = 512 }; /* bytes: of storage, for O_DIRECT */
 
@@ -75,6 +77,19 @@ void finish_copy(struct replay *r) {
         note_copy(r, p, CALL_READ, start, now_ns());
 }
 
+/* A read of bytes that another rank is to write: it did so before in the traced run, by a message perhaps
+ * that the plan does not hold. */
+static void wait_for_bytes(struct replay *r, struct open_file *f, int64_t end) {
+    f->known_size = unseen_size(f->fd);
+    if (f->known_size < 0 || f->known_size >= end)
+        return;
+    r->waited_reads++;
+    for (int64_t start = now_ns(); f->known_size < end && now_ns() - start < PATIENCE_NS;) {
+        nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
+        f->known_size = unseen_size(f->fd);
+    }
+}
+
 /* n operations of one member, all within its current run. *clock is the end of what came before: where
  * nothing lies between two operations, one's end is the other's start, which saves a clock call. */
 static void issue(struct replay *r, struct phase_state *p, struct member_state *m, struct open_file *f,
@@ -86,6 +101,7 @@ static void issue(struct replay *r, struct phase_state *p, struct member_state *
     const bool by_pointer = placed && CALLS[call].place == PLACE_POINTER && !(f->append && !reads);
     const bool posix = CALLS[call].layer == LAYER_POSIX;
     const bool copies = is_copy(call);
+    const bool may_wait = posix && reads && placed && f->file->made_in_run && !r->settings->null;
     const enum completion later = completion_of(call);
     const bool verify = r->settings->verify && placed && later == COMPLETES_AT_ONCE;
     const int64_t rs = run->rs;
@@ -117,6 +133,13 @@ static void issue(struct replay *r, struct phase_state *p, struct member_state *
         if (__builtin_expect(copies, 0) && starts_copy(call)) {
             finish_copy(r);
             t = now_ns();
+        }
+        if (__builtin_expect(may_wait, 0)) {
+            const int64_t end = position + (m->i + 1 == run->count ? run->moved_last : rs);
+            if (end > f->known_size) {
+                wait_for_bytes(r, f, end);
+                t = now_ns();
+            }
         }
         whereabouts->offset = position;
         whereabouts->done++;

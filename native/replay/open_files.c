@@ -3,6 +3,7 @@
 
 #include "failure.h"
 #include "reach.h"
+#include "unseen.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -50,18 +51,14 @@ struct open_file *find_open(const struct replay *r, const struct plan_file *file
  * the two. Wait for it, but not for ever. */
 static bool act_when_there(struct replay *r, const struct backend *backend,
                            const struct file_action *action) {
-    const int64_t limit_ns = 30000000000, nap_ns = 1000000;
-    if (backend->act(action))
-        return true;
-    if (action->call != CALL_OPEN || !action->file->made_in_run || (action->arg & O_CREAT) || errno != ENOENT)
-        return false;
-    r->waited_opens++;
-    for (int64_t start = now_ns(); now_ns() - start < limit_ns;) {
-        nanosleep(&(struct timespec){.tv_nsec = nap_ns}, NULL);
-        if (backend->act(action))
-            return true;
+    if (action->call == CALL_OPEN && action->file->made_in_run && !(action->arg & O_CREAT) &&
+        !r->settings->null && !unseen_exists(name_of(action)->path)) {
+        r->waited_opens++;
+        for (int64_t start = now_ns();
+             !unseen_exists(name_of(action)->path) && now_ns() - start < PATIENCE_NS;)
+            nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
-    return false;
+    return backend->act(action);
 }
 
 void act(struct replay *r, const struct file_action *action, int32_t traced_error) {

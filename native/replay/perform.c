@@ -319,7 +319,7 @@ void replay_renew(struct replay *r) {
     }
     r->pacer = (struct pacer){0};
     r->metadata_ns = r->metadata_operations = r->sync_ns = r->syncs = 0;
-    r->extra_seeks = r->waited_opens = r->long_reads = r->verified_bytes = 0;
+    r->extra_seeks = r->waited_opens = r->waited_reads = r->long_reads = r->verified_bytes = 0;
     progress_clear(r->progress);
 }
 

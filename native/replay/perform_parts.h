@@ -26,6 +26,9 @@ void make_pending_seeks(struct replay *r, struct open_file *f, int64_t position)
 void make_null_seeks(struct replay *r, struct open_file *f, int64_t n);
 void place_pointer(struct replay *r, struct open_file *f, int64_t position);
 
+/* How long a rank waits for a file, or for bytes of it, that another rank is to write. */
+#define PATIENCE_NS 30000000000
+
 /* ---- data.c ---- */
 
 struct phase_state *enter_phase(struct replay *r, int32_t index);

@@ -146,7 +146,7 @@ def test_a_phase_of_several_ranks_is_the_sum_of_its_ranks(tmp_path):
         facts = ",".join(
             f'"{key}":0'
             for key in ("elapsed_ns", "metadata_ns", "metadata_operations", "sync_ns", "syncs", "pause_wanted_ns",
-                        "pause_ns", "drift_ns", "extra_seeks", "long_reads", "waited_opens", "verified_bytes",
+                        "pause_ns", "drift_ns", "extra_seeks", "long_reads", "waited_opens", "waited_reads", "verified_bytes",
                         "final_flush_ns")
         )  # fmt: skip
         return f'{{"rank":{rank},"host":"h","mpi":"m",{facts},"phases":[{phase}]}}\n'

@@ -153,6 +153,8 @@ def _facts(reports: Sequence[Mapping[str, Any]]) -> dict[str, str]:
         facts["pauses_drift_s"] = f"{drift * _NS:.6f}"
     if waited := total("waited_opens"):
         facts["opens_that_waited_for_the_file"] = str(waited)
+    if waited := total("waited_reads"):
+        facts["reads_that_waited_for_the_bytes"] = str(waited)
     if longer := total("long_reads"):
         facts["reads_longer_than_traced"] = str(longer)
     if verified := total("verified_bytes"):
