@@ -234,7 +234,8 @@ def huge(work: Path) -> None:
               f"{took:.3f} s, at most {peak / 1024:.0f} MiB in any program run here")  # fmt: skip
 
 
-PARTS = ("huge", "warm", "cold", "pauses")
+PARTS = ("huge", "bt", "abyss", "pauses")
+CACHES = ("warm", "cold")
 
 
 def main() -> None:
@@ -247,6 +248,7 @@ def main() -> None:
         "--compute", default="32MiB", help="memory of a rank, on which pauses compute"
     )
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--caches", nargs="+", choices=CACHES, default=CACHES)
     arguments = parser.parse_args()
     work = Path(tempfile.mkdtemp(dir=arguments.directory.resolve(), prefix="wavetank-bench-"))
     ways = [
@@ -254,20 +256,15 @@ def main() -> None:
         ReplayOptions(pauses="keep"),
         ReplayOptions(pauses="keep", compute_bytes=parse_size(arguments.compute)),
     ]
-    cases = [
-        Case(part == "cold", way)
-        for part in ("warm", "cold")
-        if part in arguments.parts
-        for way in ways
-    ]
+    cases = [Case(cache == "cold", way) for cache in arguments.caches for way in ways]
     try:
         if "huge" in arguments.parts:
             huge(work)
-        if cases:
+        if {"bt", "abyss"} & set(arguments.parts):
             print(
                 f"{'':34} application    replay  I/O time of the replay     noise                      elapsed"
             )
-        if "warm" in arguments.parts:
+        if "bt" in arguments.parts:
             subprocess.run(
                 ["mpicc.openmpi", "-O2", "-o", str(work / "bt"), str(PROGRAMS / "bt_io.c")],
                 check=True,
@@ -275,7 +272,7 @@ def main() -> None:
             command = [*MPIRUN, "4", str(work / "bt"), "bt.out", "64", "20"]
             warm = [case for case in cases if not case.cold]
             compare("BT-IO-like", command, [], ["bt.out"], work, warm, arguments.repetitions)
-        if arguments.abyss and cases:
+        if arguments.abyss and "abyss" in arguments.parts:
             reads = [path.resolve() for path in arguments.abyss]
             abyss = ["/usr/lib/abyss/ABYSS-P", "-k30", "-o", "contigs.fa", *map(str, reads)]
             command = [*MPIRUN, "4", *abyss]
