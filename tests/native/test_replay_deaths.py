@@ -5,36 +5,43 @@ from __future__ import annotations
 import errno
 import os
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 from replay_faults import environment, writers
-from replay_run import replay  # first: makes kernel_models importable
+from replay_run import need, replay  # first: makes kernel_models importable
 
 import kernel_models as km  # isort: skip
+from wavetank.kernel.from_model import make_kernel
 from wavetank.kernel.replay import ReplayOptions
 from wavetank.model.phase import Program, SyncStep
 
 RANKS = {"none": 1, "openmpi": 3, "mpich": 3}
 
 
+def running(mark: str) -> list[str]:
+    """Command lines of processes that mention ``mark``."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+        except OSError:
+            continue
+        if mark in command and int(process.name) != os.getpid():
+            found.append(command)
+    return found
+
+
 def left_behind(mark: str) -> list[str]:
-    """Command lines of processes that mention ``mark``, a moment after a replay has ended."""
-    found: list[str] = []
-    for _ in range(50):
-        found = []
-        for process in Path("/proc").glob("[0-9]*"):
-            try:
-                command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-            except OSError:
-                continue
-            if mark in command and int(process.name) != os.getpid():
-                found.append(command)
-        if not found:
+    """The same a moment after a replay has ended."""
+    for _ in range(100):
+        if not running(mark):
             break
         time.sleep(0.1)
-    return found
+    return running(mark)
 
 
 def failure_under(fault: str, name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
@@ -123,7 +130,8 @@ def test_ranks_that_wait_for_each_other_in_a_circle_are_ended_and_named(tmp_path
         "all ranks wait for each other: rank 0 waits in barrier on communicator 0 (step 4 of 5), rank 1 waits in "
         "barrier on communicator 2 (step 4 of 5), rank 2 waits in barrier on communicator 1 (step 4 of 5)"
     )
-    assert len(told) == 3 and told[0].startswith("no progress for 1 s: rank ")
+    waiting = [sentence for sentence in told if " waits in barrier on communicator " in sentence]
+    assert {sentence.split(": ")[1][:6] for sentence in waiting} == {"rank 0", "rank 1", "rank 2"}
     assert left_behind(str(root)) == []
 
 
@@ -176,4 +184,41 @@ def test_a_watching_process_that_is_killed_takes_its_rank_with_it(tmp_path):
     finally:
         del os.environ["WAVETANK_TEST_MARK"]
     assert killed and result.status == "failed" and "signal 9" in (result.failure or "")
+    assert left_behind(str(root)) == []
+
+
+@pytest.mark.parametrize("name", ["openmpi", "mpich"])
+def test_a_rank_that_is_stopped_is_named_with_those_that_wait_for_it(tmp_path, monkeypatch, name):
+    """Ended, it is continued first, and the others would seem to move."""
+    for variable, value in environment(tmp_path, f"s{signal.SIGSTOP}", 1, 3).items():
+        monkeypatch.setenv(variable, value)
+    options = ReplayOptions(timeout_s=10, patience_s=1)
+    result, root = replay(writers(2), tmp_path, name, options)
+    monkeypatch.delenv("LD_PRELOAD")
+    failure = result.failure or ""
+    assert "rank 0 waits in barrier on communicator 0" in failure
+    assert "rank 1 is in pwrite of out-1 at offset 12288 (4096 bytes)" in failure
+    assert left_behind(str(root)) == []
+
+
+@pytest.mark.parametrize("name", ["openmpi", "mpich"])
+def test_a_replay_that_is_killed_takes_its_ranks_with_it(tmp_path, name):
+    need(name)
+    pausing = km.btio(1).programs[0].steps[2].model_copy(update={"seconds": 600.0})
+    made = writers(2)
+    programs = tuple(
+        program.model_copy(update={"steps": (pausing, *program.steps)}) for program in made.programs
+    )
+    made = made.model_copy(update={"programs": programs})
+    make_kernel(made, km.written(made, tmp_path)).write(tmp_path / "kernel.json")
+    root = tmp_path / "root"
+    root.mkdir()
+    argv = [sys.executable, "-c", "from wavetank.cli.main import main; main()", "replay",
+            str(tmp_path / "kernel.json"), "--root", str(root), "--launcher", name, "--pauses=keep"]  # fmt: skip
+    with subprocess.Popen(argv) as tool:
+        deadline = time.monotonic() + 60
+        while len(running(f"--root={root}")) < 2 and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert len(running(f"--root={root}")) >= 2
+        tool.kill()
     assert left_behind(str(root)) == []

@@ -16,6 +16,7 @@ from wavetank.job import Job, Placement
 from wavetank.kernel.collectives import require_agreement
 from wavetank.kernel.lower import lower
 from wavetank.kernel.outcome import failed, outcome
+from wavetank.kernel.pauses import NO_PAUSES, holds_pauses
 from wavetank.kernel.plan import Kernel
 from wavetank.kernel.result import ReplayResult
 from wavetank.kernel.running import run_to_end, wait_until_gone
@@ -165,7 +166,9 @@ def run_replay(
     options = options or ReplayOptions()
     argv, settings = replay_command(kernel, root, launcher, scratch, placement, options)
     watch = Watch(kernel.n_ranks, tell)
-    status, stdout, stderr = run_to_end(argv, options.timeout_s, on_line=watch.line)
+    status, stdout, stderr = run_to_end(
+        argv, options.timeout_s, on_line=watch.line, on_late=watch.close
+    )
     if status != 0:
         wait_until_gone(next(word for word in argv if word.startswith("--plan=")))
     if on_output is not None:
@@ -224,6 +227,8 @@ def _exceptions(kernel: Kernel, options: ReplayOptions) -> dict[str, str]:
         found["o_direct"] = (
             f"{'yes, without ' if some != 'no file' else ''}{some}: the MPI library opens them"
         )
+    if options.pauses != "drop" and not holds_pauses(kernel):
+        found["pauses"] = NO_PAUSES
     if options.flush == "phase" and any(not phase.collective for phase in mpi):
         found["flush"] = (
             "inside of each phase's time, without MPI-IO phases that are not collective"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import subprocess
@@ -14,13 +15,15 @@ from typing import IO
 
 from wavetank.errors import KernelError
 
+_LIBC = ctypes.CDLL(None)
+_PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
 _LOOK_S = 0.05
 _GRACE_S = 5.0  # between asking a launcher to end its ranks and killing it
 
 
 def run_to_end(
     argv: Sequence[str], timeout_s: float | None, folder: Path | None = None,
-    on_line: Callable[[str], bool] = lambda _: False,
+    on_line: Callable[[str], bool] = lambda _: False, on_late: Callable[[], None] = lambda: None,
 ) -> tuple[int | None, str, str]:  # fmt: skip
     """Exit status, standard output and standard error; the status is None when it was ended.
 
@@ -29,6 +32,7 @@ def run_to_end(
         timeout_s: seconds after which it is ended; None: never.
         folder: where it runs; None: here.
         on_line: is given each line of standard output as it comes; True ends the program.
+        on_late: is called when time ran out, before the program is ended.
 
     Raises:
         KernelError: it cannot be started.
@@ -37,6 +41,7 @@ def run_to_end(
         process = subprocess.Popen(
             argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder,
             text=True, errors="replace", start_new_session=True,
+            preexec_fn=_end_with_us,  # noqa: PLW1509 - one system call, which takes no lock
         )  # fmt: skip
     except OSError as error:
         raise KernelError(f"cannot start the replay: {argv[0]}: {error.strerror}") from error
@@ -48,11 +53,17 @@ def run_to_end(
         _end(process, output)
         raise
     if not ended:
+        on_late()
         _end(process, output)
     for reader in output:
         reader.join(_GRACE_S)
     status = process.returncode if ended else None
     return status, output[0].text(), output[1].text()
+
+
+def _end_with_us() -> None:
+    """Asked to end when this process is killed, mpirun ends its ranks; otherwise they would perform all that is left."""
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 class _Reader(threading.Thread):

@@ -32,11 +32,16 @@ class Watch:
         self._n_ranks = n_ranks
         self._tell = tell
         self._waiting: dict[int, dict[str, Any]] = {}
+        self._is_over = False
         self.is_stuck = False
+
+    def close(self) -> None:
+        """Take no more news: ranks that are being ended move again."""
+        self._is_over = True
 
     def line(self, line: str) -> bool:
         """Take a line of standard output; True when every rank waits for other ranks, so none can go on."""
-        found = _NEWS.search(line)
+        found = None if self._is_over else _NEWS.search(line)
         if found is None:
             return False
         try:

@@ -79,6 +79,16 @@ def test_a_rank_that_moves_again_is_not_stuck():
     assert watch.told().endswith(", no other rank stood still for long")
 
 
+def test_what_ranks_do_while_they_are_ended_is_not_told():
+    watch = Watch(2)
+    watch.line(waiting(0, "waits"))
+    watch.line(waiting(1, "works", call="read", file="in"))
+    before = watch.told()
+    watch.close()
+    watch.line('wavetank-replay-moving {"rank": 0}\n')
+    assert watch.told() == before
+
+
 def test_lines_broken_by_other_output_are_passed_over():
     watch = Watch(1)
     assert not watch.line('wavetank-replay-waiting {"rank": 0, [host:1] warning }\n')
