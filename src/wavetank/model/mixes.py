@@ -95,7 +95,7 @@ def _loose(numbers: Int64Array, mixable: BoolArray) -> list[Node]:
     if len(numbers) < SHORTEST:
         plain: list[Node] = numbers.tolist()
         return plain
-    can = mixable[numbers]
+    can = mixable.take(numbers)
     edges = np.flatnonzero(np.diff(can, prepend=not can[0], append=not can[-1]))
     found: list[Node] = []
     for a, b in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
@@ -147,4 +147,4 @@ def in_order(mix: Mix) -> tuple[Int64Array, npt.NDArray[Any]]:
     different = different[np.argsort(first[different])]
     place = np.zeros(size, dtype=np.uint8 if len(different) <= 256 else np.uint32)
     place[different] = np.arange(len(different))
-    return different, place[mix.numbers]
+    return different, place.take(mix.numbers)

@@ -25,7 +25,7 @@ from wavetank.model.folded import (
 )  # fmt: skip
 from wavetank.model.mixed import LONG, MIN_TURNS
 from wavetank.model.rules import Rules
-from wavetank.trace.schema import Int64Array, Level, Op, OpKind
+from wavetank.trace.schema import Int32Array, Int64Array, Level, Op, OpKind
 
 SHORTEST = 32
 """Operations of a strand, or of a part of it, that are a row without regularity (Choice); fewer stay single."""
@@ -81,7 +81,8 @@ def weave(
     n_each = high - low
     region = np.repeat(np.arange(len(low)), n_each)
     source = np.arange(int(n_each.sum())) + np.repeat(low - (np.cumsum(n_each) - n_each), n_each)
-    code, file_of, op_of = _codes(table, source, region)
+    chosen: Int64Array | slice = source if len(low) > 1 else slice(int(low[0]), int(high[0]))
+    code, file_of, op_of = _codes(table, chosen)
     if len(low) > 1:
         code, present = _dense(code + region * len(file_of))
         region_of = present // len(file_of)
@@ -94,10 +95,10 @@ def weave(
         strand_of, np.arange(int(strand_of[-1]) + 1)
     )  # a code of each strand
     whole = (strand_of == np.arange(len(strand_of))).all()
-    strand = small if whole else strand_of.astype(small.dtype)[small]
+    strand = small if whole else strand_of.astype(small.dtype).take(small)  # type: ignore[arg-type]
     order = np.argsort(strand, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(strand, minlength=len(first_of)))])
-    at = source[order]
+    at = source.take(order)
     plain = apart[first_of] | (np.bincount(strand_of) == 1)
     rows, positions = _rows(table, at, starts, plain, rules, regular, store)
     parts, places = [rows], [positions]
@@ -147,22 +148,18 @@ def _in_turn(table: Folded, refold: Callable[[Folded], Folded]) -> Folded:
     )
 
 
-def _codes(
-    table: Folded, source: Int64Array, region: Int64Array
-) -> tuple[Int64Array, Int64Array, Int64Array]:
+def _codes(table: Folded, chosen: Int64Array | slice) -> tuple[Int64Array, Int64Array, Int64Array]:
     """Small numbers for what operations of a strand have in common, by file and then the rest; file and op of each."""
-    file, op = table.file[source].astype(np.int64), table.op[source]
-    code, present = _dense(file * 256 + op)
-    for name in ("handle", "view", "arg", "name"):
-        column = getattr(table, name, None)
-        if column is None:
-            continue
-        column = column[source]
+    both = table.file[chosen].astype(np.int64)
+    both *= 256
+    both += table.op[chosen]
+    code, present = _dense(both)
+    for column in (table.handle[chosen], table.arg[chosen]):
         if (column == column[0]).all():
             continue
-        value = np.zeros(len(present), dtype=np.int64)
+        value = np.zeros(len(present), dtype=column.dtype)
         value[code] = column
-        if (value[code] != column).any():
+        if (value.take(code) != column).any():
             _, number = np.unique(column, return_inverse=True)
             width = int(number.max()) + 1
             code, pairs = _dense(code * width + number)
@@ -177,11 +174,11 @@ def _dense(values: Int64Array) -> tuple[Int64Array, Int64Array]:
     if width > 1 << 20:
         different, number = np.unique(values, return_inverse=True)
         return number.reshape(-1), different
-    values = values - least
+    values = values - least if least else values
     there = np.zeros(width, dtype=bool)
     there[values] = True
     number_of = np.cumsum(there) - 1
-    return number_of[values], np.flatnonzero(there) + least
+    return number_of.take(values), np.flatnonzero(there) + least
 
 
 def _strands(
@@ -199,25 +196,32 @@ def _strands(
     apart = np.zeros(n, dtype=bool)
     several = np.flatnonzero(np.bincount(stream_of) > 1)
     if len(several):
-        stream = stream_of.astype(code.dtype)[code]
+        stream = stream_of.astype(code.dtype).take(code)
+        some = np.zeros(n, dtype=np.int64)
+        some[code] = source  # an operation of each code
+        handle_of = table.handle[some]
         order = np.argsort(stream, kind="stable")
         edges = np.concatenate([[0], np.cumsum(np.bincount(stream))])
         first = np.flatnonzero(new)
         for number in several.tolist():
             places = order[edges[number] : edges[number + 1]]
             codes = slice(int(first[number]), int(first[number]) + int((stream_of == number).sum()))
-            apart[codes] = _in_no_order(table, source[places], code[places], op_of[codes], kinds)
+            apart[codes] = (
+                _can_be_apart(op_of[codes], handle_of[codes], kinds)
+                and _is_irregular(code.take(places))
+                and (
+                    not kinds.seeks[op_of[codes]].any()
+                    or _seeks_lead(table, source.take(places), kinds)
+                )
+            )
     return np.cumsum(new | apart) - 1, apart
 
 
-def _in_no_order(
-    table: Folded, rows: Int64Array, code: np.ndarray, ops: Int64Array, kinds: Kinds
-) -> bool:
-    """Whether a file's operations come in no order that a pattern could say."""
-    reads, data, handle = kinds.reads[ops], ~kinds.seeks[ops], table.handle[rows]
-    # Which of two reads comes first matters to what is sequential.
-    several = (data & reads).sum() > 1 or (data & ~reads).sum() > 1 or (handle != handle[0]).any()
-    return not several and _is_irregular(code) and _seeks_lead(table, rows, kinds)
+def _can_be_apart(ops: Int64Array, handles: Int32Array, kinds: Kinds) -> bool:
+    """Whether it does not matter which of a file's operations of one direction comes first: to what is sequential."""
+    reads, data = kinds.reads[ops], ~kinds.seeks[ops]
+    several = (data & reads).sum() > 1 or (data & ~reads).sum() > 1
+    return not several and bool((handles == handles[0]).all())
 
 
 def _is_irregular(code: np.ndarray) -> bool:
@@ -275,11 +279,12 @@ def _rows(
         store: puts offsets and sizes into the lists, and says where.
     """
     n = len(at)
-    offset, size, moved = table.offset[at], table.size[at], table.moved[at]
+    offset, size = table.offset.take(at), table.size.take(at)
+    moved = size if table.moved is table.size else table.moved.take(at)
     one_size = bool((size == size[0]).all())
     first, length, is_run = _parts((offset, size, moved == size), starts, rules, regular)
     total = np.add.reduceat(moved, first)
-    busy = np.add.reduceat(table.busy_ns[at], first)
+    busy = np.add.reduceat(table.busy_ns.take(at), first)
     strand = np.searchsorted(starts, first, side="right") - 1
     some = kept[strand]
     if not some.all():

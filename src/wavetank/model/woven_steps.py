@@ -94,7 +94,7 @@ class WovenSteps:
         found = [self._of_strand(rows, strand == number) for number in several.tolist()]
         symbols = np.unique(np.concatenate([of_strand[of_strand != _SEVERAL], *found]))
         small = np.uint8 if len(symbols) <= 256 else np.uint32
-        sequence = np.searchsorted(symbols, of_strand).astype(small)[one.order]
+        sequence = np.searchsorted(symbols, of_strand).astype(small).take(one.order)
         if len(several):
             place, begin = in_time(one.order, n_strands)
             for number, own in zip(several.tolist(), found, strict=True):
@@ -131,12 +131,12 @@ class WovenSteps:
             different = np.flatnonzero(there)
             number_of = np.zeros(len(there), dtype=np.int32)
             number_of[different] = np.arange(len(different))
-            number = number_of[both]
+            number = number_of.take(both)
         steps = [
             table.number(self._row_of(int(symbols[value // most]), value % most))
             for value in different.tolist()
         ]
-        return np.array(steps, dtype=np.int32)[number]
+        return np.array(steps, dtype=np.int32).take(number)
 
     def _row_of(self, symbol: int, n: int) -> list[int]:
         what, is_call = divmod(symbol, 2)
