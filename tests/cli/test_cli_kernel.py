@@ -215,7 +215,8 @@ def test_a_launcher_for_one_rank_is_refused_before_files_are_made(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "option", [["--verify"], ["--direct"], ["--pauses", "keep"], ["--flush", "end"]]
+    "option",
+    [["--verify"], ["--direct"], ["--pauses", "keep"], ["--compute", "1MiB"], ["--flush", "end"]],
 )
 @pytest.mark.parametrize("program", ["fio", "ior"])
 def test_options_of_the_exact_replay_are_refused_with_a_benchmark(tmp_path, program, option):
@@ -240,6 +241,22 @@ def test_memory_for_pauses_is_a_size_and_needs_pauses(tmp_path, options, said):
     )
     assert said in str(result.exception)
     assert not (tmp_path / "root").exists()
+
+
+def test_a_replay_says_that_there_are_no_pauses_to_keep(made, root):
+    result = run(
+        replay.command,
+        made / "kernel.json",
+        "--root",
+        root,
+        "--launcher",
+        "none",
+        "--pauses",
+        "keep",
+    )
+    assert result.exit_code == 0
+    assert "none kept: the kernel holds none" in result.stderr
+    assert "none kept: the kernel holds none" in result.stdout  # in the settings
 
 
 def test_fidelity_warns_of_another_model(tmp_path):

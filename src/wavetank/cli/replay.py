@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from wavetank.kernel.plan import Kernel
     from wavetank.kernel.replay import ReplayOptions
     from wavetank.kernel.result import PhaseResult, ReplayResult
+    from wavetank.launchers.base import Launcher
 
 
 @click.command()
@@ -69,14 +70,10 @@ def command(
     from typing import Literal, cast
 
     from wavetank.document import check_writable, provenance, sha256_of
-    from wavetank.kernel.cache import drop_cached
-    from wavetank.kernel.collectives import require_agreement
     from wavetank.kernel.plan import Kernel
     from wavetank.kernel.prepare import prepare_files, remove_files
     from wavetank.kernel.replay import (
         ReplayOptions,
-        require_installed,
-        require_launcher,
         run_replay,
         scaled,
         with_settings,
@@ -91,17 +88,16 @@ def command(
     if output is not None:
         check_writable(output)
     _require_ranks(made, n_ranks)
-    _refuse_replay_options(program, pauses, flush, verify=verify, direct=direct)
+    _refuse_replay_options(program, pauses, compute_size, flush, verify=verify, direct=direct)
+    compute_bytes = _compute_bytes(compute_size, pauses)
     starter = launcher(launcher_name or _default_launcher(made, program))
     if program == "replay":
-        require_launcher(made, starter)
-        require_installed(starter)
-        require_agreement(made)
+        _require_exact(made, starter, pauses, compute_bytes)
     flushing = cast(Literal["none", "phase", "end"], flush)
     settings = (("prepared", "yes" if prepare else "no: files as they were found"),)
     options = scaled(
         ReplayOptions(
-            compute_bytes=_compute_bytes(compute_size, pauses),
+            compute_bytes=compute_bytes,
             flush=flushing,
             verify=verify,
             direct=direct,
@@ -114,7 +110,7 @@ def command(
         prepare_files(made, root, lambda what: click.echo(what, err=True))
     elif not root.is_dir():
         raise KernelError(f"{root} is not a directory. Name the one that holds the kernel's files")
-    options = _with_cache(options, drop_cached(made, root) if drop_caches else "warm, not touched")
+    options = _with_cache(options, _dropped(made, root) if drop_caches else "warm, not touched")
     with scratch_folder() as scratch:
         if program == "fio":
             result = run_fio(made, root.resolve(), scratch, timeout_s)
@@ -139,6 +135,33 @@ def command(
     if result.status == "failed":
         raise KernelError(f"the replay failed: {result.failure}")
     print_tables(result_tables(made, result), output_format, {"status": result.status})
+
+
+def _require_exact(
+    kernel: Kernel, starter: Launcher, pauses: str, compute_bytes: int | None
+) -> None:
+    """Refuse what the exact replay cannot do, before anything is prepared for it; say what it will not do."""
+    from wavetank.kernel.collectives import require_agreement
+    from wavetank.kernel.pauses import NO_PAUSES, holds_pauses, require_memory
+    from wavetank.kernel.replay import require_installed, require_launcher
+
+    require_launcher(kernel, starter)
+    require_installed(starter)
+    require_agreement(kernel)
+    if compute_bytes is not None:
+        require_memory(kernel, compute_bytes)
+    if pauses != "drop" and not holds_pauses(kernel):
+        click.echo(f"pauses: {NO_PAUSES}", err=True)
+
+
+def _dropped(kernel: Kernel, root: Path) -> str:
+    """Drop the page cache; how that went, which is also said where it did not work."""
+    from wavetank.kernel.cache import drop_cached
+
+    how = drop_cached(kernel, root)
+    if how.startswith("not cold"):
+        click.echo(f"page cache: {how}", err=True)
+    return how
 
 
 def _compute_bytes(size: str | None, pauses: str) -> int | None:
@@ -177,13 +200,14 @@ def _require_ranks(kernel: Kernel, n_ranks: int | None) -> None:
 
 
 def _refuse_replay_options(
-    program: str, pauses: str, flush: str, *, verify: bool, direct: bool
+    program: str, pauses: str, compute_size: str | None, flush: str, *, verify: bool, direct: bool
 ) -> None:
     """What only the exact replay does must not be left out silently."""
     if program == "replay":
         return
     asked = {
         "--pauses": pauses != "drop",
+        "--compute": compute_size is not None,
         "--flush": flush != "none",
         "--verify": verify,
         "--direct": direct,

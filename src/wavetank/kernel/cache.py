@@ -31,6 +31,8 @@ def drop_cached(kernel: Kernel, root: Path) -> str:
             os.close(fd)
         pages += n
         left += cached
+    if pages == 0:
+        return "nothing to drop: no file is there before the run"
     state = "cold" if left * 100 <= pages else "not cold"
     return f"{state}: posix_fadvise(DONTNEED) on each file, {left} of {pages} pages still cached"
 
