@@ -71,6 +71,7 @@ PROGRAMS = {
     "blocks on a grid of three dimensions": ("grid_io.c", ["grid.out", "11"], (4, 6, 8, 12), 18),
     "segments of a shared file": ("segments.c", ["shared", "ior", "3", "8192", "4096", "50"], (2, 3, 4), 9),
     "a file for each process": ("segments.c", ["unique", "ior", "3", "8192", "4096", "50"], (2, 3, 4), 6),
+    "checkpoints that are renamed": ("checkpoints.c", ["state", "2", "1000"], (2, 3, 4), 6),
 }  # fmt: skip
 
 

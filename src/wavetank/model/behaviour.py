@@ -69,6 +69,7 @@ class Behaviour:
     phases: tuple[LocalPhase, ...]
     files: tuple[ModelFile, ...]
     names: tuple[str, ...]  # of the files, below the folder that all files of the run are in
+    other_names: tuple[tuple[str, ...], ...]  # of each file, in the order of the model
 
 
 def file_kind(name: str) -> str:
@@ -117,14 +118,25 @@ class Behaviours:
         kinds = tuple(
             self._phase_shape(self._phases[number], reader) for number in reader.phase_ids
         )
+        links = tuple(
+            tuple(name.symlink for name in self._files[file_id].other_names)
+            for file_id in reader.file_ids
+        )
         return Behaviour(
-            shape=(shape, kinds, tuple(phase.view for phase in phases)),
+            shape=(shape, kinds, tuple(phase.view for phase in phases), links),
             numbers=tuple(reader.numbers),
             labels=tuple(reader.labels),
             views=tuple(reader.views),
             phases=phases,
             files=tuple(self._files[file_id] for file_id in reader.file_ids),
             names=tuple(self._names[file_id] for file_id in reader.file_ids),
+            other_names=tuple(
+                tuple(
+                    name.path.removeprefix(self.folder).lstrip("/")
+                    for name in self._files[file_id].other_names
+                )
+                for file_id in reader.file_ids
+            ),
         )
 
     def _phase_shape(self, phase: Phase, reader: _Reader) -> Shape:

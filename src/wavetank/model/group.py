@@ -63,6 +63,7 @@ class Group:
     names: list[list[str | NumberInName]] = field(
         default_factory=list
     )  # of each file, text and numbers in turn
+    other_names: list[list[list[str | NumberInName]]] = field(default_factory=list)
     sizes_before: list[RankFunction | None] = field(default_factory=list)
     reasons: dict[int, str] = field(default_factory=dict)  # by local phase: why it has no function
     step_reasons: list[str] = field(default_factory=list)

@@ -32,6 +32,7 @@ class Values:
     views: list[list[FileView] | None]
     phases: list[list[MemberValues | None]]
     names: list[list[str]]
+    other_names: list[list[list[str]]]
     sizes_before: list[list[int] | None]
 
 
@@ -108,6 +109,7 @@ def values_at(group: Group, at: At) -> Values:
             for number, members in enumerate(group.phases)
         ],
         [_file_names(parts, at) for parts in group.names],
+        [[_file_names(parts, at) for parts in others] for others in group.other_names],
         [of(function, "the size of a file before the run", 0) for function in group.sizes_before],
     )  # fmt: skip
 

@@ -137,7 +137,7 @@ def _first_difference(shapes: Mapping[int, Shape]) -> str:
 
 
 def _calls(shape: Shape) -> list[str]:
-    steps, kinds, _ = shape
+    steps, kinds = shape[:2]
     assert isinstance(steps, tuple) and isinstance(kinds, tuple)  # noqa: S101 - see Behaviours.of
     told = []
     for step in steps:

@@ -80,31 +80,46 @@ class StepFitter:
             self._group.notes.append(note)
         return RankFunction("1", len(column) - 1, lambda at: [1] * len(at.ranks), False)
 
-    def _file(self, number: int) -> None:
-        group = self._group
-        pieces = {
-            n: [re.split(r"(\d+)", behaviour.names[number]) for behaviour in found]
-            for n, found in self._found.items()
-        }
-        sample = re.split(r"(\d+)", group.sample.names[number])
-        if len({len(parts) for of in pieces.values() for parts in of}) > 1:
-            raise NoFunctionError(
-                f"the names of file {group.sample.names[number]} follow no function"
-            )
+    def _name(self, names: Mapping[int, list[str]], sample: str) -> list[str | NumberInName]:
+        """A name of each rank as text and numbers in turn."""
+        pieces = {n: [re.split(r"(\d+)", name) for name in of] for n, of in names.items()}
         made: list[str | NumberInName] = []
-        for place, text in enumerate(sample):
+        if len({len(parts) for of in pieces.values() for parts in of}) > 1:
+            raise NoFunctionError(f"the names of file {sample} follow no function")
+        for place, text in enumerate(re.split(r"(\d+)", sample)):
             texts = {n: [parts[place] for parts in of] for n, of in pieces.items()}
             if len({one for of in texts.values() for one in of}) == 1:
                 made.append(text)
             elif place % 2 == 0:
                 if any(len(set(of)) > 1 for of in texts.values()):
                     raise NoFunctionError(
-                        f"the names of file {group.sample.names[number]} follow no function of the rank"
+                        f"the names of file {sample} follow no function of the rank"
                     )
                 made.append(text)
             else:
-                made.append(self._number_in_name(texts, group.sample.names[number]))
-        group.names.append(made)
+                made.append(self._number_in_name(texts, sample))
+        return made
+
+    def _file(self, number: int) -> None:
+        group = self._group
+        group.names.append(
+            self._name(
+                {n: [b.names[number] for b in of] for n, of in self._found.items()},
+                group.sample.names[number],
+            )
+        )
+        group.other_names.append(
+            [
+                self._name(
+                    {
+                        n: [b.other_names[number][other] for b in of]
+                        for n, of in self._found.items()
+                    },
+                    name,
+                )
+                for other, name in enumerate(group.sample.other_names[number])
+            ]
+        )
         before = {
             n: [b.files[number].file_size_before for b in of] for n, of in self._found.items()
         }

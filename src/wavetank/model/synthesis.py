@@ -15,6 +15,7 @@ from wavetank.model.columns import At
 from wavetank.model.functions import NoFunctionError
 from wavetank.model.group import Group, ranks_of
 from wavetank.model.group_values import Values, values_at
+from wavetank.model.names import NAMED_OPS
 from wavetank.model.synthetic_tables import COLUMNS, Tables
 from wavetank.trace.ops import DATA_KINDS, OPS_BY_NAME
 from wavetank.trace.schema import (
@@ -22,6 +23,7 @@ from wavetank.trace.schema import (
     Level,
     Op,
     OpKind,
+    OtherName,
     Trace,
     TracedFile,
 )
@@ -184,12 +186,16 @@ class _Rank:
     def _local_file(self, number: int) -> int:
         sample = self.group.sample.files[number]
         before = self.given.sizes_before[number]
+        others = zip(self.given.other_names[number], sample.other_names, strict=True)
         return self.tables.file(
             self.given.names[number][self.place],
             TracedFile(
-                "", file_system=sample.file_system, size_before=None if before is None else before[self.place]
+                "",
+                file_system=sample.file_system,
+                size_before=None if before is None else before[self.place],
+                other_names=tuple(OtherName(of[self.place], name.symlink) for of, name in others),
             ),
-        )  # fmt: skip
+        )
 
     def _handle(self, file: int, level: Level, slot: int, opens: bool) -> int:
         key = (file, level, slot)
@@ -200,10 +206,6 @@ class _Rank:
 
     def _file(self, step: Shape) -> None:
         _, name, number, slot, error, arg, no_offset, view, other_name, info, communicator = step
-        if other_name:
-            raise NoFunctionError(
-                f"{name} is called on another name of a file: such files are not extrapolated"
-            )
         op = _op(name)
         count, size = self._next(), self._next()
         columns: dict[str, int] = {"error": _int(error)}
@@ -223,6 +225,8 @@ class _Rank:
         views = None if view is None or view == -1 else self.given.views[_int(view)]
         if views is not None:
             columns["view"] = self.tables.view(views[self.place])
+        if other_name and op.name in NAMED_OPS:
+            columns["view"] = UNKNOWN - _int(other_name)  # see model.names
         handle = self._handle(file, op.level, _int(slot), op.kind == OpKind.OPEN and not error)
         if op.kind == OpKind.SEEK and no_offset:
             self.seeks[file, handle] = len(self.tables.rows)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from wavetank.model.offsets import ViewPositions
@@ -41,7 +43,12 @@ class Tables:
         path = self._folder + name
         if path not in self.files:
             self.files[path] = TracedFile(
-                path, file_system=sample.file_system, size_before=sample.size_before
+                path,
+                file_system=sample.file_system,
+                size_before=sample.size_before,
+                other_names=tuple(
+                    replace(name, path=self._folder + name.path) for name in sample.other_names
+                ),
             )
             self._file_ids[path] = len(self._file_ids)
         return self._file_ids[path]
