@@ -169,3 +169,5 @@ def test_models_of_other_process_counts_and_files_are_compared_sensibly(
     assert ranks == [("0-1", "0-3")] * 2
     gone = wavetank("diff", "two.json", "nothing.json", cwd=tmp_path, status=1)
     assert "nothing.json: No such file" in gone.stderr
+    trace = wavetank("diff", "two.json", "two.trace", cwd=tmp_path, status=2)
+    assert "wavetank model two.trace" in trace.stderr

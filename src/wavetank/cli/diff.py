@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from itertools import groupby
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from wavetank.cli.output import Cell, Table, format_option, print_tables
+
+if TYPE_CHECKING:
+    from wavetank.model.application import Model
 
 
 @click.command(name="diff")
@@ -18,14 +22,13 @@ def command(first: Path, second: Path, output_format: str) -> int:
     """Compare two models phase by phase.
 
     Sizes and offsets are in bytes. Exit status 0 when they stand for the same I/O, 3 when they
-    differ, 1 when a file cannot be read.
+    differ, 1 when a file cannot be read, 2 when it is a trace and no model.
 
     Example: wavetank diff app.model.json replay.model.json
     """
-    from wavetank.model.application import Model
     from wavetank.model.difference import compare_models
 
-    result = compare_models(Model.read(first), Model.read(second))
+    result = compare_models(*(_model(path) for path in (first, second)))
     rows: list[tuple[Cell, ...]] = [
         (d.where, d.ph_id_a, d.ph_id_b, d.field, d.a, d.b, _ratio(d.a, d.b))
         for d in result.differences
@@ -47,6 +50,30 @@ def command(first: Path, second: Path, output_format: str) -> int:
     for note in result.notes:
         click.echo(f"note: {note}", err=True)
     return 0 if result.same else 3
+
+
+def _model(path: Path) -> Model:
+    """The model in a file.
+
+    Raises:
+        UsageError: it is a trace or a log.
+    """
+    from wavetank.errors import ModelError, TraceError, UsageError
+    from wavetank.model.application import Model
+    from wavetank.trace.open import kind_of
+
+    try:
+        return Model.read(path)
+    except ModelError:
+        try:
+            kind_of(path)
+        except TraceError:
+            pass
+        else:
+            raise UsageError(
+                f"{path} is a trace, and diff compares models. Make one with: wavetank model {path} -o {path.stem}.model.json"
+            ) from None
+        raise
 
 
 def _shown(rows: list[tuple[Cell, ...]]) -> list[list[str]]:

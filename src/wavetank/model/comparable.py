@@ -154,10 +154,14 @@ def notes_of(a: Model, b: Model, sight: Sight, n_unknown: int, differ: bool) -> 
         )
     ]
     if not sight.calls:
-        which = " and ".join(sight.blind)
+        which = (
+            f"{sight.blind[0]} comes from a Darshan log, which tells"
+            if len(sight.blind) == 1
+            else "both come from Darshan logs, which tell"
+        )
         found.append(
-            f"{which} comes from a Darshan log, which tells reads from writes and collective from independent MPI-IO "
-            "calls: calls are compared as such. Opens, closes, seeks, synchronisation and file views are not compared"
+            f"{which} reads from writes and collective from independent MPI-IO calls: calls are compared as such. "
+            "Opens, closes, seeks, synchronisation and file views are not compared"
         )
     if racing:
         found.append(

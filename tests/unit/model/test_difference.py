@@ -119,3 +119,68 @@ def test_which_of_two_ranks_phases_has_the_lower_number_does_not_matter() -> Non
     assert [phase.pattern[0].iop_type for phase in a.phases] == ["pwrite", "pread"]
     assert [phase.pattern[0].iop_type for phase in b.phases] == ["pread", "pwrite"]
     assert compare_models(a, b).same
+
+
+def test_a_file_that_was_given_open_is_opened_by_a_replay() -> None:
+    # Rank 0 opens a file, starts rank 1 that writes it, and closes it; in the replay rank 1 opens it itself.
+    given = [
+        Event(0, "open", 0, arg=1), Event(0, "pwrite", 1, size=5), Event(1, "write", 0, offset=0, size=10),
+        Event(1, "close", 0), Event(0, "close", 0),
+    ]  # fmt: skip
+    own = [*given[:2], Event(1, "open", 0, arg=1), *given[2:]]
+    assert compare_models(model_of(given), model_of(own)).same
+    # A rank that opens a file in both, and once more in one of them, does not do the same.
+    twice = [*own[:2], Event(1, "open", 0, arg=1), Event(1, "close", 0), *own[2:]]
+    assert not compare_models(model_of(own), model_of(twice)).same
+
+
+def from_darshan(events: list[Event]) -> Model:
+    return extract_model(replace(trace_of(events), source="darshan-dxt"), PROVENANCE)
+
+
+def test_a_darshan_log_is_compared_in_what_it_tells() -> None:
+    # A log has neither the name of the call nor the open, nor what was synchronised.
+    seen = [Event(0, "write", offset=i * 10, size=10) for i in range(5)]
+    traced = [
+        Event(0, "open"),
+        *(Event(0, "pwrite", offset=i * 10, size=10) for i in range(5)),
+        Event(0, "fsync"),
+    ]
+    assert not compare_models(model_of(traced), model_of(seen)).same
+    result = compare_models(model_of(traced), from_darshan(seen))
+    assert (result.same, result.n_equal_phases) == (True, 1)
+    assert any("b comes from a Darshan log" in note for note in result.notes)
+    read = [replace(event, op="read") for event in seen]
+    found = compare_models(model_of(traced), from_darshan(read)).differences
+    assert ("iop_type", "posix write", "posix read") in [(d.field, d.a, d.b) for d in found]
+
+
+def test_the_order_of_a_darshan_log_is_compared_too() -> None:
+    def turns(first: int) -> list[Event]:
+        return [
+            Event(0, "write", file, offset=i * 10, size=10)
+            for file in (first, 1 - first)
+            for i in range(5)
+        ]
+
+    found = compare_models(model_of(turns(0)), from_darshan(turns(1))).differences
+    assert [d.field for d in found] == ["order of operations"]
+    assert compare_models(model_of(turns(0)), from_darshan(turns(0))).same
+
+
+def test_offsets_that_one_source_does_not_know_are_not_compared_and_said() -> None:
+    traced = [Event(0, "MPI_File_write_at", offset=i * 10, size=10) for i in range(5)]
+    unknown = [replace(event, offset=-1) for event in traced]
+    result = compare_models(model_of(traced), from_darshan(unknown))
+    assert result.same
+    assert any("offsets of 1 phases are not known" in note for note in result.notes)
+
+
+def test_phases_that_communication_parts_in_one_model_alone_are_explained() -> None:
+    parted = [
+        Event(0, "MPI_File_write_at", offset=i * 10, size=10, communication=1) for i in range(5)
+    ]
+    whole = [replace(event, communication=0) for event in parted]
+    result = compare_models(model_of(parted), from_darshan(whole))
+    assert not result.same
+    assert any("--split-at-communication none" in note for note in result.notes)

@@ -162,14 +162,14 @@ def _mended(
     events, n = without_closed_streams(events, _closed_streams(counters, numbers))
     if n:
         told.append(
-            f"{n} operations were left out: Darshan counts them for a file whose stream was closed before, because "
+            f"operations were left out ({n}): Darshan counts them for a file whose stream was closed before, because "
             "another file or socket had got its descriptor"
         )
     events, n = with_whole_requests(events)
     if n:
         told.append(
-            f"{n} reads at the end of a file are taken to have asked for as many bytes as the reads before them: Darshan "
-            "records the bytes that were moved"
+            f"short reads at the end of a file ({n}) are taken to have asked for as many bytes as the reads before them: "
+            "Darshan records the bytes that were moved"
         )
     events, n = with_offsets_from_below(events, alone)
     if n:
