@@ -40,7 +40,7 @@ def barriers(folder: Path, *of_rank: tuple[Step, ...], communicators=((0, 1),)) 
     return kernel.model_copy(update={"programs": programs, "communicators": communicators})
 
 
-@pytest.mark.parametrize("n_ranks", [2, 4])
+@pytest.mark.parametrize("n_ranks", [3, 4])
 def test_programs_that_agree_are_let_through(tmp_path, n_ranks):
     for made in (
         km.btio(5, n_ranks=n_ranks),
