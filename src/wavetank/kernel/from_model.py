@@ -23,6 +23,7 @@ from wavetank.kernel.steps import flat
 from wavetank.kernel.unopened import unopened_files, with_opens
 from wavetank.kernel.writers.ior import ior_lines
 from wavetank.model.application import Model
+from wavetank.model.inherited import inherited_files
 from wavetank.model.names import NAME_CHANGES
 from wavetank.model.phase import (
     DataStep,
@@ -262,6 +263,7 @@ class _Selection:
                 else []
             ),
             *self._communicators(),
+            *self._inherited(),
             *(
                 [
                     f"The collective calls of phase {', '.join(map(str, self._moved_apart))} overlap between ranks: the "
@@ -279,6 +281,20 @@ class _Selection:
                 if self._null_seeks
                 else []
             ),
+        ]
+
+    def _inherited(self) -> list[str]:
+        names = sorted(
+            {
+                self._names[file_id]
+                for _, file_id in inherited_files(self._model)
+                if file_id in self.touched and file_id not in self._mpi_files
+            }
+        )
+        if not names:
+            return []
+        return [
+            f"Processes were given {', '.join(names)} open by others: the replay's ranks open what they use themselves."
         ]
 
     def _left_out_phases(self) -> list[str]:

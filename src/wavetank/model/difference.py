@@ -25,6 +25,7 @@ from wavetank.model.comparable import (
     users,
 )
 from wavetank.model.file import ModelFile
+from wavetank.model.inherited import AROUND, inherited_files
 from wavetank.model.own_level import own_levels
 from wavetank.model.phase import Phase, Step, SyncStep
 from wavetank.model.tables import Cell, offset_text, ranks_text
@@ -118,7 +119,9 @@ def _same_order(
         files_b = {file.file_id: str(n) for n, (_, file) in enumerate(pairs) if file is not None}
         phases_a = {phase.ph_id: names["a", phase.ph_id] for phase in a.phases}
         phases_b = {phase.ph_id: names["b", phase.ph_id] for phase in b.phases}
-        return _orders(a, files_a, phases_a) == _orders(b, files_b, phases_b)
+        given = {(rank, files_a[file_id]) for rank, file_id in inherited_files(a)}
+        given |= {(rank, files_b[file_id]) for rank, file_id in inherited_files(b)}
+        return _orders(a, files_a, phases_a, given) == _orders(b, files_b, phases_b, given)
     order_a = data_orders(a, lambda ph_id: names["a", ph_id])
     order_b = data_orders(b, lambda ph_id: names["b", ph_id])
     return order_a is None or order_b is None or order_a == order_b
@@ -133,16 +136,30 @@ def _phases_of(model: Model, file: ModelFile | None) -> list[Phase]:
     return sorted(found, key=lambda phase: phase.ph_processid)
 
 
-def _orders(model: Model, names: dict[int, str], ids: Mapping[int, object]) -> object:
-    """Programs without the numbers that two equal models may give differently; files and phases by the given names."""
+def _orders(
+    model: Model,
+    names: dict[int, str],
+    ids: Mapping[int, object],
+    given: Set[tuple[int, str]],
+) -> object:
+    """By rank the program without the numbers that two equal models may give differently.
+
+    Files and phases are by the given names. ``given``: rank and file that the rank was given open in one of the
+    models; opening and closing it is left out.
+    """
     of_all = {
         number for number, ranks in enumerate(model.communicators) if len(ranks) == model.n_ranks
     }
-    text = sorted(
-        (program.ranks, _steps_text(_between(program.steps, of_all), names, ids))
-        for program in model.programs
-    )
-    return text
+    texts: dict[int, str] = {}
+    for program in model.programs:
+        steps = _between(program.steps, of_all)
+        of_given: dict[frozenset[str], str] = {}
+        for rank in program.ranks:
+            files = frozenset(name for other, name in given if other == rank)
+            if files not in of_given:
+                of_given[files] = _steps_text(steps, names, ids, files)
+            texts[rank] = of_given[files]
+    return {rank: text for rank, text in texts.items() if text != "[]"}
 
 
 def _between(steps: Sequence[Step], of_all: Set[int]) -> list[dict[str, object]]:
@@ -156,22 +173,26 @@ def _between(steps: Sequence[Step], of_all: Set[int]) -> list[dict[str, object]]
     return [step.model_dump(mode="json") for step in steps[first:last]]
 
 
-def _steps_text(steps: object, names: dict[int, str], ids: Mapping[int, object]) -> str:
+def _steps_text(
+    steps: object, names: dict[int, str], ids: Mapping[int, object], given: Set[str]
+) -> str:
     """Steps with files by name and phases by shape. Pauses, processes and null seeks are left out."""
     if isinstance(steps, list):
         return (
-            "[" + ", ".join(filter(None, (_steps_text(step, names, ids) for step in steps))) + "]"
+            "["
+            + ", ".join(filter(None, (_steps_text(step, names, ids, given) for step in steps)))
+            + "]"
         )
     assert isinstance(steps, dict)  # noqa: S101 - a step of a model that was validated
     kind, text = steps["step"], ""
     if kind == "repeat":
-        text = f"{steps['times']} x {_steps_text(steps['steps'], names, ids)}"
+        text = f"{steps['times']} x {_steps_text(steps['steps'], names, ids, given)}"
     elif kind == "mix":
-        different = [_steps_text(step, names, ids) for step in steps["steps"]]
+        different = [_steps_text(step, names, ids, given) for step in steps["steps"]]
         text = ", ".join(different[number] for number in steps["order"])
     elif kind == "data":
         text = f"{steps['n']} of {ids[steps['ph_id']]}"
-    elif kind == "file":
+    elif kind == "file" and not (names[steps["file_id"]] in given and steps["iop_type"] in AROUND):
         text = f"{steps['count']} {steps['iop_type']} {names[steps['file_id']]} {steps['name']} {steps['handle']} {steps['offset']}"
     elif kind == "sync":
         text = f"{steps['count']} sync {steps['communicator']}"
