@@ -19,6 +19,14 @@ class NoFunctionError(ModelError):
     """No function that wavetank knows gives the traced values, or not one alone a value at another process count."""
 
 
+class NoNameError(NoFunctionError):
+    """The names of files of one kind follow no function; ``kind`` as in ``behaviour.file_kind``."""
+
+    def __init__(self, kind: str, reason: str) -> None:
+        super().__init__(reason)
+        self.kind = kind
+
+
 class OfProcesses(Protocol):
     """A function of the number of processes."""
 

@@ -11,7 +11,7 @@ from itertools import zip_longest
 
 from wavetank.model.application import Model
 from wavetank.model.behaviour import Behaviours, Shape, file_kind
-from wavetank.model.functions import NoFunctionError, candidates, whole_at
+from wavetank.model.functions import NoFunctionError, NoNameError, candidates, whole_at
 from wavetank.model.group import Found, Group, Grouped
 from wavetank.model.group_fit import Fitter
 from wavetank.model.step_fit import StepFitter
@@ -48,9 +48,11 @@ def _problems(found: Grouped) -> bool:
     )
 
 
-def _fitted(models: Mapping[int, Model], joined: bool) -> Grouped:
-    nearest = max(models)  # whose names stand where names hold what has nothing to do with np
-    left_out: dict[str, str] = {}
+def _fitted(
+    models: Mapping[int, Model], joined: bool, without: Mapping[str, str] | None = None
+) -> Grouped:
+    """Groups and their functions. ``without``: kinds of files that were left out already, and why."""
+    left_out = dict(without or {})
     kinds = sorted({file_kind(name) for model in models.values() for name in _names(model)})
     try:
         groups = _grouped(models, left_out, joined)
@@ -65,10 +67,17 @@ def _fitted(models: Mapping[int, Model], joined: bool) -> Grouped:
             raise error
         groups = _grouped(models, left_out, joined)
     Fitter(groups).fit()
-    for group, behaviours in groups:
-        StepFitter(group, behaviours).fit()
+    try:
+        for group, behaviours in groups:
+            StepFitter(group, behaviours).fit()
+    except NoNameError as error:
+        left_out[error.kind] = str(error)
+        if len(left_out) == len(kinds):
+            raise
+        return _fitted(models, joined, left_out)
+    # The folder is that of the largest run: where runs are has nothing to do with np.
     return Grouped(
-        tuple(group for group, _ in groups), left_out, Behaviours(models[nearest]).folder
+        tuple(group for group, _ in groups), left_out, Behaviours(models[max(models)]).folder
     )
 
 

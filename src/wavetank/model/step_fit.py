@@ -6,10 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 
-from wavetank.model.behaviour import Label
+from wavetank.model.behaviour import Label, file_kind
 from wavetank.model.columns import RankFunction, fit_column
 from wavetank.model.divisions import Column
-from wavetank.model.functions import NoFunctionError
+from wavetank.model.functions import NoFunctionError, NoNameError
 from wavetank.model.group import Found, Group, NumberInName
 
 
@@ -29,14 +29,18 @@ class StepFitter:
         """All of them.
 
         Raises:
-            NoFunctionError: one without which nothing is known follows no function.
+            NoNameError: the names of files follow no function.
+            NoFunctionError: a number without which nothing is known follows none.
         """
         group = self._group
         for place, label in enumerate(group.labels):
             column = {n: [b.numbers[place] for b in of] for n, of in self._found.items()}
             group.numbers.append(self._step_number(column, label))
         for number in range(len(group.sample.files)):
-            self._file(number)
+            try:
+                self._file(number)
+            except NoFunctionError as error:
+                raise NoNameError(file_kind(group.sample.names[number]), str(error)) from error
 
     def _fit(self, column: Column) -> RankFunction:
         """As ``fit_column``, once for equal columns."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
@@ -298,3 +299,32 @@ def test_groups_of_ranks_scale_with_the_processes() -> None:
         for d in compare_models(model, model_of(run(32))).differences
         if d.field != "file_accessmode"
     ] == []
+
+
+@pytest.mark.parametrize(
+    "names",
+    [lambda n, r: f"tmp-{'abcdefgh'[(r * 3 + n) % 8]}", lambda n, r: f"tmp-{(r * r + n) % 7}"],
+)
+def test_files_that_follow_no_function_are_left_out_and_the_rest_is_there(
+    names: Callable[[int, int], str],
+) -> None:
+    # Every rank writes a file of a name without a rule, and its block of a shared one.
+    def run(n: int) -> Model:
+        events = [
+            event
+            for rank in range(n)
+            for event in (
+                Event(rank, "pwrite", rank + 1, 0, 50),
+                Event(rank, "pwrite", 0, rank * 100, 100, handle=1),
+            )
+        ]
+        paths = ["/d/shared", *(f"/d/{names(n, rank)}-{rank}" for rank in range(n))]
+        return model_of_trace(trace_of(events, paths=paths))
+
+    made = extrapolate(fit_models([run(n) for n in (2, 3, 5)]), 8, PROVENANCE)
+    assert [file.file_name for file in made.files] == ["/d/shared"]
+    assert made.app_st == 800
+    assert made.extrapolation is not None
+    missing = made.extrapolation.not_extrapolated
+    assert missing
+    assert all(one.what.startswith("the I/O on tmp-") for one in missing)
