@@ -8,9 +8,12 @@
 void verify_read(struct replay *r, const struct open_file *f, const char *buffer, int64_t position,
                  int64_t size, enum call call) {
     int64_t wrong = pattern_first_difference(&r->pattern, f->file->content, f->view, buffer, position, size);
-    if (wrong >= 0)
+    if (wrong >= 0) {
+        const bool is_zero = !f->view && buffer[wrong - position] == 0;
         fail(&(struct doing){CALLS[call].name, f->file->name, wrong, size},
-             "a wrong byte was read at offset %lld of the file", (long long)wrong);
+             "a wrong byte was read at offset %lld of the file%s", (long long)wrong,
+             is_zero ? " (a zero: it was lost, or never written)" : "");
+    }
     r->verified_bytes += size;
 }
 

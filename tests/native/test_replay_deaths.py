@@ -17,7 +17,7 @@ from replay_run import need, replay  # first: makes kernel_models importable
 import kernel_models as km  # isort: skip
 from wavetank.kernel.from_model import make_kernel
 from wavetank.kernel.replay import ReplayOptions
-from wavetank.model.phase import Program, SyncStep
+from wavetank.model.phase import FileStep, Program, SyncStep
 
 RANKS = {"none": 1, "openmpi": 3, "mpich": 3}
 
@@ -98,6 +98,21 @@ def test_a_byte_that_was_written_wrong_is_found_where_it_is_read(tmp_path, monke
     assert result.failure == (
         f"rank {last} pread of out-{last} at offset 13288 (4096 bytes): a wrong byte was read at offset 13288 of the "
         "file"
+    )
+
+
+def test_a_zero_where_the_pattern_is_expected_is_told_as_such(tmp_path):
+    """A place that was never written, or a write that was lost."""
+    made = writers(1, read_back=True)
+    steps = made.programs[0].steps
+    some = steps[1].model_copy(update={"n": 2})  # of 8 writes
+    cut = FileStep(iop_type="ftruncate", file_id=1, handle=0, arg=8 * 4096)
+    programs = (Program(ranks=(0,), steps=(steps[0], some, cut, *steps[2:])),)
+    made = made.model_copy(update={"programs": programs})
+    result, _ = replay(made, tmp_path, "none", ReplayOptions(verify=True, timeout_s=120))
+    assert result.failure == (
+        "rank 0 pread of out-0 at offset 8192 (4096 bytes): a wrong byte was read at offset 8192 of the file (a zero: "
+        "it was lost, or never written)"
     )
 
 
