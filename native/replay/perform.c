@@ -36,13 +36,12 @@ void replay_prepare(struct replay *r, const struct settings *settings, const str
     BACKEND_MPIIO.start(plan);
 }
 
-/* Where a seek leads of which the plan says that the next data call starts there; -1 when there is none. */
+/* Where a seek leads of which the plan says that the next data call starts there; -1 when there is none. A
+ * call that moved nothing is none. */
 static int64_t next_position(struct replay *r, const struct plan_step *seek) {
     const struct plan_step *end = r->plan->steps + r->plan->n_steps;
     for (const struct plan_step *step = seek + 1; step < end; step++) {
         bool same = step->file == seek->file && step->handle == seek->handle;
-        if (step->kind == STEP_EMPTY && same)
-            return step->offset;
         if (step->kind == STEP_FILE && same && (is_seek(step->call) || !needs_open_file(step->call)))
             return -1;
         if (step->kind != STEP_DATA || r->plan->phases[step->phase].file != seek->file)
