@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from wavetank.model.application import Model
 
 
+MAX_SHOWN = 200
+"""Rows of the printed table: more than anybody reads."""
+
+
 @click.command(name="diff")
 @click.argument("first", type=click.Path(path_type=Path))
 @click.argument("second", type=click.Path(path_type=Path))
@@ -37,9 +41,12 @@ def command(first: Path, second: Path, output_format: str) -> int:
     if result.same and output_format == "table":
         click.echo(f"The models stand for the same I/O. {counts}")
     else:
+        shown = _shown(rows)
+        if len(shown) > MAX_SHOWN:
+            counts += f" {len(shown) - MAX_SHOWN:,} more rows are in --format csv and json."
         columns = ("where", "ph_id_a", "ph_id_b", "field", "a", "b", "ratio")
         print_tables(
-            [Table("Differences", columns, rows, _shown(rows), note=counts)],
+            [Table("Differences", columns, rows, shown[:MAX_SHOWN], note=counts)],
             output_format,
             extra={
                 "same": result.same,
