@@ -100,10 +100,7 @@ BUSYBOX_PORT = "2223"
 BUSYBOX = shutil.which("busybox")
 # What comes over ssh is run by busybox's shell and finds its tools first, whatever else is installed.
 BUSYBOX_SHELL = 'PATH=/run/busybox exec /run/busybox/sh -c "$SSH_ORIGINAL_COMMAND"'
-BUSYBOX_CHOSEN = (
-    "(ssh-none or ssh-nfs) and (arguments or failing or missing or does_not_end or come_back or global or placed "
-    "or healthy or other_process or dies)"
-)
+BUSYBOX_CHOSEN = "ssh-nfs and (arguments or does_not_end or come_back or placed or dies)"
 
 
 @pytest.fixture

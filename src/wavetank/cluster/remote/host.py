@@ -34,8 +34,9 @@ ENDED_BY_SIGNAL = (
 )  # of timeout(1): GNU's own status, then those of a command that was ended
 
 # $1: home, $2: log, $3: program; the rest: its argv. Notes number and start (field 22 of /proc/PID/stat) on the host.
+# Without nohup: Debian's busybox has none.
 START = """home=$1 log=$2 program=$3; shift 3
-nohup setsid "$@" </dev/null >>"$home/log/$log.log" 2>&1 &
+(trap '' HUP; exec setsid "$@") </dev/null >>"$home/log/$log.log" 2>&1 &
 start=$(sed 's/.*) //' /proc/$!/stat 2>/dev/null | cut -d' ' -f20)
 echo "$! ${start:-0} $program" >>"$home/daemons/$log"
 """

@@ -71,5 +71,5 @@ while [ $# -gt 1 ]; do
 done
 """
 # What our own scripts use besides the shell.
-TOOLS = ("cat", "cut", "dd", "dirname", "env", "grep", "kill", "ln", "ls", "mkdir", "nohup", "readlink", "rm", "rmdir", "sed",
+TOOLS = ("cat", "cut", "dd", "dirname", "env", "grep", "kill", "ln", "ls", "mkdir", "readlink", "rm", "rmdir", "sed",
          "setsid", "sleep", "stat", "timeout", "tr")  # fmt: skip
