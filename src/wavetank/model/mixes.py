@@ -23,6 +23,8 @@ SHORTEST = 256
 """Steps of a mix (Choice)."""
 FEW = 4
 """Of a mix, how often each of its different steps comes at least, on average (Choice)."""
+MANY = 1024
+"""Steps of a mix whatever its different ones (Choice)."""
 _HEAD = 32  # steps that must recur
 _LONGEST_STRIDE = 1 << 12  # steps that are passed over where nothing recurs again and again
 _REACH = 1 << 13  # how far ahead a recurrence is looked for; now and then to the end
@@ -100,7 +102,8 @@ def _loose(numbers: Int64Array, mixable: BoolArray) -> list[Node]:
     found: list[Node] = []
     for a, b in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
         part = numbers[a:b]
-        if can[a] and b - a >= SHORTEST and np.count_nonzero(np.bincount(part)) * FEW <= b - a:
+        few = b - a >= SHORTEST and np.count_nonzero(np.bincount(part)) * FEW <= b - a
+        if can[a] and (few or b - a >= MANY):
             found.append(Mix(part))
         else:
             found += part.tolist()

@@ -9,6 +9,7 @@ import numpy as np
 
 from wavetank.model.loops import Loop, Node, settle
 from wavetank.model.mixes import Mix, in_order
+from wavetank.model.names import NAME_CHANGES
 from wavetank.model.phase import (
     DataStep,
     FileStep,
@@ -44,6 +45,7 @@ class StepTable:
         self._numbers = {tuple(row): number for number, row in enumerate(rows)}
         self._phases, self._file_steps = phases, file_steps
         self._made: dict[int, Step] = {}
+        self._mixable: list[bool] = []
 
     def number(self, row: list[int]) -> int:
         """The number of a step: kind, what, n, null seeks, inside a repetition."""
@@ -53,12 +55,15 @@ class StepTable:
         return found
 
     def mixable(self) -> BoolArray:
-        """By number, whether a step may be part of a mix: it moves data, or nothing, or seeks."""
-        kinds = np.array([row[0] for row in self._rows], dtype=np.int64)
-        found: BoolArray = np.isin(
-            kinds, (RowKind.DATA, RowKind.EMPTY, RowKind.SEEK, RowKind.NULL_SEEK)
-        )
-        return found
+        """By number, whether a step may be part of a mix: it moves data, or is a POSIX call on what a file is, not its names."""
+        plain = (RowKind.DATA, RowKind.EMPTY, RowKind.SEEK, RowKind.NULL_SEEK)
+        for row in self._rows[len(self._mixable) :]:
+            can = row[0] in plain
+            if row[0] == RowKind.FILE:
+                name = self._file_steps[row[1]].iop_type
+                can = not name.startswith("MPI_") and name not in NAME_CHANGES
+            self._mixable.append(can)
+        return np.array(self._mixable, dtype=bool)
 
     def nodes(self, parts: Sequence[Part]) -> list[Node]:
         """Loops that are known, and between them arrays of numbers; neighbours that are the same step joined."""

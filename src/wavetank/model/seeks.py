@@ -81,7 +81,9 @@ def seek_targets(table: Folded, kind: UInt8Array, level: UInt8Array) -> Int64Arr
     if not len(seeks):
         return target
     target[seeks] = table.offset[seeks]
-    candidates = np.flatnonzero((kind == RowKind.SEEK) | (kind == RowKind.DATA))
+    # A call that moves nothing in between keeps the seek's own place: where it is itself says nothing of the next.
+    between = (kind == RowKind.SEEK) | (kind == RowKind.DATA) | (kind == RowKind.EMPTY)
+    candidates = np.flatnonzero(between)
     key = _handle_key(table, level)[candidates]
     order = np.argsort(key, kind="stable")
     key, sorted_rows = key[order], candidates[order]

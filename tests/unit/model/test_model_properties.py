@@ -244,3 +244,16 @@ def test_offsets_beyond_2_to_the_53_stay_exact() -> None:
     assert np.array_equal(
         phase_operations(phase, 3).offset, [base + 3 * 10**15 + i * 3 for i in range(5)]
     )
+
+
+def test_a_seek_before_a_call_that_moves_nothing_keeps_its_place() -> None:
+    model = model_of(
+        [
+            Event(0, "write", offset=0, size=10),
+            Event(0, "lseek", offset=4),
+            Event(0, "pread", offset=900, size=10, moved=0),
+            Event(0, "read", offset=4, size=3),
+        ]
+    )
+    seeks = [e for e in unfold(model.programs, model.phases, 0) if e.iop_type == "lseek"]
+    assert [seek.offset for seek in seeks] == [4]
