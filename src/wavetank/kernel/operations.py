@@ -65,7 +65,11 @@ def normal(runs: Iterable[Run]) -> list[Run]:
     """
     folded: list[Run] = []
     for run in runs:
-        piece = run if run.count > 1 else run.model_copy(update={"disp": 0})
+        piece = (
+            run
+            if run.count > 1 or run.disp == 0
+            else _run(run.count, run.rs, run.offset, 0, run.moved)
+        )
         if folded and (joined := _joined(folded[-1], piece)) is not None:
             folded[-1] = joined
         else:
@@ -81,13 +85,14 @@ def _joined(first: Run, second: Run) -> Run | None:
         return None
     if second.offset != first.offset + first.count * step:
         return None
-    return Run(
-        count=first.count + second.count,
-        rs=first.rs,
-        offset=first.offset,
-        disp=step,
-        moved=first.moved + second.moved,
+    return _run(
+        first.count + second.count, first.rs, first.offset, step, first.moved + second.moved
     )
+
+
+def _run(count: int, rs: int, offset: int, disp: int, moved: int) -> Run:
+    """Of our own numbers, of which there may be millions: nothing to validate."""
+    return Run.model_construct(count=count, rs=rs, offset=offset, disp=disp, moved=moved)
 
 
 def first_difference(ours: Sequence[Run], theirs: Sequence[Run]) -> int | None:

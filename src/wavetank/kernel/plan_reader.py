@@ -107,7 +107,9 @@ def _line(plan: PlannedRun, words: list[str], lines: Iterator[list[str]]) -> Non
     elif keyword == "run":
         rank, count, rs, offset, disp, last = map(int, rest)
         _latest(plan).calls[-1].listed[rank].append(
-            Run(count=count, rs=rs, offset=offset, disp=disp, moved=(count - 1) * rs + last)
+            Run.model_construct(
+                count=count, rs=rs, offset=offset, disp=disp, moved=(count - 1) * rs + last
+            )
         )
     elif keyword == "program":
         steps = _steps(lines)
