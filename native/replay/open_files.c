@@ -79,13 +79,22 @@ void act(struct replay *r, const struct file_action *action, int32_t traced_erro
     }
 }
 
-/* A file that the traced run had open before the trace began. */
+/* By which of its names a file is there: those that it had before its own come first. */
+static int32_t present_name(const struct plan_file *file) {
+    for (int32_t k = 1; k <= file->n_names && file->n_names > 1; k++)
+        if (unseen_exists(file->names[k % file->n_names].path))
+            return k % file->n_names;
+    return 0;
+}
+
+/* A file that the traced run had open before the trace began, or that a process inherited open. */
 struct open_file *open_unasked(struct replay *r, const struct plan_file *file, enum call_kind kind) {
     struct open_file *f = slot_for(r, -1, file, LAYER_POSIX);
     act(r,
         &(struct file_action){.call = CALL_OPEN,
                               .file = file,
                               .open = f,
+                              .name = present_name(file),
                               .arg = kind == KIND_WRITE ? O_RDWR | O_CREAT : O_RDONLY,
                               .offset = -1,
                               .direct = r->settings->direct},

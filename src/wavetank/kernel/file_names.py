@@ -21,6 +21,8 @@ from wavetank.model.file import ModelFile
 from wavetank.model.names import NAMED_OPS
 from wavetank.model.phase import FileStep, Program, RepeatStep, Step
 
+# Calls that show that a name led to its file before. A stat may have been of a file that another one replaced.
+_LEADING = frozenset({"open", "MPI_File_open", "truncate"}) | calls.ON_TWO_NAMES
 _MPI_CREATE = 1  # MPI_MODE_CREATE of Open MPI and MPICH
 
 Prepared = Literal["link", "symlink"]
@@ -57,7 +59,8 @@ def uses_of_names(programs: Sequence[Program]) -> dict[int, Uses]:
                 step.iop_type == "rename" and step.arg == 0
             ):
                 uses.gone.add(step.name)
-            used.add((step.file_id, step.name))
+            if step.iop_type in _LEADING and not (pair and step.arg == 1):
+                used.add((step.file_id, step.name))
     return found
 
 

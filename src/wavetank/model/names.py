@@ -36,7 +36,8 @@ NAMED_OPS = frozenset(
 """Calls on a file's name; all others are on what is open."""
 NAME_CHANGES = frozenset({"unlink", "rename", "link", "symlink"})
 """Calls that make a name, or take one away."""
-_RELATING = ("rename", "link", "symlink")
+ON_TWO_NAMES = frozenset({"rename", "link", "symlink"})
+"""Calls of which a trace has two rows: the old name (arg 0), then the new one (arg 1)."""
 
 # FUSE file systems whose inode numbers are their servers'. Those of the others may be made up anew at each look-up
 # (libfuse without use_ino), or come from several disks at once (mergerfs, bindfs).
@@ -123,15 +124,15 @@ class _Calls:
 
     def __init__(self, table: FoldTable, n_files: int) -> None:
         done = (table.error == 0) & (table.file >= 0)
-        self.related = self._entries(table, done, _RELATING, n_files)
-        self.removed = self._entries(table, done, ("unlink",), n_files)
+        self.related = self._entries(table, done, ON_TWO_NAMES, n_files)
+        self.removed = self._entries(table, done, frozenset({"unlink"}), n_files)
         renamed = np.flatnonzero(done & (table.op == OPS_BY_NAME["rename"].code) & (table.arg == 1))
         self.last_rename = np.full(n_files, UNKNOWN, dtype=np.int64)  # when each name was a new one
         np.maximum.at(self.last_rename, table.file[renamed], table.start_ns[renamed])
 
     @staticmethod
     def _entries(
-        table: FoldTable, done: np.ndarray, names: tuple[str, ...], n_files: int
+        table: FoldTable, done: np.ndarray, names: frozenset[str], n_files: int
     ) -> Int64Array:
         rows = done & np.isin(table.op, [OPS_BY_NAME[name].code for name in names])
         return np.bincount(table.file[rows], minlength=n_files)

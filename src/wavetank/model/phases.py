@@ -11,6 +11,7 @@ import numpy as np
 
 from wavetank.model.across import Group, offsets_of
 from wavetank.model.activity import Activity
+from wavetank.model.names import ON_TWO_NAMES
 from wavetank.model.phase import LinearOffsets, PatternMember, Phase, Series
 from wavetank.model.rank_phase import RankPhase
 from wavetank.model.row_kind import RowKind
@@ -196,7 +197,11 @@ def _metadata(activity: Activity, ph_id: Int64Array) -> dict[int, dict[str, int]
     rows, data, parts = activity.rows, activity.data, activity.parts
     table = rows.table
     kinds = (RowKind.EMPTY, RowKind.NULL_SEEK, RowKind.SEEK, RowKind.FILE)
-    index = np.flatnonzero(np.isin(rows.kind, kinds))
+    # Of a call on two names of a file the row of the new name counts.
+    pairs = activity.codes(lambda op: op.name in ON_TWO_NAMES)[table.op]
+    pairs[:-1] &= (table.op[1:] == table.op[:-1]) & (table.arg[:-1] == 0) & (table.arg[1:] == 1)
+    pairs[-1:] = False
+    index = np.flatnonzero(np.isin(rows.kind, kinds) & ~pairs)
     if not len(index) or not parts:
         return {}
     starts = np.flatnonzero(np.diff(data.stream, prepend=-1))

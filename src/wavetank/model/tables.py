@@ -11,6 +11,7 @@ from itertools import groupby
 from posixpath import commonpath
 
 from wavetank.model.application import Model
+from wavetank.model.file import ModelFile
 from wavetank.model.phase import Offsets, Phase, Series
 from wavetank.units import format_rate, format_size
 
@@ -144,31 +145,45 @@ def application_table(model: Model) -> ModelTable:
 
 
 def file_table(model: Model) -> ModelTable:
-    """The file level. Files without data operations are counted in the note."""
+    """The file level. Files without data operations are counted in the note; other names where there are any."""
     folder = common_folder(file.file_name for file in model.files)
     columns = (
         "file_id", "file_name", "file_size", "file_size_weights", "file_np", "file_accessmode",
         "file_fileaccesstype", "file_accesstype", "file_nphase", "n_operations", "n_sequential", "n_consecutive",
     )  # fmt: skip
+    with_names = any(file.other_names for file in model.files if file.n_operations)
     rows: list[tuple[Cell, ...]] = []
     shown: list[tuple[str, ...]] = []
     for file in model.files:
         if file.n_operations == 0:
             continue
         values: list[Cell] = [getattr(file, column) for column in columns]
+        if with_names:
+            values.append(", ".join(name.path for name in file.other_names) or None)
         rows.append(tuple(values))
         texts = ["-" if value is None else str(value) for value in values]
         texts[1] = file.file_name.removeprefix(folder)
         texts[2] = exact_size(file.file_size)
         same = file.file_size_weights == file.file_size
         texts[3] = "the same" if same else exact_size(file.file_size_weights)
+        if with_names:
+            texts[-1] = _other_names(file, folder) or "-"
         shown.append(tuple(texts))
     n_without = len(model.files) - len(rows)
     notes = [f"file_name is below {folder}"] if folder else []
     if n_without:
         notes.append(f"{n_without} more files were touched without moving data")
     note = f"{'; '.join(notes)}." if notes else None
-    return ModelTable("Files", columns, tuple(rows), tuple(shown), note)
+    shown_columns = (*columns, "other_names") if with_names else columns
+    return ModelTable("Files", shown_columns, tuple(rows), tuple(shown), note)
+
+
+def _other_names(file: ModelFile, folder: str) -> str:
+    """A file's further names without the common folder; symbolic links marked."""
+    return ", ".join(
+        name.path.removeprefix(folder) + (" (symbolic link)" if name.symlink else "")
+        for name in file.other_names
+    )
 
 
 PHASE_COLUMNS = (

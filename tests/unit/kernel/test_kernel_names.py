@@ -166,3 +166,19 @@ def test_files_of_one_name_whose_folders_were_renamed_lie_side_by_side() -> None
     # Removed in between, the second one takes the first one's place.
     (first, second), _, _ = applied(files, "output", [steps[0], step("unlink"), *steps[1:]])
     assert first.name == second.name
+
+
+def test_a_look_at_the_name_that_a_rename_replaces_does_not_make_it_an_alias() -> None:
+    # mv looks at its target first; what it sees there is the file before.
+    mover: list[Step] = [step("stat", 1), step("stat", 0), *renamed(1, 0)]
+    (found,), _, told = applied(
+        [file("/s/ck", "/s/ck.tmp")], "output", [step("open", 1, MAKE)], mover
+    )
+    assert names(found) == [("ck", None), ("ck.tmp", None)]
+    assert told == []
+
+
+def test_a_name_that_is_given_back_by_a_rename_was_there_before() -> None:
+    steps = [step("open", 0), *renamed(0, 1), *renamed(1, 0)]
+    (found,), _, _ = applied([file("/s/a", "/s/b")], "input", steps)
+    assert names(found) == [("a", None), ("b", None)]
