@@ -236,7 +236,7 @@ def _phase_row(phase: Phase, file_names: Mapping[int, str]) -> tuple[Cell, ...]:
         ranks_text(phase.ph_processid),
         phase.ph_np,
         _counted([member.iop_type for member in members]),
-        _joined([member.rs for member in members]),
+        _joined([_rs(phase, number) for number in range(len(members))]),
         "; ".join(dict.fromkeys(offset_text(offset) for offset in phase.offset)),
         _joined([member.disp for member in members]),
         _joined([None if m.dist is None else f"({m.dist[0]}, {m.dist[1]})" for m in members]),
@@ -245,6 +245,16 @@ def _phase_row(phase: Phase, file_names: Mapping[int, str]) -> tuple[Cell, ...]:
         phase.ph_weight,
         ", ".join(f"{name} {count}" for name, count in phase.metadata_ops.items()),
     )
+
+
+def _rs(phase: Phase, member: int) -> Cell:
+    """Request size of a pattern member; from the least to the most where they are only similar."""
+    offset = phase.offset[member]
+    if offset.function == "list":
+        least, most = int(offset.rs.min()), int(offset.rs.max())
+        if least < most:
+            return f"{least} to {most}"
+    return phase.pattern[member].rs
 
 
 def _shown(row: tuple[Cell, ...]) -> tuple[str, ...]:

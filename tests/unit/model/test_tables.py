@@ -108,3 +108,18 @@ def test_a_series_of_irregular_numbers_is_short() -> None:
     assert len(text) <= 50
     assert text.startswith("1, 4, 9, ")
     assert text.endswith(f" ... 1521 ({len(numbers)} phases)")
+
+
+def test_request_sizes_that_are_only_similar_are_shown_from_least_to_most() -> None:
+    # Three ranks with a size each, within the similarity window: one phase.
+    events = [
+        Event(rank, "pwrite", offset=rank * 100_000 + i * 4800, size=4000 + 400 * rank)
+        for rank in range(3)
+        for i in range(5)
+    ]
+    model = model_of(events)
+    table = next(table for table in model_tables(model) if table.title == "Phases")
+    assert [row[table.columns.index("rs")] for row in table.rows] == ["4000 to 4800"]
+    same = model_of([Event(0, "pwrite", offset=i * 10, size=10) for i in range(5)])
+    table = next(table for table in model_tables(same) if table.title == "Phases")
+    assert [row[table.columns.index("rs")] for row in table.rows] == [10]
