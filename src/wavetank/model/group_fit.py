@@ -403,7 +403,9 @@ class Fitter:
                 }
             )
             checks = len(scope.phases) - means[0].n_parameters if means else 0
-            if checks < min(2, len(scope.phases) - 1):  # a line through three means may be chance
+            if not means or checks < min(
+                2, len(scope.phases) - 1
+            ):  # a line through three means may be chance
                 members.append(None)
                 continue
             mean = RankFunction(str(means[0]), checks, _mean_of(means), False)

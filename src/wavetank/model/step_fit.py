@@ -136,7 +136,7 @@ class StepFitter:
                 function = self._fit(known)
             except NoFunctionError as error:
                 group.notes.append(
-                    f"the size of {group.sample.names[number]} before the run is not extrapolated: {error}"
+                    f"the size of {file_kind(group.sample.names[number])} before the run is not extrapolated: {error}"
                 )
         group.sizes_before.append(function)
 
