@@ -14,6 +14,9 @@ import numpy as np
 
 from wavetank.trace.schema import Int64Array, RankFacts
 
+_CODED = 32
+"""The tracer keeps times as the gaps between rows, each to within this part of it."""
+
 
 @dataclass(frozen=True)
 class ProcessEvent:
@@ -91,11 +94,19 @@ def event_places(
 
     A process that begins inside of a row or loop begins before it; one that ends there has ended after it.
     """  # fmt: skip
+    same = np.diff(rank, prepend=-1) == 0
+    gap = np.where(same, start_ns - np.roll(end_ns, 1), start_ns)
+    slack = np.maximum(gap, 0) // _CODED
     places = []
     for event in events:
         low, high = np.searchsorted(rank, [event.rank, event.rank + 1])
         rows = slice(int(low), int(high))
-        behind = start_ns[rows] >= event.at_ns if event.ended else end_ns[rows] > event.at_ns
+        # In doubt a call was made before the child that it is for, and after the end that was waited for.
+        behind = (
+            start_ns[rows] + slack[rows] >= event.at_ns
+            if event.ended
+            else end_ns[rows] - slack[rows] > event.at_ns
+        )
         later = np.flatnonzero(behind)
         place = int(low + later[0]) if len(later) else int(high)
         while low < place < high and loop[place] >= 0 and loop[place] == loop[place - 1]:
