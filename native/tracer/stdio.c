@@ -275,7 +275,7 @@ FREOPEN(freopen64)
         uint64_t t0 = wt_now();                                                                              \
         FILE *stream = real_##name();                                                                        \
         uint64_t t1 = wt_now();                                                                              \
-        stream_opened(stream, NULL, O_RDWR | O_TMPFILE, 0, false, t0, t1);                            \
+        stream_opened(stream, NULL, O_RDWR | O_TMPFILE, 0, false, t0, t1);                                   \
         return stream;                                                                                       \
     }
 TMPFILE(tmpfile)
