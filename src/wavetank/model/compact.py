@@ -22,6 +22,13 @@ from wavetank.model.folded import (
     Weave,
     joined,
 )  # fmt: skip
+from wavetank.model.recurring import (
+    HEAD,
+    find_equal_runs,
+    find_matched,
+    find_parts_by_size,
+    find_period,
+)
 from wavetank.model.rules import Rules
 from wavetank.model.seeks import SEEK_SET
 from wavetank.model.weave import Kinds, weave
@@ -30,7 +37,6 @@ from wavetank.trace.schema import UNKNOWN, Int64Array
 FIRST_LOOP = 1 << 40
 """Numbers of loops that are found here begin above those of traces."""
 _WINDOW = 192  # operations that are looked at for a period; two periods of MAX_MEMBERS and more
-_HEAD = 32  # operations that must recur
 _LONGEST_STRIDE = 1 << 12  # operations that are passed over where no loop begins again and again
 
 
@@ -185,21 +191,21 @@ class Compactor:
 
     def _loops(self, signature: np.ndarray, low: int, high: int) -> Iterator[tuple[int, int, int]]:
         """Ranges that repeat a body of several operations, in whole repetitions, and its length."""
-        stride = _HEAD
+        stride = HEAD
         position = low
         while high - position >= 2 * self.limits.repetitions:
             window = min(_WINDOW, high - position)
-            period = _period(signature[position : position + window], self.limits.members)
+            period = find_period(signature[position : position + window], self.limits.members)
             if period == 1:
-                position += _matched(signature, position, high, 1) + 1
+                position += find_matched(signature, position, high, 1) + 1
                 continue
             if period:
-                matched = _matched(signature, position, high, period)
+                matched = find_matched(signature, position, high, period)
                 times = matched // period + 1
                 if times >= self.limits.repetitions:
                     yield position, position + times * period, period
                     position += times * period
-                    stride = _HEAD
+                    stride = HEAD
                     continue
             position += stride
             stride = min(2 * stride, _LONGEST_STRIDE)
@@ -225,7 +231,7 @@ class Compactor:
         if change.any():
             # Member by member: reductions along short rows are slow.
             changes = [change[member::period] for member in range(period)]
-            parts = _equal_runs(~np.logical_or.reduce(changes), self.limits.repetitions)
+            parts = find_equal_runs(~np.logical_or.reduce(changes), self.limits.repetitions)
             if sum(stop - first for first, stop in parts) * 2 < n_rep:
                 if in_view or (table.offset[low : low + period] < 0).any():
                     return
@@ -276,7 +282,7 @@ class Compactor:
         size = table.size[low:high]
         bounds = [0, high - low]
         if (size != size[0]).any():
-            bounds = _parts_by_size(size, self._rules, self.limits.regular)
+            bounds = find_parts_by_size(size, self._rules, self.limits.regular)
         for a, b in pairwise(bounds):
             if b - a >= self.limits.shortest:
                 found.rows.append(self._stretch(table, low + a, low + b))
@@ -397,57 +403,3 @@ def _key(table: Folded) -> np.ndarray:
             key ^= key >> np.uint64(29)
             key ^= column.astype(np.uint64)
     return key
-
-
-def _period(window: np.ndarray, most: int) -> int:
-    """After how many entries the window repeats its beginning; 0 if it does not."""
-    n = len(window)
-    text = window.tobytes()
-    head = text[: 8 * min(_HEAD, n // 2)]
-    at = text.find(head, 8)
-    while at > 0:
-        period, rest = divmod(at, 8)
-        if not rest:
-            if period > most:
-                return 0
-            if text[at:] == text[: len(text) - at]:
-                return period
-        at = text.find(head, at + 1)
-    return 0
-
-
-def _matched(signature: np.ndarray, position: int, high: int, period: int) -> int:
-    """How many operations from ``position`` on equal the one ``period`` later."""
-    stop, at, block = high - period, position, 256
-    while at < stop:
-        end = min(at + block, stop)
-        equal = signature[at:end] == signature[at + period : end + period]
-        if not equal.all():
-            return at - position + int(np.argmin(equal))
-        at, block = end, block * 8
-    return stop - position
-
-
-def _equal_runs(goes_on: BoolArray, shortest: int) -> list[tuple[int, int]]:
-    """Ranges of at least ``shortest`` repetitions with equal steps; ``goes_on[i]``: step i + 1 is as step i."""
-    start = np.flatnonzero(np.append(True, ~goes_on))
-    n_steps = np.diff(start, append=len(goes_on) + 1)
-    long = n_steps + 1 >= shortest
-    start, n_steps = start[long], n_steps[long]
-    parts: list[tuple[int, int]] = []
-    for begin, steps in zip(start.tolist(), n_steps.tolist(), strict=True):
-        # A repetition between two parts belongs to the first of them.
-        first = begin + (bool(parts) and parts[-1][1] == begin + 1)
-        if begin + steps + 1 - first >= shortest:
-            parts.append((first, begin + steps + 1))
-    return parts
-
-
-def _parts_by_size(size: Int64Array, rules: Rules, regular: int) -> list[int]:
-    """Bounds of parts whose sizes are similar throughout, and of what lies between such parts."""
-    alike = np.concatenate([[False], rules.similar(size[:-1], size[1:]), [False]])
-    edges = np.flatnonzero(alike[1:] != alike[:-1])
-    first, last = edges[0::2], edges[1::2]  # operations from one to the other are similar
-    long = last - first + 1 >= regular
-    bounds = np.concatenate([[0], first[long], last[long] + 1, [len(size)]])
-    return np.unique(bounds).tolist()  # type: ignore[no-any-return]
