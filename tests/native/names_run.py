@@ -24,14 +24,14 @@ class Round:
     not_reproduced: str
 
 
-def wavetank(*argv: str | Path, cwd: Path) -> str:
-    """Run a command, which must succeed; what it prints."""
+def wavetank(*argv: str | Path, cwd: Path, errors: bool = False) -> str:
+    """Run a command, which must succeed; what it prints, or with ``errors`` what it says on standard error."""
     done = subprocess.run(
         [sys.executable, "-m", "wavetank", *map(str, argv)],
         check=False, cwd=cwd, capture_output=True, text=True, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    return done.stderr if errors else done.stdout
 
 
 def listing(folder: Path) -> Listing:
