@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from slurm_cluster import SlurmCluster
 
 ROOT = Path(__file__).resolve().parents[2]
 WAVETANK = Path(sys.executable).parent / "wavetank"
@@ -65,3 +67,14 @@ def assembled(tmp_path_factory: pytest.TempPathFactory, wavetank: Run) -> Path:
     wavetank("model", "abyss.trace", "-o", "abyss.model.json", cwd=folder)
     wavetank("kernel", "abyss.model.json", "-o", "abyss.kernel.json", cwd=folder)
     return folder
+
+
+@pytest.fixture(scope="module")
+def slurm() -> Iterator[SlurmCluster]:
+    """A batch system of one node, for the tests of one file."""
+    with tempfile.TemporaryDirectory(prefix="wtslurm-", dir="/tmp") as folder:  # a short path
+        cluster = SlurmCluster(Path(folder))
+        try:
+            yield cluster
+        finally:
+            cluster.stop()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import kernel_models as km
@@ -23,16 +21,6 @@ pytestmark = [
 ]
 
 WAVETANK = [sys.executable, "-c", "from wavetank.cli.main import main; main()"]
-
-
-@pytest.fixture(scope="module")
-def slurm() -> Iterator[SlurmCluster]:
-    with tempfile.TemporaryDirectory(prefix="wtslurm-", dir="/tmp") as folder:  # a short path
-        cluster = SlurmCluster(Path(folder))
-        try:
-            yield cluster
-        finally:
-            cluster.stop()
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,12 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
-from pathlib import Path
 
 import pytest
 import yaml
 from reader_campaigns import finished, reader, replay_is_possible
-from slurm_cluster import SlurmCluster, child_of, missing
+from slurm_cluster import child_of, missing
 
 from wavetank.campaign.results_folder import open_store
 
@@ -24,16 +22,6 @@ pytestmark = [
     pytest.mark.skipif(missing() is not None, reason=str(missing())),
     *replay_is_possible,
 ]
-
-
-@pytest.fixture(scope="module")
-def slurm():
-    with tempfile.TemporaryDirectory(prefix="wtslurm-", dir="/tmp") as folder:  # a short path
-        cluster = SlurmCluster(Path(folder))
-        try:
-            yield cluster
-        finally:
-            cluster.stop()
 
 
 @pytest.fixture

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -25,16 +23,6 @@ pytestmark = [
 N = 2  # ranks
 PROGRAMS = Path(__file__).parents[1] / "native" / "programs"
 WAVETANK = [sys.executable, "-c", "from wavetank.cli.main import main; main()"]
-
-
-@pytest.fixture(scope="module")
-def slurm() -> Iterator[SlurmCluster]:
-    with tempfile.TemporaryDirectory(prefix="wtslurm-", dir="/tmp") as folder:  # a short path
-        cluster = SlurmCluster(Path(folder))
-        try:
-            yield cluster
-        finally:
-            cluster.stop()
 
 
 def trace_by_srun(slurm: SlurmCluster, where: Path, *argv: str) -> None:
