@@ -7,11 +7,13 @@ sources tell different things, what both tell is compared (``comparable``), and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from itertools import zip_longest
+from itertools import groupby, zip_longest
+from operator import itemgetter
 from pathlib import PurePath
+from typing import Any, cast
 
 from wavetank.model.application import Model
 from wavetank.model.comparable import (
@@ -29,6 +31,8 @@ from wavetank.model.inherited import AROUND, inherited_files
 from wavetank.model.own_level import own_levels
 from wavetank.model.phase import Phase, Step, SyncStep
 from wavetank.model.tables import Cell, offset_text, ranks_text
+
+_MOST_COMPARED = 5_000_000  # runs of equal operations of a rank
 
 
 @dataclass(frozen=True)
@@ -121,7 +125,12 @@ def _same_order(
         phases_b = {phase.ph_id: names["b", phase.ph_id] for phase in b.phases}
         given = {(rank, files_a[file_id]) for rank, file_id in inherited_files(a)}
         given |= {(rank, files_b[file_id]) for rank, file_id in inherited_files(b)}
-        return _orders(a, files_a, phases_a, given) == _orders(b, files_b, phases_b, given)
+        if _orders(a, files_a, phases_a, given) == _orders(b, files_b, phases_b, given):
+            return True
+        # One order may be written in several ways: repeated steps, or a mix of them.
+        return _same_operations(
+            _operations(a, files_a, phases_a, given), _operations(b, files_b, phases_b, given)
+        )
     order_a = data_orders(a, lambda ph_id: names["a", ph_id])
     order_b = data_orders(b, lambda ph_id: names["b", ph_id])
     return order_a is None or order_b is None or order_a == order_b
@@ -134,6 +143,59 @@ def _phases_of(model: Model, file: ModelFile | None) -> list[Phase]:
     """
     found = [phase for phase in model.phases if file is not None and phase.file_id == file.file_id]
     return sorted(found, key=lambda phase: phase.ph_processid)
+
+
+def _operations(
+    model: Model, names: dict[int, str], ids: Mapping[int, object], given: Set[tuple[int, str]]
+) -> dict[int, Iterator[tuple[str, int]]]:
+    """By rank its program as runs of equal operations, without regard to how repetitions are written."""
+    of_all = {
+        number for number, ranks in enumerate(model.communicators) if len(ranks) == model.n_ranks
+    }
+    found: dict[int, Iterator[tuple[str, int]]] = {}
+    for program in model.programs:
+        steps = _between(program.steps, of_all)
+        for rank in program.ranks:
+            files = frozenset(name for other, name in given if other == rank)
+            found[rank] = _runs(_leaves(steps, names, ids, files))
+    return found
+
+
+def _leaves(
+    steps: Sequence[dict[str, object]],
+    names: dict[int, str],
+    ids: Mapping[int, object],
+    given: Set[str],
+) -> Iterator[tuple[str, int]]:
+    for step in steps:
+        inner: Any = step.get("steps")
+        if step["step"] == "repeat":
+            for _ in range(cast("int", step["times"])):
+                yield from _leaves(inner, names, ids, given)
+        elif step["step"] == "mix":
+            for number in cast("Iterable[int]", step["order"]):
+                yield from _leaves([inner[number]], names, ids, given)
+        elif step["step"] == "data":
+            yield f"{ids[cast('int', step['ph_id'])]}", cast("int", step["n"])
+        elif text := _steps_text(step, names, ids, given):
+            yield text, 1
+
+
+def _runs(leaves: Iterator[tuple[str, int]]) -> Iterator[tuple[str, int]]:
+    for text, equal in groupby(leaves, key=itemgetter(0)):
+        yield text, sum(count for _, count in equal)
+
+
+def _same_operations(
+    a: dict[int, Iterator[tuple[str, int]]], b: dict[int, Iterator[tuple[str, int]]]
+) -> bool:
+    """Compared as they come; programs that still are the same after very many are taken to differ somewhere."""
+    for rank in a.keys() | b.keys():
+        pairs = zip_longest(a.get(rank, iter(())), b.get(rank, iter(())))
+        for number, (one, other) in enumerate(pairs):
+            if one != other or number == _MOST_COMPARED:
+                return False
+    return True
 
 
 def _orders(
