@@ -149,16 +149,23 @@ def _operations(
     model: Model, names: dict[int, str], ids: Mapping[int, object], given: Set[tuple[int, str]]
 ) -> dict[int, Iterator[tuple[str, int]]]:
     """By rank its program as runs of equal operations, without regard to how repetitions are written."""
+    return {
+        rank: _runs(_leaves(steps, names, ids, files))
+        for steps, rank, files in _programs_of_ranks(model, given)
+    }
+
+
+def _programs_of_ranks(
+    model: Model, given: Set[tuple[int, str]]
+) -> Iterator[tuple[list[dict[str, object]], int, frozenset[str]]]:
+    """Each rank's steps that order something, and the files that it was given open."""
     of_all = {
         number for number, ranks in enumerate(model.communicators) if len(ranks) == model.n_ranks
     }
-    found: dict[int, Iterator[tuple[str, int]]] = {}
     for program in model.programs:
         steps = _between(program.steps, of_all)
         for rank in program.ranks:
-            files = frozenset(name for other, name in given if other == rank)
-            found[rank] = _runs(_leaves(steps, names, ids, files))
-    return found
+            yield steps, rank, frozenset(name for other, name in given if other == rank)
 
 
 def _leaves(
@@ -209,18 +216,12 @@ def _orders(
     Files and phases are by the given names. ``given``: rank and file that the rank was given open in one of the
     models; opening and closing it is left out.
     """
-    of_all = {
-        number for number, ranks in enumerate(model.communicators) if len(ranks) == model.n_ranks
-    }
     texts: dict[int, str] = {}
-    for program in model.programs:
-        steps = _between(program.steps, of_all)
-        of_given: dict[frozenset[str], str] = {}
-        for rank in program.ranks:
-            files = frozenset(name for other, name in given if other == rank)
-            if files not in of_given:
-                of_given[files] = _steps_text(steps, names, ids, files)
-            texts[rank] = of_given[files]
+    last: tuple[list[dict[str, object]], frozenset[str], str] | None = None
+    for steps, rank, files in _programs_of_ranks(model, given):
+        if last is None or last[0] is not steps or last[1] != files:  # ranks share programs
+            last = steps, files, _steps_text(steps, names, ids, files)
+        texts[rank] = last[2]
     return {rank: text for rank, text in texts.items() if text != "[]"}
 
 
