@@ -80,13 +80,7 @@ def _placed(placement: Placement, n_ranks: int, scratch: Path) -> list[str]:
     hosts.write_text("\n".join(lines[:n_ranks]) + "\n")
     options = ["--hostfile", str(hosts), "--mca", "rmaps", "seq"]
     if placement.remote_shell:
-        shell = scratch / "openmpi-remote-shell"
-        # Called as: shell [-x] HOST COMMAND...; ssh's options mean nothing to the stand-in.
-        shell.write_text(
-            '#!/bin/sh\nwhile [ "${1#-}" != "$1" ]; do shift; done\n'
-            f'exec {shlex.join(placement.remote_shell)} "$@"\n'
-        )
-        shell.chmod(0o755)
+        shell = _remote_shell(placement.remote_shell, lines, scratch)
         options += ["--mca", "plm_rsh_agent", str(shell), "--mca", "plm_rsh_no_tree_spawn", "1"]
     if placement.network:
         options += ["--mca", "oob_tcp_if_include", placement.network]
@@ -95,3 +89,25 @@ def _placed(placement: Placement, n_ranks: int, scratch: Path) -> list[str]:
         # Hosts may be namespaces of one machine: their memory is not shared, and no fabric reaches them.
         options += ["--mca", "pml", "ob1", "--mca", "btl", "tcp,self"]
     return options
+
+
+def _remote_shell(remote_shell: Sequence[str], hosts: Sequence[str], scratch: Path) -> Path:
+    """A program that mpirun calls as: shell [-x] HOST COMMAND...; ssh's options mean nothing to the stand-in.
+
+    Open MPI's daemons keep their session directories by the host's name. Where several hosts are this machine, one
+    daemon that ends removes what another one has just made: the other dies, and mpirun waits for it without end. So
+    each host has a place of its own, where the host sees it (that of another machine does not, and needs none).
+    """
+    sessions = scratch / "openmpi-sessions"
+    for host in dict.fromkeys(hosts):
+        (sessions / host).mkdir(parents=True, exist_ok=True)
+    place = f"{shlex.quote(str(sessions))}/$host"
+    shell = scratch / "openmpi-remote-shell"
+    shell.write_text(
+        '#!/bin/sh\nwhile [ "${1#-}" != "$1" ]; do shift; done\nhost=$1\nshift\n'
+        f"place={place}\n"
+        f'exec {shlex.join(remote_shell)} "$host" '
+        "\"[ ! -d '$place' ] || export OMPI_MCA_orte_tmpdir_base='$place';\" \"$@\"\n"
+    )
+    shell.chmod(0o755)
+    return shell

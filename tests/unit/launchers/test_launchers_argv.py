@@ -1,5 +1,6 @@
 """What launchers are told, and whose command lines are whose."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,29 @@ def test_ranks_are_placed_in_the_order_of_the_hosts(
     shell = Path(argv[argv.index("plm_rsh_agent") + 1])
     assert "node shell 'a map'" in shell.read_text()
     assert argv[-1] == "./app"
+
+
+def test_hosts_that_are_this_machine_keep_their_sessions_apart(
+    programs: dict[str, str], tmp_path: Path
+) -> None:
+    stand_in = tmp_path / "stand-in"
+    stand_in.write_text('#!/bin/sh\nshift\nexec sh -c "$*"\n')
+    stand_in.chmod(0o755)
+    scratch = tmp_path / "with a blank"
+    scratch.mkdir()
+    placement = Placement(hosts=(("c1", 1), ("c2", 1)), remote_shell=(str(stand_in),))
+    argv = openmpi.OpenMpi().command(Job(("./app",), 2, {}, placement), scratch)
+    shell = argv[argv.index("plm_rsh_agent") + 1]
+
+    def session(host: str) -> str:
+        asked = [shell, "-x", host, 'echo "at ${OMPI_MCA_orte_tmpdir_base-its own}"']
+        return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+
+    found = [session("c1"), session("c2"), session("c1")]
+    assert found[0] != found[1] and found[0] == found[2]
+    assert all(Path(one.removeprefix("at ")).is_dir() for one in found)
+    Path(found[1].removeprefix("at ")).rmdir()  # as on another machine, which does not see it
+    assert session("c2") == "at its own"
 
 
 def test_a_placement_that_is_too_small_is_refused(programs: dict[str, str], tmp_path: Path) -> None:
