@@ -14,7 +14,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -82,7 +82,9 @@ class Document(Record):
     def to_json(self) -> str:
         """The file's text."""
         body = {"schema": self.schema_id(), **self.model_dump(mode="json")}
-        return "".join(_text(body, "\n")) + "\n"
+        parts: list[str] = []
+        _text(body, "\n", parts)
+        return "".join(parts) + "\n"
 
     def write(self, path: Path) -> None:
         """Write the document whole, or leave what was there.
@@ -133,28 +135,39 @@ class Document(Record):
 
 # One encoder for all values: making one for each takes most of the time of writing a large document.
 _encode = json.JSONEncoder(ensure_ascii=False).encode
+_PLAIN = {str, int, float, bool, type(None)}
 
 
-def _text(value: object, line: str) -> Iterator[str]:
+@cache
+def _encode_lines(line: str) -> Callable[[object], str]:
+    """Encodes a record of plain values with a line break before each but the first."""
+    return json.JSONEncoder(ensure_ascii=False, separators=("," + line, ": ")).encode
+
+
+def _text(value: object, line: str, parts: list[str]) -> None:
     """JSON for people: a line for each key and record, lists of numbers and texts on one line.
 
     Args:
         value: what ``json`` can write.
         line: the line break before the value, with its indentation.
+        parts: to which the text is added.
     """
     inner = line + " "
     if isinstance(value, dict) and value:
+        if _PLAIN.issuperset(map(type, value.values())):
+            parts += ("{", inner, _encode_lines(inner)(value)[1:-1], line, "}")
+            return
         for number, (key, item) in enumerate(value.items()):
-            yield f"{',' if number else '{'}{inner}{_encode(key)}: "
-            yield from _text(item, inner)
-        yield line + "}"
+            parts += ("," if number else "{", inner, _encode(key), ": ")
+            _text(item, inner, parts)
+        parts += (line, "}")
     elif isinstance(value, list) and {dict, list} & set(map(type, value)):
         for number, item in enumerate(value):
-            yield f"{',' if number else '['}{inner}"
-            yield from _text(item, inner)
-        yield line + "]"
+            parts += ("," if number else "[", inner)
+            _text(item, inner, parts)
+        parts += (line, "]")
     else:
-        yield _encode(value)
+        parts.append(_encode(value))
 
 
 def read_text(path: Path, what: str, error_type: type[WavetankError]) -> str:

@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from wavetank.kernel import calls
 from wavetank.kernel.fidelity_order import OrderFidelity, compare_order
 from wavetank.kernel.lower import lower
@@ -18,16 +20,25 @@ from wavetank.kernel.operations import (
     first_difference,
     member_runs,
     normal,
+    objects,
+    same_operations,
     totals,
 )
 from wavetank.kernel.plan import Kernel, Refused
-from wavetank.kernel.plan_reader import PlannedCall, PlannedRun, PlannedStep, read_plan
+from wavetank.kernel.plan_reader import (
+    PlannedCall,
+    PlannedRun,
+    PlannedStep,
+    distinct,
+    read_plan,
+)
 from wavetank.kernel.writers.fio import fio_plan
 from wavetank.kernel.writers.ior import IorParameters, parse_command
 from wavetank.kernel.writers.means import direction_runs
 from wavetank.model.application import Model, View
 from wavetank.model.comparable import is_race
-from wavetank.model.phase import ListedOffsets, Phase, Run, UnknownOffsets
+from wavetank.model.phase import ListedOffsets, Offsets, Phase, Run, UnknownOffsets
+from wavetank.trace.schema import Int64Array
 
 
 @dataclass(frozen=True)
@@ -272,13 +283,13 @@ def _made_by_rank(plan: PlannedRun) -> dict[int, Counter[int]]:
 def _count(
     steps: Sequence[PlannedStep], times: int, plan: PlannedRun, counter: Counter[int]
 ) -> None:
-    for step in steps:
+    for step, often in distinct(steps):
         if step.inner is not None:
-            _count(step.inner, times * int(step.words[1]), plan, counter)
+            _count(step.inner, times * often * int(step.words[1]), plan, counter)
         elif step.words[0] == "data":
             _, ph_id, n, _, single, _ = step.words
             members = 1 if single == "1" else len(plan.phases[int(ph_id)].calls)
-            counter[int(ph_id)] += times * int(n) * members
+            counter[int(ph_id)] += times * often * int(n) * members
 
 
 def _replayed(
@@ -308,12 +319,12 @@ def _replayed(
             left_to_mpi=inside,
         )
     differences: list[str] = []
-    issued, moved, other_offsets = 0, 0, 0
-    for rank in phase.ph_processid:
+    issued, other_offsets = 0, 0
+    alike = _alike(phase, planned.calls)
+    for position, rank in enumerate(phase.ph_processid):
         operations = made.get(rank, Counter())[phase.ph_id]
         issued += operations
-        moved += sum(totals(call.runs(rank)).bytes for call in planned.calls)
-        sentences = list(_rank_differences(phase, planned.calls, rank, model, plan))
+        sentences = list(_rank_differences(phase, planned.calls, position, alike, model, plan))
         if operations != phase.ph_niop:
             sentences.append(
                 f"rank {rank} issues {operations} operations, the model has {phase.ph_niop}"
@@ -325,6 +336,7 @@ def _replayed(
             differences = (
                 sentences  # those of the first rank say what is wrong; the count says how often
             )
+    moved = sum(call.totals(phase.ph_processid).bytes for call in planned.calls)
     kernel_totals = Totals(issued, moved)
     if not differences and kernel_totals.bytes != phase.ph_weight:
         differences = [f"{kernel_totals.bytes} bytes, the model's weight is {phase.ph_weight}"]
@@ -334,45 +346,93 @@ def _replayed(
     )  # fmt: skip
 
 
+def _positions(phase: Phase) -> tuple[Offsets, ...]:
+    return phase.offset_view if phase.offset_view is not None else phase.offset
+
+
+def _alike(phase: Phase, planned: Sequence[PlannedCall]) -> set[int]:
+    """Members of the pattern whose operations, of all ranks at once, are found the same as the plan's."""
+    return {
+        index
+        for index, (offsets, call) in enumerate(zip(_positions(phase), planned, strict=False))
+        if isinstance(offsets, ListedOffsets)
+        and call.linear is None
+        and _is_listed_so(phase.ph_processid, offsets, call.listed)
+    }
+
+
+def _is_listed_so(ranks: Sequence[int], offsets: ListedOffsets, rows: Int64Array) -> bool:
+    """Whether a plan's runs are those of the model, one by one."""
+    if len(rows) != len(offsets.count) or len(offsets.n_runs) != len(ranks):
+        return False
+    count, rs = offsets.count, offsets.rs
+    last = rs if offsets.moved is None else offsets.moved - (count - 1) * rs
+    of_rank = np.repeat(np.array(ranks, dtype=np.int64), offsets.n_runs)
+    wanted = (of_rank, count, rs, offsets.offset, offsets.disp, last)
+    return all(np.array_equal(rows[:, number], column) for number, column in enumerate(wanted))
+
+
 def _rank_differences(
-    phase: Phase, planned: Sequence[PlannedCall], rank: int, model: Model, plan: PlannedRun
+    phase: Phase,
+    planned: Sequence[PlannedCall],
+    position: int,
+    alike: set[int],
+    model: Model,
+    plan: PlannedRun,
 ) -> Iterator[str]:
+    """Of one rank, by its place in ``ph_processid``; the operations of members that are alike are not looked at again."""
+    rank = phase.ph_processid[position]
     if plan.phases[phase.ph_id].file_id != phase.file_id:
         yield f"it is on file {plan.phases[phase.ph_id].file_id}, the model's on file {phase.file_id}"
     if len(planned) != len(phase.pattern):
         yield f"the pattern has {len(planned)} calls, the model's {len(phase.pattern)}"
         return
-    positions = phase.offset_view if phase.offset_view is not None else phase.offset
+    offsets = _positions(phase)
     for index, (member, call) in enumerate(zip(phase.pattern, planned, strict=True)):
         if call.name != member.iop_type:
             yield f"{member.iop_type} is issued as {call.name}"
         if call.handle != member.handle:
             yield f"{member.iop_type} goes through open {call.handle} of the file, the model's through {member.handle}"
-        if isinstance(positions[index], UnknownOffsets) or call.name in calls.SHARED_POINTER:
-            yield from _unplaced_differences(phase, index, call, rank)
-            continue
-        wanted = normal(member_runs(phase, index, rank, positions[index]) or [])
-        first = first_difference(wanted, normal(call.runs(rank)))
-        if first is not None:
-            yield f"operation {first} of rank {rank} has another offset or size"
-        elif totals(wanted) != totals(call.runs(rank)):
-            yield f"rank {rank} moves other bytes"
+        if isinstance(offsets[index], UnknownOffsets) or call.name in calls.SHARED_POINTER:
+            yield from _unplaced_differences(phase, index, call, position)
+        elif index not in alike:
+            yield from _other_operations(phase, index, call, position)
     view_id = phase.view_id
     if phase.view_ids is not None:
-        view_id = phase.view_ids[phase.ph_processid.index(rank)]
+        view_id = phase.view_ids[position]
     if view_id is not None and view_id >= 0 and not _same_view(model.views[view_id], view_id, plan):
         yield f"the file view of rank {rank} is another one"
 
 
-def _unplaced_differences(phase: Phase, index: int, call: PlannedCall, rank: int) -> Iterator[str]:
+def _other_operations(phase: Phase, index: int, call: PlannedCall, position: int) -> Iterator[str]:
+    """Whether a rank's operations of a pattern member have other offsets, sizes or bytes moved."""
+    rank, offsets = phase.ph_processid[position], _positions(phase)[index]
+    if (
+        isinstance(offsets, ListedOffsets)
+        and call.linear is None
+        and same_operations(offsets.of_rank(position), call.columns(rank))
+    ):
+        return
+    wanted = normal(member_runs(phase, index, rank, offsets) or [])
+    first = first_difference(wanted, normal(call.runs(rank)))
+    if first is not None:
+        yield f"operation {first} of rank {rank} has another offset or size"
+    elif totals(wanted) != totals(call.runs(rank)):
+        yield f"rank {rank} moves other bytes"
+
+
+def _unplaced_differences(
+    phase: Phase, index: int, call: PlannedCall, position: int
+) -> Iterator[str]:
     """Calls at no known place: their number and sizes."""
     rs, moved_last = phase.pattern[index].rs, phase.moved_last
     last = rs if moved_last is None else moved_last[index]
     wanted = Totals(phase.ph_nrep, (phase.ph_nrep - 1) * rs + last)
-    known = phase.offset_view[index] if phase.offset_view is not None else phase.offset[index]
+    known = _positions(phase)[index]
     if isinstance(known, ListedOffsets):
-        wanted = totals(known.runs[phase.ph_processid.index(rank)])
-    if totals(call.runs(rank)) != wanted:
+        wanted = totals(objects(known.of_rank(position)))
+    rank = phase.ph_processid[position]
+    if call.totals([rank]) != wanted:
         yield f"rank {rank} moves other bytes"
 
 

@@ -16,7 +16,7 @@ from wavetank.kernel import calls
 from wavetank.kernel.file_names import paths_of
 from wavetank.kernel.files import is_stored, safe_names
 from wavetank.kernel.plan import Kernel
-from wavetank.kernel.plan_reader import PlannedRun, PlannedStep
+from wavetank.kernel.plan_reader import PlannedRun, PlannedStep, distinct
 from wavetank.kernel.steps import flat
 from wavetank.model.application import Model
 from wavetank.model.phase import (
@@ -89,14 +89,14 @@ def compare_order(plan: PlannedRun, kernel: Kernel, model: Model) -> OrderFideli
                 )
             if difference is not None:
                 found.differences[rank] = difference
-            found.n_kernel += _n_calls(made_steps.of(planned))
+            found.n_kernel += made_steps.n_calls(planned)
         found.n_model += wanted_steps.n_calls * len(program.ranks)
         for name, n in wanted_steps.left_out.items():
             found.left_out[name] += n * len(program.ranks)
     for rank in sorted(plan.programs.keys() - seen):
-        if made := made_steps.of(plan.programs[rank]):
+        if made_steps.of(plan.programs[rank]):
             found.differences[rank] = "the model has no program for this rank"
-            found.n_kernel += _n_calls(made)
+            found.n_kernel += made_steps.n_calls(plan.programs[rank])
     found.replaced = [
         f"{name} is issued as {calls.performed(name)}" for name in sorted(wanted_steps.replaced)
     ]
@@ -214,7 +214,7 @@ class _ModelSteps:
     def _order(self, steps: Sequence[Step], times: int) -> Iterator[_Entry]:
         for number, step in enumerate(steps):
             if isinstance(step, MixStep):
-                yield from self._order(tuple(step.each()), times)
+                yield from self._of_mix(step, times)
             elif isinstance(step, RepeatStep):
                 if inner := tuple(self._order(step.steps, times * step.times)):
                     yield ("repeat", step.times, inner)
@@ -222,6 +222,17 @@ class _ModelSteps:
                 if self._is_the_replays(step):
                     yield from self._of_file(step, steps[max(number - 1, 0) : number + 2], times)
             elif (entry := self._of_no_file(step)) is not None:
+                yield entry
+
+    def _of_mix(self, step: MixStep, times: int) -> Iterator[_Entry]:
+        if any(getattr(one, "iop_type", "") in calls.ON_TWO_NAMES for one in step.steps):
+            yield from self._order(tuple(step.each()), times)  # each looks at its neighbours
+            return
+        each: list[_Entry | None] = []
+        for one, count in zip(step.steps, step.counts(), strict=True):
+            each.append(next(self._order([one], times * count), None) if count else None)
+        for entry in map(each.__getitem__, step.order.tolist()):
+            if entry is not None:
                 yield entry
 
     def _of_no_file(self, step: Step) -> _Entry | None:
@@ -313,6 +324,7 @@ class _PlanSteps:
         self._opened = opened
         self._views = [hash(view) for view in plan.views]
         self._made: dict[int, list[_Entry]] = {}
+        self._n_calls: dict[int, int] = {}
 
     def of(self, steps: Sequence[PlannedStep]) -> list[_Entry]:
         """One program."""
@@ -320,35 +332,45 @@ class _PlanSteps:
             self._made[id(steps)] = _trimmed(list(self._order(steps)), self._plan.n_ranks)
         return self._made[id(steps)]
 
+    def n_calls(self, steps: Sequence[PlannedStep]) -> int:
+        """Calls of one program that move no data."""
+        if id(steps) not in self._n_calls:
+            self._n_calls[id(steps)] = _n_calls(self.of(steps))
+        return self._n_calls[id(steps)]
+
     def _order(self, steps: Sequence[PlannedStep]) -> Iterator[_Entry]:
+        each = {
+            id(step): self._entry(step.words) for step, _ in distinct(steps) if step.inner is None
+        }
         for step in steps:
-            kind, *words = step.words
-            if kind == "data":
-                ph_id, n, handle, single, null_seeks = words
-                yield ("data", int(ph_id), int(n), _number(handle), single == "1", int(null_seeks))
-            elif kind == "sync":
-                yield ("sync", _entry_of(self._plan.communicators, words[0]), int(words[1]))
-            elif kind == "pause":
-                yield ("pause", int(words[0]))
-            elif kind == "do":
-                if (entry := self._do(words)) is not None:
+            if step.inner is None:
+                if (entry := each[id(step)]) is not None:
                     yield entry
-            elif kind == "pair":
-                name, old, old_name, new, new_name, error = words
-                yield (
-                    "pair",
-                    name,
-                    self._name(old, old_name),
-                    self._name(new, new_name),
-                    int(error),
-                )
-            elif kind == "empty":
-                name, file, handle, offset, size, count = words
-                yield (
-                    "empty", name, int(file), int(handle), _number(offset), int(size), int(count),
-                )  # fmt: skip
-            elif step.inner is not None and (inner := tuple(self._order(step.inner))):
-                yield ("repeat", int(words[0]), inner)
+            elif inner := tuple(self._order(step.inner)):
+                yield ("repeat", int(step.words[1]), inner)
+
+    def _entry(self, step: Sequence[str]) -> _Entry | None:
+        kind, *words = step
+        entry: _Entry | None = None
+        if kind == "data":
+            ph_id, n, handle, single, null_seeks = words
+            entry = ("data", int(ph_id), int(n), _number(handle), single == "1", int(null_seeks))
+        elif kind == "sync":
+            entry = ("sync", _entry_of(self._plan.communicators, words[0]), int(words[1]))
+        elif kind == "pause":
+            entry = ("pause", int(words[0]))
+        elif kind == "do":
+            entry = self._do(words)
+        elif kind == "pair":
+            name, old, old_name, new, new_name, error = words
+            first, second = self._name(old, old_name), self._name(new, new_name)
+            entry = ("pair", name, first, second, int(error))
+        elif kind == "empty":
+            name, file, handle, offset, size, count = words
+            entry = (
+                "empty", name, int(file), int(handle), _number(offset), int(size), int(count),
+            )  # fmt: skip
+        return entry
 
     def _name(self, file: str, name: str) -> tuple[int, str]:
         return int(file), str(_entry_of(self._plan.names.get(int(file), []), name))

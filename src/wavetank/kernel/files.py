@@ -9,6 +9,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Literal
 
+import numpy as np
+
 from wavetank.kernel import calls
 from wavetank.kernel.operations import member_runs
 from wavetank.kernel.plan import KernelFile
@@ -242,8 +244,18 @@ def _end(phase: Phase, index: int) -> int | None:
             for repetition in {0, max(0, last - 1), last}
         )  # fmt: skip
     if isinstance(offsets, ListedOffsets):
-        return max((_run_end(run) for runs in offsets.runs for run in runs), default=0)
+        return max(_run_ends(offsets), default=0)
     return None
+
+
+def _run_ends(offsets: ListedOffsets) -> list[int]:
+    """Where what each run moves ends: its last operation, which may be short, or its first or last whole one."""
+    count, rs, offset, disp = offsets.count, offsets.rs, offsets.offset, offsets.disp
+    last = rs if offsets.moved is None else offsets.moved - (count - 1) * rs
+    whole = np.maximum(offset, offset + (count - 2) * disp) + rs
+    end = offset + (count - 1) * disp + last
+    ends: list[int] = np.where(count == 1, end, np.maximum(end, whole)).tolist()
+    return ends
 
 
 def _run_end(run: Run) -> int:

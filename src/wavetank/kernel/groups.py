@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from wavetank.kernel.operations import first_difference, member_runs, normal, totals
 from wavetank.kernel.plan import Kernel, KernelFile
 from wavetank.kernel.steps import flat
-from wavetank.model.phase import FileStep, Phase, Run, Series
+from wavetank.model.phase import FileStep, ListedOffsets, Phase, Run, Series
 
 FILES_ON_THEIR_OWN = 4  # up to as many read-only files get a run each; more go together
 
@@ -83,9 +83,8 @@ def _per_process(kernel: Kernel, files: dict[int, KernelFile]) -> dict[int, tupl
     alike: defaultdict[tuple[object, ...], list[Phase]] = defaultdict(list)
     for phase in kernel.phases:
         if phase.ph_np == 1 and len(phase.pattern) == 1:
-            runs = member_runs(phase, 0, phase.ph_processid[0])
-            if runs is not None:
-                shape = tuple((run.count, run.rs, run.offset, run.disp, run.moved) for run in runs)
+            shape = _shape(phase)
+            if shape is not None:
                 alike[(phase.pattern[0].iop_type, shape)].append(phase)
     result: dict[int, tuple[int, ...]] = {}
     for group in alike.values():
@@ -97,6 +96,15 @@ def _per_process(kernel: Kernel, files: dict[int, KernelFile]) -> dict[int, tupl
             for phase in ordered:
                 result[phase.ph_id] = tuple(member.ph_id for member in ordered)
     return result
+
+
+def _shape(phase: Phase) -> object:
+    """What is equal where two phases of one rank each do the same; None where offsets are unknown."""
+    offsets = phase.offset[0]
+    if isinstance(offsets, ListedOffsets) and len(offsets.count) > 1:
+        return offsets
+    runs = member_runs(phase, 0, phase.ph_processid[0])
+    return None if runs is None else tuple(runs)
 
 
 def refusal(group: Group) -> str | None:

@@ -7,6 +7,8 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from wavetank.kernel import calls
 from wavetank.kernel.plan import Kernel
 from wavetank.kernel.steps import flat
@@ -23,6 +25,7 @@ from wavetank.model.phase import (
 )
 
 _LARGEST_EMPTY = 1 << 30  # bytes
+_BLOCK = 1 << 16  # lines of a mix that are joined at once
 
 
 class Communicators:
@@ -85,12 +88,33 @@ class ProgramLines:
             elif isinstance(step, ProcessStep):
                 continue  # a wait or a signal beside the steps, see order.py
             elif isinstance(step, MixStep):
-                for inner in step.each():
-                    yield from self.of([inner], depth)
+                yield from self._of_mix(step, depth)
             else:
                 yield f"{indent}repeat {step.times}"
                 yield from self.of(step.steps, depth + 1)
                 yield f"{indent}end"
+
+    def _of_mix(self, mix: MixStep, depth: int) -> Iterator[str]:
+        """The lines of a mix; some thousands at once where a line depends on no step before it."""
+        data = [isinstance(step, DataStep) for step in mix.steps]
+        if any(
+            self._phases[step.ph_id].level == "mpiio"
+            if isinstance(step, DataStep)
+            else step.iop_type in calls.ON_TWO_NAMES
+            for step in mix.steps
+        ):
+            for inner in mix.each():
+                yield from self.of([inner], depth)
+            return
+        latest = self._latest
+        each = ["\n".join(self.of([step], depth)) for step in mix.steps]
+        of_data = np.flatnonzero(np.array(data)[mix.order])
+        last = mix.steps[mix.order[of_data[-1]]] if len(of_data) else None
+        self._latest = self._phases[last.ph_id] if isinstance(last, DataStep) else latest
+        for low in range(0, len(mix.order), _BLOCK):
+            lines = map(each.__getitem__, mix.order[low : low + _BLOCK].tolist())
+            if block := "\n".join(filter(None, lines)):
+                yield block
 
     def _was_parted(self, step: DataStep) -> bool:
         """Whether only messages between ranks, which a replay does not send, part a phase from the one before."""

@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from wavetank.model.phase import LinearOffsets, ListedOffsets, Offsets, Phase, Run
+from wavetank.model.runs import RunArrays, canonical
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,31 @@ def member_runs(
             moved=(phase.ph_nrep - 1) * rs + last,
         )
     ]
+
+
+def same_operations(ours: RunArrays, theirs: RunArrays) -> bool:
+    """Whether two sequences are found the same as columns, however they are folded.
+
+    What is not found the same may still be: only the last operation of a run can be short in columns.
+    """
+    return _equal(ours, theirs) or _equal(_canonical(ours), _canonical(theirs))
+
+
+def _equal(ours: RunArrays, theirs: RunArrays) -> bool:
+    return len(ours) == len(theirs) and all(
+        np.array_equal(getattr(ours, name), getattr(theirs, name))
+        for name in ("count", "size", "moved", "offset", "disp")
+    )
+
+
+def _canonical(runs: RunArrays) -> RunArrays:
+    return canonical(runs.count, runs.size, runs.moved, runs.offset, runs.disp)
+
+
+def objects(runs: RunArrays) -> list[Run]:
+    """Runs in columns as objects: for those who look at single ones."""
+    columns = (runs.count, runs.size, runs.offset, runs.disp, runs.moved)
+    return [_run(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
 
 
 def normal(runs: Iterable[Run]) -> list[Run]:

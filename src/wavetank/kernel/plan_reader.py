@@ -5,32 +5,67 @@ Independent of lower.py, so that a certificate does not compare the lowering wit
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from urllib.parse import unquote
 
+import numpy as np
+
 from wavetank.errors import KernelError
+from wavetank.kernel.operations import Totals, objects
 from wavetank.model.phase import Run
+from wavetank.model.runs import RunArrays
+from wavetank.trace.schema import Int64Array
 
 
 @dataclass
 class PlannedCall:
-    """One call of a phase's pattern. ``runs`` by rank; those of rank None hold for every rank (a, b, c)."""
+    """One call of a phase's pattern.
+
+    Attributes:
+        name: of the call.
+        placed: at given offsets; else wherever the file pointer is.
+        handle: which open of the file.
+        linear: count, rs, a, b, c, moved_last: for every rank that performs the phase.
+        listed: shape (n, 6): rank, count, rs, offset, disp, moved_last of each run, in the plan's order.
+    """
 
     name: str
-    placed: bool = True  # at given offsets; else wherever the file pointer is
+    placed: bool = True
     handle: int = 0
-    linear: tuple[int, int, int, int, int, int] | None = None  # count rs a b c moved_last
-    listed: dict[int, list[Run]] = field(default_factory=lambda: defaultdict(list))
+    linear: tuple[int, int, int, int, int, int] | None = None
+    listed: Int64Array = field(default_factory=lambda: np.zeros((0, 6), dtype=np.int64))
+
+    @cached_property
+    def _rows_of(self) -> dict[int, Int64Array]:
+        """Indices of the listed runs of each rank, in order."""
+        order = np.argsort(self.listed[:, 0], kind="stable")
+        ranks, first = np.unique(self.listed[order, 0], return_index=True)
+        return dict(zip(ranks.tolist(), np.split(order, first[1:]), strict=True))
+
+    def columns(self, rank: int) -> RunArrays:
+        """One rank's listed operations, in the view where there is one."""
+        rows = self.listed[self._rows_of.get(rank, np.zeros(0, dtype=np.int64))]
+        _, count, rs, offset, disp, last = rows.T
+        return RunArrays(count, rs, (count - 1) * rs + last, offset, disp)
 
     def runs(self, rank: int) -> list[Run]:
         """One rank's operations, in the view where there is one."""
         if self.linear is None:
-            return self.listed.get(rank, [])
+            return objects(self.columns(rank))
         count, rs, a, b, c, last = self.linear
         moved = (count - 1) * rs + last
         return [Run(count=count, rs=rs, offset=a * rank + c, disp=b, moved=moved)]
+
+    def totals(self, ranks: Sequence[int]) -> Totals:
+        """Operations and bytes of some ranks."""
+        if self.linear is not None:
+            count, rs, *_, last = self.linear
+            return Totals(len(ranks) * count, len(ranks) * ((count - 1) * rs + last))
+        _, count, rs, _, _, last = self.listed[np.isin(self.listed[:, 0], ranks)].T
+        return Totals(sum(count.tolist()), sum(((count - 1) * rs + last).tolist()))
 
 
 @dataclass
@@ -69,18 +104,37 @@ def read_plan(text: str) -> PlannedRun:
         KernelError: it is damaged.
     """
     plan = PlannedRun()
-    lines = (line.split() for line in text.splitlines() if line.strip())
+    lines = (line for line in text.splitlines() if line.strip())
+    runs: list[str] = []  # lines of runs that follow each other are read together
     try:
-        if next(lines) not in (["wavetank-plan", "2"], ["wavetank-plan", "3"]):
+        if next(lines).split() not in (["wavetank-plan", "2"], ["wavetank-plan", "3"]):
             raise KernelError("not a plan of version 2 or 3")
-        for words in lines:
-            _line(plan, words, lines)
-    except (StopIteration, IndexError, ValueError, KeyError) as error:
+        for line in lines:
+            if line.lstrip().startswith("run "):
+                runs.append(line)
+                continue
+            _add_runs(plan, runs)
+            _line(plan, line.split(), lines)
+        _add_runs(plan, runs)
+    except (StopIteration, IndexError, ValueError, KeyError, OverflowError) as error:
         raise KernelError(f"the plan is damaged: {error}") from error
     return plan
 
 
-def _line(plan: PlannedRun, words: list[str], lines: Iterator[list[str]]) -> None:
+def _add_runs(plan: PlannedRun, lines: list[str]) -> None:
+    if not lines:
+        return
+    words = " ".join(lines).split()
+    if len(words) != 7 * len(lines) or words[::7] != ["run"] * len(lines):
+        raise ValueError("a run has not six numbers")
+    del words[::7]
+    rows = np.array(list(map(int, words)), dtype=np.int64).reshape(-1, 6)
+    call = _latest(plan).calls[-1]
+    call.listed = np.concatenate([call.listed, rows]) if len(call.listed) else rows
+    lines.clear()
+
+
+def _line(plan: PlannedRun, words: list[str], lines: Iterator[str]) -> None:
     keyword, *rest = words
     if keyword == "ranks":
         plan.n_ranks = int(rest[0])
@@ -104,15 +158,8 @@ def _line(plan: PlannedRun, words: list[str], lines: Iterator[list[str]]) -> Non
     elif keyword == "linear":
         count, rs, a, b, c, last = map(int, rest)
         _latest(plan).calls[-1].linear = (count, rs, a, b, c, last)
-    elif keyword == "run":
-        rank, count, rs, offset, disp, last = map(int, rest)
-        _latest(plan).calls[-1].listed[rank].append(
-            Run.model_construct(
-                count=count, rs=rs, offset=offset, disp=disp, moved=(count - 1) * rs + last
-            )
-        )
     elif keyword == "program":
-        steps = _steps(lines)
+        steps = _steps(lines, {})
         for rank in _ranks(rest[0]):
             plan.programs[rank] = steps
 
@@ -121,14 +168,28 @@ def _latest(plan: PlannedRun) -> PlannedPhase:
     return next(reversed(plan.phases.values()))
 
 
-def _steps(lines: Iterator[list[str]]) -> list[PlannedStep]:
+def _steps(lines: Iterator[str], known: dict[str, PlannedStep]) -> list[PlannedStep]:
+    """The steps up to an end. Equal lines are one object, of which a long program holds few."""
     steps: list[PlannedStep] = []
-    for words in lines:
-        if words == ["end"]:
-            return steps
-        inner = _steps(lines) if words[0] == "repeat" else None
-        steps.append(PlannedStep(tuple(words), inner))
+    for line in lines:
+        step = known.get(line)
+        if step is None:
+            words = tuple(line.split())
+            if words == ("end",):
+                return steps
+            if words[0] == "repeat":
+                step = PlannedStep(words, _steps(lines, known))
+            else:
+                step = known[line] = PlannedStep(words)
+        steps.append(step)
     raise ValueError("a program has no end")
+
+
+def distinct(steps: Sequence[PlannedStep]) -> list[tuple[PlannedStep, int]]:
+    """The different steps as they first come, each with how often it does; without what repeats hold."""
+    found: dict[int, PlannedStep] = {id(step): step for step in steps}
+    times = Counter(map(id, steps))
+    return [(step, times[number]) for number, step in found.items()]
 
 
 def _ranks(text: str) -> list[int]:
