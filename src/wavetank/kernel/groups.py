@@ -14,7 +14,10 @@ from wavetank.kernel.operations import first_difference, member_runs, normal, to
 from wavetank.kernel.plan import Kernel, KernelFile
 from wavetank.kernel.steps import flat
 from wavetank.model.phase import FileStep, ListedOffsets, Phase, Run, Series
+from wavetank.model.runs import canonical
 
+_MANY = 1000  # runs that are counted before each becomes an object
+_REGULAR = 2  # runs that may be regular operations, the last of them short
 FILES_ON_THEIR_OWN = 4  # up to as many read-only files get a run each; more go together
 
 
@@ -50,6 +53,16 @@ class Group:
                 return None
             found.extend(runs)
         return normal(found)
+
+    def n_listed(self, rank: int) -> int:
+        """Runs of one rank where its only phase lists many; 0 elsewhere. None of them is looked at."""
+        phase = self.phases[0]
+        if len(self.phases) > 1 or not isinstance(listed := phase.offset[0], ListedOffsets):
+            return 0
+        of = listed.of_rank(phase.ph_processid.index(rank))
+        if len(of) < _MANY:
+            return 0
+        return len(canonical(of.count, of.size, of.moved, of.offset, of.disp))
 
 
 def phase_groups(kernel: Kernel, series: Sequence[Series]) -> Iterator[Group]:
@@ -116,15 +129,18 @@ def refusal(group: Group) -> str | None:
     if phase.pattern[0].rs == 0:
         return "its operations move nothing"
     for rank in group.ranks():
-        runs = group.runs(rank)
-        if runs is None:
-            return "its offsets are unknown"
-        regular = len(runs) == 1 or (len(runs) == 2 and runs[1].count == 1 and is_short(runs[1]))
-        if not regular:
-            return (
-                f"rank {rank}'s offsets or sizes are irregular ({len(runs)} different stretches); "
-                "a benchmark has one size and one stride"
-            )
+        n_runs = group.n_listed(rank)
+        if n_runs <= _REGULAR:
+            runs = group.runs(rank)
+            if runs is None:
+                return "its offsets are unknown"
+            if len(runs) == 1 or (len(runs) == 2 and runs[1].count == 1 and is_short(runs[1])):
+                continue
+            n_runs = len(runs)
+        return (
+            f"rank {rank}'s offsets or sizes are irregular ({n_runs} different stretches); "
+            "a benchmark has one size and one stride"
+        )
     counts = {sum(run.count for run in group.runs(rank) or []) for rank in group.ranks()}
     if len(counts) > 1:
         return f"its ranks do different numbers of operations ({min(counts)} to {max(counts)})"
