@@ -52,35 +52,70 @@ static void emit(uint32_t first, int64_t offset, int64_t length) {
 
 static void decode(MPI_Datatype type, uint32_t first, int64_t base, unsigned depth);
 
-/* n copies of a type, one extent apart. */
-static void decode_many(MPI_Datatype type, int64_t n, uint32_t first, int64_t base, unsigned depth) {
+/* A type's runs from 0 on, decoded once for all of its copies. */
+struct tile {
+    struct wt_run *runs, one; /* runs: NULL where one is all that there is */
+    uint32_t n;
+    int64_t extent;
+};
+
+static void tile_make(struct tile *tile, MPI_Datatype type, unsigned depth) {
     MPI_Aint lower, extent;
-    int n_ints, n_addresses, n_types, combiner, size;
     mpi.extent(type, &lower, &extent);
-    mpi.envelope(type, &n_ints, &n_addresses, &n_types, &combiner);
-    mpi.size(type, &size);
-    if (combiner == MPI_COMBINER_NAMED && size == extent) {
-        emit(first, base, n * size);
-        return;
+    uint32_t first = wt_n_type_runs;
+    decode(type, first, 0, depth);
+    *tile = (struct tile){.n = wt_n_type_runs - first, .extent = extent};
+    if (tile->n == 1) {
+        tile->one = wt_type_runs[first];
+    } else if (tile->n > 1) {
+        tile->runs = reserve(tile->n * sizeof *tile->runs);
+        if (tile->runs == NULL) {
+            overflow = true;
+        }
     }
-    for (int64_t i = 0; i < n && !overflow; i++) {
-        decode(type, first, base + i * extent, depth);
+    for (uint32_t i = 0; tile->runs != NULL && i < tile->n; i++) {
+        tile->runs[i] = wt_type_runs[first + i];
+    }
+    wt_n_type_runs = first;
+}
+
+static void tile_free(struct tile *tile) {
+    if (tile->runs != NULL) {
+        syscall(SYS_munmap, tile->runs, tile->n * sizeof *tile->runs);
     }
 }
 
-static void decode_subarray(const int *ints, MPI_Datatype type, uint32_t first, int64_t base,
-                            unsigned depth) {
+/* n copies, one extent apart. */
+static void emit_copies(const struct tile *tile, int64_t n, uint32_t first, int64_t base) {
+    const struct wt_run *runs = tile->runs != NULL ? tile->runs : &tile->one;
+    if (tile->n == 1 && runs->length == tile->extent) {
+        emit(first, base + runs->offset, n * tile->extent);
+        return;
+    }
+    for (int64_t i = 0; i < n && !overflow; i++) {
+        for (uint32_t k = 0; k < tile->n && !overflow; k++) {
+            emit(first, base + i * tile->extent + runs[k].offset, runs[k].length);
+        }
+    }
+}
+
+static void decode_many(MPI_Datatype type, int64_t n, uint32_t first, int64_t base, unsigned depth) {
+    struct tile tile;
+    tile_make(&tile, type, depth);
+    emit_copies(&tile, n, first, base);
+    tile_free(&tile);
+}
+
+static void decode_subarray(const int *ints, const struct tile *tile, uint32_t first, int64_t base) {
     int n_dims = ints[0], order = ints[1 + 3 * n_dims];
     const int *sizes = ints + 1, *lengths = sizes + n_dims, *starts = lengths + n_dims;
     int64_t stride[16], index[16] = {0};
     int fastest = order == MPI_ORDER_C ? n_dims - 1 : 0, step = order == MPI_ORDER_C ? -1 : 1;
-    MPI_Aint lower, extent;
-    mpi.extent(type, &lower, &extent);
     if (n_dims < 1 || n_dims > 16) {
         overflow = true;
         return;
     }
-    int64_t place = extent;
+    int64_t place = tile->extent;
     for (int k = 0, d = fastest; k < n_dims; k++, d += step) {
         stride[d] = place;
         place *= sizes[d];
@@ -93,7 +128,7 @@ static void decode_subarray(const int *ints, MPI_Datatype type, uint32_t first, 
         for (int d = 0; d < n_dims; d++) {
             at += (starts[d] + index[d]) * stride[d];
         }
-        decode_many(type, lengths[fastest], first, at, depth);
+        emit_copies(tile, lengths[fastest], first, at);
         more = false;
         for (int k = 1, d = fastest + step; k < n_dims && !more; k++, d += step) {
             if (++index[d] < lengths[d]) {
@@ -118,25 +153,22 @@ static bool owns(int64_t i, int distribution, int argument, int64_t size, int pr
                                                 : (i / block) % processes == coordinate;
 }
 
-static void decode_distributed(const int *ints, MPI_Datatype type, uint32_t first, int64_t base,
-                               unsigned depth) {
+static void decode_distributed(const int *ints, const struct tile *tile, uint32_t first, int64_t base) {
     int rank = ints[1], n_dims = ints[2];
     const int *sizes = ints + 3, *distributions = sizes + n_dims, *arguments = distributions + n_dims,
               *processes = arguments + n_dims;
     int order = processes[n_dims], coordinates[16];
     int64_t index[16] = {0}, stride[16];
-    MPI_Aint lower, extent;
     if (n_dims < 1 || n_dims > 16) {
         overflow = true;
         return;
     }
-    mpi.extent(type, &lower, &extent);
     for (int d = n_dims - 1; d >= 0; d--) { /* processes are always in C order (MPI 3.1, 4.1.4) */
         coordinates[d] = rank % processes[d];
         rank /= processes[d];
     }
     int fastest = order == MPI_ORDER_C ? n_dims - 1 : 0, step = order == MPI_ORDER_C ? -1 : 1;
-    int64_t place = extent;
+    int64_t place = tile->extent;
     for (int k = 0, d = fastest; k < n_dims; k++, d += step) {
         stride[d] = place;
         place *= sizes[d];
@@ -149,7 +181,7 @@ static void decode_distributed(const int *ints, MPI_Datatype type, uint32_t firs
             at += index[d] * stride[d];
         }
         if (mine) {
-            decode(type, first, at, depth);
+            emit_copies(tile, 1, first, at);
         }
         more = false;
         for (int k = 0, d = fastest; k < n_dims && !more; k++, d += step) {
@@ -179,30 +211,57 @@ static int64_t block_length(const struct contents *c, int i) {
     }
 }
 
-static void decode_blocks(const struct contents *c, uint32_t first, int64_t base, unsigned depth) {
-    MPI_Aint lower, extent;
-    mpi.extent(c->types[0], &lower, &extent);
+/* Blocks of one type. */
+static void decode_blocks(const struct contents *c, const struct tile *tile, uint32_t first, int64_t base) {
     for (int i = 0; i < c->ints[0] && !overflow; i++) {
         int64_t place;
-        MPI_Datatype type = c->types[c->combiner == MPI_COMBINER_STRUCT ? i : 0];
         if (c->combiner == MPI_COMBINER_INDEXED) {
-            place = (int64_t)c->ints[1 + c->ints[0] + i] * extent;
+            place = (int64_t)c->ints[1 + c->ints[0] + i] * tile->extent;
         } else if (c->combiner == MPI_COMBINER_INDEXED_BLOCK) {
-            place = (int64_t)c->ints[2 + i] * extent;
+            place = (int64_t)c->ints[2 + i] * tile->extent;
         } else {
             place = c->addresses[i];
         }
-        decode_many(type, block_length(c, i), first, base + place, depth);
+        emit_copies(tile, block_length(c, i), first, base + place);
     }
 }
 
-static void decode_vector(const struct contents *c, uint32_t first, int64_t base, unsigned depth) {
-    MPI_Aint lower, extent;
-    mpi.extent(c->types[0], &lower, &extent);
-    int64_t stride = c->combiner == MPI_COMBINER_VECTOR ? (int64_t)c->ints[2] * extent : c->addresses[0];
+static void decode_struct(const struct contents *c, uint32_t first, int64_t base, unsigned depth) {
     for (int i = 0; i < c->ints[0] && !overflow; i++) {
-        decode_many(c->types[0], c->ints[1], first, base + i * stride, depth);
+        decode_many(c->types[i], block_length(c, i), first, base + c->addresses[i], depth);
     }
+}
+
+static void decode_vector(const struct contents *c, const struct tile *tile, uint32_t first, int64_t base) {
+    int64_t stride =
+        c->combiner == MPI_COMBINER_VECTOR ? (int64_t)c->ints[2] * tile->extent : c->addresses[0];
+    for (int i = 0; i < c->ints[0] && !overflow; i++) {
+        emit_copies(tile, c->ints[1], first, base + i * stride);
+    }
+}
+
+/* Types that place copies of one other type. */
+static void decode_copies(const struct contents *c, uint32_t first, int64_t base, unsigned depth) {
+    struct tile tile;
+    tile_make(&tile, c->types[0], depth);
+    switch (c->combiner) {
+    case MPI_COMBINER_CONTIGUOUS:
+        emit_copies(&tile, c->ints[0], first, base);
+        break;
+    case MPI_COMBINER_VECTOR:
+    case MPI_COMBINER_HVECTOR:
+        decode_vector(c, &tile, first, base);
+        break;
+    case MPI_COMBINER_SUBARRAY:
+        decode_subarray(c->ints, &tile, first, base);
+        break;
+    case MPI_COMBINER_DARRAY:
+        decode_distributed(c->ints, &tile, first, base);
+        break;
+    default:
+        decode_blocks(c, &tile, first, base);
+    }
+    tile_free(&tile);
 }
 
 static void decode_contents(const struct contents *c, uint32_t first, int64_t base, unsigned depth) {
@@ -211,25 +270,19 @@ static void decode_contents(const struct contents *c, uint32_t first, int64_t ba
     case MPI_COMBINER_RESIZED:
         decode(c->types[0], first, base, depth);
         break;
-    case MPI_COMBINER_CONTIGUOUS:
-        decode_many(c->types[0], c->ints[0], first, base, depth);
+    case MPI_COMBINER_STRUCT:
+        decode_struct(c, first, base, depth);
         break;
+    case MPI_COMBINER_CONTIGUOUS:
     case MPI_COMBINER_VECTOR:
     case MPI_COMBINER_HVECTOR:
-        decode_vector(c, first, base, depth);
-        break;
     case MPI_COMBINER_INDEXED:
     case MPI_COMBINER_HINDEXED:
     case MPI_COMBINER_INDEXED_BLOCK:
     case MPI_COMBINER_HINDEXED_BLOCK:
-    case MPI_COMBINER_STRUCT:
-        decode_blocks(c, first, base, depth);
-        break;
     case MPI_COMBINER_SUBARRAY:
-        decode_subarray(c->ints, c->types[0], first, base, depth);
-        break;
     case MPI_COMBINER_DARRAY:
-        decode_distributed(c->ints, c->types[0], first, base, depth);
+        decode_copies(c, first, base, depth);
         break;
     default:
         overflow = true;
