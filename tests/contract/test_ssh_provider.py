@@ -163,8 +163,6 @@ NOT_OURS = (
     "/run/sudo",
     "/run/ganesha",
     "/var/lib/nfs/ganesha",
-    "/var/lib/glusterd/geo-replication",  # by glusterd when it starts, wherever its working directory is
-    "/var/lib/glusterd/ss_brick",
 )
 
 

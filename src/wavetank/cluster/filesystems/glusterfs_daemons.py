@@ -20,7 +20,8 @@ BRICK = "brick"  # directory on the local file system of each server
 # want of a file (ENOENT), so a stand-in with a missing interpreter covers it, in glusterd's own mount
 # namespace only. The interpreter is named in /proc, where nobody can make a file: a directory that somebody
 # had made under a name elsewhere turned the error into EACCES, and glusterd refused to start.
-# glusterd goes into the background once it serves, and its status says when it cannot.
+# glusterd goes into the background once it serves, and its status says when it cannot. Wherever its working directory
+# is, it makes two directories of its usual one (10.3): those that were absent are noted, and removed when it stops.
 START = r"""
 set -e
 state=$1
@@ -30,6 +31,9 @@ if [ -s "$state/glusterd.pid" ] && kill -0 "$(cat "$state/glusterd.pid")" 2>/dev
 fi
 mkdir -p "$state" /run/gluster /var/log/glusterfs
 mkdir -- "$2"
+for directory in /var/lib/glusterd/geo-replication /var/lib/glusterd/ss_brick; do
+  [ -e "$directory" ] || echo "$directory" >>"$state/made"
+done
 cat >"$state/glusterd.vol"
 printf '#!/proc/nonexistent\n' >"$state/no-geo-replication"
 chmod 755 "$state/no-geo-replication"
@@ -61,6 +65,9 @@ for file in /run/gluster/vols/"$2"/*.pid "$1/glusterd.pid"; do
     sleep 0.1
   done
 done
+if [ -f "$1/made" ]; then
+  while read -r directory; do rm -rf -- "$directory"; done <"$1/made"
+fi
 rm -rf -- "$1" /run/gluster/vols/"$2" "$3" "$4"
 """
 
