@@ -163,7 +163,7 @@ static void place_columns(const struct wt_row *row, unsigned i, struct key *key)
 size_t wt_group_encode(const struct wt_row *rows, const struct wt_nest *nests, unsigned n, uint64_t base_seq,
                        uint8_t *out) {
     /* Few rows: full precision costs nothing. Many: 1.6 % of each time. */
-    unsigned mantissa = wt_event_times ? WT_MANTISSA_EXACT : n < 64 ? 12 : 5;
+    unsigned mantissa = wt_event_times || wt_exact_times ? WT_MANTISSA_EXACT : n < 64 ? 12 : 5;
     unsigned n_keys = 0;
     uint64_t base_ns = wt_clock_ns(rows[0].start), clock = base_ns;
     uint64_t tick = rows[0].tick, subtick = rows[0].subtick;

@@ -97,6 +97,7 @@ static void describe_command(void) {
 }
 
 static void fork_prepare(void) {
+    wt_child_starts();
     if (wt_active) {
         wt_lock();
     }
@@ -126,6 +127,7 @@ void wt_after_fork_in_child(void) {
     wt_files_reset();
     wt_writer_reset();
     wt_runs_reset();
+    wt_children_reset();
     atomic_store(&wt_ticks, 0);
     wt_missed = 0;
     wt_counting = false;
@@ -184,11 +186,18 @@ __attribute__((constructor(101))) void wt_start(void) {
 }
 
 void wt_finish(enum wt_end reason) {
-    if (!wt_active || wt_counting || wt_other_process() || wt_inside) {
+    if (!wt_active || wt_counting || wt_inside) {
+        return;
+    }
+    if (wt_other_process()) {
+        if (reason == WT_END_EXEC) {
+            wt_vfork_child_starts();
+        }
         return;
     }
     int saved = errno;
     wt_lock();
+    wt_clock_anchor(); /* the time of the end orders this process and others */
     wt_runs_flush(true);
     wt_note_unseen();
     wt_meta_begin(WT_META_END);

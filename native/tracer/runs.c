@@ -312,3 +312,14 @@ void wt_runs_flush(bool close_open_run) {
     write_rows();
     wt_writer_flush();
 }
+
+void wt_runs_part(void) {
+    if (!wt_active || wt_counting) {
+        return;
+    }
+    close_row();
+    fold_rows();
+    wt_exact_times = true;
+    write_rows();
+    wt_exact_times = wt_children_run();
+}

@@ -187,7 +187,15 @@ bool wt_watch_start(int32_t file);                    /* false: another call wat
 int64_t wt_watch_end(void); /* offset of the thread's first POSIX operation on the file that moved data */
 void wt_subtick_now(uint64_t *tick, uint64_t *subtick); /* counts a tick; clocks before it */
 void wt_runs_flush(bool close_open_run);                /* under the lock */
+void wt_runs_part(void); /* under the lock: at exact times, not folded with later rows */
 void wt_runs_reset(void);
+
+/* ---- children.c: where other processes begin and end among the rows ---- */
+extern bool wt_exact_times;       /* of the rows that are coded next */
+bool wt_children_run(void);       /* some that were started have not been waited for */
+void wt_child_starts(void);       /* before fork */
+void wt_vfork_child_starts(void); /* in the child, before exec */
+void wt_children_reset(void);     /* in a child after fork */
 
 /* ---- loops.c ---- */
 /* Rows to fewer rows with loops, in other memory; returns how many, n where nothing was folded or put there.

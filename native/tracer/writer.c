@@ -209,7 +209,7 @@ void wt_writer_flush(void) {
     struct wt_tail *tail = wt_tail;
     bool idle = !wt_part_is_open && !wt_part_wanted;
     if (idle || !wt_active || wt_counting || (tail->n_coded_bytes == 0 && tail->n_meta_bytes == 0)) {
-        return; /* a process that does no I/O and is no rank leaves no part */
+        return; /* a process that does no I/O, is no rank and starts no other leaves no part */
     }
     if (!wt_part_is_open) {
         wt_open_part();

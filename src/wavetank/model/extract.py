@@ -27,7 +27,7 @@ from wavetank.model.folded import blocks, unfold_idle
 from wavetank.model.from_totals import model_from_totals
 from wavetank.model.names import join_names
 from wavetank.model.phases import clocks, find_series, make_phases
-from wavetank.model.processes import process_events
+from wavetank.model.processes import between_processes, process_events
 from wavetank.model.program_name import program_name
 from wavetank.model.ranges import find_ranges
 from wavetank.model.rank_phase import describe
@@ -72,7 +72,8 @@ def extract_model(
     trace, named, names = join_names(trace, in_order(without_races(trace.folds)))
     single = unfold_idle(named, gap_s)
     events = process_events(trace.ranks)
-    folds = fold(single, gap_s, compactor(rules, ops, limits, weaves=not events))
+    pieces = between_processes(single, events)
+    folds = fold(pieces, gap_s, compactor(rules, ops, limits, weaves=not events))
     table, notes = mended(folds, trace)
     rows = prepare(table, ops, rules)
     rows, library_files = without_library_files(rows)

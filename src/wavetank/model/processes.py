@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
-from wavetank.trace.schema import Int64Array, RankFacts
-
-_CODED = 32
-"""The tracer keeps times as the gaps between rows, each to within this part of it."""
+from wavetank.model.folded import as_folded, take
+from wavetank.trace.schema import UNKNOWN, FoldTable, Int64Array, RankFacts
 
 
 @dataclass(frozen=True)
@@ -94,22 +93,49 @@ def event_places(
 
     A process that begins inside of a row or loop begins before it; one that ends there has ended after it.
     """  # fmt: skip
-    same = np.diff(rank, prepend=-1) == 0
-    gap = np.where(same, start_ns - np.roll(end_ns, 1), start_ns)
-    slack = np.maximum(gap, 0) // _CODED
-    places = []
-    for event in events:
-        low, high = np.searchsorted(rank, [event.rank, event.rank + 1])
-        rows = slice(int(low), int(high))
-        # In doubt a call was made before the child that it is for, and after the end that was waited for.
-        behind = (
-            start_ns[rows] + slack[rows] >= event.at_ns
-            if event.ended
-            else end_ns[rows] - slack[rows] > event.at_ns
-        )
-        later = np.flatnonzero(behind)
-        place = int(low + later[0]) if len(later) else int(high)
-        while low < place < high and loop[place] >= 0 and loop[place] == loop[place - 1]:
-            place += 1 if event.ended else -1
-        places.append(place)
-    return np.array(places, dtype=np.int64)
+    by_rank: dict[int, list[int]] = defaultdict(list)
+    for index, event in enumerate(events):
+        by_rank[event.rank].append(index)
+    places = np.zeros(len(events), dtype=np.int64)
+    for of_rank, indices in by_rank.items():
+        low, high = (int(bound) for bound in np.searchsorted(rank, [of_rank, of_rank + 1]))
+        started = np.maximum.accumulate(start_ns[low:high])
+        # Rows are in the order of their ends. Times beside processes' begins and ends are exact, others are coded:
+        # no row ended later than one behind it.
+        ended = np.minimum.accumulate(end_ns[low:high][::-1])[::-1]
+        for index in indices:
+            event = events[index]
+            later = (
+                np.searchsorted(started, event.at_ns)
+                if event.ended
+                else np.searchsorted(ended, event.at_ns, side="right")
+            )
+            places[index] = _outside_of_loop(low + int(later), low, high, event.ended, loop)
+    return places
+
+
+def between_processes(
+    table: FoldTable, events: Sequence[ProcessEvent]
+) -> FoldTable | Iterator[FoldTable]:
+    """The rows in pieces, at whose borders a process begins or has ended: what is folded lies in one of them.
+
+    Args:
+        table: in rank order.
+        events: of any ranks.
+    """
+    known = not (table.start_ns == UNKNOWN).any()
+    inner = events if known and len(table) else ()
+    if not inner:
+        return table
+    rank = table.rank.astype(np.int64)
+    place = event_places(inner, rank, table.start_ns, table.end_ns, table.loop - 1)
+    borders = np.unique(np.concatenate([[0], place, [len(table)]])).tolist()
+    whole = as_folded(table)
+    return (take(whole, slice(start, stop)) for start, stop in pairwise(borders))
+
+
+def _outside_of_loop(place: int, low: int, high: int, ended: bool, loop: Int64Array) -> int:
+    """The place itself, or before or behind the loop that it lies in."""
+    while low < place < high and loop[place] >= 0 and loop[place] == loop[place - 1]:
+        place += 1 if ended else -1
+    return place

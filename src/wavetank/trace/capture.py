@@ -42,10 +42,6 @@ from wavetank.trace.tail import pack_tails
 LEVELS = ("posix", "mpiio", "mpi")
 _LEVEL_WORDS = {"posix": "posix", "mpiio": "mpiio", "mpi": "sync"}  # WAVETANK_TRACE_LEVELS
 _GRACE_S = 10.0  # between asking the program to end and killing it
-_COARSE_ORDER = (
-    "where processes of a script depend on each other, trace it with --times event: the times of folds place the "
-    "begin and the end of a process only coarsely among the operations of the others"
-)
 _NEEDED_BYTES = 1 << 20  # free space below which no run is started
 
 log = logging.getLogger(__name__)
@@ -153,10 +149,8 @@ def _concluded(
             f"{run.argv[0]} started no rank of the program (status {status}); its message is above. "
             "Check the program's name and the launcher's options"
         )
-    ranks, _ = number_ranks(parts)
-    if options.times == "fold" and len(ranks) > 1 and all(part.rank is None for part in parts):
-        warnings.append(_COARSE_ORDER)
     recorded = assemble(parts, [*notes, *warnings])
+    ranks, _ = number_ranks(parts)
     index = TraceIndex(
         provenance=provenance(),
         command=run.argv,
