@@ -1,11 +1,12 @@
 """What a cluster could leave on a machine, seen from outside: for "nothing is left behind" tests.
 
-Other programs may run on the machine, so only what can be told to be a cluster's own is looked at:
-by the state directory that the test gave, or by the cluster's name.
+Other programs and other tests may run on the machine, so only what can be told to be a cluster's own is looked
+at: by the state directory that the test gave, or by the cluster's name.
 """
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,9 +17,9 @@ from pathlib import Path
 class MachineState:
     """Everything that must be the same before and after."""
 
-    mounts: tuple[str, ...]  # of this mount namespace, by mount point
+    mounts: tuple[str, ...]  # of this mount namespace, on points below the state directory
     links: tuple[str, ...]  # network devices of this network namespace
-    named_namespaces: tuple[str, ...]
+    named_namespaces: tuple[str, ...]  # with the cluster's name
     loop_devices: tuple[str, ...]  # on files below the state directory
     control_groups: tuple[str, ...]  # with the cluster's name in their path
     processes: tuple[
@@ -30,20 +31,28 @@ class MachineState:
 def machine_state(state_directory: Path, cluster_name: str) -> MachineState:
     """Look at the machine now."""
     return MachineState(
-        mounts=tuple(sorted(line.split()[4] for line in _lines("/proc/self/mountinfo"))),
-        links=tuple(sorted(line.split(":")[0].strip() for line in _lines("/proc/net/dev")[2:])),
-        named_namespaces=tuple(sorted(path.name for path in _children("/run/netns"))),
-        loop_devices=tuple(sorted(_loop_devices(state_directory))),
-        control_groups=tuple(
+        mounts=tuple(
             sorted(
-                str(path)
-                for path in Path("/sys/fs/cgroup").rglob(f"*{cluster_name}*")
-                if path.is_dir()
+                line.split()[4]
+                for line in _lines("/proc/self/mountinfo")
+                if f"{state_directory}/" in line
             )
         ),
+        links=tuple(sorted(line.split(":")[0].strip() for line in _lines("/proc/net/dev")[2:])),
+        named_namespaces=tuple(
+            sorted(path.name for path in _children("/run/netns") if cluster_name in path.name)
+        ),
+        loop_devices=tuple(sorted(_loop_devices(state_directory))),
+        control_groups=tuple(sorted(control_groups(cluster_name))),
         processes=tuple(sorted(_processes(state_directory, cluster_name))),
         files=tuple(sorted(str(path) for path in (state_directory / "clusters").rglob("*"))),
     )
+
+
+def control_groups(cluster_name: str) -> Iterator[str]:
+    """Those with the cluster's name; groups of other clusters may go while this looks."""
+    for folder, names, _ in os.walk("/sys/fs/cgroup"):
+        yield from (f"{folder}/{name}" for name in names if cluster_name in name)
 
 
 def _lines(path: str) -> list[str]:
@@ -62,7 +71,7 @@ def _loop_devices(state_directory: Path) -> Iterator[str]:
         check=True,
     )
     for line in listed.stdout.splitlines():
-        if str(state_directory) in line or line.rstrip().endswith("(deleted)"):
+        if str(state_directory) in line:  # also one whose file is deleted
             yield line
 
 

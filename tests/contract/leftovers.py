@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from machine_state import control_groups
 from wavetank.cluster import deploy
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import start_ticks
@@ -59,8 +60,7 @@ class Traces:
         for loop in json.loads(loops.stdout or '{"loopdevices": []}')["loopdevices"]:
             if loop["back-file"].startswith(f"{directory}/"):
                 found.append(f"loop device {loop['name']}")
-        for directory in Path("/sys/fs/cgroup").rglob(f"{self.name}-*"):
-            found.append(f"control group {directory}")
+        found += [f"control group {group}" for group in control_groups(f"{self.name}-")]
         if directory.exists():
             found.append("its directory")
         return found
