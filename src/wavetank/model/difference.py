@@ -21,6 +21,7 @@ from wavetank.model.comparable import (
     data_orders,
     is_race,
     notes_of,
+    race_differences,
     same_offsets_known,
     sight_of,
     through_views,
@@ -88,10 +89,15 @@ def compare_models(a: Model, b: Model) -> ModelDifference:
                 *([p for p in some if not is_race(p)] for some in (on_a, on_b))
             )
             n_unknown += 0 if known else max(len(on_a), len(on_b))
-            racing = level == "posix" and any(map(is_race, (*phases_a, *phases_b)))
-            offsets = known and not racing
-            fields_a = [_fields(phase, sight, offsets) for phase in on_a]
-            fields_b = [_fields(phase, sight, offsets) for phase in on_b]
+            if level == "posix" and any(map(is_race, (*phases_a, *phases_b))):
+                rows = race_differences(on_a, on_b, sight)
+                n_equal += 0 if rows else len(on_a)
+                found += [Difference(name, None, None, *row) for row in rows]
+                for side, phases in (("a", on_a), ("b", on_b)):
+                    names.update({(side, p.ph_id): (name, sight.calls_of(p)) for p in phases})
+                continue
+            fields_a = [_fields(phase, sight, known) for phase in on_a]
+            fields_b = [_fields(phase, sight, known) for phase in on_b]
             names.update({("a", p.ph_id): (name, f) for p, f in zip(on_a, fields_a, strict=True)})
             names.update({("b", p.ph_id): (name, f) for p, f in zip(on_b, fields_b, strict=True)})
             for one, other in _matched_phases(fields_a, fields_b):
@@ -362,7 +368,7 @@ def _fields(phase: Phase, sight: Sight, offsets: bool) -> _Fields:
     )
     return (
         ("ph_processid", ranks_text(phase.ph_processid)),
-        ("iop_type", " + ".join(sight.call(member.iop_type) for member in members)),
+        ("iop_type", sight.calls_of(phase)),
         ("rs", " + ".join(str(member.rs) for member in members)),
         *(where if offsets else ()),
         ("ph_nrep", phase.ph_nrep),

@@ -134,6 +134,31 @@ def test_a_file_that_was_given_open_is_opened_by_a_replay() -> None:
     assert not compare_models(model_of(own), model_of(twice)).same
 
 
+def test_who_comes_first_to_a_shared_pointer_is_no_difference_but_how_often_is() -> None:
+    def run(turns: list[int]) -> Model:
+        """Ranks write 100 bytes by the shared pointer in these turns: three each."""
+        return model_of(
+            [
+                event
+                for turn, rank in enumerate(turns)
+                for event in (
+                    Event(rank, "MPI_File_write_shared", 0, offset=-1, view_offset=-1, size=100),
+                    Event(rank, "pwrite", 0, offset=turn * 100, size=100),
+                )
+            ]
+        )
+
+    by_turns, one_late = run([0, 1, 0, 1, 0, 1]), run([0, 1, 1, 1, 0, 0])
+    # In turns, each rank advances by 200 bytes: one phase of both ranks. Otherwise each rank has a phase of its own.
+    assert len([p for p in by_turns.phases if p.level == "posix"]) == 1
+    assert len([p for p in one_late.phases if p.level == "posix"]) == 2
+    assert compare_models(by_turns, one_late).same
+    # 4 calls of rank 0 and 2 of rank 1 instead of 3 each
+    found = compare_models(by_turns, run([0, 1, 0, 1, 0, 0])).differences
+    assert ("pwrite of rank 0", 3, 4) in [(d.field, d.a, d.b) for d in found]
+    assert ("pwrite of rank 1", 3, 2) in [(d.field, d.a, d.b) for d in found]
+
+
 def from_darshan(events: list[Event]) -> Model:
     return extract_model(replace(trace_of(events), source="darshan-dxt"), PROVENANCE)
 
