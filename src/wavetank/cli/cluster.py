@@ -82,10 +82,7 @@ def down(names: tuple[str, ...], everything: bool) -> None:
         else:
             click.echo(f"{name} is down", err=True)
     if everything:
-        from wavetank.kernel.scratch import clear_abandoned
-
-        for path in clear_abandoned():
-            click.echo(f"{path}, left by a killed replay, is removed", err=True)
+        _clear_scratch()
     _say_orphans()
     if not chosen:
         click.echo("no cluster is up", err=True)
@@ -148,6 +145,8 @@ def prune(dry_run: bool, output_format: str) -> None:
     columns = ["cluster", "kind", "which", "processes", "state"]
     note = None if rows else "Nothing is left of clusters without a directory."
     print_tables([Table("Left of clusters", columns, rows, note=note)], output_format)
+    if not dry_run:
+        _clear_scratch()
     if failures:
         raise ClusterError("\n  ".join(failures))
 
@@ -202,6 +201,14 @@ def plan(file: Path, prices: str | None, output_format: str) -> None:
     print_tables(
         [nodes_table(spec), settings_table(spec), price_table(spec, prices)], output_format
     )
+
+
+def _clear_scratch() -> None:
+    """Remove what killed replays and campaigns left among temporary files."""
+    from wavetank.kernel.scratch import clear_abandoned
+
+    for path in clear_abandoned():
+        click.echo(f"{path}, left by a killed replay, is removed", err=True)
 
 
 def _say_orphans() -> None:

@@ -19,10 +19,15 @@ _LOCK = "in-use"
 
 
 @contextmanager
-def scratch_folder() -> Iterator[Path]:
-    """A folder of this process's own, removed at the end; abandoned ones are removed now."""
+def scratch_folder(within: Path | None = None) -> Iterator[Path]:
+    """A folder of this process's own, removed at the end; abandoned ones are removed now.
+
+    Args:
+        within: directory for it; by default this machine's for temporary files. Abandoned folders are looked for
+            only there: other machines may work in any other, and locks need not be seen across machines.
+    """
     clear_abandoned()
-    folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+    folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=within))
     with (folder / _LOCK).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         try:

@@ -6,7 +6,6 @@ The results are a replay's: phases, ranks, times. What a benchmark cannot expres
 from __future__ import annotations
 
 import json
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from wavetank.errors import ClusterError, KernelError, RemoteCommandError
 from wavetank.job import Placement
 from wavetank.kernel.plan import Kernel
 from wavetank.kernel.result import ReplayResult
+from wavetank.kernel.scratch import scratch_folder
 from wavetank.kernel.with_fio import phases_of, settings_of
 from wavetank.kernel.with_ior import Nodes, find_ior, run_ior
 from wavetank.kernel.writers.fio import FioJob, FioPlan, fio_plan
@@ -74,8 +74,8 @@ class IorPerformer:
             KernelError: IOR is not installed, or can express none of the phases.
         """
         nodes = Nodes(placement, ClusterFiles(self._cluster))
-        with tempfile.TemporaryDirectory(prefix="wavetank-ior-") as scratch:
-            result = run_ior(kernel, Path(root), self._launcher, Path(scratch), None, nodes)
+        with scratch_folder() as scratch:
+            result = run_ior(kernel, Path(root), self._launcher, scratch, None, nodes)
         self._version = result.settings.get("ior", self._version)
         return result
 

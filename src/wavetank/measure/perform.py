@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +11,7 @@ from wavetank.job import Placement
 from wavetank.kernel.plan import Kernel
 from wavetank.kernel.replay import ReplayOptions, run_replay
 from wavetank.kernel.result import ReplayResult
+from wavetank.kernel.scratch import scratch_folder
 from wavetank.launchers.base import Launcher
 from wavetank.launchers.registry import launcher
 
@@ -62,12 +62,12 @@ class ReplayPerformer:
         """Run the kernel below ``root``, a directory of the ranks' hosts."""
         self.raw_output = None
         # Nodes of this machine see its /tmp as it was when they look, so the plan is found there.
-        with tempfile.TemporaryDirectory(prefix="wavetank-replay-", dir=self._scratch) as scratch:
+        with scratch_folder(self._scratch) as scratch:
             return run_replay(
                 kernel,
                 root,
                 self._launcher,
-                Path(scratch),
+                scratch,
                 placement=placement,
                 options=self._options,
                 on_output=self._keep,

@@ -28,6 +28,15 @@ def test_a_folder_is_removed_at_the_end(temporary):
     assert list(temporary.iterdir()) == []
 
 
+def test_a_folder_elsewhere_has_a_lock_too_and_is_removed_at_the_end(temporary, tmp_path_factory):
+    elsewhere = tmp_path_factory.mktemp("shared")
+    with scratch_folder(elsewhere) as folder:
+        (folder / "plan").write_text("x")
+        assert folder.parent == elsewhere
+        assert list(temporary.iterdir()) == []
+    assert list(elsewhere.iterdir()) == []
+
+
 def test_a_folder_in_use_is_left_alone(temporary):
     with scratch_folder() as folder:
         (folder / "plan").write_text("x")
