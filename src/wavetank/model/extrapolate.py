@@ -26,6 +26,10 @@ from wavetank.model.synthesis import synthesise
 from wavetank.model.tables import numbers_text
 
 
+_NAMED = 3
+"""Kinds of files that a sentence names; of more it says how many."""
+
+
 def extrapolate(fit: Fit, n: int, provenance: Provenance) -> Model:
     """The model of a run with ``n`` processes.
 
@@ -56,8 +60,21 @@ def extrapolate(fit: Fit, n: int, provenance: Provenance) -> Model:
         "tell its parameters",
         *(f"{_where(one)}: not extrapolated: {one.reason}" for one in missing),
         *dict.fromkeys(note for group in grouped.groups for note in group.notes),
+        *_unknown_sizes(grouped.groups),
     ]
     return model.model_copy(update={"extrapolation": extrapolation, "warnings": tuple(notes)})
+
+
+def _unknown_sizes(groups: Sequence[Group]) -> Iterable[str]:
+    """A sentence for each reason why sizes of files before the run are not known."""
+    kinds: dict[str, dict[str, None]] = defaultdict(dict)
+    for group in groups:
+        for kind, reason in group.unknown_sizes.items():
+            kinds[reason][kind] = None
+    for reason, names in kinds.items():
+        some = ", ".join(list(names)[:_NAMED])
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        yield f"the size of {some}{more} before the run is not extrapolated: {reason}"
 
 
 def _where(one: NotExtrapolated) -> str:

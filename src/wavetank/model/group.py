@@ -65,6 +65,9 @@ class Group:
     )  # of each file, text and numbers in turn
     other_names: list[list[list[str | NumberInName]]] = field(default_factory=list)
     sizes_before: list[RankFunction | None] = field(default_factory=list)
+    unknown_sizes: dict[str, str] = field(
+        default_factory=dict
+    )  # by kind of file: why its size before the run has no function
     reasons: dict[int, str] = field(default_factory=dict)  # by local phase: why it has no function
     step_reasons: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)

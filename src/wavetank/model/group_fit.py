@@ -10,39 +10,22 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
-
-import numpy as np
 
 from wavetank.model.application import View
 from wavetank.model.behaviour import Behaviour, LocalPhase, file_kind
 from wavetank.model.columns import At, Feature, RankFunction, fit_column, same_for_all
 from wavetank.model.divisions import Column
-from wavetank.model.functions import Candidates, NoFunctionError, candidates, value_at
+from wavetank.model.functions import NoFunctionError
 from wavetank.model.group import FittedMember, FittedView, Found, Group, ranks_of
 from wavetank.model.partition import features_of, fit_pieces
 from wavetank.model.pieces import Pieces, PiecesFunction, pieces_of
-from wavetank.model.runs import RunArrays
+from wavetank.model.scope import Scope, is_listed, operations, runs_of, size_of, sizes_alone, suffix
 
 MOST_OPERATIONS = 4_000_000
 """Operations of one rank that are looked at one by one where they are at no regular distance."""
 
 Told = tuple[str, str, int]
 """A field, its function, and how many runs check it."""
-
-
-@dataclass(frozen=True)
-class Scope:
-    """A phase of several groups, or of one: its ranks in ascending order, by process count."""
-
-    groups: tuple[int, ...]
-    ranks: Mapping[int, tuple[int, ...]]
-    phases: Mapping[int, tuple[LocalPhase, ...]]
-    views: Mapping[int, tuple[View | None, ...]]
-
-    def column(self, of: Callable[[LocalPhase], int]) -> Column:
-        """A number of each rank."""
-        return {n: [of(phase) for phase in phases] for n, phases in self.phases.items()}
 
 
 @dataclass(frozen=True)
@@ -107,7 +90,7 @@ class Fitter:
             return
         group.reasons[at] = reason
         scope = self._scope(((number, at),))
-        group.phases.append(self._sizes_alone(scope))
+        group.phases.append(sizes_alone(scope))
         count = same_for_all(scope.column(lambda phase: phase.n_rep))
         sure = count is not None and (count.n_checks > 1 or count.text.isdigit())
         group.counts.append(count if sure else None)
@@ -174,7 +157,7 @@ class Fitter:
         told: list[Told] = []
         numbers = range(len(sample.rs))
         counts = scope.column(lambda phase: phase.n_rep)
-        if _is_listed(scope):
+        if is_listed(scope):
             placed = [self._listed(scope, number, told) for number in numbers]
             places = placed[0].pieces
             assert places is not None  # noqa: S101 - see _listed
@@ -252,8 +235,8 @@ class Fitter:
     def _size(
         self, scope: Scope, member: int, features: Sequence[Feature], told: list[Told]
     ) -> RankFunction:
-        sizes = scope.column(lambda phase: _size(phase, member))
-        return self._named("rs" + _suffix(scope, member), sizes, scope, features, told)
+        sizes = scope.column(lambda phase: size_of(phase, member))
+        return self._named("rs" + suffix(scope, member), sizes, scope, features, told)
 
     def _bytes(
         self, scope: Scope, sizes: Sequence[RankFunction], count: RankFunction
@@ -267,7 +250,7 @@ class Fitter:
             return [n * rs for n, rs in zip(count.of(at), together, strict=True)]
 
         moved = scope.column(
-            lambda phase: phase.n_rep * sum(_size(phase, m) for m in range(len(sizes)))
+            lambda phase: phase.n_rep * sum(size_of(phase, m) for m in range(len(sizes)))
         )
         return features_of("bytes of the rank", moved, RankFunction("", 0, of, True))
 
@@ -279,10 +262,10 @@ class Fitter:
         features: Sequence[Feature],
         told: list[Told],
     ) -> FittedMember:
-        suffix = _suffix(scope, member)
+        which = suffix(scope, member)
         if next(iter(scope.phases.values()))[0].runs is None:
             return FittedMember(size, None, None, None)
-        runs = {n: [_runs(phase, member) for phase in of] for n, of in scope.phases.items()}
+        runs = {n: [runs_of(phase, member) for phase in of] for n, of in scope.phases.items()}
         columns: dict[str, Column] = {
             "offset": {n: [int(one.offset[0]) for one in of] for n, of in runs.items()},
             "disp": {
@@ -296,7 +279,7 @@ class Fitter:
             },
         }
         made = {
-            name: self._named(name + suffix, column, scope, features, told) if column else None
+            name: self._named(name + which, column, scope, features, told) if column else None
             for name, column in columns.items()
         }
         return FittedMember(size, made["offset"], made["disp"], made[_SHORT])
@@ -314,7 +297,7 @@ class Fitter:
         return function
 
     def _listed(self, scope: Scope, member: int, told: list[Told]) -> FittedMember:
-        runs = {n: [_runs(phase, member) for phase in of] for n, of in scope.phases.items()}
+        runs = {n: [runs_of(phase, member) for phase in of] for n, of in scope.phases.items()}
         for of in runs.values():
             for one in of:
                 if (one.moved != one.count * one.size).any():
@@ -324,11 +307,11 @@ class Fitter:
                 if int(one.count.sum()) > MOST_OPERATIONS:
                     raise NoFunctionError("it has too many operations at no regular distance")
         pieces = fit_pieces(
-            {n: [_operations(one) for one in of] for n, of in runs.items()},
+            {n: [operations(one) for one in of] for n, of in runs.items()},
             scope.ranks,
             joins=False,
         )
-        name = f"operations{_suffix(scope, member)}"
+        name = f"operations{suffix(scope, member)}"
         told += [(name, line, pieces.n_checks) for line in pieces.text]
         return FittedMember(None, None, None, None, pieces)
 
@@ -389,29 +372,6 @@ class Fitter:
         place = {rank: at for at, rank in enumerate(everyone)}
         return At(n, everyone), [place[rank] for rank in by_group[number]]
 
-    # --- what is left where places follow no function
-
-    def _sizes_alone(self, scope: Scope) -> tuple[FittedMember | None, ...]:
-        """The sizes, or their mean, so that the weight is known."""
-        sample = next(iter(scope.phases.values()))[0]
-        members: list[FittedMember | None] = []
-        for member in range(len(sample.rs)):
-            means = candidates(
-                {
-                    n: sum((_mean_size(phase, member) for phase in of), Fraction(0)) / len(of)
-                    for n, of in scope.phases.items()
-                }
-            )
-            checks = len(scope.phases) - means[0].n_parameters if means else 0
-            if not means or checks < min(
-                2, len(scope.phases) - 1
-            ):  # a line through three means may be chance
-                members.append(None)
-                continue
-            mean = RankFunction(str(means[0]), checks, _mean_of(means), False)
-            members.append(FittedMember(mean, None, None, None))
-        return tuple(members)
-
 
 _SHORT = "bytes that the last operation is short"
 
@@ -448,54 +408,3 @@ def _numbers(pieces: PiecesFunction) -> Callable[[At], list[int]]:
 
 def _lengths(pieces: PiecesFunction) -> Callable[[At], list[int]]:
     return lambda at: [int(one.length.sum()) for one in pieces.of(at)]
-
-
-def _runs(phase: LocalPhase, member: int) -> RunArrays:
-    assert phase.runs is not None  # noqa: S101 - the shape says whether offsets are known
-    return phase.runs[member]
-
-
-def _is_listed(scope: Scope) -> bool:
-    """Whether operations of some rank are at no one distance."""
-    return any(
-        len(one) != 1 for of in scope.phases.values() for phase in of for one in (phase.runs or ())
-    )
-
-
-def _suffix(scope: Scope, member: int) -> str:
-    """The number of a pattern member, of several."""
-    return f"[{member}]" if len(next(iter(scope.phases.values()))[0].rs) > 1 else ""
-
-
-def _size(phase: LocalPhase, member: int) -> int:
-    return phase.rs[member] if phase.runs is None else int(phase.runs[member].size[0])
-
-
-def _mean_size(phase: LocalPhase, member: int) -> Fraction:
-    if phase.runs is None:
-        return Fraction(phase.rs[member])
-    one = phase.runs[member]
-    return Fraction(int((one.count * one.size).sum()), int(one.count.sum()))
-
-
-def _operations(runs: RunArrays) -> Pieces:
-    """Single operations of runs."""
-    count = runs.count
-    within = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
-    return Pieces(
-        np.repeat(runs.offset, count) + within * np.repeat(runs.disp, count),
-        np.repeat(runs.size, count),
-    )
-
-
-def _mean_of(means: Candidates) -> Callable[[At], list[int]]:
-    """Sizes that have a mean: the first ranks one byte more where it is no whole number."""
-
-    def of(at: At) -> list[int]:
-        total = value_at(means, at.n, "the mean size") * len(at.ranks)
-        if total.denominator != 1 or total < 0:
-            raise NoFunctionError(f"the mean size {means[0]} gives no whole total at np {at.n}")
-        size, more = divmod(total.numerator, len(at.ranks))
-        return [size + (place < more) for place in range(len(at.ranks))]
-
-    return of

@@ -108,7 +108,8 @@ def _grouped(
         sample = found[most][min(found[most])]
         ph_ids = {n: tuple(phase.ph_id for phase in of[min(of)].phases) for n, of in found.items()}
         made.append((Group(shape, ranks, members, text, sample, ph_ids), found))
-    if len(rest) > 1 or (rest and len(by_shape[rest[0][0]]) < len(models)):
+    # One group may be all ranks that are in no other: there may be none at the least process counts.
+    if len(rest) > 1 or (rest and len(by_shape[rest[0][0]]) < min(2, len(models))):
         raise NoFunctionError(_no_groups(by_shape, models, rest))
     return made
 

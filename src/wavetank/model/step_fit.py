@@ -135,9 +135,7 @@ class StepFitter:
                     raise NoFunctionError("it is not known in all runs")
                 function = self._fit(known)
             except NoFunctionError as error:
-                group.notes.append(
-                    f"the size of {file_kind(group.sample.names[number])} before the run is not extrapolated: {error}"
-                )
+                group.unknown_sizes.setdefault(file_kind(group.sample.names[number]), str(error))
         group.sizes_before.append(function)
 
     def _number_in_name(self, texts: Mapping[int, list[str]], name: str) -> NumberInName:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -328,3 +329,35 @@ def test_files_that_follow_no_function_are_left_out_and_the_rest_is_there(
     missing = made.extrapolation.not_extrapolated
     assert missing
     assert all(one.what.startswith("the I/O on tmp-") for one in missing)
+
+
+def test_few_ranks_do_the_same_at_every_process_count() -> None:
+    # As ABYSS-P: ranks 0 and 1 read a file each, whatever np; at np 2 there is no other rank.
+    def run(n: int) -> list[Event]:
+        reads = [Event(r, "pread", r, i * 8191, 8191) for r in (0, 1) for i in range(20)]
+        return [*reads, *(Event(r, "MPI_Barrier", -1) for r in range(n))]
+
+    def model(n: int) -> Model:
+        return model_of_trace(trace_of(run(n), n_ranks=n))
+
+    made = extrapolate(fit_models([model(n) for n in (2, 3, 4)]), 16, PROVENANCE)
+    assert made.n_ranks == 16
+    assert [(phase.ph_processid, phase.ph_nrep) for phase in made.phases] == [
+        ((0,), 20),
+        ((1,), 20),
+    ]
+    assert compare_models(made, model(16)).differences == ()
+
+
+def test_unknown_sizes_of_many_files_are_one_note() -> None:
+    # Five files of different names whose sizes before the run differ without a rule.
+    def run(n: int) -> Model:
+        events = [Event(r, "pwrite", f, r * 10, 10, handle=f) for r in range(n) for f in range(5)]
+        trace = trace_of(events, paths=[f"/d/{letter}" for letter in "abcde"])
+        files = tuple(replace(file, size_before=n**3 + n % 3) for file in trace.files)
+        return model_of_trace(replace(trace, files=files))
+
+    made = extrapolate(fit_models([run(n) for n in (2, 3, 5)]), 8, PROVENANCE)
+    said = [note for note in made.warnings if "before the run" in note]
+    assert len(said) == 1
+    assert said[0].startswith("the size of a, b, c and 2 more before the run is not extrapolated")
