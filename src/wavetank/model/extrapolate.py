@@ -25,7 +25,6 @@ from wavetank.model.scaling import Fit
 from wavetank.model.synthesis import synthesise
 from wavetank.model.tables import numbers_text
 
-
 _NAMED = 3
 """Kinds of files that a sentence names; of more it says how many."""
 
