@@ -1,6 +1,6 @@
 # The front door.
 #   make demo    set up everything, then the main job: trace an assembler, measure it on virtual clusters, report
-#   make test    set up everything, then all checks and tests
+#   make test    set up everything, then all checks and tests, by 2 processes (make test WORKERS=1: one by one)
 #   make setup   leaves .venv/bin/wavetank
 #   make check   formatters, linters, types, architecture (part of make test)
 #   make bench   benchmarks: ratios against peers or limits of the same run
@@ -12,6 +12,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+WORKERS ?= 2
 NATIVE := build/native
 NATIVE_SOURCES := $(shell find native -type f)
 
@@ -64,7 +65,7 @@ check: setup-test
 	find native -name '*.[ch]' -print0 | xargs -0 clang-format --dry-run --Werror
 
 test: check
-	$(BIN)/pytest
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 bench: setup-test
 	@for program in benchmarks/*/run; do echo "== $$program"; PATH="$(CURDIR)/$(BIN):$$PATH" $$program || exit 1; done
