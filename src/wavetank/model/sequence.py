@@ -57,7 +57,7 @@ def make_programs(
         tokens = with_pauses(activity, tokens, np.flatnonzero(keep), pauses_s)
     if events:
         tokens = with_processes(activity, tokens, events)
-    tokens, nulls = _absorb_null_seeks(tokens)
+    tokens, nulls = _absorb_null_seeks(tokens, ahead=pauses_s is None)
     tokens, nulls = _join(tokens, nulls)
     if (tokens.loop >= 0).any():
         tokens, nulls = _join(*_without_short_loops(tokens, nulls))
@@ -147,8 +147,12 @@ def _pick(tokens: Tokens, mask: BoolArray) -> Tokens:
     )  # fmt: skip
 
 
-def _absorb_null_seeks(tokens: Tokens) -> tuple[Tokens, Int64Array]:
-    """Count null seeks with the data operations before or after them; the array holds them by token."""
+def _absorb_null_seeks(tokens: Tokens, *, ahead: bool) -> tuple[Tokens, Int64Array]:
+    """Count null seeks with the data operations before or after them; the array holds them by token.
+
+    A replay makes them behind operations. Not ahead: where a pause lies before a seek, the first call after it is
+    the one that meets cold caches, and stays the first.
+    """
     n = len(tokens.rank)
     nulls = np.zeros(n, dtype=np.int64)
     null = tokens.kind == RowKind.NULL_SEEK
@@ -159,7 +163,7 @@ def _absorb_null_seeks(tokens: Tokens) -> tuple[Tokens, Int64Array]:
     after = np.minimum(np.minimum.accumulate(np.where(null, n, index)[::-1])[::-1], n - 1)
     carried = _carries(tokens, before)
     carrier = np.where(carried, before, after)
-    absorbed = null & (carried | _carries(tokens, after))
+    absorbed = null & (carried | (_carries(tokens, after) & ahead))
     np.add.at(nulls, carrier[absorbed], tokens.n[absorbed])
     return _pick(tokens, ~absorbed), nulls[~absorbed]
 

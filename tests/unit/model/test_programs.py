@@ -101,6 +101,26 @@ def test_seeks_to_the_next_operation_say_so_and_null_seeks_are_counted() -> None
     assert flat == [FileStep(iop_type="open", file_id=1, handle=0), *[seek, read] * 20]
 
 
+def test_null_seeks_between_a_pause_and_a_read_stay_before_the_read() -> None:
+    # In each round: pause, seek to where the pointer is, read, the same seek again.
+    events = [Event(0, "open", start_ns=0, duration_ns=1)]
+    for i in range(4):
+        at = 1000 * (i + 1)
+        events += [
+            Event(0, "lseek", offset=i * 10, arg=1, start_ns=at, duration_ns=1),
+            Event(0, "read", offset=i * 10, size=10, start_ns=at + 1, duration_ns=1),
+            Event(0, "lseek", offset=i * 10 + 10, arg=1, start_ns=at + 2, duration_ns=1),
+        ]
+    kept = model_of(events, Rules(pauses_s=100e-9)).programs[0]
+    flat = [type(step).__name__ for step in flat_steps(kept.steps)]
+    assert flat == ["FileStep", *["PauseStep", "FileStep", "DataStep"] * 4]
+    nulls = [step.null_seeks for step in flat_steps(kept.steps) if isinstance(step, DataStep)]
+    assert nulls == [1] * 4
+    # Without pauses there is no first call after one: all seeks are counted with the reads.
+    (step,) = [step for step in model_of(events).programs[0].steps if isinstance(step, DataStep)]
+    assert (step.n, step.null_seeks) == (4, 8)
+
+
 def test_a_step_inside_a_repetition_makes_single_operations() -> None:
     # (read, fsync, write) x 6 on one file: the pattern is read + write, and fsync lies inside.
     events = []
