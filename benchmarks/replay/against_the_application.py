@@ -5,9 +5,12 @@
 The application and its replay are both run under the tracer: the same instrument measures the time in read and
 write calls on both sides, and the elapsed time from the first of them to the last. Rows are the BT-IO-like
 program and with --abyss ABYSS-P; its input in the page cache (warm) or not (cold; BT-IO reads what it has just
-written, so that only its own file could be cold, and never is); with pauses dropped, kept by sleeping, and kept
-by computing on memory (--compute). What is printed are medians of the ratios of neighbouring runs, with their
-quartiles; "noise" is the application against itself, one run and the next.
+written, so that only its own file could be cold, and never is); with pauses dropped, kept by sleeping, kept by
+a busy processor and kept by computing on memory (--compute), in these two with ranks that poll where they wait
+for others. Outputs are overwritten in place, and are on storage before each run: what the page cache and the file
+system allocate for a new file depends on what was freed before (on a virtual machine 3.3 or 15 ms for 10 MiB).
+What is printed are medians of the ratios of neighbouring runs, with their quartiles; "noise" is the
+application against itself, one run and the next.
 Targets: 5 % of the I/O time; with pauses kept 2 % of the elapsed time.
 
 Then a loop of 200 pauses of 5 ms. Then a kernel of 100 million operations: seconds until the first operation,
@@ -46,7 +49,9 @@ from wavetank.units import parse_size
 
 PAUSES_S = 20e-6  # shorter ones are not kept
 PROGRAMS = Path(__file__).parents[2] / "tests" / "native" / "programs"
-MPIRUN = ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-n"]
+# Ranks stay on their processors on both sides: with more ranks than processors the time depends on who shares one.
+BOUND = ["--map-by", "core", "--bind-to", "core:overload-allowed"]
+MPIRUN = ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", *BOUND, "-n"]
 
 
 def traced(argv: list[str], folder: Path, rules: Rules | None = None, times: str = "fold") -> Model:
@@ -73,15 +78,13 @@ class Case:
     """How a replay is run, and what of its data is in the page cache beforehand."""
 
     cold: bool
+    pauses: str
     options: ReplayOptions
 
     @property
     def name(self) -> str:
         """For the table."""
-        pauses = "dropped"
-        if self.options.pauses == "keep":
-            pauses = "computed" if self.options.compute_bytes else "slept"
-        return f"{'cold' if self.cold else 'warm'}, pauses {pauses}"
+        return f"{'cold' if self.cold else 'warm'}, pauses {self.pauses}"
 
 
 def times_of(model: Model, kernel: Kernel) -> Times:
@@ -107,6 +110,14 @@ def drop(paths: Iterable[Path]) -> None:
             raise SystemExit(f"{path}: {left} of {pages} pages stay in the page cache")
 
 
+def settle(paths: Iterable[Path]) -> None:
+    """Have the files that are there on storage, so that nothing of earlier runs is written in the next one."""
+    for path in paths:
+        if path.exists():
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
+
+
 def compare(
     name: str,
     argv: list[str],
@@ -116,7 +127,7 @@ def compare(
     cases: list[Case],
     repetitions: int,
 ) -> None:
-    """A row for each case: the application and its replays, in turn; all begin without output files.
+    """A row for each case: the application and its replays, in turn; all overwrite their output files.
 
     Ratios of neighbouring runs: on a machine that is not quiet both meet the same disturbance.
     """
@@ -126,8 +137,7 @@ def compare(
     rules = Rules(pauses_s=PAUSES_S)
 
     def application(*, cold: bool) -> Model:
-        for output in outputs:
-            (work / output).unlink(missing_ok=True)
+        settle(work / output for output in outputs)
         if cold:
             drop(inputs)
         return traced(argv, work / "run.trace", rules, "event")
@@ -137,12 +147,16 @@ def compare(
     kernel = make_kernel(first, work / "model.json")
 
     def replay(case: Case) -> Times:
-        prepare_files(kernel, root)
+        settle(path for path in root.iterdir() if path.is_file())
         if case.cold:
             drop(path for path in root.iterdir() if path.is_file() and path.name[0] != ".")
         command, _ = replay_command(kernel, root, launcher("openmpi"), work, None, case.options)
+        at = command.index("--bind-to")
+        command[at : at + 2] = BOUND
         return times_of(traced(command, work / "replay.trace", rules, "event"), kernel)
 
+    prepare_files(kernel, root)
+    replay(cases[0])  # not counted either: makes its output files
     own: dict[bool, list[Times]] = {cold: [] for cold in {case.cold for case in cases}}
     replayed: dict[str, list[Times]] = {case.name: [] for case in cases}
     for repetition in range(repetitions):
@@ -236,6 +250,7 @@ def huge(work: Path) -> None:
 
 PARTS = ("huge", "bt", "abyss", "pauses")
 CACHES = ("warm", "cold")
+PAUSES = ("dropped", "slept", "busy", "computed")
 
 
 def main() -> None:
@@ -248,15 +263,22 @@ def main() -> None:
         "--compute", default="32MiB", help="memory of a rank, on which pauses compute"
     )
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--pauses", nargs="+", choices=PAUSES, default=PAUSES)
     parser.add_argument("--caches", nargs="+", choices=CACHES, default=CACHES)
     arguments = parser.parse_args()
     work = Path(tempfile.mkdtemp(dir=arguments.directory.resolve(), prefix="wavetank-bench-"))
-    ways = [
-        ReplayOptions(),
-        ReplayOptions(pauses="keep"),
-        ReplayOptions(pauses="keep", compute_bytes=parse_size(arguments.compute)),
+    n_bytes = parse_size(arguments.compute)
+    ways = {
+        "dropped": ReplayOptions(),
+        "slept": ReplayOptions(pauses="keep"),
+        "busy": ReplayOptions(pauses="keep", compute_bytes=0, waiting="poll"),
+        "computed": ReplayOptions(pauses="keep", compute_bytes=n_bytes, waiting="poll"),
+    }
+    cases = [
+        Case(cache == "cold", way, ways[way])
+        for cache in arguments.caches
+        for way in arguments.pauses
     ]
-    cases = [Case(cache == "cold", way) for cache in arguments.caches for way in ways]
     try:
         if "huge" in arguments.parts:
             huge(work)

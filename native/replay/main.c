@@ -22,6 +22,8 @@ static const char USAGE[] =
     "  --flush none|phase|end      have written data on storage: as the application "
     "does (default), inside of\n"
     "                              each phase's time, or at the end outside of it\n"
+    "  --compute BYTES             kept pauses compute on so much memory instead of sleeping; 0: on none\n"
+    "  --waiting sleep|poll        ranks that wait for others: sleep (default), or poll as MPI does\n"
     "  --verify                    check every byte that is read\n"
     "  --direct                    open files with O_DIRECT\n"
     "  --null                      perform nothing: the program's own cost\n"
@@ -64,24 +66,26 @@ static void set_flush(struct settings *s, const char *value) {
 static void set_computing(const char *value) {
     char *end;
     long long bytes = strtoll(value, &end, 10);
-    if (*end || end == value || bytes <= 0 || bytes > (long long)1 << 40)
+    if (*end || end == value || bytes < 0 || bytes > (long long)1 << 40)
         usage("--compute cannot be", value);
     pauses_compute(bytes);
 }
 
+static void set_waiting(const char *value) {
+    if (strcmp(value, "poll") == 0)
+        ranks_poll();
+    else if (strcmp(value, "sleep") != 0)
+        usage("--waiting cannot be", value);
+}
+
 static struct settings parse_arguments(int argc, char **argv) {
     static const struct option OPTIONS[] = {
-        {"plan", required_argument, NULL, 'p'},
-        {"root", required_argument, NULL, 'r'},
-        {"pauses", required_argument, NULL, 'w'},
-        {"flush", required_argument, NULL, 'f'},
-        {"verify", no_argument, NULL, 'v'},
-        {"direct", no_argument, NULL, 'd'},
-        {"null", no_argument, NULL, 'n'},
-        {"session", no_argument, NULL, 's'},
-        {"watch", required_argument, NULL, 'a'},
-        {"compute", required_argument, NULL, 'c'},
-        {NULL, 0, NULL, 0},
+        {"plan", required_argument, NULL, 'p'},    {"root", required_argument, NULL, 'r'},
+        {"pauses", required_argument, NULL, 'w'},  {"flush", required_argument, NULL, 'f'},
+        {"verify", no_argument, NULL, 'v'},        {"direct", no_argument, NULL, 'd'},
+        {"null", no_argument, NULL, 'n'},          {"session", no_argument, NULL, 's'},
+        {"watch", required_argument, NULL, 'a'},   {"compute", required_argument, NULL, 'c'},
+        {"waiting", required_argument, NULL, 'i'}, {NULL, 0, NULL, 0},
     };
     struct settings s = {.pause_factor = 1};
     for (int c; (c = getopt_long(argc, argv, "", OPTIONS, NULL)) != -1;) {
@@ -112,6 +116,9 @@ static struct settings parse_arguments(int argc, char **argv) {
             break;
         case 'c':
             set_computing(optarg);
+            break;
+        case 'i':
+            set_waiting(optarg);
             break;
         case 'a': /* watch_start has read it */
             break;

@@ -20,6 +20,10 @@ char *ranks_share_text(char *text);
 void ranks_make_communicators(const struct plan *plan);
 void ranks_barrier(int communicator);
 
+/* From now on ranks that wait for others in the run poll inside of MPI, as the application's did, instead of
+ * sleeping. */
+void ranks_poll(void);
+
 /* A call that counts as communication to a tracer, and orders nothing. */
 void ranks_tick(void);
 

@@ -3,6 +3,7 @@
 #include "failure.h"
 
 #include <errno.h>
+#include <stdbool.h>
 
 uint64_t *latency_new_block(struct latencies *l, int block) {
     l->block[block] = must_alloc(LATENCY_SUB * sizeof(uint64_t));
@@ -17,12 +18,16 @@ enum { LINE_WORDS = 64 / sizeof(uint64_t), PIECE_LINES = 64 };
 
 /* What pauses compute on: lines of a processor's cache, one after another, round and round. */
 static struct {
-    volatile uint64_t *words; /* NULL: pauses sleep */
+    bool busy;                /* false: pauses sleep */
+    volatile uint64_t *words; /* NULL: on nothing */
     size_t n_lines, next;
 } computed;
 
 void pauses_compute(int64_t bytes) {
+    computed.busy = true;
     computed.n_lines = ((size_t)bytes + 63) / 64;
+    if (computed.n_lines == 0)
+        return;
     computed.words = must_alloc(computed.n_lines * 64);
     for (size_t i = 0; i < computed.n_lines; i++) /* its pages are there before the first pause */
         computed.words[i * LINE_WORDS] = i;
@@ -44,7 +49,7 @@ void pause_for(struct pacer *p, int64_t ns) {
         int64_t start = now_ns(), deadline = start + p->owed_ns, end = start;
         if (computed.words) {
             compute_until(deadline);
-        } else if (p->owed_ns >= SPIN_BELOW_NS) {
+        } else if (!computed.busy && p->owed_ns >= SPIN_BELOW_NS) {
             struct timespec until = {.tv_sec = deadline / 1000000000, .tv_nsec = deadline % 1000000000};
             while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
                 ;

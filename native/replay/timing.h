@@ -52,7 +52,7 @@ struct pacer {
 void pause_for(struct pacer *p, int64_t ns);
 
 /* From now on pauses compute on so much memory instead of sleeping: what an application's computation leaves
- * of the processor's caches is then left here too. */
+ * of the processor's caches is then left here too. 0: they keep the processor busy, and touch no memory. */
 void pauses_compute(int64_t bytes);
 
 #endif

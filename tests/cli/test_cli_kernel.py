@@ -216,7 +216,14 @@ def test_a_launcher_for_one_rank_is_refused_before_files_are_made(tmp_path):
 
 @pytest.mark.parametrize(
     "option",
-    [["--verify"], ["--direct"], ["--pauses", "keep"], ["--compute", "1MiB"], ["--flush", "end"]],
+    [
+        ["--verify"],
+        ["--direct"],
+        ["--pauses", "keep"],
+        ["--compute", "1MiB"],
+        ["--flush", "end"],
+        ["--waiting", "poll"],
+    ],
 )
 @pytest.mark.parametrize("program", ["fio", "ior"])
 def test_options_of_the_exact_replay_are_refused_with_a_benchmark(tmp_path, program, option):
@@ -231,7 +238,7 @@ def test_options_of_the_exact_replay_are_refused_with_a_benchmark(tmp_path, prog
 @pytest.mark.parametrize(
     ("options", "said"),
     [(["--compute", "64MiB"], "add --pauses keep"), (["--pauses", "keep", "--compute", "many"], "'many'"),
-     (["--pauses", "keep", "--compute", "0"], "64MiB")],
+     (["--pauses", "keep", "--compute", "4TiB"], "64MiB")],
 )  # fmt: skip
 def test_memory_for_pauses_is_a_size_and_needs_pauses(tmp_path, options, said):
     km.written(km.abyss(10_000), tmp_path)

@@ -24,6 +24,7 @@ from wavetank.model.phase import (
     Program,
     RepeatStep,
     Run,
+    SyncStep,
 )
 
 REPLAY_SOURCE = Path(__file__).parents[2] / "native" / "replay"
@@ -259,13 +260,13 @@ def test_pauses_are_kept_scaled_or_dropped_and_their_drift_is_told(tmp_path):
     assert scaled.elapsed_s >= 0.05 - float(scaled.settings["pauses_drift_s"])
 
 
-def processor_seconds(made, folder, options):
-    """Processor time of a serial replay; it must succeed."""
-    need("none")
+def processor_seconds(made, folder, options, name="none"):
+    """Processor time of a replay; it must succeed."""
+    need(name)
     (folder / "root").mkdir(parents=True)
     kernel = make_kernel(made, km.written(made, folder))
     prepare_files(kernel, folder / "root")
-    argv, _ = replay_command(kernel, folder / "root", launcher("none"), folder, None, options)
+    argv, _ = replay_command(kernel, folder / "root", launcher(name), folder, None, options)
     child = os.posix_spawnp(argv[0], argv, os.environ)
     _, status, used = os.wait4(child, 0)
     assert os.waitstatus_to_exitcode(status) == 0
@@ -282,12 +283,36 @@ def test_pauses_compute_on_memory_where_that_is_asked_for(tmp_path):
     made = one_rank(steps, [one])
     slept = processor_seconds(made, tmp_path / "slept", ReplayOptions(pauses="keep"))
     asked = ReplayOptions(pauses="keep", compute_bytes=64 << 20)
-    computed = processor_seconds(made, tmp_path / "computed", asked)
-    assert computed > slept + 0.05  # of 0.5 s, on however busy a machine
+    for options in (ReplayOptions(pauses="keep", compute_bytes=0), asked):
+        computed = processor_seconds(made, tmp_path / str(options.compute_bytes), options)
+        assert computed > slept + 0.05  # of 0.5 s, on however busy a machine
     result, _ = replay(made, tmp_path, "none", asked)
     assert result.settings["pauses_compute_on"] == f"{64 << 20} bytes a rank"
     assert result.settings["pauses_wanted_s"] == "0.500000"
     assert result.elapsed_s >= 0.5 - float(result.settings["pauses_drift_s"])
+
+
+def test_ranks_that_wait_sleep_or_poll(tmp_path):
+    # Rank 1 waits for rank 0's pause of 1 s in a barrier.
+    one = km.phase(1, 1, (0,), 1, [km.member("write", 10, 10)], [km.linear(b=10)])
+    first = (PauseStep(seconds=1.0), SyncStep(communicator=0))
+    made = km.model(
+        2,
+        [km.model_file(1, "data", 10)],
+        [one],
+        [
+            Program(ranks=(0,), steps=(OPEN, DataStep(ph_id=1, n=1), *first, CLOSE)),
+            Program(ranks=(1,), steps=(SyncStep(communicator=0),)),
+        ],
+        communicators=((0, 1),),
+    )
+    sleeps, polls = ReplayOptions(pauses="keep"), ReplayOptions(pauses="keep", waiting="poll")
+    slept = processor_seconds(made, tmp_path / "slept", sleeps, "openmpi")
+    polled = processor_seconds(made, tmp_path / "polled", polls, "openmpi")
+    assert polled > slept + 0.1  # of 1 s, on however busy a machine
+    result, _ = replay(made, tmp_path, "openmpi", polls)
+    assert result.status == "ok", result.failure
+    assert result.settings["waiting"] == "ranks poll"
 
 
 def test_a_null_replay_touches_nothing_and_counts_everything(tmp_path):

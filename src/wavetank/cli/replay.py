@@ -40,7 +40,11 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option(
     "--compute", "compute_size", metavar="SIZE",
-    help="Kept pauses compute on so much memory of each rank, e.g. 64MiB, instead of sleeping.",
+    help="Kept pauses compute on so much memory of each rank, e.g. 64MiB, instead of sleeping; 0: on none, the processor is busy.",
+)  # fmt: skip
+@click.option(
+    "--waiting", type=click.Choice(["sleep", "poll"]), default="sleep", show_default=True,
+    help="Ranks that wait for others sleep, or poll as the application's did.",
 )  # fmt: skip
 @click.option(
     "--flush", type=click.Choice(["none", "phase", "end"]), default="none", show_default=True,
@@ -60,7 +64,8 @@ if TYPE_CHECKING:
 @format_option
 def command(
     *, kernel: Path, root: Path, output: Path | None, n_ranks: int | None, launcher_name: str | None, prepare: bool,
-    drop_caches: bool, pauses: str, compute_size: str | None, flush: str, verify: bool, direct: bool, timeout_s: float | None, keep: bool,
+    drop_caches: bool, pauses: str, compute_size: str | None, waiting: str, flush: str, verify: bool, direct: bool, timeout_s: float | None,
+    keep: bool,
     program: str, output_format: str,
 ) -> None:  # fmt: skip
     """Perform a kernel in a directory of this machine. Needs no root and no cluster.
@@ -88,16 +93,20 @@ def command(
     if output is not None:
         check_writable(output)
     _require_ranks(made, n_ranks)
-    _refuse_replay_options(program, pauses, compute_size, flush, verify=verify, direct=direct)
+    _refuse_replay_options(
+        program, pauses, compute_size, waiting, flush, verify=verify, direct=direct
+    )
     compute_bytes = _compute_bytes(compute_size, pauses)
     starter = launcher(launcher_name or _default_launcher(made, program))
     if program == "replay":
         _require_exact(made, starter, pauses, compute_bytes)
     flushing = cast(Literal["none", "phase", "end"], flush)
+    polling = cast(Literal["sleep", "poll"], waiting)
     settings = (("prepared", "yes" if prepare else "no: files as they were found"),)
     options = scaled(
         ReplayOptions(
             compute_bytes=compute_bytes,
+            waiting=polling,
             flush=flushing,
             verify=verify,
             direct=direct,
@@ -180,8 +189,8 @@ def _compute_bytes(size: str | None, pauses: str) -> int | None:
         n = parse_size(size)
     except ValueError as error:
         raise UsageError(f"--compute: {error}") from None
-    if not 0 < n <= 1 << 40:
-        raise UsageError("--compute needs a size of memory, e.g. 64MiB")
+    if not 0 <= n <= 1 << 40:
+        raise UsageError("--compute needs a size of memory, e.g. 64MiB, or 0")
     return n
 
 
@@ -200,14 +209,15 @@ def _require_ranks(kernel: Kernel, n_ranks: int | None) -> None:
 
 
 def _refuse_replay_options(
-    program: str, pauses: str, compute_size: str | None, flush: str, *, verify: bool, direct: bool
-) -> None:
+    program: str, pauses: str, compute_size: str | None, waiting: str, flush: str, *, verify: bool, direct: bool,
+) -> None:  # fmt: skip
     """What only the exact replay does must not be left out silently."""
     if program == "replay":
         return
     asked = {
         "--pauses": pauses != "drop",
         "--compute": compute_size is not None,
+        "--waiting": waiting != "sleep",
         "--flush": flush != "none",
         "--verify": verify,
         "--direct": direct,

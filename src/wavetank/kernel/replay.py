@@ -26,7 +26,8 @@ from wavetank.launchers.base import Launcher
 PATIENCE_S = 60.0
 
 _QUIET = {"OMPI_MCA_mpi_yield_when_idle": "1"}
-"""Ranks that wait inside of a collective call let others work: virtual nodes may share cores."""
+"""Ranks that wait inside of a collective call let others work: virtual nodes may share cores. Where ranks poll as the
+application's did, the MPI library decides as it did there."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,10 @@ class ReplayOptions:
     Attributes:
         pauses: between operations: left out, as recorded, or as recorded times a factor.
         compute_bytes: memory of each rank on which pauses compute, as the application did in them, instead of
-            sleeping: the processor's caches are then as cold for the next operation; None: sleep.
+            sleeping: the processor's caches are then as cold for the next operation; 0: pauses keep the processor
+            busy and touch no memory; None: sleep.
+        waiting: ranks that wait for others: "sleep" leaves the processors to others, to servers on the same machine
+            above all; "poll" waits as MPI libraries do, and competes for the processors as the application did.
         flush: have written data on storage: as the application does ("none"), inside of each phase's
             time ("phase"; MPI-IO phases that are not collective excepted), or after the run, outside of
             every phase's time ("end").
@@ -51,6 +55,7 @@ class ReplayOptions:
 
     pauses: Literal["drop", "keep"] | float = "drop"
     compute_bytes: int | None = None
+    waiting: Literal["sleep", "poll"] = "sleep"
     flush: Literal["none", "phase", "end"] = "none"
     verify: bool = False
     direct: bool = False
@@ -64,7 +69,8 @@ class ReplayOptions:
         pauses = self.pauses if isinstance(self.pauses, str) else repr(float(self.pauses))
         return [
             f"--pauses={pauses}",
-            *([f"--compute={self.compute_bytes}"] if self.compute_bytes else []),
+            *([f"--compute={self.compute_bytes}"] if self.compute_bytes is not None else []),
+            *(["--waiting=poll"] if self.waiting == "poll" else []),
             f"--flush={self.flush}",
             *(["--verify"] if self.verify else []),
             *(["--direct"] if self.direct else []),
@@ -84,9 +90,10 @@ class ReplayOptions:
             "pauses": pauses,
             **(
                 {"pauses_compute_on": f"{self.compute_bytes} bytes a rank"}
-                if self.compute_bytes
+                if self.compute_bytes is not None
                 else {}
             ),
+            **({"waiting": "ranks poll"} if self.waiting == "poll" else {}),
             "flush": flush[self.flush],
             "verify": "yes" if self.verify else "no",
             "o_direct": "yes" if self.direct else "as the application does",
@@ -204,7 +211,7 @@ def replay_command(
     job = Job(
         argv=(str(program), f"--plan={plan}", f"--root={root}", *options.argv(), *more),
         n_ranks=kernel.n_ranks,
-        env=_QUIET,
+        env={} if options.waiting == "poll" else _QUIET,
         placement=placement,
     )
     settings = {

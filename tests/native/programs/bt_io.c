@@ -81,8 +81,10 @@ int main(int argc, char **argv) {
     for (int step = 0; step < steps; step++) {
         double mine = step, sum;
         MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM,
-                      MPI_COMM_WORLD); /* stands for the solver's messages */
-        values[0] = sum;
+                      MPI_COMM_WORLD);    /* stands for the solver's messages */
+        for (int i = 0; i < count; i++) { /* and this for the solver: memory that it has just written */
+            values[i] = sum + i;
+        }
         MPI_File_write_at_all(file, (MPI_Offset)step * count, values, count, MPI_DOUBLE, MPI_STATUS_IGNORE);
     }
     MPI_File_close(&file);
