@@ -66,14 +66,6 @@ void wt_leave_out(const char *path) {
     }
 }
 
-static char folder_left_out[WT_PATH_BYTES];
-
-void wt_leave_out_below(const char *folder) {
-    if (folder[0] == '/' && strlen(folder) < sizeof folder_left_out) {
-        strcpy(folder_left_out, folder);
-    }
-}
-
 static bool below(const char *path, const char *directory, size_t n) {
     while (n > 1 && directory[n - 1] == '/') {
         n--;
@@ -142,8 +134,7 @@ bool wt_path_kept(const char *path) {
             return false;
         }
     }
-    return !is_left_out(path) &&
-           (folder_left_out[0] == 0 || !below(path, folder_left_out, strlen(folder_left_out)));
+    return !is_left_out(path);
 }
 
 static void read_mounts(void) {

@@ -123,22 +123,15 @@ OPENAT_2(__openat64_2)
 CREAT(creat)
 CREAT(creat64)
 
-#define MKSTEMP(name, parameters, arguments)                                                                 \
-    WT_EXPORT int name parameters {                                                                          \
-        WT_REAL(name);                                                                                       \
-        if (!wt_may_trace()) {                                                                               \
-            return real_##name arguments;                                                                    \
-        }                                                                                                    \
-        uint64_t t0 = wt_now();                                                                              \
-        int fd = real_##name arguments;                                                                      \
-        uint64_t t1 = wt_now();                                                                              \
-        int error = errno;                                                                                   \
-        if (fd >= 0) {                                                                                       \
-            wt_fd_opened(fd, AT_FDCWD, NULL, O_CREAT | O_EXCL | O_RDWR, 0, false, t0, t1);                   \
-        }                                                                                                    \
-        errno = error;                                                                                       \
-        return fd;                                                                                           \
+static void made(int fd, int error, uint64_t t0, uint64_t t1) {
+    if (fd >= 0) {
+        wt_fd_opened(fd, AT_FDCWD, NULL, O_CREAT | O_EXCL | O_RDWR, 0, false, t0, t1);
     }
+    errno = error;
+}
+
+#define MKSTEMP(name, parameters, arguments)                                                                 \
+    WT_SEEN(name, parameters, arguments, , made(result, errno, t0, t1))
 MKSTEMP(mkstemp, (char *pattern), (pattern))
 MKSTEMP(mkstemp64, (char *pattern), (pattern))
 MKSTEMP(mkostemp, (char *pattern, int flags), (pattern, flags))
@@ -200,17 +193,7 @@ static void duplicated(int from, int to, int error, uint64_t t0, uint64_t t1) {
 }
 
 #define DUP(name, parameters, arguments)                                                                     \
-    WT_EXPORT int name parameters {                                                                          \
-        WT_REAL(name);                                                                                       \
-        if (!wt_may_trace()) {                                                                               \
-            return real_##name arguments;                                                                    \
-        }                                                                                                    \
-        uint64_t t0 = wt_now();                                                                              \
-        int to = real_##name arguments;                                                                      \
-        uint64_t t1 = wt_now();                                                                              \
-        duplicated(from, to, errno, t0, t1);                                                                 \
-        return to;                                                                                           \
-    }
+    WT_SEEN(name, parameters, arguments, , duplicated(from, result, errno, t0, t1))
 DUP(dup, (int from), (from))
 DUP(dup2, (int from, int wanted), (from, wanted))
 DUP(dup3, (int from, int wanted, int flags), (from, wanted, flags))

@@ -52,43 +52,28 @@ static void of_path(uint32_t op, int dirfd, const char *path, int64_t arg, int r
 }
 
 #define OF_PATH(name, OP, dirfd, path, arg, parameters, arguments)                                           \
-    WT_EXPORT int name parameters {                                                                          \
-        WT_REAL(name);                                                                                       \
-        if (!wt_may_trace()) {                                                                               \
-            return real_##name arguments;                                                                    \
-        }                                                                                                    \
-        uint64_t t0 = wt_now();                                                                              \
-        int result = real_##name arguments;                                                                  \
-        uint64_t t1 = wt_now();                                                                              \
-        of_path(WT_OP_##OP, dirfd, path, arg, result, errno, t0, t1);                                        \
-        return result;                                                                                       \
-    }
+    WT_SEEN(name, parameters, arguments, , of_path(WT_OP_##OP, dirfd, path, arg, result, errno, t0, t1))
 
 OF_PATH(access, ACCESS, AT_FDCWD, path, mode, (const char *path, int mode), (path, mode))
 OF_PATH(faccessat, ACCESS, dirfd, path, mode, (int dirfd, const char *path, int mode, int flags),
         (dirfd, path, mode, flags))
-#define MAKE_FOLDER(name, dirfd, parameters, arguments)                                                      \
-    WT_EXPORT int name parameters {                                                                          \
-        WT_REAL(name);                                                                                       \
-        if (!wt_may_trace()) {                                                                               \
-            return real_##name arguments;                                                                    \
-        }                                                                                                    \
-        struct wt_facts facts;                                                                               \
-        uint64_t t0 = wt_now();                                                                              \
-        int result = real_##name arguments;                                                                  \
-        uint64_t t1 = wt_now();                                                                              \
-        int error = errno;                                                                                   \
-        bool there = result == 0 && wt_look(dirfd, path, AT_STATX_DONT_SYNC, 0, &facts);                     \
-        if (there) {                                                                                         \
-            wt_lock();                                                                                       \
-            wt_file_made(&facts);                                                                            \
-            wt_unlock();                                                                                     \
-        }                                                                                                    \
-        int32_t file = number(dirfd, path, result < 0, there ? &facts : NULL);                               \
-        record(WT_OP_MKDIR, file, mode, result < 0 ? error : 0, t0, t1);                                     \
-        errno = error;                                                                                       \
-        return result;                                                                                       \
+
+static void folder_made(int dirfd, const char *path, mode_t mode, int result, int error, uint64_t t0,
+                        uint64_t t1) {
+    struct wt_facts facts;
+    bool there = result == 0 && wt_look(dirfd, path, AT_STATX_DONT_SYNC, 0, &facts);
+    if (there) {
+        wt_lock();
+        wt_file_made(&facts);
+        wt_unlock();
     }
+    int32_t file = number(dirfd, path, result < 0, there ? &facts : NULL);
+    record(WT_OP_MKDIR, file, mode, result < 0 ? error : 0, t0, t1);
+    errno = error;
+}
+
+#define MAKE_FOLDER(name, dirfd, parameters, arguments)                                                      \
+    WT_SEEN(name, parameters, arguments, , folder_made(dirfd, path, mode, result, errno, t0, t1))
 MAKE_FOLDER(mkdir, AT_FDCWD, (const char *path, mode_t mode), (path, mode))
 MAKE_FOLDER(mkdirat, dirfd, (int dirfd, const char *path, mode_t mode), (dirfd, path, mode))
 OF_PATH(rmdir, RMDIR, AT_FDCWD, path, 0, (const char *path), (path))
@@ -97,26 +82,24 @@ OF_PATH(truncate64, TRUNCATE, AT_FDCWD, path, size, (const char *path, off64_t s
 
 /* ---- a name that goes: which file it led to is known before only ---- */
 
+static bool is_regular(int dirfd, const char *path, struct wt_facts *facts) {
+    int error = errno;
+    bool seen = wt_look(dirfd, path, AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC, 0, facts);
+    errno = error;
+    return seen && S_ISREG(facts->mode);
+}
+
+static void unlinked(int dirfd, const char *path, int64_t arg, const struct wt_facts *facts, int result,
+                     int error, uint64_t t0, uint64_t t1) {
+    int32_t file = number(dirfd, path, result < 0, facts);
+    record(WT_OP_UNLINK, file, arg, result < 0 ? error : 0, t0, t1);
+    errno = error;
+}
+
 #define UNLINK(name, dirfd, path, arg, parameters, arguments)                                                \
-    WT_EXPORT int name parameters {                                                                          \
-        WT_REAL(name);                                                                                       \
-        if (!wt_may_trace()) {                                                                               \
-            return real_##name arguments;                                                                    \
-        }                                                                                                    \
-        struct wt_facts facts;                                                                               \
-        int entry_errno = errno;                                                                             \
-        bool seen = wt_look(dirfd, path, AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC, 0, &facts);               \
-        errno = entry_errno;                                                                                 \
-        uint64_t t0 = wt_now();                                                                              \
-        int result = real_##name arguments;                                                                  \
-        uint64_t t1 = wt_now();                                                                              \
-        int error = errno;                                                                                   \
-        seen = seen && S_ISREG(facts.mode);                                                                  \
-        int32_t file = number(dirfd, path, result < 0, seen ? &facts : NULL);                                \
-        record(WT_OP_UNLINK, file, arg, result < 0 ? error : 0, t0, t1);                                     \
-        errno = error;                                                                                       \
-        return result;                                                                                       \
-    }
+    WT_SEEN(name, parameters, arguments, struct wt_facts facts;                                              \
+            bool regular = is_regular(dirfd, path, &facts),                                                  \
+            unlinked(dirfd, path, arg, regular ? &facts : NULL, result, errno, t0, t1))
 
 UNLINK(unlink, AT_FDCWD, path, 0, (const char *path), (path))
 UNLINK(unlinkat, dirfd, path, flags, (int dirfd, const char *path, int flags), (dirfd, path, flags))
@@ -164,17 +147,8 @@ static void of_two(uint32_t op, int old_dir, const char *old, int new_dir, const
 }
 
 #define OF_TWO(name, OP, old_dir, old, new_dir, new, parameters, arguments)                                  \
-    WT_EXPORT int name parameters {                                                                          \
-        WT_REAL(name);                                                                                       \
-        if (!wt_may_trace()) {                                                                               \
-            return real_##name arguments;                                                                    \
-        }                                                                                                    \
-        uint64_t t0 = wt_now();                                                                              \
-        int result = real_##name arguments;                                                                  \
-        uint64_t t1 = wt_now();                                                                              \
-        of_two(WT_OP_##OP, old_dir, old, new_dir, new, result, errno, t0, t1);                               \
-        return result;                                                                                       \
-    }
+    WT_SEEN(name, parameters, arguments, ,                                                                   \
+            of_two(WT_OP_##OP, old_dir, old, new_dir, new, result, errno, t0, t1))
 
 OF_TWO(rename, RENAME, AT_FDCWD, old, AT_FDCWD, new, (const char *old, const char *new), (old, new))
 OF_TWO(renameat, RENAME, old_dir, old, new_dir, new,
@@ -209,17 +183,7 @@ static void symlink_seen(const char *target, int dirfd, const char *link, int re
 }
 
 #define SYMLINK(name, dirfd, parameters, arguments)                                                          \
-    WT_EXPORT int name parameters {                                                                          \
-        WT_REAL(name);                                                                                       \
-        if (!wt_may_trace()) {                                                                               \
-            return real_##name arguments;                                                                    \
-        }                                                                                                    \
-        uint64_t t0 = wt_now();                                                                              \
-        int result = real_##name arguments;                                                                  \
-        uint64_t t1 = wt_now();                                                                              \
-        symlink_seen(target, dirfd, link, result, errno, t0, t1);                                            \
-        return result;                                                                                       \
-    }
+    WT_SEEN(name, parameters, arguments, , symlink_seen(target, dirfd, link, result, errno, t0, t1))
 SYMLINK(symlink, AT_FDCWD, (const char *target, const char *link), (target, link))
 SYMLINK(symlinkat, dirfd, (const char *target, int dirfd, const char *link), (target, dirfd, link))
 
@@ -242,17 +206,8 @@ static void stat_seen(int dirfd, const char *path, unsigned mode, int result, ui
 }
 
 #define STAT(name, dirfd, mode, parameters, arguments)                                                       \
-    WT_EXPORT int name parameters {                                                                          \
-        WT_REAL(name);                                                                                       \
-        if (!wt_may_trace()) {                                                                               \
-            return real_##name arguments;                                                                    \
-        }                                                                                                    \
-        uint64_t t0 = wt_now();                                                                              \
-        int result = real_##name arguments;                                                                  \
-        uint64_t t1 = wt_now();                                                                              \
-        stat_seen(dirfd, path, result == 0 ? facts->mode : 0, result, t0, t1);                               \
-        return result;                                                                                       \
-    }
+    WT_SEEN(name, parameters, arguments, ,                                                                   \
+            stat_seen(dirfd, path, result == 0 ? facts->mode : 0, result, t0, t1))
 #define STAT_OF_PATH(name, type)                                                                             \
     STAT(name, AT_FDCWD, st_mode, (const char *path, struct type *facts), (path, facts))
 #define STAT_OF_VERSION(name, type)                                                                          \

@@ -106,9 +106,9 @@ static bool same_file(const char *one, const char *other) {
 }
 
 /* The program's own text is no data: its executable, the script that the kernel started by "#!", the script
- * in an interpreter's command line. Nor is the plan that a replay performs, and its notes of where it is. */
+ * in an interpreter's command line. Nor is the plan that a replay performs. */
 void wt_program_leave_out(void) {
-    static const char plan[] = "--plan=", whereabouts[] = "--whereabouts=";
+    static const char plan[] = "--plan=";
     bool module;
     const char *started = (const char *)getauxval(AT_EXECFN);
     const char *script = script_argument(&module);
@@ -124,8 +124,6 @@ void wt_program_leave_out(void) {
         for (unsigned i = 0; i < wt_argc; i++, word = next_argument(word)) {
             if (strncmp(word, plan, strlen(plan)) == 0) {
                 wt_leave_out(word + strlen(plan));
-            } else if (strncmp(word, whereabouts, strlen(whereabouts)) == 0) {
-                wt_leave_out_below(word + strlen(whereabouts));
             }
         }
     }

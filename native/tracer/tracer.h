@@ -82,6 +82,22 @@ void *wt_next(const char *name);
         real_##name = (__typeof__(name) *)wt_next(#name);                                                    \
     }
 
+/* A wrapper that lets a call be, and looks at it: `before` and `seen` are statements. `seen` has the result,
+ * when the call began and ended, and errno as the call left it, which it keeps. */
+#define WT_SEEN(name, parameters, arguments, before, seen)                                                   \
+    WT_EXPORT int name parameters {                                                                          \
+        WT_REAL(name);                                                                                       \
+        if (!wt_may_trace()) {                                                                               \
+            return real_##name arguments;                                                                    \
+        }                                                                                                    \
+        before;                                                                                              \
+        uint64_t t0 = wt_now();                                                                              \
+        int result = real_##name arguments;                                                                  \
+        uint64_t t1 = wt_now();                                                                              \
+        seen;                                                                                                \
+        return result;                                                                                       \
+    }
+
 /* ---- names.c: names, and which file they lead to ---- */
 struct wt_facts { /* of a file; device, inode and birth are its identity */
     unsigned mode;
@@ -119,8 +135,7 @@ void wt_mounts_reset(void);
 void wt_describe_striping(int32_t file, int32_t mount, const char *path); /* of Lustre */
 bool wt_path_kept(const char *path);
 void wt_filter_start(const char *include, const char *exclude);
-void wt_leave_out_below(const char *folder); /* absolute */
-void wt_leave_out(const char *path);         /* this file, whatever name it is opened by */
+void wt_leave_out(const char *path); /* this file, whatever name it is opened by */
 
 /* ---- fds.c: descriptors ---- */
 struct wt_ofd { /* an open file description: descriptors made by dup share one */
