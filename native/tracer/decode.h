@@ -13,7 +13,7 @@
 #define WT_DAMAGED (-1)
 #define WT_TOO_MANY (-2)       /* rows, when loops are taken apart */
 #define WT_MOST_ROWS (1 << 24) /* of a part: 3 GB of columns */
-#define WT_MOST_MEMBERS 64     /* operations in the body of a loop that is not taken apart */
+#define WT_MOST_MEMBERS 4096   /* operations in the body of a loop that is not taken apart */
 
 /* Columns of the fold table, in the order of FoldTable in src/wavetank/trace/schema.py, without the rank. */
 struct wt_columns {
@@ -39,6 +39,7 @@ struct wt_columns {
     int64_t *arg;
     int32_t *error;
     int64_t *loop;
+    int32_t *handle_step;
 };
 
 /* Columns of the durations: of each fold of several operations, how many took how long. */
@@ -87,6 +88,36 @@ struct wt_folds {
 bool wt_read_loops(struct wt_input *in, struct wt_folds *folds); /* what follows an 'L' */
 bool wt_read_times(struct wt_input *in, struct wt_folds *folds); /* what follows a 'T' */
 bool wt_loops_fit(const struct wt_folds *folds); /* side by side or inside of each other, and complete */
+
+/* Where rows being put lie: the repetition of each loop around them, from the outermost. */
+struct wt_place {
+    uint64_t repetition[WT_NEST];
+    unsigned depth;
+};
+
+/* One operation of a loop's body. */
+struct wt_member {
+    unsigned row;
+    uint64_t operation;    /* of the row */
+    struct wt_place place; /* within the loops inside */
+};
+
+/* How a loop becomes rows. */
+struct wt_form {
+    unsigned members; /* 0: it is taken apart */
+    unsigned begin;   /* member at which repetitions begin; those before it and behind stand alone once */
+    uint64_t rows;    /* of all that it becomes */
+};
+
+static inline const struct wt_around *wt_loop_at(const struct wt_folds *folds, unsigned row, unsigned level) {
+    unsigned depth = folds->rows[row].depth;
+    return level < depth ? &folds->nests[row].around[depth - 1 - level] : NULL;
+}
+
+extern _Thread_local struct wt_member wt_members[WT_MOST_MEMBERS]; /* of the loop laid out last */
+struct wt_form wt_form_of(const struct wt_folds *folds, unsigned low, unsigned level);
+unsigned wt_lay_out(const struct wt_folds *folds, unsigned low, unsigned high, struct wt_place *place,
+                    unsigned n);
 
 /* Where rows go. */
 struct wt_output {

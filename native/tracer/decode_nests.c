@@ -48,14 +48,9 @@ bool wt_read_loops(struct wt_input *in, struct wt_folds *folds) {
     return wt_loops_fit(folds);
 }
 
-static const struct wt_around *loop_at(const struct wt_folds *folds, unsigned row, unsigned level) {
-    unsigned depth = folds->rows[row].depth;
-    return level < depth ? &folds->nests[row].around[depth - 1 - level] : NULL;
-}
-
 static bool range_fits(const struct wt_folds *folds, unsigned low, unsigned high, unsigned level) {
     while (low < high) {
-        const struct wt_around *loop = loop_at(folds, low, level);
+        const struct wt_around *loop = wt_loop_at(folds, low, level);
         if (loop == NULL) {
             low++;
             continue;
@@ -65,7 +60,7 @@ static bool range_fits(const struct wt_folds *folds, unsigned low, unsigned high
             return false;
         }
         for (unsigned i = 0; i < loop->rows; i++) {
-            const struct wt_around *own = loop_at(folds, low + i, level);
+            const struct wt_around *own = wt_loop_at(folds, low + i, level);
             if (own == NULL || own->at != i || own->rows != loop->rows || own->n != loop->n) {
                 return false;
             }

@@ -118,8 +118,10 @@ def test_regular_loops_are_rows_with_a_loop_number(
     assert folds.loop[row] == folds.loop[row + 1]
     assert folds.seq[row + 1] == folds.seq[row] + 1
     assert (folds.subtick_step[row : row + 2] == 2).all()
-    logs = folds.op == OPS_BY_NAME["close"].code
-    assert int(logs.sum()) >= N  # each through a handle of its own
+    closes = (folds.op == OPS_BY_NAME["close"].code) & (folds.loop > 0)
+    row = int(closes.nonzero()[0][0])
+    assert folds.count[row - 2 : row + 1].tolist() == [N, N, N]  # open, write, close
+    assert (folds.handle_step[row - 2 : row + 1] == 1).all()  # each through a handle of its own
 
 
 def test_times_of_a_loop_are_its_first_its_last_and_their_sum(

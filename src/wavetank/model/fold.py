@@ -81,7 +81,10 @@ def _parts(table: FoldTable) -> Iterator[FoldTable]:
 
 def empty(lists: Lists | None = None) -> Folded:
     """A table without rows."""
-    types = {"op": np.uint8, **dict.fromkeys(("rank", "file", "handle", "view", "error"), np.int32)}
+    types = {
+        "op": np.uint8,
+        **dict.fromkeys(("rank", "file", "handle", "view", "error", "handle_step"), np.int32),
+    }
     columns = {name: np.zeros(0, dtype=types.get(name, np.int64)) for name in NAMES}
     return Folded(**columns, lists=lists or Lists())
 

@@ -169,6 +169,7 @@ def pieces(table: Folded, index: Int64Array, low: Int64Array, high: Int64Array) 
         out["sized"] = np.where(sized, out["sized"] + low, -1)
         out["size"][sized] = table.lists.size[out["sized"][sized]]
     out["seq"] = out["seq"] + low * members(table)[index]
+    out["handle"] = (out["handle"] + low * out["handle_step"]).astype(np.int32)
     out["tick"] = out["tick"] + low * out["tick_step"]
     out["subtick"] = out["subtick"] + low * out["subtick_step"]
     share = out["busy_ns"] // np.maximum(total, 1)
@@ -182,8 +183,8 @@ def pieces(table: Folded, index: Int64Array, low: Int64Array, high: Int64Array) 
     out["end_ns"] = np.where(timed & (high < total), last, end)
     out["start_ns"] = np.where(timed, first, start)
     single = n == 1
-    for name in ("disp", "view_disp"):
-        out[name] = np.where(single, 0, out[name])
+    for name in ("disp", "view_disp", "handle_step"):
+        out[name] = np.where(single, 0, out[name]).astype(out[name].dtype)
     for name in ("listed", "sized"):
         out[name] = np.where(single, -1, out[name])
     out["count"] = n

@@ -42,6 +42,10 @@ def members_of(data: DataRows, low: int, high: int, row: int, end_row: int, peri
                     of_row = _listed(data, start + member, start + member + 1)
                 found[(at + member) % period].append(of_row)
             continue
+        if block >= 0 and (tiled := _tiles(data, block, period)):
+            for member in range(period):
+                found[(at + member) % period].append(tiled[member])
+            continue
         single = _singles(data, begin, stop)
         for member in range(period):
             skipped = (member - at) % period
@@ -120,6 +124,49 @@ def _neighbours(data: DataRows, row: int, end_row: int) -> BoolArray:
     found[1:] = (listed[:-1] >= 0) & (listed[1:] == listed[:-1] + count[:-1])
     both = (sized[:-1] >= 0) & (sized[1:] == sized[:-1] + count[:-1])
     found[1:] &= both | ((sized[:-1] < 0) & (sized[1:] < 0) & (size[1:] == size[:-1]))
+    return found
+
+
+def _tiles(data: DataRows, block: int, period: int) -> list[dict[str, Int64Array]]:
+    """A block's operations by member of a pattern of which each repetition holds several; runs of each repetition.
+
+    Nothing where repetitions differ in more than one displacement, or their places are not those in the file.
+    """
+    start, k = int(data.block_start[block]), int(data.block_members[block])
+    rows = slice(start, start + k)
+    disp, size, offset = data.disp[rows], data.size[rows], data.offset[rows]
+    if (
+        k % period
+        or (disp != disp[0]).any()
+        or (data.listed[rows] >= 0).any()
+        or (data.last_moved[rows] != size).any()
+        or (offset == UNKNOWN).any()
+        or (data.view[rows] != UNKNOWN).any()
+    ):
+        return []
+    times, step = int(data.count[start]), int(disp[0])
+    ones, zeros = np.ones(k // period, dtype=np.int64), np.zeros(k // period, dtype=np.int64)
+    found = []
+    for member in range(period):
+        of = slice(member, None, period)
+        runs = canonical(ones, size[of], size[of], offset[of], zeros)
+        one = len(runs) == 1
+        if one and int(runs.count[0]) > 1 and int(runs.count[0]) * int(runs.disp[0]) != step:
+            one = False
+        if one:  # repetitions go on where the one before ends
+            inner = int(runs.count[0])
+            columns = (
+                runs.count * times, runs.size, runs.moved * times, runs.offset,
+                runs.disp if inner > 1 else np.full(1, step, dtype=np.int64),
+            )  # fmt: skip
+        else:
+            shift = np.repeat(np.arange(times, dtype=np.int64) * step, len(runs))
+            columns = (
+                np.tile(runs.count, times), np.tile(runs.size, times), np.tile(runs.moved, times),
+                np.tile(runs.offset, times) + shift, np.tile(runs.disp, times),
+            )  # fmt: skip
+        of_member = dict(zip(_NAMES[:5], columns, strict=True))
+        found.append({**of_member, "view_offset": columns[3], "view_disp": columns[4]})
     return found
 
 

@@ -39,10 +39,11 @@ COLUMNS: tuple[tuple[str, type[np.generic]], ...] = (
     ("arg", np.int64),
     ("error", np.int32),
     ("loop", np.int64),
+    ("handle_step", np.int32),
 )
 N_BUCKETS = 32  # WT_TIMES_BUCKETS
 MOST_ROWS = 1 << 24  # WT_MOST_ROWS
-MOST_MEMBERS = 64  # WT_MOST_MEMBERS
+MOST_MEMBERS = 4096  # WT_MOST_MEMBERS
 MOST_ROWS_APART = (
     1 << 21
 )  # more rows than this are not made of loops that rows can hold: 350 MB of columns

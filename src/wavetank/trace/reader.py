@@ -158,7 +158,8 @@ def assemble(parts: list[Part], warnings: list[str]) -> Trace:
             if n_rows:
                 n_operations += int(rows["count"].sum())
                 loops = max(loops, int(rows["loop"].max()))
-                handles = max(handles, int(rows["handle"].max()) + 1)
+                latest = rows["handle"] + (rows["count"] - 1) * rows["handle_step"]
+                handles = max(handles, int(latest.max()) + 1)
                 tick = int((rows["tick"] + (rows["count"] - 1) * rows["tick_step"]).max())
             columns.append(rows)
             if part.rows is not None:

@@ -101,10 +101,15 @@ class FoldTable:
     arg: Int64Array
     error: Int32Array  # errno of a failed operation, 0 for success
     loop: Int64Array = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    # From one operation's handle to the next one's: not 0 in loops only, whose repetitions open, use and close a
+    # handle of their own.
+    handle_step: Int32Array = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
 
     def __post_init__(self) -> None:
         if len(self.loop) != len(self.rank):
             object.__setattr__(self, "loop", np.zeros(len(self.rank), dtype=np.int64))
+        if len(self.handle_step) != len(self.rank):
+            object.__setattr__(self, "handle_step", np.broadcast_to(np.int32(0), len(self.rank)))
 
     def __len__(self) -> int:
         return len(self.rank)

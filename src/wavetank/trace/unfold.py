@@ -59,7 +59,7 @@ def unfold(folds: FoldTable) -> Events:
         seq=seq,
         op=folds.op[fold],
         file=folds.file[fold],
-        handle=folds.handle[fold],
+        handle=(folds.handle[fold] + step * folds.handle_step[fold]).astype(np.int32),
         size=size,
         moved=moved,
         offset=_along(folds.offset, folds.disp, fold, step),

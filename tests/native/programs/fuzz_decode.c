@@ -12,7 +12,7 @@
 
 static uint8_t good[MOST_BYTES], tried[MOST_BYTES];
 static int64_t wide[18][MOST_ROWS], times[MOST_TIMES][WT_TIMES_BUCKETS + 1];
-static int32_t narrow[4][MOST_ROWS];
+static int32_t narrow[5][MOST_ROWS];
 static uint8_t op[MOST_ROWS];
 
 int main(int argc, char **argv) {
@@ -28,7 +28,7 @@ int main(int argc, char **argv) {
     struct wt_columns columns = {wide[0],  op,       narrow[0], narrow[1], wide[1],  wide[2],
                                  wide[3],  wide[4],  wide[5],   narrow[2], wide[6],  wide[7],
                                  wide[8],  wide[9],  wide[10],  wide[11],  wide[12], wide[13],
-                                 wide[14], wide[15], narrow[3], wide[16]};
+                                 wide[14], wide[15], narrow[3], wide[16],  narrow[4]};
     struct wt_times_columns durations = {wide[17], times[0]};
     long decoded = 0;
     srandom(7);

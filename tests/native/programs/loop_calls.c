@@ -34,7 +34,7 @@ int main(int argc, char **argv) {
         }
         fsync(a);
     }
-    for (int i = 0; i < n; i++) { /* an open for each: the reader takes it apart */
+    for (int i = 0; i < n; i++) { /* an open for each */
         int log = open("log.txt", O_CREAT | O_WRONLY | O_APPEND, 0644);
         write(log, buffer, 10);
         close(log);
