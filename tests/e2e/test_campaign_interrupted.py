@@ -40,7 +40,8 @@ pytestmark = [
 
 
 @pytest.fixture
-def folder(tmp_path):
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("WAVETANK_STATE_DIR", str(tmp_path / "state"))
     reader(2, 1000, 8191, "readers").write(tmp_path / "k.json")
     (tmp_path / "nfs.yaml").write_text(yaml.safe_dump(SPEC))
     body = {

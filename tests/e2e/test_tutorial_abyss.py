@@ -37,6 +37,7 @@ pytestmark = [
 ]
 
 
+@pytest.mark.timeout(600)  # it takes a minute on an idle machine
 def test_the_abyss_tutorial_runs_as_it_stands(tmp_path):
     blocks = re.findall(r"^```sh\n(.*?)^```$", TUTORIAL.read_text(), re.MULTILINE | re.DOTALL)
     assert len(blocks) == 7
@@ -50,12 +51,13 @@ def test_the_abyss_tutorial_runs_as_it_stands(tmp_path):
         env=os.environ
         | {
             "WAVETANK": str(ROOT),
+            "WAVETANK_STATE_DIR": str(tmp_path / "state"),
             "PAIRS": "4000",
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         },
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=560,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-4000:]
