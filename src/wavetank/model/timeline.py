@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
@@ -19,20 +20,24 @@ MAX_OF_ONE_RANK = 20_000
 """Points where one rank alone has more parts than ``MAX_POINTS``; its phases take more room than that."""
 MAX_PIECES = 100
 """Points of one rank's part in one phase."""
+WANTED_PIECES = 8
+"""Pieces of each rank's part in a phase for which ranks are left out."""
 
 
 def make_timeline(
     activity: Activity,
 ) -> tuple[TimelinePoint, ...]:
-    """Stretches of operations: each part of a phase once or, where there is room, in pieces.
+    """Stretches of operations of one call: each part of a phase once or, where there is room, in pieces.
 
     Where there are more parts than points, evenly spaced ranks stand for all. Of one rank's parts all are
     kept up to ``MAX_OF_ONE_RANK``, then ones at nearly even distances in time.
     """
     own = [part for part in activity.parts if part.level == activity.own_level[part.file]]
-    if len(own) > MAX_POINTS:
+    # Of many ranks fewer are kept, so that what each does with its turns of reads and writes is seen.
+    n_wanted = sum(min(part.last_row - part.first_row + 1, WANTED_PIECES) for part in own)
+    if n_wanted > MAX_POINTS and len(own) > MAX_POINTS // WANTED_PIECES:
         ranks = sorted({part.rank for part in own})
-        n_ranks = max(1, MAX_POINTS * len(ranks) // len(own))
+        n_ranks = max(1, MAX_POINTS * len(ranks) // n_wanted)
         kept = {ranks[i * len(ranks) // n_ranks] for i in range(n_ranks)}
         own = [part for part in own if part.rank in kept]
         if len(own) > MAX_OF_ONE_RANK:
@@ -49,8 +54,17 @@ def make_timeline(
         n_rows = part.last_row - part.first_row + 1
         n_points = min(pieces, n_rows)
         edges = [part.first_row + n_rows * point // n_points for point in range(n_points + 1)]
-        points.extend(_point(activity, part, first, last - 1) for first, last in pairwise(edges))
+        for first, last in pairwise(edges):
+            points += _points(activity, part, first, last)
     return tuple(points)
+
+
+def _points(activity: Activity, part: RankPhase, first: int, stop: int) -> Iterator[TimelinePoint]:
+    """Rows [first, stop) as one stretch of each call."""
+    op = activity.data.op[first:stop]
+    codes, at = np.unique(op, return_index=True)
+    for code in codes[np.argsort(at)].tolist():
+        yield _point(activity, part, first + np.flatnonzero(op == code))
 
 
 def _thinned(parts: list[RankPhase], activity: Activity) -> list[RankPhase]:
@@ -63,12 +77,13 @@ def _thinned(parts: list[RankPhase], activity: Activity) -> list[RankPhase]:
     return [parts[number] for number in np.sort(chosen).tolist()]
 
 
-def _point(activity: Activity, part: RankPhase, first: int, last: int) -> TimelinePoint:
+def _point(activity: Activity, part: RankPhase, rows: Int64Array) -> TimelinePoint:
     data, table = activity.data, activity.rows.table
+    first, last = int(rows[0]), int(rows[-1])
     begin, end = int(data.row[first]), int(data.row[last])
     known = int(data.offset[first]) != UNKNOWN
     timed = int(table.start_ns[begin]) != UNKNOWN and int(table.end_ns[end]) != UNKNOWN
-    operations = int(data.count[first : last + 1].sum())
+    operations = int(data.count[rows].sum())
     return TimelinePoint(
         rank=part.rank,
         file_id=activity.file_ids[part.file],

@@ -18,6 +18,7 @@ from matplotlib.path import Path as Shape
 from matplotlib.ticker import MaxNLocator
 
 from wavetank.model.application import Model, TimelinePoint
+from wavetank.model.phase import Phase
 from wavetank.report import axes as ax
 from wavetank.report.model_tables import by_level, names_of
 from wavetank.report.sizes import exact_size, size_scale
@@ -311,11 +312,11 @@ def _temporal_alt(model: Model) -> str:
     own, _ = by_level(model)
     parts = []
     for kind in ("read", "write"):
-        phases = [phase for phase in own if ax.kind_of(phase.pattern[0].iop_type) == kind]
+        phases = [phase for phase in own if _share(phase, kind) > 0]
         if not phases:
             continue
         ranks = {rank for phase in phases for rank in phase.ph_processid}
-        weight = sum(phase.ph_weight for phase in phases)
+        weight = round(sum(phase.ph_weight * _share(phase, kind) for phase in phases))
         words = f"{kind}s: {format_size(weight)} by {len(ranks):,} rank{'s' * (len(ranks) != 1)}"
         starts = [phase.start_s for phase in phases if phase.start_s is not None]
         ends = [phase.end_s for phase in phases if phase.end_s is not None]
@@ -323,6 +324,12 @@ def _temporal_alt(model: Model) -> str:
             words += f" between {format_duration(min(starts))} and {format_duration(max(ends))}"
         parts.append(words)
     return f"{model.n_ranks:,} ranks; " + ("; ".join(parts) or "none does I/O") + "."
+
+
+def _share(phase: Phase, kind: str) -> float:
+    """The part of a phase's bytes that operations of one kind move."""
+    of_kind = sum(one.rs for one in phase.pattern if ax.kind_of(one.iop_type) == kind)
+    return of_kind / max(sum(one.rs for one in phase.pattern), 1)
 
 
 def _spatial_caption(n_shown: int, n_files: int) -> str:

@@ -157,6 +157,8 @@ def gantt(model: Model, axis: Literal["time", "tick"], name: str = "gantt") -> P
         (id_range(phase.ph_id for phase in phases), phases) for phases, _ in series_rows(model, own)
     ]
     caption = "A bar lasts from the first rank's start to the last rank's end in the phase."
+    if any(len(_kinds(phase)) > 1 for phase in own):
+        caption += " A phase that reads and writes in turn has both, reads above."
     if len(rows) > MAX_GANTT_ROWS:
         rows = _by_file(own)
         caption += (
@@ -184,9 +186,9 @@ def gantt(model: Model, axis: Literal["time", "tick"], name: str = "gantt") -> P
     low, high = min(left for left, _ in ends), max(right for _, right in ends)
     margin = max(0.01 * (high - low), 1e-6)
     for row, (label, (_, phases)) in enumerate(zip(labels, shown, strict=True)):
-        mixed = len({ax.kind_of(phase.pattern[0].iop_type) for phase in phases}) > 1
+        mixed = len({kind for phase in phases for kind in _kinds(phase)}) > 1
         for kind in ("write", "read", "other"):
-            some = [p for p in phases if ax.kind_of(p.pattern[0].iop_type) == kind]
+            some = [phase for phase in phases if kind in _kinds(phase)]
             bars = ax.merge_columns((_phase_ends(phase, axis) for phase in some), (low, high))
             if bars:
                 tip = plot.tip(f"{label}: {_phases_words(some, kind)}")
@@ -202,7 +204,7 @@ def gantt(model: Model, axis: Literal["time", "tick"], name: str = "gantt") -> P
         else "tick (MPI calls before the operation)"
     )
     ax.no_ticks(axes, "y")
-    kinds = {ax.kind_of(phase.pattern[0].iop_type) for phase in own}
+    kinds = {kind for phase in own for kind in _kinds(phase)}
     ax.legend_above(
         axes, {kind: LIGHT[kind] for kind in ("read", "write", "other") if kind in kinds}
     )
@@ -220,16 +222,20 @@ def _by_file(own: Sequence[Phase]) -> list[tuple[str, list[Phase]]]:
     ]
 
 
+def _kinds(phase: Phase) -> set[ax.Kind]:
+    """What the operations of a phase's pattern do."""
+    return {ax.kind_of(member.iop_type) for member in phase.pattern}
+
+
 def _phases_words(phases: Sequence[Phase], kind: str) -> str:
     """What phases of one kind move."""
     weight = format_size(sum(phase.ph_weight for phase in phases))
     most = max(phase.ph_np for phase in phases)
     ranks = f"{most:,} rank{'s' * (most != 1)}"
-    return (
-        f"{weight} by {ranks}"
-        if len(phases) == 1
-        else f"{len(phases):,} {kind} phases, {weight} by up to {ranks}"
-    )
+    both = ", read and written" if any(len(_kinds(phase)) > 1 for phase in phases) else ""
+    if len(phases) == 1:
+        return f"{weight}{both} by {ranks}"
+    return f"{len(phases):,} {kind} phases, {weight}{both} by up to {ranks}"
 
 
 def _phase_ends(phase: Phase, axis: Literal["time", "tick"]) -> tuple[float, float]:

@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 import report_examples
+from fold_builder import Event, model_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -150,6 +151,20 @@ def test_the_gantt_chart_shows_a_series_as_one_row() -> None:
     shown = words(operation_plots.gantt(report_examples.bt_io(), "time"))
     assert "1\N{EN DASH}40 · btio.full.out" in shown
     assert "41 · btio.full.out" in shown
+
+
+def test_a_phase_that_reads_and_writes_has_a_bar_of_each() -> None:
+    model = model_of(
+        [
+            Event(0, "pwrite" if i % 2 else "pread", 0, 0, 10, start_ns=i * 1000, duration_ns=500)
+            for i in range(12)
+        ]
+    )
+    assert len(model.phases) == 1
+    plot = operation_plots.gantt(model, "time")
+    assert {"read", "write"} <= set(words(plot))
+    assert len([title for title in titles(plot) if "read and written" in title]) == 2
+    assert "has both, reads above" in plot.caption
 
 
 def test_metadata_operations_are_among_the_counts() -> None:
