@@ -407,17 +407,16 @@ def _rank_differences(
 def _other_operations(phase: Phase, index: int, call: PlannedCall, position: int) -> Iterator[str]:
     """Whether a rank's operations of a pattern member have other offsets, sizes or bytes moved."""
     rank, offsets = phase.ph_processid[position], _positions(phase)[index]
-    if (
-        isinstance(offsets, ListedOffsets)
-        and call.linear is None
-        and same_operations(offsets.of_rank(position), call.columns(rank))
-    ):
-        return
+    listed = False
+    if isinstance(offsets, ListedOffsets) and call.linear is None:
+        if same_operations(offsets.of_rank(position), call.columns(rank)):
+            return
+        listed = True
     wanted = normal(member_runs(phase, index, rank, offsets) or [])
     first = first_difference(wanted, normal(call.runs(rank)))
     if first is not None:
         yield f"operation {first} of rank {rank} has another offset or size"
-    elif totals(wanted) != totals(call.runs(rank)):
+    elif listed or totals(wanted) != totals(call.runs(rank)):
         yield f"rank {rank} moves other bytes"
 
 

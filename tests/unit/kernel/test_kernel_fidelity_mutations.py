@@ -7,6 +7,7 @@ or is not exact.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from difflib import unified_diff
 from pathlib import Path
@@ -24,7 +25,15 @@ from wavetank.kernel.operations import normal
 from wavetank.kernel.plan import Kernel
 from wavetank.kernel.plan_reader import PlannedRun, PlannedStep, read_plan
 from wavetank.model.application import Model
-from wavetank.model.phase import DataStep, FileStep, ListedOffsets, PauseStep, ProcessStep, Program
+from wavetank.model.phase import (
+    DataStep,
+    FileStep,
+    ListedOffsets,
+    MixStep,
+    PauseStep,
+    ProcessStep,
+    Program,
+)
 
 
 def names_and_processes() -> Model:
@@ -78,7 +87,33 @@ def with_hints() -> Model:
     )
 
 
+def mix() -> Model:
+    """Two ranks that read, write and seek in no order, at listed places; the last read of rank 1 is short."""
+    reads = km.phase(
+        1, 1, (0, 1), 4, [km.member("read", 10)],
+        [ListedOffsets(n_runs=[3, 2], count=[2, 1, 1, 2, 2], rs=10, offset=[0, 70, 5, 100, 40], disp=[20, 0, 0, 30, 7],
+                       moved=[20, 10, 10, 20, 13])], 73,
+    )  # fmt: skip
+    writes = km.phase(
+        2, 1, (0, 1), 2, [km.member("pwrite", 5)],
+        [ListedOffsets(n_runs=[2, 2], count=1, rs=[5, 6, 5, 8], offset=[9, 300, 11, 200], disp=0)], 24,
+    )  # fmt: skip
+    read, write = DataStep(ph_id=1, n=1, handle=0), DataStep(ph_id=2, n=1, handle=0)
+    seek = FileStep(iop_type="lseek", file_id=1, handle=0, offset=500)
+    empty = FileStep(iop_type="read", file_id=1, handle=0, size=10, offset=500)
+    program = Program(
+        ranks=(0, 1),
+        steps=(
+            FileStep(iop_type="open", file_id=1, handle=0, arg=km.O_CREAT | os.O_RDWR),
+            MixStep(steps=(read, write, seek, empty), order=[0, 2, 3, 1, 0, 0, 2, 1, 0]),
+            FileStep(iop_type="close", file_id=1, handle=0),
+        ),
+    )
+    return km.model(2, [km.model_file(1, "/run/data", 600)], [reads, writes], [program])
+
+
 MODELS = {
+    "mix": mix(),
     "names and processes": names_and_processes(),
     "views, communicators and hints": with_hints(),
     "abyss": km.abyss(100_000, n_ranks=3),
@@ -180,7 +215,7 @@ def programs(plan: PlannedRun) -> dict[int, list[PlannedStep]]:
 def operations(plan: PlannedRun) -> object:
     """Every call of every phase, as each rank makes it that takes part."""
     ranks = {
-        ph_id: [rank for rank, steps in plan.programs.items() if takes_part(ph_id, steps)]
+        ph_id: [rank for rank, steps in sorted(plan.programs.items()) if takes_part(ph_id, steps)]
         for ph_id in plan.phases
     }
     return {
