@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Literal
 
 from wavetank.compare.comparison import (
     Advice,
@@ -263,22 +264,12 @@ def _full_storage(application: str, configurations: Sequence[Configuration]) -> 
     ]
     if not full:
         return ()
-    titles = "; ".join(dict.fromkeys(each.cluster_title for each in full))
-    return (
-        Advice(
-            about="cluster",
-            application=application,
-            sentence=(
-                f"The storage itself is the limit on {titles}: faster devices or more data servers "
-                "would help there, a faster network would not."
-            ),
-            evidence=tuple(
-                f"{each.id}: {format_rate(each.rate_bytes_per_s.median)} are "
-                f"{each.usage_percent.median:.0f} % of the peak"
-                for each in full
-                if each.usage_percent is not None
-            ),
-        ),
+    return _beside_the_peak(
+        "cluster",
+        application,
+        f"The storage itself is the limit on {_titles(full)}: faster devices or more data servers "
+        "would help there, a faster network would not.",
+        full,
     )
 
 
@@ -291,24 +282,34 @@ def _cached(application: str, configurations: Sequence[Configuration]) -> tuple[
     ]
     if not above:
         return ()
-    titles = "; ".join(dict.fromkeys(each.cluster_title for each in above))
-    return (
-        Advice(
-            about="measurement",
-            application=application,
-            sentence=(
-                f"Faster than the storage can be on {titles}: page caches of servers or clients took "
-                "part of the bytes (written and not flushed yet, or read back). This ranking holds for "
-                "files that fit into memory; for larger ones, measure with larger files or less memory."
-            ),
-            evidence=tuple(
-                f"{each.id}: {format_rate(each.rate_bytes_per_s.median)} are "
-                f"{each.usage_percent.median:.0f} % of the peak"
-                for each in above
-                if each.usage_percent is not None
-            ),
-        ),
+    return _beside_the_peak(
+        "measurement",
+        application,
+        f"Faster than the storage can be on {_titles(above)}: page caches of servers or clients took "
+        "part of the bytes (written and not flushed yet, or read back). This ranking holds for "
+        "files that fit into memory; for larger ones, measure with larger files or less memory.",
+        above,
     )
+
+
+def _titles(configurations: Sequence[Configuration]) -> str:
+    return "; ".join(dict.fromkeys(each.cluster_title for each in configurations))
+
+
+def _beside_the_peak(
+    about: Literal["cluster", "measurement"],
+    application: str,
+    sentence: str,
+    configurations: Sequence[Configuration],
+) -> tuple[Advice, ...]:
+    """A sentence on configurations, with their rates beside the storage's peak as evidence."""
+    evidence = tuple(
+        f"{each.id}: {format_rate(each.rate_bytes_per_s.median)} are "
+        f"{each.usage_percent.median:.0f} % of the peak"
+        for each in configurations
+        if each.usage_percent is not None
+    )
+    return (Advice(about=about, application=application, sentence=sentence, evidence=evidence),)
 
 
 def _method(application: str, own_runs: Sequence[OwnRunError]) -> tuple[Advice, ...]:

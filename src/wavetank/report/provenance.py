@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -37,17 +37,8 @@ def provenance_table(
     measurements: Sequence[Measurement],
 ) -> tuple[ReportTable, tuple[Surroundings, ...]]:
     """Every measurement as a row, and the surroundings that the rows refer to."""
-    groups: dict[tuple[str, str], list[Facts]] = {}
-    for measurement in measurements:
-        key = (measurement.application, measurement.cluster)
-        groups.setdefault(key, []).append(_facts(measurement))
-    shared = {key: _shared(members) for key, members in groups.items()}
-    names = {key: f"E{position}" for position, key in enumerate(groups, 1)}
-    rows = []
-    for measurement in measurements:
-        key = (measurement.application, measurement.cluster)
-        own = _own(_facts(measurement), shared[key])
-        rows.append(_row(measurement, names[key], own))
+    facts = [_facts(measurement) for measurement in measurements]
+    made_in = _surroundings([(each.application, each.cluster) for each in measurements], facts)
     table = ReportTable(
         name="measurements",
         title="Measurements",
@@ -65,25 +56,20 @@ def provenance_table(
             Column("surroundings", "Made in"),
             Column("findings", "Findings", help="doubts that a measurement raised itself"),
         ),
-        rows=tuple(rows),
+        rows=tuple(
+            _row(measurement, within.name, own)
+            for measurement, (within, own) in zip(measurements, made_in, strict=True)
+        ),
         filterable=True,
     )
-    surroundings = (
-        Surroundings(names[key], len(members), _by_group(shared[key]))
-        for key, members in groups.items()
-    )
-    return table, tuple(surroundings)
+    return table, _each_once(made_in)
 
 
 def study_provenance(
     runs: Sequence[TogetherMeasurement],
 ) -> tuple[ReportTable, tuple[Surroundings, ...]]:
     """Every run of several groups as a row, and the surroundings that the rows of a cluster share."""
-    groups: dict[str, list[Facts]] = {}
-    for run in runs:
-        groups.setdefault(run.cluster, []).append(_study_facts(run))
-    names = {cluster: f"E{position}" for position, cluster in enumerate(groups, 1)}
-    shared = {cluster: _shared(members) for cluster, members in groups.items()}
+    made_in = _surroundings([run.cluster for run in runs], [_study_facts(run) for run in runs])
     table = ReportTable(
         name="measurements",
         title="Runs",
@@ -103,15 +89,12 @@ def study_provenance(
             Column("findings", "Findings", help="doubts that a run raised itself"),
         ),
         rows=tuple(
-            _study_row(run, names[run.cluster], _own(_study_facts(run), shared[run.cluster]))
-            for run in runs
+            _study_row(run, within.name, own)
+            for run, (within, own) in zip(runs, made_in, strict=True)
         ),
         filterable=True,
     )
-    return table, tuple(
-        Surroundings(names[cluster], len(members), _by_group(shared[cluster]))
-        for cluster, members in groups.items()
-    )
+    return table, _each_once(made_in)
 
 
 def _study_row(
@@ -140,6 +123,27 @@ def _study_row(
             lines=run.findings,
         ),
     )
+
+
+def _surroundings(
+    keys: Sequence[Hashable], facts: Sequence[Facts]
+) -> list[tuple[Surroundings, tuple[str, ...]]]:
+    """Of each measurement, what it shares with those of its key, and what it has of its own."""
+    groups: dict[Hashable, list[Facts]] = {}
+    for key, each in zip(keys, facts, strict=True):
+        groups.setdefault(key, []).append(each)
+    shared = {key: _shared(members) for key, members in groups.items()}
+    within = {
+        key: Surroundings(f"E{position}", len(groups[key]), _by_group(shared[key]))
+        for position, key in enumerate(groups, 1)
+    }
+    return [(within[key], _own(each, shared[key])) for key, each in zip(keys, facts, strict=True)]
+
+
+def _each_once(
+    made_in: Iterable[tuple[Surroundings, tuple[str, ...]]],
+) -> tuple[Surroundings, ...]:
+    return tuple({within.name: within for within, _ in made_in}.values())
 
 
 def _shared(members: Sequence[Facts]) -> Facts:
