@@ -57,7 +57,7 @@ def fold_table(events: Iterable[Event], fold: bool = False) -> FoldTable:
                 "view_offset": event.offset if event.view_offset is None else event.view_offset,
                 "view_disp": 0, "tick": tick, "subtick": subtick, "tick_step": 0, "subtick_step": 0,
                 "start_ns": start, "end_ns": start + event.duration_ns, "busy_ns": event.duration_ns,
-                "arg": event.arg, "error": event.error, "loop": 0,
+                "arg": event.arg, "error": event.error, "loop": 0, "handle_step": 0,
             })  # fmt: skip
             clock = start + event.duration_ns
             if op.level == Level.POSIX:
@@ -66,7 +66,10 @@ def fold_table(events: Iterable[Event], fold: bool = False) -> FoldTable:
                 tick, subtick = tick + 1, 0
         rows.extend(_folded(rank_rows) if fold else rank_rows)
     columns = {column.name: [row[column.name] for row in rows] for column in fields(FoldTable)}
-    types = {"op": np.uint8, **dict.fromkeys(("rank", "file", "handle", "view", "error"), np.int32)}
+    types = {
+        "op": np.uint8,
+        **dict.fromkeys(("rank", "file", "handle", "view", "error", "handle_step"), np.int32),
+    }
     return FoldTable(
         **{
             name: np.array(values, dtype=types.get(name, np.int64))
