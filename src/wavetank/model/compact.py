@@ -7,7 +7,7 @@ offsets (and sizes) go to lists. Columns are compared whole: work for an operati
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
@@ -22,6 +22,18 @@ from wavetank.model.folded import (
     Weave,
     joined,
 )  # fmt: skip
+from wavetank.model.lists import ListStore
+from wavetank.model.passes import (
+    JOINABLE,
+    PARTED,
+    TALKS,
+    WEAVABLE,
+    Chunk,
+    OpKinds,
+    Survey,
+    UInt32Array,
+    Workspace,
+)
 from wavetank.model.recurring import (
     HEAD,
     find_equal_runs,
@@ -30,9 +42,10 @@ from wavetank.model.recurring import (
     find_period,
 )
 from wavetank.model.rules import Rules
-from wavetank.model.seeks import SEEK_SET
-from wavetank.model.weave import Kinds, weave
-from wavetank.trace.schema import UNKNOWN, Int64Array
+from wavetank.model.strand_passes import Regions
+from wavetank.model.weave import Weaver, weave
+from wavetank.model.woven_chunks import join_weaves
+from wavetank.trace.schema import Int64Array
 
 FIRST_LOOP = 1 << 40
 """Numbers of loops that are found here begin above those of traces."""
@@ -67,85 +80,79 @@ class _Found:
     at: list[Int64Array] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class _Behind:
+    """The last operation of a chunk, where it is woven."""
+
+    rank: int
+    tick: int
+    is_call: bool
+
+
 class Compactor:
     """Compacts the chunks of one run, one after another.
 
     Args:
         limits: what is worth it.
         rules: what is similar; which levels communication parts.
-        parting: by operation code, whether communication parts its operations.
-        calls: by operation code, whether it is a tick itself: an MPI-IO call.
-        kinds: what may be woven; None: nothing.
+        kinds: of operations, what parts them and what may be woven; None: nothing.
     """
 
     def __init__(
         self,
         limits: Limits | None = None,
         rules: Rules | None = None,
-        parting: BoolArray | None = None,
-        calls: BoolArray | None = None,
-        kinds: Kinds | None = None,
+        kinds: OpKinds | None = None,
     ) -> None:
         self.limits = limits or Limits()
         self._rules = rules or Rules()
-        none = np.zeros(256, dtype=bool)
-        self._parting = none if parting is None else parting
-        self._calls = none if calls is None else calls
-        self._kinds = kinds
+        none = np.zeros(256, dtype=np.uint8)
+        self.kinds = kinds or OpKinds(none, none, none, none)
         self._weaves: list[Weave] = []
         self._n_strands = 0
-        self._offsets: list[Int64Array] = []
-        self._sizes: list[Int64Array] = []
-        self._n_offsets = self._n_sizes = 0
+        self._store = ListStore()
         self._n_loops = FIRST_LOOP
+        self._behind: _Behind | None = None
 
-    def lists(self) -> Lists:
-        """All offsets and sizes that rows of the chunks so far point to."""
-        if not self._offsets and not self._weaves:
-            return Lists()
-        offsets = np.concatenate([np.zeros(0, dtype=np.int64), *self._offsets])
-        self._offsets = [offsets]
-        sizes = np.concatenate(self._sizes) if self._sizes else np.zeros(0, dtype=np.int64)
-        self._sizes = [sizes]
-        return Lists(offsets, sizes, tuple(self._weaves))
+    def whole(self, chunks: list[Folded]) -> Folded:
+        """The folded chunks as one table, with all lists that their rows point to."""
+        return join_weaves(joined(chunks, Lists(weaves=tuple(self._weaves))), self._store)
 
     def compact(
         self,
-        table: Folded,
-        joinable: BoolArray,
-        linked: BoolArray,
-        runs: tuple[Int64Array, Int64Array],
+        chunk: Chunk,
+        survey: Survey,
+        workspace: Workspace,
         refold: Callable[[Folded], Folded] | None = None,
     ) -> tuple[Folded, Int64Array, BoolArray] | None:
         """Blocks of a chunk: their rows, the place of each row's first operation, and which places they cover.
 
         Args:
-            table: single operations for the most part.
-            joinable: shape (rows - 1,), whether each and the next may be in one block.
-            linked: likewise, in one row.
-            runs: first and last operations of the runs.
+            chunk: single operations for the most part.
+            survey: of it.
+            workspace: of arrays.
             refold: folds rows in order; None: nothing is woven.
         """
-        n = len(table)
-        barrier = ~joinable
-        if self._parting[table.op].any():
-            barrier |= self._talks(table)
-        runs = runs[0], runs[1] + 1
+        table, n = chunk.table, len(chunk)
+        barriers = self._barriers(survey)
+        runs = survey.begin, survey.end + 1
         found = _Found()
         covered = np.zeros(n, dtype=bool)
-        if linked.all():  # one operation of one size throughout
-            for low, high in self._regions(n, barrier, runs, self.limits.regular):
+        if survey.n_linked == n - 1:  # one operation of one size throughout
+            for low, high in self._regions(n, barriers, runs, self.limits.regular):
                 self._take_stretches(table, low, high, found, covered)
             return self._all(found, table, covered)
-        key = _key(table)
-        signature = (key ^ table.size.astype(np.uint64)) * np.uint64(0xC2B2AE3D27D4EB4F)
-        for low, high in self._regions(n, barrier, runs, self.limits.members):
-            for a, b, period in self._loops(signature, low, high):
-                self._take_loop(table, a, b, period, found, covered)
-        if refold is not None and self._kinds is not None:
-            self._take_weaves(table, key, self._kinds, refold, found, covered)
-        for low, high in self._regions(n, barrier, runs, self.limits.regular, covered):
-            change = 1 + np.flatnonzero(key[low + 1 : high] != key[low : high - 1])
+        for low, high in self._regions(n, barriers, runs, self.limits.members):
+            for a, b, period in self._loops(survey.signature, low, high):
+                self._take_loop(table, survey.code, (a, b, period), found, covered)
+        if refold is not None and self.kinds.woven.any():
+            by = Weaver(
+                self.kinds, self._rules, self.limits.regular, refold, self._store, workspace
+            )
+            self._take_weaves(chunk, survey, by, found, covered)
+        code = survey.code
+        for low, high in self._regions(n, barriers, runs, self.limits.regular, covered):
+            change = 1 + np.flatnonzero(code[low + 1 : high] != code[low : high - 1])
             bounds = np.concatenate([[low], low + change, [high]])
             for number in np.flatnonzero(np.diff(bounds) >= self.limits.shortest).tolist():
                 a, b = int(bounds[number]), int(bounds[number + 1])
@@ -158,23 +165,31 @@ class Compactor:
     ) -> tuple[Folded, Int64Array, BoolArray] | None:
         if not found.rows:
             return None
-        return joined(found.rows, table.lists), np.concatenate(found.at), covered
+        rows = found.rows[0] if len(found.rows) == 1 else joined(found.rows, table.lists)
+        return rows, np.concatenate(found.at), covered
 
-    def _talks(self, table: Folded) -> BoolArray:
-        """Whether communication lies between an operation and the next."""
-        found: BoolArray = np.diff(table.tick) - self._calls[table.op[:-1]] > 0
-        return found
+    @staticmethod
+    def _barriers(survey: Survey) -> Int64Array:
+        """Operations that no block holds together with the one before."""
+        flags = survey.flags[:-1]
+        if survey.n_parting and survey.n_talks:
+            parted = (flags & (JOINABLE | TALKS)) != JOINABLE
+        elif survey.n_barriers:
+            parted = (flags & JOINABLE) == 0
+        else:
+            return np.zeros(0, dtype=np.int64)
+        return 1 + np.flatnonzero(parted)
 
     def _regions(
         self,
         n: int,
-        barrier: BoolArray,
+        barriers: Int64Array,
         runs: tuple[Int64Array, Int64Array],
         regular: int,
         covered: BoolArray | None = None,
     ) -> list[tuple[int, int]]:
         """Ranges of operations without barriers, runs of ``regular`` operations and what is covered."""
-        edges = [np.array([0, n]), 1 + np.flatnonzero(barrier)]
+        edges = [np.array([0, n]), barriers]
         some = runs[1] - runs[0] >= regular
         edges += [runs[0][some], runs[1][some]]
         if covered is not None:
@@ -211,12 +226,17 @@ class Compactor:
             stride = min(2 * stride, _LONGEST_STRIDE)
 
     def _take_loop(
-        self, table: Folded, low: int, high: int, period: int, found: _Found, covered: BoolArray
+        self,
+        table: Folded,
+        code: UInt32Array,
+        loop: tuple[int, int, int],
+        found: _Found,
+        covered: BoolArray,
     ) -> None:
         """Rows for the loop in operations [low, high): one for each stretch whose members stay regular."""
+        low, high, period = loop
         heads, tails = slice(low, high - period), slice(low + period, high)
-        for name in ("op", "file", "handle", "view", "error", "arg", "size"):
-            column = getattr(table, name)
+        for column in (code, table.size):
             if not np.array_equal(column[heads], column[tails]):
                 return  # two signatures of one value
         n_rep = (high - low) // period
@@ -260,7 +280,7 @@ class Compactor:
         out["loop"] = np.full(period, self._n_loops)
         for member in np.flatnonzero(irregular).tolist():
             offset = table.offset[low + member : high : period]
-            out["listed"][member] = self._list_offsets(offset)
+            out["listed"][member] = self._store.offsets.append(offset)
             out["disp"][member] = out["view_disp"][member] = offset[1] - offset[0]
         return Folded(**out, lists=table.lists)
 
@@ -276,7 +296,6 @@ class Compactor:
             or (table.size[low:high] == 0).any()
             or (table.offset[low:high] < 0).any()
             or table.moved[high - 1] == 0
-            or any((column[low:high] != column[low]).any() for column in _same(table))
         ):
             return
         size = table.size[low:high]
@@ -302,104 +321,60 @@ class Compactor:
             out[step] = np.array([(column[last] - column[low]) // (n - 1)])
         out["end_ns"] = table.end_ns[last : last + 1]
         out["busy_ns"] = np.array([table.busy_ns[low:high].sum()])
-        out["listed"] = np.array([self._list_offsets(table.offset[low:high])])
+        out["listed"] = np.array([self._store.offsets.append(table.offset[low:high])])
         if (size != size[0]).any():
-            out["sized"] = np.array([self._n_sizes])
-            self._sizes.append(size.copy())
-            self._n_sizes += n
+            out["sized"] = np.array([self._store.sizes.append(size)])
         return Folded(**out, lists=table.lists)
 
     # --- weaves -----------------------------------------------------------------------------------
 
     def _take_weaves(
-        self,
-        table: Folded,
-        key: np.ndarray,
-        kinds: Kinds,
-        refold: Callable[[Folded], Folded],
-        found: _Found,
-        covered: BoolArray,
+        self, chunk: Chunk, survey: Survey, by: Weaver, found: _Found, covered: BoolArray
     ) -> None:
         """Rows for stretches in which operations of several kinds take turns."""
-        regions = self._mixed_regions(table, key, kinds, covered)
-        if not regions:
+        before, self._behind = self._behind, None
+        regions = self._mixed_regions(survey, covered)
+        if regions is None:
             return
-        rows, at, weaves = weave(
-            table, regions, kinds, self._rules, self.limits.regular, refold, self._store
-        )
+        table = chunk.table
+        rows, at, weaves = weave(chunk, survey, regions, by)
         first = self._n_strands
         columns = {name: getattr(rows, name) for name in NAMES}
         columns["strand"] = rows.strand + first
-        self._weaves += [Weave(first + one.first, one.order, one.apart) for one in weaves]
-        self._n_strands += weaves[-1].first + len(weaves[-1].apart)
+        weaves = [replace(one, first=first + one.first) for one in weaves]
+        if before is not None and regions.low[0] == 0 and self._goes_on(before, table):
+            weaves[0] = replace(weaves[0], goes_on=True)
+        if regions.high[-1] == len(chunk):
+            self._behind = _Behind(
+                int(table.rank[-1]), int(table.tick[-1]), bool(self.kinds.calls[table.op[-1]])
+            )
+        self._weaves += weaves
+        self._n_strands = weaves[-1].first + len(weaves[-1].apart)
         found.rows.append(Folded(**columns, lists=table.lists))
         found.at.append(at)
-        for low, high in regions:
+        for low, high in zip(regions.low.tolist(), regions.high.tolist(), strict=True):
             covered[low:high] = True
 
-    def _mixed_regions(
-        self, table: Folded, key: np.ndarray, kinds: Kinds, covered: BoolArray
-    ) -> list[tuple[int, int]]:
+    def _goes_on(self, before: _Behind, table: Folded) -> bool:
+        """Whether nothing parts a chunk's first operation from the last one before."""
+        call, ticks = bool(self.kinds.calls[table.op[0]]), int(table.tick[0]) - before.tick
+        if int(table.rank[0]) != before.rank or call != before.is_call:
+            return False
+        return ticks == 1 if call else not (ticks > 0 and self.kinds.parting[table.op[0]])
+
+    def _mixed_regions(self, survey: Survey, covered: BoolArray) -> Regions | None:
         """Ranges of single operations with nothing between that parts them, in which their kinds change often."""
-        can = kinds.woven[table.op] & ~covered
-        for column, plain in (
-            (table.count, 1),
-            (table.loop, 0),
-            (table.error, 0),
-            (table.view, UNKNOWN),
-        ):
-            if (other := column != plain).any():
-                can &= ~other
-        if (unknown := table.offset < 0).any():
-            can &= ~unknown
-        still = table.moved <= 0
-        if still.any():
-            can &= ~still | (kinds.seeks[table.op] & (table.arg == SEEK_SET))
-        parted = can[1:] != can[:-1]
-        if table.rank[0] != table.rank[-1]:
-            parted |= table.rank[1:] != table.rank[:-1]
-        ranks = table.rank[0] != table.rank[-1]
-        if ranks or table.tick[0] != table.tick[-1] or kinds.calls[table.op].any():
-            call, ticks = kinds.calls[table.op], np.diff(table.tick)
-            parted |= (call[1:] != call[:-1]) | (call[1:] & (ticks != 1))
-            parted |= ~call[1:] & (ticks > 0) & self._parting[table.op[1:]]
-        edges = np.concatenate([[0], 1 + np.flatnonzero(parted), [len(can)]])
+        flags, code = survey.flags, survey.code
+        parted = (flags[:-1] & PARTED) > 0
+        if covered.any():
+            parted |= covered[1:] != covered[:-1]
+        edges = np.concatenate([[0], 1 + np.flatnonzero(parted), [len(flags)]])
         low, high = edges[:-1], edges[1:]
-        some = can[low] & (high - low >= self.limits.woven)
+        some = ((flags[low] & WEAVABLE) > 0) & ~covered[low] & (high - low >= self.limits.woven)
+        low, high = low[some], high[some]
         least = 1 / (4 * self.limits.regular)
-        return [
-            (a, b)
-            for a, b in zip(low[some].tolist(), high[some].tolist(), strict=True)
-            if np.count_nonzero(key[a + 1 : b] != key[a : b - 1]) >= least * (b - a)
+        often = [
+            np.count_nonzero(code[a + 1 : b] != code[a : b - 1]) >= least * (b - a)
+            for a, b in zip(low.tolist(), high.tolist(), strict=True)
         ]
-
-    def _store(self, offsets: Int64Array, sizes: Int64Array) -> tuple[int, int]:
-        """Where in the lists these are put."""
-        places = self._n_offsets, self._n_sizes
-        self._offsets.append(offsets)
-        self._sizes.append(sizes)
-        self._n_offsets += len(offsets)
-        self._n_sizes += len(sizes)
-        return places
-
-    def _list_offsets(self, offsets: Int64Array) -> int:
-        start = self._n_offsets
-        self._offsets.append(offsets.copy())
-        self._n_offsets += len(offsets)
-        return start
-
-
-def _same(table: Folded) -> tuple[np.ndarray, ...]:
-    """What operations of one stretch have in common, but their sizes."""
-    return table.op, table.file, table.handle, table.view, table.error, table.arg
-
-
-def _key(table: Folded) -> np.ndarray:
-    """A number for all that operations of one stretch have in common, but their sizes."""
-    key = table.op.astype(np.uint64)
-    for column in _same(table)[1:]:
-        if len(column) and (column != column[0]).any():
-            key *= np.uint64(0x9E3779B97F4A7C15)  # first: 66 ^ 4 is 67 ^ 5
-            key ^= key >> np.uint64(29)
-            key ^= column.astype(np.uint64)
-    return key
+        return Regions(low[often], high[often]) if any(often) else None

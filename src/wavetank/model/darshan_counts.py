@@ -10,23 +10,29 @@ from __future__ import annotations
 import numpy as np
 
 from wavetank.model.data_rows import DataRows
+from wavetank.model.folded import Folded
+from wavetank.model.list_passes import sequential
 from wavetank.model.rules import BoolArray
+from wavetank.model.woven_counts import woven_groups
 from wavetank.trace.schema import Int64Array
 
 _FIRST_END = 1  # last byte 0
 
 
-def darshan_counts(data: DataRows, reads: BoolArray) -> tuple[Int64Array, Int64Array]:
+def darshan_counts(
+    data: DataRows, reads: BoolArray, table: Folded
+) -> tuple[Int64Array, Int64Array]:
     """Sequential and consecutive operations of each row.
 
     Args:
         data: operations by stream.
         reads: by operation code, whether it reads.
+        table: all rows.
     """
     n = len(data)
-    sequential, consecutive = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+    n_sequential, consecutive = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
     if not n:
-        return sequential, consecutive
+        return n_sequential, consecutive
     # By level, file and rank; operations of a mix, which lie apart, in the order of the run again.
     same = (data.level[1:] == data.level[:-1]) & (data.file[1:] == data.file[:-1])
     same &= data.rank[1:] == data.rank[:-1]
@@ -37,41 +43,53 @@ def darshan_counts(data: DataRows, reads: BoolArray) -> tuple[Int64Array, Int64A
     block = data.block[order]
     later = np.zeros(n, dtype=bool)
     later[1:] = (block[1:] >= 0) & (block[1:] == block[:-1]) & (key[1:] == key[:-1])
+    woven = woven_groups(data, order, key, table)
+    if woven is not None:
+        turning = woven.covers(n)
+        later |= turning
+        later[woven.low] = False
     start = np.flatnonzero(~later)
     head, tail = order[start], order[np.append(start[1:], n) - 1]
     offset = data.offset[head]
     last = data.offsets(tail, data.count[tail] - 1) + data.last_moved[tail]
+    if woven is not None:
+        place = np.searchsorted(start, woven.low)
+        offset[place], last[place] = woven.offset, woven.end
     before = np.full(len(start), _FIRST_END)
     before[1:] = np.where(key[start[1:]] == key[start[:-1]], last[:-1], _FIRST_END)
-    sequential[head] += offset >= before
+    n_sequential[head] += offset >= before
     consecutive[head] += offset == before
     listed = _listed(data, order, start)
-    for a, b in listed:
-        row = order[a]
-        sequential[row] += _of_single(data, order[a:b])[0]
-        consecutive[row] += _of_single(data, order[a:b])[1]
     plain = np.ones(n, dtype=bool)
+    if woven is not None:
+        n_sequential[order[woven.low]] += woven.sequential
+        consecutive[order[woven.low]] += woven.consecutive
+        plain[turning] = False
+        listed = [(a, b) for a, b in listed if not turning[a]]
+    for a, b in listed:
+        behind, right = _of_single(data, order[a:b])
+        n_sequential[order[a]] += behind
+        consecutive[order[a]] += right
     for a, b in listed:
         plain[a:b] = False
     # The next operation after a member's: the next member's, or the first one's of the next repetition.
     begins = np.maximum.accumulate(np.where(~later, np.arange(n), 0))
     ends = np.append(~later[1:], True)
     following = np.where(ends, order[begins], np.append(order[1:], 0))
-    current = order
     shift = ends.astype(np.int64)
-    pairs = data.count[current] - shift
-    step = data.disp[following] - data.disp[current]
+    pairs = data.count[order] - shift
+    step = data.disp[following] - data.disp[order]
     gap = (
         data.offset[following]
         + shift * data.disp[following]
-        - data.offset[current]
-        - data.size[current]
+        - data.offset[order]
+        - data.size[order]
     )
     some = plain & (pairs > 0)
     ge, eq = _solutions(gap[some], step[some], pairs[some])
-    np.add.at(sequential, current[some], ge)
-    np.add.at(consecutive, current[some], eq)
-    return sequential, consecutive
+    np.add.at(n_sequential, order[some], ge)
+    np.add.at(consecutive, order[some], eq)
+    return n_sequential, consecutive
 
 
 def _solutions(gap: Int64Array, step: Int64Array, n: Int64Array) -> tuple[Int64Array, Int64Array]:
@@ -103,16 +121,10 @@ def _of_single(data: DataRows, rows: Int64Array) -> tuple[int, int]:
     if len(rows) == 1:
         row = int(rows[0])
         offset = data.lists.offset[data.listed[row] :][:n]
-        size = (
-            data.lists.size[data.sized[row] :][:n]
-            if data.sized[row] >= 0
-            else data.size[row : row + 1]
+        sized = data.sized[row]
+        return sequential(
+            offset, data.lists.size[sized:][:n] if sized >= 0 else int(data.size[row])
         )
-        gap = offset[1:] - offset[:-1]
-        gap -= size[:-1] if len(size) > 1 else size
-    else:
-        turn = np.tile(rows, n)
-        within = np.repeat(np.arange(n), len(rows))
-        offset = data.offsets(turn, within)
-        gap = offset[1:] - offset[:-1] - data.sizes(turn, within)[:-1]
-    return int(np.count_nonzero(gap >= 0)), int(np.count_nonzero(gap == 0))
+    turn = np.tile(rows, n)
+    within = np.repeat(np.arange(n), len(rows))
+    return sequential(data.offsets(turn, within), data.sizes(turn, within))

@@ -26,6 +26,7 @@ from wavetank.model.fold import fold
 from wavetank.model.folded import blocks, unfold_idle
 from wavetank.model.from_totals import model_from_totals
 from wavetank.model.names import join_names
+from wavetank.model.passes import OpKinds
 from wavetank.model.phases import clocks, find_series, make_phases
 from wavetank.model.processes import between_processes, process_events
 from wavetank.model.program_name import program_name
@@ -146,12 +147,16 @@ def compactor(
 
     ``weaves`` is False where the times of single operations matter.
     """
-    parting, calls = np.zeros(256, dtype=bool), np.zeros(256, dtype=bool)
+    parting, calls = np.zeros(256, dtype=np.uint8), np.zeros(256, dtype=np.uint8)
     for code, op in ops.items():
         parting[code] = rules.split_at_communication.get(op.level, False)
         calls[code] = op.level == Level.MPIIO
-    weaves = weaves and rules.shortest_gap_s is None
-    return Compactor(limits, rules, parting, calls, kinds_of(ops) if weaves else None)
+    woven, seeks = kinds_of(ops)
+    if not weaves or rules.shortest_gap_s is not None:
+        woven = np.zeros_like(woven)
+    return Compactor(
+        limits, rules, OpKinds(parting, calls, woven.astype(np.uint8), seeks.astype(np.uint8))
+    )
 
 
 def _own_levels(rows: Rows, levels: tuple[Level, ...], by_time: bool) -> dict[int, Level]:

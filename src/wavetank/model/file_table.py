@@ -15,6 +15,7 @@ from wavetank.model.activity import Activity
 from wavetank.model.darshan_counts import darshan_counts
 from wavetank.model.data_rows import DataRows
 from wavetank.model.file import FileName, ModelFile
+from wavetank.model.list_passes import highest as how_far
 from wavetank.model.offsets import ViewPositions, is_contiguous
 from wavetank.model.phase import Phase, Series
 from wavetank.model.rows import Rows
@@ -35,7 +36,8 @@ def make_files(
     own = levels[data.file] == data.level
     reads = activity.codes(lambda op: op.kind == OpKind.READ)
     sequential, consecutive = (
-        _by_level_and_file(data, counts, n_files) for counts in darshan_counts(data, reads)
+        _by_level_and_file(data, counts, n_files)
+        for counts in darshan_counts(data, reads, activity.rows.table)
     )
     # Below a file view that the trace does not hold, the POSIX level alone knows how far it reaches.
     highest = _highest_offsets(data, views, own, n_files)
@@ -181,11 +183,9 @@ def _listed_end(data: DataRows, row: int) -> int:
     """How far the operations of a row with listed offsets reach."""
     n = int(data.count[row])
     offset = data.lists.offset[data.listed[row] :][:n]
-    if data.sized[row] < 0:
-        most = int(offset[:-1].max()) + int(data.size[row])
-    else:
-        size = data.lists.size[data.sized[row] :][:n]
-        most = int((offset[:-1] + size[:-1]).max())
+    sized = data.sized[row]
+    size = int(data.size[row]) if sized < 0 else data.lists.size[sized:][: n - 1]
+    most = how_far(offset[:-1], size)
     return max(most, int(offset[-1] + data.last_moved[row]))
 
 

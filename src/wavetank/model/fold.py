@@ -7,7 +7,7 @@ worked on at a time is bounded by ``CHUNK_ROWS``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 import numpy as np
@@ -24,15 +24,13 @@ from wavetank.model.folded import (
     joined,
     take,
 )
+from wavetank.model.passes import Chunk, Survey, Workspace, survey
 from wavetank.trace.schema import FoldTable, Int64Array
 
-CHUNK_ROWS = 1 << 16
-"""Rows folded at a time: 10 MiB of columns, which stay in a core's caches."""
-MIN_STEPS = 3
-"""Equal steps that make a fold: four operations. Shorter ones are found by whoever needs them."""
+CHUNK_ROWS = 1 << 18
+"""Rows folded at a time: 45 MiB of columns. Work for a chunk, whatever is in it, takes as long as that for 10,000 operations."""
 WELL_FOLDED = 64
 """Operations a row, on average, from which on a chunk needs no further compaction."""
-_SAME = ("op", "file", "handle", "view", "error", "size", "arg")
 
 
 def fold(
@@ -55,13 +53,14 @@ def fold(
         return chunks
     tables = [chunks] if isinstance(chunks, FoldTable) else chunks
     compactor = compactor or Compactor()
+    workspace = Workspace()
     folded = [
-        _fold_chunk(as_folded(part), gap_ns, compactor)
+        _fold_chunk(as_folded(part), gap_ns, compactor, workspace)
         for table in tables
         for part in _parts(table)
+        if len(part)
     ]
-    lists = compactor.lists()
-    return joined(folded, lists) if folded else empty(lists)
+    return compactor.whole(folded) if folded else empty()
 
 
 def _parts(table: FoldTable) -> Iterator[FoldTable]:
@@ -79,71 +78,72 @@ def _parts(table: FoldTable) -> Iterator[FoldTable]:
         start = stop
 
 
-def empty(lists: Lists | None = None) -> Folded:
+def empty() -> Folded:
     """A table without rows."""
     types = {
         "op": np.uint8,
         **dict.fromkeys(("rank", "file", "handle", "view", "error", "handle_step"), np.int32),
     }
     columns = {name: np.zeros(0, dtype=types.get(name, np.int64)) for name in NAMES}
-    return Folded(**columns, lists=lists or Lists())
+    return Folded(**columns, lists=Lists())
 
 
 def _fold_chunk(
-    table: Folded, gap_ns: float | None, compactor: Compactor, weaves: bool = True
+    table: Folded,
+    gap_ns: float | None,
+    compactor: Compactor,
+    workspace: Workspace,
+    weaves: bool = True,
 ) -> Folded:
     n = len(table)
-    steps = _steps(table)
-    joinable = _joinable(table, gap_ns)
-    linked = _linked(table, joinable)
-    begin, end = _runs(linked, steps)
+    chunk = Chunk(table)
+    found = survey(chunk, compactor.kinds, gap_ns, workspace)
+    begin, end = found.begin, found.end
     n_rows = n - int((end - begin).sum())
     if n >= compactor.limits.shortest and n < n_rows * WELL_FOLDED:
-        refold = partial(_fold_chunk, gap_ns=gap_ns, compactor=compactor, weaves=False)
-        found = compactor.compact(
-            table, joinable, linked, (begin, end), refold if weaves and gap_ns is None else None
+        refold = partial(
+            _fold_chunk, gap_ns=gap_ns, compactor=compactor, workspace=workspace.inner(), weaves=False,
+        )  # fmt: skip
+        blocks = compactor.compact(
+            chunk, found, workspace, refold if weaves and gap_ns is None else None
         )
-        if found is not None:
-            return _around(table, *found, gap_ns)
-    return _folded(table, steps, begin, end)
+        if blocks is not None:
+            return _around(
+                table,
+                *blocks,
+                partial(survey, kinds=compactor.kinds, gap_ns=gap_ns, workspace=workspace),
+            )
+    return _folded(table, begin, end)
 
 
 def _around(
-    table: Folded, rows: Folded, at: Int64Array, covered: BoolArray, gap_ns: float | None
+    table: Folded, rows: Folded, at: Int64Array, covered: BoolArray, surveyed: Callable[..., Survey]
 ) -> Folded:
     """The blocks' rows, and between them what lies there, folded as it stands; in order."""
     left = np.flatnonzero(~covered)
     if not len(left):
-        return take(rows, np.argsort(at, kind="stable"))
+        return rows if (at[1:] >= at[:-1]).all() else take(rows, np.argsort(at, kind="stable"))
     rest = take(table, left)
-    steps = _steps(rest)
-    linked = _linked(rest, _joinable(rest, gap_ns)) & (np.diff(left) == 1)
-    begin, end = _runs(linked, steps)
-    first = left[_row_starts(len(rest), begin, end)]
+    apart = np.append(np.diff(left) > 1, False)
+    found = surveyed(Chunk(rest), apart=apart)
+    first = left[_row_starts(len(rest), found.begin, found.end)]
     order = np.argsort(np.concatenate([first, at]), kind="stable")
-    return take(joined([_folded(rest, steps, begin, end), rows], table.lists), order)
-
-
-def _steps(table: Folded) -> dict[str, Int64Array]:
-    """Differences of neighbours in what is regular in a run."""
-    steps = {name: np.diff(getattr(table, name)) for name in ("offset", "tick", "subtick")}
-    in_view = bool((table.view >= 0).any())
-    return {**steps, "view_offset": np.diff(table.view_offset) if in_view else steps["offset"]}
+    return take(joined([_folded(rest, found.begin, found.end), rows], table.lists), order)
 
 
 def _row_starts(n: int, begin: Int64Array, end: Int64Array) -> Int64Array:
     """First operations of the rows: all that are not a later one of a run."""
     if not len(begin):
         return np.arange(n)
-    border = np.zeros(n + 1, dtype=np.int8)
-    border[begin + 1] += 1
-    border[end + 1] -= 1
-    return np.flatnonzero(np.cumsum(border[:n], dtype=np.int8) == 0)
+    # Runs do not overlap: what lies behind one begins where the next run's first operation may be, too.
+    stops = np.append(0, end + 1)
+    starts = np.append(begin, n)
+    gaps = starts - stops
+    loose = np.repeat(stops - (np.cumsum(gaps) - gaps), gaps) + np.arange(int(gaps.sum()))
+    return np.sort(np.concatenate([begin, loose]))
 
 
-def _folded(
-    table: Folded, steps: dict[str, Int64Array], begin: Int64Array, end: Int64Array
-) -> Folded:
+def _folded(table: Folded, begin: Int64Array, end: Int64Array) -> Folded:
     """A row for each run, from operation ``begin`` to ``end``, and for each operation in none."""
     n = len(table)
     if not len(begin):
@@ -156,49 +156,10 @@ def _folded(
     # A row of one operation here may stand for several already.
     out["count"] = np.where(several, length, out["count"])
     out["moved"] = np.where(several, (length - 1) * out["size"] + table.moved[last], out["moved"])
-    at = np.minimum(first, n - 2)
+    second = np.minimum(first + 1, n - 1)
     for name, step in STEPS:
-        out[step] = np.where(several, steps[name][at], out[step])
+        values = getattr(table, name)
+        out[step] = np.where(several, values[second] - values[first], out[step])
     out["end_ns"] = table.end_ns[last]
     out["busy_ns"] = np.add.reduceat(table.busy_ns, first)
     return Folded(**out, lists=table.lists)
-
-
-def _joinable(table: Folded, gap_ns: float | None) -> BoolArray:
-    """Whether each operation and the next are whole single ones of a rank, with no pause between: shape (n - 1,)."""
-    single = table.count == 1
-    if table.loop.any():
-        single &= table.loop == 0
-    joinable: BoolArray = single[1:] & single[:-1]
-    joinable &= table.moved[:-1] == table.size[:-1]
-    joinable &= table.rank[1:] == table.rank[:-1]
-    if gap_ns is not None:
-        joinable &= table.start_ns[1:] - table.end_ns[:-1] < gap_ns
-    return joinable
-
-
-def _linked(table: Folded, joinable: BoolArray) -> BoolArray:
-    """Whether each operation may be in one row with the next: shape (n - 1,)."""
-    linked = joinable.copy()
-    for name in _SAME:
-        column = getattr(table, name)
-        linked &= column[1:] == column[:-1]
-    return linked
-
-
-def _runs(linked: BoolArray, steps: dict[str, Int64Array]) -> tuple[Int64Array, Int64Array]:
-    """First and last operation of each run that is folded."""
-    goes_on = linked[1:] & linked[:-1]
-    for step in {id(column): column for column in steps.values()}.values():
-        goes_on &= step[1:] == step[:-1]
-    edges = np.flatnonzero(goes_on[1:] != goes_on[:-1]) + 1
-    if len(goes_on):
-        edges = np.concatenate(
-            [[0] if goes_on[0] else [], edges, [len(goes_on)] if goes_on[-1] else []]
-        )
-    first, stop = edges[0::2].astype(np.int64), edges[1::2].astype(np.int64)
-    folded = stop - first + 1 >= MIN_STEPS
-    begin, end = first[folded], stop[folded] + 1
-    # Neighbouring runs share an operation; it belongs to the first of them.
-    begin[1:] += begin[1:] == end[:-1]
-    return begin, end

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from wavetank.model.list_passes import Stretches
 from wavetank.trace.schema import UNKNOWN, FoldTable, Int64Array
 
 BoolArray = npt.NDArray[np.bool_]
@@ -30,11 +31,15 @@ class Weave:
         first: number of its first strand.
         order: shape (operations,), the strand of each operation in the order of the run, from 0.
         apart: shape (strands,), whether the strand is one of several of its file.
+        stray: shape (strands,), whether it is of seeks that do not lead to where their file's next operation begins.
+        goes_on: whether it goes on where the weave before it ends, as in one of two chunks.
     """
 
     first: int
     order: npt.NDArray[Any]
     apart: BoolArray
+    stray: BoolArray
+    goes_on: bool = False
 
 
 @dataclass(frozen=True)
@@ -133,18 +138,8 @@ def asked_bytes(table: Folded) -> Int64Array:
     asked: Int64Array = table.count * table.size
     some = np.flatnonzero(table.sized >= 0)
     if len(some):
-        asked[some] = _sums(table.lists.size, table.sized[some], table.count[some])
+        asked[some] = Stretches.of(table.lists.size, table.sized[some], table.count[some]).sums()
     return asked
-
-
-def _sums(values: Int64Array, start: Int64Array, n: Int64Array) -> Int64Array:
-    """Sums of values[start : start + n] for n >= 0, entry by entry."""
-    if len(start) < 64:
-        sums = [values[a : a + m].sum() for a, m in zip(start.tolist(), n.tolist(), strict=True)]
-        return np.array(sums, dtype=np.int64)
-    total = np.concatenate([[0], np.cumsum(values)])
-    sums_: Int64Array = total[start + n] - total[start]
-    return sums_
 
 
 def pieces(table: Folded, index: Int64Array, low: Int64Array, high: Int64Array) -> Folded:
@@ -199,7 +194,7 @@ def _moved(table: Folded, index: Int64Array, low: Int64Array, high: Int64Array) 
     some = np.flatnonzero(table.sized[index] >= 0)
     if len(some):
         start = table.sized[index[some]]
-        asked = _sums(table.lists.size, start + low[some], (high - low)[some])
+        asked = Stretches.of(table.lists.size, start + low[some], (high - low)[some]).sums()
         lacking = (asked_bytes(table) - table.moved)[index[some]]
         moved[some] = asked - np.where(ends[some], lacking, 0)
     return moved
@@ -236,12 +231,20 @@ def weaves_of(table: Folded) -> Int64Array:
 
 
 def taken_apart(table: Folded) -> BoolArray:
-    """Whether each row's strand is one of several of its file."""
+    """Whether each row's strand is one of several of its file; not of those of stray seeks."""
+    return _of_strands(table, [weave.apart & ~weave.stray for weave in table.lists.weaves])
+
+
+def stray_seeks(table: Folded) -> BoolArray:
+    """Whether each row is of seeks in a weave that do not lead to where their file's next operation begins."""
+    return _of_strands(table, [weave.stray for weave in table.lists.weaves])
+
+
+def _of_strands(table: Folded, of_strands: list[BoolArray]) -> BoolArray:
     found = np.zeros(len(table), dtype=bool)
-    if table.lists.weaves:
-        apart = np.concatenate([weave.apart for weave in table.lists.weaves])
+    if of_strands:
         woven = np.flatnonzero(table.strand >= 0)
-        found[woven] = apart[table.strand[woven]]
+        found[woven] = np.concatenate(of_strands)[table.strand[woven]]
     return found
 
 

@@ -40,7 +40,7 @@ class Mix:
         return isinstance(other, Mix) and np.array_equal(self.numbers, other.numbers)
 
     def __hash__(self) -> int:
-        return hash(self.numbers.tobytes())
+        return hash((len(self.numbers), self.numbers[:_HEAD].tobytes()))
 
 
 def with_mixes(nodes: Sequence[Node], mixable: BoolArray) -> list[Node]:
@@ -59,7 +59,8 @@ def with_mixes(nodes: Sequence[Node], mixable: BoolArray) -> list[Node]:
             stretch.append(np.array(single, dtype=np.int64))
             single.clear()
         if stretch:
-            found.extend(nodes_of(np.concatenate(stretch), mixable))
+            whole = stretch[0] if len(stretch) == 1 else np.concatenate(stretch)
+            found.extend(nodes_of(whole, mixable))
             stretch.clear()
 
     for node in nodes:
@@ -144,9 +145,18 @@ def _loops(numbers: Int64Array) -> Iterator[tuple[int, int, int]]:
 def in_order(mix: Mix) -> tuple[Int64Array, npt.NDArray[Any]]:
     """The different numbers of a mix in the order in which they first come, and for each place which of them it is."""
     size = int(mix.numbers.max()) + 1
-    first = np.full(size, -1, dtype=np.int64)
-    first[mix.numbers[::-1]] = np.arange(len(mix.numbers))[::-1]
-    different = np.flatnonzero(first >= 0)
+    n = len(mix.numbers)
+    first = np.full(size, n, dtype=np.int64)
+    n_different = np.count_nonzero(np.bincount(mix.numbers, minlength=size))
+    # Most steps come soon: from stretch to longer stretch, until all have come.
+    low, high = 0, min(n, 1 << 14)
+    while True:
+        part = mix.numbers[low:high]
+        np.minimum.at(first, part[::-1], np.arange(high - 1, low - 1, -1))
+        if high == n or np.count_nonzero(first < n) == n_different:
+            break
+        low, high = high, min(n, 4 * high)
+    different = np.flatnonzero(first < n)
     different = different[np.argsort(first[different])]
     place = np.zeros(size, dtype=np.uint8 if len(different) <= 256 else np.uint32)
     place[different] = np.arange(len(different))

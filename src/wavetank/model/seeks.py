@@ -6,7 +6,15 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from wavetank.model.folded import Folded, blocks, last_moved, last_offset, part_rows, taken_apart
+from wavetank.model.folded import (
+    Folded,
+    blocks,
+    last_moved,
+    last_offset,
+    part_rows,
+    stray_seeks,
+    taken_apart,
+)
 from wavetank.model.row_kind import NEXT_DATA, RowKind
 from wavetank.trace.schema import (
     UNKNOWN,
@@ -96,6 +104,7 @@ def seek_targets(table: Folded, kind: UInt8Array, level: UInt8Array) -> Int64Arr
         & (kind[after] == RowKind.DATA)
         & (table.offset[after] == target[seeks])
         & (table.count[seeks] == 1)
+        & ~stray_seeks(table)[seeks]
     )
     target[seeks[reaches]] = NEXT_DATA
     # Each of a strand of seeks leads to the next operation of its file.

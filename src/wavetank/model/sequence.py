@@ -239,18 +239,23 @@ def _programs(
     columns = np.stack([tokens.kind, tokens.what, tokens.n, nulls, inside], axis=1)
     distinct, ids = distinct_rows(columns)
     table = StepTable(distinct.tolist(), phases, file_steps)
-    by_program: dict[bytes, list[int]] = defaultdict(list)
-    of_program: dict[bytes, list[Part]] = {}
+    by_length: dict[tuple[int, ...], list[tuple[list[int], list[Part]]]] = defaultdict(list)
+    programs: list[tuple[list[int], list[Part]]] = []
     starts = np.flatnonzero(np.diff(tokens.rank, prepend=-1))
     stops = np.append(starts[1:], len(tokens.rank))
     for a, b in zip(starts.tolist(), stops.tolist(), strict=True):
         parts = _parts(tokens, ids, a, b, lambda weave: woven.numbers(weave, table))
-        key = b"".join(column.tobytes() for part in parts for column in part)
-        by_program[key].append(a)
-        of_program[key] = parts
+        alike = by_length[tuple(len(part.ids) for part in parts)]
+        for first, other in alike:
+            if _same(parts, other):
+                first.append(a)
+                break
+        else:
+            alike.append(([a], parts))
+            programs.append(alike[-1])
     found = []
-    for key, first in by_program.items():
-        nodes = with_mixes(table.nodes(of_program.pop(key)), table.mixable())
+    for first, parts in programs:
+        nodes = with_mixes(table.nodes(parts), table.mixable())
         found.append(
             Program(
                 ranks=tuple(tokens.rank[first].tolist()),
@@ -258,6 +263,14 @@ def _programs(
             )
         )
     return tuple(found)
+
+
+def _same(parts: list[Part], others: list[Part]) -> bool:
+    return all(
+        np.array_equal(column, other)
+        for part, part_of_other in zip(parts, others, strict=True)
+        for column, other in zip(part, part_of_other, strict=True)
+    )
 
 
 def _parts(

@@ -13,6 +13,7 @@ import numpy as np
 from wavetank.model.activity import Activity
 from wavetank.model.file_steps import distinct_steps
 from wavetank.model.folded import weaves_of
+from wavetank.model.list_passes import join_steps
 from wavetank.model.phase import FileStep, Phase
 from wavetank.model.program_steps import StepTable
 from wavetank.model.row_kind import RowKind
@@ -93,15 +94,19 @@ class WovenSteps:
         several = np.flatnonzero(of_strand == _SEVERAL)
         found = [self._of_strand(rows, strand == number) for number in several.tolist()]
         symbols = np.unique(np.concatenate([of_strand[of_strand != _SEVERAL], *found]))
+        if not len(several):
+            # Symbol 0, of what is left out, is number 0 to C; others follow.
+            left_out = int(symbols[0] == _LEFT_OUT) if len(symbols) else 0
+            place_of = np.searchsorted(symbols, of_strand) + 1 - left_out
+            return self._steps(one.order, place_of.astype(np.uint32), symbols[left_out:], table)
         small = np.uint8 if len(symbols) <= 256 else np.uint32
         sequence = np.searchsorted(symbols, of_strand).astype(small).take(one.order)
-        if len(several):
-            place, begin = in_time(one.order, n_strands)
-            for number, own in zip(several.tolist(), found, strict=True):
-                sequence[place[begin[number] : begin[number + 1]]] = np.searchsorted(symbols, own)
-        if len(symbols) and symbols[0] == _LEFT_OUT:
-            sequence = sequence[sequence != 0]
-        return self._joined(sequence, symbols, table)
+        place, begin = in_time(one.order, n_strands)
+        for number, own in zip(several.tolist(), found, strict=True):
+            sequence[place[begin[number] : begin[number + 1]]] = np.searchsorted(symbols, own)
+        left_out = int(symbols[0] == _LEFT_OUT) if len(symbols) else 0
+        place_of = np.arange(len(symbols)) + 1 - left_out
+        return self._steps(sequence, place_of.astype(np.uint32), symbols[left_out:], table)
 
     def _of_strand(self, rows: slice, mine: BoolArray) -> Int64Array:
         """The symbol of each operation of a strand."""
@@ -116,27 +121,18 @@ class WovenSteps:
             found[first : first + step * count : step] = own
         return found
 
-    def _joined(self, sequence: np.ndarray, symbols: Int64Array, table: StepTable) -> np.ndarray:
-        if not len(sequence):
-            return np.zeros(0, dtype=np.int64)
-        start = np.append(0, np.flatnonzero(sequence[1:] != sequence[:-1]) + 1)
-        n = np.diff(start, append=len(sequence))
-        most = int(n.max()) + 1
-        both = sequence[start].astype(np.int64) * most + n
-        if len(symbols) * most > 1 << 22:
-            different, number = np.unique(both, return_inverse=True)
-        else:
-            there = np.zeros(len(symbols) * most, dtype=bool)
-            there[both] = True
-            different = np.flatnonzero(there)
-            number_of = np.zeros(len(there), dtype=np.int32)
-            number_of[different] = np.arange(len(different))
-            number = number_of.take(both)
-        steps = [
-            table.number(self._row_of(int(symbols[value // most]), value % most))
-            for value in different.tolist()
+    def _steps(
+        self, order: np.ndarray, place_of: np.ndarray, symbols: Int64Array, table: StepTable
+    ) -> np.ndarray:
+        """Numbers of the steps that operations make: ``place_of`` each number a symbol's place from 1, or 0."""
+        found, place, times = join_steps(order, place_of)
+        number = [
+            table.number(self._row_of(int(symbols[which - 1]), n))
+            for which, n in zip(place.tolist(), times.tolist(), strict=True)
         ]
-        return np.array(steps, dtype=np.int32).take(number)
+        if number == list(range(len(number))):
+            return found
+        return np.array(number, dtype=np.int32).take(found)
 
     def _row_of(self, symbol: int, n: int) -> list[int]:
         what, is_call = divmod(symbol, 2)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from test_loops_and_lists import data_of, wanted
 from test_model_properties import DATA, moved
 
+from wavetank.model import fold as fold_module
 from wavetank.model import mixed, mixes, weave
 from wavetank.model.application import Model
 from wavetank.model.compact import Limits
@@ -255,6 +256,66 @@ def test_seeks_that_lead_to_the_next_call_are_woven_with_it() -> None:
     seeks = [e for e in unfold(model.programs, model.phases, 0) if e.iop_type == "lseek"]
     assert len(seeks) == 2000
     assert {seek.offset for seek in seeks} == {None}  # where the next call begins
+
+
+def test_stray_seeks_keep_their_own_place_among_those_that_lead() -> None:
+    generator = random.Random(3)
+    events: list[Event] = []
+    for _ in range(2000):
+        file, offset = generator.randrange(3), generator.randrange(10**9)
+        if generator.random() < 0.05:
+            events.append(Event(0, "lseek", file, offset + 7))
+        events += [
+            Event(0, "lseek", file, offset),
+            Event(0, generator.choice(("read", "write")), file, offset, generator.randrange(1, 99)),
+        ]
+    model = model_with(events, None)
+    assert data_of(model, 0) == wanted(events, 0)
+    seeks = [e for e in unfold(model.programs, model.phases, 0) if e.iop_type == "lseek"]
+    # By file: what comes next through it tells which seek leads there.
+    following: dict[int, Event] = {}
+    places: list[int | None] = []
+    for event in reversed(events):
+        if event.op == "lseek":
+            after = following[event.file]
+            leads = after.op != "lseek" and after.offset == event.offset
+            places.append(None if leads else event.offset)
+        following[event.file] = event
+    assert [seek.offset for seek in seeks] == places[::-1]
+    assert 50 < sum(place is not None for place in places) < 150
+    # Three files, seeks and reads and writes; and a row for each stray seek.
+    folded = fold(fold_table(events), compactor=compactor(Rules()))
+    assert len(folded) == 9 + sum(place is not None for place in places)
+
+
+@pytest.mark.parametrize("chunk", [1 << 18, 1024])
+def test_several_calls_of_one_direction_on_a_file_are_counted_in_the_order_of_the_run(
+    chunk: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    generator = random.Random(4)
+    events, end = [], {0: 0, 1: 0}
+    for _ in range(3072):
+        file = generator.randrange(2)
+        # Now and then right behind the end of the call before, whichever it was.
+        offset = end[file] if generator.random() < 0.3 else generator.randrange(10**6)
+        size = generator.randrange(1, 999)
+        events.append(Event(0, generator.choice(("read", "pread")), file, offset, size))
+        end[file] = offset + size
+    sequential, consecutive = [0, 0], [0, 0]
+    before = {0: 0, 1: 0}
+    for event in events:
+        last = before[event.file] - 1 if before[event.file] else 0
+        sequential[event.file] += event.offset > last
+        consecutive[event.file] += event.offset == last + 1
+        before[event.file] = event.offset + event.size
+    monkeypatch.setattr(fold_module, "CHUNK_ROWS", chunk)
+    folded = fold(fold_table(events), compactor=compactor(Rules()))
+    assert len(folded) == 4  # two files, read and pread
+    model = model_with(events, None)
+    by_name = {int(file.file_name[-1]): file for file in model.files}
+    assert [by_name[file].n_sequential for file in (0, 1)] == sequential
+    assert [by_name[file].n_consecutive for file in (0, 1)] == consecutive
+    assert data_of(model, 0) == wanted(events, 0)
 
 
 def test_time_between_operations_that_matters_keeps_them_single() -> None:

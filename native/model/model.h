@@ -1,0 +1,170 @@
+/* Passes over columns of operations that the phase extraction makes. Called by src/wavetank/model/passes.py
+ * through ctypes, which owns all memory; what a pass finds is judged there. Rows are numbered from 0; nothing
+ * is kept between calls. */
+#ifndef WT_MODEL_H
+#define WT_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define WT_EXPORT __attribute__((visibility("default")))
+#define WT_UNKNOWN (-1)
+
+/* Columns of a chunk, as in FoldTable in src/wavetank/trace/schema.py. */
+struct wt_table {
+    int64_t n;
+    const uint8_t *op;
+    const int32_t *rank;
+    const int32_t *file;
+    const int32_t *handle;
+    const int32_t *view;
+    const int32_t *error;
+    const int64_t *count;
+    const int64_t *size;
+    const int64_t *moved;
+    const int64_t *offset;
+    const int64_t *view_offset;
+    const int64_t *tick;
+    const int64_t *subtick;
+    const int64_t *arg;
+    const int64_t *loop;
+    const int64_t *start_ns;
+    const int64_t *end_ns;
+    const int64_t *busy_ns;
+};
+
+/* By operation code; 256 each. */
+struct wt_kinds {
+    const uint8_t *parting; /* communication parts such operations */
+    const uint8_t *calls;   /* a tick itself: an MPI-IO call */
+    const uint8_t *woven;   /* may be woven */
+    const uint8_t *seeks;
+};
+
+/* --- survey.c: what each operation is, and what it has in common with the next one --- */
+
+enum {
+    WT_JOINABLE =
+        1,         /* with the next one in a row or a block: whole single ones of a rank, no pause between */
+    WT_LINKED = 2, /* joinable, and the same but for places and times */
+    WT_TALKS = 4,  /* communication lies between it and the next one */
+    WT_WEAVABLE = 8,
+    WT_PARTED = 16, /* weavable or not, rank, or communication: no weave holds it and the next one */
+};
+
+struct wt_survey {
+    uint8_t *flags; /* n */
+    uint32_t
+        *code; /* n: number of what operations have in common but sizes, places, times; from 0 as they come */
+    uint64_t *signature; /* n: a hash of the code and the size */
+    uint32_t *slots;     /* n_slots, 0 before and after */
+    int64_t n_slots;     /* a power of 2, more than n */
+    int64_t *first;      /* n: of each code, its first row */
+    int64_t *begin;      /* n / 2: first and last rows of the runs at regular distance, */
+    int64_t *end;
+    int64_t n_codes;
+    int64_t n_runs;
+    int64_t n_barriers; /* rows not joinable with the next one, and talks, in flags */
+    int64_t n_talks;
+    int64_t n_linked;
+    int64_t n_parting; /* operations that communication parts */
+};
+
+/* Runs have at least `least` equal steps. gap_ns: shortest pause that parts, if has_gap. apart: by row
+ * whether the next one of the run is missing; NULL: none is. */
+WT_EXPORT void wt_survey(const struct wt_table *table, const struct wt_kinds *kinds, const uint8_t *apart,
+                         bool has_gap, int64_t gap_ns, int64_t least, struct wt_survey *out);
+
+/* --- strands.c: operations of several kinds that take turns --- */
+
+struct wt_regions {
+    int64_t n;
+    const int64_t *low;
+    const int64_t *high;
+};
+
+/* Numbers pairs of region and code, as they come; a seek that does not lead to where the next operation of
+ * its owner begins has a number of its own. ids: one for each operation of the regions, in order. known: 2 *
+ * n_codes, 0 before and after. Pairs: at most twice the operations. Returns how many. */
+WT_EXPORT int64_t wt_number_pairs(const struct wt_table *table, const struct wt_kinds *kinds,
+                                  const uint32_t *code, const uint32_t *owner, int64_t n_owners,
+                                  int64_t *pending, const struct wt_regions *regions, uint32_t *known,
+                                  int64_t n_codes, uint32_t *ids, int64_t *pair);
+
+/* Whether the operations of each stream take turns often, and repeat no pattern for long. scratch: n.
+ * start: n_streams + 1, filled with where each stream begins in scratch. */
+WT_EXPORT void wt_irregular(const uint32_t *ids, int64_t n, const uint32_t *stream_of, int64_t n_streams,
+                            int64_t *start, uint32_t *scratch, const int64_t *limits, uint8_t *irregular);
+
+struct wt_strands {
+    /* in */
+    const uint32_t *ids; /* of the operations of the regions, in order */
+    const uint32_t *strand_of;
+    const uint8_t *singles; /* by strand: each operation is a row */
+    int64_t n_strands;
+    int64_t regular; /* operations of a run that is a row of its own */
+    int64_t listed;  /* operations of a row without regularity */
+    double low;      /* ratios of similar sizes */
+    double high;
+    /* out */
+    uint32_t *strand; /* by operation */
+    int64_t *starts;  /* n_strands + 1 */
+    uint32_t *at;     /* rows of the chunk, strand by strand; offsets and sizes likewise */
+    int64_t *offset;
+    int64_t *size;
+    uint8_t *marks;
+    int64_t *first; /* of the rows that are made: their first operations' places in `at`, */
+    int64_t *length;
+    int64_t *moved;
+    int64_t *busy;
+    uint8_t *kind; /* 0 single, 1 run, 2 list of one size, 3 list of several sizes */
+};
+
+/* Returns the rows. */
+WT_EXPORT int64_t wt_strands(const struct wt_table *table, const struct wt_regions *regions,
+                             struct wt_strands *out);
+
+/* Copies stretches of numbers, one behind the other. */
+WT_EXPORT void wt_gather(const int64_t *const *from, const int64_t *length, int64_t n, int64_t *to);
+/* Sums of stretches. */
+WT_EXPORT void wt_sums(const int64_t *const *from, const int64_t *length, int64_t n, int64_t *sums);
+
+/* --- steps.c: columns of any length, looked at once --- */
+
+/* Steps of a program: neighbours of one symbol joined. order holds n numbers of `width` bytes (1 or 4) that
+ * symbol_of names; symbol 0 is left out. steps: a number for each step, in order; symbol and times: of the
+ * different ones. slots: n_slots (a power of 2), 0 before. Returns the steps; -1 where there are more
+ * different ones than n_slots / 2. */
+WT_EXPORT int64_t wt_join_steps(const void *order, int64_t n, int width, const uint32_t *symbol_of,
+                                int32_t *steps, uint64_t *slots, int32_t *number, int64_t n_slots,
+                                int64_t *symbol, int64_t *times, int64_t *n_different);
+
+/* Operations behind the first that begin at or behind the end of the one before, and right behind it. With
+ * one size if `sizes` is NULL. counts: both are added. */
+WT_EXPORT void wt_sequential(const int64_t *offset, const int64_t *sizes, int64_t size, int64_t n,
+                             int64_t *counts);
+
+/* The same for lists that take turns: order names the list of each of n operations, -1 for none. Of list k
+ * operations are offset[k][...], of sizes[k][...] or, where that is NULL, of size[k] bytes. moved_last[k]:
+ * what its last one moved. direction[k]: lists of one number follow on each other; ends: what was the end of
+ * each before, then behind. counts: 2 for each list. */
+struct wt_turns {
+    const int32_t *list_of; /* by strand: a list, -1 for none */
+    const int64_t *const *offset;
+    const int64_t *const *sizes;
+    const int64_t *size;
+    const int64_t *direction;
+    int64_t *next; /* 0 for each list before */
+    int64_t *ends;
+    int64_t *counts;
+};
+WT_EXPORT void wt_sequential_turns(const void *order, int64_t n, int width, struct wt_turns *turns);
+
+/* How far operations reach: the largest offset + size. */
+WT_EXPORT int64_t wt_highest(const int64_t *offset, const int64_t *sizes, int64_t size, int64_t n);
+
+/* Whether all neighbours are similar. */
+WT_EXPORT bool wt_all_similar(const int64_t *values, int64_t n, double low, double high);
+
+#endif

@@ -1,0 +1,75 @@
+"""Lists that grow: offsets and sizes of operations without regularity, kept in large blocks.
+
+Large, because the memory of many small ones comes page by page, which takes longer than to fill it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from wavetank.model.list_passes import Stretches
+from wavetank.trace.schema import Int64Array
+
+BLOCK = 1 << 20
+"""Entries of a block at least: 8 MiB, which the system gives in large pages."""
+
+
+class GrowingList:
+    """Numbers one after another."""
+
+    def __init__(self) -> None:
+        self._blocks: list[Int64Array] = []
+        self._used = 0  # of the last block
+        self._before = 0  # in the blocks before it
+
+    def __len__(self) -> int:
+        return self._before + self._used
+
+    def reserve(self, n: int) -> tuple[int, Int64Array]:
+        """Where the next n numbers will be, and the room to put them in."""
+        if not self._blocks or self._used + n > len(self._blocks[-1]):
+            if self._blocks:
+                self._blocks[-1] = self._blocks[-1][: self._used]
+                self._before += self._used
+            self._blocks.append(np.empty(max(n, BLOCK), dtype=np.int64))
+            self._used = 0
+        first = self._used
+        self._used += n
+        return self._before + first, self._blocks[-1][first : self._used]
+
+    def append(self, numbers: Int64Array) -> int:
+        """Put numbers at the end; where they begin."""
+        position, room = self.reserve(len(numbers))
+        room[:] = numbers
+        return position
+
+    def stretches(self, first: Int64Array, length: Int64Array) -> Stretches:
+        """Stretches that were put in at once each, or parts of them."""
+        starts = np.cumsum([0, *(len(block) for block in self._blocks[:-1])])
+        which = np.searchsorted(starts, first, side="right") - 1
+        base = np.array([block.ctypes.data for block in self._blocks], dtype=np.int64)
+        place = (base[which] if len(base) else first) + 8 * (first - starts[which])
+        return Stretches(place, np.ascontiguousarray(length), tuple(self._blocks))
+
+    def clear(self) -> None:
+        """Forget all numbers."""
+        self._blocks, self._before, self._used = [], 0, 0
+
+    def all(self) -> Int64Array:
+        """All numbers, in one array."""
+        if not self._blocks:
+            return np.zeros(0, dtype=np.int64)
+        self._blocks[-1] = self._blocks[-1][: self._used]
+        whole = self._blocks[0] if len(self._blocks) == 1 else np.concatenate(self._blocks)
+        self._blocks, self._before, self._used = [whole], 0, len(whole)
+        return whole
+
+
+@dataclass(frozen=True)
+class ListStore:
+    """Offsets and sizes, bytes."""
+
+    offsets: GrowingList = field(default_factory=GrowingList)
+    sizes: GrowingList = field(default_factory=GrowingList)
