@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -162,3 +163,18 @@ def test_check_says_what_the_driver_refuses_beside_what_is_misspelt(tmp_path: Pa
     assert isinstance(result.exception, SpecError)
     for words in ("typo: no such key", "scale: ", "file_system none has no options"):
         assert words in str(result.exception)
+
+
+def test_prune_clears_what_a_killed_replay_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wavetank.cluster.namespaces.orphans.find_orphans", list)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    left = tmp_path / "wavetank-replay-abandoned"
+    left.mkdir()
+    (left / "in-use").touch()
+    (left / "plan").write_text("x")
+    assert run("prune", "--dry-run").exit_code == 0 and left.is_dir()
+    result = run("prune")
+    assert result.exit_code == 0 and not left.exists()
+    assert f"{left}, left by a killed replay, is removed" in result.stderr
