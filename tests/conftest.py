@@ -7,6 +7,7 @@ import signal
 from collections.abc import Generator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 DOES_NOT_APPLY = "does not apply: "
 """Begins the reason of a skip that no package could cure, e.g. shared files on a cluster that has none."""
@@ -34,6 +35,11 @@ def pytest_runtest_makereport(
 def pytest_configure() -> None:
     """Let tests interrupt themselves and what they start, also where the run was started in the background.
 
-    A shell starts background programs with SIGINT ignored, and programs inherit it.
+    A shell starts background programs with SIGINT ignored, and programs inherit it. No test with generated inputs
+    depends on how quickly one of them is done: other programs may be at work.
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    settings.register_profile(
+        "no times", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    )
+    settings.load_profile("no times")
