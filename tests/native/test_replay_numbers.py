@@ -122,11 +122,12 @@ def test_bytes_operations_times_and_percentiles_are_those_of_the_events(
         assert told.rate_bytes_per_s == pytest.approx(told.bytes / told.time_s)
         assert told.iops == pytest.approx(told.operations / told.time_s)
         assert told.time_s == pytest.approx(of_rank.end_s - of_rank.start_s)
-        # times: the replay's own clocks lie around the tracer's
-        assert of_rank.io_time_s >= sum(seconds)
-        assert told.time_s >= max(end for _, end, _ in events) - min(
-            start for start, _, _ in events
-        )
+        # Times: the replay's own clocks lie around the tracer's, whose rate is known to some 1e-3 in a run of a few ms
+        # (the time-stamp counter's, between two looks at the system's clock).
+        rate = 1 - 2e-3
+        assert of_rank.io_time_s >= sum(seconds) * rate
+        span_s = max(end for _, end, _ in events) - min(start for start, _, _ in events)
+        assert told.time_s >= span_s * rate
         assert told.latency is not None and of_rank.latency == told.latency
         require_close(told.latency, seconds, slack)
 
