@@ -164,7 +164,4 @@ WT_EXPORT void wt_sequential_turns(const void *order, int64_t n, int width, stru
 /* How far operations reach: the largest offset + size. */
 WT_EXPORT int64_t wt_highest(const int64_t *offset, const int64_t *sizes, int64_t size, int64_t n);
 
-/* Whether all neighbours are similar. */
-WT_EXPORT bool wt_all_similar(const int64_t *values, int64_t n, double low, double high);
-
 #endif

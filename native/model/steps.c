@@ -83,12 +83,3 @@ int64_t wt_highest(const int64_t *offset, const int64_t *sizes, int64_t size, in
     }
     return most;
 }
-
-bool wt_all_similar(const int64_t *values, int64_t n, double low, double high) {
-    for (int64_t i = 1; i < n; i++) {
-        int64_t a = values[i - 1], b = values[i];
-        if (a != b && !(a > 0 && b > 0 && (double)b >= low * (double)a && (double)b <= high * (double)a))
-            return false;
-    }
-    return true;
-}

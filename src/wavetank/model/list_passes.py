@@ -35,7 +35,6 @@ def _library() -> ctypes.CDLL:
         ("wt_sequential", None, [pointer, pointer, number, number, pointer]),
         ("wt_sequential_turns", None, [pointer, number, ctypes.c_int, ctypes.POINTER(_Turns)]),
         ("wt_highest", number, [pointer, pointer, number, number]),
-        ("wt_all_similar", ctypes.c_bool, [pointer, number, ctypes.c_double, ctypes.c_double]),
     )  # fmt: skip
 
 
@@ -87,12 +86,6 @@ def highest(offset: Int64Array, size: Int64Array | int) -> int:
     sizes, one = _sizes(size)
     offset = np.ascontiguousarray(offset)
     return int(_library().wt_highest(address(offset), address(sizes), one, len(offset)))
-
-
-def all_similar(values: Int64Array, low: float, high: float) -> bool:
-    """Whether each value and the next are similar: equal, or positive with a ratio from low to high."""
-    values = np.ascontiguousarray(values)
-    return bool(_library().wt_all_similar(address(values), len(values), low, high))
 
 
 def _sizes(size: Int64Array | int) -> tuple[Int64Array | None, int]:
