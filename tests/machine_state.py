@@ -21,7 +21,7 @@ class MachineState:
     links: tuple[str, ...]  # network devices of this network namespace
     named_namespaces: tuple[str, ...]  # with the cluster's name
     loop_devices: tuple[str, ...]  # on files below the state directory
-    control_groups: tuple[str, ...]  # with the cluster's name in their path
+    control_groups: tuple[str, ...]  # whose name begins with the cluster's
     processes: tuple[
         str, ...
     ]  # in those groups, or with the state directory in command or environment
@@ -50,9 +50,9 @@ def machine_state(state_directory: Path, cluster_name: str) -> MachineState:
 
 
 def control_groups(cluster_name: str) -> Iterator[str]:
-    """Those with the cluster's name; groups of other clusters may go while this looks."""
+    """Those whose name begins with the cluster's; groups of other clusters may go while this looks."""
     for folder, names, _ in os.walk("/sys/fs/cgroup"):
-        yield from (f"{folder}/{name}" for name in names if cluster_name in name)
+        yield from (f"{folder}/{name}" for name in names if name.startswith(cluster_name))
 
 
 def _lines(path: str) -> list[str]:
