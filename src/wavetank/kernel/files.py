@@ -244,18 +244,18 @@ def _end(phase: Phase, index: int) -> int | None:
             for repetition in {0, max(0, last - 1), last}
         )  # fmt: skip
     if isinstance(offsets, ListedOffsets):
-        return max(_run_ends(offsets), default=0)
+        return _listed_end(offsets)
     return None
 
 
-def _run_ends(offsets: ListedOffsets) -> list[int]:
-    """Where what each run moves ends: its last operation, which may be short, or its first or last whole one."""
+def _listed_end(offsets: ListedOffsets) -> int:
+    """Where what runs move ends: of each its last operation, which may be short, or its first or last whole one."""
     count, rs, offset, disp = offsets.count, offsets.rs, offsets.offset, offsets.disp
     last = rs if offsets.moved is None else offsets.moved - (count - 1) * rs
     whole = np.maximum(offset, offset + (count - 2) * disp) + rs
     end = offset + (count - 1) * disp + last
-    ends: list[int] = np.where(count == 1, end, np.maximum(end, whole)).tolist()
-    return ends
+    ends = np.where(count == 1, end, np.maximum(end, whole))
+    return int(ends.max()) if len(ends) else 0
 
 
 def _run_end(run: Run) -> int:

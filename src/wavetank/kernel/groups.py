@@ -10,11 +10,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from wavetank.kernel.operations import first_difference, member_runs, normal, totals
+from wavetank.kernel.operations import fewest, first_difference, member_runs, normal, totals
 from wavetank.kernel.plan import Kernel, KernelFile
 from wavetank.kernel.steps import flat
 from wavetank.model.phase import FileStep, ListedOffsets, Phase, Run, Series
-from wavetank.model.runs import canonical
 
 _MANY = 1000  # runs that are counted before each becomes an object
 _REGULAR = 2  # runs that may be regular operations, the last of them short
@@ -62,7 +61,7 @@ class Group:
         of = listed.of_rank(phase.ph_processid.index(rank))
         if len(of) < _MANY:
             return 0
-        return len(canonical(of.count, of.size, of.moved, of.offset, of.disp))
+        return len(fewest(of))
 
 
 def phase_groups(kernel: Kernel, series: Sequence[Series]) -> Iterator[Group]:

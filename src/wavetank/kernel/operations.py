@@ -66,7 +66,7 @@ def same_operations(ours: RunArrays, theirs: RunArrays) -> bool:
 
     What is not found the same may still be: only the last operation of a run can be short in columns.
     """
-    return _equal(ours, theirs) or _equal(_canonical(ours), _canonical(theirs))
+    return _equal(ours, theirs) or _equal(fewest(ours), fewest(theirs))
 
 
 def _equal(ours: RunArrays, theirs: RunArrays) -> bool:
@@ -76,7 +76,8 @@ def _equal(ours: RunArrays, theirs: RunArrays) -> bool:
     )
 
 
-def _canonical(runs: RunArrays) -> RunArrays:
+def fewest(runs: RunArrays) -> RunArrays:
+    """The same operations with as few runs as columns allow."""
     return canonical(runs.count, runs.size, runs.moved, runs.offset, runs.disp)
 
 
