@@ -145,19 +145,19 @@ def test_strace_halves_are_joined_and_positions_followed(tmp_path: Path) -> None
 # these again. Filtered in the kernel, other calls are not seen at all; the loader's own files were removed.
 SECCOMP = """\
 4242 1700000000.269540 execve("./w", ["./w"], 0x7ffd266afb68 /* 35 vars */) = 0 <0.000359>
-4242 1700000000.273270 openat(AT_FDCWD</work>, "out", O_RDWR|O_CREAT|O_TRUNC, 0644) = 3</work/out> <0.000261>
-4242 1700000000.273601 write(3</work/out>, ""..., 100) = 100 <0.000035>
+4242 1700000000.273270 openat(AT_FDCWD</scratch>, "out", O_RDWR|O_CREAT|O_TRUNC, 0644) = 3</scratch/out> <0.000261>
+4242 1700000000.273601 write(3</scratch/out>, ""..., 100) = 100 <0.000035>
 4242 1700000000.273692 clone(child_stack=NULL, flags=CLONE_CHILD_SETTID|SIGCHLD, child_tidptr=0x7f02) = 4243 <0.000208>
-4243 1700000000.274040 openat(AT_FDCWD</work>, "in.txt", O_RDONLY) = 4</work/in.txt> <0.000027>
-4243 1700000000.274172 read(4</work/in.txt>, "hello\\nworld\\n", 100) = 12 <0.000013>
-4243 1700000000.274225 write(3</work/out>, "hello\\nworld\\n"..., 50) = 50 <0.000012>
-4243 1700000000.274283 close(4</work/in.txt>) = 0 <0.000013>
+4243 1700000000.274040 openat(AT_FDCWD</scratch>, "in.txt", O_RDONLY) = 4</scratch/in.txt> <0.000027>
+4243 1700000000.274172 read(4</scratch/in.txt>, "hello\\nworld\\n", 100) = 12 <0.000013>
+4243 1700000000.274225 write(3</scratch/out>, "hello\\nworld\\n"..., 50) = 50 <0.000012>
+4243 1700000000.274283 close(4</scratch/in.txt>) = 0 <0.000013>
 4243 1700000000.274435 +++ exited with 0 +++
 4242 1700000000.274483 --- SIGCHLD {si_signo=SIGCHLD, si_code=CLD_EXITED, si_pid=4243, si_uid=0, si_status=0, si_utime=0, si_stime=0} ---
-4242 1700000000.274517 write(3</work/out>, ""..., 30) = 30 <0.000014>
-4242 1700000000.274574 lseek(3</work/out>, -30, SEEK_CUR) = 150 <0.000013>
-4242 1700000000.274623 read(3</work/out>, ""..., 100) = 30 <0.000013>
-4242 1700000000.274676 close(3</work/out>) = 0 <0.000014>
+4242 1700000000.274517 write(3</scratch/out>, ""..., 30) = 30 <0.000014>
+4242 1700000000.274574 lseek(3</scratch/out>, -30, SEEK_CUR) = 150 <0.000013>
+4242 1700000000.274623 read(3</scratch/out>, ""..., 100) = 30 <0.000013>
+4242 1700000000.274676 close(3</scratch/out>) = 0 <0.000014>
 4242 1700000000.274898 +++ exited with 0 +++
 """
 
