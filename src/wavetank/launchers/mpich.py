@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from wavetank.errors import KernelError
 from wavetank.job import Job
+from wavetank.launchers.remote_shell import write_remote_shell
 from wavetank.launchers.version import first_with, version_text
 
 _PROGRAMS = ("mpiexec.mpich", "mpiexec.hydra", "mpiexec", "mpirun")
@@ -49,11 +49,7 @@ class Mpich:
             argv += ["-hosts", ",".join(lines)]
             if placement.remote_shell:
                 shell = scratch / "mpich-remote-shell"
-                shell.write_text(
-                    '#!/bin/sh\nwhile [ "${1#-}" != "$1" ]; do shift; done\n'
-                    f'exec {shlex.join(placement.remote_shell)} "$@"\n'
-                )
-                shell.chmod(0o755)
+                write_remote_shell(shell, placement.remote_shell)
                 argv += ["-launcher", "ssh", "-launcher-exec", str(shell)]
         argv += ["-n", str(job.n_ranks)]
         return self.with_environment([*argv, *job.argv], job.whole_env)

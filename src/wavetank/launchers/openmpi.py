@@ -10,6 +10,7 @@ from pathlib import Path
 
 from wavetank.errors import KernelError
 from wavetank.job import Job, Placement
+from wavetank.launchers.remote_shell import write_remote_shell
 from wavetank.launchers.version import first_with, version_text
 
 _PROGRAMS = ("mpirun", "mpiexec", "mpirun.openmpi", "orterun")
@@ -92,7 +93,7 @@ def _placed(placement: Placement, n_ranks: int, scratch: Path) -> list[str]:
 
 
 def _remote_shell(remote_shell: Sequence[str], hosts: Sequence[str], scratch: Path) -> Path:
-    """A program that mpirun calls as: shell [-x] HOST COMMAND...; ssh's options mean nothing to the stand-in.
+    """What mpirun calls in place of ssh.
 
     Open MPI's daemons keep their session directories by the host's name. Where several hosts are this machine, one
     daemon that ends removes what another one has just made: the other dies, and mpirun waits for it without end. So
@@ -101,13 +102,11 @@ def _remote_shell(remote_shell: Sequence[str], hosts: Sequence[str], scratch: Pa
     sessions = scratch / "openmpi-sessions"
     for host in dict.fromkeys(hosts):
         (sessions / host).mkdir(parents=True, exist_ok=True)
-    place = f"{shlex.quote(str(sessions))}/$host"
     shell = scratch / "openmpi-remote-shell"
-    shell.write_text(
-        '#!/bin/sh\nwhile [ "${1#-}" != "$1" ]; do shift; done\nhost=$1\nshift\n'
-        f"place={place}\n"
-        f'exec {shlex.join(remote_shell)} "$host" '
-        "\"[ ! -d '$place' ] || export OMPI_MCA_orte_tmpdir_base='$place';\" \"$@\"\n"
+    write_remote_shell(
+        shell,
+        remote_shell,
+        lines=f"place={shlex.quote(str(sessions))}/$host\n",
+        before="\"[ ! -w '$place' ] || export OMPI_MCA_orte_tmpdir_base='$place';\"",
     )
-    shell.chmod(0o755)
     return shell
