@@ -130,15 +130,41 @@ WT_EXPORT void wt_gather(const int64_t *const *from, const int64_t *length, int6
 /* Sums of stretches. */
 WT_EXPORT void wt_sums(const int64_t *const *from, const int64_t *length, int64_t n, int64_t *sums);
 
-/* --- steps.c: columns of any length, looked at once --- */
+/* --- order.c: orders of any length, looked at once --- */
 
-/* Steps of a program: neighbours of one symbol joined. order holds n numbers of `width` bytes (1 or 4) that
- * symbol_of names; symbol 0 is left out. steps: a number for each step, in order; symbol and times: of the
- * different ones. slots: n_slots (a power of 2), 0 before. Returns the steps; -1 where there are more
- * different ones than n_slots / 2. */
-WT_EXPORT int64_t wt_join_steps(const void *order, int64_t n, int width, const uint32_t *symbol_of,
-                                int32_t *steps, uint64_t *slots, int32_t *number, int64_t n_slots,
-                                int64_t *symbol, int64_t *times, int64_t *n_different);
+/* Steps of a program: neighbours of one symbol joined. Numbers of an order are 1, 2, 4 or 8 bytes wide. */
+enum { WT_FEW = 32 };
+enum { WT_NO_ROOM = -1, WT_TOO_NARROW = -2 };
+
+struct wt_steps {
+    const uint32_t *symbol_of; /* by number of the order; symbol 0 is left out */
+    int64_t n_symbols;         /* symbols are below it */
+    int64_t base;              /* the first number that is given */
+    void *steps;               /* a number for each step, in order */
+    int width;                 /* of it: 1, 2 or 4 */
+    int32_t *few;              /* WT_FEW * n_symbols, 0 before */
+    uint64_t *slots;           /* n_slots (a power of 2), 0 before */
+    int32_t *number;
+    int64_t n_slots;
+    int64_t *symbol; /* of the different steps, by number; n_slots / 2 */
+    int64_t *times;
+    int64_t n_different; /* out */
+};
+
+/* all: no symbol is 0. Returns the steps; WT_NO_ROOM where there are more different ones than n_slots / 2,
+ * WT_TOO_NARROW where their numbers are too large for the width. */
+WT_EXPORT int64_t wt_join_steps(const void *order, int64_t n, int width, bool all, struct wt_steps *steps);
+
+/* Numbers by a table of others; returns how many. */
+WT_EXPORT int64_t wt_translate(const void *numbers, int64_t n, int width, const uint32_t *to, void *result,
+                               int result_width);
+/* Adds how often each number comes; all are below n_counts. */
+WT_EXPORT void wt_tally(const void *numbers, int64_t n, int width, int64_t *counts, int64_t n_counts);
+/* The different numbers in the order in which they first come; seen: 0 before. Returns how many. */
+WT_EXPORT int64_t wt_first_come(const void *numbers, int64_t n, int width, uint8_t *seen, int64_t n_different,
+                                int64_t *different);
+
+/* --- steps.c: lists, and turns that they take --- */
 
 /* Operations behind the first that begin at or behind the end of the one before, and right behind it. With
  * one size if `sizes` is NULL. counts: both are added. */

@@ -1,45 +1,8 @@
-/* Columns of any length, looked at once. */
+/* Lists of any length, looked at once, and turns that they take. */
 #include "model.h"
 
 static uint32_t number_at(const void *order, int64_t i, int width) {
     return width == 1 ? ((const uint8_t *)order)[i] : ((const uint32_t *)order)[i];
-}
-
-int64_t wt_join_steps(const void *order, int64_t n, int width, const uint32_t *symbol_of, int32_t *steps,
-                      uint64_t *slots, int32_t *number, int64_t n_slots, int64_t *symbol, int64_t *times,
-                      int64_t *n_different) {
-    int64_t made = 0, different = 0;
-    uint64_t mask = (uint64_t)n_slots - 1;
-    for (int64_t i = 0; i < n;) {
-        uint32_t what = symbol_of[number_at(order, i, width)];
-        int64_t count = 0;
-        if (!what) {
-            i++;
-            continue;
-        }
-        for (; i < n; i++) {
-            uint32_t next = symbol_of[number_at(order, i, width)];
-            if (next && next != what)
-                break;
-            count += next != 0;
-        }
-        uint64_t key = ((uint64_t)what << 32) |
-                       (uint64_t)count; /* counts are below 2^32: so are rows of a chunk's weave */
-        uint64_t slot = (key * 0x9E3779B97F4A7C15u >> 24) & mask;
-        while (slots[slot] && slots[slot] != key)
-            slot = (slot + 1) & mask;
-        if (!slots[slot]) {
-            if (different >= n_slots / 2)
-                return -1;
-            slots[slot] = key;
-            number[slot] = (int32_t)different;
-            symbol[different] = what;
-            times[different++] = count;
-        }
-        steps[made++] = number[slot];
-    }
-    *n_different = different;
-    return made;
 }
 
 void wt_sequential(const int64_t *offset, const int64_t *sizes, int64_t size, int64_t n, int64_t *counts) {

@@ -1,4 +1,4 @@
-"""Calls the C passes over lists of operations without regularity, and over orders (native/model/steps.c, strands.c)."""
+"""Calls the C passes over lists of operations without regularity, and over turns that they take (native/model/steps.c)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from wavetank.model.passes import UInt32Array, address, load
+from wavetank.model.passes import address, load
 from wavetank.trace.schema import Int64Array
 
 
@@ -28,10 +28,6 @@ def _library() -> ctypes.CDLL:
     return load(
         ("wt_gather", None, [pointer, pointer, number, pointer]),
         ("wt_sums", None, [pointer, pointer, number, pointer]),
-        (
-            "wt_join_steps", number,
-            [pointer, number, ctypes.c_int, *[pointer] * 4, number, *[pointer] * 3],
-        ),
         ("wt_sequential", None, [pointer, pointer, number, number, pointer]),
         ("wt_sequential_turns", None, [pointer, number, ctypes.c_int, ctypes.POINTER(_Turns)]),
         ("wt_highest", number, [pointer, pointer, number, number]),
@@ -90,35 +86,6 @@ def highest(offset: Int64Array, size: Int64Array | int) -> int:
 
 def _sizes(size: Int64Array | int) -> tuple[Int64Array | None, int]:
     return (np.ascontiguousarray(size), 0) if isinstance(size, np.ndarray) else (None, int(size))
-
-
-def join_steps(
-    order: npt.NDArray[Any], symbol_of: UInt32Array
-) -> tuple[npt.NDArray[np.int32], Int64Array, Int64Array]:
-    """Steps that operations in order make, neighbours of one symbol joined.
-
-    Args:
-        order: numbers, uint8 or uint32.
-        symbol_of: by number; 0 is left out.
-
-    Returns:
-        A number for each step; the symbol and the operations of each of the different steps, by number.
-    """
-    steps = np.empty(len(order), dtype=np.int32)
-    n_different = ctypes.c_int64()
-    n_slots = 1 << 12
-    while True:
-        slots = np.zeros(n_slots, dtype=np.uint64)
-        number = np.empty(n_slots, dtype=np.int32)
-        symbol, times = (np.empty(n_slots // 2, dtype=np.int64) for _ in range(2))
-        made = _library().wt_join_steps(
-            address(order), len(order), order.itemsize, address(symbol_of), address(steps), address(slots), address(number), n_slots,
-            address(symbol), address(times), ctypes.byref(n_different),
-        )  # fmt: skip
-        if made >= 0:
-            n = n_different.value
-            return steps[:made], symbol[:n], times[:n]
-        n_slots *= 8
 
 
 @dataclass(frozen=True)

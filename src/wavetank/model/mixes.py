@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavetank.model.loops import Loop, Node, compress, match_length
+from wavetank.model.order_passes import first_come, narrow, tally, translated
 from wavetank.model.rules import BoolArray
 from wavetank.trace.schema import Int64Array
 
@@ -30,11 +31,15 @@ _LONGEST_STRIDE = 1 << 12  # steps that are passed over where nothing recurs aga
 _REACH = 1 << 13  # how far ahead a recurrence is looked for; now and then to the end
 
 
+Numbers = npt.NDArray[Any]
+"""Of steps, not below 0."""
+
+
 @dataclass(frozen=True, eq=False)
 class Mix:
     """Numbers of steps in no order."""
 
-    numbers: Int64Array
+    numbers: Numbers
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Mix) and np.array_equal(self.numbers, other.numbers)
@@ -51,7 +56,7 @@ def with_mixes(nodes: Sequence[Node], mixable: BoolArray) -> list[Node]:
         mixable: by number, whether the step may be part of a mix.
     """
     found: list[Node] = []
-    stretch: list[Int64Array] = []
+    stretch: list[Numbers] = []
     single: list[int] = []
 
     def close() -> None:
@@ -78,7 +83,7 @@ def with_mixes(nodes: Sequence[Node], mixable: BoolArray) -> list[Node]:
     return found
 
 
-def nodes_of(numbers: Int64Array, mixable: BoolArray) -> list[Node]:
+def nodes_of(numbers: Numbers, mixable: BoolArray) -> list[Node]:
     """Loops, mixes and single numbers of a stretch."""
     if len(numbers) <= SHORT:
         plain: list[Node] = numbers.tolist()
@@ -93,29 +98,37 @@ def nodes_of(numbers: Int64Array, mixable: BoolArray) -> list[Node]:
     return found + _loose(numbers[position:], mixable)
 
 
-def _loose(numbers: Int64Array, mixable: BoolArray) -> list[Node]:
+def _loose(numbers: Numbers, mixable: BoolArray) -> list[Node]:
     """A stretch without long loops: mixes of what may be mixed."""
     if len(numbers) < SHORTEST:
         plain: list[Node] = numbers.tolist()
         return plain
+    counts = tally(numbers, int(numbers.max()) + 1)
+    if mixable[np.flatnonzero(counts)].all():
+        return [Mix(numbers)] if _is_mix(counts) else numbers.tolist()
     can = mixable.take(numbers)
     edges = np.flatnonzero(np.diff(can, prepend=not can[0], append=not can[-1]))
     found: list[Node] = []
     for a, b in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
         part = numbers[a:b]
-        few = b - a >= SHORTEST and np.count_nonzero(np.bincount(part)) * FEW <= b - a
-        if can[a] and (few or b - a >= MANY):
+        if can[a] and _is_mix(tally(part, len(counts))):
             found.append(Mix(part))
         else:
             found += part.tolist()
     return found
 
 
-def _loops(numbers: Int64Array) -> Iterator[tuple[int, int, int]]:
+def _is_mix(counts: Int64Array) -> bool:
+    """Whether so many of each of some steps are a mix, not single steps."""
+    n = int(counts.sum())
+    return n >= MANY or (n >= SHORTEST and int(np.count_nonzero(counts)) * FEW <= n)
+
+
+def _loops(numbers: Numbers) -> Iterator[tuple[int, int, int]]:
     """Where a body begins to recur, its length, and how often it comes; from left to right."""
     n = len(numbers)
     most = int(numbers.max())
-    short = numbers.astype(np.uint8 if most < 256 else np.uint16 if most < 1 << 16 else np.uint32)
+    short = numbers.astype(narrow(most), copy=False)
     text, width = short.tobytes(), short.itemsize
     position = free = probes = 0
     stride = _HEAD
@@ -142,22 +155,11 @@ def _loops(numbers: Int64Array) -> Iterator[tuple[int, int, int]]:
         stride = min(2 * stride, _LONGEST_STRIDE)
 
 
-def in_order(mix: Mix) -> tuple[Int64Array, npt.NDArray[Any]]:
+def in_order(mix: Mix) -> tuple[Int64Array, Numbers]:
     """The different numbers of a mix in the order in which they first come, and for each place which of them it is."""
-    size = int(mix.numbers.max()) + 1
-    n = len(mix.numbers)
-    first = np.full(size, n, dtype=np.int64)
-    n_different = np.count_nonzero(np.bincount(mix.numbers, minlength=size))
-    # Most steps come soon: from stretch to longer stretch, until all have come.
-    low, high = 0, min(n, 1 << 14)
-    while True:
-        part = mix.numbers[low:high]
-        np.minimum.at(first, part[::-1], np.arange(high - 1, low - 1, -1))
-        if high == n or np.count_nonzero(first < n) == n_different:
-            break
-        low, high = high, min(n, 4 * high)
-    different = np.flatnonzero(first < n)
-    different = different[np.argsort(first[different])]
-    place = np.zeros(size, dtype=np.uint8 if len(different) <= 256 else np.uint32)
+    counts = tally(mix.numbers, int(mix.numbers.max()) + 1)
+    different = first_come(mix.numbers, counts)
+    width = np.uint8 if len(different) <= 256 else np.uint32
+    place = np.zeros(len(counts), dtype=np.uint32)
     place[different] = np.arange(len(different))
-    return different, place.take(mix.numbers)
+    return different, translated(mix.numbers, place, width)

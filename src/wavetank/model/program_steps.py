@@ -47,6 +47,9 @@ class StepTable:
         self._made: dict[int, Step] = {}
         self._mixable: list[bool] = []
 
+    def __len__(self) -> int:
+        return len(self._rows)
+
     def number(self, row: list[int]) -> int:
         """The number of a step: kind, what, n, null seeks, inside a repetition."""
         found = self._numbers.setdefault(tuple(row), len(self._rows))

@@ -13,7 +13,7 @@ import numpy as np
 from wavetank.model.activity import Activity
 from wavetank.model.file_steps import distinct_steps
 from wavetank.model.folded import weaves_of
-from wavetank.model.list_passes import join_steps
+from wavetank.model.order_passes import join_steps, narrow, translated
 from wavetank.model.phase import FileStep, Phase
 from wavetank.model.program_steps import StepTable
 from wavetank.model.row_kind import RowKind
@@ -125,14 +125,16 @@ class WovenSteps:
         self, order: np.ndarray, place_of: np.ndarray, symbols: Int64Array, table: StepTable
     ) -> np.ndarray:
         """Numbers of the steps that operations make: ``place_of`` each number a symbol's place from 1, or 0."""
-        found, place, times = join_steps(order, place_of)
+        base = len(table)
+        found, place, times = join_steps(order, place_of, base)
         number = [
             table.number(self._row_of(int(symbols[which - 1]), n))
             for which, n in zip(place.tolist(), times.tolist(), strict=True)
         ]
-        if number == list(range(len(number))):
+        if number == list(range(base, base + len(number))):
             return found
-        return np.array(number, dtype=np.int32).take(found)
+        given = np.array([*range(base), *number])
+        return translated(found, given, narrow(int(given.max())))
 
     def _row_of(self, symbol: int, n: int) -> list[int]:
         what, is_call = divmod(symbol, 2)
