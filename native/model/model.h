@@ -118,12 +118,52 @@ struct wt_strands {
     int64_t *length;
     int64_t *moved;
     int64_t *busy;
-    uint8_t *kind; /* 0 single, 1 run, 2 list of one size, 3 list of several sizes */
+    uint8_t *kind;   /* 0 single, 1 run, 2 list of one size, 3 list of several sizes */
+    int64_t *head;   /* rows of the chunk: of their first operations, */
+    int64_t *second; /* the ones behind these, or the same where there is none, */
+    int64_t *last;   /* and the last ones */
 };
 
 /* Returns the rows. */
 WT_EXPORT int64_t wt_strands(const struct wt_table *table, const struct wt_regions *regions,
                              struct wt_strands *out);
+
+/* --- weave_on.c: chunks that go on with a weave --- */
+
+enum { WT_MOST_STRANDS = 256 };
+enum { WT_DATA, WT_SEEK, WT_STRAY }; /* roles of strands; stray seeks do not lead to the next operation */
+enum { WT_NOT_ON = -1 };
+
+struct wt_going {
+    /* in, by strand: what its operations have in common */
+    int64_t n_strands;
+    const uint8_t *op;
+    const int32_t *file;
+    const int32_t *handle;
+    const int64_t *arg;
+    const uint8_t *role;
+    const int32_t *owner;    /* of seeks and what they lead to, from 0 */
+    const int32_t *stray_of; /* of seeks: the strand of their stray ones, -1 for none */
+    const int32_t *stream;   /* of a file with several strands: its number from 0, otherwise -1 */
+    const int64_t *least;    /* bytes that each operation moves */
+    int64_t n_owners;        /* 0: nothing seeks */
+    int64_t n_streams;
+    /* in: the operation before the chunk */
+    int64_t rank;
+    int64_t tick;
+    bool calls; /* they are ticks */
+    bool parts; /* communication parts them */
+    /* in: what is no order; as limits of wt_irregular, and how often the strand changes at least */
+    int64_t turns, long_order, head, probe, period;
+    double often;
+    /* out: the strand of each operation; n bytes more to work with */
+    uint8_t *order;
+    uint8_t *scratch;
+    struct wt_strands strands; /* without ids, strand_of and strand */
+};
+
+/* Returns the rows that are made of a chunk, or WT_NOT_ON: something in it may be of another kind. */
+WT_EXPORT int64_t wt_weave_on(const struct wt_table *table, struct wt_going *going);
 
 /* Copies stretches of numbers, one behind the other. */
 WT_EXPORT void wt_gather(const int64_t *const *from, const int64_t *length, int64_t n, int64_t *to);

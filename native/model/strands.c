@@ -1,6 +1,6 @@
 /* Operations of several kinds that take turns: numbered, judged whether an order repeats itself, put strand
  * by strand. */
-#include "model.h"
+#include "strands.h"
 
 #include <string.h>
 
@@ -117,12 +117,6 @@ void wt_irregular(const uint32_t *ids, int64_t n, const uint32_t *stream_of, int
 
 /* --- strand by strand --- */
 
-enum { CUT = 1, RUN = 2, SHORT = 4 }; /* marks: a part begins, a run begins, moved less than asked for */
-
-static bool similar(int64_t a, int64_t b, double low, double high) {
-    return (a == b) | ((a > 0) & (b > 0) & ((double)b >= low * (double)a) & ((double)b <= high * (double)a));
-}
-
 static void mark_parts(const struct wt_strands *s, int64_t begin, int64_t end) {
     const int64_t *restrict offset = s->offset, *restrict size = s->size;
     uint8_t *restrict marks = s->marks;
@@ -131,42 +125,42 @@ static void mark_parts(const struct wt_strands *s, int64_t begin, int64_t end) {
     int64_t run = begin, alike = begin, done = begin; /* where what goes on began; behind the last run */
     for (int64_t i = begin; i < end; i++) {
         bool last = i + 1 == end;
-        bool linked = !last && !(marks[i] & SHORT);
+        bool linked = !last && !(marks[i] & WT_SHORT);
         if (!last && !linked)
-            marks[i + 1] |= CUT;
+            marks[i + 1] |= WT_CUT;
         bool equal = linked && size[i] == size[i + 1];
         /* a run goes on over i + 1 if the step to it is that before it */
         bool goes_on = equal && (i == run || offset[i + 1] - offset[i] == offset[i] - offset[i - 1]);
         if (!goes_on) {
             int64_t first = run < done ? done : run;
             if (i + 1 - run >= regular && i + 1 - first > 1) {
-                marks[first] |= CUT | RUN;
+                marks[first] |= WT_CUT | WT_RUN;
                 if (!last)
-                    marks[i + 1] |= CUT;
+                    marks[i + 1] |= WT_CUT;
                 done = i + 1;
             }
             run = equal ? i : i + 1;
         }
-        if (!linked || !(equal || similar(size[i], size[i + 1], low, high))) {
+        if (!linked || !(equal || wt_similar(size[i], size[i + 1], low, high))) {
             if (i + 1 - alike >= regular) {
-                marks[alike] |= CUT;
+                marks[alike] |= WT_CUT;
                 if (!last)
-                    marks[i + 1] |= CUT;
+                    marks[i + 1] |= WT_CUT;
             }
             alike = i + 1;
         }
     }
     if (begin < end)
-        marks[begin] |= CUT;
+        marks[begin] |= WT_CUT;
 }
 
 static int64_t make_rows(const struct wt_table *t, struct wt_strands *s, int64_t begin, int64_t end,
                          bool singles, int64_t n) {
     for (int64_t a = begin; a < end;) {
         int64_t b = a + 1;
-        while (b < end && !(s->marks[b] & CUT))
+        while (b < end && !(s->marks[b] & WT_CUT))
             b++;
-        bool is_run = (s->marks[a] & RUN) && b - a > 1;
+        bool is_run = (s->marks[a] & WT_RUN) && b - a > 1;
         if (b - a > 1 && (singles || (!is_run && b - a < s->listed))) {
             for (int64_t i = a; i < b; i++, n++) {
                 s->first[n] = i;
@@ -174,6 +168,7 @@ static int64_t make_rows(const struct wt_table *t, struct wt_strands *s, int64_t
                 s->moved[n] = t->moved[s->at[i]];
                 s->busy[n] = t->busy_ns[s->at[i]];
                 s->kind[n] = 0;
+                s->head[n] = s->second[n] = s->last[n] = s->at[i];
             }
             a = b;
             continue;
@@ -189,11 +184,19 @@ static int64_t make_rows(const struct wt_table *t, struct wt_strands *s, int64_t
         s->length[n] = b - a;
         s->moved[n] = moved - s->size[b - 1] + t->moved[s->at[b - 1]];
         s->busy[n] = busy;
+        s->head[n] = s->at[a];
+        s->second[n] = s->at[b - a > 1 ? a + 1 : a];
+        s->last[n] = s->at[b - 1];
         s->kind[n] = (uint8_t)(b - a == 1 ? 0 : is_run ? 1 : one_size ? 2 : 3);
         n++;
         a = b;
     }
     return n;
+}
+
+int64_t wt_rows_of_strand(const struct wt_table *t, struct wt_strands *s, int64_t k, int64_t n) {
+    mark_parts(s, s->starts[k], s->starts[k + 1]);
+    return make_rows(t, s, s->starts[k], s->starts[k + 1], s->singles[k], n);
 }
 
 int64_t wt_strands(const struct wt_table *t, const struct wt_regions *regions, struct wt_strands *s) {
@@ -220,16 +223,14 @@ int64_t wt_strands(const struct wt_table *t, const struct wt_regions *regions, s
             at[place] = (uint32_t)i;
             offset[place] = from_offset[i];
             size[place] = from_size[i];
-            marks[place] = from_moved[i] == from_size[i] ? 0 : SHORT;
+            marks[place] = from_moved[i] == from_size[i] ? 0 : WT_SHORT;
         }
     for (int64_t k = s->n_strands; k > 0; k--)
         s->starts[k] = s->starts[k - 1];
     s->starts[0] = 0;
     int64_t rows = 0;
-    for (int64_t k = 0; k < s->n_strands; k++) {
-        mark_parts(s, s->starts[k], s->starts[k + 1]);
-        rows = make_rows(t, s, s->starts[k], s->starts[k + 1], s->singles[k], rows);
-    }
+    for (int64_t k = 0; k < s->n_strands; k++)
+        rows = wt_rows_of_strand(t, s, k, rows);
     return rows;
 }
 

@@ -22,6 +22,7 @@ from wavetank.model.folded import (
     Weave,
     joined,
 )  # fmt: skip
+from wavetank.model.going import union
 from wavetank.model.lists import ListStore
 from wavetank.model.passes import (
     JOINABLE,
@@ -42,8 +43,8 @@ from wavetank.model.recurring import (
     find_period,
 )
 from wavetank.model.rules import Rules
-from wavetank.model.strand_passes import Regions
-from wavetank.model.weave import Weaver, weave
+from wavetank.model.strand_passes import Before, Going, Regions
+from wavetank.model.weave import Weaver, often, weave, weave_on
 from wavetank.model.woven_chunks import join_weaves
 from wavetank.trace.schema import Int64Array
 
@@ -80,15 +81,6 @@ class _Found:
     at: list[Int64Array] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class _Behind:
-    """The last operation of a chunk, where it is woven."""
-
-    rank: int
-    tick: int
-    is_call: bool
-
-
 class Compactor:
     """Compacts the chunks of one run, one after another.
 
@@ -112,11 +104,35 @@ class Compactor:
         self._n_strands = 0
         self._store = ListStore()
         self._n_loops = FIRST_LOOP
-        self._behind: _Behind | None = None
+        self._before: Before | None = None  # of the chunk that is looked at, if that is woven
+        self._behind: Before | None = None  # its last operation, if that is
+        self._going: Going | None = None  # strands of the last weave
 
     def whole(self, chunks: list[Folded]) -> Folded:
         """The folded chunks as one table, with all lists that their rows point to."""
         return join_weaves(joined(chunks, Lists(weaves=tuple(self._weaves))), self._store)
+
+    def go_on(
+        self, chunk: Chunk, workspace: Workspace, refold: Callable[[Folded], Folded]
+    ) -> Folded | None:
+        """The rows of the next chunk, if all of it goes on with the weave that the chunk before it ended with."""
+        self._before, self._behind = self._behind, None
+        before, going = self._before, self._going
+        if (
+            before is None
+            or going is None
+            or len(chunk) < max(self.limits.shortest, self.limits.woven)
+        ):
+            return None
+        woven = weave_on(chunk, going, before, self._weaver(refold, workspace))
+        if woven is None:
+            return None
+        rows, weave = woven
+        self._look_behind(chunk.table)
+        return self._numbered(rows, [weave])
+
+    def _weaver(self, refold: Callable[[Folded], Folded], workspace: Workspace) -> Weaver:
+        return Weaver(self.kinds, self._rules, self.limits.regular, refold, self._store, workspace)
 
     def compact(
         self,
@@ -146,10 +162,7 @@ class Compactor:
             for a, b, period in self._loops(survey.signature, low, high):
                 self._take_loop(table, survey.code, (a, b, period), found, covered)
         if refold is not None and self.kinds.woven.any():
-            by = Weaver(
-                self.kinds, self._rules, self.limits.regular, refold, self._store, workspace
-            )
-            self._take_weaves(chunk, survey, by, found, covered)
+            self._take_weaves(chunk, survey, self._weaver(refold, workspace), found, covered)
         code = survey.code
         for low, high in self._regions(n, barriers, runs, self.limits.regular, covered):
             change = 1 + np.flatnonzero(code[low + 1 : high] != code[low : high - 1])
@@ -332,30 +345,41 @@ class Compactor:
         self, chunk: Chunk, survey: Survey, by: Weaver, found: _Found, covered: BoolArray
     ) -> None:
         """Rows for stretches in which operations of several kinds take turns."""
-        before, self._behind = self._behind, None
         regions = self._mixed_regions(survey, covered)
         if regions is None:
             return
         table = chunk.table
-        rows, at, weaves = weave(chunk, survey, regions, by)
-        first = self._n_strands
-        columns = {name: getattr(rows, name) for name in NAMES}
-        columns["strand"] = rows.strand + first
-        weaves = [replace(one, first=first + one.first) for one in weaves]
-        if before is not None and regions.low[0] == 0 and self._goes_on(before, table):
+        woven = weave(chunk, survey, regions, by)
+        weaves, going = woven.weaves, woven.going
+        if self._before is not None and regions.low[0] == 0 and self._goes_on(self._before, table):
             weaves[0] = replace(weaves[0], goes_on=True)
+            if going is not None and self._going is not None and len(weaves) == 1:
+                going = union(going, self._going, self.kinds)
         if regions.high[-1] == len(chunk):
-            self._behind = _Behind(
-                int(table.rank[-1]), int(table.tick[-1]), bool(self.kinds.calls[table.op[-1]])
-            )
-        self._weaves += weaves
-        self._n_strands = weaves[-1].first + len(weaves[-1].apart)
-        found.rows.append(Folded(**columns, lists=table.lists))
-        found.at.append(at)
+            self._going = going
+            self._look_behind(table)
+        found.rows.append(self._numbered(woven.rows, weaves))
+        found.at.append(woven.at)
         for low, high in zip(regions.low.tolist(), regions.high.tolist(), strict=True):
             covered[low:high] = True
 
-    def _goes_on(self, before: _Behind, table: Folded) -> bool:
+    def _numbered(self, rows: Folded, weaves: list[Weave]) -> Folded:
+        """Rows of weaves, whose strands get the next numbers."""
+        first = self._n_strands
+        columns = {name: getattr(rows, name) for name in NAMES}
+        columns["strand"] = rows.strand + first
+        self._weaves += [replace(one, first=first + one.first) for one in weaves]
+        self._n_strands = self._weaves[-1].first + len(self._weaves[-1].apart)
+        return Folded(**columns, lists=rows.lists)
+
+    def _look_behind(self, table: Folded) -> None:
+        """Keep in mind the last operation of a chunk, which is woven."""
+        op = table.op[-1]
+        self._behind = Before(
+            int(table.rank[-1]), int(table.tick[-1]), bool(self.kinds.calls[op]), bool(self.kinds.parting[op])
+        )  # fmt: skip
+
+    def _goes_on(self, before: Before, table: Folded) -> bool:
         """Whether nothing parts a chunk's first operation from the last one before."""
         call, ticks = bool(self.kinds.calls[table.op[0]]), int(table.tick[0]) - before.tick
         if int(table.rank[0]) != before.rank or call != before.is_call:
@@ -372,9 +396,9 @@ class Compactor:
         low, high = edges[:-1], edges[1:]
         some = ((flags[low] & WEAVABLE) > 0) & ~covered[low] & (high - low >= self.limits.woven)
         low, high = low[some], high[some]
-        least = 1 / (4 * self.limits.regular)
-        often = [
+        least = often(self.limits.regular)
+        some = [
             np.count_nonzero(code[a + 1 : b] != code[a : b - 1]) >= least * (b - a)
             for a, b in zip(low.tolist(), high.tolist(), strict=True)
         ]
-        return Regions(low[often], high[often]) if any(often) else None
+        return Regions(low[some], high[some]) if any(some) else None

@@ -97,13 +97,17 @@ def _fold_chunk(
 ) -> Folded:
     n = len(table)
     chunk = Chunk(table)
+    refold = partial(
+        _fold_chunk, gap_ns=gap_ns, compactor=compactor, workspace=workspace.inner(), weaves=False,
+    )  # fmt: skip
+    if weaves and gap_ns is None:
+        rows = compactor.go_on(chunk, workspace, refold)
+        if rows is not None:
+            return rows
     found = survey(chunk, compactor.kinds, gap_ns, workspace)
     begin, end = found.begin, found.end
     n_rows = n - int((end - begin).sum())
     if n >= compactor.limits.shortest and n < n_rows * WELL_FOLDED:
-        refold = partial(
-            _fold_chunk, gap_ns=gap_ns, compactor=compactor, workspace=workspace.inner(), weaves=False,
-        )  # fmt: skip
         blocks = compactor.compact(
             chunk, found, workspace, refold if weaves and gap_ns is None else None
         )

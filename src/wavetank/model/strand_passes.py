@@ -37,6 +37,7 @@ class _Strands(ctypes.Structure):
             (name, ctypes.c_void_p)
             for name in (
                 "strand", "starts", "at", "offset", "size", "marks", "first", "length", "moved", "busy", "kind",
+                "head", "second", "last",
             )
         ),
     )  # fmt: skip
@@ -54,6 +55,7 @@ def _library() -> ctypes.CDLL:
         ),
         ("wt_irregular", None, [pointer, number, pointer, number, pointer, pointer, pointer, pointer]),
         ("wt_strands", number, [table, regions, ctypes.POINTER(_Strands)]),
+        ("wt_weave_on", number, [table, ctypes.POINTER(_Going)]),
     )  # fmt: skip
 
 
@@ -143,9 +145,12 @@ class Strands:
         moved: bytes.
         busy: ns.
         kind: 0 a single operation, 1 a run, 2 a list of one size, 3 a list of several.
+        head: rows of the chunk, of their first operations,
+        second: of the ones behind these, or the same where there is none,
+        last: of the last ones.
     """
 
-    strand: UInt32Array
+    strand: np.ndarray
     starts: Int64Array
     at: UInt32Array
     offset: Int64Array
@@ -155,6 +160,9 @@ class Strands:
     moved: Int64Array
     busy: Int64Array
     kind: UInt8Array
+    head: Int64Array
+    second: Int64Array
+    last: Int64Array
 
 
 def strands(
@@ -174,20 +182,137 @@ def strands(
     """
     n = len(ids)
     strand_of, singles = of_id
-    space = {
-        name: workspace.array(f"strands.{name}", n, dtype)
-        for name, dtype in (
-            ("strand", np.uint32), ("at", np.uint32), ("offset", np.int64), ("size", np.int64), ("marks", np.uint8),
-            ("first", np.int64), ("length", np.int64), ("moved", np.int64), ("busy", np.int64), ("kind", np.uint8),
-        )
-    }  # fmt: skip
+    laid, starts = _laid(n, singles, limits, similar, workspace)
+    strand = workspace.array("strands.strand", n, np.uint32)
+    laid.ids, laid.strand_of, laid.strand = address(ids), address(strand_of), address(strand)
+    n_rows = _library().wt_strands(chunk.pointers, regions.pointers(), ctypes.byref(laid))
+    return _strands(strand, starts, n, n_rows, workspace)
+
+
+_LAID: dict[str, type[np.generic]] = {
+    "at": np.uint32, "offset": np.int64, "size": np.int64, "marks": np.uint8, "first": np.int64, "length": np.int64,
+    "moved": np.int64, "busy": np.int64, "kind": np.uint8, "head": np.int64, "second": np.int64, "last": np.int64,
+}  # fmt: skip
+_OF_ROWS = ("first", "length", "moved", "busy", "kind", "head", "second", "last")
+
+
+def _space(name: str, n: int, workspace: Workspace) -> np.ndarray:
+    found: np.ndarray = workspace.array(f"strands.{name}", n, _LAID[name])
+    return found
+
+
+def _laid(
+    n: int, singles: UInt8Array, limits: tuple[int, int], similar: tuple[float, float], workspace: Workspace
+) -> tuple[_Strands, Int64Array]:  # fmt: skip
+    """Room for operations strand by strand and rows of them; and for where the strands begin."""
     starts = np.zeros(len(singles) + 1, dtype=np.int64)
-    out = _Strands(
-        address(ids), address(strand_of), address(singles), len(singles), *limits, *similar, address(space["strand"]), address(starts),
-        *(address(space[name]) for name in ("at", "offset", "size", "marks", "first", "length", "moved", "busy", "kind")),
+    columns = {name: address(_space(name, n, workspace)) for name in _LAID}
+    return _Strands(
+        None, None, address(singles), len(singles), *limits, *similar, starts=address(starts), **columns
+    ), starts  # fmt: skip
+
+
+def _strands(
+    strand: np.ndarray, starts: Int64Array, n: int, n_rows: int, workspace: Workspace
+) -> Strands:
+    rows = {name: _space(name, n, workspace)[:n_rows].copy() for name in _OF_ROWS}
+    at, offset, size = (_space(name, n, workspace) for name in ("at", "offset", "size"))
+    return Strands(strand, starts, at, offset, size, **rows)
+
+
+# --- chunks that go on with a weave ---------------------------------------------------------------
+
+MOST_STRANDS = 256
+DATA, SEEK, STRAY = 0, 1, 2
+_NOT_ON = -1
+
+
+@dataclass(frozen=True)
+class Going:
+    """Strands of a weave that may go on, as struct wt_going in native/model/model.h has them: columns by strand.
+
+    Attributes:
+        op, file, handle, arg: what the operations have in common.
+        apart: whether the strand is one of several of its file.
+        role: DATA, SEEK or STRAY.
+        owner: of seeks and what they lead to; none if nothing seeks.
+        stray_of: of seeks the strand of their stray ones, -1 for none.
+        stream: number of the strand's file if it is one of several, else -1.
+        least: bytes that each operation moves at least.
+    """
+
+    op: UInt8Array
+    file: np.ndarray
+    handle: np.ndarray
+    arg: Int64Array
+    apart: BoolArray
+    role: UInt8Array
+    owner: np.ndarray
+    stray_of: np.ndarray
+    stream: np.ndarray
+    least: Int64Array
+
+    def __len__(self) -> int:
+        return len(self.op)
+
+
+@dataclass(frozen=True)
+class Before:
+    """The operation before a chunk."""
+
+    rank: int
+    tick: int
+    is_call: bool
+    is_parted: bool  # by communication
+
+
+class _Going(ctypes.Structure):
+    _fields_ = (
+        ("n_strands", ctypes.c_int64),
+        *(
+            (name, ctypes.c_void_p)
+            for name in (
+                "op", "file", "handle", "arg", "role", "owner", "stray_of", "stream", "least",
+            )
+        ),
+        *((name, ctypes.c_int64) for name in ("n_owners", "n_streams", "rank", "tick")),
+        *((name, ctypes.c_bool) for name in ("calls", "parts")),
+        *((name, ctypes.c_int64) for name in ("turns", "long_order", "head", "probe", "period")),
+        ("often", ctypes.c_double),
+        *((name, ctypes.c_void_p) for name in ("order", "scratch")),
+        ("strands", _Strands),
     )  # fmt: skip
-    n_rows = _library().wt_strands(chunk.pointers, regions.pointers(), ctypes.byref(out))
-    return Strands(
-        space["strand"], starts, space["at"], space["offset"], space["size"],
-        *(space[name][:n_rows].copy() for name in ("first", "length", "moved", "busy", "kind")),
+
+
+def weave_on(
+    chunk: Chunk, going: Going, before: Before, no_order: tuple[int, ...], often: float,
+    limits: tuple[int, int], similar: tuple[float, float], workspace: Workspace,
+) -> Strands | None:  # fmt: skip
+    """Put the operations of a chunk strand by strand, if all of it goes on with a weave; None: it may not.
+
+    Args:
+        chunk: the chunk.
+        going: the strands; in what is found, some may have no operation. ``strand`` is uint8, and new.
+        before: what the chunk goes on from.
+        no_order: limits of ``irregular``.
+        often: share of operations whose strand is not that of the one before, at least.
+        limits: as of ``strands``.
+        similar: as of ``strands``.
+        workspace: of the arrays.
+    """
+    n = len(chunk)
+    singles = (going.role == STRAY).astype(np.uint8)
+    laid, starts = _laid(n, singles, limits, similar, workspace)
+    order = np.empty(n, dtype=np.uint8)
+    scratch = workspace.array("scratch", n, np.uint32)
+    columns = (
+        going.op, going.file, going.handle, going.arg, going.role, going.owner, going.stray_of, going.stream, going.least
     )  # fmt: skip
+    seeks = bool((going.role != DATA).any())
+    given = _Going(
+        len(going), *(address(column) for column in columns), int(going.owner.max()) + 1 if seeks else 0,
+        int(going.stream.max()) + 1, before.rank, before.tick, before.is_call, before.is_parted, *no_order, often,
+        address(order), address(scratch), laid,
+    )  # fmt: skip
+    n_rows = _library().wt_weave_on(chunk.pointers, ctypes.byref(given))
+    return None if n_rows == _NOT_ON else _strands(order, starts, n, n_rows, workspace)

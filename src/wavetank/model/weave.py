@@ -25,12 +25,14 @@ from wavetank.model.folded import (
     members,
     take,
 )  # fmt: skip
+from wavetank.model.going import going_strands
 from wavetank.model.list_passes import Stretches
 from wavetank.model.lists import ListStore
 from wavetank.model.mixed import LONG, MIN_TURNS
+from wavetank.model.order_passes import translated
 from wavetank.model.passes import Chunk, OpKinds, Survey, UInt32Array, Workspace
 from wavetank.model.rules import Rules
-from wavetank.model.strand_passes import Regions, Strands
+from wavetank.model.strand_passes import STRAY, Before, Going, Regions, Strands
 from wavetank.trace.schema import Int64Array, Level, Op, OpKind
 
 SHORTEST = 32
@@ -69,27 +71,40 @@ class Weaver:
 
 
 @dataclass(frozen=True)
+class Woven:
+    """What weaving some operations of a chunk leaves.
+
+    Attributes:
+        rows: of them; numbers of strands begin at 0.
+        at: the place of each row in the chunk, where its weave begins.
+        weaves: in order.
+        going: strands of the last weave, if all of them are such as may go on in the next chunk; else None.
+    """
+
+    rows: Folded
+    at: Int64Array
+    weaves: list[Weave]
+    going: Going | None
+
+
+@dataclass(frozen=True)
 class _Pairs:
     """What operations of one region have in common, by region, file and the rest: columns."""
 
     region: Int64Array
     file: Int64Array
+    code: Int64Array
     stray: BoolArray  # seeks that do not lead to where the next operation begins
 
 
-def weave(
-    chunk: Chunk, found: Survey, regions: Regions, by: Weaver
-) -> tuple[Folded, Int64Array, list[Weave]]:
-    """Weave the operations of some regions of a chunk. Numbers of strands begin at 0.
+def weave(chunk: Chunk, found: Survey, regions: Regions, by: Weaver) -> Woven:
+    """Weave the operations of some regions of a chunk.
 
     Args:
         chunk: the chunk.
         found: in it.
         regions: of operations of one rank each, single and with nothing between that parts them.
         by: what else is needed.
-
-    Returns:
-        Rows; the place of each in the chunk, where its weave begins; the weaves.
     """
     ids, pairs, number = _pairs(chunk, found, regions, by)
     strand_of, apart = _strands(ids, pairs, number, by.workspace)
@@ -114,7 +129,49 @@ def weave(
         mine = mine if a == 0 else mine - np.uint32(a)
         order = mine.astype(np.uint8 if b - a <= 256 else np.uint32)
         weaves.append(Weave(a, order, apart[first_of[a:b]], stray[a:b]))
-    return rows, regions.low[pairs.region[first_of][strand]], weaves
+    a, b = first_strand[-2:]
+    head = found.first[pairs.code[first_of[a:b]]]
+    going = (
+        going_strands(chunk.table, head, apart[first_of[a:b]], stray[a:b], by.kinds)
+        if plain[a:b].all()
+        else None
+    )
+    return Woven(rows, regions.low[pairs.region[first_of][strand]], weaves, going)
+
+
+def weave_on(chunk: Chunk, going: Going, before: Before, by: Weaver) -> tuple[Folded, Weave] | None:
+    """Weave a whole chunk that goes on with the weave before it; None if it may not do so.
+
+    Args:
+        chunk: the chunk.
+        going: strands of the weave before it.
+        before: the operation before it.
+        by: what else is needed.
+
+    Returns:
+        Rows, and the weave; numbers of strands begin at 0.
+    """
+    similar = by.rules.similarity or (1.0, 1.0)
+    laid = strand_passes.weave_on(
+        chunk, going, before, _no_order(), often(by.regular), (by.regular, SHORTEST), similar, by.workspace
+    )  # fmt: skip
+    if laid is None:
+        return None
+    rows, first = _rows(chunk.table, laid, np.ones(len(going), dtype=bool), by.store)
+    there = np.diff(laid.starts) > 0
+    number = np.cumsum(there) - 1
+    order = laid.strand if there.all() else translated(laid.strand, np.maximum(number, 0), np.uint8)
+    columns = {name: getattr(rows, name) for name in NAMES}
+    columns["strand"] = number[np.searchsorted(laid.starts, first, side="right") - 1]
+    stray = (going.role == STRAY)[there]
+    return Folded(**columns, lists=chunk.table.lists), Weave(
+        0, order, going.apart[there], stray, goes_on=True
+    )
+
+
+def often(regular: int) -> float:
+    """The share of operations of a weave that are of another kind than the one before, at least."""
+    return 1 / (4 * regular)
 
 
 def _pairs(
@@ -135,7 +192,9 @@ def _pairs(
     order = np.lexsort((stray, arg[code], handle[code], op[code], file[code], region))
     number = np.empty(len(order), dtype=np.int64)
     number[order] = np.arange(len(order))
-    columns = _Pairs(region[order], file[code][order].astype(np.int64), stray[order] > 0)
+    columns = _Pairs(
+        region[order], file[code][order].astype(np.int64), code[order], stray[order] > 0
+    )
     return ids, columns, number
 
 
@@ -150,10 +209,15 @@ def _strands(
     several = np.bincount(stream) > 1
     if not several.any():
         return stream, np.zeros(len(stream), dtype=bool)
-    limits = (MIN_TURNS, LONG, _HEAD, _PROBE, _MAX_PERIOD)
-    irregular = strand_passes.irregular(ids, stream[number].astype(np.uint32), limits, workspace)
+    irregular = strand_passes.irregular(
+        ids, stream[number].astype(np.uint32), _no_order(), workspace
+    )
     apart = (irregular & several)[stream]
     return np.cumsum(new | apart) - 1, apart
+
+
+def _no_order() -> tuple[int, ...]:
+    return MIN_TURNS, LONG, _HEAD, _PROBE, _MAX_PERIOD
 
 
 def _all_rows(
@@ -202,12 +266,12 @@ def _rows(
         kept: strands whose rows are made here.
         store: of offsets and sizes.
     """
-    first, length, moved, busy, kind = laid.first, laid.length, laid.moved, laid.busy, laid.kind
+    names = ("first", "length", "moved", "busy", "kind", "head", "second", "last")
+    columns = [getattr(laid, name) for name in names]
     if not kept.all():
-        some = kept[np.searchsorted(laid.starts, first, side="right") - 1]
-        first, length, moved, busy = (column[some] for column in (first, length, moved, busy))
-        kind = kind[some]
-    head, tail = laid.at[first], laid.at[first + length - 1]
+        some = kept[np.searchsorted(laid.starts, laid.first, side="right") - 1]
+        columns = [column[some] for column in columns]
+    first, length, moved, busy, kind, head, second, tail = columns
     out: Columns = {name: getattr(table, name)[head] for name in NAMES}
     several, sized = length > 1, kind == 3
     listed = sized | (kind == 2)
@@ -218,7 +282,6 @@ def _rows(
         out[column] = np.where(
             several, (values[tail] - values[head]) // np.maximum(length - 1, 1), 0
         )
-    second = laid.at[np.minimum(first + 1, len(laid.at) - 1)]
     out["disp"] = np.where(several, table.offset[second] - out["offset"], 0)
     out["view_disp"] = out["disp"]
     out["listed"] = _stored(laid.offset, first, length, listed, store.offsets.reserve)

@@ -1,0 +1,329 @@
+/* A chunk that goes on, as a whole, with the weave that the chunk before it ended with: its strands are
+ * known, so that for an operation little is to be done. Two passes over the chunk, each over columns that the
+ * other does not read; then one over what lies strand by strand. */
+#include "model.h"
+#include "strands.h"
+
+#include <string.h>
+
+enum { TILE = 512, SLOTS = 1024, AGAIN = 64, STRIDE = 96, HEAD = 32 };
+
+/* --- which strand --- */
+
+struct keys {
+    uint16_t slots[SLOTS]; /* number of a key + 1 */
+    struct {
+        int64_t arg;
+        int32_t file, handle;
+        uint32_t op;
+    } of[WT_MOST_STRANDS];
+};
+
+static inline uint32_t place_of(uint32_t op, int32_t file, int32_t handle) {
+    return (((uint32_t)file * 31u + op) * 0x9E3779B1u ^ (uint32_t)handle * 0x85EBCA6Bu) >> 22;
+}
+
+static void fill(struct keys *keys, const struct wt_going *g) {
+    memset(keys->slots, 0, sizeof keys->slots);
+    for (int64_t k = 0; k < g->n_strands; k++) {
+        if (g->role[k] == WT_STRAY)
+            continue;
+        uint32_t at = place_of(g->op[k], g->file[k], g->handle[k]);
+        while (keys->slots[at])
+            at = (at + 1) % SLOTS;
+        keys->slots[at] = (uint16_t)(k + 1);
+        keys->of[k].arg = g->arg[k];
+        keys->of[k].file = g->file[k];
+        keys->of[k].handle = g->handle[k];
+        keys->of[k].op = g->op[k];
+    }
+}
+
+/* Whether rows [low, high) are single calls of the rank with nothing between that parts them. */
+static bool all_plain(const struct wt_table *t, const struct wt_going *g, int64_t low, int64_t high) {
+    uint64_t wide = 0;
+    uint32_t narrow = 0;
+    for (int64_t i = low; i < high; i++)
+        wide |= (uint64_t)t->count[i] ^ 1;
+    for (int64_t i = low; i < high; i++)
+        wide |= (uint64_t)t->loop[i];
+    for (int64_t i = low; i < high; i++)
+        narrow |= ~(uint32_t)t->view[i]; /* -1: none */
+    for (int64_t i = low; i < high; i++)
+        narrow |= (uint32_t)t->error[i];
+    for (int64_t i = low; i < high; i++)
+        narrow |= (uint32_t)(t->rank[i] ^ g->rank);
+    if (g->calls || g->parts) {
+        int64_t steps = g->calls ? 1 : 0, later = 0;
+        int64_t first = t->tick[low] - (low ? t->tick[low - 1] : g->tick);
+        if (g->calls ? first != 1 : first > 0)
+            return false;
+        for (int64_t i = low + 1; i < high; i++)
+            later |= g->calls ? (t->tick[i] - t->tick[i - 1]) ^ steps : t->tick[i - 1] - t->tick[i];
+        if (g->calls ? later != 0 : later < 0)
+            return false;
+    }
+    return !wide && !narrow;
+}
+
+static bool name_strands(const struct wt_table *t, const struct keys *keys, int64_t low, int64_t high,
+                         uint8_t *restrict order) {
+    const uint8_t *restrict op = t->op;
+    const int32_t *restrict file = t->file, *restrict handle = t->handle;
+    const int64_t *restrict arg = t->arg;
+    for (int64_t i = low; i < high; i++) {
+        uint32_t at = place_of(op[i], file[i], handle[i]);
+        for (;; at = (at + 1) % SLOTS) {
+            uint32_t k = keys->slots[at];
+            if (!k)
+                return false;
+            k--;
+            if ((keys->of[k].file == file[i]) & (keys->of[k].handle == handle[i]) &
+                (keys->of[k].op == op[i]) & (keys->of[k].arg == arg[i])) {
+                order[i] = (uint8_t)k;
+                break;
+            }
+        }
+    }
+    return true;
+}
+
+/* Seeks that do not lead to where the next operation of their owner begins. */
+static bool find_strays(const struct wt_table *t, const struct wt_going *g, uint8_t *order) {
+    int64_t pending[WT_MOST_STRANDS];
+    for (int64_t o = 0; o < g->n_owners; o++)
+        pending[o] = -1;
+    for (int64_t i = 0; i < t->n; i++) {
+        uint8_t k = order[i];
+        int32_t owner = g->owner[k];
+        bool seek = g->role[k] == WT_SEEK;
+        int64_t before = pending[owner];
+        if (before >= 0 && (seek || t->offset[i] != t->offset[before])) {
+            int32_t stray = g->stray_of[order[before]];
+            if (stray < 0)
+                return false;
+            order[before] = (uint8_t)stray;
+        }
+        pending[owner] = seek ? i : -1;
+    }
+    for (int64_t o = 0; o < g->n_owners; o++)
+        if (pending[o] >= 0) {
+            int32_t stray = g->stray_of[order[pending[o]]];
+            if (stray < 0)
+                return false;
+            order[pending[o]] = (uint8_t)stray;
+        }
+    return true;
+}
+
+/* --- whether there is still no order --- */
+
+static bool recurs(const uint8_t *at, int64_t most) {
+    if (!memcmp(at, at + 1, HEAD)) /* of one strand: a run is no loop */
+        return false;
+    uint64_t head, other;
+    memcpy(&head, at, sizeof head);
+    for (int64_t period = 2; period <= most; period++) {
+        memcpy(&other, at + period, sizeof other);
+        if (head == other && !memcmp(at, at + period, HEAD))
+            return true;
+    }
+    return false;
+}
+
+/* Loops of AGAIN members that are longer than two strides are seen, and some that are none. */
+static bool holds_loops(const uint8_t *order, int64_t n) {
+    for (int64_t at = 0; at + AGAIN + HEAD <= n; at += STRIDE)
+        if (recurs(order + at, AGAIN))
+            return true;
+    return false;
+}
+
+/* Of operations of one file: turns enough, nothing that goes on for long, no pattern. */
+static bool still_irregular(const uint8_t *of_file, int64_t n, const struct wt_going *g) {
+    int64_t turns = 0, block = g->long_order / 2;
+    for (int64_t i = 1; i < n && turns < g->turns; i++)
+        turns += of_file[i] != of_file[i - 1];
+    if (turns < g->turns)
+        return false;
+    for (int64_t at = 0; at + block <= n; at += block)
+        if (!memcmp(of_file + at, of_file + at + 1, (size_t)block - 1))
+            return false;
+    for (int64_t at = 0; at < n - 2 * g->head; at += g->probe)
+        for (int64_t period = 1; period <= g->period && at + period + g->head <= n; period++)
+            if (of_file[at] == of_file[at + period] &&
+                !memcmp(of_file + at, of_file + at + period, (size_t)g->head))
+                return false;
+    return true;
+}
+
+static bool files_irregular(const uint8_t *order, int64_t n, const int64_t *counts,
+                            const struct wt_going *g) {
+    if (!g->n_streams)
+        return true;
+    int64_t start[WT_MOST_STRANDS + 1], next[WT_MOST_STRANDS + 1];
+    uint8_t stream_of[WT_MOST_STRANDS];
+    memset(start, 0, sizeof start);
+    /* What lies in no such file goes to the last place, which is not looked at. */
+    for (int64_t k = 0; k < g->n_strands; k++) {
+        stream_of[k] = (uint8_t)(g->stream[k] < 0 ? g->n_streams : g->stream[k]);
+        start[stream_of[k]] += counts[k];
+    }
+    int64_t sum = 0;
+    for (int64_t s = 0; s <= g->n_streams; s++) {
+        int64_t of_stream = start[s];
+        start[s] = next[s] = sum;
+        sum += of_stream;
+    }
+    for (int64_t i = 0; i < n; i++)
+        g->scratch[next[stream_of[order[i]]]++] = order[i];
+    for (int64_t s = 0; s < g->n_streams; s++)
+        if (next[s] > start[s] && !still_irregular(g->scratch + start[s], next[s] - start[s], g))
+            return false;
+    return true;
+}
+
+/* --- strand by strand --- */
+
+struct tail {
+    int64_t next;
+    uint64_t differs; /* sizes, from the first one */
+    int64_t size;     /* of the first operation, */
+    int64_t least;    /* and what each moves at least */
+    int64_t sum, busy;
+    int64_t short_at; /* place behind the last operation that moved less than asked for */
+    int64_t n_short;
+};
+
+static bool lay(const struct wt_table *t, const struct wt_going *g, const uint8_t *restrict order,
+                struct tail *restrict tails) {
+    const int64_t *restrict from_offset = t->offset, *restrict from_size = t->size,
+                            *restrict from_moved = t->moved, *restrict from_busy = t->busy_ns;
+    int64_t *restrict offset = g->strands.offset, *restrict size = g->strands.size;
+    int64_t bad = 0;
+    for (int64_t i = 0; i < t->n; i++) {
+        struct tail *one = &tails[order[i]];
+        int64_t place = one->next++, asked = from_size[i], moved = from_moved[i];
+        offset[place] = from_offset[i];
+        size[place] = asked;
+        one->differs |= (uint64_t)(asked ^ one->size);
+        one->sum += asked;
+        one->busy += from_busy[i];
+        bad |= from_offset[i] | (moved - one->least);
+        if (moved != asked) {
+            one->short_at = place + 1;
+            one->n_short++;
+        }
+    }
+    return bad >= 0;
+}
+
+/* Whether a strand is one row: no part of it is regular, or of sizes more alike than the others. May say no
+ * where it is one. */
+static bool is_one_row(const struct wt_strands *s, const struct tail *tail, int64_t begin, int64_t end) {
+    const int64_t *restrict offset = s->offset, *restrict size = s->size;
+    const int64_t block = s->regular / 2;
+    if (end - begin < s->listed || end - begin < 2)
+        return false;
+    if (tail->n_short > 1 || (tail->n_short && tail->short_at != end))
+        return false;
+    for (int64_t i = begin + block; i + 1 < end; i += block)
+        if (offset[i + 1] - offset[i] == offset[i] - offset[i - 1] &&
+            (!tail->differs || (size[i] == size[i + 1] && size[i] == size[i - 1])))
+            return false;
+    if (!tail->differs)
+        return true;
+    for (int64_t i = begin; i + block < end; i += block) {
+        int64_t k = 0;
+        while (k < block && wt_similar(size[i + k], size[i + k + 1], s->low, s->high))
+            k++;
+        if (k == block)
+            return false;
+    }
+    return true;
+}
+
+/* Rows of the chunk strand by strand. */
+static void find_places(const struct wt_table *t, const uint8_t *order, struct wt_strands *s) {
+    int64_t next[WT_MOST_STRANDS];
+    memcpy(next, s->starts, (size_t)s->n_strands * sizeof *next);
+    for (int64_t i = 0; i < t->n; i++) {
+        int64_t place = next[order[i]]++;
+        s->at[place] = (uint32_t)i;
+        s->marks[place] = t->moved[i] == t->size[i] ? 0 : WT_SHORT;
+    }
+}
+
+static int64_t position(const uint8_t *order, int64_t from, int64_t n, uint8_t strand) {
+    const uint8_t *found = memchr(order + from, strand, (size_t)(n - from));
+    return found - order;
+}
+
+static int64_t make_all_rows(const struct wt_table *t, struct wt_going *g, const uint8_t *order,
+                             const struct tail *tails) {
+    struct wt_strands *s = &g->strands;
+    int64_t n = 0;
+    bool placed = false;
+    for (int64_t k = 0; k < s->n_strands; k++) {
+        int64_t begin = s->starts[k], end = s->starts[k + 1];
+        if (begin == end)
+            continue;
+        if (!s->singles[k] && is_one_row(s, &tails[k], begin, end)) {
+            int64_t last = t->n - 1;
+            while (order[last] != k)
+                last--;
+            s->first[n] = begin;
+            s->length[n] = end - begin;
+            s->moved[n] = tails[k].sum - s->size[end - 1] + t->moved[last];
+            s->busy[n] = tails[k].busy;
+            s->kind[n] = tails[k].differs ? 3 : 2;
+            s->head[n] = position(order, 0, t->n, (uint8_t)k);
+            s->second[n] = position(order, s->head[n] + 1, t->n, (uint8_t)k);
+            s->last[n++] = last;
+            continue;
+        }
+        if (!placed)
+            find_places(t, order, s);
+        placed = true;
+        n = wt_rows_of_strand(t, s, k, n);
+    }
+    return n;
+}
+
+int64_t wt_weave_on(const struct wt_table *table, struct wt_going *going) {
+    const struct wt_table copied = *table, *t = &copied;
+    struct wt_strands *s = &going->strands;
+    uint8_t *order = going->order;
+    struct keys keys;
+    struct tail tails[WT_MOST_STRANDS];
+    int64_t counts[WT_MOST_STRANDS] = {0}, changes = 0;
+    if (!t->n || going->n_strands > WT_MOST_STRANDS)
+        return WT_NOT_ON;
+    fill(&keys, going);
+    for (int64_t low = 0; low < t->n; low += TILE) {
+        int64_t high = t->n - low < TILE ? t->n : low + TILE;
+        if (!all_plain(t, going, low, high) || !name_strands(t, &keys, low, high, order))
+            return WT_NOT_ON;
+    }
+    for (int64_t i = 1; i < t->n; i++)
+        changes += order[i] != order[i - 1];
+    if ((double)changes < going->often * (double)t->n || holds_loops(order, t->n))
+        return WT_NOT_ON;
+    if (going->n_owners && !find_strays(t, going, order))
+        return WT_NOT_ON;
+    wt_tally(order, t->n, 1, counts, going->n_strands);
+    if (!files_irregular(order, t->n, counts, going))
+        return WT_NOT_ON;
+    int64_t sum = 0;
+    for (int64_t k = 0; k < going->n_strands; k++) {
+        s->starts[k] = sum;
+        sum += counts[k];
+        tails[k] = (struct tail){.next = s->starts[k], .least = going->least[k]};
+        if (counts[k])
+            tails[k].size = t->size[position(order, 0, t->n, (uint8_t)k)];
+    }
+    s->starts[going->n_strands] = sum;
+    if (!lay(t, going, order, tails))
+        return WT_NOT_ON;
+    return make_all_rows(t, going, order, tails);
+}
