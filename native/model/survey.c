@@ -1,6 +1,6 @@
 /* What each operation of a chunk is, and what it has in common with the next one: one pass over the columns.
  */
-#include "model.h"
+#include "survey.h"
 
 #define SEEK_TO 0 /* SEEK_SET */
 
@@ -9,15 +9,10 @@ static bool same_code(const struct wt_table *t, int64_t a, int64_t b) {
            t->view[a] == t->view[b] && t->error[a] == t->error[b] && t->arg[a] == t->arg[b];
 }
 
-static uint64_t mixed(uint64_t value) {
-    value *= 0x9E3779B97F4A7C15u;
-    return value ^ (value >> 29);
-}
-
 static uint32_t number_of(const struct wt_table *t, int64_t row, struct wt_survey *out) {
-    uint64_t hash = mixed((uint64_t)t->arg[row] ^ ((uint64_t)(uint32_t)t->handle[row] << 32));
-    hash = mixed(hash ^ (uint64_t)(uint32_t)t->file[row] ^ ((uint64_t)t->op[row] << 32));
-    hash = mixed(hash ^ (uint64_t)(uint32_t)t->view[row] ^ ((uint64_t)(uint32_t)t->error[row] << 32));
+    uint64_t hash = wt_mixed((uint64_t)t->arg[row] ^ ((uint64_t)(uint32_t)t->handle[row] << 32));
+    hash = wt_mixed(hash ^ (uint64_t)(uint32_t)t->file[row] ^ ((uint64_t)t->op[row] << 32));
+    hash = wt_mixed(hash ^ (uint64_t)(uint32_t)t->view[row] ^ ((uint64_t)(uint32_t)t->error[row] << 32));
     uint64_t mask = (uint64_t)out->n_slots - 1;
     for (uint64_t slot = (hash >> 20) & mask;; slot = (slot + 1) & mask) {
         uint32_t found = out->slots[slot];
@@ -61,9 +56,9 @@ static void clear(const struct wt_table *t, struct wt_survey *out) {
     }
     for (int64_t code = 0; code < out->n_codes; code++) {
         int64_t row = out->first[code];
-        uint64_t hash = mixed((uint64_t)t->arg[row] ^ ((uint64_t)(uint32_t)t->handle[row] << 32));
-        hash = mixed(hash ^ (uint64_t)(uint32_t)t->file[row] ^ ((uint64_t)t->op[row] << 32));
-        hash = mixed(hash ^ (uint64_t)(uint32_t)t->view[row] ^ ((uint64_t)(uint32_t)t->error[row] << 32));
+        uint64_t hash = wt_mixed((uint64_t)t->arg[row] ^ ((uint64_t)(uint32_t)t->handle[row] << 32));
+        hash = wt_mixed(hash ^ (uint64_t)(uint32_t)t->file[row] ^ ((uint64_t)t->op[row] << 32));
+        hash = wt_mixed(hash ^ (uint64_t)(uint32_t)t->view[row] ^ ((uint64_t)(uint32_t)t->error[row] << 32));
         uint64_t mask = (uint64_t)out->n_slots - 1;
         for (uint64_t slot = (hash >> 20) & mask; out->slots[slot]; slot = (slot + 1) & mask)
             out->slots[slot] = 0;
@@ -71,7 +66,7 @@ static void clear(const struct wt_table *t, struct wt_survey *out) {
 }
 
 /* Runs: neighbouring ones share an operation, which belongs to the first of them. */
-static void close_run(struct wt_survey *out, int64_t first, int64_t last) {
+void wt_close_run(struct wt_survey *out, int64_t first, int64_t last) {
     int64_t n = out->n_runs;
     out->begin[n] = n && out->end[n - 1] == first ? first + 1 : first;
     out->end[n] = last;
@@ -81,7 +76,7 @@ static void close_run(struct wt_survey *out, int64_t first, int64_t last) {
 /* Column by column, some rows at a time: more columns at once than a cache has ways for one place would
  * displace each other, as arrays of one length often lie alike. What is 0 is the same in a row and the next
  * one. */
-enum { ROWS = 256 };
+enum { ROWS = 256, MOST_PAUSE = 16 * ROWS };
 
 struct block {
     uint32_t narrow[ROWS];     /* what operations of one code have in common, */
@@ -162,25 +157,41 @@ void wt_survey(const struct wt_table *table, const struct wt_kinds *of_ops, cons
     uint8_t *restrict flags = out->flags;
     uint32_t *restrict codes = out->code;
     uint64_t *restrict signature = out->signature;
+    struct wt_run run = {-1, least};
+    const struct wt_parting parting = {apart, has_gap, gap_ns};
     struct block b;
     struct late late[LATE];
     for (int k = 0; k < LATE; k++)
         late[k].op = 256; /* none */
     int64_t n = t->n, n_barriers = 0, n_talks = 0, n_linked = 0, n_parting = 0;
-    int64_t run = -1; /* first operation of the run that goes on */
     out->n_codes = out->n_runs = out->n_barriers = out->n_talks = out->n_linked = out->n_parting = 0;
     if (!n)
         return;
     uint32_t code = number_of(t, 0, out);
-    for (int64_t low = 0; low < n; low += ROWS) {
-        int64_t rows = n - low < ROWS ? n - low : ROWS;
+    int64_t period = 0, next_try = 0, pause = ROWS;
+    for (int64_t low = 0, rows; low < n; low += rows) {
+        if (!period && low >= next_try)
+            period = wt_code_period(codes, low);
+        rows = n - 1 - low < WT_STEADY_ROWS ? n - 1 - low : WT_STEADY_ROWS;
+        if (period && rows > WT_MOST_PERIOD &&
+            wt_survey_steady(t, kinds, &parting, low, low + rows, period, &run, out)) {
+            code = codes[low + rows];
+            pause = ROWS;
+            continue;
+        }
+        if (period) { /* try again later, and later still */
+            period = 0;
+            next_try = low + pause;
+            pause = pause < MOST_PAUSE ? 2 * pause : pause;
+        }
+        rows = n - low < ROWS ? n - low : ROWS;
         look(t, low, rows, &b);
         bool can = weavable(t, kinds, low, &b, 0);
         for (int64_t k = 0; k < rows; k++) {
             int64_t i = low + k;
             uint8_t op = t->op[i];
             codes[i] = code;
-            signature[i] = mixed(((uint64_t)code << 32) ^ (uint64_t)t->size[i]);
+            signature[i] = wt_signature(code, t->size[i]);
             n_parting += kinds->parting[op];
             if (i + 1 == n) {
                 flags[i] = can ? WT_WEAVABLE : 0;
@@ -208,19 +219,19 @@ void wt_survey(const struct wt_table *table, const struct wt_kinds *of_ops, cons
             n_barriers += !joinable;
             n_talks += talks;
             n_linked += linked;
-            if (!linked | (run < 0) | (b.steps[k] != 0)) {
-                if (run >= 0 && i - run >= least)
-                    close_run(out, run, i);
-                run = linked ? i : -1;
+            if (!linked | (run.first < 0) | (b.steps[k] != 0)) {
+                if (run.first >= 0 && i - run.first >= least)
+                    wt_close_run(out, run.first, i);
+                run.first = linked ? i : -1;
             }
             can = next_can;
         }
     }
-    if (run >= 0 && n - 1 - run >= least)
-        close_run(out, run, n - 1);
-    out->n_barriers = n_barriers;
-    out->n_talks = n_talks;
-    out->n_linked = n_linked;
-    out->n_parting = n_parting;
+    if (run.first >= 0 && n - 1 - run.first >= least)
+        wt_close_run(out, run.first, n - 1);
+    out->n_barriers += n_barriers;
+    out->n_talks += n_talks;
+    out->n_linked += n_linked;
+    out->n_parting += n_parting;
     clear(t, out);
 }

@@ -1,10 +1,14 @@
-"""Lists that grow: offsets and sizes of operations without regularity, kept in large blocks.
+"""Lists that grow: offsets and sizes of operations without regularity.
 
-Large, because the memory of many small ones comes page by page, which takes longer than to fill it.
+Each in a range of addresses that is longer than any list: so it grows without being copied, and pages are taken as
+they are filled. Where the system gives no such range, in large blocks: the memory of many small ones comes page by
+page, which takes longer than to fill it.
 """
 
 from __future__ import annotations
 
+import mmap
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,6 +18,23 @@ from wavetank.trace.schema import Int64Array
 
 BLOCK = 1 << 20
 """Entries of a block at least: 8 MiB, which the system gives in large pages."""
+RANGE = 1 << 31
+"""Entries that a range of addresses has room for: 16 GiB, of which only what is used takes memory."""
+_MAP_NORESERVE = 0x4000  # <sys/mman.h> of Linux; newer Pythons have it in mmap
+
+
+def _room(n: int) -> Int64Array:
+    """Memory for n numbers at least."""
+    if n > RANGE:
+        return np.empty(n, dtype=np.int64)
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _MAP_NORESERVE
+    try:
+        mapped = mmap.mmap(-1, 8 * RANGE, flags=flags)
+    except (OSError, ValueError):  # addresses are limited here
+        return np.empty(max(n, BLOCK), dtype=np.int64)
+    with suppress(OSError):  # a system without large pages
+        mapped.madvise(mmap.MADV_HUGEPAGE)
+    return np.frombuffer(mapped, dtype=np.int64)
 
 
 class GrowingList:
@@ -33,7 +54,7 @@ class GrowingList:
             if self._blocks:
                 self._blocks[-1] = self._blocks[-1][: self._used]
                 self._before += self._used
-            self._blocks.append(np.empty(max(n, BLOCK), dtype=np.int64))
+            self._blocks.append(_room(n))
             self._used = 0
         first = self._used
         self._used += n

@@ -64,12 +64,16 @@ def members_of(data: DataRows, low: int, high: int, row: int, end_row: int, peri
 def _one_after_another(parts: list[dict[str, Int64Array]]) -> dict[str, Int64Array]:
     """Columns of all parts; one number stands for a column that is one in all of them."""
     n = sum(len(part["offset"]) for part in parts)
-    full = all(part["moved"] is part["size"] for part in parts)
+    same = {  # columns that are others in all parts
+        name: other
+        for name, other in (("moved", "size"), ("view_offset", "offset"))
+        if all(part[name] is part[other] for part in parts)
+    }
     joined: dict[str, Int64Array] = {}
     for name in _NAMES:
         columns = [part[name] for part in parts if len(part["offset"])]
-        if name == "moved" and full:
-            joined[name] = joined["size"]
+        if name in same:
+            joined[name] = joined[same[name]]
         elif all(c.strides == (0,) and c[0] == columns[0][0] for c in columns):
             joined[name] = np.broadcast_to(columns[0][0], n)
         else:

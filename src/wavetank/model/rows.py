@@ -151,8 +151,9 @@ def _cut_irregular_loops(
         at += range(1, int(found.count[number]))
         block += [number] * (int(found.count[number]) - 1)
     for number in seeks.tolist():
-        ends = {1, 2, int(found.count[number]) - 1} & set(range(1, int(found.count[number])))
-        at += sorted(ends)
+        count = int(found.count[number])
+        ends = sorted(end for end in {1, 2, count - 1} if 0 < end < count)
+        at += ends
         block += [number] * len(ends)
     at += (found.count[last] - 1).tolist()
     block += last.tolist()
