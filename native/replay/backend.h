@@ -29,6 +29,8 @@ struct open_file {
     int64_t position;   /* of the file pointer: bytes, in the view where there is one */
     int64_t pending_seeks; /* seeks to where the next data call starts, not yet made */
     int64_t pending_whence;
+    int32_t epoch;                /* which of the files that had the name one after the other (known.c) */
+    int32_t communicator;         /* mpiio: index, -1: this rank alone */
     const struct plan_view *view; /* NULL: none */
     int32_t view_index;           /* -1: none */
     int fd;                       /* posix */

@@ -57,6 +57,7 @@ static bool mpiio_open(const struct file_action *a) {
     }
     struct open_file *f = a->open;
     f->mpi_file = opened;
+    f->communicator = a->communicator;
     f->is_open = true;
     f->readable = !(a->arg & MPI_MODE_WRONLY);
     f->writable = !(a->arg & MPI_MODE_RDONLY);

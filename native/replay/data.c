@@ -3,6 +3,7 @@
 
 #include "copies.h"
 #include "failure.h"
+#include "known.h"
 #include "reach.h"
 #include "unseen.h"
 
@@ -103,9 +104,12 @@ static void issue(struct replay *r, struct phase_state *p, struct member_state *
     const bool copies = is_copy(call);
     const bool may_wait = posix && reads && placed && f->file->made_in_run && !r->settings->null;
     const enum completion later = completion_of(call);
-    const bool verify = r->settings->verify && placed && later == COMPLETES_AT_ONCE;
+    const bool at_once = later == COMPLETES_AT_ONCE;
+    const bool verify = r->settings->verify && placed && at_once;
+    /* A collective write of which all ranks know when the others' part is done. */
+    const bool meets = r->settings->verify && !posix && !reads && at_once && CALLS[call].collective;
     const int64_t rs = run->rs;
-    int64_t position = run->offset + m->i * run->disp, t = *clock, bytes = 0, io_ns = 0;
+    int64_t position = run->offset + m->i * run->disp, t = *clock, bytes = 0, io_ns = 0, moved = 0;
     whereabouts_enter(RANK_WORKS, CALLS[call].name, f->file->name, position, rs);
     for (int64_t left = n; left > 0; left--) {
         char *buffer = r->read_buffer;
@@ -143,7 +147,7 @@ static void issue(struct replay *r, struct phase_state *p, struct member_state *
         }
         whereabouts->offset = position;
         whereabouts->done++;
-        int64_t moved = m->issue(f, buffer, rs, position);
+        moved = m->issue(f, buffer, rs, position);
         int64_t expected = ++m->i == run->count ? run->moved_last : rs;
         if (__builtin_expect(moved < expected && moved > 0, 0) && posix)
             moved = finish(m->issue, f, buffer, position, rs, moved, expected);
@@ -172,6 +176,12 @@ static void issue(struct replay *r, struct phase_state *p, struct member_state *
             verify_read(r, f, buffer, position, moved, call);
             t = now_ns();
         }
+        if (__builtin_expect(meets, 0)) {
+            if (placed)
+                known_wrote(f, run, position, rs, run->disp, 1, moved);
+            known_meet(f->communicator);
+            t = now_ns();
+        }
         position += run->disp;
         if (__builtin_expect(end >= r->stop_at_ns, 0)) {
             r->stopped = true;
@@ -179,6 +189,10 @@ static void issue(struct replay *r, struct phase_state *p, struct member_state *
             break;
         }
     }
+    if (verify && !reads && !meets)
+        known_wrote(f, run, position - n * run->disp, rs, run->disp, n, moved);
+    if (r->settings->verify && reads && !placed && at_once)
+        r->compared.unchecked += bytes;
     if (!posix && placed && n > 0) {
         const int64_t last = m->i == run->count ? run->moved_last : rs;
         reach_note(f, reads, position - run->disp, last);

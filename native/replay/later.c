@@ -2,19 +2,24 @@
 #include "perform_parts.h"
 
 #include "failure.h"
+#include "known.h"
 
 #include <string.h>
 
 void verify_read(struct replay *r, const struct open_file *f, const char *buffer, int64_t position,
                  int64_t size, enum call call) {
-    int64_t wrong = pattern_first_difference(&r->pattern, f->file->content, f->view, buffer, position, size);
-    if (wrong >= 0) {
-        const bool is_zero = !f->view && buffer[wrong - position] == 0;
-        fail(&(struct doing){CALLS[call].name, f->file->name, wrong, size},
-             "a wrong byte was read at offset %lld of the file%s", (long long)wrong,
-             is_zero ? " (a zero: it was lost, or never written)" : "");
-    }
-    r->verified_bytes += size;
+    int64_t where = -1;
+    unsigned char found = 0;
+    const enum wrong wrong =
+        known_compare(&r->pattern, f, buffer, position, size, &r->compared, &where, &found);
+    if (wrong == WRONG_NONE)
+        return;
+    const struct doing doing = {CALLS[call].name, f->file->name, where, size};
+    if (wrong == WRONG_ZERO)
+        fail(&doing, "a byte that was never written is not zero, at offset %lld of the file (it is 0x%02x)",
+             (long long)where, found);
+    fail(&doing, "a wrong byte was read at offset %lld of the file%s", (long long)where,
+         found == 0 ? " (a zero: what was written is lost)" : "");
 }
 
 char *take_buffer(struct replay *r, int64_t size) {
@@ -64,6 +69,10 @@ void perform_completion(struct replay *r, const struct file_action *action) {
             r->phases[call->phase].last_ns = end;
         if (r->settings->verify && CALLS[call->call].kind == KIND_READ && call->position >= 0)
             verify_read(r, f, call->buffer, call->position, call->size, call->call);
+        if (r->settings->verify && CALLS[call->call].kind == KIND_WRITE && call->position >= 0)
+            known_wrote(f, NULL, call->position, call->size, 0, 1, call->size);
+        if (r->settings->verify && CALLS[call->call].kind == KIND_WRITE && action->call == CALL_M_END)
+            known_meet(f->communicator);
         give_back(r, call->buffer);
     }
     f->n_under_way -= f->n_completed;

@@ -2,6 +2,7 @@
  * Rank 0 alone reads the plan and writes the result (standard output); the ranks share nothing but the
  * directory. */
 #include "failure.h"
+#include "known.h"
 #include "perform.h"
 #include "ranks.h"
 #include "reach.h"
@@ -144,6 +145,8 @@ int main(int argc, char **argv) {
     ranks_make_communicators(plan);
     static struct replay replay;
     replay_prepare(&replay, &settings, plan);
+    if (settings.verify && !settings.null)
+        known_start(plan, settings.session);
     if (settings.session) {
         session(&replay, &settings);
     } else {

@@ -2,6 +2,7 @@
 #include "perform_parts.h"
 
 #include "failure.h"
+#include "known.h"
 #include "reach.h"
 #include "unseen.h"
 
@@ -27,7 +28,8 @@ struct open_file *slot_for(struct replay *r, int64_t handle, const struct plan_f
         r->open_files = must_grow(r->open_files, (size_t)(r->n_open_files + 1) * sizeof *r->open_files);
         slot = r->open_files[r->n_open_files++] = must_alloc(sizeof *slot);
     }
-    *slot = (struct open_file){.handle = handle, .file = file, .layer = layer, .view_index = -1, .fd = -1};
+    *slot = (struct open_file){
+        .handle = handle, .file = file, .layer = layer, .view_index = -1, .communicator = -1, .fd = -1};
     return slot;
 }
 
@@ -67,8 +69,10 @@ void act(struct replay *r, const struct file_action *action, int32_t traced_erro
     bool done = traced_error ? backend->act(action) : act_when_there(r, backend, action);
     r->metadata_ns += now_ns() - start;
     r->metadata_operations++;
-    if (done)
+    if (done) {
         reach_forget(action);
+        known_acted(action);
+    }
     if (!done && traced_error == 0)
         fail(&(struct doing){CALLS[action->call].name, name_of(action)->name, action->offset, -1}, "%s",
              backend->reason());

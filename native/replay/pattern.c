@@ -2,9 +2,8 @@
 #include "pattern.h"
 
 #include "failure.h"
-#include "plan.h"
+#include "views.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,7 +13,7 @@ enum { LARGE_PAGE = 2 << 20 };
 char *aligned_buffer(int64_t size) {
     void *p = NULL;
     /* Large requests go faster from large pages: 1 to 3 % at 1 MiB on tmpfs and in the page cache. */
-    const bool large = size >= LARGE_PAGE / 2;
+    const int large = size >= LARGE_PAGE / 2;
     const size_t alignment = large ? LARGE_PAGE : PATTERN_ALIGNMENT;
     const size_t length = ((size_t)size / alignment + 1) * alignment;
     if (posix_memalign(&p, alignment, length) != 0)
@@ -49,58 +48,12 @@ void pattern_make(struct pattern *pattern, int64_t largest) {
     }
 }
 
-/* The visible piece of the file at a position of the view: its offset in the file, and how long it goes on.
- */
-static int64_t piece_at(const struct plan_view *view, int64_t position, int64_t *length) {
-    int64_t rest = position % view->visible;
-    int64_t tile = view->displacement + position / view->visible * view->extent;
-    int32_t i = 0;
-    while (rest >= view->run_lengths[i])
-        rest -= view->run_lengths[i++];
-    *length = view->run_lengths[i] - rest;
-    return tile + view->run_offsets[i] + rest;
-}
-
-static bool has_pieces(const struct plan_view *view) {
-    return view && view->visible > 0;
-}
-
-int64_t place_in_file(const struct plan_view *view, int64_t position) {
-    int64_t length;
-    return has_pieces(view) ? piece_at(view, position, &length) : position;
-}
-
 void pattern_fill(const struct pattern *pattern, int32_t file_id, const struct plan_view *view, char *buffer,
                   int64_t position, int64_t size) {
     for (int64_t done = 0; done < size;) {
-        int64_t n = size - done, offset = position + done;
-        if (has_pieces(view)) {
-            int64_t length;
-            offset = piece_at(view, position + done, &length);
-            n = length < n ? length : n;
-        }
+        int64_t n, offset = piece_in_file(view, position + done, &n);
+        n = n < size - done ? n : size - done;
         memcpy(buffer + done, pattern_at(pattern, file_id, offset), (size_t)n);
         done += n;
     }
-}
-
-int64_t pattern_first_difference(const struct pattern *pattern, int32_t file_id, const struct plan_view *view,
-                                 const char *buffer, int64_t position, int64_t size) {
-    for (int64_t done = 0; done < size;) {
-        int64_t n = size - done, offset = position + done;
-        if (has_pieces(view)) {
-            int64_t length;
-            offset = piece_at(view, position + done, &length);
-            n = length < n ? length : n;
-        }
-        const char *expected = pattern_at(pattern, file_id, offset);
-        if (memcmp(buffer + done, expected, (size_t)n) != 0) {
-            int64_t i = 0;
-            while (buffer[done + i] == expected[i])
-                i++;
-            return offset + i;
-        }
-        done += n;
-    }
-    return -1;
 }

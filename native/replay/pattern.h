@@ -25,14 +25,6 @@ static inline char *pattern_at(const struct pattern *pattern, int32_t file_id, i
     return pattern->bytes + (uint64_t)(offset + (int64_t)file_id * PATTERN_FILE_STEP) % PATTERN_PERIOD;
 }
 
-/* The offset in the file of a position in the view; view may be NULL. */
-int64_t place_in_file(const struct plan_view *view, int64_t position);
-
-/* The first byte of a buffer that differs from the file's pattern: its offset in the file, or -1.
- * position and size are in the view when there is one. pattern was made for at least size bytes. */
-int64_t pattern_first_difference(const struct pattern *pattern, int32_t file_id, const struct plan_view *view,
-                                 const char *buffer, int64_t position, int64_t size);
-
 /* Fill a buffer for a write through a view. */
 void pattern_fill(const struct pattern *pattern, int32_t file_id, const struct plan_view *view, char *buffer,
                   int64_t position, int64_t size);

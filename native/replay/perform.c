@@ -2,6 +2,7 @@
 
 #include "copies.h"
 #include "failure.h"
+#include "known.h"
 #include "ranks.h"
 #include "reach.h"
 
@@ -111,7 +112,11 @@ static void perform_empty_step(struct replay *r, const struct plan_step *step) {
     if (f->pending_seeks)
         make_pending_seeks(r, f, step->offset);
     data_call issue = backend_of(r, facts->layer)->data(step->call);
-    char *buffer = facts->kind == KIND_READ ? r->read_buffer : pattern_at(&r->pattern, f->file->content, 0);
+    const bool reads = facts->kind == KIND_READ;
+    const bool meets = r->settings->verify && !reads && facts->layer == LAYER_MPIIO && facts->collective &&
+                       completion_of(step->call) == COMPLETES_AT_ONCE;
+    int64_t position = step->offset < 0 ? 0 : step->offset;
+    char *buffer = reads ? r->read_buffer : pattern_at(&r->pattern, f->file->content, position);
     whereabouts_enter(RANK_WORKS, facts->name, f->file->name, step->offset, step->size);
     for (int64_t i = 0; i < step->count; i++) {
         whereabouts->done++;
@@ -121,7 +126,7 @@ static void perform_empty_step(struct replay *r, const struct plan_step *step) {
                 f, (struct under_way){.call = step->call, .buffer = buffer, .position = -1, .phase = -1});
         }
         int64_t start = now_ns();
-        int64_t moved = issue(f, buffer, step->size, step->offset < 0 ? 0 : step->offset);
+        int64_t moved = issue(f, buffer, step->size, position);
         r->metadata_ns += now_ns() - start;
         r->metadata_operations++;
         if (r->settings->null)
@@ -129,8 +134,12 @@ static void perform_empty_step(struct replay *r, const struct plan_step *step) {
         if (moved < 0)
             fail(&(struct doing){facts->name, f->file->name, step->offset, step->size}, "%s",
                  backend_of(r, facts->layer)->reason());
-        if (moved > 0 && facts->layer == LAYER_POSIX && facts->kind == KIND_READ)
+        if (moved > 0 && facts->layer == LAYER_POSIX && reads)
             r->long_reads++;
+        if (moved > 0 && r->settings->verify && !reads && step->offset >= 0)
+            known_wrote(f, NULL, position, moved, 0, 1, moved);
+        if (meets)
+            known_meet(f->communicator);
         f->position += facts->place == PLACE_POINTER ? moved : 0;
     }
 }
@@ -160,6 +169,7 @@ static void perform_sync(struct replay *r, const struct plan_step *step) {
         ranks_barrier(step->communicator);
         whereabouts->done++;
     }
+    known_meet(step->communicator);
     r->sync_ns += now_ns() - start;
     r->syncs += step->count;
 }
@@ -172,6 +182,7 @@ static void perform_await(struct replay *r, const struct plan_step *step) {
     whereabouts_enter(RANK_WAITS, "wait for what was written", whom, -1, -1);
     int64_t start = now_ns();
     ranks_await(step->count, step->ranks, step->n_ranks);
+    known_listen(step->ranks, step->n_ranks);
     r->sync_ns += now_ns() - start;
     r->syncs++;
 }
@@ -215,6 +226,7 @@ static void perform_steps(struct replay *r, int32_t from, int32_t to) {
             ranks_tick();
             break;
         case STEP_SIGNAL:
+            known_tell(step->ranks, step->n_ranks);
             ranks_signal(step->count, step->ranks, step->n_ranks);
             break;
         case STEP_AWAIT:
@@ -318,7 +330,8 @@ void replay_renew(struct replay *r) {
     }
     r->pacer = (struct pacer){0};
     r->metadata_ns = r->metadata_operations = r->sync_ns = r->syncs = 0;
-    r->extra_seeks = r->waited_opens = r->waited_reads = r->long_reads = r->verified_bytes = 0;
+    r->extra_seeks = r->waited_opens = r->waited_reads = r->long_reads = 0;
+    r->compared = (struct compared){0};
     progress_clear(r->progress);
 }
 

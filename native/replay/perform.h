@@ -3,6 +3,7 @@
 #define WAVETANK_REPLAY_PERFORM_H
 
 #include "backend.h"
+#include "compared.h"
 #include "pattern.h"
 #include "progress.h"
 #include "timing.h"
@@ -56,11 +57,11 @@ struct replay {
     struct pacer pacer;
     int64_t start_ns, end_ns;
     int64_t metadata_ns, metadata_operations, sync_ns, syncs, final_flush_ns;
-    int64_t extra_seeks;  /* that the plan does not hold: the pointer was elsewhere */
-    int64_t waited_opens; /* that found no file at first, made by another rank later */
-    int64_t waited_reads; /* that came before another rank's write of the bytes */
-    int64_t long_reads;   /* that moved more than in the traced run: the file is larger */
-    int64_t verified_bytes;
+    int64_t extra_seeks;      /* that the plan does not hold: the pointer was elsewhere */
+    int64_t waited_opens;     /* that found no file at first, made by another rank later */
+    int64_t waited_reads;     /* that came before another rank's write of the bytes */
+    int64_t long_reads;       /* that moved more than in the traced run: the file is larger */
+    struct compared compared; /* by --verify */
     /* of a session's runs (session.c) */
     struct progress *progress; /* NULL outside of sessions */
     bool independent;          /* no rank waits for another */

@@ -28,6 +28,7 @@ static void parse_file(struct parser *p, const char *root) {
     f->id = (int32_t)number_from(p, 0, INT32_MAX);
     f->content = (int32_t)number_from(p, 0, INT32_MAX);
     f->made_in_run = strcmp(word(p), "output") == 0;
+    f->prepared = number_from(p, 0, INT64_MAX);
     f->names = NULL;
     f->n_names = 0;
     add_name(p, f, root);

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { PLAN_VERSION = 3 };
+enum { PLAN_VERSION = 4 };
 
 struct plan_name {
     char *name; /* below the root */
@@ -21,6 +21,7 @@ struct plan_file {
     int32_t id;
     int32_t content;         /* number of the file whose pattern its bytes have */
     bool made_in_run;        /* by some rank: not there beforehand */
+    int64_t prepared;        /* bytes that are there beforehand */
     struct plan_name *names; /* its own first; then those that it has before, after or beside it */
     int32_t n_names;
     char *name, *path; /* of the first */

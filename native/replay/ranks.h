@@ -51,6 +51,14 @@ void ranks_largest(int64_t *values, int32_t n);
 
 int64_t ranks_offset_to_first(void);
 
+/* Of verification (known.c). All ranks' elements of a communicator of the plan, -1: of all ranks; malloc'ed,
+ * NULL where this rank is none of them. */
+void *ranks_gather(int communicator, const void *mine, size_t n, size_t size, size_t *n_all);
+/* Elements from rank to rank, in order; sending does not wait. */
+void ranks_send(int32_t rank, const void *elements, size_t n, size_t size);
+void *ranks_receive(int32_t rank, size_t size, size_t *n);
+void ranks_add_up(int64_t *values, int32_t n); /* over all ranks, on each */
+
 void ranks_end(void);
 _Noreturn void ranks_abort(void);
 

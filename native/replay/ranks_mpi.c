@@ -18,7 +18,14 @@ static MPI_Comm *communicators;
 static int n_communicators;
 static bool polls; /* ranks that wait in the run */
 
-enum { TAG_CLOCK = 1, TAG_TEXT = 2, TAG_NONE = 3, CLOCK_ROUNDS = 32, BCAST_CHUNK = 1 << 30 };
+enum {
+    TAG_CLOCK = 1,
+    TAG_TEXT = 2,
+    TAG_NONE = 3,
+    TAG_ELEMENTS = 4,
+    CLOCK_ROUNDS = 32,
+    BCAST_CHUNK = 1 << 30
+};
 
 void ranks_start(int *argc, char ***argv) {
     MPI_Init(argc, argv);
@@ -220,6 +227,77 @@ bool ranks_agree(bool mine) {
 
 void ranks_largest(int64_t *values, int32_t n) {
     PMPI_Reduce(my_rank == 0 ? MPI_IN_PLACE : values, values, n, MPI_INT64_T, MPI_MAX, 0, MPI_COMM_WORLD);
+}
+
+static MPI_Datatype type_of(size_t size) {
+    static MPI_Datatype type;
+    static size_t made_for;
+    if (made_for != size) {
+        PMPI_Type_contiguous((int)size, MPI_BYTE, &type);
+        PMPI_Type_commit(&type);
+        made_for = size;
+    }
+    return type;
+}
+
+void *ranks_gather(int communicator, const void *mine, size_t n, size_t size, size_t *n_all) {
+    MPI_Comm comm = communicator < 0 ? MPI_COMM_WORLD : communicators[communicator];
+    *n_all = 0;
+    if (comm == MPI_COMM_NULL)
+        return NULL;
+    int ranks, own = (int)n;
+    PMPI_Comm_size(comm, &ranks);
+    int *counts = must_alloc((size_t)ranks * 2 * sizeof(int)), *places = counts + ranks;
+    MPI_Request request;
+    PMPI_Iallgather(&own, 1, MPI_INT, counts, 1, MPI_INT, comm, &request);
+    wait_quietly(&request, NAP_IN_RUN_NS);
+    for (int i = 0; i < ranks; i++) {
+        places[i] = (int)*n_all;
+        *n_all += (size_t)counts[i];
+    }
+    char *all = *n_all ? must_alloc(*n_all * size) : NULL;
+    if (*n_all)
+        PMPI_Allgatherv(mine, own, type_of(size), all, counts, places, type_of(size), comm);
+    free(counts);
+    return all;
+}
+
+void ranks_send(int32_t rank, const void *elements, size_t n, size_t size) {
+    static struct sent {
+        MPI_Request request;
+        char *bytes;
+    } * sent;
+    static int n_sent;
+    int kept = 0;
+    for (int i = 0, done; i < n_sent; i++) { /* what has arrived is not needed any more */
+        PMPI_Test(&sent[i].request, &done, MPI_STATUS_IGNORE);
+        if (done)
+            free(sent[i].bytes);
+        else
+            sent[kept++] = sent[i];
+    }
+    n_sent = kept + 1;
+    sent = must_grow(sent, (size_t)n_sent * sizeof *sent);
+    sent[kept].bytes = must_alloc(n * size);
+    if (n)
+        memcpy(sent[kept].bytes, elements, n * size);
+    PMPI_Isend(sent[kept].bytes, (int)n, type_of(size), rank, TAG_ELEMENTS, MPI_COMM_WORLD,
+               &sent[kept].request);
+}
+
+void *ranks_receive(int32_t rank, size_t size, size_t *n) {
+    MPI_Status status;
+    int count;
+    PMPI_Probe(rank, TAG_ELEMENTS, MPI_COMM_WORLD, &status);
+    PMPI_Get_count(&status, type_of(size), &count);
+    void *elements = count ? must_alloc((size_t)count * size) : NULL;
+    PMPI_Recv(elements, count, type_of(size), rank, TAG_ELEMENTS, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    *n = (size_t)count;
+    return elements;
+}
+
+void ranks_add_up(int64_t *values, int32_t n) {
+    PMPI_Allreduce(MPI_IN_PLACE, values, n, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
 }
 
 int64_t ranks_offset_to_first(void) {

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 void ranks_start(int *argc, char ***argv) {
     (void)argc;
@@ -60,6 +61,27 @@ void ranks_largest(int64_t *values, int32_t n) {
 }
 int64_t ranks_offset_to_first(void) {
     return 0;
+}
+void *ranks_gather(int communicator, const void *mine, size_t n, size_t size, size_t *n_all) {
+    (void)communicator;
+    *n_all = n;
+    return n ? memcpy(must_alloc(n * size), mine, n * size) : NULL;
+}
+void ranks_send(int32_t rank, const void *elements, size_t n, size_t size) {
+    (void)rank;
+    (void)elements;
+    (void)n;
+    (void)size;
+}
+void *ranks_receive(int32_t rank, size_t size, size_t *n) {
+    (void)rank;
+    (void)size;
+    *n = 0;
+    return NULL;
+}
+void ranks_add_up(int64_t *values, int32_t n) {
+    (void)values;
+    (void)n;
 }
 void ranks_end(void) {}
 _Noreturn void ranks_abort(void) {

@@ -3,6 +3,7 @@
 
 #include "failure.h"
 #include "ranks.h"
+#include "views.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

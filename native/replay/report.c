@@ -41,12 +41,13 @@ void report(const struct replay *r) {
             ",\"metadata_operations\":%" PRId64 ",\"sync_ns\":%" PRId64 ",\"syncs\":%" PRId64
             ",\"pause_wanted_ns\":%" PRId64 ",\"pause_ns\":%" PRId64 ",\"drift_ns\":%" PRId64
             ",\"extra_seeks\":%" PRId64 ",\"long_reads\":%" PRId64 ",\"waited_opens\":%" PRId64
-            ",\"waited_reads\":%" PRId64 ",\"verified_bytes\":%" PRId64 ",\"final_flush_ns\":%" PRId64
-            ",\"phases\":[",
+            ",\"waited_reads\":%" PRId64 ",\"compared\":[%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64
+            "],\"final_flush_ns\":%" PRId64 ",\"phases\":[",
             rank_number(), host, rank_library(), r->end_ns - r->start_ns, r->metadata_ns,
             r->metadata_operations, r->sync_ns, r->syncs, r->pacer.wanted_ns, r->pacer.slept_ns,
             r->pacer.worst_ns, r->extra_seeks, r->long_reads, r->waited_opens, r->waited_reads,
-            r->verified_bytes, r->final_flush_ns);
+            r->compared.pattern, r->compared.zeros, r->compared.either, r->compared.unchecked,
+            r->final_flush_ns);
     const char *comma = "";
     for (int32_t i = 0; i < r->plan->n_phases; i++) {
         if (!r->phases[i].members)

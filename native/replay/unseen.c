@@ -23,6 +23,13 @@ int64_t unseen_size(int fd) {
 bool unseen_exists(const char *path) {
     return ask(SYS_access, (long)path, F_OK, 0) == 0;
 }
+static bool look(int fd, const char *path, struct stat *facts) {
+    return (fd >= 0 ? ask(SYS_fstat, fd, (long)facts, 0) : ask(SYS_stat, (long)path, (long)facts, 0)) == 0;
+}
+
+int64_t unseen_position(int fd) {
+    return ask(SYS_lseek, fd, 0, SEEK_CUR);
+}
 #else
 int64_t unseen_size(int fd) {
     struct stat facts;
@@ -32,4 +39,20 @@ int64_t unseen_size(int fd) {
 bool unseen_exists(const char *path) {
     return access(path, F_OK) == 0;
 }
+
+static bool look(int fd, const char *path, struct stat *facts) {
+    return (fd >= 0 ? fstat(fd, facts) : stat(path, facts)) == 0;
+}
+
+int64_t unseen_position(int fd) {
+    return lseek(fd, 0, SEEK_CUR);
+}
 #endif
+
+bool unseen_look(int fd, const char *path, struct unseen_facts *facts) {
+    struct stat found;
+    if (!look(fd, path, &found))
+        return false;
+    *facts = (struct unseen_facts){found.st_size, found.st_dev, found.st_ino};
+    return true;
+}

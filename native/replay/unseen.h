@@ -12,4 +12,15 @@ int64_t unseen_size(int fd);
 /* Whether a file of that name is there. */
 bool unseen_exists(const char *path);
 
+struct unseen_facts {
+    int64_t size;
+    uint64_t device, number; /* of the inode */
+};
+
+/* Of an open file, or where fd is negative of the one of that name. */
+bool unseen_look(int fd, const char *path, struct unseen_facts *facts);
+
+/* Where the file pointer is. */
+int64_t unseen_position(int fd);
+
 #endif

@@ -259,10 +259,10 @@ def test_ranks_that_differ_from_the_kernels_are_refused(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("wavetank-plan 3", "wavetank-plan 9", "version 9"),
+        ("wavetank-plan 4", "wavetank-plan 9", "version 9"),
         ("plan-end", "", "cut short"),
-        ("file 1 1 both work.dat", "file 1 1 both ../work.dat", "leaves the root"),
-        ("file 1 1 both work.dat", "file 1 1 both a%2F..%2F..%2Fb", "leaves the root"),
+        ("file 1 1 both 12288 work.dat", "file 1 1 both 12288 ../work.dat", "leaves the root"),
+        ("file 1 1 both 12288 work.dat", "file 1 1 both 12288 a%2F..%2F..%2Fb", "leaves the root"),
         (" call pread", " call frobnicate", "does not know the data call"),
         ("data 1", "data 7", "names a phase that the plan does not have"),
         ("linear 3", "linear x", "not a number: x"),

@@ -147,10 +147,10 @@ def test_a_phase_of_several_ranks_is_the_sum_of_its_ranks(tmp_path):
         facts = ",".join(
             f'"{key}":0'
             for key in ("elapsed_ns", "metadata_ns", "metadata_operations", "sync_ns", "syncs", "pause_wanted_ns",
-                        "pause_ns", "drift_ns", "extra_seeks", "long_reads", "waited_opens", "waited_reads", "verified_bytes",
+                        "pause_ns", "drift_ns", "extra_seeks", "long_reads", "waited_opens", "waited_reads",
                         "final_flush_ns")
         )  # fmt: skip
-        return f'{{"rank":{rank},"host":"h","mpi":"m",{facts},"phases":[{phase}]}}\n'
+        return f'{{"rank":{rank},"host":"h","mpi":"m",{facts},"compared":[0,0,0,0],"phases":[{phase}]}}\n'
 
     quick, slow = [1000 + i for i in range(300)], [50_000 + 10 * i for i in range(100)]
     text = f"wavetank-replay-result 1\n{report(0, 500, quick)}{report(1, 900, slow)}wavetank-replay-result-end\n"

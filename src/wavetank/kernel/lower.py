@@ -25,7 +25,7 @@ from wavetank.model.phase import (
 )
 from wavetank.model.runs import RunArrays
 
-PLAN_VERSION = 3
+PLAN_VERSION = 4
 
 
 def lower(kernel: Kernel) -> str:
@@ -41,7 +41,7 @@ def _lines(kernel: Kernel) -> Iterator[str]:
     yield f"wavetank-plan {PLAN_VERSION}"
     yield f"ranks {kernel.n_ranks}"
     for file in kernel.files:
-        yield f"file {file.file_id} {file.content_id} {file.role} {quote(file.name)}"
+        yield f"file {file.file_id} {file.content_id} {file.role} {file.prepare_bytes} {quote(file.name)}"
         for other in file.other_names:
             yield f"name {file.file_id} {quote(other.name)}"
     for view in kernel.views:

@@ -157,11 +157,23 @@ def _facts(reports: Sequence[Mapping[str, Any]]) -> dict[str, str]:
         facts["reads_that_waited_for_the_bytes"] = str(waited)
     if longer := total("long_reads"):
         facts["reads_longer_than_traced"] = str(longer)
-    if verified := total("verified_bytes"):
-        facts["verified_bytes"] = str(verified)
+    facts |= _compared(
+        [sum(counts) for counts in zip(*(r["compared"] for r in reports), strict=True)]
+    )
     if flushed := max(int(report["final_flush_ns"]) for report in reports):
         facts["flush_after_the_run_s"] = f"{flushed * _NS:.6f}"
     return facts
+
+
+def _compared(counts: Sequence[int]) -> dict[str, str]:
+    """Of the bytes that were read, what they were compared with (native/replay/compared.h)."""
+    keys = (
+        "verified_bytes",
+        "verified_zeros_that_nobody_wrote",
+        "either_written_or_zero_in_no_known_order",
+        "not_verified_bytes",
+    )
+    return {key: str(count) for key, count in zip(keys, counts, strict=True) if count}
 
 
 def _phase(ph_id: int, ranks: Sequence[_RankPhase]) -> PhaseResult:

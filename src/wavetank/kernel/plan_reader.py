@@ -107,8 +107,8 @@ def read_plan(text: str) -> PlannedRun:
     lines = (line for line in text.splitlines() if line.strip())
     runs: list[str] = []  # lines of runs that follow each other are read together
     try:
-        if next(lines).split() not in (["wavetank-plan", "2"], ["wavetank-plan", "3"]):
-            raise KernelError("not a plan of version 2 or 3")
+        if next(lines).split() != ["wavetank-plan", "4"]:
+            raise KernelError("not a plan of version 4")
         for line in lines:
             if line.lstrip().startswith("run "):
                 runs.append(line)
@@ -139,7 +139,7 @@ def _line(plan: PlannedRun, words: list[str], lines: Iterator[str]) -> None:
     if keyword == "ranks":
         plan.n_ranks = int(rest[0])
     elif keyword == "file":
-        plan.names[int(rest[0])] = [unquote(rest[3])]
+        plan.names[int(rest[0])] = [unquote(rest[4])]
     elif keyword == "name":
         plan.names[int(rest[0])].append(unquote(rest[1]))
     elif keyword == "view":

@@ -32,10 +32,10 @@ def test_a_kernel_of_a_hundred_million_operations_has_as_short_a_plan_as_a_small
 def test_the_plan_reads_as_the_kernel(tmp_path):
     lines = [line.strip() for line in plan_of(km.abyss(10_000), tmp_path).splitlines()]
     assert lines[:4] == [
-        "wavetank-plan 3",
+        "wavetank-plan 4",
         "ranks 4",
-        "file 1 1 input reads1.fastq",
-        "file 2 2 input reads2.fastq",
+        "file 1 1 input 10000 reads1.fastq",
+        "file 2 2 input 10000 reads2.fastq",
     ]
     # 2 reads of 8191: the second moves 10000 - 8191 = 1809 bytes; linear COUNT RS A B C MOVED_LAST
     assert "linear 2 8191 0 8191 0 1809" in lines
@@ -54,7 +54,7 @@ def test_names_with_odd_characters_stay_one_word(tmp_path):
         for line in lower(kernel.model_copy(update={"files": (file,)})).splitlines()
         if line.startswith("file")
     )
-    assert line == "file 1 1 input a%20b%25c"
+    assert line == "file 1 1 input 1000 a%20b%25c"
 
 
 def test_positions_are_those_in_the_view(tmp_path):
