@@ -167,9 +167,9 @@ static void perform_sync(struct replay *r, const struct plan_step *step) {
     int64_t start = now_ns();
     for (int64_t n = 0; n < step->count; n++) {
         ranks_barrier(step->communicator);
+        known_meet(step->communicator); /* at each: other ranks' steps may be cut elsewhere */
         whereabouts->done++;
     }
-    known_meet(step->communicator);
     r->sync_ns += now_ns() - start;
     r->syncs += step->count;
 }

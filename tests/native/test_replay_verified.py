@@ -193,6 +193,20 @@ def test_rewritten_each_time_by_one_rank_nothing_is_known_until_the_last(tmp_pat
     assert (pattern, zeros, either, unchecked) == (1000, 2000, 1000, 0)
 
 
+@pytest.mark.parametrize("name", LAUNCHERS)
+def test_ranks_meet_at_each_barrier_however_steps_are_cut(tmp_path, name):
+    phases = [
+        at(1, "pwrite", 100, 0), at(2, "pread", 100, 0, rank=1), at(3, "pwrite", 100, 200), at(4, "pread", 300, 0, rank=1),
+    ]  # fmt: skip
+    one, two = SyncStep(communicator=0), SyncStep(communicator=0, count=2)
+    model = made(
+        phases,
+        (opened(), data(1), two, data(3), two, on_file("close")),
+        (opened(), one, one, data(2), one, one, data(4), on_file("close")),
+    )
+    assert counts(verified(model, tmp_path, name)) == (300, 100, 0, 0)
+
+
 def test_through_views_all_is_known_after_collective_writes(tmp_path):
     result, _ = replay(km.btio(steps=3, rs=960, piece=480, n_ranks=2), tmp_path, "mpich", VERIFY)
     assert counts(result) == (3 * 2 * 960, 0, 0, 0)
