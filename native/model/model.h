@@ -76,6 +76,47 @@ struct wt_survey {
 WT_EXPORT void wt_survey(const struct wt_table *table, const struct wt_kinds *kinds, const uint8_t *apart,
                          bool has_gap, int64_t gap_ns, int64_t least, struct wt_survey *out);
 
+/* --- blocks.c: loops and irregular stretches of a chunk --- */
+
+/* How many rows from `position` on have the signature of the one `period` behind them, which is below high.
+ */
+WT_EXPORT int64_t wt_matched(const uint64_t *signature, int64_t position, int64_t high, int64_t period);
+
+struct wt_loop {
+    /* in */
+    int64_t low; /* rows [low, high): whole repetitions, two at least */
+    int64_t high;
+    int64_t period;
+    int64_t shortest; /* repetitions of a part */
+    bool in_view;     /* whether places in the view are looked at, too */
+    uint8_t *bent;    /* for each repetition; filled */
+    /* out */
+    uint8_t *irregular; /* by member, whether its distance changes anywhere */
+    int64_t n_parts;    /* repetitions at equal distances: first and behind the last; */
+    int64_t *first;     /* as many as repetitions / shortest + 1 */
+    int64_t *stop;
+};
+/* Whether all repetitions are of the codes and sizes of the first; and where their distances stay. */
+WT_EXPORT bool wt_loop(const struct wt_table *table, const uint32_t *code, struct wt_loop *loop);
+
+/* Of each member of a loop, the sum of a column in its whole repetitions. */
+WT_EXPORT void wt_member_sums(const int64_t *column, int64_t low, int64_t high, int64_t period,
+                              int64_t *sums);
+
+struct wt_stretch {
+    int64_t asked; /* bytes */
+    int64_t busy_ns;
+    bool unknown; /* whether an offset is not known, */
+    bool empty;   /* a size is 0, */
+    bool differs; /* sizes differ */
+};
+WT_EXPORT void wt_stretch(const struct wt_table *table, int64_t low, int64_t high, struct wt_stretch *out);
+
+/* Bounds of parts of `regular` operations or more whose sizes are similar throughout (equal, if exact), of
+ * what lies between them, and of all. Returns how many; at most n + 1. */
+WT_EXPORT int64_t wt_parts_by_size(const int64_t *size, int64_t n, bool exact, double low, double high,
+                                   int64_t regular, int64_t *bounds);
+
 /* --- strands.c: operations of several kinds that take turns --- */
 
 struct wt_regions {

@@ -12,6 +12,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from wavetank.model import block_passes
+from wavetank.model.block_passes import Stretch
 from wavetank.model.folded import (
     NAMES,
     STEPS,
@@ -35,13 +37,7 @@ from wavetank.model.passes import (
     UInt32Array,
     Workspace,
 )
-from wavetank.model.recurring import (
-    HEAD,
-    find_equal_runs,
-    find_matched,
-    find_parts_by_size,
-    find_period,
-)
+from wavetank.model.recurring import HEAD, find_period
 from wavetank.model.rules import Rules
 from wavetank.model.strand_passes import Before, Going, Regions
 from wavetank.model.weave import Weaver, often, weave, weave_on
@@ -156,11 +152,11 @@ class Compactor:
         covered = np.zeros(n, dtype=bool)
         if survey.n_linked == n - 1:  # one operation of one size throughout
             for low, high in self._regions(n, barriers, runs, self.limits.regular):
-                self._take_stretches(table, low, high, found, covered)
+                self._take_stretches(chunk, low, high, workspace, found, covered)
             return self._all(found, table, covered)
         for low, high in self._regions(n, barriers, runs, self.limits.members):
             for a, b, period in self._loops(survey.signature, low, high):
-                self._take_loop(table, survey.code, (a, b, period), found, covered)
+                self._take_loop(chunk, survey.code, (a, b, period), workspace, found, covered)
         if refold is not None and self.kinds.woven.any():
             self._take_weaves(chunk, survey, self._weaver(refold, workspace), found, covered)
         code = survey.code
@@ -169,7 +165,7 @@ class Compactor:
             bounds = np.concatenate([[low], low + change, [high]])
             for number in np.flatnonzero(np.diff(bounds) >= self.limits.shortest).tolist():
                 a, b = int(bounds[number]), int(bounds[number + 1])
-                self._take_stretches(table, a, b, found, covered)
+                self._take_stretches(chunk, a, b, workspace, found, covered)
         return self._all(found, table, covered)
 
     @staticmethod
@@ -225,10 +221,10 @@ class Compactor:
             window = min(_WINDOW, high - position)
             period = find_period(signature[position : position + window], self.limits.members)
             if period == 1:
-                position += find_matched(signature, position, high, 1) + 1
+                position += block_passes.matched(signature, position, high, 1) + 1
                 continue
             if period:
-                matched = find_matched(signature, position, high, period)
+                matched = block_passes.matched(signature, position, high, period)
                 times = matched // period + 1
                 if times >= self.limits.repetitions:
                     yield position, position + times * period, period
@@ -240,44 +236,34 @@ class Compactor:
 
     def _take_loop(
         self,
-        table: Folded,
+        chunk: Chunk,
         code: UInt32Array,
         loop: tuple[int, int, int],
+        workspace: Workspace,
         found: _Found,
         covered: BoolArray,
     ) -> None:
         """Rows for the loop in operations [low, high): one for each stretch whose members stay regular."""
         low, high, period = loop
-        heads, tails = slice(low, high - period), slice(low + period, high)
-        for column in (code, table.size):
-            if not np.array_equal(column[heads], column[tails]):
-                return  # two signatures of one value
+        table = chunk.table
+        seen = block_passes.loop_parts(chunk, code, loop, self.limits.repetitions, workspace)
+        if seen is None:
+            return  # two signatures of one value
         n_rep = (high - low) // period
-        step = table.offset[tails] - table.offset[heads]
-        change = step[period:] != step[:-period]
-        in_view = bool((table.view[low : low + period] >= 0).any())
-        if in_view:
-            view_step = table.view_offset[tails] - table.view_offset[heads]
-            change |= view_step[period:] != view_step[:-period]
-        irregular = np.zeros(period, dtype=bool)
-        parts = [(0, n_rep)]
-        if change.any():
-            # Member by member: reductions along short rows are slow.
-            changes = [change[member::period] for member in range(period)]
-            parts = find_equal_runs(~np.logical_or.reduce(changes), self.limits.repetitions)
-            if sum(stop - first for first, stop in parts) * 2 < n_rep:
-                if in_view or (table.offset[low : low + period] < 0).any():
-                    return
-                irregular = np.array([member.any() for member in changes])
-                parts = [(0, n_rep)]
+        irregular, parts = np.zeros(period, dtype=bool), seen.parts
+        if sum(stop - first for first, stop in parts) * 2 < n_rep:
+            first_ones = slice(low, low + period)
+            if (table.view[first_ones] >= 0).any() or (table.offset[first_ones] < 0).any():
+                return
+            irregular, parts = seen.irregular, [(0, n_rep)]
         for first, stop in parts:
             a, b = low + first * period, low + stop * period
-            found.rows.append(self._loop_rows(table, a, b, irregular))
+            found.rows.append(self._loop_rows(chunk, a, b, irregular))
             found.at.append(a + np.arange(period))
             covered[a:b] = True
 
-    def _loop_rows(self, table: Folded, low: int, high: int, irregular: BoolArray) -> Folded:
-        period = len(irregular)
+    def _loop_rows(self, chunk: Chunk, low: int, high: int, irregular: BoolArray) -> Folded:
+        table, period = chunk.table, len(irregular)
         heads, tails = slice(low, low + period), slice(high - period, high)
         n = (high - low) // period
         self._n_loops += 1
@@ -288,8 +274,7 @@ class Compactor:
             column = getattr(table, name)
             out[step] = (column[tails] - column[heads]) // (n - 1)
         out["end_ns"] = table.end_ns[tails]
-        busy = table.busy_ns
-        out["busy_ns"] = np.array([busy[at:high:period].sum() for at in range(low, low + period)])
+        out["busy_ns"] = block_passes.busy_of_members(chunk, low, high, period)
         out["loop"] = np.full(period, self._n_loops)
         for member in np.flatnonzero(irregular).tolist():
             offset = table.offset[low + member : high : period]
@@ -300,43 +285,49 @@ class Compactor:
     # --- irregular stretches ----------------------------------------------------------------------
 
     def _take_stretches(
-        self, table: Folded, low: int, high: int, found: _Found, covered: BoolArray
+        self,
+        chunk: Chunk,
+        low: int,
+        high: int,
+        workspace: Workspace,
+        found: _Found,
+        covered: BoolArray,
     ) -> None:
         """A row for each irregular stretch of one operation in [low, high)."""
-        if (
-            table.view[low] >= 0
-            or table.error[low]
-            or (table.size[low:high] == 0).any()
-            or (table.offset[low:high] < 0).any()
-            or table.moved[high - 1] == 0
-        ):
+        table = chunk.table
+        if table.view[low] >= 0 or table.error[low] or table.moved[high - 1] == 0:
             return
-        size = table.size[low:high]
+        whole = block_passes.stretch(chunk, low, high)
+        if whole.empty or whole.unknown:
+            return
         bounds = [0, high - low]
-        if (size != size[0]).any():
-            bounds = find_parts_by_size(size, self._rules, self.limits.regular)
-        for a, b in pairwise(bounds):
+        if whole.differs:
+            bounds = block_passes.parts_by_size(
+                chunk, low, high, self._rules, self.limits.regular, workspace
+            )
+        for first, stop in pairwise(bounds):
+            a, b = low + first, low + stop
             if b - a >= self.limits.shortest:
-                found.rows.append(self._stretch(table, low + a, low + b))
-                found.at.append(np.array([low + a]))
-                covered[low + a : low + b] = True
+                part = whole if b - a == high - low else block_passes.stretch(chunk, a, b)
+                found.rows.append(self._stretch(table, a, b, part))
+                found.at.append(np.array([a]))
+                covered[a:b] = True
 
-    def _stretch(self, table: Folded, low: int, high: int) -> Folded:
+    def _stretch(self, table: Folded, low: int, high: int, what: Stretch) -> Folded:
         n = high - low
         last = high - 1
         out: Columns = {name: getattr(table, name)[low : low + 1].copy() for name in NAMES}
         out["count"] = np.array([n])
-        size = table.size[low:high]
-        out["moved"] = np.array([int(size.sum()) - int(table.size[last] - table.moved[last])])
+        out["moved"] = np.array([what.asked - int(table.size[last] - table.moved[last])])
         out["disp"] = out["view_disp"] = table.offset[low + 1 : low + 2] - out["offset"]
         for name, step in (("tick", "tick_step"), ("subtick", "subtick_step")):
             column = getattr(table, name)
             out[step] = np.array([(column[last] - column[low]) // (n - 1)])
         out["end_ns"] = table.end_ns[last : last + 1]
-        out["busy_ns"] = np.array([table.busy_ns[low:high].sum()])
+        out["busy_ns"] = np.array([what.busy_ns])
         out["listed"] = np.array([self._store.offsets.append(table.offset[low:high])])
-        if (size != size[0]).any():
-            out["sized"] = np.array([self._store.sizes.append(size)])
+        if what.differs:
+            out["sized"] = np.array([self._store.sizes.append(table.size[low:high])])
         return Folded(**out, lists=table.lists)
 
     # --- weaves -----------------------------------------------------------------------------------
