@@ -201,11 +201,21 @@ struct wt_going {
     uint8_t *order;
     uint8_t *scratch;
     struct wt_strands strands; /* without ids, strand_of and strand */
+    /* by strand: where its lists of offsets and of sizes go on, and the place of that; NULL: what is laid
+     * stays in strands.offset and strands.size, otherwise these have room for stray ones */
+    int64_t *const *offset_to;
+    int64_t *const *size_to;
+    int64_t *offset_at; /* changed to what is behind the lists then */
+    int64_t *size_at;
+    int64_t *listed; /* of the rows: where their lists are, -1 for none */
+    int64_t *sized;
 };
 
 /* Returns the rows that are made of a chunk, or WT_NOT_ON: something in it may be of another kind. */
 WT_EXPORT int64_t wt_weave_on(const struct wt_table *table, struct wt_going *going);
 
+/* Copies stretches of numbers, each to its place. */
+WT_EXPORT void wt_scatter(const int64_t *const *from, const int64_t *length, int64_t n, int64_t *const *to);
 /* Copies stretches of numbers, one behind the other. */
 WT_EXPORT void wt_gather(const int64_t *const *from, const int64_t *length, int64_t n, int64_t *to);
 /* Sums of stretches. */
@@ -235,6 +245,15 @@ struct wt_steps {
 /* all: no symbol is 0. Returns the steps; WT_NO_ROOM where there are more different ones than n_slots / 2,
  * WT_TOO_NARROW where their numbers are too large for the width. */
 WT_EXPORT int64_t wt_join_steps(const void *order, int64_t n, int width, bool all, struct wt_steps *steps);
+
+/* The symbol of each operation of an order whose strands have several, one after another: those of a strand
+ * begin at run[strand], each is that of length[...] operations of it. left: those of the first one. run and
+ * left are changed. Returns n. */
+WT_EXPORT int64_t wt_lay_symbols(const void *order, int64_t n, int width, const uint32_t *symbol,
+                                 const int64_t *length, int64_t *run, int64_t *left, void *to, int to_width);
+
+/* Where in [low, high) the n numbers from `at` on come first, all of them; -1: nowhere. */
+WT_EXPORT int64_t wt_find(const void *numbers, int64_t low, int64_t high, int width, int64_t at, int64_t n);
 
 /* Numbers by a table of others; returns how many. */
 WT_EXPORT int64_t wt_translate(const void *numbers, int64_t n, int width, const uint32_t *to, void *result,

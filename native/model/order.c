@@ -1,4 +1,5 @@
 /* Orders: numbers of one to eight bytes, one for each operation, looked at once. */
+#define _GNU_SOURCE /* memmem */
 #include "model.h"
 
 #include <string.h>
@@ -122,7 +123,38 @@ int64_t wt_join_steps(const void *order, int64_t n, int width, bool all, struct 
     OF_WIDTHS(join_all, width, steps->width, order, n, steps)
 }
 
+/* --- strands of several symbols --- */
+
+ALWAYS_INLINE int64_t lay_symbols(int in, int out, const void *order, int64_t n, const uint32_t *symbol,
+                                  const int64_t *length, int64_t *run, int64_t *left, void *to) {
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t strand = number_at(order, i, in);
+        while (left[strand] == 0)
+            left[strand] = length[++run[strand]];
+        left[strand]--;
+        put_number(to, i, out, symbol[run[strand]]);
+    }
+    return n;
+}
+
+int64_t wt_lay_symbols(const void *order, int64_t n, int width, const uint32_t *symbol, const int64_t *length,
+                       int64_t *run, int64_t *left, void *to, int to_width){
+    OF_WIDTHS(lay_symbols, width, to_width, order, n, symbol, length, run, left, to)}
+
 /* --- numbers --- */
+
+int64_t wt_find(const void *numbers, int64_t low, int64_t high, int width, int64_t at, int64_t n) {
+    const char *text = numbers, *head = text + at * width, *end = text + high * width;
+    for (const char *from = text + low * width; from < end;) {
+        const char *found = memmem(from, (size_t)(end - from), head, (size_t)(n * width));
+        if (!found)
+            return -1;
+        if ((found - text) % width == 0)
+            return (found - text) / width;
+        from = found + 1;
+    }
+    return -1;
+}
 
 ALWAYS_INLINE int64_t translate(int in, int out, const void *numbers, int64_t n, const uint32_t *to,
                                 void *result) {

@@ -234,6 +234,11 @@ int64_t wt_strands(const struct wt_table *t, const struct wt_regions *regions, s
     return rows;
 }
 
+void wt_scatter(const int64_t *const *from, const int64_t *length, int64_t n, int64_t *const *to) {
+    for (int64_t k = 0; k < n; k++)
+        memcpy(to[k], from[k], (size_t)length[k] * sizeof **to);
+}
+
 void wt_gather(const int64_t *const *from, const int64_t *length, int64_t n, int64_t *to) {
     for (int64_t k = 0; k < n; k++) {
         memcpy(to, from[k], (size_t)length[k] * sizeof *to);

@@ -186,32 +186,31 @@ static bool files_irregular(const uint8_t *order, int64_t n, const int64_t *coun
 /* --- strand by strand --- */
 
 struct tail {
-    int64_t next;
+    int64_t *offset; /* the next ones */
+    int64_t *sizes;
     uint64_t differs; /* sizes, from the first one */
     int64_t size;     /* of the first operation, */
     int64_t least;    /* and what each moves at least */
     int64_t sum, busy;
-    int64_t short_at; /* place behind the last operation that moved less than asked for */
+    int64_t *short_at; /* behind the last operation that moved less than asked for */
     int64_t n_short;
 };
 
-static bool lay(const struct wt_table *t, const struct wt_going *g, const uint8_t *restrict order,
-                struct tail *restrict tails) {
+static bool lay(const struct wt_table *t, const uint8_t *restrict order, struct tail *restrict tails) {
     const int64_t *restrict from_offset = t->offset, *restrict from_size = t->size,
                             *restrict from_moved = t->moved, *restrict from_busy = t->busy_ns;
-    int64_t *restrict offset = g->strands.offset, *restrict size = g->strands.size;
     int64_t bad = 0;
     for (int64_t i = 0; i < t->n; i++) {
         struct tail *one = &tails[order[i]];
-        int64_t place = one->next++, asked = from_size[i], moved = from_moved[i];
-        offset[place] = from_offset[i];
-        size[place] = asked;
+        int64_t asked = from_size[i], moved = from_moved[i];
+        *one->offset++ = from_offset[i];
+        *one->sizes++ = asked;
         one->differs |= (uint64_t)(asked ^ one->size);
         one->sum += asked;
         one->busy += from_busy[i];
         bad |= from_offset[i] | (moved - one->least);
         if (moved != asked) {
-            one->short_at = place + 1;
+            one->short_at = one->sizes;
             one->n_short++;
         }
     }
@@ -225,7 +224,7 @@ static bool is_one_row(const struct wt_strands *s, const struct tail *tail, int6
     const int64_t block = s->regular / 2;
     if (end - begin < s->listed || end - begin < 2)
         return false;
-    if (tail->n_short > 1 || (tail->n_short && tail->short_at != end))
+    if (tail->n_short > 1 || (tail->n_short && tail->short_at != size + end))
         return false;
     for (int64_t i = begin + block; i + 1 < end; i += block)
         if (offset[i + 1] - offset[i] == offset[i] - offset[i - 1] &&
@@ -259,34 +258,75 @@ static int64_t position(const uint8_t *order, int64_t from, int64_t n, uint8_t s
     return found - order;
 }
 
+static int64_t whole_row(const struct wt_table *t, struct wt_strands *s, const uint8_t *order, uint8_t k,
+                         const struct tail *tail, int64_t n) {
+    int64_t begin = s->starts[k], end = s->starts[k + 1], last = t->n - 1;
+    while (order[last] != k)
+        last--;
+    s->first[n] = begin;
+    s->length[n] = end - begin;
+    s->moved[n] = tail->sum - s->size[end - 1] + t->moved[last];
+    s->busy[n] = tail->busy;
+    s->kind[n] = tail->differs ? 3 : 2;
+    s->head[n] = position(order, 0, t->n, k);
+    s->second[n] = position(order, s->head[n] + 1, t->n, k);
+    s->last[n] = last;
+    return n + 1;
+}
+
+/* The lists of rows [from, to) of strand k, which lie where its lists go on: what is in none gives way. */
+static void keep_lists(struct wt_going *g, int64_t k, int64_t from, int64_t to) {
+    const struct wt_strands *s = &g->strands;
+    int64_t n_offsets = 0, n_sizes = 0;
+    for (int64_t row = from; row < to; row++) {
+        int64_t place = s->first[row] - s->starts[k];
+        size_t bytes = (size_t)s->length[row] * sizeof(int64_t);
+        g->listed[row] = g->sized[row] = -1;
+        if (s->kind[row] < 2)
+            continue;
+        g->listed[row] = g->offset_at[k] + n_offsets;
+        if (place != n_offsets)
+            memmove(g->offset_to[k] + n_offsets, g->offset_to[k] + place, bytes);
+        n_offsets += s->length[row];
+        if (s->kind[row] < 3)
+            continue;
+        g->sized[row] = g->size_at[k] + n_sizes;
+        if (place != n_sizes)
+            memmove(g->size_to[k] + n_sizes, g->size_to[k] + place, bytes);
+        n_sizes += s->length[row];
+    }
+    g->offset_at[k] += n_offsets;
+    g->size_at[k] += n_sizes;
+}
+
 static int64_t make_all_rows(const struct wt_table *t, struct wt_going *g, const uint8_t *order,
                              const struct tail *tails) {
     struct wt_strands *s = &g->strands;
-    int64_t n = 0;
+    int64_t n = 0, *offset = s->offset, *size = s->size;
     bool placed = false;
     for (int64_t k = 0; k < s->n_strands; k++) {
-        int64_t begin = s->starts[k], end = s->starts[k + 1];
+        int64_t begin = s->starts[k], end = s->starts[k + 1], before = n;
         if (begin == end)
             continue;
+        bool own = g->offset_to && g->role[k] != WT_STRAY;
+        s->offset = own ? g->offset_to[k] - begin : offset; /* so that place `begin` is the first one */
+        s->size = own ? g->size_to[k] - begin : size;
         if (!s->singles[k] && is_one_row(s, &tails[k], begin, end)) {
-            int64_t last = t->n - 1;
-            while (order[last] != k)
-                last--;
-            s->first[n] = begin;
-            s->length[n] = end - begin;
-            s->moved[n] = tails[k].sum - s->size[end - 1] + t->moved[last];
-            s->busy[n] = tails[k].busy;
-            s->kind[n] = tails[k].differs ? 3 : 2;
-            s->head[n] = position(order, 0, t->n, (uint8_t)k);
-            s->second[n] = position(order, s->head[n] + 1, t->n, (uint8_t)k);
-            s->last[n++] = last;
-            continue;
+            n = whole_row(t, s, order, (uint8_t)k, &tails[k], n);
+        } else {
+            if (!placed)
+                find_places(t, order, s);
+            placed = true;
+            n = wt_rows_of_strand(t, s, k, n);
         }
-        if (!placed)
-            find_places(t, order, s);
-        placed = true;
-        n = wt_rows_of_strand(t, s, k, n);
+        if (own)
+            keep_lists(g, k, before, n);
+        else if (g->offset_to)
+            for (int64_t row = before; row < n; row++)
+                g->listed[row] = g->sized[row] = -1; /* single ones */
     }
+    s->offset = offset;
+    s->size = size;
     return n;
 }
 
@@ -318,12 +358,15 @@ int64_t wt_weave_on(const struct wt_table *table, struct wt_going *going) {
     for (int64_t k = 0; k < going->n_strands; k++) {
         s->starts[k] = sum;
         sum += counts[k];
-        tails[k] = (struct tail){.next = s->starts[k], .least = going->least[k]};
+        bool own = going->offset_to && going->role[k] != WT_STRAY;
+        tails[k] = (struct tail){.offset = own ? going->offset_to[k] : s->offset + s->starts[k],
+                                 .sizes = own ? going->size_to[k] : s->size + s->starts[k],
+                                 .least = going->least[k]};
         if (counts[k])
             tails[k].size = t->size[position(order, 0, t->n, (uint8_t)k)];
     }
     s->starts[going->n_strands] = sum;
-    if (!lay(t, going, order, tails))
+    if (!lay(t, order, tails))
         return WT_NOT_ON;
     return make_all_rows(t, going, order, tails);
 }

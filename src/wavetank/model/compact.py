@@ -40,6 +40,7 @@ from wavetank.model.passes import (
 from wavetank.model.recurring import HEAD, find_period
 from wavetank.model.rules import Rules
 from wavetank.model.strand_passes import Before, Going, Regions
+from wavetank.model.stripes import Stripes
 from wavetank.model.weave import Weaver, often, weave, weave_on
 from wavetank.model.woven_chunks import join_weaves
 from wavetank.trace.schema import Int64Array
@@ -99,6 +100,7 @@ class Compactor:
         self._weaves: list[Weave] = []
         self._n_strands = 0
         self._store = ListStore()
+        self._stripes = Stripes(self._store)
         self._n_loops = FIRST_LOOP
         self._before: Before | None = None  # of the chunk that is looked at, if that is woven
         self._behind: Before | None = None  # its last operation, if that is
@@ -128,7 +130,15 @@ class Compactor:
         return self._numbered(rows, [weave])
 
     def _weaver(self, refold: Callable[[Folded], Folded], workspace: Workspace) -> Weaver:
-        return Weaver(self.kinds, self._rules, self.limits.regular, refold, self._store, workspace)
+        return Weaver(
+            self.kinds,
+            self._rules,
+            self.limits.regular,
+            refold,
+            self._store,
+            self._stripes,
+            workspace,
+        )
 
     def compact(
         self,

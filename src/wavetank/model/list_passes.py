@@ -27,6 +27,7 @@ def _library() -> ctypes.CDLL:
     number, pointer = ctypes.c_int64, ctypes.c_void_p
     return load(
         ("wt_gather", None, [pointer, pointer, number, pointer]),
+        ("wt_scatter", None, [pointer, pointer, number, pointer]),
         ("wt_sums", None, [pointer, pointer, number, pointer]),
         ("wt_sequential", None, [pointer, pointer, number, number, pointer]),
         ("wt_sequential_turns", None, [pointer, number, ctypes.c_int, ctypes.POINTER(_Turns)]),
@@ -59,6 +60,14 @@ class Stretches:
             raise ValueError(f"{int(self.length.sum())} numbers do not fit {len(to)} places")
         _library().wt_gather(
             address(self.place), address(self.length), len(self.length), address(to)
+        )
+
+    def scatter(self, addresses: Int64Array) -> None:
+        """Copy each to its address."""
+        if len(addresses) != len(self.length):
+            raise ValueError(f"{len(addresses)} places for {len(self.length)} stretches")
+        _library().wt_scatter(
+            address(self.place), address(self.length), len(self.length), address(addresses)
         )
 
     def sums(self) -> Int64Array:

@@ -20,21 +20,23 @@ BLOCK = 1 << 20
 """Entries of a block at least: 8 MiB, which the system gives in large pages."""
 RANGE = 1 << 31
 """Entries that a range of addresses has room for: 16 GiB, of which only what is used takes memory."""
+STRIPES, STRIPE = 256, 1 << 27
+"""Behind it, lists that grow side by side: so many, and entries that each has room for (1 GiB)."""
+SMALL = 1 << 16
+"""Entries of a stripe that are not in large pages, of which there would be many with little in each."""
 _MAP_NORESERVE = 0x4000  # <sys/mman.h> of Linux; newer Pythons have it in mmap
 
 
-def _room(n: int) -> Int64Array:
-    """Memory for n numbers at least."""
-    if n > RANGE:
-        return np.empty(n, dtype=np.int64)
+def _range() -> mmap.mmap | None:
+    """Addresses for a list and its stripes; None where addresses are limited."""
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _MAP_NORESERVE
     try:
-        mapped = mmap.mmap(-1, 8 * RANGE, flags=flags)
-    except (OSError, ValueError):  # addresses are limited here
-        return np.empty(max(n, BLOCK), dtype=np.int64)
+        mapped = mmap.mmap(-1, 8 * (RANGE + STRIPES * STRIPE), flags=flags)
+    except (OSError, ValueError):
+        return None
     with suppress(OSError):  # a system without large pages
-        mapped.madvise(mmap.MADV_HUGEPAGE)
-    return np.frombuffer(mapped, dtype=np.int64)
+        mapped.madvise(mmap.MADV_HUGEPAGE, 0, 8 * RANGE)
+    return mapped
 
 
 class GrowingList:
@@ -44,6 +46,8 @@ class GrowingList:
         self._blocks: list[Int64Array] = []
         self._used = 0  # of the last block
         self._before = 0  # in the blocks before it
+        self._range: mmap.mmap | None = None  # of the first block, and of the stripes behind it
+        self._ends: Int64Array | None = None  # of the stripes, if there are any
 
     def __len__(self) -> int:
         return self._before + self._used
@@ -54,11 +58,45 @@ class GrowingList:
             if self._blocks:
                 self._blocks[-1] = self._blocks[-1][: self._used]
                 self._before += self._used
-            self._blocks.append(_room(n))
+            self._blocks.append(self._room(n))
             self._used = 0
         first = self._used
         self._used += n
         return self._before + first, self._blocks[-1][first : self._used]
+
+    def _room(self, n: int) -> Int64Array:
+        """Memory for n numbers at least."""
+        if not self._blocks and n <= RANGE:
+            self._range = _range()
+            if self._range is not None:
+                return np.frombuffer(self._range, dtype=np.int64)[:RANGE]
+        return np.empty(max(n, BLOCK), dtype=np.int64)
+
+    def stripes(self) -> Int64Array | None:
+        """Where each of the stripes ends so far, to be set by who fills them; None: there are none."""
+        if self._ends is None:
+            if not self._blocks:
+                self.reserve(0)
+            if self._range is None:
+                return None
+            self._ends = self.first_of(np.arange(STRIPES))
+        return self._ends
+
+    @staticmethod
+    def first_of(number: Int64Array) -> Int64Array:
+        """Where stripes begin."""
+        return RANGE + STRIPE * number
+
+    def address(self, position: Int64Array) -> Int64Array:
+        """Addresses of entries of the list's range."""
+        return self._blocks[0].ctypes.data + 8 * position
+
+    def in_large_pages(self, number: int) -> None:
+        """Ask for large pages behind the beginning of a stripe."""
+        if self._range is not None:
+            with suppress(OSError):
+                first = RANGE + STRIPE * number + SMALL
+                self._range.madvise(mmap.MADV_HUGEPAGE, 8 * first, 8 * (STRIPE - SMALL))
 
     def append(self, numbers: Int64Array) -> int:
         """Put numbers at the end; where they begin."""
@@ -77,11 +115,16 @@ class GrowingList:
     def clear(self) -> None:
         """Forget all numbers."""
         self._blocks, self._before, self._used = [], 0, 0
+        self._range = self._ends = None
 
     def all(self) -> Int64Array:
         """All numbers, in one array."""
         if not self._blocks:
             return np.zeros(0, dtype=np.int64)
+        if self._ends is not None and self._range is not None:
+            if len(self._blocks) > 1:
+                raise MemoryError(f"more than {RANGE} offsets of irregular operations")
+            return np.frombuffer(self._range, dtype=np.int64)[: int(self._ends[-1])]
         self._blocks[-1] = self._blocks[-1][: self._used]
         whole = self._blocks[0] if len(self._blocks) == 1 else np.concatenate(self._blocks)
         self._blocks, self._before, self._used = [whole], 0, len(whole)

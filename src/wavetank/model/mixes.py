@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavetank.model.loops import Loop, Node, compress, match_length
-from wavetank.model.order_passes import first_come, narrow, tally, translated
+from wavetank.model.order_passes import find, first_come, narrow, tally, translated
 from wavetank.model.rules import BoolArray
 from wavetank.trace.schema import Int64Array
 
@@ -129,7 +129,6 @@ def _loops(numbers: Numbers) -> Iterator[tuple[int, int, int]]:
     n = len(numbers)
     most = int(numbers.max())
     short = numbers.astype(narrow(most), copy=False)
-    text, width = short.tobytes(), short.itemsize
     position = free = probes = 0
     stride = _HEAD
     while n - position >= 2 * _HEAD:
@@ -137,11 +136,8 @@ def _loops(numbers: Numbers) -> Iterator[tuple[int, int, int]]:
         # At place 1, 4, 16, ... as far as it takes.
         far = probes & (probes - 1) == 0 and probes.bit_length() % 2 == 1
         reach = n if far else min(n, position + _REACH)
-        head = text[position * width : (position + _HEAD) * width]
-        at = text.find(head, (position + 1) * width, reach * width)
-        while at >= 0 and at % width:
-            at = text.find(head, at + 1, reach * width)
-        period = at // width - position
+        at = find(short, position, _HEAD, position + 1, reach)
+        period = at - position
         matched = match_length(short, position, period) if at >= 0 else 0
         if at >= 0 and matched >= period:
             before = short[free:position][::-1] == short[free + period : position + period][::-1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -37,6 +38,8 @@ def _library() -> ctypes.CDLL:
             "wt_join_steps", number,
             [pointer, number, width, ctypes.c_bool, ctypes.POINTER(_Steps)],
         ),
+        ("wt_lay_symbols", number, [pointer, number, width, *[pointer] * 5, width]),
+        ("wt_find", number, [pointer, number, number, width, number, number]),
         ("wt_translate", number, [pointer, number, width, pointer, pointer, width]),
         ("wt_tally", None, [pointer, number, width, pointer, number]),
         ("wt_first_come", number, [pointer, number, width, pointer, number, pointer]),
@@ -83,6 +86,41 @@ def join_steps(
             width = np.uint16 if steps.itemsize == 1 else np.uint32
         else:
             n_slots *= 8
+
+
+def lay_symbols(
+    order: npt.NDArray[Any], of_strand: Sequence[tuple[Int64Array, Int64Array]], most: int
+) -> npt.NDArray[Any]:
+    """The symbol of each operation in order.
+
+    Args:
+        order: the strand of each operation, uint8 or uint32.
+        of_strand: by strand the symbols of its operations, and how many of them each is of.
+        most: the largest symbol.
+    """
+    order = np.ascontiguousarray(order)
+    symbols = np.concatenate([symbol for symbol, _ in of_strand]).astype(np.uint32)
+    lengths = np.concatenate([length for _, length in of_strand]).astype(np.int64)
+    n = np.array([len(symbol) for symbol, _ in of_strand], dtype=np.int64)
+    if not np.array_equal(np.add.reduceat(lengths, np.cumsum(n) - n), tally(order, len(of_strand))):
+        raise ValueError("strands have more or fewer operations than symbols")
+    run = np.cumsum(n) - n
+    left = lengths[run]
+    found = np.empty(len(order), dtype=narrow(most))
+    _library().wt_lay_symbols(
+        address(order), len(order), order.itemsize, address(symbols), address(lengths), address(run), address(left), address(found),
+        found.itemsize,
+    )  # fmt: skip
+    return found
+
+
+def find(numbers: npt.NDArray[Any], at: int, n: int, low: int, high: int) -> int:
+    """Where in [low, high) the ``n`` numbers from ``at`` on come first; -1 if nowhere."""
+    if not 0 <= at <= at + n <= len(numbers) or not 0 <= low <= high <= len(numbers):
+        raise IndexError("places outside of the numbers")
+    numbers = np.ascontiguousarray(numbers)
+    place: int = _library().wt_find(address(numbers), low, high, numbers.itemsize, at, n)
+    return place
 
 
 def translated(

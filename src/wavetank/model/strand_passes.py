@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -21,6 +21,7 @@ from wavetank.model.passes import (
     address,
     load,
 )
+from wavetank.model.stripes import Tails
 from wavetank.trace.schema import Int64Array
 
 
@@ -148,6 +149,8 @@ class Strands:
         head: rows of the chunk, of their first operations,
         second: of the ones behind these, or the same where there is none,
         last: of the last ones.
+        listed: where the lists of the rows are, -1 for none; None: they are not put anywhere yet.
+        sized: the same of their sizes.
     """
 
     strand: np.ndarray
@@ -163,6 +166,8 @@ class Strands:
     head: Int64Array
     second: Int64Array
     last: Int64Array
+    listed: Int64Array | None = None
+    sized: Int64Array | None = None
 
 
 def strands(
@@ -255,6 +260,11 @@ class Going:
     def __len__(self) -> int:
         return len(self.op)
 
+    def keys(self) -> list[tuple[int, ...]]:
+        """What the operations of each strand have in common."""
+        columns = (self.file, self.op, self.handle, self.arg, self.role == STRAY)
+        return [tuple(key) for key in np.stack(columns, axis=1).tolist()]
+
 
 @dataclass(frozen=True)
 class Before:
@@ -281,12 +291,16 @@ class _Going(ctypes.Structure):
         ("often", ctypes.c_double),
         *((name, ctypes.c_void_p) for name in ("order", "scratch")),
         ("strands", _Strands),
+        *(
+            (name, ctypes.c_void_p)
+            for name in ("offset_to", "size_to", "offset_at", "size_at", "listed", "sized")
+        ),
     )  # fmt: skip
 
 
 def weave_on(
     chunk: Chunk, going: Going, before: Before, no_order: tuple[int, ...], often: float,
-    limits: tuple[int, int], similar: tuple[float, float], workspace: Workspace,
+    limits: tuple[int, int], similar: tuple[float, float], tails: Tails | None, workspace: Workspace,
 ) -> Strands | None:  # fmt: skip
     """Put the operations of a chunk strand by strand, if all of it goes on with a weave; None: it may not.
 
@@ -298,6 +312,7 @@ def weave_on(
         often: share of operations whose strand is not that of the one before, at least.
         limits: as of ``strands``.
         similar: as of ``strands``.
+        tails: where lists go on, and then end; None: they are put nowhere.
         workspace: of the arrays.
     """
     n = len(chunk)
@@ -314,5 +329,15 @@ def weave_on(
         int(going.stream.max()) + 1, before.rank, before.tick, before.is_call, before.is_parted, *no_order, often,
         address(order), address(scratch), laid,
     )  # fmt: skip
+    where = [workspace.array(f"strands.{name}", n, np.int64) for name in ("listed", "sized")]
+    if tails is not None:
+        given.offset_to, given.size_to = address(tails.offset_to), address(tails.size_to)
+        given.offset_at, given.size_at = address(tails.offset_at), address(tails.size_at)
+        given.listed, given.sized = (address(column) for column in where)
     n_rows = _library().wt_weave_on(chunk.pointers, ctypes.byref(given))
-    return None if n_rows == _NOT_ON else _strands(order, starts, n, n_rows, workspace)
+    if n_rows == _NOT_ON:
+        return None
+    found = _strands(order, starts, n, n_rows, workspace)
+    if tails is None:
+        return found
+    return replace(found, listed=where[0][:n_rows].copy(), sized=where[1][:n_rows].copy())

@@ -27,16 +27,18 @@ from wavetank.model.folded import (
 )  # fmt: skip
 from wavetank.model.going import going_strands
 from wavetank.model.list_passes import Stretches
-from wavetank.model.lists import ListStore
+from wavetank.model.lists import GrowingList, ListStore
 from wavetank.model.mixed import LONG, MIN_TURNS
 from wavetank.model.order_passes import translated
 from wavetank.model.passes import Chunk, OpKinds, Survey, UInt32Array, Workspace
 from wavetank.model.rules import Rules
 from wavetank.model.strand_passes import STRAY, Before, Going, Regions, Strands
+from wavetank.model.stripes import Stripes
 from wavetank.trace.schema import Int64Array, Level, Op, OpKind
 
 SHORTEST = 32
 """Operations of a strand, or of a part of it, that are a row without regularity (Choice); fewer stay single."""
+_KEY = ("file", "op", "handle", "arg")
 _PROBE, _HEAD, _MAX_PERIOD = 512, 32, 64  # operations
 
 
@@ -59,6 +61,7 @@ class Weaver:
         regular: operations of a run that is a row of its own.
         refold: folds rows in order, where it is their order that repeats itself.
         store: of offsets and sizes.
+        stripes: of the same.
         workspace: of the arrays.
     """
 
@@ -67,6 +70,7 @@ class Weaver:
     regular: int
     refold: Callable[[Folded], Folded]
     store: ListStore
+    stripes: Stripes
     workspace: Workspace
 
 
@@ -117,7 +121,9 @@ def weave(chunk: Chunk, found: Survey, regions: Regions, by: Weaver) -> Woven:
         chunk, regions, ids, (strand_of[number].astype(np.uint32), stray.astype(np.uint8)),
         (by.regular, SHORTEST), (low, high), by.workspace,
     )  # fmt: skip
-    made, strand = _all_rows(chunk.table, laid, plain, by)
+    keys = [getattr(chunk.table, name)[found.first[pairs.code[first_of]]] for name in _KEY]
+    stripe = by.stripes.numbers([tuple(key) for key in np.stack([*keys, stray], axis=1).tolist()])
+    made, strand = _all_rows(chunk.table, laid, plain, by, stripe)
     columns = {name: getattr(made, name) for name in NAMES}
     columns["strand"] = strand
     rows = Folded(**columns, lists=chunk.table.lists)
@@ -152,12 +158,19 @@ def weave_on(chunk: Chunk, going: Going, before: Before, by: Weaver) -> tuple[Fo
         Rows, and the weave; numbers of strands begin at 0.
     """
     similar = by.rules.similarity or (1.0, 1.0)
+    stripe = by.stripes.numbers(going.keys())
+    stripe[going.role == STRAY] = -1
+    whole = bool((stripe[going.role != STRAY] >= 0).all())
+    tails = by.stripes.tails(stripe, len(chunk)) if whole else None
     laid = strand_passes.weave_on(
-        chunk, going, before, _no_order(), often(by.regular), (by.regular, SHORTEST), similar, by.workspace
+        chunk, going, before, _no_order(), often(by.regular), (by.regular, SHORTEST), similar, tails, by.workspace
     )  # fmt: skip
     if laid is None:
         return None
-    rows, first = _rows(chunk.table, laid, np.ones(len(going), dtype=bool), by.store)
+    if tails is not None:
+        by.stripes.filled(stripe, tails)
+    kept = np.ones(len(going), dtype=bool)
+    rows, first = _rows(chunk.table, laid, kept, by, stripe)
     there = np.diff(laid.starts) > 0
     number = np.cumsum(there) - 1
     order = laid.strand if there.all() else translated(laid.strand, np.maximum(number, 0), np.uint8)
@@ -221,10 +234,10 @@ def _no_order() -> tuple[int, ...]:
 
 
 def _all_rows(
-    table: Folded, laid: Strands, plain: BoolArray, by: Weaver
+    table: Folded, laid: Strands, plain: BoolArray, by: Weaver, stripe: Int64Array
 ) -> tuple[Folded, Int64Array]:
     """The rows of all strands, and the strand of each; those that are not plain are folded in order."""
-    rows, positions = _rows(table, laid, plain, by.store)
+    rows, positions = _rows(table, laid, plain, by, stripe)
     if not plain.all():
         parts, places = [rows], [positions]
         for number in np.flatnonzero(~plain).tolist():
@@ -256,7 +269,7 @@ def _in_turn(table: Folded, refold: Callable[[Folded], Folded]) -> Folded:
 
 
 def _rows(
-    table: Folded, laid: Strands, kept: BoolArray, store: ListStore
+    table: Folded, laid: Strands, kept: BoolArray, by: Weaver, stripe: Int64Array
 ) -> tuple[Folded, Int64Array]:
     """A row for each part of a strand that is regular, or regular nowhere; and the place where each begins.
 
@@ -264,7 +277,8 @@ def _rows(
         table: the chunk.
         laid: its operations, strand by strand.
         kept: strands whose rows are made here.
-        store: of offsets and sizes.
+        by: what else is needed.
+        stripe: of each strand, -1 for none.
     """
     names = ("first", "length", "moved", "busy", "kind", "head", "second", "last")
     columns = [getattr(laid, name) for name in names]
@@ -284,26 +298,33 @@ def _rows(
         )
     out["disp"] = np.where(several, table.offset[second] - out["offset"], 0)
     out["view_disp"] = out["disp"]
-    out["listed"] = _stored(laid.offset, first, length, listed, store.offsets.reserve)
-    out["sized"] = _stored(laid.size, first, length, sized, store.sizes.reserve)
+    if laid.listed is not None and laid.sized is not None:
+        out["listed"], out["sized"] = laid.listed, laid.sized
+        return Folded(**out, lists=table.lists), first
+    number = stripe[np.searchsorted(laid.starts, first, side="right") - 1]
+    for where, numbers, some, values in (
+        ("listed", laid.offset, listed, by.store.offsets),
+        ("sized", laid.size, sized, by.store.sizes),
+    ):
+        out[where] = np.full(len(first), -1, dtype=np.int64)
+        if some.any():
+            stretches = Stretches.of(numbers, first[some], length[some])
+            out[where][some] = _stored(stretches, number[some], values, by.stripes)
     return Folded(**out, lists=table.lists), first
 
 
 def _stored(
-    column: Int64Array,
-    first: Int64Array,
-    length: Int64Array,
-    some: BoolArray,
-    reserve: Callable[[int], tuple[int, Int64Array]],
+    stretches: Stretches, number: Int64Array, values: GrowingList, stripes: Stripes
 ) -> Int64Array:
-    """Where in the lists some rows' operations lie now, -1 for the others."""
-    at = np.full(len(first), -1, dtype=np.int64)
-    if some.any():
-        n = length[some]
-        position, room = reserve(int(n.sum()))
-        Stretches.of(column, first[some], n).gather(room)
-        at[some] = position + np.cumsum(n) - n
-    return at
+    """Where in the lists some stretches of a chunk lie now: in the stripes of their strands if these have room."""
+    n = stretches.length
+    place = stripes.place(values, number, n)
+    if place is not None:
+        stretches.scatter(values.address(place))
+        return place
+    position, room = values.reserve(int(n.sum()))
+    stretches.gather(room)
+    return position + np.cumsum(n) - n
 
 
 # --- places ---------------------------------------------------------------------------------------
@@ -327,9 +348,3 @@ def places(table: Folded) -> tuple[Int64Array, Int64Array]:
         first[inside] = (first[begin][block] + np.arange(len(rows)) - begin[block])[inside]
         step[inside] = members[block[inside]]
     return first, step
-
-
-def in_time(order: np.ndarray, n_strands: int) -> tuple[Int64Array, Int64Array]:
-    """Places in the weave of all operations, strand by strand; and where each strand begins in them."""
-    starts = np.concatenate([[0], np.cumsum(np.bincount(order, minlength=n_strands))])
-    return np.argsort(order, kind="stable"), starts

@@ -116,6 +116,9 @@ def _joined_rows(table: Folded, store: ListStore) -> Folded:
         step = f"{name}_step"
         end = getattr(table, name)[last] + (table.count[last] - 1) * getattr(table, step)[last]
         out[step] = np.where(several, (end - out[name]) // pairs, out[step])
+    if _lie_together(table, goes_on):
+        lists = Lists(store.offsets.all(), store.sizes.all(), table.lists.weaves)
+        return Folded(**out, lists=lists)
     columns = []
     for name, values in (("listed", store.offsets), ("sized", store.sizes)):
         where = getattr(table, name)
@@ -129,6 +132,16 @@ def _joined_rows(table: Folded, store: ListStore) -> Folded:
         out[name] = at[start]
         columns.append(gathered)
     return Folded(**out, lists=Lists(columns[0], columns[1], table.lists.weaves))
+
+
+def _lie_together(table: Folded, goes_on: BoolArray) -> bool:
+    """Whether lists that become one are neighbours already."""
+    for name in ("listed", "sized"):
+        where = getattr(table, name)
+        some = goes_on & (where[:-1] >= 0)
+        if (where[1:][some] != (where + table.count)[:-1][some]).any():
+            return False
+    return True
 
 
 def _goes_on(table: Folded, store: ListStore) -> BoolArray:

@@ -13,12 +13,12 @@ import numpy as np
 from wavetank.model.activity import Activity
 from wavetank.model.file_steps import distinct_steps
 from wavetank.model.folded import weaves_of
-from wavetank.model.order_passes import join_steps, narrow, translated
+from wavetank.model.order_passes import join_steps, lay_symbols, narrow, tally, translated
 from wavetank.model.phase import FileStep, Phase
 from wavetank.model.program_steps import StepTable
 from wavetank.model.row_kind import RowKind
 from wavetank.model.rules import BoolArray
-from wavetank.model.weave import in_time, places
+from wavetank.model.weave import places
 from wavetank.trace.schema import Int64Array
 
 _LEFT_OUT, _SEVERAL = (
@@ -92,25 +92,31 @@ class WovenSteps:
             least == np.maximum.reduceat(symbol, start), least, _SEVERAL
         )
         several = np.flatnonzero(of_strand == _SEVERAL)
-        found = [self._of_strand(rows, strand == number) for number in several.tolist()]
-        symbols = np.unique(np.concatenate([of_strand[of_strand != _SEVERAL], *found]))
+        found = {number: self._of_strand(rows, strand == number) for number in several.tolist()}
+        symbols = np.unique(
+            np.concatenate([of_strand[of_strand != _SEVERAL], *(own for own, _ in found.values())])
+        )
+        # Symbol 0, of what is left out, is number 0 to C; others follow.
+        left_out = int(symbols[0] == _LEFT_OUT) if len(symbols) else 0
         if not len(several):
-            # Symbol 0, of what is left out, is number 0 to C; others follow.
-            left_out = int(symbols[0] == _LEFT_OUT) if len(symbols) else 0
             place_of = np.searchsorted(symbols, of_strand) + 1 - left_out
             return self._steps(one.order, place_of.astype(np.uint32), symbols[left_out:], table)
-        small = np.uint8 if len(symbols) <= 256 else np.uint32
-        sequence = np.searchsorted(symbols, of_strand).astype(small).take(one.order)
-        place, begin = in_time(one.order, n_strands)
-        for number, own in zip(several.tolist(), found, strict=True):
-            sequence[place[begin[number] : begin[number + 1]]] = np.searchsorted(symbols, own)
-        left_out = int(symbols[0] == _LEFT_OUT) if len(symbols) else 0
+        counts = tally(one.order, n_strands)
+        laid = [
+            found.get(number, (of_strand[number : number + 1], counts[number : number + 1]))
+            for number in range(n_strands)
+        ]
+        sequence = lay_symbols(
+            one.order, [(np.searchsorted(symbols, own), n) for own, n in laid], len(symbols)
+        )
         place_of = np.arange(len(symbols)) + 1 - left_out
         return self._steps(sequence, place_of.astype(np.uint32), symbols[left_out:], table)
 
-    def _of_strand(self, rows: slice, mine: BoolArray) -> Int64Array:
-        """The symbol of each operation of a strand."""
+    def _of_strand(self, rows: slice, mine: BoolArray) -> tuple[Int64Array, Int64Array]:
+        """Symbols of a strand's operations, and how many operations in order each is of."""
         index = np.flatnonzero(mine) + rows.start
+        if (self._step[index] == 1).all():
+            return self._in_order(index)
         found = np.zeros(int(self._count[index].sum()), dtype=np.int64)
         for row in index.tolist():
             first, step, count = int(self._first[row]), int(self._step[row]), int(self._count[row])
@@ -119,7 +125,26 @@ class WovenSteps:
                 operation = self._low[row] + np.arange(count) * self._members_of_row[row]
                 own = 2 * self._ph_id[self._part(operation)]
             found[first : first + step * count : step] = own
-        return found
+        return found, np.ones(len(found), dtype=np.int64)
+
+    def _in_order(self, index: Int64Array) -> tuple[Int64Array, Int64Array]:
+        """The same of rows one behind the other; where several phases share a row, piece by piece."""
+        symbol, count = self._symbol[index], self._count[index]
+        low, members = self._low[index], self._members_of_row[index]
+        shared = symbol == _SEVERAL
+        begin = np.where(shared, self._part(low), 0)
+        end = np.where(shared, self._part(low + (count - 1) * members), 0)
+        n = end - begin + 1
+        row = np.repeat(np.arange(len(index)), n)
+        piece = np.arange(len(row)) - np.repeat(np.cumsum(n) - n, n)
+        part = begin[row] + piece
+        # The first operation of each piece within its row.
+        first = -((low[row] - self._lows[part]) // members[row])
+        first = np.where(piece > 0, first, 0)
+        last = np.append(first[1:], 0)
+        ends = np.append(row[1:] != row[:-1], True)
+        length = np.where(ends, count[row], last) - first
+        return np.where(shared[row], 2 * self._ph_id[part], symbol[row]), length
 
     def _steps(
         self, order: np.ndarray, place_of: np.ndarray, symbols: Int64Array, table: StepTable

@@ -8,7 +8,15 @@ from itertools import groupby
 import numpy as np
 import pytest
 
-from wavetank.model.order_passes import first_come, join_steps, narrow, tally, translated
+from wavetank.model.order_passes import (
+    find,
+    first_come,
+    join_steps,
+    lay_symbols,
+    narrow,
+    tally,
+    translated,
+)
 
 WIDTHS = (np.uint8, np.uint16, np.uint32, np.int64)
 
@@ -74,3 +82,52 @@ def test_numbers_are_counted_found_and_translated(width: type[np.generic], n: in
 )
 def test_numbers_have_the_narrowest_type_that_holds_them(most: int, bytes_each: int) -> None:
     assert np.dtype(narrow(most)).itemsize == bytes_each
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_strands_of_several_symbols_have_them_one_after_another(seed: int) -> None:
+    generator = random.Random(seed)
+    n_strands = generator.choice([1, 3, 200])
+    plain = turns(generator, generator.choice([40, 3000]), n_strands, 4)
+    most = generator.choice([5, 300])
+    of_strand = []
+    for strand in range(n_strands):
+        left, lengths = plain.count(strand), []
+        while left:
+            lengths.append(generator.randint(1, left))
+            left -= lengths[-1]
+        lengths = lengths or [0]
+        symbols = [generator.randint(1, most) for _ in lengths]
+        of_strand.append((np.array(symbols), np.array(lengths)))
+    found = lay_symbols(np.array(plain, dtype=np.uint8), of_strand, most)
+    own = [iter(np.repeat(symbols, lengths).tolist()) for symbols, lengths in of_strand]
+    assert found.tolist() == [next(own[strand]) for strand in plain]
+
+
+def test_symbols_that_do_not_fit_their_strands_are_refused() -> None:
+    with pytest.raises(ValueError, match="more or fewer"):
+        lay_symbols(np.zeros(3, dtype=np.uint8), [(np.array([1]), np.array([2]))], 1)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_numbers_are_found_where_they_come_again(width: type[np.generic]) -> None:
+    generator = random.Random(7)
+    # Few different ones, so that there are many beginnings of what is looked for.
+    plain = [generator.choice((1, 2, 3)) for _ in range(3000)]
+    numbers = np.array(plain, dtype=width)
+    for _ in range(300):
+        n = generator.randint(1, 12)
+        at = generator.randrange(len(plain) - n)
+        low = generator.randrange(len(plain))
+        high = generator.randrange(low, len(plain) + 1)
+        head = plain[at : at + n]
+        places = [i for i in range(low, high - n + 1) if plain[i : i + n] == head]
+        assert find(numbers, at, n, low, high) == (places[0] if places else -1)
+    with pytest.raises(IndexError, match="outside"):
+        find(numbers, 2990, 20, 0, 3000)
+
+
+def test_numbers_are_not_found_between_two_others() -> None:
+    # 0x0101, 0x0100 as bytes: 01 01 00 01; 0x0001 lies across the two.
+    numbers = np.array([0x0001, 0x0101, 0x0100, 0x0001], dtype="<u2")
+    assert find(numbers, 0, 1, 1, 4) == 3

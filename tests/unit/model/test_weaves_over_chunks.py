@@ -80,6 +80,18 @@ def folded(events: list[Event], rules: Rules) -> Folded:
     return fold_module.fold(fold_table(events), compactor=compactor(rules))
 
 
+def listed(table: Folded) -> list[tuple[list[int] | None, list[int] | None]]:
+    """Offsets and sizes of the rows that have lists, None for the others."""
+    rows = zip(table.listed.tolist(), table.sized.tolist(), table.count.tolist(), strict=True)
+    return [
+        (
+            table.lists.offset[offset : offset + n].tolist() if offset >= 0 else None,
+            table.lists.size[size : size + n].tolist() if size >= 0 else None,
+        )
+        for offset, size, n in rows
+    ]
+
+
 def looks_at_each_chunk_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     go_on = Compactor.go_on
 
@@ -122,9 +134,9 @@ def test_a_chunk_that_goes_on_is_folded_as_if_looked_at_anew(
         looks_at_each_chunk_anew(anew)
         expected = folded(events, rules)
     for name in NAMES:
-        assert np.array_equal(getattr(quick, name), getattr(expected, name)), name
-    assert np.array_equal(quick.lists.offset, expected.lists.offset)
-    assert np.array_equal(quick.lists.size, expected.lists.size)
+        if name not in ("listed", "sized"):
+            assert np.array_equal(getattr(quick, name), getattr(expected, name)), name
+    assert listed(quick) == listed(expected)
     for one, other in zip(quick.lists.weaves, expected.lists.weaves, strict=True):
         assert one.first == other.first
         for name in ("order", "apart", "stray"):
