@@ -273,8 +273,10 @@ def processor_seconds(made, folder, options, name="none"):
     return used.ru_utime + used.ru_stime
 
 
-def test_pauses_compute_on_memory_where_that_is_asked_for(tmp_path):
-    one = km.phase(1, 1, (0,), 5, [km.member("write", 10, 10)], [km.linear(b=10)])
+@pytest.mark.parametrize("verb", ["write", "read"])
+def test_pauses_compute_on_memory_where_that_is_asked_for(tmp_path, verb):
+    # What was read is used in busy pauses: 100 bytes, which are no whole lines of a cache.
+    one = km.phase(1, 1, (0,), 5, [km.member(verb, 100, 100)], [km.linear(b=100)])
     steps = (
         OPEN,
         RepeatStep(times=5, steps=(PauseStep(seconds=0.1), DataStep(ph_id=1, n=1))),
@@ -292,7 +294,8 @@ def test_pauses_compute_on_memory_where_that_is_asked_for(tmp_path):
     assert result.elapsed_s >= 0.5 - float(result.settings["pauses_drift_s"])
 
 
-def test_ranks_that_wait_sleep_or_poll(tmp_path):
+@pytest.mark.parametrize("name", ["openmpi", "mpich"])
+def test_ranks_that_wait_sleep_or_poll(tmp_path, name):
     # Rank 1 waits for rank 0's pause of 1 s in a barrier.
     one = km.phase(1, 1, (0,), 1, [km.member("write", 10, 10)], [km.linear(b=10)])
     first = (PauseStep(seconds=1.0), SyncStep(communicator=0))
@@ -307,10 +310,10 @@ def test_ranks_that_wait_sleep_or_poll(tmp_path):
         communicators=((0, 1),),
     )
     sleeps, polls = ReplayOptions(pauses="keep"), ReplayOptions(pauses="keep", waiting="poll")
-    slept = processor_seconds(made, tmp_path / "slept", sleeps, "openmpi")
-    polled = processor_seconds(made, tmp_path / "polled", polls, "openmpi")
+    slept = processor_seconds(made, tmp_path / "slept", sleeps, name)
+    polled = processor_seconds(made, tmp_path / "polled", polls, name)
     assert polled > slept + 0.1  # of 1 s, on however busy a machine
-    result, _ = replay(made, tmp_path, "openmpi", polls)
+    result, _ = replay(made, tmp_path, name, polls)
     assert result.status == "ok", result.failure
     assert result.settings["waiting"] == "ranks poll"
 
