@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option(
     "--compute", "compute_size", metavar="SIZE",
-    help="Kept pauses compute on so much memory of each rank, e.g. 64MiB, instead of sleeping; 0: on none, the processor is busy.",
+    help="Kept pauses compute on so much memory of each rank, e.g. 64MiB, instead of sleeping; 0: busy, on what was read last alone.",
 )  # fmt: skip
 @click.option(
     "--waiting", type=click.Choice(["sleep", "poll"]), default="sleep", show_default=True,
