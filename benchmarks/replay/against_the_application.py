@@ -1,6 +1,6 @@
 """Replayed I/O time against the application's own, on the same local disk; and what a huge kernel costs to start.
 
-    .venv/bin/python benchmarks/replay/against_the_application.py DIRECTORY [--repetitions 5] [--pairs 40000] [--ranks 2]
+    .venv/bin/python benchmarks/replay/against_the_application.py DIRECTORY [--repetitions 5] [--pairs 20000] [--ranks 2]
 
 The application and its replay are both run under the tracer: the same instrument measures the time in read and
 write calls on both sides, and the elapsed time from the first of them to the last. Rows are the BT-IO-like
@@ -282,7 +282,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("directory", type=Path)
     parser.add_argument("--repetitions", type=int, default=5)
-    parser.add_argument("--pairs", type=int, default=40_000, help="of reads, ABYSS-P's input")
+    parser.add_argument("--pairs", type=int, default=20_000, help="of reads, ABYSS-P's input")
     parser.add_argument("--ranks", type=int, default=2, help="of ABYSS-P; two of them read")
     parser.add_argument(
         "--compute", default="32MiB", help="memory of a rank, on which pauses compute"
