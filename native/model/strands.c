@@ -74,7 +74,7 @@ static bool repeats(const uint32_t *code, int64_t n, int64_t at, const struct li
             memcmp(code + at, code + at + period, (size_t)limits->head * sizeof *code) != 0)
             continue;
         int64_t end = at + limits->order < n ? at + limits->order : n;
-        return end - at >= limits->order / 2 &&
+        return end - at >= limits->order / 2 && end - at > period &&
                memcmp(code + at + period, code + at, (size_t)(end - at - period) * sizeof *code) == 0;
     }
     return false;
