@@ -151,13 +151,12 @@ int64_t wt_parts_by_size(const int64_t *size, int64_t n, bool exact, double low,
                          int64_t *bounds) {
     int64_t made = put(bounds, 0, 0), first = 0; /* of the operations that are alike */
     for (int64_t i = 0; i < n; i++) {
-        if (i + 1 < n && (exact ? size[i] == size[i + 1] : similar(size[i], size[i + 1], low, high)))
-            continue;
-        if (i > first && i + 1 - first >= regular) {
+        bool alike = i + 1 < n && (exact ? size[i] == size[i + 1] : similar(size[i], size[i + 1], low, high));
+        if (!alike & (i > first) & (i + 1 - first >= regular)) {
             made = put(bounds, made, first);
             made = put(bounds, made, i + 1);
         }
-        first = i + 1;
+        first = alike ? first : i + 1;
     }
     return put(bounds, made, n);
 }

@@ -109,61 +109,44 @@ static void repeat(void *column, size_t width, int64_t low, int64_t n, int64_t p
     }
 }
 
-static bool bent(const struct wt_table *t, int64_t i) {
-    const int64_t *columns[] = {t->offset, t->tick, t->subtick,
-                                t->view[i] >= 0 && t->view_offset != t->offset ? t->view_offset : t->offset};
-    uint64_t found = 0;
-    for (int k = 0; k < 4; k++) {
-        const int64_t *c = columns[k];
-        found |= ((uint64_t)c[i + 1] - (uint64_t)c[i]) ^ ((uint64_t)c[i] - (uint64_t)c[i - 1]);
-    }
-    return found;
+WT_INLINE void mark_bends(const int64_t *column, int64_t n, uint8_t *marks) {
+    for (int64_t i = 0; i < n; i++)
+        marks[i] |= ((uint64_t)column[i + 1] - (uint64_t)column[i]) !=
+                    ((uint64_t)column[i] - (uint64_t)column[i - 1]);
 }
 
-/* Passes rows [low, high), of which flags are known. */
-static void pass_runs(const struct wt_table *t, int64_t low, int64_t high, struct wt_run *run,
-                      struct wt_survey *out) {
-    for (int64_t i = low; i < high; i++) {
-        if (!(out->flags[i] & WT_LINKED)) {
-            if (run->first >= 0 && i - run->first >= run->least)
-                wt_close_run(out, run->first, i);
-            run->first = -1;
-        } else if (run->first < 0) {
-            run->first = i;
-        } else if (bent(t, i)) {
-            if (i - run->first >= run->least)
-                wt_close_run(out, run->first, i);
-            run->first = i;
-        }
+/* Passes rows [low, high), of which flags are known; a row lies before and behind them. */
+WT_WIDE static void pass_runs(const struct wt_table *t, int64_t low, int64_t high, struct wt_run *run,
+                              struct wt_survey *out) {
+    enum { BENT = 1, LOOSE = 2 };
+    uint8_t marks[WT_STEADY_ROWS];
+    int64_t n = high - low, first = run->first;
+    const uint8_t *flags = out->flags + low;
+    int32_t in_view = 0;
+    for (int64_t i = 0; i < n; i++)
+        in_view |= ~t->view[low + i];
+    for (int64_t i = 0; i < n; i++)
+        marks[i] = 0;
+    if (in_view < 0 && t->view_offset != t->offset) {
+        mark_bends(t->view_offset + low, n, marks);
+        for (int64_t i = 0; i < n; i++)
+            marks[i] = t->view[low + i] < 0 ? 0 : marks[i];
     }
-}
-
-/* The same where all rows are linked; most of them at no regular distance. */
-WT_WIDE static void pass_linked(const struct wt_table *t, int64_t low, int64_t high, struct wt_run *run,
-                                struct wt_survey *out) {
-    uint8_t bend[WT_STEADY_ROWS];
-    const int64_t *restrict offset = t->offset, *restrict subtick = t->subtick;
-    int64_t n = high - low;
+    mark_bends(t->offset + low, n, marks);
+    mark_bends(t->tick + low, n, marks);
+    mark_bends(t->subtick + low, n, marks);
+    for (int64_t i = 0; i < n; i++)
+        marks[i] = flags[i] & WT_LINKED ? marks[i] : LOOSE;
     for (int64_t i = 0; i < n; i++) {
-        const int64_t *at = offset + low + i, *sub = subtick + low + i;
-        uint64_t found = ((uint64_t)at[1] - (uint64_t)at[0]) ^ ((uint64_t)at[0] - (uint64_t)at[-1]);
-        found |= ((uint64_t)sub[1] - (uint64_t)sub[0]) ^ ((uint64_t)sub[0] - (uint64_t)sub[-1]);
-        bend[i] = found != 0;
-    }
-    bool apart = t->view[low] >= 0 && t->view_offset != t->offset;
-    for (int64_t i = 0; apart && i < n; i++) {
-        const int64_t *at = t->view_offset + low + i;
-        bend[i] |= at[1] - at[0] != at[0] - at[-1];
-    }
-    for (int64_t i = 0; i < n; i++) {
-        if (run->first < 0) {
-            run->first = low + i;
-        } else if (bend[i]) {
-            if (low + i - run->first >= run->least)
-                wt_close_run(out, run->first, low + i);
-            run->first = low + i;
+        if (!marks[i]) {
+            first = first < 0 ? low + i : first;
+            continue;
         }
+        if (first >= 0 && low + i - first >= run->least)
+            wt_close_run(out, first, low + i);
+        first = marks[i] == LOOSE ? -1 : low + i;
     }
+    run->first = first;
 }
 
 /* Whether a run may lie within rows that repeat those of flags [0, period). */
@@ -182,7 +165,7 @@ static void find_runs(const struct wt_table *t, int64_t low, int64_t high, int64
     const uint8_t *flags = out->flags;
     if (one_size && period == 1 && (flags[low] & WT_LINKED)) {
         if (!straight(t, low, high + 1))
-            pass_linked(t, low, high, run, out);
+            pass_runs(t, low, high, run, out);
         else if (run->first < 0)
             run->first = low;
         return;

@@ -29,9 +29,20 @@ def as_column(value: object) -> object:
     return column
 
 
+def different(column: Int64Array) -> Int64Array:
+    """A column's numbers; once, where one number stands for all."""
+    return column[:1] if column.strides == (0,) else column
+
+
+def total(column: Int64Array) -> int:
+    """Sum of a column."""
+    some = different(column)
+    return int(some.sum()) * (len(column) // max(len(some), 1))
+
+
 def _of_column(column: Int64Array) -> int | list[int]:
     """A column as a file holds it: one number where all are equal."""
-    if len(column) > 1 and (column == column[0]).all():
+    if len(column) > 1 and (different(column) == column[0]).all():
         return int(column[0])
     values: list[int] = column.tolist()
     return values

@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
 
 from wavetank.document import Record
-from wavetank.model.column import Column, as_column
+from wavetank.model.column import Column, as_column, different
 from wavetank.model.runs import RunArrays
 from wavetank.trace.schema import Int64Array
 
@@ -115,7 +115,7 @@ class ListedOffsets(Record):
                 self.__dict__[name] = column = np.broadcast_to(column, n)
             if len(column) != n:
                 raise ValueError(f"{name} holds {len(column)} numbers for {n} runs")
-        if (self.count < 1).any() or (self.rs < 0).any():
+        if (different(self.count) < 1).any() or (different(self.rs) < 0).any():
             raise ValueError("a run has no repetition, or a negative request size")
         if self.moved is not None and np.array_equal(self.moved, self.count * self.rs):
             self.__dict__["moved"] = None

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from wavetank.model.column import total
 from wavetank.model.data_rows import DataRows
 from wavetank.model.member import members_of
 from wavetank.model.pattern import Ranges
@@ -67,7 +68,7 @@ class RankPhase:
     @property
     def moved(self) -> int:
         """Bytes moved."""
-        return sum(int(run.moved.sum()) for run in self.runs)
+        return sum(total(run.moved) for run in self.runs)
 
     @property
     def moved_last(self) -> tuple[int, ...]:
