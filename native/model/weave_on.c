@@ -119,7 +119,7 @@ static bool find_strays(const struct wt_table *t, const struct wt_going *g, uint
 /* --- whether there is still no order --- */
 
 static bool recurs(const uint8_t *at, int64_t most) {
-    if (!memcmp(at, at + 1, HEAD)) /* of one strand: a run is no loop */
+    if (!memcmp(at, at + 1, HEAD - 1)) /* of one strand: a run is no loop */
         return false;
     uint64_t head, other;
     memcpy(&head, at, sizeof head);
@@ -139,6 +139,19 @@ static bool holds_loops(const uint8_t *order, int64_t n) {
     return false;
 }
 
+/* As in strands.c. */
+static bool repeats(const uint8_t *of_file, int64_t n, int64_t at, const struct wt_going *g) {
+    for (int64_t period = 1; period <= g->period && at + period + g->head <= n; period++) {
+        if (of_file[at] != of_file[at + period] ||
+            memcmp(of_file + at, of_file + at + period, (size_t)g->head) != 0)
+            continue;
+        int64_t end = at + g->long_order < n ? at + g->long_order : n;
+        return end - at >= g->long_order / 2 && end - at > period &&
+               memcmp(of_file + at + period, of_file + at, (size_t)(end - at - period)) == 0;
+    }
+    return false;
+}
+
 /* Of operations of one file: turns enough, nothing that goes on for long, no pattern. */
 static bool still_irregular(const uint8_t *of_file, int64_t n, const struct wt_going *g) {
     int64_t turns = 0, block = g->long_order / 2;
@@ -150,10 +163,8 @@ static bool still_irregular(const uint8_t *of_file, int64_t n, const struct wt_g
         if (!memcmp(of_file + at, of_file + at + 1, (size_t)block - 1))
             return false;
     for (int64_t at = 0; at < n - 2 * g->head; at += g->probe)
-        for (int64_t period = 1; period <= g->period && at + period + g->head <= n; period++)
-            if (of_file[at] == of_file[at + period] &&
-                !memcmp(of_file + at, of_file + at + period, (size_t)g->head))
-                return false;
+        if (repeats(of_file, n, at, g))
+            return false;
     return true;
 }
 

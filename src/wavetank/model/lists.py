@@ -56,13 +56,20 @@ class GrowingList:
         """Where the next n numbers will be, and the room to put them in."""
         if not self._blocks or self._used + n > len(self._blocks[-1]):
             if self._blocks:
-                self._blocks[-1] = self._blocks[-1][: self._used]
-                self._before += self._used
+                self._close()
             self._blocks.append(self._room(n))
             self._used = 0
         first = self._used
         self._used += n
         return self._before + first, self._blocks[-1][first : self._used]
+
+    def _close(self) -> None:
+        """Have what follows in a block of its own: behind the stripes, if there are any."""
+        last = self._blocks[-1][: self._used]
+        if len(self._blocks) == 1 and self._ends is not None and self._range is not None:
+            last = np.frombuffer(self._range, dtype=np.int64)
+        self._blocks[-1] = last
+        self._before += len(last)
 
     def _room(self, n: int) -> Int64Array:
         """Memory for n numbers at least."""
@@ -77,7 +84,7 @@ class GrowingList:
         if self._ends is None:
             if not self._blocks:
                 self.reserve(0)
-            if self._range is None:
+            if self._range is None or len(self._blocks) > 1:
                 return None
             self._ends = self.first_of(np.arange(STRIPES))
         return self._ends
@@ -117,13 +124,16 @@ class GrowingList:
         self._blocks, self._before, self._used = [], 0, 0
         self._range = self._ends = None
 
+    @property
+    def is_one(self) -> bool:
+        """Whether the numbers are one array, or may be copied into one: not stripes, and blocks behind them."""
+        return self._ends is None or len(self._blocks) == 1
+
     def all(self) -> Int64Array:
-        """All numbers, in one array."""
+        """All numbers, in one array; ``is_one`` must hold."""
         if not self._blocks:
             return np.zeros(0, dtype=np.int64)
         if self._ends is not None and self._range is not None:
-            if len(self._blocks) > 1:
-                raise MemoryError(f"more than {RANGE} offsets of irregular operations")
             return np.frombuffer(self._range, dtype=np.int64)[: int(self._ends[-1])]
         self._blocks[-1] = self._blocks[-1][: self._used]
         whole = self._blocks[0] if len(self._blocks) == 1 else np.concatenate(self._blocks)

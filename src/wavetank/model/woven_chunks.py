@@ -32,7 +32,7 @@ def join_weaves(table: Folded, store: ListStore) -> Folded:
     """
     weaves = table.lists.weaves
     if not any(weave.goes_on for weave in weaves):
-        return replace(table, lists=Lists(store.offsets.all(), store.sizes.all(), weaves))
+        return _with_lists(table, store)
     keys = _keys(table)
     order = np.arange(len(table))
     strand = table.strand.copy()
@@ -116,12 +116,18 @@ def _joined_rows(table: Folded, store: ListStore) -> Folded:
         step = f"{name}_step"
         end = getattr(table, name)[last] + (table.count[last] - 1) * getattr(table, step)[last]
         out[step] = np.where(several, (end - out[name]) // pairs, out[step])
-    if _lie_together(table, goes_on):
+    table = _with_lists(table, store, again=not _lie_together(table, goes_on))
+    out["listed"], out["sized"] = table.listed[start], table.sized[start]
+    return Folded(**out, lists=table.lists)
+
+
+def _with_lists(table: Folded, store: ListStore, *, again: bool = False) -> Folded:
+    """The table with its lists; ``again``: put behind each other in the order of the rows."""
+    if not again and store.offsets.is_one and store.sizes.is_one:
         lists = Lists(store.offsets.all(), store.sizes.all(), table.lists.weaves)
-        return Folded(**out, lists=lists)
-    columns = []
-    for name, values in (("listed", store.offsets), ("sized", store.sizes)):
-        where = getattr(table, name)
+        return replace(table, lists=lists)
+    places, columns = [], []
+    for where, values in ((table.listed, store.offsets), (table.sized, store.sizes)):
         some = where >= 0
         n = table.count[some]
         at = np.full(len(table), -1, dtype=np.int64)
@@ -129,9 +135,10 @@ def _joined_rows(table: Folded, store: ListStore) -> Folded:
         gathered = np.empty(int(n.sum()), dtype=np.int64)
         values.stretches(where[some], n).gather(gathered)
         values.clear()
-        out[name] = at[start]
+        places.append(at)
         columns.append(gathered)
-    return Folded(**out, lists=Lists(columns[0], columns[1], table.lists.weaves))
+    lists = Lists(columns[0], columns[1], table.lists.weaves)
+    return replace(table, listed=places[0], sized=places[1], lists=lists)
 
 
 def _lie_together(table: Folded, goes_on: BoolArray) -> bool:

@@ -11,6 +11,7 @@ from fold_builder import PROVENANCE, Event, fold_table, trace_of
 from test_loops_and_lists import data_of, wanted
 
 from wavetank.model import fold as fold_module
+from wavetank.model import lists, stripes
 from wavetank.model.compact import Compactor
 from wavetank.model.extract import compactor, extract_model
 from wavetank.model.folded import NAMES, Folded
@@ -92,6 +93,18 @@ def listed(table: Folded) -> list[tuple[list[int] | None, list[int] | None]]:
     ]
 
 
+def require_same(one: Folded, other: Folded) -> None:
+    """The same rows, lists and weaves; where in memory lists are is no part of that."""
+    for name in NAMES:
+        if name not in ("listed", "sized"):
+            assert np.array_equal(getattr(one, name), getattr(other, name)), name
+    assert listed(one) == listed(other)
+    for weave, other_weave in zip(one.lists.weaves, other.lists.weaves, strict=True):
+        assert weave.first == other_weave.first
+        for name in ("order", "apart", "stray"):
+            assert np.array_equal(getattr(weave, name), getattr(other_weave, name)), name
+
+
 def looks_at_each_chunk_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     go_on = Compactor.go_on
 
@@ -133,14 +146,41 @@ def test_a_chunk_that_goes_on_is_folded_as_if_looked_at_anew(
     with monkeypatch.context() as anew:
         looks_at_each_chunk_anew(anew)
         expected = folded(events, rules)
-    for name in NAMES:
-        if name not in ("listed", "sized"):
-            assert np.array_equal(getattr(quick, name), getattr(expected, name)), name
-    assert listed(quick) == listed(expected)
-    for one, other in zip(quick.lists.weaves, expected.lists.weaves, strict=True):
-        assert one.first == other.first
-        for name in ("order", "apart", "stray"):
-            assert np.array_equal(getattr(one, name), getattr(other, name)), name
+    require_same(quick, expected)
+    model = extract_model(trace_of(events), PROVENANCE, rules)
+    assert data_of(model, 0) == wanted(events, 0)
+
+
+NARROW: dict[str, dict[str, int | None]] = {
+    "no range of addresses": {"range": None},
+    "stripes that get full": {"STRIPE": 1 << 10},
+    "more strands than stripes": {"STRIPES": 2},
+    "a list that gets full beside stripes": {"STRIPES": 2, "RANGE": 1 << 12},
+    "a list that gets full at once": {"STRIPES": 1, "RANGE": 1 << 9},
+}
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 4, 6, 10, 16, 19, 21, 22])
+@pytest.mark.parametrize("what", NARROW)
+def test_lists_that_have_no_room_where_they_are_go_elsewhere(
+    what: str, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fold_module, "CHUNK_ROWS", CHUNK)
+    rules, events = RULES[seed // 4 % 4], run(seed)
+    with monkeypatch.context() as plain:
+        looks_at_each_chunk_anew(plain)
+        plain.setattr(lists, "_range", lambda: None)
+        expected = folded(events, rules)
+    for name, value in NARROW[what].items():
+        if name == "range":
+            monkeypatch.setattr(lists, "_range", lambda: None)
+            continue
+        for module in (lists, stripes):
+            monkeypatch.setattr(module, name, value, raising=False)
+    if what != "no range of addresses":
+        monkeypatch.setattr(lists, "SMALL", 512)
+        monkeypatch.setattr(stripes, "SMALL", 512)
+    require_same(folded(events, rules), expected)
     model = extract_model(trace_of(events), PROVENANCE, rules)
     assert data_of(model, 0) == wanted(events, 0)
 
@@ -176,3 +216,35 @@ def test_what_lies_between_two_mixes_keeps_its_place(
     events = [*mix(), *(Event(0, "pread", 2, i * 100, 100) for i in range(n)), *mix()]
     model = extract_model(trace_of(events), PROVENANCE)
     assert data_of(model, 0) == wanted(events, 0)
+
+
+def test_irregular_stretches_that_fill_the_list_leave_those_of_strands_where_they_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(fold_module, "CHUNK_ROWS", CHUNK)
+    for module in (lists, stripes):
+        monkeypatch.setattr(module, "RANGE", 2 * CHUNK, raising=False)
+    generator = random.Random(9)
+    events: list[Event] = []
+    for _ in range(4):
+        for _ in range(3 * CHUNK):
+            events += turn(generator, generator.randrange(3), "random", "posix", {})
+        for _ in range(2 * CHUNK):
+            place, size = generator.randrange(10**9), generator.randrange(1, 10**6)
+            events.append(Event(0, "pread", 5, place, size))
+    table = folded(events, Rules())
+    assert (table.strand[table.listed >= 0] < 0).any()
+    by_file = {
+        file: [(event.offset, event.size) for event in events if event.file == file]
+        for file in (0, 1, 2, 5)
+    }
+    found: dict[int, list[tuple[int, int]]] = {file: [] for file in by_file}
+    for file, (offsets, sizes) in zip(table.file.tolist(), listed(table), strict=True):
+        assert offsets is not None
+        assert sizes is not None
+        found[file] += list(zip(offsets, sizes, strict=True))
+    assert {file: sorted(own) for file, own in found.items()} == {
+        file: sorted(own) for file, own in by_file.items()
+    }
+    assert found[5] == by_file[5]
+    assert data_of(extract_model(trace_of(events), PROVENANCE), 0) == wanted(events, 0)
