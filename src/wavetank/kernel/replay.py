@@ -38,7 +38,7 @@ class ReplayOptions:
         pauses: between operations: left out, as recorded, or as recorded times a factor.
         compute_bytes: memory of each rank on which pauses compute, as the application did in them, instead of
             sleeping: the processor's caches are then as cold for the next operation; 0: pauses keep the processor
-            busy and touch no memory; None: sleep.
+            busy and touch only what was read last; None: sleep.
         waiting: ranks that wait for others: "sleep" leaves the processors to others, to servers on the same machine
             above all; "poll" waits as MPI libraries do, and competes for the processors as the application did.
         flush: have written data on storage: as the application does ("none"), inside of each phase's
