@@ -138,6 +138,10 @@ int main(int argc, char **argv) {
     ranks_start(&argc, &argv);
     whereabouts->rank = rank_number();
     struct settings settings = parse_arguments(argc, argv);
+    if (rank_number() == 0 && !settings.session) { /* MPI_Init is through: all ranks are there */
+        puts(STARTED_MARK);
+        fflush(stdout);
+    }
     prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); /* the default of 50 us is added to every sleep */
     char *text = ranks_share_text(rank_number() == 0 ? plan_read_text(settings.plan) : NULL);
     struct plan *plan = plan_parse(text, settings.root, rank_number());

@@ -9,6 +9,9 @@
 #define WAITING_MARK "wavetank-replay-waiting "
 #define MOVING_MARK "wavetank-replay-moving "
 
+/* A line of rank 0: the launcher has started all ranks, and MPI_Init is through. */
+#define STARTED_MARK "wavetank-replay-started"
+
 /* Go on as the rank, with the process that called this as the watching one, where an argument is
  * --watch=SECONDS: how long without progress is worth a line. A traced replay is not watched: its trace holds
  * its ranks alone. */

@@ -15,9 +15,13 @@ from replay_faults import environment, writers
 from replay_run import need, replay  # first: makes kernel_models importable
 
 import kernel_models as km  # isort: skip
+from wavetank.job import Job, Placement
 from wavetank.kernel.from_model import make_kernel
-from wavetank.kernel.replay import ReplayOptions
-from wavetank.model.phase import FileStep, Program, SyncStep
+from wavetank.kernel.replay import ReplayOptions, run_replay
+from wavetank.kernel.result import ReplayResult
+from wavetank.launchers.openmpi import OpenMpi
+from wavetank.launchers.registry import launcher
+from wavetank.model.phase import Program, SyncStep
 
 RANKS = {"none": 1, "openmpi": 3, "mpich": 3}
 
@@ -102,17 +106,16 @@ def test_a_byte_that_was_written_wrong_is_found_where_it_is_read(tmp_path, monke
 
 
 def test_a_zero_where_the_pattern_is_expected_is_told_as_such(tmp_path):
-    """A place that was never written, or a write that was lost."""
-    made = writers(1, read_back=True)
-    steps = made.programs[0].steps
-    some = steps[1].model_copy(update={"n": 2})  # of 8 writes
-    cut = FileStep(iop_type="ftruncate", file_id=1, handle=0, arg=8 * 4096)
-    programs = (Program(ranks=(0,), steps=(steps[0], some, cut, *steps[2:])),)
-    made = made.model_copy(update={"programs": programs})
-    result, _ = replay(made, tmp_path, "none", ReplayOptions(verify=True, timeout_s=120))
+    """A write that was lost. The kernel reads 100 bytes from 50 on first."""
+    _, root = replay(km.irregular(), tmp_path, "none")
+    data = bytearray((root / "index").read_bytes())
+    data[60:70] = bytes(10)
+    (root / "index").write_bytes(data)
+    options = ReplayOptions(verify=True, timeout_s=120)
+    result, _ = replay(km.irregular(), tmp_path, "none", options, prepare=False)
     assert result.failure == (
-        "rank 0 pread of out-0 at offset 8192 (4096 bytes): a wrong byte was read at offset 8192 of the file (a zero: "
-        "it was lost, or never written)"
+        "rank 0 read of index at offset 60 (100 bytes): a wrong byte was read at offset 60 of the file (a zero: what was "
+        "written is lost)"
     )
 
 
@@ -237,3 +240,55 @@ def test_a_replay_that_is_killed_takes_its_ranks_with_it(tmp_path, name):
         assert len(running(f"--root={root}")) >= 2
         tool.kill()
     assert left_behind(str(root)) == []
+
+
+class Stalled(OpenMpi):
+    """Starts a shell script in the place of the ranks."""
+
+    def __init__(self, script: str, name: str = "openmpi") -> None:
+        self.script, self.name = script, name
+
+    def command(self, job: Job, scratch: Path) -> list[str]:
+        # the last words are those by which processes that are left are found
+        return ["sh", "-c", self.script, *job.argv]
+
+
+def started_by(stalled: Stalled, folder: Path, patience_s: float) -> ReplayResult:
+    need("openmpi")
+    made = writers(3)
+    kernel = make_kernel(made, km.written(made, folder))
+    options = ReplayOptions(start_patience_s=patience_s)
+    placement = Placement(hosts=(("n1", 2), ("n2", 1)))
+    return run_replay(kernel, folder, stalled, folder, placement, options)
+
+
+def test_a_launcher_that_does_not_start_its_ranks_is_ended_and_its_hosts_are_named(tmp_path):
+    result = started_by(Stalled("echo no route to n2 >&2; sleep 20 & sleep 20"), tmp_path, 1)
+    assert result.status == "failed"
+    assert result.failure == (
+        "the launcher openmpi had not started all ranks after 1 s (MPI_Init was not through); it was to start them on "
+        "n1, n2. It said: no route to n2. See whether its processes run there, and whether the hosts reach each other"
+    )
+    assert left_behind(str(tmp_path)) == []
+
+
+@pytest.mark.parametrize(
+    ("script", "name"),
+    [("echo wavetank-replay-started; sleep 3", "openmpi"), ("sleep 3", "srun")],
+)
+def test_ranks_that_have_started_and_a_queue_may_take_any_time(tmp_path, script, name):
+    result = started_by(Stalled(script, name), tmp_path, 1)
+    assert "the launcher ended with status 0" in (result.failure or "")
+
+
+@pytest.mark.parametrize("name", RANKS)
+def test_a_replay_says_when_its_ranks_have_started(tmp_path, name):
+    need(name)
+    made = writers(RANKS[name])
+    kernel = make_kernel(made, km.written(made, tmp_path))
+    said: list[str] = []
+    result = run_replay(
+        kernel, tmp_path, launcher(name), tmp_path, on_output=lambda out, _: said.append(out)
+    )
+    assert result.status == "ok", result.failure
+    assert said[0].count("wavetank-replay-started") == 1

@@ -24,6 +24,11 @@ from wavetank.kernel.whereabouts import Watch
 from wavetank.launchers.base import Launcher
 
 PATIENCE_S = 60.0
+START_PATIENCE_S = 600.0
+"""A launcher that is alone on a slow machine starts thousands of ranks in less. It may wait for ever when a daemon that it
+started on another host has died."""
+QUEUING = frozenset({"srun"})
+"""Launchers that may wait for a place, for however long."""
 
 _QUIET = {"OMPI_MCA_mpi_yield_when_idle": "1"}
 """Ranks that wait inside of a collective call let others work: virtual nodes may share cores. Where ranks poll as the
@@ -50,6 +55,8 @@ class ReplayOptions:
         timeout_s: seconds after which the run is ended and counts as failed; None: none.
         patience_s: seconds without progress after which a rank says what it is at; when all ranks then wait for
             each other, the run is ended and counts as failed.
+        start_patience_s: seconds within which a launcher must have started all ranks (MPI_Init is through on rank 0); then
+            it is ended and the run counts as failed. Not asked of srun, which may wait for a place in a queue.
         settings: further facts about the run, kept in the result.
     """
 
@@ -62,6 +69,7 @@ class ReplayOptions:
     null: bool = False
     timeout_s: float | None = None
     patience_s: float = PATIENCE_S
+    start_patience_s: float = START_PATIENCE_S
     settings: tuple[tuple[str, str], ...] = ()
 
     def argv(self) -> list[str]:
@@ -173,8 +181,13 @@ def run_replay(
     options = options or ReplayOptions()
     argv, settings = replay_command(kernel, root, launcher, scratch, placement, options)
     watch = Watch(kernel.n_ranks, tell)
+
+    def is_missing(seconds: float) -> bool:
+        late = seconds >= options.start_patience_s and not watch.has_started
+        return late and launcher.mpi_family is not None and launcher.name not in QUEUING
+
     status, stdout, stderr = run_to_end(
-        argv, options.timeout_s, on_line=watch.line, on_late=watch.close
+        argv, options.timeout_s, on_line=watch.line, on_late=watch.close, is_missing=is_missing
     )
     if status != 0:
         wait_until_gone(next(word for word in argv if word.startswith("--plan=")))
@@ -182,11 +195,26 @@ def run_replay(
         on_output(stdout, stderr)
     if status is None and watch.is_stuck:
         return failed(f"all ranks wait for each other: {watch.told()}", settings)
+    if status is None and not watch.has_started:
+        return failed(_not_started(launcher, placement, options, stderr), settings)
     if status is None:
         return failed(
             f"the time limit of {options.timeout_s:g} s ran out: {watch.told()}", settings
         )
     return outcome(stdout, stderr, status, kernel.n_ranks, settings)
+
+
+def _not_started(
+    launcher: Launcher, placement: Placement | None, options: ReplayOptions, stderr: str
+) -> str:
+    limit_s = min(options.start_patience_s, options.timeout_s or options.start_patience_s)
+    hosts = ", ".join(host for host, _ in placement.hosts) if placement else "this host"
+    said = " | ".join(line.strip() for line in stderr.splitlines() if line.strip(" -*="))[-500:]
+    return (
+        f"the launcher {launcher.name} had not started all ranks after {limit_s:g} s (MPI_Init was not through); it was to "
+        f"start them on {hosts}. It said: {said or 'nothing'}. See whether its processes run there, and whether the hosts "
+        "reach each other"
+    )
 
 
 def replay_command(

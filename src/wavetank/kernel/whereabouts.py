@@ -5,6 +5,10 @@ Samples, each on a line of standard output:
     wavetank-replay-waiting {"rank": 1, "call": "barrier", "file": "communicator 0", "offset": -1, "size": -1,
      "step": 7, "steps": 9, "state": "waits", "seconds": 60.1}    (one line)
     wavetank-replay-moving {"rank": 1}
+
+and, when MPI_Init is through:
+
+    wavetank-replay-started
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 _NEWS = re.compile(r"wavetank-replay-(waiting|moving) (\{.*\})")
+_STARTED = "wavetank-replay-started"
 _MOST_TOLD = 8  # ranks
 
 # mpirun (Open MPI 4.1): "mpirun noticed that process rank 1 with PID 0 on node n exited on signal 9 (Killed)."
@@ -34,6 +39,7 @@ class Watch:
         self._waiting: dict[int, dict[str, Any]] = {}
         self._is_over = False
         self.is_stuck = False
+        self.has_started = False
 
     def close(self) -> None:
         """Take no more news: ranks that are being ended move again."""
@@ -41,6 +47,7 @@ class Watch:
 
     def line(self, line: str) -> bool:
         """Take a line of standard output; True when every rank waits for other ranks, so none can go on."""
+        self.has_started |= _STARTED in line
         found = None if self._is_over else _NEWS.search(line)
         if found is None:
             return False
