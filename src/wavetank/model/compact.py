@@ -283,7 +283,7 @@ class Compactor:
         for name, step in STEPS:
             column = getattr(table, name)
             out[step] = (column[tails] - column[heads]) // (n - 1)
-        out["end_ns"] = table.end_ns[tails]
+        out["end_ns"] = table.end_ns[tails].copy()  # not a view, which would keep the chunk
         out["busy_ns"] = block_passes.busy_of_members(chunk, low, high, period)
         out["loop"] = np.full(period, self._n_loops)
         for member in np.flatnonzero(irregular).tolist():
@@ -333,7 +333,7 @@ class Compactor:
         for name, step in (("tick", "tick_step"), ("subtick", "subtick_step")):
             column = getattr(table, name)
             out[step] = np.array([(column[last] - column[low]) // (n - 1)])
-        out["end_ns"] = table.end_ns[last : last + 1]
+        out["end_ns"] = table.end_ns[last : last + 1].copy()
         out["busy_ns"] = np.array([what.busy_ns])
         out["listed"] = np.array([self._store.offsets.append(table.offset[low:high])])
         if what.differs:
