@@ -253,11 +253,13 @@ class Stalled(OpenMpi):
         return ["sh", "-c", self.script, *job.argv]
 
 
-def started_by(stalled: Stalled, folder: Path, patience_s: float) -> ReplayResult:
+def started_by(
+    stalled: Stalled, folder: Path, patience_s: float, end_s: float = 60
+) -> ReplayResult:
     need("openmpi")
     made = writers(3)
     kernel = make_kernel(made, km.written(made, folder))
-    options = ReplayOptions(start_patience_s=patience_s)
+    options = ReplayOptions(start_patience_s=patience_s, end_patience_s=end_s, timeout_s=120)
     placement = Placement(hosts=(("n1", 2), ("n2", 1)))
     return run_replay(kernel, folder, stalled, folder, placement, options)
 
@@ -279,6 +281,24 @@ def test_a_launcher_that_does_not_start_its_ranks_is_ended_and_its_hosts_are_nam
 def test_ranks_that_have_started_and_a_queue_may_take_any_time(tmp_path, script, name):
     result = started_by(Stalled(script, name), tmp_path, 1)
     assert "the launcher ended with status 0" in (result.failure or "")
+
+
+def test_a_launcher_that_does_not_end_when_the_run_is_over_is_ended_and_the_result_counts(tmp_path):
+    """As Open MPI's mpirun, whose threads now and then wait for each other when all ranks are gone."""
+    run = 'mpirun.openmpi --allow-run-as-root --oversubscribe -n 3 "$0" "$@"'
+    result = started_by(Stalled(f"{run}; sleep 100"), tmp_path, 60, end_s=1)
+    assert result.status == "ok", result.failure
+    assert "did not end by itself" in result.settings["launcher_end"]
+    assert sum(phase.operations for phase in result.phases) > 0
+    assert left_behind(str(tmp_path)) == []
+
+
+def test_a_failure_is_told_though_the_launcher_does_not_end(tmp_path):
+    told = '{"rank": 1, "call": "write", "file": "out-1", "offset": 0, "size": 9, "at_ns": 1, "reason": "No space left"}'
+    script = f"echo wavetank-replay-started; echo 'wavetank-replay-failure {told}'; sleep 100"
+    result = started_by(Stalled(script), tmp_path, 60, end_s=1)
+    assert result.failure == "rank 1 write of out-1 at offset 0 (9 bytes): No space left"
+    assert left_behind(str(tmp_path)) == []
 
 
 @pytest.mark.parametrize("name", RANKS)

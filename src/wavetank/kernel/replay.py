@@ -27,6 +27,8 @@ PATIENCE_S = 60.0
 START_PATIENCE_S = 600.0
 """A launcher that is alone on a slow machine starts thousands of ranks in less. It may wait for ever when a daemon that it
 started on another host has died."""
+END_PATIENCE_S = 60.0
+"""Launchers end their ranks and themselves in less; Open MPI 4.1's was seen to lock itself up when all of them were gone."""
 QUEUING = frozenset({"srun"})
 """Launchers that may wait for a place, for however long."""
 
@@ -57,6 +59,8 @@ class ReplayOptions:
             each other, the run is ended and counts as failed.
         start_patience_s: seconds within which a launcher must have started all ranks (MPI_Init is through on rank 0); then
             it is ended and the run counts as failed. Not asked of srun, which may wait for a place in a queue.
+        end_patience_s: seconds that a launcher gets to end itself when the result, or a failure, has been told; then it is
+            ended, and the result counts.
         settings: further facts about the run, kept in the result.
     """
 
@@ -70,6 +74,7 @@ class ReplayOptions:
     timeout_s: float | None = None
     patience_s: float = PATIENCE_S
     start_patience_s: float = START_PATIENCE_S
+    end_patience_s: float = END_PATIENCE_S
     settings: tuple[tuple[str, str], ...] = ()
 
     def argv(self) -> list[str]:
@@ -182,17 +187,22 @@ def run_replay(
     argv, settings = replay_command(kernel, root, launcher, scratch, placement, options)
     watch = Watch(kernel.n_ranks, tell)
 
-    def is_missing(seconds: float) -> bool:
+    def must_end(seconds: float) -> bool:
         late = seconds >= options.start_patience_s and not watch.has_started
-        return late and launcher.mpi_family is not None and launcher.name not in QUEUING
+        if late and launcher.mpi_family is not None and launcher.name not in QUEUING:
+            return True
+        return watch.over_for() >= options.end_patience_s
 
     status, stdout, stderr = run_to_end(
-        argv, options.timeout_s, on_line=watch.line, on_late=watch.close, is_missing=is_missing
+        argv, options.timeout_s, on_line=watch.line, on_late=watch.close, must_end=must_end
     )
     if status != 0:
         wait_until_gone(next(word for word in argv if word.startswith("--plan=")))
     if on_output is not None:
         on_output(stdout, stderr)
+    if status is None and watch.over_for() > 0:
+        late = f"the launcher {launcher.name} did not end by itself when the run was over, and was ended"
+        return outcome(stdout, stderr, 1, kernel.n_ranks, {**settings, "launcher_end": late})
     if status is None and watch.is_stuck:
         return failed(f"all ranks wait for each other: {watch.told()}", settings)
     if status is None and not watch.has_started:

@@ -24,7 +24,7 @@ _GRACE_S = 5.0  # between asking a launcher to end its ranks and killing it
 def run_to_end(
     argv: Sequence[str], timeout_s: float | None, folder: Path | None = None,
     on_line: Callable[[str], bool] = lambda _: False, on_late: Callable[[], None] = lambda: None,
-    is_missing: Callable[[float], bool] = lambda _: False,
+    must_end: Callable[[float], bool] = lambda _: False,
 ) -> tuple[int | None, str, str]:  # fmt: skip
     """Exit status, standard output and standard error; the status is None when it was ended.
 
@@ -34,7 +34,7 @@ def run_to_end(
         folder: where it runs; None: here.
         on_line: is given each line of standard output as it comes; True ends the program.
         on_late: is called when time ran out, before the program is ended.
-        is_missing: is given the seconds since the start; True ends the program.
+        must_end: is given the seconds since the start; True ends the program.
 
     Raises:
         KernelError: it cannot be started.
@@ -51,7 +51,7 @@ def run_to_end(
     start = time.monotonic()
     ends = None if timeout_s is None else start + timeout_s
     try:
-        ended = _wait(process, output, ends, lambda: is_missing(time.monotonic() - start))
+        ended = _wait(process, output, ends, lambda: must_end(time.monotonic() - start))
     except BaseException:
         _end(process, output)
         raise
@@ -95,14 +95,14 @@ class _Reader(threading.Thread):
 
 
 def _wait(
-    process: subprocess.Popen[str], output: Sequence[_Reader], ends: float | None, is_missing: Callable[[], bool],
+    process: subprocess.Popen[str], output: Sequence[_Reader], ends: float | None, must_end: Callable[[], bool],
 ) -> bool:  # fmt: skip
     """Until it has ended and all that it said was read; False when it has to be ended."""
     while any(reader.is_alive() for reader in output):
         for reader in output:
             reader.join(_LOOK_S)
         late = ends is not None and time.monotonic() >= ends
-        if late or is_missing() or any(reader.asks_for_the_end for reader in output):
+        if late or must_end() or any(reader.asks_for_the_end for reader in output):
             return False
     return _waited(process, None if ends is None else max(0.0, ends - time.monotonic()))
 

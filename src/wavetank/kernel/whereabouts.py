@@ -9,17 +9,24 @@ Samples, each on a line of standard output:
 and, when MPI_Init is through:
 
     wavetank-replay-started
+
+and, when the run is over (outcome.py):
+
+    wavetank-replay-result-end
+    wavetank-replay-failure {...}
 """
 
 from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 _NEWS = re.compile(r"wavetank-replay-(waiting|moving) (\{.*\})")
 _STARTED = "wavetank-replay-started"
+_OVER = ("wavetank-replay-result-end", "wavetank-replay-failure {")
 _MOST_TOLD = 8  # ranks
 
 # mpirun (Open MPI 4.1): "mpirun noticed that process rank 1 with PID 0 on node n exited on signal 9 (Killed)."
@@ -37,18 +44,25 @@ class Watch:
         self._n_ranks = n_ranks
         self._tell = tell
         self._waiting: dict[int, dict[str, Any]] = {}
-        self._is_over = False
+        self._closed = False
         self.is_stuck = False
         self.has_started = False
+        self._over_since: float | None = None
+
+    def over_for(self) -> float:
+        """Seconds since a result or a failure was told; 0 before."""
+        return 0.0 if self._over_since is None else time.monotonic() - self._over_since
 
     def close(self) -> None:
-        """Take no more news: ranks that are being ended move again."""
-        self._is_over = True
+        """Take no more news: ranks that are being ended move again, or fail."""
+        self._closed = True
 
     def line(self, line: str) -> bool:
         """Take a line of standard output; True when every rank waits for other ranks, so none can go on."""
         self.has_started |= _STARTED in line
-        found = None if self._is_over else _NEWS.search(line)
+        if not self._closed and self._over_since is None and any(word in line for word in _OVER):
+            self._over_since = time.monotonic()
+        found = None if self._closed else _NEWS.search(line)
         if found is None:
             return False
         try:
