@@ -1,5 +1,6 @@
 /* Blocks of a chunk: how far a loop goes and where its repetitions are regular; what irregular stretches
  * hold. */
+#include "strands.h"
 #include "survey.h"
 
 #include <string.h>
@@ -135,11 +136,6 @@ WT_WIDE void wt_stretch(const struct wt_table *t, int64_t low, int64_t high, str
     *out = (struct wt_stretch){(int64_t)asked, (int64_t)took, unknown < 0, empty, differs != 0};
 }
 
-static bool similar(int64_t first, int64_t second, double low, double high) {
-    return (first == second) | ((first > 0) & (second > 0) & ((double)second >= low * (double)first) &
-                                ((double)second <= high * (double)first));
-}
-
 static int64_t put(int64_t *bounds, int64_t n, int64_t bound) {
     if (n && bounds[n - 1] == bound)
         return n;
@@ -151,7 +147,8 @@ int64_t wt_parts_by_size(const int64_t *size, int64_t n, bool exact, double low,
                          int64_t *bounds) {
     int64_t made = put(bounds, 0, 0), first = 0; /* of the operations that are alike */
     for (int64_t i = 0; i < n; i++) {
-        bool alike = i + 1 < n && (exact ? size[i] == size[i + 1] : similar(size[i], size[i + 1], low, high));
+        bool alike =
+            i + 1 < n && (exact ? size[i] == size[i + 1] : wt_similar(size[i], size[i + 1], low, high));
         if (!alike & (i > first) & (i + 1 - first >= regular)) {
             made = put(bounds, made, first);
             made = put(bounds, made, i + 1);

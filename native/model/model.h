@@ -133,10 +133,20 @@ WT_EXPORT int64_t wt_number_pairs(const struct wt_table *table, const struct wt_
                                   int64_t *pending, const struct wt_regions *regions, uint32_t *known,
                                   int64_t n_codes, uint32_t *ids, int64_t *pair);
 
+/* What is an order that repeats itself, in operations. */
+struct wt_limits {
+    int64_t turns;  /* fewer are none */
+    int64_t order;  /* what goes on for so long is one; a pattern for half of it at least */
+    int64_t head;   /* that recur first */
+    int64_t probe;  /* between places that are looked at */
+    int64_t period; /* the longest */
+};
+
 /* Whether the operations of each stream take turns often, and repeat no pattern for long. scratch: n.
  * start: n_streams + 1, filled with where each stream begins in scratch. */
 WT_EXPORT void wt_irregular(const uint32_t *ids, int64_t n, const uint32_t *stream_of, int64_t n_streams,
-                            int64_t *start, uint32_t *scratch, const int64_t *limits, uint8_t *irregular);
+                            int64_t *start, uint32_t *scratch, const struct wt_limits *limits,
+                            uint8_t *irregular);
 
 struct wt_strands {
     /* in */
@@ -194,8 +204,8 @@ struct wt_going {
     int64_t tick;
     bool calls; /* they are ticks */
     bool parts; /* communication parts them */
-    /* in: what is no order; as limits of wt_irregular, and how often the strand changes at least */
-    int64_t turns, long_order, head, probe, period;
+    /* in: what is no order; and how often the strand changes at least */
+    struct wt_limits limits;
     double often;
     /* out: the strand of each operation; n bytes more to work with */
     uint8_t *order;

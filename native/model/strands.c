@@ -64,23 +64,7 @@ int64_t wt_number_pairs(const struct wt_table *t, const struct wt_kinds *kinds, 
 
 /* --- orders that repeat themselves --- */
 
-struct limits {
-    int64_t turns, order, head, probe, period;
-};
-
-static bool repeats(const uint32_t *code, int64_t n, int64_t at, const struct limits *limits) {
-    for (int64_t period = 1; period <= limits->period && at + period + limits->head <= n; period++) {
-        if (code[at] != code[at + period] ||
-            memcmp(code + at, code + at + period, (size_t)limits->head * sizeof *code) != 0)
-            continue;
-        int64_t end = at + limits->order < n ? at + limits->order : n;
-        return end - at >= limits->order / 2 && end - at > period &&
-               memcmp(code + at + period, code + at, (size_t)(end - at - period) * sizeof *code) == 0;
-    }
-    return false;
-}
-
-static bool is_irregular(const uint32_t *code, int64_t n, const struct limits *limits) {
+static bool is_irregular(const uint32_t *code, int64_t n, const struct wt_limits *limits) {
     int64_t turns = 0, begin = 0;
     for (int64_t i = 1; i < n; i++) {
         if (code[i] == code[i - 1])
@@ -92,14 +76,11 @@ static bool is_irregular(const uint32_t *code, int64_t n, const struct limits *l
     }
     if (turns < limits->turns || n - begin >= limits->order)
         return false;
-    for (int64_t at = 0; at < n - 2 * limits->head; at += limits->probe)
-        if (repeats(code, n, at, limits))
-            return false;
-    return true;
+    return !wt_has_pattern(code, sizeof *code, n, limits);
 }
 
 void wt_irregular(const uint32_t *ids, int64_t n, const uint32_t *stream_of, int64_t n_streams,
-                  int64_t *start, uint32_t *scratch, const int64_t *limits, uint8_t *irregular) {
+                  int64_t *start, uint32_t *scratch, const struct wt_limits *limits, uint8_t *irregular) {
     memset(start, 0, (size_t)(n_streams + 1) * sizeof *start);
     for (int64_t i = 0; i < n; i++)
         start[stream_of[ids[i]] + 1]++;
@@ -110,9 +91,8 @@ void wt_irregular(const uint32_t *ids, int64_t n, const uint32_t *stream_of, int
     for (int64_t s = n_streams; s > 0; s--)
         start[s] = start[s - 1];
     start[0] = 0;
-    struct limits all = {limits[0], limits[1], limits[2], limits[3], limits[4]};
     for (int64_t s = 0; s < n_streams; s++)
-        irregular[s] = is_irregular(scratch + start[s], start[s + 1] - start[s], &all);
+        irregular[s] = is_irregular(scratch + start[s], start[s + 1] - start[s], limits);
 }
 
 /* --- strand by strand --- */

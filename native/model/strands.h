@@ -4,6 +4,8 @@
 
 #include "model.h"
 
+#include <string.h>
+
 enum {
     WT_CUT = 1,
     WT_RUN = 2,
@@ -12,6 +14,27 @@ enum {
 
 static inline bool wt_similar(int64_t a, int64_t b, double low, double high) {
     return (a == b) | ((a > 0) & (b > 0) & ((double)b >= low * (double)a) & ((double)b <= high * (double)a));
+}
+
+/* Whether an order of n codes, each of `width` bytes, repeats a pattern for long at one of the places that
+ * are probed. */
+static inline bool wt_has_pattern(const void *codes, size_t width, int64_t n,
+                                  const struct wt_limits *limits) {
+    const char *code = codes;
+    for (int64_t place = 0; place < n - 2 * limits->head; place += limits->probe) {
+        const char *at = code + (size_t)place * width;
+        for (int64_t period = 1; period <= limits->period && place + period + limits->head <= n; period++) {
+            const char *later = at + (size_t)period * width;
+            if (memcmp(at, later, width) != 0 || memcmp(at, later, (size_t)limits->head * width) != 0)
+                continue;
+            int64_t rest = n - place < limits->order ? n - place : limits->order;
+            if (rest >= limits->order / 2 && rest > period &&
+                memcmp(later, at, (size_t)(rest - period) * width) == 0)
+                return true;
+            break;
+        }
+    }
+    return false;
 }
 
 /* Rows of strand k, whose operations are laid and marked, from row n on; returns how many there are then. */

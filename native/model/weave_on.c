@@ -139,33 +139,17 @@ static bool holds_loops(const uint8_t *order, int64_t n) {
     return false;
 }
 
-/* As in strands.c. */
-static bool repeats(const uint8_t *of_file, int64_t n, int64_t at, const struct wt_going *g) {
-    for (int64_t period = 1; period <= g->period && at + period + g->head <= n; period++) {
-        if (of_file[at] != of_file[at + period] ||
-            memcmp(of_file + at, of_file + at + period, (size_t)g->head) != 0)
-            continue;
-        int64_t end = at + g->long_order < n ? at + g->long_order : n;
-        return end - at >= g->long_order / 2 && end - at > period &&
-               memcmp(of_file + at + period, of_file + at, (size_t)(end - at - period)) == 0;
-    }
-    return false;
-}
-
 /* Of operations of one file: turns enough, nothing that goes on for long, no pattern. */
 static bool still_irregular(const uint8_t *of_file, int64_t n, const struct wt_going *g) {
-    int64_t turns = 0, block = g->long_order / 2;
-    for (int64_t i = 1; i < n && turns < g->turns; i++)
+    int64_t turns = 0, block = g->limits.order / 2;
+    for (int64_t i = 1; i < n && turns < g->limits.turns; i++)
         turns += of_file[i] != of_file[i - 1];
-    if (turns < g->turns)
+    if (turns < g->limits.turns)
         return false;
     for (int64_t at = 0; at + block <= n; at += block)
         if (!memcmp(of_file + at, of_file + at + 1, (size_t)block - 1))
             return false;
-    for (int64_t at = 0; at < n - 2 * g->head; at += g->probe)
-        if (repeats(of_file, n, at, g))
-            return false;
-    return true;
+    return !wt_has_pattern(of_file, sizeof *of_file, n, &g->limits);
 }
 
 static bool files_irregular(const uint8_t *order, int64_t n, const int64_t *counts,
