@@ -8,6 +8,7 @@ import yaml
 from click.testing import CliRunner
 from measure_fakes import FakeCluster, FakePerformer, abyss_kernel, abyss_result
 
+from waiting import HANG_S
 from wavetank.cli.main import cli
 from wavetank.errors import WavetankError
 from wavetank.measure.perform import RawOutput
@@ -128,7 +129,7 @@ def test_a_misspelt_key_is_a_message_and_exit_status_1(folder):
     done = subprocess.run(
         [sys.executable, "-c", "from wavetank.cli.main import main; main()",
          "campaign", "run", str(folder / "campaign.yaml")],
-        capture_output=True, text=True, timeout=60, check=False,
+        capture_output=True, text=True, timeout=HANG_S, check=False,
     )  # fmt: skip
     assert done.returncode == 1
     assert "repetitons: no such key" in done.stderr and "Traceback" not in done.stderr

@@ -6,12 +6,14 @@ import sys
 
 import pytest
 
+from waiting import HANG_S
+
 OUTLIVE = "import sys; from wavetank.cli.streams import outlive_readers; outlive_readers(); "
 
 
 def run(code, **streams):
     return subprocess.run(
-        [sys.executable, "-c", OUTLIVE + code], timeout=60, check=False, **streams
+        [sys.executable, "-c", OUTLIVE + code], timeout=HANG_S, check=False, **streams
     )
 
 
@@ -55,7 +57,7 @@ def test_a_result_that_does_not_fit_the_disk_is_one_line_and_a_failure(form):
     with open("/dev/full", "w") as full:
         ended = subprocess.run(
             [sys.executable, "-m", "wavetank", "instances", "find", "--processes", "4", "--format", form],
-            stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False,
+            stdout=full, stderr=subprocess.PIPE, text=True, timeout=HANG_S, check=False,
         )  # fmt: skip
     assert ended.returncode == 1
     assert ended.stderr.splitlines()[-1] == (

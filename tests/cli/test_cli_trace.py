@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from waiting import HANG_S
 from wavetank import native
 from wavetank.trace.index import TraceIndex
 from wavetank.trace.open import open_trace
@@ -29,7 +30,7 @@ def run(
     where: Path, *arguments: str, env: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*WAVETANK, *arguments], cwd=where, capture_output=True, text=True, timeout=60, check=False,
+        [*WAVETANK, *arguments], cwd=where, capture_output=True, text=True, timeout=HANG_S, check=False,
         env={**os.environ, **(env or {})},
     )  # fmt: skip
 
@@ -127,7 +128,7 @@ def test_a_static_program_is_refused(tmp_path: Path) -> None:
         pytest.skip("gcc is not installed")
     (tmp_path / "s.c").write_text("int main(void) { return 0; }\n")
     built = subprocess.run(
-        ["gcc", "-static", "-o", "s", "s.c"], cwd=tmp_path, check=False, timeout=60
+        ["gcc", "-static", "-o", "s", "s.c"], cwd=tmp_path, check=False, timeout=HANG_S
     )
     if built.returncode != 0:
         pytest.skip("no static C library")
@@ -242,7 +243,7 @@ def test_what_the_users_shell_redirects_is_said_to_be_missing(tmp_path: Path, as
     with (tmp_path / "mine.txt").open("wb") as out:
         done = subprocess.run(
             [*WAVETANK, "trace", *options, "-o", "t", "--", "cat", "a"],
-            cwd=tmp_path, stdout=out, stderr=subprocess.PIPE, text=True, timeout=60, check=False,
+            cwd=tmp_path, stdout=out, stderr=subprocess.PIPE, text=True, timeout=HANG_S, check=False,
         )  # fmt: skip
     assert done.returncode == 0
     assert (tmp_path / "mine.txt").stat().st_size == 5000
@@ -347,7 +348,7 @@ def test_a_disk_that_fills_is_said_to_have_cost_operations(tmp_path: Path) -> No
     )
     done = subprocess.run(
         ["unshare", "-m", "sh", "-c", steps],
-        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
+        cwd=tmp_path, capture_output=True, text=True, timeout=HANG_S, check=False,
     )  # fmt: skip
     if "mount" in done.stderr and "status" not in done.stdout:
         pytest.skip(f"cannot mount: {done.stderr}")
@@ -400,7 +401,7 @@ def test_ctrl_c_ends_the_program_and_leaves_what_was_recorded(tmp_path: Path) ->
             assert process.poll() is None
             time.sleep(0.05)
         os.killpg(process.pid, signal.SIGINT)  # as the terminal does
-        errors = process.communicate(timeout=60)[1]
+        errors = process.communicate(timeout=HANG_S)[1]
     assert process.returncode == 130, errors
     assert "interrupted" in errors
     events = unfold(read_trace(tmp_path / "t").folds)

@@ -14,7 +14,7 @@ from wavetank.cluster import deploy
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import FileSystemError
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.cluster]
 
 Cluster = deploy.DeployedCluster
 MIB = 2**20

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from waiting import HANG_S
 from wavetank.cluster import deploy
 from wavetank.cluster.host import RunningCluster
 from wavetank.errors import ClusterError, RemoteCommandError
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.cluster]
 
 Cluster = deploy.DeployedCluster
 
@@ -145,7 +146,9 @@ def test_the_remote_shell_reaches_every_node(cluster: Cluster) -> None:
             "a   b;",
             "echo $((1 + 1))",
         ]
-        out = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=30).stdout
+        out = subprocess.run(
+            argv, capture_output=True, text=True, check=True, timeout=HANG_S
+        ).stdout
         assert out == "a b\n2\n", "joined by blanks and given to a shell, as sshd does"
 
 

@@ -13,12 +13,13 @@ import pytest
 from killed_commands import INTERRUPTED, KILLED
 from leftovers import Traces
 
+from waiting import HANG_S
 from wavetank.cluster import deploy
 from wavetank.cluster.components import SMALLEST_STORAGE_BYTES
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import directory_of
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.cluster]
 
 WAVETANK = str(Path(sys.executable).parent / "wavetank")
 
@@ -115,7 +116,7 @@ def test_killed_in_the_middle_of_a_job_leaves_nothing_after_down(
     traces.note_processes()
     down_all()
     assert traces.left() == []
-    assert job.wait(timeout=10) != 0
+    assert job.wait(timeout=HANG_S) != 0
 
 
 def test_up_fails_cleanly_when_a_server_cannot_start(

@@ -9,12 +9,13 @@ import pytest
 from contract_clusters import spec_of
 from leftovers import skip_unless_possible
 
+from waiting import HANG_S
 from wavetank.cluster import deploy
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.job import Job, Placement
 from wavetank.launchers.registry import launcher
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.cluster]
 
 PROGRAM = r"""
 #include <mpi.h>
@@ -53,7 +54,12 @@ def test_hints_of_the_cluster_are_those_of_every_file(
         job = Job(("/tmp/hints-program", f"{cluster.mount_path}/file"), 2, told, placement)
         argv = launcher("openmpi").command(job, tmp_path)
         done = subprocess.run(
-            argv, capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL, timeout=60
+            argv,
+            capture_output=True,
+            text=True,
+            check=True,
+            stdin=subprocess.DEVNULL,
+            timeout=HANG_S,
         )
         lines = [line.split() for line in done.stdout.splitlines()]
         assert ["key", "=", "cb_buffer_size", "value", "=", "1234567"] in lines

@@ -15,7 +15,7 @@ from leftovers import Traces, skip_unless_possible
 from wavetank.cluster import deploy
 from wavetank.cluster.state import directory_of
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.cluster]
 
 WAVETANK = str(Path(sys.executable).parent / "wavetank")
 

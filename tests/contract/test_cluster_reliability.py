@@ -20,7 +20,7 @@ from wavetank.cluster.providers import local
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ClusterError, SpecError
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.cluster]
 
 WAVETANK = str(Path(sys.executable).parent / "wavetank")
 ROUNDS = 50

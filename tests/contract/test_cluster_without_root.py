@@ -13,9 +13,10 @@ import pytest
 from killed_commands import KILLED, MAIN
 
 import wavetank
+from waiting import HANG_S
 from wavetank.cluster.namespaces import user as user_namespace
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.cluster]
 
 NOBODY = 65534
 SPEC = """
@@ -53,7 +54,7 @@ def as_nobody(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
     }  # fmt: skip
     return subprocess.run(
         [interpreter(), *words], user=NOBODY, group=NOBODY, extra_groups=[], env=env, cwd=home,
-        capture_output=True, text=True, check=False, timeout=60,
+        capture_output=True, text=True, check=False, timeout=HANG_S,
     )  # fmt: skip
 
 

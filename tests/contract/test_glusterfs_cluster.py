@@ -24,7 +24,7 @@ from wavetank.cluster.host import Host
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ClusterError, FileSystemError, RemoteCommandError, SpecError
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.cluster]
 
 Cluster = deploy.DeployedCluster
 MIB = 2**20

@@ -16,7 +16,7 @@ from wavetank.cluster import deploy
 from wavetank.cluster.filesystems import nfs
 from wavetank.errors import FileSystemError
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.cluster]
 
 PROGRAMS = Path(__file__).parent / "posix_programs"
 

@@ -16,7 +16,7 @@ from wavetank.cluster.filesystems.base import on_all
 from wavetank.cluster.filesystems.orangefs import STATE
 from wavetank.cluster.spec import ClusterSpec
 
-pytestmark = [pytest.mark.cluster, pytest.mark.optional, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.cluster, pytest.mark.optional]
 
 
 def spec_with(

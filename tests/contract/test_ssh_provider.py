@@ -15,6 +15,7 @@ import pytest
 from contract_clusters import spec_of
 from leftovers import skip_unless_possible
 
+from waiting import HANG_S
 from wavetank.cluster import deploy
 from wavetank.cluster.filesystems.base import on_all, wait_until
 from wavetank.cluster.host import Host
@@ -23,7 +24,6 @@ from wavetank.cluster.spec import ClusterSpec
 
 pytestmark = [
     pytest.mark.cluster,
-    pytest.mark.timeout(280),
     pytest.mark.skipif(
         shutil.which("sshd", path="/usr/sbin") is None, reason="sshd is not installed"
     ),
@@ -146,7 +146,7 @@ def in_their_network(
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [*hosts.launcher_prefix, *argv], env={**os.environ, "WAVETANK_TEST_SSH": json.dumps(ssh), **(env or {})},
-        capture_output=True, text=True, check=False, timeout=250,
+        capture_output=True, text=True, check=False, timeout=HANG_S,
     )  # fmt: skip
 
 

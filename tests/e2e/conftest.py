@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from slurm_cluster import SlurmCluster
 
+from waiting import HANG_S
+
 ROOT = Path(__file__).resolve().parents[2]
 WAVETANK = Path(sys.executable).parent / "wavetank"
 ABYSS = Path("/usr/lib/abyss/ABYSS-P")
@@ -25,7 +27,7 @@ def wavetank() -> Run:
     """Run the command line as a user does; asserts the exit status that is expected."""
 
     def run(
-        *arguments: str | Path, cwd: Path, status: int = 0, timeout: float = 240
+        *arguments: str | Path, cwd: Path, status: int = 0, timeout: float = HANG_S
     ) -> subprocess.CompletedProcess[str]:
         finished = subprocess.run(
             [str(WAVETANK), *map(str, arguments)],

@@ -14,6 +14,8 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from waiting import HANG_S
+
 ADDRESS = "10.77.0.1"  # of an interface of the namespace's own
 PROGRAMS = (
     "munged",
@@ -155,7 +157,7 @@ class SlurmCluster:
         """Standard output of a command on the node."""
         done = subprocess.run(
             self.argv(argv), env=self.environment(), capture_output=True, text=True,
-            timeout=100, check=False,
+            timeout=HANG_S, check=False,
         )  # fmt: skip
         assert done.returncode == 0, (argv, done.stdout, done.stderr)
         return done.stdout
@@ -173,7 +175,7 @@ class SlurmCluster:
             if (self.folder / "started").exists():
                 done = subprocess.run(
                     self.argv(["sinfo", "--noheader", "--partition=main", "--format=%t"]),
-                    env=self.environment(), capture_output=True, text=True, timeout=60, check=False,
+                    env=self.environment(), capture_output=True, text=True, timeout=HANG_S, check=False,
                 )  # fmt: skip
                 state = done.stdout + done.stderr
                 if done.stdout.strip() == "idle":

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from waiting import HANG_S
+
 pytestmark = pytest.mark.e2e
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -139,7 +141,7 @@ def on_a_small_disk(path: Path, script: str) -> subprocess.CompletedProcess[str]
     """Run a script with a file system of 64 KiB at ``path``, in a mount namespace of its own."""
     return subprocess.run(
         ["unshare", "-m", "sh", "-c", f"mount -t tmpfs -o size=64k tmpfs {path} && {script}"],
-        capture_output=True, text=True, timeout=120, check=False,
+        capture_output=True, text=True, timeout=HANG_S, check=False,
     )  # fmt: skip
 
 
@@ -180,7 +182,7 @@ def test_without_root_all_but_virtual_clusters_works(tmp_path: Path, assembled: 
             env={**os.environ, "HOME": str(work), "TMPDIR": str(work)},
             capture_output=True,
             text=True,
-            timeout=240,
+            timeout=HANG_S,
             check=False,
         )
 

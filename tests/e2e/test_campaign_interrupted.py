@@ -11,6 +11,7 @@ import pytest
 import yaml
 from reader_campaigns import reader
 
+from waiting import HANG_S
 from wavetank.cluster import deploy
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import directory_of
@@ -85,7 +86,7 @@ def test_an_interrupted_campaign_leaves_no_cluster_and_keeps_what_is_finished(
     process = start(folder)
     until_measuring(process, 1)
     process.send_signal(number)
-    _, stderr = process.communicate(timeout=60)
+    _, stderr = process.communicate(timeout=HANG_S)
     assert process.returncode == status, stderr
     assert not directory_of(NAME).path.exists()
     results = json.loads((folder / "results" / "comparison.json").read_text())
@@ -100,7 +101,7 @@ def test_a_killed_campaign_goes_on_and_cleans_up_what_it_left(folder):
     process.communicate()
     assert directory_of(NAME).path.is_dir()  # it had no time to take its cluster down
     again = start(folder)
-    stdout, stderr = again.communicate(timeout=200)
+    stdout, stderr = again.communicate(timeout=HANG_S)
     assert again.returncode == 0, stderr
     assert "a run that was killed left it" in stderr
     assert not directory_of(NAME).path.exists()

@@ -12,6 +12,8 @@ import pytest
 import yaml
 from reader_campaigns import finished, reader, replay_is_possible
 
+from waiting import HANG_S
+
 pytestmark = [pytest.mark.e2e, *replay_is_possible]
 
 N_APPLICATIONS, N_CLUSTERS = 3, 6
@@ -73,7 +75,7 @@ def test_a_campaign_that_is_killed_twice_ends_with_every_result_once(tmp_path):
     kill_after(tmp_path, 9)
     second = finished(tmp_path)
     process = start(tmp_path)
-    _, stderr = process.communicate(timeout=200)
+    _, stderr = process.communicate(timeout=HANG_S)
     assert process.returncode == 0, stderr
     last = finished(tmp_path)
     assert {key[0] for key in last} == {f"reader{n}" for n in range(N_APPLICATIONS)}

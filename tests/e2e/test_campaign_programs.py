@@ -10,6 +10,7 @@ import pytest
 import yaml
 from reader_campaigns import reader, replay_is_possible
 
+from waiting import HANG_S
 from wavetank.campaign.results_folder import open_store
 from wavetank.compare.metrics import io_time_s
 from wavetank.kernel.writers.ior import ior_lines
@@ -66,7 +67,7 @@ def write_campaign(folder: Path, programs: list[str]) -> None:
 def run(folder: Path, path: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [*WAVETANK, "campaign", "run", "campaign.yaml", "--format", "json"],
-        cwd=folder, capture_output=True, text=True, check=False, timeout=200,
+        cwd=folder, capture_output=True, text=True, check=False, timeout=HANG_S,
         env=os.environ | {"PATH": path, "WAVETANK_STATE_DIR": str(folder / "state")},
     )  # fmt: skip
 

@@ -16,6 +16,7 @@ import pytest
 import yaml
 
 from machine_state import machine_state
+from waiting import HANG_S
 
 pytestmark = [
     pytest.mark.e2e,
@@ -72,7 +73,7 @@ def state_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
     directory = tmp_path / "state"
     monkeypatch.setenv("WAVETANK_STATE_DIR", str(directory))
     yield directory
-    subprocess.run([str(WAVETANK), "cluster", "down", "--all"], check=False, timeout=120)
+    subprocess.run([str(WAVETANK), "cluster", "down", "--all"], check=False, timeout=HANG_S)
 
 
 def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
@@ -134,7 +135,7 @@ def test_a_kill_in_the_middle_of_a_measurement_leaves_nothing_after_down_all(
     wait_until_it_says(process, "measuring")
     time.sleep(0.7)  # mpirun and the ranks are at work by then; whatever the moment, all must go
     process.kill()
-    process.wait(timeout=30)
+    process.wait(timeout=HANG_S)
     during = machine_state(state_directory, f"{OWN}-killed")
     assert during.processes and during.control_groups and during.loop_devices
 
@@ -158,7 +159,7 @@ def test_a_stopped_campaign_takes_its_cluster_down_itself(
     wait_until_it_says(process, moment)
     time.sleep(0.2)
     os.killpg(process.pid, stop)  # as a terminal does it: the whole process group
-    process.communicate(timeout=60)
+    process.communicate(timeout=HANG_S)
 
     assert process.returncode not in (0, 1)
     assert machine_state(state_directory, f"{OWN}-stopped") == before

@@ -9,6 +9,7 @@ import pytest
 import yaml
 from reader_campaigns import reader, replay_is_possible
 
+from waiting import HANG_S
 from wavetank.campaign.results_folder import open_store
 from wavetank.cluster import deploy
 from wavetank.cluster.spec import ClusterSpec
@@ -61,7 +62,7 @@ def run_unread(folder: Path, *arguments: str, lines: int) -> int:
     with os.fdopen(read) as stream:
         for _ in range(lines):
             stream.readline()
-    return process.wait(timeout=120)
+    return process.wait(timeout=HANG_S)
 
 
 def clusters_left(folder: Path) -> list[Path]:

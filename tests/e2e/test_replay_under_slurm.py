@@ -12,6 +12,7 @@ from replay_faults import environment, writers
 from replay_run import need
 from slurm_cluster import SlurmCluster, missing
 
+from waiting import HANG_S
 from wavetank.kernel.from_model import make_kernel
 
 pytestmark = [
@@ -44,7 +45,7 @@ def test_a_rank_that_srun_started_is_named(
     done = subprocess.run(
         slurm.argv([*WAVETANK, "replay", str(tmp_path / "kernel.json"), "--root", str(root), "--launcher", "srun",
                     "--timeout", "100"]),
-        env=slurm.environment(more), capture_output=True, text=True, timeout=120, check=False,
+        env=slurm.environment(more), capture_output=True, text=True, timeout=HANG_S, check=False,
     )  # fmt: skip
     if fault is None:
         assert done.returncode == 0, done.stderr

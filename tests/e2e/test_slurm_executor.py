@@ -12,6 +12,7 @@ import yaml
 from reader_campaigns import finished, reader, replay_is_possible
 from slurm_cluster import child_of, missing
 
+from waiting import HANG_S
 from wavetank.campaign.results_folder import open_store
 
 RS, N = 4096, 500
@@ -85,7 +86,7 @@ def nothing_is_left(slurm, folder):
 
 
 def end_of(process):
-    stdout, stderr = process.communicate(timeout=150)
+    stdout, stderr = process.communicate(timeout=HANG_S)
     assert "Traceback" not in stderr, stderr
     return stdout, stderr
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from slurm_cluster import SlurmCluster, missing
 
+from waiting import HANG_S
 from wavetank.trace.ops import OPS
 from wavetank.trace.reader import read_trace
 from wavetank.trace.schema import Level
@@ -28,7 +29,7 @@ WAVETANK = [sys.executable, "-c", "from wavetank.cli.main import main; main()"]
 def trace_by_srun(slurm: SlurmCluster, where: Path, *argv: str) -> None:
     done = subprocess.run(
         slurm.argv([*WAVETANK, "trace", "-o", str(where / "t"), "--", "srun", *argv]),
-        cwd=where, env=slurm.environment(), capture_output=True, text=True, timeout=120, check=False,
+        cwd=where, env=slurm.environment(), capture_output=True, text=True, timeout=HANG_S, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
 
@@ -53,14 +54,14 @@ def test_mpi_ranks_are_traced_by_the_library_of_their_family(
 ) -> None:
     known = subprocess.run(
         slurm.argv(["srun", "--mpi=list"]),
-        env=slurm.environment(), capture_output=True, text=True, timeout=60, check=False,
+        env=slurm.environment(), capture_output=True, text=True, timeout=HANG_S, check=False,
     )  # fmt: skip
     if plugin not in known.stdout + known.stderr:
         pytest.skip(f"does not apply: this Slurm has no plugin {plugin}")
     program = tmp_path / "mpiio_calls"
     subprocess.run(
         [f"mpicc.{family}", "-o", str(program), str(PROGRAMS / "mpiio_calls.c")],
-        check=True, timeout=120,
+        check=True, timeout=HANG_S,
     )  # fmt: skip
     trace_by_srun(slurm, tmp_path, f"--mpi={plugin}", "-n", str(N), str(program))
     trace = read_trace(tmp_path / "t")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from waiting import HANG_S
 from wavetank.cluster import deploy
 from wavetank.cluster.spec import read_spec
 
@@ -37,7 +38,6 @@ pytestmark = [
 ]
 
 
-@pytest.mark.timeout(600)  # it takes a minute on an idle machine
 def test_the_abyss_tutorial_runs_as_it_stands(tmp_path):
     blocks = re.findall(r"^```sh\n(.*?)^```$", TUTORIAL.read_text(), re.MULTILINE | re.DOTALL)
     assert len(blocks) == 7
@@ -57,7 +57,7 @@ def test_the_abyss_tutorial_runs_as_it_stands(tmp_path):
         },
         capture_output=True,
         text=True,
-        timeout=560,
+        timeout=HANG_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-4000:]

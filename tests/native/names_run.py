@@ -7,6 +7,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from waiting import HANG_S
 from wavetank.model.application import Model
 
 Listing = dict[str, tuple[str, int]]
@@ -28,7 +29,7 @@ def wavetank(*argv: str | Path, cwd: Path, errors: bool = False) -> str:
     """Run a command, which must succeed; what it prints, or with ``errors`` what it says on standard error."""
     done = subprocess.run(
         [sys.executable, "-m", "wavetank", *map(str, argv)],
-        check=False, cwd=cwd, capture_output=True, text=True, timeout=120,
+        check=False, cwd=cwd, capture_output=True, text=True, timeout=HANG_S,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stderr if errors else done.stdout

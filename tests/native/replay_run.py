@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from waiting import HANG_S
 from wavetank import native
 from wavetank.kernel.from_model import make_kernel
 from wavetank.kernel.prepare import prepare_files
@@ -47,5 +48,5 @@ def replay(
     kernel = make_kernel(model, km.written(model, folder))
     if prepare:
         prepare_files(kernel, root)
-    options = options or ReplayOptions(timeout_s=120)
+    options = options or ReplayOptions(timeout_s=HANG_S)
     return run_replay(kernel, root, launcher(name), scratch, None, options, tell=tell), root

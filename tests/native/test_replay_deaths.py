@@ -15,6 +15,7 @@ from replay_faults import environment, writers
 from replay_run import need, replay  # first: makes kernel_models importable
 
 import kernel_models as km  # isort: skip
+from waiting import HANG_S
 from wavetank.job import Job, Placement
 from wavetank.kernel.from_model import make_kernel
 from wavetank.kernel.replay import ReplayOptions, run_replay
@@ -97,7 +98,7 @@ def test_a_byte_that_was_written_wrong_is_found_where_it_is_read(tmp_path, monke
     for variable, value in environment(tmp_path, "c1000", last, 3).items():
         monkeypatch.setenv(variable, value)
     made = writers(RANKS[name], read_back=True)
-    result, _ = replay(made, tmp_path, name, ReplayOptions(verify=True, timeout_s=120))
+    result, _ = replay(made, tmp_path, name, ReplayOptions(verify=True, timeout_s=HANG_S))
     # the fourth write starts at 3 * 4096 = 12288; its byte 1000 is the file's byte 13288
     assert result.failure == (
         f"rank {last} pread of out-{last} at offset 13288 (4096 bytes): a wrong byte was read at offset 13288 of the "
@@ -111,7 +112,7 @@ def test_a_zero_where_the_pattern_is_expected_is_told_as_such(tmp_path):
     data = bytearray((root / "index").read_bytes())
     data[60:70] = bytes(10)
     (root / "index").write_bytes(data)
-    options = ReplayOptions(verify=True, timeout_s=120)
+    options = ReplayOptions(verify=True, timeout_s=HANG_S)
     result, _ = replay(km.irregular(), tmp_path, "none", options, prepare=False)
     assert result.failure == (
         "rank 0 read of index at offset 60 (100 bytes): a wrong byte was read at offset 60 of the file (a zero: what was "

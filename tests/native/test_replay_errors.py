@@ -12,6 +12,7 @@ import pytest
 from replay_run import LAUNCHERS, need, replay  # first: makes kernel_models importable
 
 import kernel_models as km  # isort: skip
+from waiting import HANG_S
 from wavetank import native
 from wavetank.errors import KernelError
 from wavetank.kernel.from_model import make_kernel
@@ -133,7 +134,7 @@ def test_one_wrong_byte_is_found(tmp_path, name):
         stream.seek(123_456)
         stream.write(bytes([byte[0] ^ 0x40]))
     result, _ = replay(
-        made, tmp_path, name, ReplayOptions(verify=True, timeout_s=120), prepare=False
+        made, tmp_path, name, ReplayOptions(verify=True, timeout_s=HANG_S), prepare=False
     )
     assert "a wrong byte was read at offset 123456" in (result.failure or "")
     result, _ = replay(made, tmp_path, name, prepare=False)
@@ -155,7 +156,7 @@ def test_one_wrong_byte_is_found_through_a_file_view(tmp_path):
     data[1000] ^= 1  # second tile (960 to 1919), first piece: rank 0's
     path.write_bytes(data)
     result, _ = replay(
-        reading, tmp_path, "openmpi", ReplayOptions(verify=True, timeout_s=120), prepare=False
+        reading, tmp_path, "openmpi", ReplayOptions(verify=True, timeout_s=HANG_S), prepare=False
     )
     assert "rank 0" in (result.failure or "") and "offset 1000" in (result.failure or "")
 

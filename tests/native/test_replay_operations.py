@@ -10,6 +10,7 @@ import pytest
 from replay_run import LAUNCHERS, need, replay  # first: makes kernel_models importable
 
 import kernel_models as km  # isort: skip
+from waiting import HANG_S
 from wavetank.kernel import calls
 from wavetank.kernel.from_model import make_kernel
 from wavetank.kernel.pattern import content
@@ -37,7 +38,9 @@ def test_the_program_and_the_lowering_know_the_same_calls():
 
 @pytest.mark.parametrize("name", LAUNCHERS)
 def test_two_readers_of_four_ranks_read_their_files_to_the_end(tmp_path, name):
-    result, _ = replay(km.abyss(500_000), tmp_path, name, ReplayOptions(verify=True, timeout_s=120))
+    result, _ = replay(
+        km.abyss(500_000), tmp_path, name, ReplayOptions(verify=True, timeout_s=HANG_S)
+    )
     assert result.status == "ok", result.failure
     # 500000 / 8191 = 61.04: 62 reads each
     assert [(p.ph_id, p.bytes, p.operations) for p in result.phases] == [
@@ -53,7 +56,7 @@ def test_two_readers_of_four_ranks_read_their_files_to_the_end(tmp_path, name):
 
 @pytest.mark.parametrize("name", LAUNCHERS)
 def test_collective_strided_writes_fill_the_file_and_are_read_back(tmp_path, name):
-    options = ReplayOptions(verify=True, timeout_s=120)
+    options = ReplayOptions(verify=True, timeout_s=HANG_S)
     result, root = replay(km.btio(steps=5, rs=960, piece=480, n_ranks=2), tmp_path, name, options)
     assert result.status == "ok", result.failure
     size = 5 * 2 * 960
@@ -194,7 +197,7 @@ def test_every_blocking_mpi_io_transfer_is_performed(tmp_path, name, how):
     made = km.model(2, [km.model_file(1, "/s/f", 384)], verb, [Program(ranks=ranks, steps=steps)],
                     communicators=(ranks,))  # fmt: skip
     placed = how not in ("_shared", "_ordered")
-    result, root = replay(made, tmp_path, name, ReplayOptions(verify=placed, timeout_s=120))
+    result, root = replay(made, tmp_path, name, ReplayOptions(verify=placed, timeout_s=HANG_S))
     assert result.status == "ok", result.failure
     assert [(p.bytes, p.operations) for p in result.phases] == [(384, 6), (384, 6)]
     assert (root / "f").stat().st_size == 384
@@ -233,7 +236,7 @@ def test_calls_that_are_completed_later_are_completed_and_counted(tmp_path, name
     steps = (opening, writing, closing, opening, reading, closing)
     made = km.model(2, [km.model_file(1, "/s/f", 512)], both, [Program(ranks=ranks, steps=steps)],
                     communicators=(ranks,))  # fmt: skip
-    result, root = replay(made, tmp_path, name, ReplayOptions(verify=True, timeout_s=120))
+    result, root = replay(made, tmp_path, name, ReplayOptions(verify=True, timeout_s=HANG_S))
     assert result.status == "ok", result.failure
     assert [(p.bytes, p.operations) for p in result.phases] == [(512, 8), (512, 8)]
     assert result.settings["verified_bytes"] == "512"

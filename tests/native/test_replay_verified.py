@@ -8,6 +8,7 @@ import pytest
 from replay_run import LAUNCHERS, replay  # first: makes kernel_models importable
 
 import kernel_models as km  # isort: skip
+from waiting import HANG_S
 from wavetank.kernel.replay import ReplayOptions
 from wavetank.kernel.result import ReplayResult
 from wavetank.model.application import Model
@@ -23,7 +24,7 @@ from wavetank.model.phase import (
     SyncStep,
 )
 
-VERIFY = ReplayOptions(verify=True, timeout_s=120)
+VERIFY = ReplayOptions(verify=True, timeout_s=HANG_S)
 NEW = km.O_RDWR | km.O_CREAT
 ZEROS, EITHER = "verified_zeros_that_nobody_wrote", "either_written_or_zero_in_no_known_order"
 

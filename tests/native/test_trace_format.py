@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tracer_run import compile_c, need, run_traced
 
+from waiting import HANG_S
 from wavetank.errors import TraceError
 from wavetank.trace import part as parts
 from wavetank.trace import tail
@@ -46,7 +47,7 @@ def facts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
     )
     program = where / "facts"
     subprocess.run(
-        ["gcc", f"-I{HEADER.parent}", "-o", str(program), str(source)], check=True, timeout=60
+        ["gcc", f"-I{HEADER.parent}", "-o", str(program), str(source)], check=True, timeout=HANG_S
     )
     lines = subprocess.run([str(program)], check=True, capture_output=True, text=True).stdout.split(
         "\n"
@@ -245,7 +246,7 @@ def test_only_asked_for_is_a_damaged_trace_modelled(long_trace: Path, tmp_path: 
     def run(*options: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, *model, *options],
-            stderr=subprocess.STDOUT, stdout=subprocess.PIPE, text=True, timeout=120, check=False,
+            stderr=subprocess.STDOUT, stdout=subprocess.PIPE, text=True, timeout=HANG_S, check=False,
         )  # fmt: skip
 
     refused = run()

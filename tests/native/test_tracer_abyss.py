@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from tracer_run import need, run_traced
 
+from waiting import HANG_S
 from wavetank.trace.importers import strace
 from wavetank.trace.ops import OPS, OPS_BY_NAME
 from wavetank.trace.schema import OpKind, Trace
@@ -74,7 +75,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Trace, Trace, Path]:
         ["strace", "-f", "-ttt", "-y", "-T", "-s", "0", "-e",
          "trace=read,write,readv,writev,lseek,openat,open,close,dup,dup2,fcntl,clone,clone3,fork,vfork,execve",
          "-o", str(log), *command(2)],
-        cwd=where, check=True, capture_output=True, timeout=200,
+        cwd=where, check=True, capture_output=True, timeout=HANG_S,
     )  # fmt: skip
     kernel = strace.read(log)
     for name in [p for p in where.iterdir() if p.suffix in {".fa", ".hist"}]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tracer_run import compile_c, need
 
+from waiting import HANG_S
 from wavetank import native
 from wavetank.trace.reader import read_trace
 
@@ -25,7 +26,7 @@ def test_the_tracer_s_memory_is_bounded_whatever_a_program_does(tmp_path: Path) 
     for name, env in (("without", {}), ("with", preload)):
         done = subprocess.run(
             [str(program)], cwd=tmp_path, env={**os.environ, **env},
-            capture_output=True, text=True, check=True, timeout=240,
+            capture_output=True, text=True, check=True, timeout=HANG_S,
         )  # fmt: skip
         used[name] = int(done.stdout)
     assert used["with"] - used["without"] < MOST_KIB

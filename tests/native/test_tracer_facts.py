@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from tracer_run import PROGRAMS, Call, calls, compile_c, need, run_traced
 
+from waiting import HANG_S
 from wavetank.trace.importers import strace
 from wavetank.trace.schema import Trace
 
@@ -17,7 +18,7 @@ def traced(tmp_path_factory: pytest.TempPathFactory) -> Trace:
     flags = ("-D_FORTIFY_SOURCE=2", "-rdynamic", "-ldl")
     program = compile_c("own_fopen.c", where / "own_fopen", *flags)
     symbols = subprocess.run(
-        ["nm", "-D", str(program)], capture_output=True, text=True, check=True, timeout=20
+        ["nm", "-D", str(program)], capture_output=True, text=True, check=True, timeout=HANG_S
     ).stdout
     assert " T fopen" in symbols  # the program exports it
     assert "__fprintf_chk" in symbols  # and is fortified
@@ -61,12 +62,12 @@ def test_gfortran_s_markers_are_rewritten_with_backward_jumps(
     program = tmp_path / "unformatted"
     subprocess.run(
         ["gfortran", "-o", str(program), str(PROGRAMS / "unformatted.f90")],
-        cwd=tmp_path, check=True, capture_output=True, timeout=60,
+        cwd=tmp_path, check=True, capture_output=True, timeout=HANG_S,
     )  # fmt: skip
     log = tmp_path / "strace.log"
     subprocess.run(
         ["strace", "-f", "-ttt", "-y", "-T", "-s", "0", "-o", str(log), str(program)],
-        cwd=tmp_path, check=True, timeout=60,
+        cwd=tmp_path, check=True, timeout=HANG_S,
     )  # fmt: skip
     (tmp_path / "records.bin").unlink()
     kernel = [call for call in calls(strace.read(log)) if call.file == "records.bin"]

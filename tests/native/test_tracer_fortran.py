@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from tracer_run import FAMILIES, PROGRAMS, Call, calls, need, run_traced
 
+from waiting import HANG_S
 from wavetank.trace.ops import OPS_BY_NAME
 from wavetank.trace.schema import Level
 from wavetank.trace.unfold import unfold
@@ -25,7 +26,7 @@ def test_fortran_calls_are_reproduced_in_order(
     program = tmp_path / "fortran_calls"
     built = subprocess.run(
         [compiler, f"-D{binding}", "-fallow-argument-mismatch", "-o", str(program), str(PROGRAMS / "fortran_calls.F90")],
-        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
+        cwd=tmp_path, capture_output=True, text=True, timeout=HANG_S, check=False,
     )  # fmt: skip
     if built.returncode != 0 and binding == "USE_F08":
         pytest.skip(f"{family} has no mpi_f08 for this compiler: {built.stderr.splitlines()[:1]}")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tracer_run import Call, calls, compile_c, need, run_traced
 
+from waiting import HANG_S
 from wavetank import native
 from wavetank.trace.ops import OPS_BY_NAME
 from wavetank.trace.part import read_part
@@ -156,7 +157,7 @@ def run_killed(where: Path, n: int) -> Path:
     out.mkdir()
     library = native.find("lib/libwavetank-trace-openmpi.so", "test")
     done = subprocess.run(
-        [str(program), str(n), "kill"], cwd=where, timeout=60, check=False,
+        [str(program), str(n), "kill"], cwd=where, timeout=HANG_S, check=False,
         env={**os.environ, "LD_PRELOAD": str(library), "WAVETANK_TRACE_DIR": str(out)},
     )  # fmt: skip
     assert done.returncode == -signal.SIGKILL

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tracer_run import Call, calls, compile_c, need, run_traced
 
+from waiting import HANG_S
 from wavetank import native
 from wavetank.trace.ops import OPS
 from wavetank.trace.reader import read_trace
@@ -115,7 +116,7 @@ def _strace(argv: list[str], where: Path) -> list[tuple[str, int, int]]:
     log = where / "strace.txt"
     subprocess.run(
         ["strace", "-f", "-y", "-e", "trace=read,write", "-s", "0", "-o", str(log), *argv],
-        cwd=where, check=True, timeout=60,
+        cwd=where, check=True, timeout=HANG_S,
     )  # fmt: skip
     found = []
     for line in log.read_text().splitlines():
@@ -164,7 +165,7 @@ def test_all_that_a_killed_program_did_is_readable(tmp_path: Path) -> None:
     out.mkdir()
     library = native.find("lib/libwavetank-trace-openmpi.so", "test")
     done = subprocess.run(
-        [sys.executable, "program.py"], cwd=tmp_path, timeout=60, check=False,
+        [sys.executable, "program.py"], cwd=tmp_path, timeout=HANG_S, check=False,
         env={**os.environ, "LD_PRELOAD": str(library), "WAVETANK_TRACE_DIR": str(out)},
     )  # fmt: skip
     assert done.returncode == -signal.SIGKILL

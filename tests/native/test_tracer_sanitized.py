@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tracer_run import FAMILIES, PROGRAMS, Call, calls, compile_c, need
 
+from waiting import HANG_S
 from wavetank import native
 from wavetank.trace import part as parts
 from wavetank.trace.reader import read_trace
@@ -25,7 +26,7 @@ def asan() -> str:
         capture_output=True,
         text=True,
         check=True,
-        timeout=20,
+        timeout=HANG_S,
     ).stdout.strip()
     if not Path(found).exists():
         pytest.skip("gcc has no address sanitizer")
@@ -38,10 +39,10 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     where = tmp_path_factory.mktemp("sanitized")
     subprocess.run(
         ["cmake", "-S", str(NATIVE), "-B", str(where), "-G", "Ninja", "-DWAVETANK_SANITIZE=ON"],
-        check=True, capture_output=True, timeout=120,
+        check=True, capture_output=True, timeout=HANG_S,
     )  # fmt: skip
     subprocess.run(
-        ["cmake", "--build", str(where), "--target", "wavetank-trace-openmpi"], check=True, capture_output=True, timeout=280
+        ["cmake", "--build", str(where), "--target", "wavetank-trace-openmpi"], check=True, capture_output=True, timeout=HANG_S
     )  # fmt: skip
     return where / "tracer" / "libwavetank-trace-openmpi.so"
 
@@ -64,7 +65,7 @@ def run(
         argv = [*FAMILIES["openmpi"][2], "-np", str(ranks), *exported, *argv]
         full = dict(os.environ)
     done = subprocess.run(
-        argv, cwd=where, env=full, capture_output=True, text=True, timeout=120, check=False
+        argv, cwd=where, env=full, capture_output=True, text=True, timeout=HANG_S, check=False
     )
     assert done.returncode == 0, done.stderr
     return read_trace(out), done.stderr
@@ -125,7 +126,7 @@ def test_the_decoder_survives_thousands_of_damaged_inputs(
     out.mkdir()
     library = native.find("lib/libwavetank-trace-openmpi.so", "test")
     subprocess.run(
-        [str(traced), *arguments], cwd=tmp_path, check=False, timeout=60,
+        [str(traced), *arguments], cwd=tmp_path, check=False, timeout=HANG_S,
         env={**os.environ, "LD_PRELOAD": str(library), "WAVETANK_TRACE_DIR": str(out)},
     )  # fmt: skip
     pattern = {"rows": "part-*.wt", "tail": "part-*.tail"}[kind]
@@ -137,14 +138,14 @@ def test_the_decoder_survives_thousands_of_damaged_inputs(
     subprocess.run(
         ["gcc", "-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", f"-I{NATIVE / 'include'}",
          f"-I{NATIVE / 'tracer'}", "-o", str(program), str(PROGRAMS / "fuzz_decode.c"), *sources],
-        check=True, timeout=120,
+        check=True, timeout=HANG_S,
     )  # fmt: skip
     turns = "50000" if kind == "rows" else "2000"  # a tail is 3 MiB
     done = subprocess.run(
         [str(program), str(tmp_path / "content"), turns, kind],
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=HANG_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr

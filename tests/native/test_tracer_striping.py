@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from tracer_run import compile_c, need, run_traced
 
+from waiting import HANG_S
 from wavetank.trace.index import TraceIndex
 from wavetank.trace.schema import Striping
 
@@ -27,7 +28,7 @@ def test_the_striping_of_a_file_is_in_the_trace(
     if os.geteuid() != 0 or not Path("/dev/fuse").exists():
         pytest.skip("does not apply: no FUSE for this user")
     flags = subprocess.run(
-        ["pkg-config", "--cflags", "--libs", "fuse3"], capture_output=True, text=True, timeout=20, check=True
+        ["pkg-config", "--cflags", "--libs", "fuse3"], capture_output=True, text=True, timeout=HANG_S, check=True
     ).stdout  # fmt: skip
     server = compile_c("striped_fs.c", tmp_path / "striped_fs", *shlex.split(flags))
     (tmp_path / "layout").write_bytes(LAYOUT)
@@ -45,8 +46,8 @@ def test_the_striping_of_a_file_is_in_the_trace(
             script = f"open({str(mount / 'striped')!r}, 'rb').read()"
             trace = run_traced([sys.executable, "-c", script], tmp_path, monkeypatch)
         finally:
-            subprocess.run(["fusermount3", "-u", str(mount)], timeout=60, check=False)
-            process.wait(60)
+            subprocess.run(["fusermount3", "-u", str(mount)], timeout=HANG_S, check=False)
+            process.wait(HANG_S)
     (file,) = trace.files
     assert (file.mount_point, file.file_system) == (str(mount), "fuse.lustre")
     assert file.striping == (Striping(4 * MIB, 2, None, (3, 1)),)

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from tracer_run import calls, compile_c, need, run_traced
 
+from waiting import HANG_S
+
 
 @pytest.fixture
 def raw_calls(tmp_path: Path) -> Path:
@@ -68,7 +70,7 @@ def test_a_go_program_is_known_by_its_sections(tmp_path: Path) -> None:
     (tmp_path / "mark").write_bytes(b"\xff Go buildinf:")
     subprocess.run(
         ["objcopy", "--add-section", f".go.buildinfo={tmp_path / 'mark'}", str(program), str(marked)],
-        check=True, timeout=60,
+        check=True, timeout=HANG_S,
     )  # fmt: skip
     assert is_go(marked)
     assert not is_static(marked)

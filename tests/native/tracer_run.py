@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from waiting import HANG_S
 from wavetank import native
 from wavetank.trace.capture import CaptureOptions, trace
 from wavetank.trace.ops import OPS
@@ -46,7 +47,9 @@ def need(library: str, *programs: str) -> None:
 def compile_c(source: str, out: Path, *flags: str, compiler: str = "gcc") -> Path:
     """Compile a program of tests/native/programs."""
     subprocess.run(
-        [compiler, "-O2", "-o", str(out), str(PROGRAMS / source), *flags], check=True, timeout=120
+        [compiler, "-O2", "-o", str(out), str(PROGRAMS / source), *flags],
+        check=True,
+        timeout=HANG_S,
     )
     return out
 

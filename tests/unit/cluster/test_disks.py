@@ -7,6 +7,7 @@ import sys
 import time
 from pathlib import Path
 
+from waiting import HANG_S
 from wavetank.cluster.namespaces.disks import end_strays
 
 
@@ -27,7 +28,7 @@ def test_only_losetup_on_an_image_of_the_cluster_is_ended(tmp_path: Path) -> Non
     reader = at_work("cat", tmp_path / "mine" / "images" / "io1.img")
     try:
         end_strays(tmp_path / "mine")
-        assert ours.wait(timeout=60) == -9
+        assert ours.wait(timeout=HANG_S) == -9
         time.sleep(0.1)
         assert others.poll() is None
         assert reader.poll() is None

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from waiting import HANG_S
 from wavetank.kernel.scratch import clear_abandoned, scratch_folder
 
 
@@ -57,7 +58,7 @@ def test_the_folder_of_a_killed_process_is_cleared_by_the_next_one(temporary):
     folder = Path(process.stdout.readline().strip())
     assert folder.is_dir()
     process.send_signal(signal.SIGKILL)
-    process.communicate(timeout=60)
+    process.communicate(timeout=HANG_S)
     with scratch_folder() as ours:
         assert not folder.exists()
         assert ours.is_dir()
