@@ -8,27 +8,27 @@
 // clang-format off
 #define WT_TICK_CALLS(X) \
     X(Send) X(Ssend) X(Bsend) X(Rsend) X(Isend) X(Issend) X(Ibsend) X(Irsend) X(Recv) X(Irecv) X(Mrecv) \
-    X(Imrecv) X(Sendrecv) X(Sendrecv_replace) X(Isendrecv) X(Isendrecv_replace) X(Probe) X(Iprobe) \
-    X(Mprobe) X(Improbe) X(Cancel) X(Start) X(Startall) X(Request_get_status) X(Pready) X(Pready_range) \
-    X(Pready_list) X(Parrived) X(Buffer_detach) X(Put) X(Get) X(Accumulate) X(Get_accumulate) \
+    X(Imrecv) X(Sendrecv) X(Sendrecv_replace) X(Probe) X(Iprobe) \
+    X(Mprobe) X(Improbe) X(Cancel) X(Start) X(Startall) X(Request_get_status) X(Buffer_detach) X(Put) X(Get) X(Accumulate) X(Get_accumulate) \
     X(Fetch_and_op) X(Compare_and_swap) X(Rput) X(Rget) X(Raccumulate) X(Rget_accumulate) X(Win_start) \
     X(Win_post) X(Win_complete) X(Win_wait) X(Win_test) X(Win_lock) X(Win_lock_all) X(Win_unlock) \
     X(Win_unlock_all) X(Win_flush) X(Win_flush_all) X(Win_flush_local) X(Win_flush_local_all) \
-    X(Win_sync) X(Comm_idup_with_info) X(Comm_free) X(Comm_disconnect) X(Comm_spawn) \
+    X(Win_sync) X(Comm_free) X(Comm_disconnect) X(Comm_spawn) \
     X(Comm_spawn_multiple) X(Comm_accept) X(Comm_connect) X(Comm_join)
 // clang-format on
 
-/* Their twins with MPI_Count arguments, of MPI 4. */
+/* Of MPI 4, which not every library has: see mpi_optional.c. Those with MPI_Count arguments end with _c. */
 // clang-format off
-#define WT_LARGE_TICK_CALLS(X) \
-    X(Send_c) X(Ssend_c) X(Bsend_c) X(Rsend_c) X(Isend_c) X(Issend_c) X(Ibsend_c) X(Irsend_c) X(Recv_c) \
-    X(Irecv_c) X(Mrecv_c) X(Imrecv_c) X(Sendrecv_c) X(Sendrecv_replace_c) X(Isendrecv_c) \
-    X(Isendrecv_replace_c) X(Put_c) X(Get_c) X(Accumulate_c) X(Get_accumulate_c) X(Rput_c) X(Rget_c) \
-    X(Raccumulate_c) X(Rget_accumulate_c)
+#define WT_OPTIONAL_TICK_CALLS(X) \
+    X(Isendrecv) X(Isendrecv_replace) X(Pready) X(Pready_range) X(Pready_list) X(Parrived) \
+    X(Comm_idup_with_info) X(Send_c) X(Ssend_c) X(Bsend_c) X(Rsend_c) X(Isend_c) X(Issend_c) X(Ibsend_c) \
+    X(Irsend_c) X(Recv_c) X(Irecv_c) X(Mrecv_c) X(Imrecv_c) X(Sendrecv_c) X(Sendrecv_replace_c) \
+    X(Isendrecv_c) X(Isendrecv_replace_c) X(Put_c) X(Get_c) X(Accumulate_c) X(Get_accumulate_c) X(Rput_c) \
+    X(Rget_c) X(Raccumulate_c) X(Rget_accumulate_c)
 // clang-format on
 
 #if MPI_VERSION >= 4
-#define WT_LARGE_SYNC_CALLS(X)                                                                               \
+#define WT_OPTIONAL_SYNC_CALLS(X)                                                                            \
     X(Allreduce_c, ALLREDUCE,                                                                                \
       (const void *a, void *b, MPI_Count n, MPI_Datatype t, MPI_Op op, MPI_Comm comm),                       \
       (a, b, n, t, op, comm))                                                                                \
@@ -82,7 +82,7 @@
     X(Exscan_c, EXSCAN, (const void *a, void *b, MPI_Count n, MPI_Datatype t, MPI_Op op, MPI_Comm comm),     \
       (a, b, n, t, op, comm))
 #else
-#define WT_LARGE_SYNC_CALLS(X)
+#define WT_OPTIONAL_SYNC_CALLS(X)
 #endif
 
 /* Collectives that leave a row: an order between the ranks of a communicator. Rooted ones are among them:
@@ -136,7 +136,6 @@
       (a, b, n, t, op, comm))                                                                                \
     X(Exscan, EXSCAN, (const void *a, void *b, int n, MPI_Datatype t, MPI_Op op, MPI_Comm comm),             \
       (a, b, n, t, op, comm))                                                                                \
-    WT_LARGE_SYNC_CALLS(X)                                                                                   \
     X(Comm_dup, COMM_DUP, (MPI_Comm comm, MPI_Comm * out), (comm, out))                                      \
     X(Comm_split, COMM_SPLIT, (MPI_Comm comm, int color, int key, MPI_Comm *out), (comm, color, key, out))   \
     X(Comm_create, COMM_CREATE, (MPI_Comm comm, MPI_Group group, MPI_Comm * out), (comm, group, out))
@@ -243,7 +242,7 @@
       (a, n, d, t, b, m, e, u, comm, request))
 
 #if MPI_VERSION >= 4
-#define WT_LARGE_NONBLOCKING_SYNC_CALLS(X)                                                                   \
+#define WT_OPTIONAL_NONBLOCKING_SYNC_CALLS(X)                                                                \
     X(Iallreduce_c, IALLREDUCE,                                                                              \
       (const void *a, void *b, MPI_Count n, MPI_Datatype t, MPI_Op op, MPI_Comm comm, MPI_Request *request), \
       (a, b, n, t, op, comm, request))                                                                       \
@@ -344,7 +343,7 @@
        MPI_Request *request),                                                                                \
       (a, n, d, t, b, m, e, u, comm, request))
 #else
-#define WT_LARGE_NONBLOCKING_SYNC_CALLS(X)
+#define WT_OPTIONAL_NONBLOCKING_SYNC_CALLS(X)
 #endif
 
 /* Collectives that make communicators; and windows. */

@@ -10,11 +10,13 @@
 /* The function behind a wrapper: PMPI_name of this library's MPI family; of another family, the next in line.
  */
 void *wt_mpi_real(const char *name); /* "MPI_Send" */
+void *wt_mpi_has(const char *name);  /* the same; NULL: the process's MPI library does not have it */
 bool wt_mpi_is_ours(void); /* the process's MPI is of the family that this library was compiled for */
 bool wt_mpi_traced(void);  /* between MPI_Init and MPI_Finalize, of our family, tracing */
 /* Open MPI's Fortran bindings, and MPICH's for mpi_f08, call PMPI_ directly: such a call is the
  * application's, any other is internal. */
 bool wt_mpi_from_fortran(const void *caller);
+bool wt_mpi_is_fortran(const char *file); /* a library with Fortran bindings, by its name */
 
 /* Open MPI's constants are addresses of its objects. They are looked up, not linked: this library is also
  * loaded into programs without MPI. */
@@ -50,7 +52,7 @@ void *wt_pmpi_real(const char *name); /* "MPI_Send" */
         }                                                                                                    \
         __VA_ARGS__                                                                                          \
     }
-#define WT_MPI_WRAPPER(name, parameters, arguments, ...)                                                     \
+#define WT_MPI_EXPORTED(name, parameters, arguments, ...)                                                    \
     WT_EXPORT int MPI_##name parameters {                                                                    \
         WT_MPI_REAL(name)                                                                                    \
         if (!wt_mpi_traced()) {                                                                              \
@@ -59,6 +61,30 @@ void *wt_pmpi_real(const char *name); /* "MPI_Send" */
         __VA_ARGS__                                                                                          \
     }                                                                                                        \
     WT_MPI_TWIN(int, name, parameters, arguments, __VA_ARGS__)
+#define WT_MPI_WRAPPER WT_MPI_EXPORTED
+
+/* ---- mpi_optional.c: functions that not every MPI library has. Programs ask whether the library has them,
+ * by weak references or dlsym, so that they are not exported: calls of them are led here once the library is
+ * known. `real` is the library's function, and is there whenever the wrapper is called. ---- */
+struct wt_optional {
+    const char *name; /* "MPI_Send_c" */
+    void *wrapper, *real;
+};
+/* aligned: the entries of the section lie one behind another */
+#define WT_OPTIONAL_ENTRY __attribute__((section("wt_optional"), used, visibility("hidden"), aligned(8)))
+#define WT_MPI_OPTIONAL(name, parameters, arguments, ...)                                                    \
+    static int optional_##name parameters;                                                                   \
+    static struct wt_optional entry_##name WT_OPTIONAL_ENTRY = {"MPI_" #name, (void *)optional_##name,       \
+                                                                NULL};                                       \
+    static int optional_##name parameters {                                                                  \
+        __typeof__(MPI_##name) *real_##name = (__typeof__(MPI_##name) *)entry_##name.real;                   \
+        if (!wt_mpi_traced()) {                                                                              \
+            return real_##name arguments;                                                                    \
+        }                                                                                                    \
+        __VA_ARGS__                                                                                          \
+    }
+void wt_optional_start(void);  /* behind MPI_Init */
+void wt_optional_loaded(void); /* again, if objects were loaded since */
 
 /* A call under way: the clocks before it. */
 struct wt_call {

@@ -28,8 +28,13 @@ void wt_record_sync(uint32_t op, MPI_Comm comm, const struct wt_call *call, int 
     })
 WT_SYNC_CALLS(SYNC_WRAPPER)
 WT_NONBLOCKING_SYNC_CALLS(SYNC_WRAPPER)
-WT_LARGE_NONBLOCKING_SYNC_CALLS(SYNC_WRAPPER)
 WT_MAKING_SYNC_CALLS(SYNC_WRAPPER)
+#undef WT_MPI_WRAPPER
+#define WT_MPI_WRAPPER WT_MPI_OPTIONAL
+WT_OPTIONAL_SYNC_CALLS(SYNC_WRAPPER)
+WT_OPTIONAL_NONBLOCKING_SYNC_CALLS(SYNC_WRAPPER)
+#undef WT_MPI_WRAPPER
+#define WT_MPI_WRAPPER WT_MPI_EXPORTED
 
 /* Collective over the members of what they make. */
 #define MAKING_WRAPPER(name, OP, parameters, arguments)                                                      \

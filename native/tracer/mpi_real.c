@@ -35,11 +35,14 @@ static int find_library(struct dl_phdr_info *info, size_t size, void *found) {
     return 0;
 }
 
+bool wt_mpi_is_fortran(const char *file) {
+    return strstr(file, "libmpi_mpifh.so") != NULL || strstr(file, "libmpichfort.so") != NULL ||
+           strstr(file, "libmpifort.so") != NULL;
+}
+
 static int find_fortran(struct dl_phdr_info *info, size_t size, void *unused) {
     (void)size, (void)unused;
-    if (strstr(info->dlpi_name, "libmpi_mpifh.so") == NULL &&
-        strstr(info->dlpi_name, "libmpichfort.so") == NULL &&
-        strstr(info->dlpi_name, "libmpifort.so") == NULL) {
+    if (!wt_mpi_is_fortran(info->dlpi_name)) {
         return 0;
     }
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {
@@ -133,6 +136,11 @@ static void *find_real(const char *name, bool profiled_next) {
     }
     wt_inside--;
     return found != NULL ? found : (void *)no_such_function;
+}
+
+void *wt_mpi_has(const char *name) {
+    void *found = find_real(name, false);
+    return found != (void *)no_such_function ? found : NULL;
 }
 
 void *wt_mpi_real(const char *name) {

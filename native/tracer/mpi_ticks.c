@@ -21,7 +21,7 @@ bool wt_mpi_traced(void) {
 /* ---- stubs: one counted jump, whatever the function's arguments ---- */
 
 #define TICK_NAME(name) "MPI_" #name,
-static const char *const tick_names[] = {WT_TICK_CALLS(TICK_NAME) WT_LARGE_TICK_CALLS(TICK_NAME)};
+static const char *const tick_names[] = {WT_TICK_CALLS(TICK_NAME)};
 /* Of the stub MPI_name, and of PMPI_name. */
 __attribute__((visibility("hidden"))) void *wt_tick_targets[2 * sizeof tick_names / sizeof *tick_names];
 __attribute__((visibility("hidden"), used)) void *wt_tick_resolve(uint64_t index);
@@ -52,20 +52,31 @@ void *wt_tick_resolve(uint64_t index) {
     STUB("", name, COUNT)                                                                                    \
     ".set wt_stub_index, wt_stub_index+1\n" STUB("P", name,                                                  \
                                                  COUNT_FORTRAN) ".set wt_stub_index, wt_stub_index+1\n"
-__asm__(".text\n.set wt_stub_index, 0\n" WT_TICK_CALLS(STUBS) WT_LARGE_TICK_CALLS(
-    STUBS) ".type wt_tick_slow,@function\nwt_tick_slow:\n"
-           ".cfi_startproc\n"
-           "pushq %rdi\npushq %rsi\npushq %rdx\npushq %rcx\npushq %r8\npushq %r9\npushq %r11\n"
-           ".cfi_adjust_cfa_offset 56\n"
-           "movl %r11d, %edi\n"
-           "call wt_tick_resolve\n"
-           "popq %r11\npopq %r9\npopq %r8\npopq %rcx\npopq %rdx\npopq %rsi\npopq %rdi\n"
-           ".cfi_adjust_cfa_offset -56\n"
-           "jmp *%rax\n"
-           ".cfi_endproc\n.size wt_tick_slow, .-wt_tick_slow\n");
+/* Of an optional function: its target is known before it is called. */
+#define OPTIONAL_STUB(name)                                                                                  \
+    ".hidden wt_stub_" #name "\n.globl wt_stub_" #name "\n.type wt_stub_" #name ",@function\nwt_stub_" #name \
+    ":\n.cfi_startproc\n" COUNT "jmp *wt_entry_" #name "+16(%rip)\n.cfi_endproc\n.size wt_stub_" #name       \
+    ", .-wt_stub_" #name "\n"
+__asm__(".text\n.set wt_stub_index, 0\n" WT_TICK_CALLS(STUBS) WT_OPTIONAL_TICK_CALLS(
+    OPTIONAL_STUB) ".type wt_tick_slow,@function\nwt_tick_slow:\n"
+                   ".cfi_startproc\n"
+                   "pushq %rdi\npushq %rsi\npushq %rdx\npushq %rcx\npushq %r8\npushq %r9\npushq %r11\n"
+                   ".cfi_adjust_cfa_offset 56\n"
+                   "movl %r11d, %edi\n"
+                   "call wt_tick_resolve\n"
+                   "popq %r11\npopq %r9\npopq %r8\npopq %rcx\npopq %rdx\npopq %rsi\npopq %rdi\n"
+                   ".cfi_adjust_cfa_offset -56\n"
+                   "jmp *%rax\n"
+                   ".cfi_endproc\n.size wt_tick_slow, .-wt_tick_slow\n");
 #else
 #error "MPI ticks need a stub for this processor: see STUB above"
 #endif
+
+#define OPTIONAL_ENTRY(name)                                                                                 \
+    extern char wt_stub_##name[] __attribute__((visibility("hidden")));                                      \
+    struct wt_optional wt_entry_##name WT_OPTIONAL_ENTRY = {"MPI_" #name, wt_stub_##name, NULL};
+WT_OPTIONAL_TICK_CALLS(OPTIONAL_ENTRY)
+_Static_assert(offsetof(struct wt_optional, real) == 16, "see OPTIONAL_STUB");
 
 /* ---- start and end ---- */
 
@@ -103,6 +114,7 @@ static void after_init(const struct wt_call *call, int status) {
     if (!wt_active) {
         return;
     }
+    wt_optional_start();
     wt_communicators_start();
     describe_rank();
     between_init_and_finalize = true;

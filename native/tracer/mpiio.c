@@ -32,6 +32,7 @@ static void record_open(const struct wt_mpi_file *file, int32_t number, struct w
 
 WT_MPI_WRAPPER(File_open, (MPI_Comm comm, const char *name, int mode, MPI_Info info, MPI_File *out),
                (comm, name, mode, info, out), {
+                   wt_optional_loaded(); /* modules of Python, plugins */
                    struct stat before;
                    bool existed = name != NULL &&
                                   syscall(SYS_newfstatat, AT_FDCWD, wt_mpi_file_name(name), &before, 0) == 0;

@@ -182,7 +182,11 @@ static struct wt_pending end(const struct data_call *d, uint32_t op, int result,
                      PLACE_ORDERED)
 DATA_CALLS(, int)
 #if MPI_VERSION >= 4
+#undef WT_MPI_WRAPPER
+#define WT_MPI_WRAPPER WT_MPI_OPTIONAL
 DATA_CALLS(_c, MPI_Count)
+#undef WT_MPI_WRAPPER
+#define WT_MPI_WRAPPER WT_MPI_EXPORTED
 #endif
 END(File_read_at_all_end, void *)
 END(File_write_at_all_end, const void *)

@@ -35,7 +35,8 @@ static void note(enum wt_note kind, const char *detail) {
 }
 
 #if defined(__x86_64__)
-extern const char __ehdr_start[] __attribute__((visibility("hidden"))), etext[];
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char etext[] __attribute__((visibility("hidden")));
 
 __attribute__((visibility("hidden"), used)) void wt_syscall_seen(long number, long first, const char *caller);
 void wt_syscall_seen(long number, long first, const char *caller) {
