@@ -155,6 +155,27 @@ def test_ranks_that_wait_for_each_other_in_a_circle_are_ended_and_named(tmp_path
 
 
 @pytest.mark.parametrize("name", ["openmpi", "mpich"])
+def test_ranks_that_wait_for_each_other_inside_of_mpi_are_ended_and_named(tmp_path, name):
+    """A collective open does not return to any rank when it does not to one: of a FIFO that nobody writes."""
+    made = km.btio(1, n_ranks=2)
+    programs = tuple(
+        Program(
+            ranks=program.ranks,
+            steps=(program.steps[0].model_copy(update={"arg": km.MPI_RDONLY}), *program.steps[1:]),
+        )
+        for program in made.programs
+    )
+    made = made.model_copy(update={"programs": programs})
+    (tmp_path / "root").mkdir()
+    os.mkfifo(tmp_path / "root/btio.full.out")
+    options = ReplayOptions(timeout_s=100, patience_s=1, stuck_patience_s=2)
+    result, root = replay(made, tmp_path, name, options, prepare=False)
+    assert (result.failure or "").startswith("all ranks wait for each other: rank 0 is in ")
+    assert "MPI_File_open of btio.full.out" in (result.failure or "")
+    assert left_behind(str(root)) == []
+
+
+@pytest.mark.parametrize("name", ["openmpi", "mpich"])
 def test_a_rank_that_hangs_in_a_call_is_told_and_named_at_the_time_limit(
     tmp_path, monkeypatch, name
 ):

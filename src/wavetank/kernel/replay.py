@@ -13,6 +13,7 @@ from typing import Literal
 from wavetank import native
 from wavetank.errors import KernelError
 from wavetank.job import Job, Placement
+from wavetank.kernel.calls import SHARED_POINTER
 from wavetank.kernel.collectives import require_agreement
 from wavetank.kernel.lower import lower
 from wavetank.kernel.outcome import failed, outcome
@@ -20,8 +21,10 @@ from wavetank.kernel.pauses import NO_PAUSES, holds_pauses
 from wavetank.kernel.plan import Kernel
 from wavetank.kernel.result import ReplayResult
 from wavetank.kernel.running import run_to_end, wait_until_gone
+from wavetank.kernel.steps import flat
 from wavetank.kernel.whereabouts import Watch
 from wavetank.launchers.base import Launcher
+from wavetank.model.phase import FileStep
 
 PATIENCE_S = 60.0
 START_PATIENCE_S = 600.0
@@ -29,12 +32,18 @@ START_PATIENCE_S = 600.0
 started on another host has died."""
 END_PATIENCE_S = 60.0
 """Launchers end their ranks and themselves in less; Open MPI 4.1's was seen to lock itself up when all of them were gone."""
+STUCK_PATIENCE_S = 300.0
+"""Of ranks that all are in calls in which they wait for each other; what such a call moves is added, at 1 MB/s."""
 QUEUING = frozenset({"srun"})
 """Launchers that may wait for a place, for however long."""
 
 _QUIET = {"OMPI_MCA_mpi_yield_when_idle": "1"}
 """Ranks that wait inside of a collective call let others work: virtual nodes may share cores. Where ranks poll as the
 application's did, the MPI library decides as it did there."""
+_NO_LOCK_FILE = {"OMPI_MCA_sharedfp": "^lockedfile"}
+"""Open MPI 4.1 makes a file beside each that ranks of several hosts open, for a shared file pointer that few programs use.
+Opened again at once, as by a kernel without pauses, it has the name of the one that was just removed. Clients that keep
+names for a second (GlusterFS) do not find it, and their ranks leave the others waiting without end."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +68,8 @@ class ReplayOptions:
             each other, the run is ended and counts as failed.
         start_patience_s: seconds within which a launcher must have started all ranks (MPI_Init is through on rank 0); then
             it is ended and the run counts as failed. Not asked of srun, which may wait for a place in a queue.
+        stuck_patience_s: seconds after which ranks that all are in waits or collective calls, without progress, are ended
+            and count as failed; a call's bytes are added to it at 1 MB/s.
         end_patience_s: seconds that a launcher gets to end itself when the result, or a failure, has been told; then it is
             ended, and the result counts.
         settings: further facts about the run, kept in the result.
@@ -74,6 +85,7 @@ class ReplayOptions:
     timeout_s: float | None = None
     patience_s: float = PATIENCE_S
     start_patience_s: float = START_PATIENCE_S
+    stuck_patience_s: float = STUCK_PATIENCE_S
     end_patience_s: float = END_PATIENCE_S
     settings: tuple[tuple[str, str], ...] = ()
 
@@ -191,7 +203,9 @@ def run_replay(
         late = seconds >= options.start_patience_s and not watch.has_started
         if late and launcher.mpi_family is not None and launcher.name not in QUEUING:
             return True
-        return watch.over_for() >= options.end_patience_s
+        return watch.over_for() >= options.end_patience_s or watch.is_stuck_for(
+            options.stuck_patience_s
+        )
 
     status, stdout, stderr = run_to_end(
         argv, options.timeout_s, on_line=watch.line, on_late=watch.close, must_end=must_end
@@ -246,14 +260,22 @@ def replay_command(
     text = lower(kernel)
     if not plan.exists() or plan.read_text() != text:
         plan.write_text(text)
+    hosts = {host for host, _ in placement.hosts} if placement is not None else set()
+    without_lock_file = (
+        launcher.mpi_family == "openmpi" and len(hosts) > 1 and not _shares_pointers(kernel)
+    )
     job = Job(
         argv=(str(program), f"--plan={plan}", f"--root={root}", *options.argv(), *more),
         n_ranks=kernel.n_ranks,
-        env={} if options.waiting == "poll" else _QUIET,
+        env={
+            **({} if options.waiting == "poll" else _QUIET),
+            **(_NO_LOCK_FILE if without_lock_file else {}),
+        },
         placement=placement,
     )
     settings = {
         **options.described(),
+        **({"shared_file_pointers": "none: no call uses them"} if without_lock_file else {}),
         **_exceptions(kernel, options),
         "launcher": launcher.name,
         "program": program.name,
@@ -261,6 +283,14 @@ def replay_command(
     if kernel.extrapolation is not None:
         settings["model"] = kernel.extrapolation.sentence()
     return launcher.command(job, scratch), settings
+
+
+def _shares_pointers(kernel: Kernel) -> bool:
+    """Whether any call of a kernel goes by the ranks' common file pointer."""
+    calls = {member.iop_type for phase in kernel.phases for member in phase.pattern}
+    for program in kernel.programs:
+        calls |= {step.iop_type for step, _ in flat(program.steps) if isinstance(step, FileStep)}
+    return bool(calls & {*SHARED_POINTER, "MPI_File_seek_shared"})
 
 
 def _exceptions(kernel: Kernel, options: ReplayOptions) -> dict[str, str]:

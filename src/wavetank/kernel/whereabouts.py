@@ -24,10 +24,13 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from wavetank.kernel.calls import is_collective
+
 _NEWS = re.compile(r"wavetank-replay-(waiting|moving) (\{.*\})")
 _STARTED = "wavetank-replay-started"
 _OVER = ("wavetank-replay-result-end", "wavetank-replay-failure {")
 _MOST_TOLD = 8  # ranks
+_SLOWEST_BYTES_PER_S = 1e6  # at which a collective call is still taken for one that moves its bytes
 
 # mpirun (Open MPI 4.1): "mpirun noticed that process rank 1 with PID 0 on node n exited on signal 9 (Killed)."
 _BY_RANK = re.compile(r"process rank (\d+) with PID \d+ on node \S+ exited on signal (\d+)")
@@ -46,6 +49,7 @@ class Watch:
         self._waiting: dict[int, dict[str, Any]] = {}
         self._closed = False
         self.is_stuck = False
+        self._still_since: float | None = None
         self.has_started = False
         self._over_since: float | None = None
 
@@ -72,6 +76,7 @@ class Watch:
             return False
         if found[1] == "moving":
             self._waiting.pop(rank, None)
+            self._still_since = None
             return False
         self._waiting[rank] = news
         if news["state"] != "pauses":
@@ -79,7 +84,30 @@ class Watch:
         self.is_stuck = len(self._waiting) == self._n_ranks and all(
             each["state"] == "waits" for each in self._waiting.values()
         )
+        if self._still_since is None and self._all_wait_in_calls():
+            self._still_since = time.monotonic()
         return self.is_stuck
+
+    def is_stuck_for(self, seconds: float) -> bool:
+        """Whether all ranks have stood for so long in calls in which they wait for each other.
+
+        A collective call that moves bytes may take its time: they are added at 1 MB/s.
+        """
+        if self._still_since is None:
+            return False
+        told = self._waiting.values()
+        moved = sum(max(0, int(each["size"])) for each in told if each["state"] == "works")
+        stood = time.monotonic() - self._still_since + min(float(each["seconds"]) for each in told)
+        if stood >= seconds + moved / _SLOWEST_BYTES_PER_S:
+            self.is_stuck = True
+        return self.is_stuck
+
+    def _all_wait_in_calls(self) -> bool:
+        """Whether no rank does anything on its own: each is in a barrier or a collective call."""
+        return len(self._waiting) == self._n_ranks > 1 and all(
+            each["state"] == "waits" or (each["state"] == "works" and is_collective(each["call"]))
+            for each in self._waiting.values()
+        )
 
     def told(self) -> str:
         """What each rank is at, as far as it is known."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from wavetank.cluster.filesystems.base import on_all
-from wavetank.cluster.host import Host, RunningCluster, SharesFiles
+from wavetank.cluster.host import Host, RunningCluster
 from wavetank.errors import ClusterError, KernelError, RemoteCommandError
 from wavetank.job import Placement
 from wavetank.kernel.plan import Kernel
@@ -25,6 +25,7 @@ from wavetank.kernel.writers.fio import FioJob, FioPlan, fio_plan
 from wavetank.launchers.registry import launcher
 from wavetank.measure.perform import ReplayPerformer
 from wavetank.measure.run import Performer
+from wavetank.measure.views import file_hosts
 from wavetank.programs import find_program
 
 Program = Literal["replay", "ior", "fio"]
@@ -187,9 +188,7 @@ class ClusterFiles:
 
     def __init__(self, cluster: RunningCluster) -> None:
         self._cluster = cluster
-        shared = isinstance(cluster, SharesFiles) and cluster.is_global
-        # Of shared files others may still see what was there before: one node does all.
-        self._hosts = cluster.compute_hosts[:1] if shared else cluster.compute_hosts
+        self._hosts = file_hosts(cluster)
 
     def size(self, path: Path) -> int | None:
         """Of the first node that has the file."""

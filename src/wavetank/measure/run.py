@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 from typing import Any, Literal, Protocol
 
 from wavetank import __version__
-from wavetank.cluster.host import Host, RunningCluster, SetsEnvironment
+from wavetank.cluster.host import RunningCluster, SetsEnvironment
 from wavetank.document import provenance
 from wavetank.errors import MeasurementError, WavetankError
 from wavetank.job import Placement
@@ -24,6 +24,7 @@ from wavetank.kernel.result import ReplayResult
 from wavetank.measure.cold import doubts_of_cold_reads
 from wavetank.measure.mapping import as_placement_hosts, place_ranks
 from wavetank.measure.result import CacheState, Measurement, Origin
+from wavetank.measure.views import file_hosts
 
 PREPARE_TIMEOUT_S = 300.0
 
@@ -92,7 +93,7 @@ def lay_out(kernel: Kernel, cluster: RunningCluster, folder: str) -> Bench:
     directories = sorted(
         {str(PurePosixPath(bench.root, file.name).parent) for file in kernel.files}
     )
-    _on_every_view(bench, ["mkdir", "-p", bench.root, *directories])
+    _by_file_hosts(bench, ["mkdir", "-p", bench.root, *directories])
     return bench
 
 
@@ -253,7 +254,9 @@ def remove_written(bench: Bench) -> None:
     written = [file for file in bench.kernel.files if file.role != "input"]
     if written:
         paths = [str(PurePosixPath(bench.root, name)) for file in written for name in file.names]
-        _on_every_view(bench, ["rm", "-f", "--", *paths])
+        # Through every view: a client that still knows a name would open a file that is gone.
+        for host in bench.cluster.compute_hosts:
+            host.run(["rm", "-f", "--", *paths], timeout_s=PREPARE_TIMEOUT_S)
 
 
 def link_names(bench: Bench) -> None:
@@ -263,10 +266,10 @@ def link_names(bench: Bench) -> None:
             link = PurePosixPath(bench.root, other.name)
             target = PurePosixPath(bench.root, file.name)
             if other.prepared == "link":
-                _on_every_view(bench, ["ln", "-f", "--", str(target), str(link)])
+                _by_file_hosts(bench, ["ln", "-f", "--", str(target), str(link)])
             elif other.prepared == "symlink":
                 relative = os.path.relpath(target, link.parent)
-                _on_every_view(bench, ["ln", "-sfn", "--", relative, str(link)])
+                _by_file_hosts(bench, ["ln", "-sfn", "--", relative, str(link)])
 
 
 def overwritten_sizes(bench: Bench) -> dict[str, int]:
@@ -276,7 +279,7 @@ def overwritten_sizes(bench: Bench) -> dict[str, int]:
 
 def tear_down(bench: Bench) -> None:
     """Remove all of a kernel's files from its cluster."""
-    _on_every_view(bench, ["rm", "-rf", "--", bench.root])
+    _by_file_hosts(bench, ["rm", "-rf", "--", bench.root])
 
 
 def _caches(
@@ -298,11 +301,7 @@ def _sizes(bench: Bench, role: str) -> dict[str, int]:
     }
 
 
-def _on_every_view(bench: Bench, argv: list[str]) -> None:
-    """Run a file command where its effect is seen by all ranks.
-
-    On a global file system one host is enough; when each host has files of its own, all do it.
-    """
-    hosts: tuple[Host, ...] = bench.cluster.compute_hosts
-    for host in hosts:
+def _by_file_hosts(bench: Bench, argv: list[str]) -> None:
+    """Run a command that makes or removes files, once for each set of files (see ``file_hosts``)."""
+    for host in file_hosts(bench.cluster):
         host.run(argv, timeout_s=PREPARE_TIMEOUT_S)

@@ -93,3 +93,36 @@ def test_lines_broken_by_other_output_are_passed_over():
     watch = Watch(1)
     assert not watch.line('wavetank-replay-waiting {"rank": 0, [host:1] warning }\n')
     assert watch.line(waiting(0, "waits"))
+
+
+def test_ranks_that_all_stand_in_collective_calls_are_stuck_after_a_limit():
+    watch = Watch(2)
+    assert not watch.line(waiting(0, "works", call="MPI_File_open", file="out"))
+    assert not watch.is_stuck_for(0)  # the other rank may still come
+    assert not watch.line(waiting(1, "waits"))
+    assert not watch.is_stuck_for(1000)
+    assert watch.is_stuck_for(60)  # they say that they have stood for 60 s
+    assert watch.is_stuck
+    assert "rank 0 is in MPI_File_open of out" in watch.told()
+
+
+def test_a_rank_in_a_call_of_its_own_keeps_the_others_from_being_stuck():
+    watch = Watch(2)
+    watch.line(waiting(0, "works", call="pwrite", file="out"))
+    watch.line(waiting(1, "waits"))
+    assert not watch.is_stuck_for(0)
+
+
+def test_a_collective_call_may_take_the_time_of_its_bytes():
+    watch = Watch(2)
+    for rank in (0, 1):  # 100 MB each, 200 s at 1 MB/s
+        watch.line(waiting(rank, "works", call="MPI_File_write_all", file="out", size=100_000_000))
+    assert not watch.is_stuck_for(1)
+
+
+def test_ranks_that_move_again_are_not_stuck():
+    watch = Watch(2)
+    for rank in (0, 1):
+        watch.line(waiting(rank, "works", call="MPI_File_open", file="out"))
+    watch.line('wavetank-replay-moving {"rank": 1}\n')
+    assert not watch.is_stuck_for(0)

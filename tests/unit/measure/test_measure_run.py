@@ -11,7 +11,7 @@ from measure_fakes import (
 from wavetank.errors import KernelError, MeasurementError, RemoteCommandError
 from wavetank.kernel.plan import KernelName
 from wavetank.measure.result import Measurement
-from wavetank.measure.run import kernel_hash, measure, set_up, tear_down
+from wavetank.measure.run import kernel_hash, measure, remove_written, set_up, tear_down
 
 KERNEL = abyss_kernel()
 
@@ -92,6 +92,32 @@ def test_a_failing_node_is_not_hidden():
     cluster.compute_hosts[0].fails_on = "mkdir"
     with pytest.raises(RemoteCommandError, match="on c1"):
         set_up(KERNEL, cluster)
+
+
+class SharedFakeCluster(FakeCluster):
+    """A cluster that knows its files to be the same on all nodes."""
+
+    is_global = True
+
+
+def test_one_node_makes_the_folders_of_shared_files():
+    cluster = SharedFakeCluster()
+    bench = set_up(KERNEL, cluster)
+    tear_down(bench)
+    made = [entry[0] for entry in cluster.log if entry[1] in ("mkdir", "rm")]
+    assert made == ["c1", "c1"]
+
+
+def test_each_node_makes_the_folders_of_files_of_its_own():
+    cluster = FakeCluster()
+    set_up(KERNEL, cluster)
+    assert [entry[0] for entry in cluster.log if "mkdir" in entry] == ["c1", "c2"]
+
+
+def test_every_node_forgets_the_names_of_files_that_are_removed():
+    cluster = SharedFakeCluster()
+    remove_written(set_up(KERNEL, cluster))
+    assert [entry[0] for entry in cluster.log if "rm" in entry] == ["c1", "c2"]
 
 
 def test_teardown_removes_the_kernels_folder_only():
