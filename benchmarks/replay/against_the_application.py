@@ -234,7 +234,7 @@ def pauses(work: Path) -> None:
     kernel = make_kernel(model, work / "pauses.json")
     root = work / "paused"
     root.mkdir(exist_ok=True)
-    result = run_replay(kernel, root, launcher("none"), work, None, ReplayOptions(pauses="keep"))
+    result = run_replay(kernel, root, launcher("none"), work, None, ReplayOptions(flush="none", pauses="keep"))
     span = max(p.end_s or 0.0 for p in model.phases) - min(p.start_s or 0.0 for p in model.phases)
     ours = max(p.ranks[0].end_s for p in result.phases) - min(
         p.ranks[0].start_s for p in result.phases
@@ -294,10 +294,10 @@ def main() -> None:
     work = Path(tempfile.mkdtemp(dir=arguments.directory.resolve(), prefix="wavetank-bench-"))
     n_bytes = parse_size(arguments.compute)
     ways = {
-        "dropped": ReplayOptions(),
-        "slept": ReplayOptions(pauses="keep"),
-        "busy": ReplayOptions(pauses="keep", compute_bytes=0, waiting="poll"),
-        "computed": ReplayOptions(pauses="keep", compute_bytes=n_bytes, waiting="poll"),
+        "dropped": ReplayOptions(flush="none"),
+        "slept": ReplayOptions(flush="none", pauses="keep"),
+        "busy": ReplayOptions(flush="none", pauses="keep", compute_bytes=0, waiting="poll"),
+        "computed": ReplayOptions(flush="none", pauses="keep", compute_bytes=n_bytes, waiting="poll"),
     }
     cases = [
         Case(cache == "cold", way, ways[way])

@@ -23,7 +23,9 @@ struct open_file {
     const struct plan_file *file;
     enum call_layer layer;
     bool is_open, append, readable, writable, written;
-    bool nameless;      /* posix: opened by O_TMPFILE */
+    bool synchronous;         /* each write waits until it is on storage */
+    int64_t *unflushed_bytes; /* where writes are counted (flush.c) */
+    bool nameless;            /* posix: opened by O_TMPFILE */
     const char *goes;   /* posix: path that goes at the close: of O_TMPFILE where the file system has none */
     int64_t known_size; /* at least so many bytes are in the file */
     int64_t position;   /* of the file pointer: bytes, in the view where there is one */

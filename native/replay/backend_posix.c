@@ -114,6 +114,7 @@ static bool posix_open(const struct file_action *a) {
     f->fd = fd;
     f->is_open = true;
     f->append = (flags & O_APPEND) != 0;
+    f->synchronous = (flags & O_DSYNC) != 0; /* O_SYNC holds it */
     f->readable = (flags & O_ACCMODE) != O_WRONLY;
     f->writable = (flags & O_ACCMODE) != O_RDONLY;
     f->position = 0;

@@ -3,6 +3,7 @@
 
 #include "copies.h"
 #include "failure.h"
+#include "flush.h"
 #include "known.h"
 #include "reach.h"
 #include "unseen.h"
@@ -72,10 +73,12 @@ void finish_copy(struct replay *r) {
     int64_t start = now_ns();
     if (!copies_finish())
         fail(&(struct doing){"a copy", NULL, -1, -1}, "%s", strerror(errno));
+    int64_t end = now_ns();
+    activity_calls(&r->activity, IO_DATA, start, end);
     struct phase_state *p = r->copy_phase;
     r->copy_phase = NULL;
     if (p)
-        note_copy(r, p, CALL_READ, start, now_ns());
+        note_copy(r, p, CALL_READ, start, end);
 }
 
 /* A read of bytes that another rank is to write: it did so before in the traced run, by a message perhaps
@@ -85,10 +88,19 @@ static void wait_for_bytes(struct replay *r, struct open_file *f, int64_t end) {
     if (f->known_size < 0 || f->known_size >= end)
         return;
     r->waited_reads++;
-    for (int64_t start = now_ns(); f->known_size < end && now_ns() - start < PATIENCE_NS;) {
+    int64_t start = now_ns();
+    while (f->known_size < end && now_ns() - start < PATIENCE_NS) {
         nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
         f->known_size = unseen_size(f->fd);
     }
+    activity_waits(&r->activity, start, now_ns());
+}
+
+/* Now, after work that is no I/O since a time. */
+static int64_t after_waiting(struct replay *r, int64_t since) {
+    int64_t now = now_ns();
+    activity_waits(&r->activity, since, now);
+    return now;
 }
 
 /* n operations of one member, all within its current run. *clock is the end of what came before: where
@@ -116,7 +128,7 @@ static void issue(struct replay *r, struct phase_state *p, struct member_state *
         if (!reads) {
             buffer = source_for(r, f, position, rs);
             if (verify)
-                t = now_ns();
+                t = after_waiting(r, t);
         }
         if (later != COMPLETES_AT_ONCE) {
             char *own = take_buffer(r, rs);
@@ -174,13 +186,13 @@ static void issue(struct replay *r, struct phase_state *p, struct member_state *
         t = end;
         if (verify && reads && !r->settings->null) {
             verify_read(r, f, buffer, position, moved, call);
-            t = now_ns();
+            t = after_waiting(r, t);
         }
         if (__builtin_expect(meets, 0)) {
             if (placed)
                 known_wrote(f, run, position, rs, run->disp, 1, moved);
             known_meet(f->communicator);
-            t = now_ns();
+            t = after_waiting(r, t);
         }
         position += run->disp;
         if (__builtin_expect(end >= r->stop_at_ns, 0)) {
@@ -189,6 +201,8 @@ static void issue(struct replay *r, struct phase_state *p, struct member_state *
             break;
         }
     }
+    if (!reads)
+        *f->unflushed_bytes += bytes;
     if (verify && !reads && !meets)
         known_wrote(f, run, position - n * run->disp, rs, run->disp, n, moved);
     if (r->settings->verify && reads && !placed && at_once)
@@ -249,6 +263,8 @@ static void flush_phase(struct replay *r, struct phase_state *p, int64_t *clock)
     if (!backend->act(&action))
         fail(&(struct doing){CALLS[action.call].name, f->file->name, -1, -1}, "%s", backend->reason());
     int64_t end = now_ns();
+    flush_acted(r, &action);
+    activity_calls(&r->activity, IO_FLUSH, *clock, end);
     p->io_ns += end - *clock;
     *clock = end;
 }
@@ -266,8 +282,10 @@ static void find_files(struct replay *r, const struct plan_step *step, struct ph
             fail(&(struct doing){facts->name, file->name, -1, -1}, "the file is not open in the plan");
         if (!f)
             f = open_unasked(r, file, facts->kind);
-        if (facts->kind == KIND_WRITE)
-            r->file_written[phase->file] = f->written = true;
+        if (facts->kind == KIND_WRITE) {
+            f->written = true;
+            flush_expect(r, f);
+        }
         p->members[i].file = f;
     }
 }
@@ -291,6 +309,7 @@ void perform_data_step(struct replay *r, const struct plan_step *step) {
     int64_t clock = now_ns();
     if (p->first_ns < 0)
         p->first_ns = clock;
+    activity_data_begins(&r->activity, clock);
     for (int64_t done = 0; done < calls;) {
         struct member_state *m = &p->members[p->next];
         require_run(r, p, m);
@@ -319,5 +338,6 @@ void perform_data_step(struct replay *r, const struct plan_step *step) {
     }
     if (r->settings->flush == FLUSH_PHASE)
         flush_phase(r, p, &clock);
+    activity_data_ends(&r->activity, clock);
     p->last_ns = clock;
 }

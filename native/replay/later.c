@@ -59,6 +59,7 @@ void perform_completion(struct replay *r, const struct file_action *action) {
                              f->under_way[0].size},
              "%s", backend->reason());
     int64_t end = now_ns();
+    activity_calls(&r->activity, f->under_way[0].phase < 0 ? IO_METADATA : IO_DATA, start, end);
     if (f->under_way[0].phase < 0)
         r->metadata_ns += end - start;
     else
@@ -78,6 +79,8 @@ void perform_completion(struct replay *r, const struct file_action *action) {
     f->n_under_way -= f->n_completed;
     memmove(f->under_way, f->under_way + f->n_completed, (size_t)f->n_under_way * sizeof *f->under_way);
     f->n_completed = 0;
+    if (r->settings->verify)
+        activity_waits(&r->activity, end, now_ns());
 }
 
 /* Before a file is closed nothing may be under way on it. */

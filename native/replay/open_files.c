@@ -2,6 +2,7 @@
 #include "perform_parts.h"
 
 #include "failure.h"
+#include "flush.h"
 #include "known.h"
 #include "reach.h"
 #include "unseen.h"
@@ -30,6 +31,7 @@ struct open_file *slot_for(struct replay *r, int64_t handle, const struct plan_f
     }
     *slot = (struct open_file){
         .handle = handle, .file = file, .layer = layer, .view_index = -1, .communicator = -1, .fd = -1};
+    flush_follow(r, slot);
     return slot;
 }
 
@@ -51,25 +53,45 @@ struct open_file *find_open(const struct replay *r, const struct plan_file *file
 
 /* A file that another rank makes may come a little later than in the traced run: nothing of the plan orders
  * the two. Wait for it, but not for ever. */
-static bool act_when_there(struct replay *r, const struct backend *backend,
-                           const struct file_action *action) {
+static void wait_for_file(struct replay *r, const struct file_action *action) {
     if (action->call == CALL_OPEN && action->file->made_in_run && !(action->arg & O_CREAT) &&
         !r->settings->null && !unseen_exists(name_of(action)->path)) {
         r->waited_opens++;
-        for (int64_t start = now_ns();
-             !unseen_exists(name_of(action)->path) && now_ns() - start < PATIENCE_NS;)
+        int64_t start = now_ns();
+        while (!unseen_exists(name_of(action)->path) && now_ns() - start < PATIENCE_NS)
             nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        activity_waits(&r->activity, start, now_ns());
     }
-    return backend->act(action);
+}
+
+static enum io_kind kind_of(enum call call) {
+    switch (call) {
+    case CALL_FSYNC:
+    case CALL_FDATASYNC:
+    case CALL_AIO_FSYNC:
+    case CALL_SYNC_FILE_RANGE:
+    case CALL_MSYNC:
+    case CALL_M_SYNC:
+        return IO_FLUSH;
+    default:
+        return IO_METADATA;
+    }
 }
 
 void act(struct replay *r, const struct file_action *action, int32_t traced_error) {
     const struct backend *backend = backend_of(r, CALLS[action->call].layer);
+    if (!traced_error)
+        wait_for_file(r, action);
     int64_t start = now_ns();
-    bool done = traced_error ? backend->act(action) : act_when_there(r, backend, action);
-    r->metadata_ns += now_ns() - start;
+    bool done = backend->act(action);
+    int64_t end = now_ns();
+    activity_calls(&r->activity, kind_of(action->call), start, end);
+    r->metadata_ns += end - start;
     r->metadata_operations++;
     if (done) {
+        if (action->open && action->open->synchronous)
+            flush_follow(r, action->open);
+        flush_acted(r, action);
         reach_forget(action);
         known_acted(action);
     }
@@ -148,7 +170,9 @@ void make_null_seeks(struct replay *r, struct open_file *f, int64_t n) {
     for (int64_t i = 0; i < n; i++)
         if (!backend_of(r, LAYER_POSIX)->act(&action))
             act(r, &action, 0); /* says why */
-    r->metadata_ns += now_ns() - start;
+    int64_t end = now_ns();
+    activity_calls(&r->activity, IO_METADATA, start, end);
+    r->metadata_ns += end - start;
     r->metadata_operations += n;
 }
 

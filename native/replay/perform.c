@@ -2,6 +2,7 @@
 
 #include "copies.h"
 #include "failure.h"
+#include "flush.h"
 #include "known.h"
 #include "ranks.h"
 #include "reach.h"
@@ -21,7 +22,8 @@ void replay_prepare(struct replay *r, const struct settings *settings, const str
     r->phases = must_alloc((size_t)plan->n_phases * sizeof *r->phases);
     for (int32_t i = 0; i < plan->n_phases; i++)
         r->phases[i].phase = &plan->phases[i];
-    r->file_written = must_alloc((size_t)plan->n_files * sizeof *r->file_written);
+    r->unflushed = must_alloc((size_t)plan->n_files * sizeof *r->unflushed);
+    activity_clear(&r->activity);
     copies_through_memory(settings->verify);
     int64_t largest = plan->largest_write, largest_read = plan->largest_read;
     if (settings->verify && plan->largest_copy > largest_read)
@@ -117,6 +119,8 @@ static void perform_empty_step(struct replay *r, const struct plan_step *step) {
                        completion_of(step->call) == COMPLETES_AT_ONCE;
     int64_t position = step->offset < 0 ? 0 : step->offset;
     char *buffer = reads ? r->read_buffer : pattern_at(&r->pattern, f->file->content, position);
+    if (!reads)
+        flush_expect(r, f);
     whereabouts_enter(RANK_WORKS, facts->name, f->file->name, step->offset, step->size);
     for (int64_t i = 0; i < step->count; i++) {
         whereabouts->done++;
@@ -126,8 +130,9 @@ static void perform_empty_step(struct replay *r, const struct plan_step *step) {
                 f, (struct under_way){.call = step->call, .buffer = buffer, .position = -1, .phase = -1});
         }
         int64_t start = now_ns();
-        int64_t moved = issue(f, buffer, step->size, position);
-        r->metadata_ns += now_ns() - start;
+        int64_t moved = issue(f, buffer, step->size, position), end = now_ns();
+        activity_calls(&r->activity, IO_METADATA, start, end);
+        r->metadata_ns += end - start;
         r->metadata_operations++;
         if (r->settings->null)
             continue;
@@ -138,8 +143,12 @@ static void perform_empty_step(struct replay *r, const struct plan_step *step) {
             r->long_reads++;
         if (moved > 0 && r->settings->verify && !reads && step->offset >= 0)
             known_wrote(f, NULL, position, moved, 0, 1, moved);
-        if (meets)
+        if (moved > 0 && !reads)
+            *f->unflushed_bytes += moved;
+        if (meets) {
             known_meet(f->communicator);
+            activity_waits(&r->activity, end, now_ns());
+        }
         f->position += facts->place == PLACE_POINTER ? moved : 0;
     }
 }
@@ -157,7 +166,16 @@ static void perform_pause(struct replay *r, int64_t ns) {
     }
     whereabouts->state = RANK_PAUSES; /* after the call that it was in */
     whereabouts->done++;
+    int64_t start = now_ns();
     pause_for(&r->pacer, ns);
+    activity_waits(&r->activity, start, now_ns());
+}
+
+static void end_sync(struct replay *r, int64_t start, int64_t n) {
+    int64_t end = now_ns();
+    activity_waits(&r->activity, start, end);
+    r->sync_ns += end - start;
+    r->syncs += n;
 }
 
 static void perform_sync(struct replay *r, const struct plan_step *step) {
@@ -170,8 +188,7 @@ static void perform_sync(struct replay *r, const struct plan_step *step) {
         known_meet(step->communicator); /* at each: other ranks' steps may be cut elsewhere */
         whereabouts->done++;
     }
-    r->sync_ns += now_ns() - start;
-    r->syncs += step->count;
+    end_sync(r, start, step->count);
 }
 
 static void perform_await(struct replay *r, const struct plan_step *step) {
@@ -183,8 +200,7 @@ static void perform_await(struct replay *r, const struct plan_step *step) {
     int64_t start = now_ns();
     ranks_await(step->count, step->ranks, step->n_ranks);
     known_listen(step->ranks, step->n_ranks);
-    r->sync_ns += now_ns() - start;
-    r->syncs++;
+    end_sync(r, start, 1);
 }
 
 void replay_wait_for_all(void) {
@@ -245,26 +261,6 @@ static void perform_steps(struct replay *r, int32_t from, int32_t to) {
     }
 }
 
-/* Have all that was written on storage; outside of every phase's time. */
-static void flush_all(struct replay *r) {
-    int64_t start = now_ns();
-    for (int32_t i = 0; i < r->plan->n_files; i++) {
-        const struct plan_file *file = &r->plan->files[i];
-        if (!r->file_written[i])
-            continue;
-        whereabouts_enter(RANK_WORKS, "fsync", file->name, -1, -1);
-        int fd = -1;
-        for (int32_t k = 0; fd < 0 && k < file->n_names; k++)
-            fd = open(file->names[k].path, O_RDONLY | O_CLOEXEC);
-        if (fd < 0 && errno == ENOENT) /* removed in the run */
-            continue;
-        if (fd < 0 || fsync(fd) != 0)
-            fail(&(struct doing){"fsync", file->name, -1, -1}, "%s", strerror(errno));
-        close(fd);
-    }
-    r->final_flush_ns = now_ns() - start;
-}
-
 static void close_file(struct open_file *f) {
     bool posix = f->layer == LAYER_POSIX;
     const struct backend *backend = posix ? &BACKEND_POSIX : &BACKEND_MPIIO;
@@ -290,9 +286,9 @@ void replay_perform(struct replay *r, int64_t start_ns) {
     r->start_ns = start_ns;
     perform_steps(r, 0, r->plan->n_steps);
     finish_copy(r);
-    r->end_ns = now_ns();
-    if (r->settings->flush == FLUSH_END && !r->settings->null)
+    if (r->settings->flush != FLUSH_NONE && !r->settings->null)
         flush_all(r);
+    r->end_ns = now_ns();
 }
 
 /* ---- several runs ---- */
@@ -329,6 +325,8 @@ void replay_renew(struct replay *r) {
         *p = (struct phase_state){.phase = p->phase};
     }
     r->pacer = (struct pacer){0};
+    activity_clear(&r->activity);
+    memset(r->unflushed, 0, (size_t)r->plan->n_files * sizeof *r->unflushed);
     r->metadata_ns = r->metadata_operations = r->sync_ns = r->syncs = 0;
     r->extra_seeks = r->waited_opens = r->waited_reads = r->long_reads = 0;
     r->compared = (struct compared){0};

@@ -2,6 +2,7 @@
 #ifndef WAVETANK_REPLAY_PERFORM_H
 #define WAVETANK_REPLAY_PERFORM_H
 
+#include "activity.h"
 #include "backend.h"
 #include "compared.h"
 #include "pattern.h"
@@ -44,7 +45,11 @@ struct replay {
     struct phase_state *phases;
     struct open_file **open_files;
     int32_t n_open_files;
-    bool *file_written; /* by file index */
+    struct unflushed {
+        bool waits;            /* this rank wrote, and has not flushed since */
+        int64_t bytes;         /* written since the last flush */
+    } * unflushed;             /* by file index */
+    int64_t synchronous_bytes; /* written where each write waits for storage */
     char *read_buffer, *fill_buffer;
     struct pattern pattern;
     struct spare_buffer { /* of calls that are completed later */
@@ -56,6 +61,7 @@ struct replay {
     struct phase_state *copy_phase; /* of the read side of a copy that has begun */
     struct pacer pacer;
     int64_t start_ns, end_ns;
+    struct activity activity;
     int64_t metadata_ns, metadata_operations, sync_ns, syncs, final_flush_ns;
     int64_t extra_seeks;      /* that the plan does not hold: the pointer was elsewhere */
     int64_t waited_opens;     /* that found no file at first, made by another rank later */

@@ -30,6 +30,23 @@ static bool look(int fd, const char *path, struct stat *facts) {
 int64_t unseen_position(int fd) {
     return ask(SYS_lseek, fd, 0, SEEK_CUR);
 }
+
+int unseen_open(const char *path, int flags) {
+    long fd = ask(SYS_open, (long)path, flags, 0);
+    return fd < 0 ? -1 : (int)fd;
+}
+
+int unseen_sync(int fd) {
+    long result;
+    do
+        result = ask(SYS_fsync, fd, 0, 0);
+    while (result == -EINTR);
+    return (int)-result;
+}
+
+void unseen_close(int fd) {
+    ask(SYS_close, fd, 0, 0);
+}
 #else
 int64_t unseen_size(int fd) {
     struct stat facts;
@@ -47,12 +64,28 @@ static bool look(int fd, const char *path, struct stat *facts) {
 int64_t unseen_position(int fd) {
     return lseek(fd, 0, SEEK_CUR);
 }
+
+int unseen_open(const char *path, int flags) {
+    return open(path, flags);
+}
+
+int unseen_sync(int fd) {
+    int result;
+    do
+        result = fsync(fd);
+    while (result != 0 && errno == EINTR);
+    return result == 0 ? 0 : errno;
+}
+
+void unseen_close(int fd) {
+    close(fd);
+}
 #endif
 
 bool unseen_look(int fd, const char *path, struct unseen_facts *facts) {
     struct stat found;
     if (!look(fd, path, &found))
         return false;
-    *facts = (struct unseen_facts){found.st_size, found.st_dev, found.st_ino};
+    *facts = (struct unseen_facts){S_ISREG(found.st_mode), found.st_size, found.st_dev, found.st_ino};
     return true;
 }

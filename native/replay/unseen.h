@@ -12,7 +12,16 @@ int64_t unseen_size(int fd);
 /* Whether a file of that name is there. */
 bool unseen_exists(const char *path);
 
+/* A file's descriptor, or -1. */
+int unseen_open(const char *path, int flags);
+
+/* Bring an open file to storage: 0, or why that failed (errno). */
+int unseen_sync(int fd);
+
+void unseen_close(int fd);
+
 struct unseen_facts {
+    bool regular; /* not a pipe, device, folder */
     int64_t size;
     uint64_t device, number; /* of the inode */
 };

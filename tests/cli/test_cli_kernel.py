@@ -221,7 +221,7 @@ def test_a_launcher_for_one_rank_is_refused_before_files_are_made(tmp_path):
         ["--direct"],
         ["--pauses", "keep"],
         ["--compute", "1MiB"],
-        ["--flush", "end"],
+        ["--flush", "phase"],
         ["--waiting", "poll"],
     ],
 )
@@ -232,7 +232,10 @@ def test_options_of_the_exact_replay_are_refused_with_a_benchmark(tmp_path, prog
     result = run(
         replay.command, tmp_path / "k.json", "--root", tmp_path, "--with", program, *option, ok=False
     )  # fmt: skip
-    assert f"{option[0]} is for the exact replay" in str(result.exception)
+    assert (
+        f"{' '.join(option) if option[0] == '--flush' else option[0]} is for the exact replay"
+        in str(result.exception)
+    )
 
 
 @pytest.mark.parametrize(

@@ -334,7 +334,7 @@ def test_written_data_can_be_flushed_inside_or_outside_of_the_times(tmp_path, fl
     made = one_rank((OPEN, DataStep(ph_id=1, n=4), CLOSE))
     result, _ = replay(made, tmp_path, "none", ReplayOptions(flush=flush))
     assert result.status == "ok", result.failure
-    assert ("flush_after_the_run_s" in result.settings) == (flush == "end")
+    assert ("final_flush_s" in result.settings) == (flush == "end")
 
 
 def test_a_hundred_million_operations_are_performed_from_a_folded_plan(tmp_path):

@@ -19,12 +19,13 @@ from wavetank.compare.comparison import (
     OwnRunError,
 )
 from wavetank.compare.effects import effects
-from wavetank.compare.metrics import Averager, StandingTime, describe, io_time_s, price_of
+from wavetank.compare.metrics import Averager, StandingTime, describe, price_of
 from wavetank.compare.own_run import own_run_errors
 from wavetank.compare.rank import pareto_front, rank
 from wavetank.cost.estimate import storage_cost
 from wavetank.cost.prices import PriceTable
 from wavetank.document import provenance
+from wavetank.kernel.io_time import io_time_s
 from wavetank.measure.result import Measurement
 from wavetank.measure.statistics import intervals_words
 
@@ -159,7 +160,7 @@ def _idle_s(plan: Plan, store: Store) -> dict[tuple[str, str, str], float]:
     for key, measurement in store.keyed_measurements():
         run = runs.get(key)
         if run is not None:
-            beside_s = spent[key] - io_time_s(measurement.result.phases)
+            beside_s = spent[key] - io_time_s(measurement.result)
             idle[run.application, run.cluster, run.mapping].append(max(beside_s, 0.0))
     return {name: median(times) for name, times in idle.items()}
 

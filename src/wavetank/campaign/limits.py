@@ -10,9 +10,9 @@ from wavetank.campaign.facts import ClusterFacts
 from wavetank.campaign.plan import Plan
 from wavetank.campaign.spec import Budget, CampaignSpec
 from wavetank.campaign.store import Key, Store
-from wavetank.compare.metrics import io_time_s
 from wavetank.cost.estimate import bill
 from wavetank.cost.prices import PriceTable
+from wavetank.kernel.io_time import io_time_s
 from wavetank.measure.result import Measurement
 from wavetank.measure.statistics import estimate, relative_width
 from wavetank.units import format_duration
@@ -36,7 +36,7 @@ class StopRules:
         """Take a finished measurement into account."""
         configuration = _configuration(key)
         times = self._times_s[configuration]
-        times.append(io_time_s(measurement.result.phases))
+        times.append(io_time_s(measurement.result))
         if self._enough(times):
             self.not_needed.update(self._keys[configuration])
 

@@ -52,7 +52,7 @@ def load_campaign(spec: CampaignSpec, base: Path, read_cluster: ReadCluster) -> 
     """
     problems = Problems()
     attempt = problems.attempt
-    applications = [attempt(partial(_application, entry)) for entry in spec.applications]
+    applications = [attempt(partial(_application, entry, spec)) for entry in spec.applications]
     clusters = [attempt(partial(read_cluster, *source)) for source in spec.cluster_sources()]
     named = spec.prices
     prices = None if named is None else attempt(lambda: load_prices(named, base))
@@ -152,7 +152,7 @@ def _keep_prices(prices: PriceTable, store: Store, named: str | None) -> str:
     return copy
 
 
-def _application(entry: ApplicationEntry) -> Application:
+def _application(entry: ApplicationEntry, spec: CampaignSpec) -> Application:
     model = None if entry.model is None else Model.read(entry.model)
     if entry.kernel is not None:
         kernel = Kernel.read(entry.kernel)
@@ -168,8 +168,19 @@ def _application(entry: ApplicationEntry) -> Application:
         raise SpecError(reason)
     digest, name = kernel_hash(kernel), kernel.application
     if entry.program != "replay":
-        digest = hashlib.sha256(f"{entry.program} {digest}".encode()).hexdigest()
+        if spec.pauses != "drop":
+            raise SpecError(
+                f"'pauses: {spec.pauses}' is for the exact replay, and {entry.program} makes no pauses: leave one out"
+            )
         name = f"{name} by {TITLES[entry.program]}"
+    # What is neither flushed nor paused is what versions before these keys measured, under the kernel's own hash.
+    ways = [
+        *([entry.program] if entry.program != "replay" else []),
+        *(["flushed"] if spec.flush else []),
+        *(["paused"] if spec.pauses == "keep" else []),
+    ]
+    if ways:
+        digest = hashlib.sha256(f"{' '.join(ways)} {digest}".encode()).hexdigest()
     return Application(entry.name or name, kernel, digest, model, own, entry.program)
 
 

@@ -136,7 +136,9 @@ def _measure_runs(campaign: _Campaign, running: RunningCluster, left: Sequence[R
 
 def _performer(campaign: _Campaign, running: RunningCluster, run: Run) -> Performer:
     program = campaign.course.plan.application(run.application).program
-    return campaign.performer if program == "replay" else performer_of(program, running)
+    if program == "replay":
+        return campaign.performer
+    return performer_of(program, running, flush=campaign.course.spec.flush)
 
 
 def _set_up(campaign: _Campaign, running: RunningCluster, run: Run, performer: Performer) -> Bench:

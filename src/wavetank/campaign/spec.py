@@ -120,6 +120,14 @@ class CampaignSpec(Record):
         description="measure the local file systems of each cluster first: usage of the peak",
     )
     cache: Literal["cold", "warm"] = "cold"
+    flush: bool = Field(
+        default=True,
+        description="what is written is on storage within the I/O time; no: only what the application flushes itself",
+    )
+    pauses: Literal["drop", "keep"] = Field(
+        default="drop",
+        description="the application's pauses between operations; kept ones are no I/O time",
+    )
     seed: int = Field(default=1, ge=0, description="of the order and of the bootstrap")
     prices: str | None = Field(
         default=None, description="a shipped price table's name, or a file's path"

@@ -114,7 +114,7 @@ def _measure(loaded: Loaded, plan: Plan, store: Store, progress: Progress, fresh
     from wavetank.campaign.clusters import ClusterDeployer
     from wavetank.campaign.plan import forecast
     from wavetank.campaign.run import run_campaign
-    from wavetank.measure.perform import ReplayPerformer
+    from wavetank.measure.perform import ReplayPerformer, campaign_options
 
     ahead = forecast(plan, store.done(), spent_s=store.spent_s(), prices=loaded.prices)
     progress.says(_sentence(plan, ahead, loaded))
@@ -129,7 +129,9 @@ def _measure(loaded: Loaded, plan: Plan, store: Store, progress: Progress, fresh
         plan,
         store,
         deployer=ClusterDeployer(loaded.spec.cluster_sources()),
-        performer=ReplayPerformer(),
+        performer=ReplayPerformer(
+            options=campaign_options(flush=loaded.spec.flush, pauses=loaded.spec.pauses)
+        ),
         observer=progress,
         prices=loaded.prices,
     )
@@ -245,14 +247,14 @@ def print_comparison(comparison: Comparison, output_format: str) -> None:
 
 def measurement_table(entries: Sequence[Entry], output_format: str) -> Table:
     """A store's measurements, one a row."""
-    from wavetank.compare.metrics import io_time_s
+    from wavetank.kernel.io_time import io_time_s
     from wavetank.units import format_duration
 
     rows: list[list[Cell]] = []
     shown: list[list[Cell]] = []
     for entry in entries:
         each = entry.measurement
-        time_s = io_time_s(each.result.phases)
+        time_s = io_time_s(each.result)
         made = each.provenance
         rows.append(
             [

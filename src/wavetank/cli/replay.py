@@ -47,8 +47,9 @@ if TYPE_CHECKING:
     help="Ranks that wait for others sleep, or poll as the application's did.",
 )  # fmt: skip
 @click.option(
-    "--flush", type=click.Choice(["none", "phase", "end"]), default="none", show_default=True,
-    help="Have written data on storage: as the application does, inside of each phase's time, or after the run.",
+    "--flush", type=click.Choice(["none", "phase", "end"]), default="end", show_default=True,
+    help="Have written data on storage: as the application does, at the end of each phase within its time, or at the end "
+    "of the run within the I/O time.",
 )  # fmt: skip
 @click.option("--verify", is_flag=True, help="Check every byte that is read.")
 @click.option("--direct", is_flag=True, help="Open files with O_DIRECT.")
@@ -122,9 +123,11 @@ def command(
     options = _with_cache(options, _dropped(made, root) if drop_caches else "warm, not touched")
     with scratch_folder() as scratch:
         if program == "fio":
-            result = run_fio(made, root.resolve(), scratch, timeout_s)
+            result = run_fio(made, root.resolve(), scratch, timeout_s, flush=flush != "none")
         elif program == "ior":
-            result = run_ior(made, root.resolve(), starter, scratch, timeout_s)
+            result = run_ior(
+                made, root.resolve(), starter, scratch, timeout_s, flush=flush != "none"
+            )
         else:
             result = run_replay(
                 made, root.resolve(), starter, scratch, None, options,
@@ -218,7 +221,7 @@ def _refuse_replay_options(
         "--pauses": pauses != "drop",
         "--compute": compute_size is not None,
         "--waiting": waiting != "sleep",
-        "--flush": flush != "none",
+        "--flush phase": flush == "phase",
         "--verify": verify,
         "--direct": direct,
     }

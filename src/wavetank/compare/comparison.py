@@ -106,7 +106,23 @@ class Configuration(Record):
     weight_bytes: int
     phases: tuple[PhaseEstimate, ...]
     io_time_s: Estimate = Field(
-        description="time in which phases were under way: concurrent phases count once"
+        description="time in which a rank was at an I/O call: data, metadata and flush; ranks at once count once"
+    )
+    data_time_s: Estimate | None = Field(
+        default=None,
+        description="of it in calls that move data; None where the measurements do not tell",
+    )
+    metadata_time_s: Estimate | None = Field(
+        default=None,
+        description="of it in open, close, seek, stat, rename ..., and calls that move nothing",
+    )
+    flush_time_s: Estimate | None = Field(
+        default=None,
+        description="of it in fsync and its kin, and in the final flush",
+    )
+    not_on_disk_bytes: int | None = Field(
+        default=None,
+        description="at most so many written bytes were still in caches at the end; None where it is not known",
     )
     phase_time_sum_s: Estimate = Field(
         description="sum of time(i) over phases (method, section 6): concurrent phases count each"

@@ -5,7 +5,7 @@ Method, sections 6 and 7. Pure functions of measurements, kernel and price table
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -28,8 +28,9 @@ from wavetank.cost.estimate import (
 )
 from wavetank.cost.prices import PriceTable
 from wavetank.errors import CostError
+from wavetank.kernel.io_time import io_time_s, phases_time_s
 from wavetank.kernel.plan import Kernel
-from wavetank.kernel.result import PhaseResult, ReplayResult
+from wavetank.kernel.result import IoTime, ReplayResult
 from wavetank.measure.direction import Direction, direction
 from wavetank.measure.result import Measurement
 from wavetank.measure.statistics import CONFIDENCE, Estimate, estimate
@@ -86,23 +87,17 @@ def error_percent(rate_kernel: float, rate_application: float) -> float:
     return 100 * abs(rate_kernel - rate_application) / rate_application
 
 
-def io_time_s(phases: Iterable[PhaseResult]) -> float:
-    """Seconds in which at least one phase was under way, from each phase's first start to last end.
+def io_times(results: Sequence[ReplayResult]) -> tuple[list[float], str | None]:
+    """I/O times of a configuration's repetitions, all by one meaning, and a doubt where it is not today's.
 
-    Equal to the sum of the phases' times when they follow each other, as in the papers; phases
-    that run at once (ABySS: two readers of two files) count once, since a cluster is paid for once.
+    Where a repetition was measured by an earlier version, all count by what that version knew.
     """
-    spans = sorted(
-        (min(rank.start_s for rank in phase.ranks), max(rank.end_s for rank in phase.ranks))
-        for phase in phases
-        if phase.ranks
+    if all(result.io is not None for result in results):
+        return [io_time_s(result) for result in results], None
+    return [phases_time_s(result.phases) for result in results], (
+        "measured by an earlier version: its I/O time leaves out calls that move no data (open, close, fsync, ...). "
+        "Measure it again to compare it with others"
     )
-    covered = 0.0
-    reached = float("-inf")
-    for start, end in spans:
-        covered += max(0.0, end - max(start, reached))
-        reached = max(reached, end)
-    return covered
 
 
 def describe(
@@ -137,7 +132,7 @@ def describe(
 
     peak = (peaks or {}).get(main_direction(kernel))
     weights = [sum(phase.bytes for phase in result.phases) for result in results]
-    times = [io_time_s(result.phases) for result in results]
+    times, doubt = io_times(results)
     rates = [_per_second(weight, time) for weight, time in zip(weights, times, strict=True)]
     run = _Run(instances, times, rates, standing or StandingTime())
     cost, missing = None, "no price table was given"
@@ -157,6 +152,12 @@ def describe(
         weight_bytes=weights[0],
         phases=_phases(results, kernel, peaks or {}, over_runs),
         io_time_s=over_runs(times),
+        data_time_s=_part(results, over_runs, lambda io: io.data_s),
+        metadata_time_s=_part(results, over_runs, lambda io: io.metadata_s),
+        flush_time_s=_part(results, over_runs, lambda io: io.flush_s),
+        not_on_disk_bytes=None
+        if doubt
+        else max((result.io.not_on_disk_bytes for result in results if result.io), default=None),
         phase_time_sum_s=over_runs(_sum_of_times(result) for result in results),
         rate_bytes_per_s=over_runs(rates),
         read_bytes_per_s=_rate_of(results, kernel, "read", over_runs),
@@ -173,8 +174,26 @@ def describe(
         other_costs=tuple(_other_cost(run, table, over_runs) for table in other_prices),
         settings=first.fs_settings,
         limits=first.limits,
-        findings=tuple(dict.fromkeys(text for each in measurements for text in each.findings)),
+        findings=tuple(
+            dict.fromkeys(
+                (
+                    *(text for each in measurements for text in each.findings),
+                    *([doubt] if doubt else []),
+                )
+            )
+        ),
     )
+
+
+def _part(
+    results: Sequence[ReplayResult],
+    over_runs: Averager,
+    part: Callable[[IoTime], float | None],
+) -> Estimate | None:
+    """A part of the I/O time over repetitions; None where one of them does not tell it."""
+    told = [None if result.io is None else part(result.io) for result in results]
+    known = [value for value in told if value is not None]
+    return over_runs(known) if len(known) == len(told) else None
 
 
 def configuration_id(application: str, cluster: str, mapping: str) -> str:
@@ -258,7 +277,7 @@ def _rate_of(
     rates = []
     for result in results:
         parts = [phase for phase in result.phases if phase.ph_id in wanted and phase.bytes > 0]
-        time = io_time_s(parts)
+        time = phases_time_s(parts)
         if time == 0:
             return None
         rates.append(sum(part.bytes for part in parts) / time)

@@ -4,6 +4,7 @@ Sample (version 1 of the program), between other output of the launcher:
 
     wavetank-replay-result 1
     {"rank":0,"host":"c1","mpi":"Open MPI v4.1.4","elapsed_ns":1204118,...,
+     "io":{"sums":[1100342,3100,0],"merged_below_ns":0,"spans":[[81,3100,0,3100,0],[0,1100342,1100342,0,0]]},
      "phases":[[1,27123457,3312,1100342,92,1203981,8812,[[148,3301],...]]]}    (on one line)
     wavetank-replay-result-end
 
@@ -23,6 +24,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from wavetank.kernel.io_time import io_time
 from wavetank.kernel.result import LatencySummary, PhaseResult, RankPhaseResult, ReplayResult
 from wavetank.kernel.whereabouts import place, where, who_died
 
@@ -77,6 +79,12 @@ def outcome(
         status="ok",
         elapsed_s=max(report["elapsed_ns"] for report in reports) * _NS,
         metadata_time_s=sum(report["metadata_ns"] for report in reports) * _NS,
+        io=io_time(
+            [report["io"]["spans"] for report in reports],
+            sum(int(report["not_on_disk"]) for report in reports),
+        ),
+        started_monotonic_ns=reports[0]["started"][0],
+        started_realtime_ns=reports[0]["started"][1],
         phases=tuple(_phase(ph_id, ranks) for ph_id, ranks in sorted(by_phase.items())),
         settings={**settings, **_facts(reports)},
     )
@@ -161,7 +169,7 @@ def _facts(reports: Sequence[Mapping[str, Any]]) -> dict[str, str]:
         [sum(counts) for counts in zip(*(r["compared"] for r in reports), strict=True)]
     )
     if flushed := max(int(report["final_flush_ns"]) for report in reports):
-        facts["flush_after_the_run_s"] = f"{flushed * _NS:.6f}"
+        facts["final_flush_s"] = f"{flushed * _NS:.6f}"
     return facts
 
 

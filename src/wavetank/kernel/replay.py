@@ -57,9 +57,10 @@ class ReplayOptions:
             busy and touch only what was read last; None: sleep.
         waiting: ranks that wait for others: "sleep" leaves the processors to others, to servers on the same machine
             above all; "poll" waits as MPI libraries do, and competes for the processors as the application did.
-        flush: have written data on storage: as the application does ("none"), inside of each phase's
-            time ("phase"; MPI-IO phases that are not collective excepted), or after the run, outside of
-            every phase's time ("end").
+        flush: have written data on storage: as the application does ("none"); or each rank flushes at its end what it
+            wrote and has not flushed, within the I/O time and outside of every phase's ("end"); or at the end of each
+            phase, within its time, and at the rank's end what is then left, as of MPI-IO phases that are not
+            collective ("phase"). A tracer does not see the flush at the end.
         verify: compare every byte that is read with the kernel's pattern; outside of the times.
         direct: open files with O_DIRECT (POSIX level).
         null: perform nothing, to see the program's own cost.
@@ -78,7 +79,7 @@ class ReplayOptions:
     pauses: Literal["drop", "keep"] | float = "drop"
     compute_bytes: int | None = None
     waiting: Literal["sleep", "poll"] = "sleep"
-    flush: Literal["none", "phase", "end"] = "none"
+    flush: Literal["none", "phase", "end"] = "end"
     verify: bool = False
     direct: bool = False
     null: bool = False
@@ -107,8 +108,8 @@ class ReplayOptions:
         """For the result."""
         flush = {
             "none": "as the application does",
-            "phase": "inside of each phase's time",
-            "end": "after the run, outside of the times",
+            "phase": "at the end of each phase, within its time, and of the run",
+            "end": "at the end of the run, within the I/O time",
         }
         pauses = self.pauses if isinstance(self.pauses, str) else f"scaled by {self.pauses:g}"
         return {
@@ -306,7 +307,7 @@ def _exceptions(kernel: Kernel, options: ReplayOptions) -> dict[str, str]:
         found["pauses"] = NO_PAUSES
     if options.flush == "phase" and any(not phase.collective for phase in mpi):
         found["flush"] = (
-            "inside of each phase's time, without MPI-IO phases that are not collective"
+            "at the end of each phase, within its time, and of MPI-IO phases that are not collective at the end of the run"
         )
     return found
 

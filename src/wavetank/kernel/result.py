@@ -47,6 +47,32 @@ class PhaseResult(Record):
     ranks: tuple[RankPhaseResult, ...]
 
 
+class IoTime(Record):
+    """Time in which at least one rank was at an I/O call: what a user waits for.
+
+    From one call of a rank to its next it counts, unless the rank waits for others, pauses or verifies in between.
+    """
+
+    total_s: float = Field(description="data_s + metadata_s + flush_s, over all ranks at once")
+    data_s: float = Field(description="of it in calls that move data")
+    metadata_s: float | None = Field(
+        description="in open, close, seek, stat, rename ..., and calls that move nothing; None where it is not told "
+        "apart from data_s"
+    )
+    flush_s: float | None = Field(
+        description="in fsync and its kin, and in the final flush; None where it is not told apart from data_s"
+    )
+    not_on_disk_bytes: int = Field(
+        ge=0,
+        description="written, and brought to storage by no later call: at most so many are in caches at the end",
+    )
+    at_least_s: float | None = Field(
+        default=None,
+        description="bounds of total_s: programs that tell many short spans as one lose when they were",
+    )
+    at_most_s: float | None = None
+
+
 class ReplayResult(Record):
     """One run of a kernel."""
 
@@ -56,9 +82,16 @@ class ReplayResult(Record):
     )
     elapsed_s: float
     metadata_time_s: float = Field(description="opens, closes, seeks, syncs: sum over ranks")
+    io: IoTime | None = Field(default=None, description="None in results of earlier versions")
+    started_monotonic_ns: int | None = Field(
+        default=None, description="the replay's common start on rank 0's CLOCK_MONOTONIC"
+    )
+    started_realtime_ns: int | None = Field(
+        default=None, description="the same on its CLOCK_REALTIME: ns since 1970"
+    )
     phases: tuple[PhaseResult, ...]
     settings: dict[str, str] = Field(
-        description="how it was run: pauses, fsync inside or outside, verify, O_DIRECT ..."
+        description="how it was run: pauses, flush, verify, O_DIRECT ..."
     )
 
 

@@ -15,7 +15,7 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any, Self, cast
 
@@ -102,12 +102,14 @@ class ReplaySession:
             launcher: starts them.
             scratch: directory of this session's own for the plan and the launcher's files.
             placement: hosts of the ranks; None: this one.
-            options: how to perform it; pauses come with each order.
+            options: how to perform it; pauses come with each order, and what is written is flushed as the application
+                does.
 
         Raises:
             KernelError, NativeError: it cannot be started.
         """
-        options = options or ReplayOptions()
+        # A run may begin right after another: no rank flushes in between.
+        options = replace(options or ReplayOptions(), flush="none")
         argv, settings = replay_command(
             kernel, root, launcher, scratch, placement, options, ("--session",)
         )

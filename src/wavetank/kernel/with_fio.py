@@ -19,9 +19,16 @@ from typing import Any
 
 from wavetank.errors import KernelError
 from wavetank.kernel.benchmark_result import phase_of
+from wavetank.kernel.io_time import phases_time_s
 from wavetank.kernel.outcome import failed
 from wavetank.kernel.plan import Kernel
-from wavetank.kernel.result import LatencySummary, PhaseResult, RankPhaseResult, ReplayResult
+from wavetank.kernel.result import (
+    IoTime,
+    LatencySummary,
+    PhaseResult,
+    RankPhaseResult,
+    ReplayResult,
+)
 from wavetank.kernel.running import run_to_end
 from wavetank.kernel.writers.fio import FioJob, FioPlan, fio_plan
 
@@ -29,7 +36,12 @@ _NS = 1e-9
 
 
 def run_fio(
-    kernel: Kernel, root: Path, scratch: Path, timeout_s: float | None = None
+    kernel: Kernel,
+    root: Path,
+    scratch: Path,
+    timeout_s: float | None = None,
+    *,
+    flush: bool = True,
 ) -> ReplayResult:
     """Run the kernel's fio jobs in a directory.
 
@@ -38,6 +50,7 @@ def run_fio(
         root: directory that holds its files.
         scratch: directory for the job file.
         timeout_s: seconds after which the run is ended and counts as failed.
+        flush: have what is written on storage, within each rank's last job that writes a file.
 
     Raises:
         KernelError: fio is not installed, or can express none of the phases.
@@ -53,6 +66,8 @@ def run_fio(
             f"fio can express no phase of this kernel: {plan.refused[0].reason}. Replay it instead, or make "
             "the kernel with --approximate"
         )
+    if flush:
+        plan = plan.flushed()
     job_file = scratch / "kernel.fio"
     job_file.write_text(plan.text())
     settings = settings_of(plan)
@@ -74,11 +89,13 @@ def run_fio(
             f"fio ended with status {status} ({', '.join(wrong) or 'no job'}): {tail}",
             settings,
         )
+    phases = phases_of(plan.jobs, report["jobs"])
     return ReplayResult(
         status="ok",
         elapsed_s=elapsed_s,
         metadata_time_s=0.0,
-        phases=tuple(phases_of(plan.jobs, report["jobs"])),
+        io=io_of(plan.jobs, phases),
+        phases=tuple(phases),
         settings={**settings, "fio": str(report.get("fio version", "unknown"))},
     )
 
@@ -91,7 +108,22 @@ def settings_of(plan: FioPlan) -> dict[str, str]:
         "not_performed": f"phase {', '.join(refused)}" if refused else "nothing",
         "elapsed": "with the start and end of fio",
         "metadata_time": "not told by fio",
+        "flush": "end_fsync=1 of each rank's last job that writes a file; in its phase's time"
+        if any(job.flush for job in plan.jobs)
+        else "none",
     }
+
+
+def io_of(jobs: Sequence[FioJob], phases: Sequence[PhaseResult]) -> IoTime:
+    """The time in which jobs ran, by fio's own clock: opens are not in it, a flush is data time."""
+    time_s = phases_time_s(phases)
+    flushed = {(job.rank, job.file) for job in jobs if job.flush}
+    left = sum(
+        job.count * job.block for job in jobs if job.write and (job.rank, job.file) not in flushed
+    )
+    return IoTime(
+        total_s=time_s, data_s=time_s, metadata_s=None, flush_s=None, not_on_disk_bytes=left
+    )
 
 
 def phases_of(

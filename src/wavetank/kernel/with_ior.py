@@ -20,7 +20,7 @@ from wavetank.kernel.benchmark_result import phase_of
 from wavetank.kernel.ior_output import IorTimes, TaskOperations, parse_summary, read_operations
 from wavetank.kernel.outcome import failed, summarise
 from wavetank.kernel.plan import IorLine, Kernel
-from wavetank.kernel.result import PhaseResult, RankPhaseResult, ReplayResult
+from wavetank.kernel.result import IoTime, PhaseResult, RankPhaseResult, ReplayResult
 from wavetank.kernel.running import run_to_end
 from wavetank.kernel.writers.ior import IorParameters, parse_command
 from wavetank.launchers.base import Launcher
@@ -81,6 +81,8 @@ def run_ior(
     scratch: Path,
     timeout_s: float | None = None,
     nodes: Nodes | None = None,
+    *,
+    flush: bool = True,
 ) -> ReplayResult:
     """Run the kernel's IOR lines in a directory.
 
@@ -91,6 +93,7 @@ def run_ior(
         scratch: directory for IOR's output.
         timeout_s: seconds after which a line is ended; the run then counts as failed.
         nodes: where the tasks run; None: here. Times of single operations are known only here.
+        flush: have what is written on storage: IOR's -e in the last line that writes a file.
 
     Raises:
         KernelError: IOR is not installed, was built with another MPI, or can express none of the phases.
@@ -110,10 +113,11 @@ def run_ior(
             f"IOR can express no phase of this kernel: {reason}. Replay it instead, or make "
             "the kernel with --approximate"
         )
-    settings = _settings(kernel, ior, launcher)
+    settings = _settings(kernel, ior, launcher, flush=flush)
     phases: list[PhaseResult] = []
     elapsed_s = metadata_s = 0.0
-    for number, line in enumerate(kernel.ior):
+    lines = flushed_lines(kernel) if flush else kernel.ior
+    for number, line in enumerate(lines):
         run = _Line(kernel, line, root, scratch / f"ior-{number}", nodes)
         try:
             times = run.perform(ior, launcher, timeout_s)
@@ -125,8 +129,45 @@ def run_ior(
         settings["ior"] = times.version
     return ReplayResult(
         status="ok", elapsed_s=elapsed_s, metadata_time_s=metadata_s,
+        io=IoTime(
+            total_s=elapsed_s, data_s=elapsed_s - metadata_s, metadata_s=metadata_s, flush_s=None,
+            not_on_disk_bytes=bytes_not_flushed(kernel, lines),
+        ),
         phases=tuple(_whole(phases)), settings=settings,
     )  # fmt: skip
+
+
+def flushed_lines(kernel: Kernel) -> list[IorLine]:
+    """The kernel's lines with an fsync (-e) in the last one that writes each file."""
+    last = {file: line for line in kernel.ior for file in _written_files(kernel, line)}
+    flushing = {id(line) for line in last.values()}
+    return [
+        line.model_copy(
+            update={"command": replace(parse_command(line.command), fsync=True).command()}
+        )
+        if id(line) in flushing
+        else line
+        for line in kernel.ior
+    ]
+
+
+def bytes_not_flushed(kernel: Kernel, lines: Sequence[IorLine]) -> int:
+    """What lines write to files, and no fsync of these files follows."""
+    left: dict[int, int] = {}
+    for line in lines:
+        ior = parse_command(line.command)
+        files = _written_files(kernel, line)
+        moved = sum(run.moved for task in range(ior.n_tasks) for run in ior.operations(task))
+        for file in files:
+            left[file] = 0 if ior.fsync else left.get(file, 0) + moved // len(files)
+    return sum(left.values())
+
+
+def _written_files(kernel: Kernel, line: IorLine) -> set[int]:
+    """Numbers of the files that a line writes."""
+    if not parse_command(line.command).write:
+        return set()
+    return {phase.file_id for phase in kernel.phases if phase.ph_id in line.ph_ids}
 
 
 def _whole(phases: Sequence[PhaseResult]) -> list[PhaseResult]:
@@ -323,7 +364,9 @@ def _rank(
     )  # fmt: skip
 
 
-def _settings(kernel: Kernel, ior: IorProgram, launcher: Launcher) -> dict[str, str]:
+def _settings(
+    kernel: Kernel, ior: IorProgram, launcher: Launcher, *, flush: bool
+) -> dict[str, str]:
     refused = [str(ph_id) for one in kernel.ior_refused for ph_id in one.ph_ids]
     together = [
         f"{line.ph_ids[0]} to {line.ph_ids[-1]}" for line in kernel.ior if len(line.ph_ids) > 1
@@ -336,6 +379,9 @@ def _settings(kernel: Kernel, ior: IorProgram, launcher: Launcher) -> dict[str, 
         "phases_in_one_run": ", ".join(together) or "none",
         "elapsed": "sum of IOR's totalTime of each line",
         "metadata_time": "IOR's openTime and closeTime of each line",
+        "flush": "by -e in the last line that writes a file; IOR counts it with the data"
+        if flush and any(parse_command(line.command).write for line in kernel.ior)
+        else "as the lines say",
         "percentiles": "of each phase's slowest rank"
         if ior.tells_operations
         else "not told by this version of IOR; times are equal shares of each run's",

@@ -19,11 +19,10 @@ from wavetank.job import Placement
 from wavetank.kernel.plan import Kernel
 from wavetank.kernel.result import ReplayResult
 from wavetank.kernel.scratch import scratch_folder
-from wavetank.kernel.with_fio import phases_of, settings_of
+from wavetank.kernel.with_fio import io_of, phases_of, settings_of
 from wavetank.kernel.with_ior import Nodes, find_ior, run_ior
 from wavetank.kernel.writers.fio import FioJob, FioPlan, fio_plan
 from wavetank.launchers.registry import launcher
-from wavetank.measure.perform import ReplayPerformer
 from wavetank.measure.run import Performer
 from wavetank.measure.views import file_hosts
 from wavetank.programs import find_program
@@ -34,11 +33,13 @@ FILE_TIMEOUT_S = 300.0
 RUN_TIMEOUT_S = 3600.0
 
 
-def performer_of(program: Program, cluster: RunningCluster) -> Performer:
-    """What performs kernels on a cluster by a program."""
+def performer_of(
+    program: Literal["ior", "fio"], cluster: RunningCluster, *, flush: bool = True
+) -> Performer:
+    """What performs kernels on a cluster by a benchmark; ``flush``: have what is written on storage, within the time."""
     if program == "fio":
-        return FioPerformer(cluster)
-    return IorPerformer(cluster) if program == "ior" else ReplayPerformer()
+        return FioPerformer(cluster, flush=flush)
+    return IorPerformer(cluster, flush=flush)
 
 
 def why_not_with(kernel: Kernel, program: Program) -> str | None:
@@ -63,8 +64,9 @@ def why_not_with(kernel: Kernel, program: Program) -> str | None:
 class IorPerformer:
     """Runs a kernel's IOR lines one after the other, tasks on the nodes of the ranks that they stand for."""
 
-    def __init__(self, cluster: RunningCluster) -> None:
+    def __init__(self, cluster: RunningCluster, *, flush: bool = True) -> None:
         self._cluster = cluster
+        self._flush = flush
         self._launcher = launcher(find_ior().family or "openmpi")
         self._version = "unknown"
 
@@ -76,7 +78,9 @@ class IorPerformer:
         """
         nodes = Nodes(placement, ClusterFiles(self._cluster))
         with scratch_folder() as scratch:
-            result = run_ior(kernel, Path(root), self._launcher, scratch, None, nodes)
+            result = run_ior(
+                kernel, Path(root), self._launcher, scratch, None, nodes, flush=self._flush
+            )
         self._version = result.settings.get("ior", self._version)
         return result
 
@@ -92,8 +96,9 @@ class FioPerformer:
     Jobs that wait for all before them wait for those of every node.
     """
 
-    def __init__(self, cluster: RunningCluster) -> None:
+    def __init__(self, cluster: RunningCluster, *, flush: bool = True) -> None:
         self._cluster = cluster
+        self._flush = flush
         self._version = "unknown"
 
     def perform(self, kernel: Kernel, root: str, placement: Placement) -> ReplayResult:
@@ -108,6 +113,8 @@ class FioPerformer:
             raise KernelError(
                 f"fio can express no phase of this kernel: {plan.refused[0].reason}. Use the replay"
             )
+        if self._flush:
+            plan = plan.flushed()
         node_of = dict(enumerate(host for host, n in placement.hosts for _ in range(n)))
         hosts = {host.name: host for host in self._cluster.compute_hosts}
         reports: list[dict[str, Any]] = []
@@ -125,11 +132,14 @@ class FioPerformer:
             "fio": self._version,
             "nodes": "a fio on each node; those of a round start within the time that it takes to start them",
         }
+        elapsed_s = time.monotonic() - began
+        phases = phases_of(plan.jobs, reports, node_of)
         return ReplayResult(
             status="ok",
-            elapsed_s=time.monotonic() - began,
+            elapsed_s=elapsed_s,
             metadata_time_s=0.0,
-            phases=tuple(phases_of(plan.jobs, reports, node_of)),
+            io=io_of(plan.jobs, phases),
+            phases=tuple(phases),
             settings=settings,
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 from wavetank.job import Placement
 from wavetank.kernel.plan import Kernel
@@ -34,6 +34,11 @@ class KeepsRawOutput(Protocol):
 def raw_of(performer: object) -> RawOutput | None:
     """What the last run of a performer wrote; None when it does not keep it."""
     return performer.raw_output if isinstance(performer, KeepsRawOutput) else None
+
+
+def campaign_options(*, flush: bool, pauses: Literal["drop", "keep"]) -> ReplayOptions:
+    """How a measurement performs kernels: what is written is flushed at the end of the run, or left to the application."""
+    return ReplayOptions(flush="end" if flush else "none", pauses=pauses)
 
 
 class ReplayPerformer:

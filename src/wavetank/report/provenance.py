@@ -6,8 +6,8 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from wavetank.compare.metrics import io_time_s
 from wavetank.document import Provenance
+from wavetank.kernel.io_time import io_time_s
 from wavetank.measure.result import Measurement
 from wavetank.measure.together_result import TogetherMeasurement
 from wavetank.report.tables import Cell, Column, ReportTable, few, number, text
@@ -174,7 +174,7 @@ def _by_group(facts: Facts) -> dict[str, dict[str, str]]:
 
 def _row(measurement: Measurement, surroundings: str, own: tuple[str, ...]) -> tuple[Cell, ...]:
     result = measurement.result
-    time_s = io_time_s(result.phases)
+    time_s = io_time_s(result)
     moved = sum(phase.bytes for phase in result.phases)
     reached = moved / time_s if time_s > 0 else None
     phases = [

@@ -17,11 +17,11 @@ from wavetank.compare.metrics import (
     StandingTime,
     describe,
     error_percent,
-    io_time_s,
     phase_time_s,
     usage_percent,
 )
 from wavetank.cost.prices import Billing, PriceTable
+from wavetank.kernel.io_time import phases_time_s
 from wavetank.measure.run import measure, set_up
 
 KERNEL = abyss_kernel(weight=100 * MB)
@@ -83,17 +83,17 @@ def test_table_ix_of_p15_is_the_sum_over_five_phases(np, rs_mb, rate_mb_per_s, p
 
 def test_phases_that_follow_each_other_take_the_sum_of_their_times():
     phases = [phase_result(1, MB, 0.0, 2.0), phase_result(2, MB, 5.0, 6.0)]
-    assert io_time_s(phases) == 3.0
+    assert phases_time_s(phases) == 3.0
 
 
 def test_phases_at_the_same_time_count_once():
     phases = [phase_result(1, MB, 0.0, 2.0), phase_result(2, MB, 1.0, 4.0)]
-    assert io_time_s(phases) == 4.0
+    assert phases_time_s(phases) == 4.0
 
 
 def test_a_phase_inside_another_adds_nothing():
     phases = [phase_result(1, MB, 0.0, 4.0), phase_result(2, MB, 1.0, 2.0)]
-    assert io_time_s(phases) == 4.0
+    assert phases_time_s(phases) == 4.0
 
 
 def test_usage_and_error_are_percent_of_the_reference():

@@ -5,8 +5,15 @@ from __future__ import annotations
 from wavetank.cluster.host import Finished
 from wavetank.document import HostFacts, Provenance
 from wavetank.errors import RemoteCommandError
+from wavetank.kernel.io_time import phases_time_s
 from wavetank.kernel.plan import Kernel, KernelFile
-from wavetank.kernel.result import LatencySummary, PhaseResult, RankPhaseResult, ReplayResult
+from wavetank.kernel.result import (
+    IoTime,
+    LatencySummary,
+    PhaseResult,
+    RankPhaseResult,
+    ReplayResult,
+)
 from wavetank.model.phase import LinearOffsets, PatternMember, Phase
 
 MB = 10**6
@@ -100,8 +107,16 @@ def phase_result(ph_id, size, start_s, end_s, *, rank=0, host="c1", operations=1
     )
 
 
-def replay_result(*phases):
+def replay_result(*phases, metadata_s=0.0, flush_s=0.0, not_on_disk_bytes=0):
+    data_s = phases_time_s(phases)
     return ReplayResult(
+        io=IoTime(
+            total_s=data_s + metadata_s + flush_s,
+            data_s=data_s,
+            metadata_s=metadata_s,
+            flush_s=flush_s,
+            not_on_disk_bytes=not_on_disk_bytes,
+        ),
         status="ok",
         elapsed_s=max((rank.end_s for each in phases for rank in each.ranks), default=0.0),
         metadata_time_s=0.0,

@@ -15,7 +15,7 @@ from wavetank.errors import WavetankError
 from wavetank.kernel.plan import Kernel
 from wavetank.launchers.registry import launcher
 from wavetank.measure.benchmarks import performer_of
-from wavetank.measure.perform import ReplayPerformer, raw_of
+from wavetank.measure.perform import ReplayPerformer, campaign_options, raw_of
 from wavetank.measure.run import (
     Bench,
     Performer,
@@ -46,9 +46,11 @@ def _perform(folder: TaskFolder, task: Task, environment: Mapping[str, str]) -> 
     cluster = allocated_cluster(task.cluster, environment)
     open_folder(cluster)
     # Rank 0 may run on another node than this: the plan must be where all nodes see it.
-    performer: Performer = ReplayPerformer(scratch=folder.path)
+    performer: Performer = ReplayPerformer(
+        options=campaign_options(flush=task.flush, pauses=task.pauses), scratch=folder.path
+    )
     if task.program != "replay":
-        performer = performer_of(task.program, cluster)
+        performer = performer_of(task.program, cluster, flush=task.flush)
     bench = _bench(task, cluster)
     for _ in range(task.warm_up):
         warm_up(bench, task.mapping, performer)

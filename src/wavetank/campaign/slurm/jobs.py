@@ -82,6 +82,8 @@ def submission_of(slurm: QueuedCampaign, run: Run) -> Submission:
             program=course.plan.application(run.application).program,
             mapping=run.mapping,
             cache=course.spec.cache,
+            flush=course.spec.flush,
+            pauses=course.spec.pauses,
             repetition=run.repetition,
             order=run.order,
             seed=course.spec.seed,

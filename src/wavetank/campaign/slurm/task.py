@@ -32,6 +32,8 @@ class Task(Record):
     program: Program = "replay"
     mapping: str
     cache: Literal["cold", "warm"]
+    flush: bool = True
+    pauses: Literal["drop", "keep"] = "drop"
     repetition: int
     order: int
     seed: int

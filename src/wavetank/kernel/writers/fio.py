@@ -8,7 +8,7 @@ run together; otherwise a phase waits for the one before (stonewall).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from wavetank.kernel import calls
 from wavetank.kernel.groups import Group, differences, is_short, overlap
@@ -41,6 +41,7 @@ class FioJob:
     count: int
     waits: bool  # for all jobs before it
     half: bool = False  # another job of the same rank does the phase's other direction
+    flush: bool = False  # have what it wrote on storage at its end, inside of its time
 
     @property
     def name(self) -> str:
@@ -63,6 +64,7 @@ class FioJob:
             f"size={span}",
             f"io_size={self.count * self.block}",
             f"number_ios={self.count}",
+            *(["end_fsync=1"] if self.flush else []),
         ]
         return "\n".join(lines)
 
@@ -92,6 +94,12 @@ class FioPlan:
     jobs: tuple[FioJob, ...]
     not_reproduced: dict[int, tuple[str, ...]]
     refused: tuple[Refused, ...]
+
+    def flushed(self) -> FioPlan:
+        """The same with an fsync at the end of each rank's last job that writes a file."""
+        last = {(job.rank, job.file): job for job in self.jobs if job.write}
+        jobs = (replace(job, flush=last.get((job.rank, job.file)) is job) for job in self.jobs)
+        return replace(self, jobs=tuple(jobs))
 
     def text(self) -> str:
         """The job file; run it in the directory of the kernel's files."""

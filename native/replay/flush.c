@@ -1,0 +1,96 @@
+#include "flush.h"
+
+#include "failure.h"
+#include "unseen.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+static struct unflushed *of(struct replay *r, const struct plan_file *file) {
+    return &r->unflushed[file - r->plan->files];
+}
+
+void flush_follow(struct replay *r, struct open_file *f) {
+    f->unflushed_bytes = f->synchronous ? &r->synchronous_bytes : &of(r, f->file)->bytes;
+}
+
+void flush_acted(struct replay *r, const struct file_action *action) {
+    switch (action->call) {
+    case CALL_FSYNC:
+    case CALL_FDATASYNC:
+    case CALL_AIO_FSYNC:
+    case CALL_M_SYNC: /* sync_file_range promises nothing, and msync is about a mapping */
+        *of(r, action->file) = (struct unflushed){0};
+        break;
+    default:
+        break;
+    }
+}
+
+/* An open of the file that the plan has not closed; -1: none. */
+static int still_open(const struct replay *r, const struct plan_file *file) {
+    for (int32_t i = 0; i < r->n_open_files; i++) {
+        const struct open_file *f = r->open_files[i];
+        if (f->is_open && f->file == file && f->layer == LAYER_POSIX)
+            return f->fd;
+    }
+    return -1;
+}
+
+static int open_by_any_name(const struct plan_file *file) {
+    int fd = -1;
+    for (int32_t k = 0; fd < 0 && k < file->n_names; k++)
+        for (int way = 0; fd < 0 && way < 2; way++) /* a file may be for writing alone */
+            fd = unseen_open(file->names[k].path, (way ? O_WRONLY : O_RDONLY) | O_NONBLOCK | O_CLOEXEC);
+    return fd;
+}
+
+/* Whether an fsync failed because there is nothing to flush to, rather than because of the storage. */
+static bool cannot_be_flushed(int error) {
+    return error == EINVAL || error == EROFS || error == ENOSYS || error == EOPNOTSUPP;
+}
+
+static void flush_file(struct unflushed *u, const struct plan_file *file, int kept_open) {
+    const int fd = kept_open >= 0 ? kept_open : open_by_any_name(file);
+    if (fd < 0) /* removed, or not permitted: flush_left tells them apart */
+        return;
+    const int error = unseen_sync(fd);
+    if (kept_open < 0)
+        unseen_close(fd);
+    if (error == 0)
+        *u = (struct unflushed){0};
+    else if (!cannot_be_flushed(error))
+        fail(&(struct doing){"fsync", file->name, -1, -1}, "%s", strerror(error));
+}
+
+void flush_all(struct replay *r) {
+    int64_t start = now_ns();
+    for (int32_t i = 0; i < r->plan->n_files; i++) {
+        const struct plan_file *file = &r->plan->files[i];
+        if (!r->unflushed[i].waits)
+            continue;
+        whereabouts_enter(RANK_WORKS, "fsync", file->name, -1, -1);
+        flush_file(&r->unflushed[i], file, still_open(r, file));
+        int64_t end = now_ns();
+        activity_calls(&r->activity, IO_FLUSH, start, end);
+        r->final_flush_ns += end - start;
+        start = end;
+    }
+}
+
+int64_t flush_left(const struct replay *r) {
+    int64_t left = 0;
+    for (int32_t i = 0; i < r->plan->n_files; i++) {
+        const struct plan_file *file = &r->plan->files[i];
+        const int64_t bytes = r->unflushed[i].bytes;
+        struct unseen_facts facts;
+        for (int32_t k = 0; bytes > 0 && k < file->n_names; k++) {
+            if (!unseen_look(-1, file->names[k].path, &facts))
+                continue;
+            left += facts.regular && facts.size < bytes ? facts.size : bytes;
+            break;
+        }
+    }
+    return left;
+}
