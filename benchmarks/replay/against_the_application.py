@@ -234,7 +234,9 @@ def pauses(work: Path) -> None:
     kernel = make_kernel(model, work / "pauses.json")
     root = work / "paused"
     root.mkdir(exist_ok=True)
-    result = run_replay(kernel, root, launcher("none"), work, None, ReplayOptions(flush="none", pauses="keep"))
+    result = run_replay(
+        kernel, root, launcher("none"), work, None, ReplayOptions(flush="none", pauses="keep")
+    )
     span = max(p.end_s or 0.0 for p in model.phases) - min(p.start_s or 0.0 for p in model.phases)
     ours = max(p.ranks[0].end_s for p in result.phases) - min(
         p.ranks[0].start_s for p in result.phases
@@ -297,7 +299,9 @@ def main() -> None:
         "dropped": ReplayOptions(flush="none"),
         "slept": ReplayOptions(flush="none", pauses="keep"),
         "busy": ReplayOptions(flush="none", pauses="keep", compute_bytes=0, waiting="poll"),
-        "computed": ReplayOptions(flush="none", pauses="keep", compute_bytes=n_bytes, waiting="poll"),
+        "computed": ReplayOptions(
+            flush="none", pauses="keep", compute_bytes=n_bytes, waiting="poll"
+        ),
     }
     cases = [
         Case(cache == "cold", way, ways[way])
