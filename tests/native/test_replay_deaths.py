@@ -7,24 +7,31 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from replay_faults import environment, writers
+from replay_moments import Clock, time_runs_out_when_told, when_told
 from replay_run import need, replay  # first: makes kernel_models importable
 
 import kernel_models as km  # isort: skip
-from waiting import HANG_S
+from waiting import HANG_S, until
 from wavetank.job import Job, Placement
 from wavetank.kernel.from_model import make_kernel
 from wavetank.kernel.replay import ReplayOptions, run_replay
 from wavetank.kernel.result import ReplayResult
+from wavetank.kernel.whereabouts import Watch
 from wavetank.launchers.openmpi import OpenMpi
 from wavetank.launchers.registry import launcher
-from wavetank.model.phase import Program, SyncStep
+from wavetank.model.phase import PauseStep, Program, SyncStep
 
 RANKS = {"none": 1, "openmpi": 3, "mpich": 3}
+FOR_EVER_S = 1e6  # what a replay leaves behind is still there when the test looks
+QUIET_S = 0.3  # without progress, before a rank says where it is: it does so anew when it has gone on meanwhile
+
+
+def pausing_for_ever() -> PauseStep:
+    return PauseStep(seconds=FOR_EVER_S)
 
 
 def running(mark: str) -> list[str]:
@@ -40,13 +47,9 @@ def running(mark: str) -> list[str]:
     return found
 
 
-def left_behind(mark: str) -> list[str]:
-    """The same a moment after a replay has ended."""
-    for _ in range(100):
-        if not running(mark):
-            break
-        time.sleep(0.1)
-    return running(mark)
+def nothing_is_left(mark: str) -> None:
+    """Wait until the processes of a replay that was ended are gone: they would stay for ever, and die one after the other."""
+    until(lambda: not running(mark), f"the end of all processes of {mark}")
 
 
 def failure_under(fault: str, name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
@@ -57,7 +60,7 @@ def failure_under(fault: str, name: str, folder: Path, monkeypatch: pytest.Monke
     result, root = replay(writers(n_ranks), folder, name)
     monkeypatch.delenv("LD_PRELOAD")
     assert result.status == "failed" and result.phases == ()
-    assert left_behind(str(root)) == []
+    nothing_is_left(str(root))
     return result.failure or ""
 
 
@@ -120,13 +123,14 @@ def test_a_zero_where_the_pattern_is_expected_is_told_as_such(tmp_path):
     )
 
 
-def test_a_rank_that_pauses_before_its_first_call_is_told_as_such(tmp_path):
-    pausing = km.btio(1).programs[0].steps[2].model_copy(update={"seconds": 600.0})
+def test_a_rank_that_pauses_before_its_first_call_is_told_as_such(tmp_path, monkeypatch):
     made = writers(1)
-    steps = (pausing, *made.programs[0].steps)
+    steps = (pausing_for_ever(), *made.programs[0].steps)
     made = made.model_copy(update={"programs": (Program(ranks=(0,), steps=steps),)})
-    result, _ = replay(made, tmp_path, "none", ReplayOptions(timeout_s=10, pauses="keep"))
-    assert result.failure == "the time limit of 10 s ran out: rank 0 pauses (step 1 of 5)"
+    time_runs_out_when_told(monkeypatch, "rank 0 pauses")
+    options = ReplayOptions(timeout_s=HANG_S, patience_s=QUIET_S, pauses="keep")
+    result, _ = replay(made, tmp_path, "none", options)
+    assert result.failure == "the time limit of 900 s ran out: rank 0 pauses (step 1 of 5)"
 
 
 def test_ranks_that_wait_for_each_other_in_a_circle_are_ended_and_named(tmp_path):
@@ -143,7 +147,7 @@ def test_ranks_that_wait_for_each_other_in_a_circle_are_ended_and_named(tmp_path
     )
     made = made.model_copy(update={"programs": programs, "communicators": pairs})
     told: list[str] = []
-    options = ReplayOptions(timeout_s=100, patience_s=1)
+    options = ReplayOptions(timeout_s=HANG_S, patience_s=QUIET_S)
     result, root = replay(made, tmp_path, "openmpi", options, tell=told.append)
     assert result.failure == (
         "all ranks wait for each other: rank 0 waits in barrier on communicator 0 (step 4 of 5), rank 1 waits in "
@@ -151,7 +155,7 @@ def test_ranks_that_wait_for_each_other_in_a_circle_are_ended_and_named(tmp_path
     )
     waiting = [sentence for sentence in told if " waits in barrier on communicator " in sentence]
     assert {sentence.split(": ")[1][:6] for sentence in waiting} == {"rank 0", "rank 1", "rank 2"}
-    assert left_behind(str(root)) == []
+    nothing_is_left(str(root))
 
 
 @pytest.mark.parametrize("name", ["openmpi", "mpich"])
@@ -182,49 +186,40 @@ def test_a_rank_that_hangs_in_a_call_is_told_and_named_at_the_time_limit(
     for variable, value in environment(tmp_path, "z0", 1, 3).items():
         monkeypatch.setenv(variable, value)
     told: list[str] = []
-    options = ReplayOptions(timeout_s=8, patience_s=1)
+    time_runs_out_when_told(monkeypatch, "rank 1 is in pwrite")
+    options = ReplayOptions(timeout_s=HANG_S, patience_s=QUIET_S)
     result, root = replay(writers(2), tmp_path, name, options, tell=told.append)
     monkeypatch.delenv("LD_PRELOAD")
     assert "rank 1 is in pwrite of out-1 at offset 12288 (4096 bytes) (step 2 of " in (
         result.failure or ""
     )
     assert any("rank 1 is in pwrite of out-1" in sentence for sentence in told)
-    assert left_behind(str(root)) == []
+    nothing_is_left(str(root))
 
 
-def test_a_watching_process_that_is_killed_takes_its_rank_with_it(tmp_path):
-    pausing = km.btio(1).programs[0].steps[2].model_copy(update={"seconds": 600.0})
+def test_a_watching_process_that_is_killed_takes_its_rank_with_it(tmp_path, monkeypatch):
     made = writers(1)
-    steps = (pausing, *made.programs[0].steps)
+    steps = (pausing_for_ever(), *made.programs[0].steps)
     made = made.model_copy(update={"programs": (Program(ranks=(0,), steps=steps),)})
-    from threading import Thread
-
+    monkeypatch.setenv("WAVETANK_TEST_MARK", str(tmp_path))
     killed: list[int] = []
 
     def kill() -> None:
-        for _ in range(300):
-            for process in Path("/proc").glob("[0-9]*"):
-                try:
-                    is_ours = str(tmp_path) in (process / "environ").read_text()
-                    name = (process / "comm").read_text().strip()
-                except OSError:
-                    continue
-                if is_ours and name == "wavetank-watch":
-                    os.kill(int(process.name), signal.SIGKILL)
-                    killed.append(int(process.name))
-                    return
-            time.sleep(0.1)
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                is_ours = str(tmp_path) in (process / "environ").read_text()
+                name = (process / "comm").read_text().strip()
+            except OSError:
+                continue
+            if is_ours and name == "wavetank-watch":
+                os.kill(int(process.name), signal.SIGKILL)
+                killed.append(int(process.name))
 
-    os.environ["WAVETANK_TEST_MARK"] = str(tmp_path)
-    try:
-        thread = Thread(target=kill)
-        thread.start()
-        result, root = replay(made, tmp_path, "none", ReplayOptions(timeout_s=60, pauses="keep"))
-        thread.join()
-    finally:
-        del os.environ["WAVETANK_TEST_MARK"]
-    assert killed and result.status == "failed" and "signal 9" in (result.failure or "")
-    assert left_behind(str(root)) == []
+    when_told(monkeypatch, "rank 0 pauses", do=kill)
+    options = ReplayOptions(timeout_s=HANG_S, patience_s=QUIET_S, pauses="keep")
+    result, root = replay(made, tmp_path, "none", options)
+    assert len(killed) == 1 and result.status == "failed" and "signal 9" in (result.failure or "")
+    nothing_is_left(str(root))
 
 
 @pytest.mark.parametrize("name", ["openmpi", "mpich"])
@@ -232,22 +227,24 @@ def test_a_rank_that_is_stopped_is_named_with_those_that_wait_for_it(tmp_path, m
     """Ended, it is continued first, and the others would seem to move."""
     for variable, value in environment(tmp_path, f"s{signal.SIGSTOP}", 1, 3).items():
         monkeypatch.setenv(variable, value)
-    options = ReplayOptions(timeout_s=10, patience_s=1)
+    at = "rank 1 is in pwrite of out-1 at offset 12288 (4096 bytes)"
+    waits = "rank 0 waits in barrier on communicator 0"
+    time_runs_out_when_told(monkeypatch, waits, at)
+    options = ReplayOptions(timeout_s=HANG_S, patience_s=QUIET_S)
     result, root = replay(writers(2), tmp_path, name, options)
     monkeypatch.delenv("LD_PRELOAD")
     failure = result.failure or ""
-    assert "rank 0 waits in barrier on communicator 0" in failure
-    assert "rank 1 is in pwrite of out-1 at offset 12288 (4096 bytes)" in failure
-    assert left_behind(str(root)) == []
+    assert "time limit" in failure and waits in failure and at in failure
+    nothing_is_left(str(root))
 
 
 @pytest.mark.parametrize("name", ["openmpi", "mpich"])
 def test_a_replay_that_is_killed_takes_its_ranks_with_it(tmp_path, name):
     need(name)
-    pausing = km.btio(1).programs[0].steps[2].model_copy(update={"seconds": 600.0})
     made = writers(2)
     programs = tuple(
-        program.model_copy(update={"steps": (pausing, *program.steps)}) for program in made.programs
+        program.model_copy(update={"steps": (pausing_for_ever(), *program.steps)})
+        for program in made.programs
     )
     made = made.model_copy(update={"programs": programs})
     make_kernel(made, km.written(made, tmp_path)).write(tmp_path / "kernel.json")
@@ -256,16 +253,13 @@ def test_a_replay_that_is_killed_takes_its_ranks_with_it(tmp_path, name):
     argv = [sys.executable, "-c", "from wavetank.cli.main import main; main()", "replay",
             str(tmp_path / "kernel.json"), "--root", str(root), "--launcher", name, "--pauses=keep"]  # fmt: skip
     with subprocess.Popen(argv) as tool:
-        deadline = time.monotonic() + 60
-        while len(running(f"--root={root}")) < 2 and time.monotonic() < deadline:
-            time.sleep(0.1)
-        assert len(running(f"--root={root}")) >= 2
+        until(lambda: len(running(f"--root={root}")) >= 2, "the ranks")
         tool.kill()
-    assert left_behind(str(root)) == []
+    nothing_is_left(str(root))
 
 
 class Stalled(OpenMpi):
-    """Starts a shell script in the place of the ranks."""
+    """Starts a shell script in the place of the ranks: one that ends nothing when it is asked to."""
 
     def __init__(self, script: str, name: str = "openmpi") -> None:
         self.script, self.name = script, name
@@ -275,52 +269,84 @@ class Stalled(OpenMpi):
         return ["sh", "-c", self.script, *job.argv]
 
 
-def started_by(
-    stalled: Stalled, folder: Path, patience_s: float, end_s: float = 60
-) -> ReplayResult:
+START_S = 300  # for the launcher to start all ranks
+STAYS = f"sleep {FOR_EVER_S:.0f}"
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    """Between asking launchers to end and killing them."""
+    monkeypatch.setattr("wavetank.kernel.running._GRACE_S", 0.5)
+
+
+def started_by(stalled: Stalled, folder: Path, end_s: float = HANG_S) -> ReplayResult:
     need("openmpi")
     made = writers(3)
     kernel = make_kernel(made, km.written(made, folder))
-    options = ReplayOptions(start_patience_s=patience_s, end_patience_s=end_s, timeout_s=120)
+    options = ReplayOptions(start_patience_s=START_S, end_patience_s=end_s, timeout_s=HANG_S)
     placement = Placement(hosts=(("n1", 2), ("n2", 1)))
     return run_replay(kernel, folder, stalled, folder, placement, options)
 
 
-def test_a_launcher_that_does_not_start_its_ranks_is_ended_and_its_hosts_are_named(tmp_path):
-    result = started_by(Stalled("echo no route to n2 >&2; sleep 20 & sleep 20"), tmp_path, 1)
+def test_a_launcher_that_does_not_start_its_ranks_is_ended_and_its_hosts_are_named(
+    tmp_path, monkeypatch, impatient
+):
+    said = tmp_path / "said"
+    script = f"echo no route to n2 >&2; touch {said}; {STAYS} & {STAYS}"
+    monkeypatch.setattr("wavetank.kernel.running.time", Clock(said.exists, START_S))
+    result = started_by(Stalled(script), tmp_path)
     assert result.status == "failed"
     assert result.failure == (
-        "the launcher openmpi had not started all ranks after 1 s (MPI_Init was not through); it was to start them on "
+        "the launcher openmpi had not started all ranks after 300 s (MPI_Init was not through); it was to start them on "
         "n1, n2. It said: no route to n2. See whether its processes run there, and whether the hosts reach each other"
     )
-    assert left_behind(str(tmp_path)) == []
+    nothing_is_left(str(tmp_path))
 
 
 @pytest.mark.parametrize(
-    ("script", "name"),
-    [("echo wavetank-replay-started; sleep 3", "openmpi"), ("sleep 3", "srun")],
+    ("before", "name"), [("echo wavetank-replay-started", "openmpi"), (":", "srun")]
 )
-def test_ranks_that_have_started_and_a_queue_may_take_any_time(tmp_path, script, name):
-    result = started_by(Stalled(script, name), tmp_path, 1)
+def test_ranks_that_have_started_and_a_queue_may_take_any_time(tmp_path, monkeypatch, before, name):
+    """The launcher ends by itself after its limits were looked at, with more than the patience gone by."""
+    late, seen = tmp_path / "late", tmp_path / "seen"
+    script = f"{before}; touch {late}; until test -e {seen}; do sleep 0.1; done"
+    started: list[bool] = []  # the line may be read after the file is there
+
+    class Followed(Watch):
+        def line(self, line: str) -> bool:
+            is_stuck = super().line(line)
+            if self.has_started:
+                started.append(True)
+            return is_stuck
+
+    monkeypatch.setattr("wavetank.kernel.replay.Watch", Followed)
+    clock = Clock(
+        lambda: bool(started) if name == "openmpi" else late.exists(), START_S, seen.touch
+    )
+    monkeypatch.setattr("wavetank.kernel.running.time", clock)
+    result = started_by(Stalled(script, name), tmp_path)
+    assert seen.exists()
     assert "the launcher ended with status 0" in (result.failure or "")
 
 
-def test_a_launcher_that_does_not_end_when_the_run_is_over_is_ended_and_the_result_counts(tmp_path):
+def test_a_launcher_that_does_not_end_when_the_run_is_over_is_ended_and_the_result_counts(
+    tmp_path, impatient
+):
     """As Open MPI's mpirun, whose threads now and then wait for each other when all ranks are gone."""
     run = 'mpirun.openmpi --allow-run-as-root --oversubscribe -n 3 "$0" "$@"'
-    result = started_by(Stalled(f"{run}; sleep 100"), tmp_path, 60, end_s=1)
+    result = started_by(Stalled(f"{run}; {STAYS}"), tmp_path, end_s=0.5)
     assert result.status == "ok", result.failure
     assert "did not end by itself" in result.settings["launcher_end"]
     assert sum(phase.operations for phase in result.phases) > 0
-    assert left_behind(str(tmp_path)) == []
+    nothing_is_left(str(tmp_path))
 
 
-def test_a_failure_is_told_though_the_launcher_does_not_end(tmp_path):
+def test_a_failure_is_told_though_the_launcher_does_not_end(tmp_path, impatient):
     told = '{"rank": 1, "call": "write", "file": "out-1", "offset": 0, "size": 9, "at_ns": 1, "reason": "No space left"}'
-    script = f"echo wavetank-replay-started; echo 'wavetank-replay-failure {told}'; sleep 100"
-    result = started_by(Stalled(script), tmp_path, 60, end_s=1)
+    script = f"echo wavetank-replay-started; echo 'wavetank-replay-failure {told}'; {STAYS}"
+    result = started_by(Stalled(script), tmp_path, end_s=0.5)
     assert result.failure == "rank 1 write of out-1 at offset 0 (9 bytes): No space left"
-    assert left_behind(str(tmp_path)) == []
+    nothing_is_left(str(tmp_path))
 
 
 @pytest.mark.parametrize("name", RANKS)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
+from replay_moments import time_runs_out_when_told, when_told
 from replay_run import LAUNCHERS, need, replay  # first: makes kernel_models importable
 
 import kernel_models as km  # isort: skip
@@ -20,7 +20,7 @@ from wavetank.kernel.lower import lower
 from wavetank.kernel.prepare import prepare_files
 from wavetank.kernel.replay import ReplayOptions, run_replay, scaled
 from wavetank.launchers.registry import launcher
-from wavetank.model.phase import DataStep, FileStep, Program, SyncStep
+from wavetank.model.phase import DataStep, FileStep, PauseStep, Program, SyncStep
 
 
 @pytest.mark.parametrize("name", LAUNCHERS)
@@ -161,12 +161,31 @@ def test_one_wrong_byte_is_found_through_a_file_view(tmp_path):
     assert "rank 0" in (result.failure or "") and "offset 1000" in (result.failure or "")
 
 
+def process_of_rank(number: int, scratch: Path) -> int:
+    """The process of a rank of the replay whose plan lies in a folder; the one that watches it has another name."""
+    variables = {f"{name}={number}".encode() for name in ("OMPI_COMM_WORLD_RANK", "PMI_RANK")}
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (process / "cmdline").read_bytes()
+            environment = (process / "environ").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        is_ours = (
+            b"wavetank-replay-" in command.split(b"\0")[0] and str(scratch).encode() in command
+        )
+        if is_ours and variables & set(environment):
+            found.append(int(process.name))
+    (pid,) = found
+    return pid
+
+
 @pytest.mark.parametrize("name", LAUNCHERS)
-def test_a_rank_that_is_killed_ends_all_and_leaves_a_failed_result(tmp_path, name):
+def test_a_rank_that_is_killed_ends_all_and_leaves_a_failed_result(tmp_path, monkeypatch, name):
     need(name)
     made = km.abyss(8191 * 20)
     kernel = make_kernel(made, km.written(made, tmp_path))
-    long = km.btio(1).programs[0].steps[2].model_copy(update={"seconds": 600.0})
+    long = PauseStep(seconds=1e6)
     assert kernel.programs[1].ranks == (1,)
     pausing = kernel.programs[1].model_copy(
         update={"steps": (*kernel.programs[1].steps[:3], long, *kernel.programs[1].steps[3:])}
@@ -181,58 +200,40 @@ def test_a_rank_that_is_killed_ends_all_and_leaves_a_failed_result(tmp_path, nam
     killed: list[int] = []
 
     def kill_rank_1() -> None:
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline and not killed:
-            for process in Path("/proc").glob("[0-9]*"):
-                try:
-                    command = (process / "cmdline").read_bytes()
-                    environment = (process / "environ").read_bytes()
-                except OSError:
-                    continue
-                ours = (
-                    b"wavetank-replay-" in command.split(b"\0")[0]
-                    and str(scratch).encode() in command
-                )
-                first = b"OMPI_COMM_WORLD_RANK=1\0" in environment or b"PMI_RANK=1\0" in environment
-                if ours and first:
-                    time.sleep(1)
-                    os.kill(int(process.name), signal.SIGKILL)
-                    killed.append(int(process.name))
-                    return
-            time.sleep(0.1)
+        killed.append(process_of_rank(1, scratch))
+        os.kill(killed[0], signal.SIGKILL)
 
-    from threading import Thread
-
-    thread = Thread(target=kill_rank_1)
-    thread.start()
-    options = ReplayOptions(pauses="keep", timeout_s=100)
+    when_told(monkeypatch, "rank 1 pauses", do=kill_rank_1)
+    options = ReplayOptions(pauses="keep", timeout_s=HANG_S, patience_s=0.3)
     result = run_replay(kernel, root, launcher(name), scratch, None, options)
-    thread.join()
     assert killed
     assert result.status == "failed"
-    assert "time limit" not in (result.failure or "")
     # 20 reads of 8191 bytes: the last one starts at 19 * 8191 = 155629; then one at the end that gets nothing.
     assert result.failure == (
         "rank 1 died (signal 9, Killed) in a pause after read of reads2.fastq at offset 163820 (8191 bytes)"
     )
 
 
-def test_a_run_that_takes_too_long_is_ended_and_says_where_each_rank_is(tmp_path):
+def test_a_run_that_takes_too_long_is_ended_and_says_where_each_rank_is(tmp_path, monkeypatch):
     made = km.btio(1, n_ranks=2)
-    pausing = made.programs[0].steps[2].model_copy(update={"seconds": 600.0})
     programs = (
         made.programs[0],
-        made.programs[1].model_copy(update={"steps": (pausing, *made.programs[1].steps)}),
+        made.programs[1].model_copy(
+            update={"steps": (PauseStep(seconds=1e6), *made.programs[1].steps)}
+        ),
     )
     made = made.model_copy(update={"programs": programs})
-    result, _ = replay(made, tmp_path, "openmpi", ReplayOptions(timeout_s=8, pauses="keep"))
+    time_runs_out_when_told(monkeypatch, "rank 0 is in MPI_File_", "rank 1 pauses")
+    options = ReplayOptions(timeout_s=HANG_S, patience_s=0.3, pauses="keep")
+    result, _ = replay(made, tmp_path, "openmpi", options)
+    failure = result.failure or ""
     assert result.status == "failed" and (
-        "time limit of 8 s ran out: rank 0 is in MPI_File_open of btio.full.out (step 1 of "
-        in (result.failure or "")
-        or "time limit of 8 s ran out: rank 0 is in MPI_File_set_view of btio.full.out (step 2 of "
-        in (result.failure or "")
+        "time limit of 900 s ran out: rank 0 is in MPI_File_open of btio.full.out (step 1 of "
+        in failure
+        or "time limit of 900 s ran out: rank 0 is in MPI_File_set_view of btio.full.out (step 2 of "
+        in failure
     )
-    assert "rank 1 " in (result.failure or "")
+    assert "rank 1 pauses (step 1 of " in failure
 
 
 @pytest.mark.parametrize("name", ["openmpi", "mpich"])

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
 import pytest
-from replay_run import LAUNCHERS, need, replay  # first: makes kernel_models importable
+from replay_run import LAUNCHERS, replay  # first: makes kernel_models importable
+from replay_time import counted_sleeps, most_memory, n_sleeps
 
 import kernel_models as km  # isort: skip
 from waiting import HANG_S
 from wavetank.kernel import calls
-from wavetank.kernel.from_model import make_kernel
 from wavetank.kernel.pattern import content
-from wavetank.kernel.prepare import prepare_files
-from wavetank.kernel.replay import ReplayOptions, replay_command
-from wavetank.launchers.registry import launcher
+from wavetank.kernel.replay import ReplayOptions
 from wavetank.model.phase import (
     DataStep,
     FileStep,
@@ -263,45 +260,46 @@ def test_pauses_are_kept_scaled_or_dropped_and_their_drift_is_told(tmp_path):
     assert scaled.elapsed_s >= 0.05 - float(scaled.settings["pauses_drift_s"])
 
 
-def processor_seconds(made, folder, options, name="none"):
-    """Processor time of a replay; it must succeed."""
-    need(name)
-    (folder / "root").mkdir(parents=True)
-    kernel = make_kernel(made, km.written(made, folder))
-    prepare_files(kernel, folder / "root")
-    argv, _ = replay_command(kernel, folder / "root", launcher(name), folder, None, options)
-    child = os.posix_spawnp(argv[0], argv, os.environ)
-    _, status, used = os.wait4(child, 0)
-    assert os.waitstatus_to_exitcode(status) == 0
-    return used.ru_utime + used.ru_stime
+def slept(made, folder, monkeypatch, options, name="none", rank=0, until="all"):
+    """How often a rank slept, and the result, which is a success."""
+    for variable, value in counted_sleeps(folder).items():
+        monkeypatch.setenv(variable, value)
+    result, _ = replay(made, folder, name, options)
+    assert result.status == "ok", result.failure
+    return n_sleeps(folder, rank, until), result
 
 
 @pytest.mark.parametrize("verb", ["write", "read"])
-def test_pauses_compute_on_memory_where_that_is_asked_for(tmp_path, verb):
+@pytest.mark.parametrize("compute_bytes", [0, 64 << 20])
+def test_pauses_compute_on_memory_where_that_is_asked_for(
+    tmp_path, monkeypatch, verb, compute_bytes
+):
     # What was read is used in busy pauses: 100 bytes, which are no whole lines of a cache.
     one = km.phase(1, 1, (0,), 5, [km.member(verb, 100, 100)], [km.linear(b=100)])
     steps = (
         OPEN,
-        RepeatStep(times=5, steps=(PauseStep(seconds=0.1), DataStep(ph_id=1, n=1))),
+        RepeatStep(times=5, steps=(PauseStep(seconds=0.02), DataStep(ph_id=1, n=1))),
         CLOSE,
     )
     made = one_rank(steps, [one])
-    slept = processor_seconds(made, tmp_path / "slept", ReplayOptions(pauses="keep"))
-    asked = ReplayOptions(pauses="keep", compute_bytes=64 << 20)
-    for options in (ReplayOptions(pauses="keep", compute_bytes=0), asked):
-        computed = processor_seconds(made, tmp_path / str(options.compute_bytes), options)
-        assert computed > slept + 0.05  # of 0.5 s, on however busy a machine
-    result, _ = replay(made, tmp_path, "none", asked)
-    assert result.settings["pauses_compute_on"] == f"{64 << 20} bytes a rank"
-    assert result.settings["pauses_wanted_s"] == "0.500000"
-    assert result.elapsed_s >= 0.5 - float(result.settings["pauses_drift_s"])
+    quiet = ReplayOptions(pauses="keep")
+    n, _ = slept(made, tmp_path / "slept", monkeypatch, quiet)
+    assert n > 0  # not once a pause: what one sleep took too long is taken off the next ones
+    asked = ReplayOptions(pauses="keep", compute_bytes=compute_bytes)
+    n, result = slept(made, tmp_path / "computed", monkeypatch, asked)
+    assert n == 0
+    assert result.settings["pauses_wanted_s"] == "0.100000"
+    assert result.elapsed_s >= 0.1 - float(result.settings["pauses_drift_s"])
+    if compute_bytes:
+        assert result.settings["pauses_compute_on"] == f"{compute_bytes} bytes a rank"
+        assert most_memory(tmp_path / "computed") >= compute_bytes > most_memory(tmp_path / "slept")
 
 
 @pytest.mark.parametrize("name", ["openmpi", "mpich"])
-def test_ranks_that_wait_sleep_or_poll(tmp_path, name):
-    # Rank 1 waits for rank 0's pause of 1 s in a barrier.
+def test_ranks_that_wait_sleep_or_poll(tmp_path, monkeypatch, name):
+    # Rank 1 waits for rank 0's pause in a barrier; behind the run it sleeps either way, until all have ended.
     one = km.phase(1, 1, (0,), 1, [km.member("write", 10, 10)], [km.linear(b=10)])
-    first = (PauseStep(seconds=1.0), SyncStep(communicator=0))
+    first = (PauseStep(seconds=0.2), SyncStep(communicator=0))
     made = km.model(
         2,
         [km.model_file(1, "data", 10)],
@@ -313,11 +311,10 @@ def test_ranks_that_wait_sleep_or_poll(tmp_path, name):
         communicators=((0, 1),),
     )
     sleeps, polls = ReplayOptions(pauses="keep"), ReplayOptions(pauses="keep", waiting="poll")
-    slept = processor_seconds(made, tmp_path / "slept", sleeps, name)
-    polled = processor_seconds(made, tmp_path / "polled", polls, name)
-    assert polled > slept + 0.1  # of 1 s, on however busy a machine
-    result, _ = replay(made, tmp_path, name, polls)
-    assert result.status == "ok", result.failure
+    n, _ = slept(made, tmp_path / "slept", monkeypatch, sleeps, name, rank=1, until="met")
+    assert n > 0
+    n, result = slept(made, tmp_path / "polled", monkeypatch, polls, name, rank=1, until="met")
+    assert n == 0
     assert result.settings["waiting"] == "ranks poll"
 
 
