@@ -172,11 +172,11 @@ def test_ranks_that_wait_for_each_other_inside_of_mpi_are_ended_and_named(tmp_pa
     made = made.model_copy(update={"programs": programs})
     (tmp_path / "root").mkdir()
     os.mkfifo(tmp_path / "root/btio.full.out")
-    options = ReplayOptions(timeout_s=100, patience_s=1, stuck_patience_s=2)
+    options = ReplayOptions(timeout_s=HANG_S, patience_s=QUIET_S, stuck_patience_s=1)
     result, root = replay(made, tmp_path, name, options, prepare=False)
     assert (result.failure or "").startswith("all ranks wait for each other: rank 0 is in ")
     assert "MPI_File_open of btio.full.out" in (result.failure or "")
-    assert left_behind(str(root)) == []
+    nothing_is_left(str(root))
 
 
 @pytest.mark.parametrize("name", ["openmpi", "mpich"])
