@@ -91,8 +91,9 @@ def _terminate(signum: int, frame: FrameType | None) -> NoReturn:
 def main() -> NoReturn:
     """Entry point: exit status 0 ok, 1 failed, 2 usage, 3 outside tolerance."""
     lost = outlive_readers()
-    signal.signal(signal.SIGTERM, _terminate)
-    signal.signal(signal.SIGHUP, _terminate)
+    for signum in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(signum) is not signal.SIG_IGN:  # nohup
+            signal.signal(signum, _terminate)
     try:
         status = cli.main(standalone_mode=False)
     except WavetankError as error:
@@ -104,7 +105,7 @@ def main() -> NoReturn:
     except (click.Abort, KeyboardInterrupt):
         click.echo("wavetank: interrupted", err=True)
         sys.exit(130)
-    sys.stdout.flush()
+    print(end="", flush=True)  # there may be no standard output (>&-)
     if lost.reason:
         click.echo(f"wavetank: cannot write to standard output: {lost.reason}", err=True)
         sys.exit(1)

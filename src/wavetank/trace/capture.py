@@ -33,6 +33,7 @@ from wavetank.trace.index import (
     IndexStriping,
     TraceIndex,
 )
+from wavetank.trace.inherited import inherited_environment, interrupts_are_ignored
 from wavetank.trace.program import check_program, started_together
 from wavetank.trace.reader import assemble, number_ranks, read_parts
 from wavetank.trace.schema import Trace, TracedFile
@@ -103,9 +104,9 @@ def trace(argv: Sequence[str], out_dir: Path, options: CaptureOptions | None = N
     if started_together(argv, launcher):
         env["WAVETANK_TRACE_TOGETHER"] = "1"
     if launcher.name == "none":
-        command, process_env = list(argv), {**os.environ, **env}
+        command, process_env = list(argv), {**inherited_environment(), **env}
     else:
-        command, process_env = launcher.with_environment(argv, env), dict(os.environ)
+        command, process_env = launcher.with_environment(argv, env), inherited_environment()
     started = datetime.now(UTC)
     clock = time.monotonic()
     with interrupts_noted() as interrupts:
@@ -341,7 +342,7 @@ class Interrupts:
 def interrupts_noted() -> Iterator[Interrupts]:
     """Within it Ctrl-C raises nothing; it is noted."""
     interrupts = Interrupts()
-    if threading.current_thread() is not threading.main_thread():
+    if threading.current_thread() is not threading.main_thread() or interrupts_are_ignored():
         yield interrupts
         return
     before = signal.signal(signal.SIGINT, interrupts.take)
@@ -354,7 +355,7 @@ def interrupts_noted() -> Iterator[Interrupts]:
 def _run(command: Sequence[str], env: dict[str, str], interrupts: Interrupts) -> int:
     """Run to the end; the status."""
     log.info("running %s", shlex.join(command))
-    with subprocess.Popen(command, env=env) as process:
+    with subprocess.Popen(command, env=env, close_fds=False) as process:
         interrupts.process = process
         try:
             return process.wait()

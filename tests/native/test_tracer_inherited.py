@@ -1,0 +1,125 @@
+"""A traced program inherits what an untraced one does: descriptors, signals, limits, umask, locale."""
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tracer_run import need
+
+from waiting import HANG_S
+from wavetank.trace.reader import read_trace
+
+WAVETANK = [sys.executable, "-c", "from wavetank.cli.main import main; main()"]
+SHELL_DESCRIPTORS = 7  # given by the starting process besides 0, 1 and 2
+STATUS = ("Umask", "SigBlk", "SigIgn", "SigCgt", "CapInh", "CapEff", "CapBnd", "NoNewPrivs", "Seccomp", "Cpus_allowed")  # fmt: skip
+OURS = ("LD_PRELOAD=", "WAVETANK_TRACE_")  # what tracing needs in the environment
+
+
+@pytest.fixture(autouse=True)
+def _built() -> None:
+    need("libwavetank-trace-openmpi.so")
+
+
+def as_a_shell(where: Path) -> Callable[[], None]:
+    """What a process changes of itself between fork and exec, before the command."""
+
+    def change() -> None:
+        os.umask(0o27)
+        os.chdir(where / "folder")
+        resource.setrlimit(resource.RLIMIT_NOFILE, (200, 300))
+        resource.setrlimit(resource.RLIMIT_STACK, (1 << 22, 1 << 23))
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR2, signal.SIGTERM])
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a command in the background
+        os.dup2(os.open(where / "written", os.O_WRONLY | os.O_CREAT, 0o666), SHELL_DESCRIPTORS)
+        os.set_inheritable(SHELL_DESCRIPTORS, True)
+
+    return change
+
+
+def seen(where: Path, program: list[str], traced: bool, folder: str = "t") -> str:
+    """What a program writes to its standard output."""
+    command = [*WAVETANK, "trace", "-o", str(where / folder), "--", *program] if traced else program
+    (where / "folder").mkdir(exist_ok=True)
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        timeout=HANG_S,
+        check=False,
+        close_fds=False,
+        env={"PATH": os.environ["PATH"], "WORD": "with blank", "LANG": "C"},
+        preexec_fn=as_a_shell(where),
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_program_has_the_same_signals_umask_and_rights(tmp_path: Path) -> None:
+    def facts(traced: bool) -> list[str]:
+        lines = seen(tmp_path, ["cat", "/proc/self/status"], traced).splitlines()
+        return [line for line in lines if line.split(":")[0] in STATUS]
+
+    untraced = facts(False)
+    assert len(untraced) == len(STATUS)
+    assert facts(True) == untraced
+
+
+def test_a_program_has_the_same_limits(tmp_path: Path) -> None:
+    program = ["cat", "/proc/self/limits"]
+    assert seen(tmp_path, program, traced=True) == seen(tmp_path, program, traced=False)
+
+
+def test_a_program_has_the_same_descriptors_and_working_directory(tmp_path: Path) -> None:
+    program = ["sh", "-c", "pwd; for f in /proc/$$/fd/*; do echo ${f##*/} $(readlink $f); done"]
+
+    def facts(traced: bool) -> list[str]:
+        lines = seen(tmp_path, program, traced).splitlines()
+        return [line.split("pipe:")[0] for line in lines]  # of the test, a new one each time
+
+    untraced = facts(False)
+    assert untraced[0] == str(tmp_path / "folder")
+    assert f"{SHELL_DESCRIPTORS} {tmp_path / 'written'}" in untraced
+    assert facts(True) == untraced
+
+
+def test_a_program_has_the_same_environment_but_for_what_tracing_needs(tmp_path: Path) -> None:
+    def facts(traced: bool) -> list[str]:
+        words = seen(tmp_path, ["env", "-0"], traced).split("\0")
+        return sorted(word for word in words if not word.startswith(OURS))
+
+    assert facts(True) == facts(False)
+
+
+def test_what_a_program_writes_through_an_inherited_descriptor_is_recorded(tmp_path: Path) -> None:
+    seen(tmp_path, ["sh", "-c", f"echo hello >&{SHELL_DESCRIPTORS}"], traced=True)
+    assert (tmp_path / "written").read_text() == "hello\n"
+    trace = read_trace(tmp_path / "t")
+    assert [Path(file.path).name for file in trace.files] == ["written"]
+    assert int(trace.folds.moved.sum()) == len("hello\n")
+
+
+def test_a_pipe_of_the_shell_can_be_read_by_its_name(tmp_path: Path) -> None:
+    command = [*WAVETANK, "trace", "-o", "t", "--", "cat"]
+    script = '"$@" <(echo hello)'
+    done = subprocess.run(
+        ["bash", "-c", script, "bash", *command],
+        cwd=tmp_path, capture_output=True, text=True, timeout=HANG_S, check=False,
+    )  # fmt: skip
+    assert done.stdout == "hello\n", done.stderr
+    assert done.returncode == 0
+
+
+def test_a_run_without_standard_streams_ends_as_the_program_does(tmp_path: Path) -> None:
+    command = [*WAVETANK, "trace", "-o", "t", "--", "sh", "-c", "echo word > out.txt; exit 3"]
+    done = subprocess.run(
+        ["sh", "-c", '"$@" <&- >&-', "sh", *command],
+        cwd=tmp_path, capture_output=True, text=True, timeout=HANG_S, check=False,
+    )  # fmt: skip
+    assert done.returncode == 3
+    assert "Traceback" not in done.stderr
