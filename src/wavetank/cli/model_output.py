@@ -13,12 +13,20 @@ if TYPE_CHECKING:
 
 
 def print_model(model: Model, output_format: str) -> None:
-    """The application, file and phase tables on standard output, warnings on standard error."""
+    """The application, file and phase tables and what the I/O shows on standard output, warnings on standard error."""
     from wavetank.model.tables import model_tables
 
     print_tables(
         [
-            Table(table.title, table.columns, table.rows, table.shown, table.note)
+            Table(
+                table.title,
+                table.columns,
+                table.rows,
+                table.shown,
+                table.note,
+                table.key,
+                table.shown_columns,
+            )
             for table in model_tables(model)
         ],
         output_format,

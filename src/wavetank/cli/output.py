@@ -24,6 +24,8 @@ class Table:
     rows: Sequence[Sequence[Cell]]
     shown: Sequence[Sequence[str]] | None = None
     note: str | None = None
+    key: str | None = None  # in JSON; by default the title, lower case with underscores
+    shown_columns: Sequence[str] | None = None  # of ``shown``, where they are others
 
 
 def format_option(command: F) -> F:
@@ -39,14 +41,14 @@ def print_tables(
 ) -> None:
     """Print tables to standard output.
 
-    JSON is one object: each table's title, lower case with underscores, holds a list of objects;
+    JSON is one object: each table's key (its title, lower case with underscores) holds a list of objects;
     ``extra`` adds keys to it. CSV prints the tables one after another, with a title line each if
     there are several.
     """
     if output_format == "json":
         body: dict[str, Any] = dict(extra or {})
         for table in tables:
-            key = table.title.lower().replace(" ", "_").replace("-", "_")
+            key = table.key or table.title.lower().replace(" ", "_").replace("-", "_")
             body[key] = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
         click.echo(json.dumps(body, indent=1))
     elif output_format == "csv":
@@ -74,8 +76,10 @@ def _print_text(tables: Sequence[Table]) -> None:
         grid = RichTable(
             title=Text(table.title, style="bold"), title_justify="left", box=None, pad_edge=False
         )
-        for position, column in enumerate(table.columns):
-            numeric = all(isinstance(row[position], int | float | None) for row in table.rows)
+        for position, column in enumerate(table.shown_columns or table.columns):
+            numeric = table.shown_columns is None and all(
+                isinstance(row[position], int | float | None) for row in table.rows
+            )
             grid.add_column(Text(column), justify="right" if numeric else "left", overflow="fold")
         for row in table.shown or [
             ["-" if cell is None else str(cell) for cell in row] for row in table.rows

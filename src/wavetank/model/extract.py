@@ -91,7 +91,8 @@ def extract_model(
     parts = describe(data, ranges)
     activity = Activity(rows, data, parts, file_ids, own_level)
     times = clocks(activity)
-    phases, ph_id = make_phases(activity, group_ranks(parts, rules), times, by_time)
+    unknown = {number for number, file in enumerate(trace.files) if file.collective_unknown}
+    phases, ph_id = make_phases(activity, group_ranks(parts, rules), times, by_time, unknown)
     series = find_series(phases)
     files = make_files(trace, activity, phases, series)
     by_id = {file_id: LEVEL_NAMES[own_level[file]] for file, file_id in file_ids.items()}

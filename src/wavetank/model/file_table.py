@@ -110,7 +110,7 @@ def _size_by_weights(phases: Sequence[Phase]) -> int:
         return read
     return sum(
         phase.ph_weight
-        * sum(_writes(member.iop_type) for member in phase.pattern)
+        * sum(writes(member.iop_type) for member in phase.pattern)
         // len(phase.pattern)
         for phase in phases
     )
@@ -118,10 +118,11 @@ def _size_by_weights(phases: Sequence[Phase]) -> int:
 
 def directions(phase: Phase) -> set[str]:
     """{"read"}, {"write"} or both."""
-    return {"write" if _writes(member.iop_type) else "read" for member in phase.pattern}
+    return {"write" if writes(member.iop_type) else "read" for member in phase.pattern}
 
 
-def _writes(name: str) -> bool:
+def writes(name: str) -> bool:
+    """Whether a data operation writes, by its name."""
     # sendfile and copy_file_range are two operations each: a read of one file, "..._to" of the other.
     return "write" in name or name.endswith("_to")
 
@@ -273,7 +274,7 @@ def _lone_mode(phases: Sequence[Phase]) -> AccessMode:
                     at, moved = int(run.offset[0]), int(run.moved[0])
                 else:
                     return "unknown"
-                key = (rank, _writes(member.iop_type))
+                key = (rank, writes(member.iop_type))
                 if ends.get(key, at) != at:
                     return "random"
                 ends[key] = at + moved

@@ -223,6 +223,10 @@ class Phase(Record):
         default=None, description="views by rank, same order as ph_processid, when they differ"
     )
     collective: bool = False
+    collective_unknown: bool = Field(
+        default=False,
+        description="True: the source does not say which of these MPI-IO operations were collective; all count as independent",
+    )
     exact: bool = Field(
         description="True when rs is the same in all repetitions and every offset list is LinearOffsets: unfolding gives back each event"
     )

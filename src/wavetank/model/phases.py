@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -71,9 +71,15 @@ def _share(
 
 
 def make_phases(
-    activity: Activity, groups: Sequence[Group], times: PartTimes, by_time: bool
+    activity: Activity,
+    groups: Sequence[Group],
+    times: PartTimes,
+    by_time: bool,
+    collective_unknown: Collection[int] = (),
 ) -> tuple[list[Phase], Int64Array]:
     """The phases in order, and for each part the ``ph_id`` of its phase.
+
+    ``collective_unknown``: files of which the trace does not say which MPI-IO operations were collective.
 
     Phases at the level at which the application itself uses their file come first. Ticks order them; where
     processes take part that make no MPI calls, whose ticks say nothing, times do.
@@ -88,7 +94,7 @@ def make_phases(
         ph_id[list(group.parts)] = number
     metadata = _metadata(activity, ph_id)
     phases = [
-        _phase(activity, number, group, times, metadata.get(number, {}))
+        _phase(activity, number, group, times, metadata.get(number, {}), collective_unknown)
         for number, group in enumerate(order, start=1)
     ]
     return phases, ph_id
@@ -114,6 +120,7 @@ def _phase(
     group: Group,
     times: PartTimes,
     metadata_ops: dict[str, int],
+    collective_unknown: Collection[int],
 ) -> Phase:
     members = list(group.parts)
     parts = [activity.parts[member] for member in members]
@@ -154,6 +161,7 @@ def _phase(
         view_id=views[0] if in_view and same_view else None,
         view_ids=views if in_view and not same_view else None,
         collective=any(ops[op].collective for op in first.ops),
+        collective_unknown=first.level == Level.MPIIO and first.file in collective_unknown,
         exact=linear,
         moved_last=first.moved_last if short and len(moved_last) == 1 else None,
         metadata_ops=metadata_ops,

@@ -12,6 +12,8 @@ from posixpath import commonpath
 
 from wavetank.model.application import Model
 from wavetank.model.file import ModelFile
+from wavetank.model.findings.find import model_findings
+from wavetank.model.findings.finding import Finding
 from wavetank.model.phase import Offsets, Phase, Series
 from wavetank.units import format_rate, format_size
 
@@ -27,10 +29,12 @@ class ModelTable:
     rows: tuple[tuple[Cell, ...], ...]
     shown: tuple[tuple[str, ...], ...]
     note: str | None = None
+    key: str | None = None  # in JSON; the title's words by default
+    shown_columns: tuple[str, ...] | None = None  # of ``shown``, where they are others
 
 
 def model_tables(model: Model) -> tuple[ModelTable, ...]:
-    """The application, file and phase tables; the phases of the level below where there are any."""
+    """The application, file and phase tables, what the I/O shows; the phases of the level below where there are any."""
     level = {file.file_id: own_level(model, file.file_id) for file in model.files}
     own = [phase for phase in model.phases if phase.level == level[phase.file_id]]
     lower = [phase for phase in model.phases if phase.level != level[phase.file_id]]
@@ -40,6 +44,8 @@ def model_tables(model: Model) -> tuple[ModelTable, ...]:
         file_table(model),
         phase_table("Phases", own, model.series, names),
     ]
+    if own:
+        tables.append(findings_table(model_findings(model)))
     if lower:
         tables.append(
             phase_table(
@@ -84,6 +90,47 @@ def relation_table(model: Model) -> ModelTable:
         )
         begin = end
     return ModelTable("What the phases became below MPI-IO", columns, rows, tuple(shown))
+
+
+def findings_table(findings: Sequence[Finding]) -> ModelTable:
+    """What the I/O shows: a row for each finding, with its numbers and its remedy."""
+    rows = tuple(
+        (
+            one.kind, one.sentence, one.remedy, ranks_text(one.ph_ids), one.n_operations, one.moved_bytes,
+            one.share_of_operations, one.share_of_bytes,
+        )
+        for one in findings
+    )  # fmt: skip
+    return ModelTable(
+        "What the I/O shows",
+        (
+            "kind",
+            "finding",
+            "remedy",
+            "phases",
+            "n_operations",
+            "moved_bytes",
+            "share_of_operations",
+            "share_of_bytes",
+        ),
+        rows,
+        tuple(line for one in findings for line in _finding_lines(one)),
+        None
+        if findings
+        else "None of the patterns that are known to be slow (docs/reference/findings.md).",
+        key="findings",
+        shown_columns=("kind", "phases", "what"),
+    )
+
+
+def _finding_lines(finding: Finding) -> list[tuple[str, ...]]:
+    """A finding for people: the sentence, and under it the remedy."""
+    lines: list[tuple[str, ...]] = [
+        (finding.kind, numbers_text(finding.ph_ids) or "-", finding.sentence)
+    ]
+    if finding.remedy is not None:
+        lines.append(("", "", f"Remedy: {finding.remedy}"))
+    return lines
 
 
 def common_folder(paths: Iterable[str]) -> str:

@@ -20,6 +20,7 @@ from wavetank.report.figures import (
     pattern_figures,
     performance_figures,
 )
+from wavetank.report.findings_table import findings_tables
 from wavetank.report.gather import Campaign
 from wavetank.report.kernel_tables import ior_table, kernel_words
 from wavetank.report.model_tables import application_table, file_table, phase_tables
@@ -136,7 +137,12 @@ def model_part(model: Model, anchor: str, kernel: Kernel | None = None) -> Model
     """A model's tables and plots."""
     return ModelPart(
         command=shlex.join(model.command),
-        tables=(application_table(model), file_table(model), *phase_tables(model)),
+        tables=(
+            application_table(model),
+            file_table(model),
+            *phase_tables(model),
+            *findings_tables(model),
+        ),
         figures=pattern_figures(model, anchor),
         pairs=operation_figures(model, anchor),
         kernel_lines=() if kernel is None else kernel_words(kernel),

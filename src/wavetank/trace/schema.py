@@ -190,6 +190,9 @@ class TracedFile:
     identity: FileIdentity | None = None  # of the file that it led to; None: not known
     symlink_to: str | None = None  # the name is a symbolic link that leads to this path
     other_names: tuple[OtherName, ...] = ()  # of the same file, once they are joined
+    collective_unknown: bool = (
+        False  # which of its MPI-IO operations were collective, some of them being so
+    )
 
 
 @dataclass(frozen=True)

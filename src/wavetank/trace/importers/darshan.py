@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
 
@@ -77,7 +78,15 @@ def read(path: Path) -> Trace:
     files = tuple(
         _traced_file(names.get(record_id, f"<record {record_id}>"), mounts) for record_id in ids
     )
-    together, alone = _collective(counters.get("MPI-IO", []), numbers)
+    together, alone, both = _collective(counters.get("MPI-IO", []), numbers)
+    files = tuple(
+        replace(file, collective_unknown=True) if both[n] else file for n, file in enumerate(files)
+    )
+    if both.any():
+        warnings.append(
+            f"of the MPI-IO operations on {_first_names(files, both)} some were collective and some were not; Darshan does not "
+            "record which: all count as independent"
+        )
     events = operations(segments, numbers, together)
     on_mpi = {number for module in ("MPI-IO", "DXT_MPIIO") for number in users.get(module, ())}
     library = library_files((file.path for file in files), (files[n].path for n in on_mpi))
@@ -129,10 +138,10 @@ def _traced_file(path: str, mounts: Sequence[tuple[str, str]]) -> TracedFile:
 
 def _collective(
     records: Sequence[CounterRecord], numbers: dict[int, int]
-) -> tuple[dict[bool, BoolArray], dict[bool, BoolArray]]:
+) -> tuple[dict[bool, BoolArray], dict[bool, BoolArray], BoolArray]:
     """By kind (write: True), which files' MPI-IO operations were all collective, and all independent.
 
-    As the counters say.
+    And which files have both of a kind. As the counters say.
     """
     together, alone = (
         {is_write: np.zeros(len(numbers), dtype=np.int64) for is_write in (True, False)}
@@ -143,10 +152,17 @@ def _collective(
             c, number = record.counters, numbers[record.file]
             together[is_write][number] += c[f"MPIIO_COLL_{way}"] + c[f"MPIIO_SPLIT_{way}"]
             alone[is_write][number] += c[f"MPIIO_INDEP_{way}"] + c[f"MPIIO_NB_{way}"]
+    mixed = {way: (together[way] > 0) & (alone[way] > 0) for way in together}
     return (
         {way: (together[way] > 0) & (alone[way] == 0) for way in together},
         {way: (alone[way] > 0) & (together[way] == 0) for way in together},
+        mixed[True] | mixed[False],
     )
+
+
+def _first_names(files: Sequence[TracedFile], some: BoolArray) -> str:
+    names = sorted(PurePath(file.path).name for file, one in zip(files, some, strict=True) if one)
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def _mended(

@@ -1,0 +1,1 @@
+"""What a model's I/O shows before any campaign: sentences with numbers and, where the field knows one, a remedy."""

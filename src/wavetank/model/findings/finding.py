@@ -1,0 +1,103 @@
+"""A finding, and the thresholds from which something is one.
+
+Thresholds are as low as the field's, and what is small beside all the I/O is not told: a log file of 4 kB is no
+finding. Where a value is that of Drishti (J. L. Bez, H. Ather, S. Byna, "Drishti: Guiding End-Users in the I/O
+Optimization Journey", PDSW 2022, and the defaults of its release 0.6), it is named so.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from wavetank.document import Record
+
+Kind = Literal[
+    "few-ranks",
+    "no-collective-calls",
+    "interleaved-pieces",
+    "same-bytes-by-many-ranks",
+    "many-small-files",
+    "small-requests",
+    "unaligned-writes",
+    "random-reads",
+    "many-metadata-calls",
+    "flush-after-each-write",
+    "read-back",
+]
+
+SMALL_REQUEST_BYTES = 64 * 1024
+"""bytes: requests below this count as small: PVFS2's stripe unit in P16 table 4, and still OrangeFS's default."""
+
+GATHERED_BYTES = 1024 * 1024
+"""bytes: pieces below this gain when they are gathered: Lustre's default stripe, and below it Drishti's ``small``."""
+
+REQUEST_COST_BYTES = 64 * 1024
+"""bytes that a network of 1 Gbit/s carries in 0.5 ms, which a request takes to a server and back.
+
+So one small request costs about what moving this much costs, and n of them are weighed as n times this.
+"""
+
+SHARE = 0.1
+"""Of the bytes, operations, or their weight: less is not told. Drishti: ``small_requests``, ``misaligned_requests``."""
+
+RANDOM_SHARE = 0.2
+"""Of the reads that jump back. Drishti: ``random_operations``."""
+
+LEAST_OPERATIONS = 1000
+"""Fewer take less than about a second in all. Drishti: ``small_requests_absolute`` and its like."""
+
+LEAST_BYTES = 1024 * 1024
+"""bytes: less is moved in a hundredth of a second by any disk."""
+
+LEAST_FILES = 100
+"""Small files: fewer are opened, moved and closed in a tenth of a second (three calls of 0.5 ms each)."""
+
+CALLS_OF_A_FILE = 3
+"""Calls that a small file costs at least: open, one request, close."""
+
+LEAST_FLUSHES = 100
+"""Fewer take less than a second on a disk that turns (some 10 ms each)."""
+
+FLUSHED_BYTES = 10 * 1024 * 1024
+"""bytes between two flushes from which on a flush (some 10 ms) is below a tenth of the time, at 100 MB/s."""
+
+CARRIER_SHARE = 0.1
+"""A rank carries I/O when it moves at least this share of the busiest rank's bytes, as for process mappings."""
+
+MOST_CARRIERS = 4
+"""Up to so many ranks can be too few streams for a parallel file system; more are a choice, as aggregators are."""
+
+MANY_RANKS = 4
+"""On one file; with fewer there is little to gather by collective calls."""
+
+PAGE_BYTES = 4096
+"""bytes: of a client's page cache, and the block of local file systems: two writers of one page lock each other."""
+
+
+class Finding(Record):
+    """Something that the I/O of an application shows. Computed from its model, measured nowhere."""
+
+    kind: Kind
+    sentence: str = Field(description="what it is, with its numbers")
+    remedy: str | None = Field(description="what the field does about it; None where it depends")
+    ph_ids: tuple[int, ...] = Field(
+        description="phases in which it is; empty: of calls beside them"
+    )
+    n_operations: int = Field(description="operations or calls that it is about, all ranks")
+    moved_bytes: int = Field(description="bytes that these operations move")
+    share_of_operations: float | None = Field(
+        description="of the application's data operations; None of calls that move no data"
+    )
+    share_of_bytes: float = Field(description="of the bytes that the application moves")
+
+
+def percent(share: float) -> str:
+    """A share for people: 0.4 %, 11 %, 100 % only where it is all."""
+    value = 100 * share
+    if share >= 1 or value < 0.05:
+        return f"{value:.0f} %"
+    if value > 99.5:
+        return f"{min(value, 99.9):.1f} %"
+    return f"{value:.0f} %" if value >= 9.5 else f"{value:.1f} %"

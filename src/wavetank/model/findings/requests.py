@@ -1,0 +1,274 @@
+"""The data operations of an application as columns: what all findings count on.
+
+Reads phases of a model or a kernel; leaves columns of runs, never unfolded. Sizes are those that each member, rank
+and run of a phase really has, not those of its first operation.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from wavetank.model.application import View
+from wavetank.model.file_table import writes
+from wavetank.model.findings.finding import REQUEST_COST_BYTES, SHARE
+from wavetank.model.folded import BoolArray
+from wavetank.model.offsets import is_contiguous
+from wavetank.model.phase import Phase, ProcessStep, Program, RepeatStep, Step
+from wavetank.trace.ops import OPS_BY_NAME
+from wavetank.trace.schema import FileView, Int64Array
+
+
+class Source(Protocol):
+    """What a model and a kernel have in common."""
+
+    @property
+    def n_ranks(self) -> int:
+        """Of the run."""
+
+    @property
+    def phases(self) -> tuple[Phase, ...]:
+        """At all levels."""
+
+    @property
+    def programs(self) -> tuple[Program, ...]:
+        """Of all ranks."""
+
+    @property
+    def views(self) -> tuple[View, ...]:
+        """Of MPI files."""
+
+    @property
+    def communicators(self) -> tuple[tuple[int, ...], ...]:
+        """MPI_COMM_WORLD ranks of each."""
+
+
+@dataclass(frozen=True)
+class Steps:
+    """How the operations of ranks follow each other: columns, ``n`` times a step between two offsets."""
+
+    step: Int64Array  # bytes from an operation's offset to that of the rank's next one
+    size: Int64Array  # of the first of the two
+    n: Int64Array
+
+
+@dataclass(frozen=True)
+class Requests:
+    """The operations of one pattern member of a phase: columns of equal length, an entry for each run of each rank."""
+
+    phase: Phase
+    writes: bool
+    collective: bool
+    sizes_known: bool
+    offsets_known: bool
+    rank: Int64Array
+    count: Int64Array
+    size: Int64Array  # bytes asked for
+    moved: Int64Array  # bytes, by all of the run
+    offset: Int64Array
+    disp: Int64Array
+    piece: Int64Array  # bytes of a request that lie together in the file: less than its size in a view with holes
+
+    @cached_property
+    def n_operations(self) -> int:
+        """Of all ranks."""
+        return int(self.count.sum())
+
+    @cached_property
+    def moved_bytes(self) -> int:
+        """By all ranks."""
+        return int(self.moved.sum())
+
+    @cached_property
+    def steps(self) -> Steps:
+        """Between consecutive operations of each rank."""
+        same_rank = self.rank[1:] == self.rank[:-1]
+        last = self.offset + (self.count - 1) * self.disp
+        return Steps(
+            np.concatenate([self.disp, (self.offset[1:] - last[:-1])[same_rank]]),
+            np.concatenate([self.size, self.size[:-1][same_rank]]),
+            np.concatenate([self.count - 1, np.ones(int(same_rank.sum()), dtype=np.int64)]),
+        )
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Some operations, counted."""
+
+    n_operations: int
+    moved_bytes: int
+    ph_ids: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Io:
+    """All I/O of an application at the level at which it uses its files itself."""
+
+    n_ranks: int  # of its parallel program; 1 for a serial one
+    requests: tuple[Requests, ...]
+    programs: tuple[Program, ...]
+    names: Mapping[int, str]  # of files, by file_id
+    n_operations: int
+    moved_bytes: int
+
+    def share_of_bytes(self, moved_bytes: int) -> float:
+        """Of all that the application moves."""
+        return moved_bytes / self.moved_bytes if self.moved_bytes else 0.0
+
+    def share_of_operations(self, n_operations: int) -> float:
+        """Of all its data operations."""
+        return n_operations / self.n_operations if self.n_operations else 0.0
+
+    def weighs(self, n_calls: int) -> bool:
+        """Whether so many small requests or calls cost enough beside the bytes that are moved."""
+        return n_calls * REQUEST_COST_BYTES >= SHARE * self.moved_bytes
+
+
+def io_of(source: Source, names: Mapping[int, str]) -> Io:
+    """The I/O of a model or a kernel.
+
+    Args:
+        source: whose phases below MPI-IO are left out: their bytes are those of the phases above.
+        names: of its files, by file_id.
+    """
+    by_mpi = {phase.file_id for phase in source.phases if phase.level == "mpiio"}
+    own = [
+        phase for phase in source.phases if phase.level == "mpiio" or phase.file_id not in by_mpi
+    ]
+    found = tuple(one for phase in own for one in _requests(phase, source.views))
+    return Io(
+        n_ranks=_n_parallel(source),
+        requests=found,
+        programs=source.programs,
+        names=names,
+        n_operations=sum(one.n_operations for one in found),
+        moved_bytes=sum(one.moved_bytes for one in found),
+    )
+
+
+def tally(requests: Sequence[Requests], chosen: Sequence[BoolArray] | None = None) -> Tally:
+    """Operations, bytes and phases of requests, or of those of their runs that are chosen."""
+    if chosen is None:
+        chosen = [np.ones(len(one.count), dtype=bool) for one in requests]
+    pairs = [(one, which) for one, which in zip(requests, chosen, strict=True) if which.any()]
+    return Tally(
+        sum(int(one.count[which].sum()) for one, which in pairs),
+        sum(int(one.moved[which].sum()) for one, which in pairs),
+        tuple(sorted({one.phase.ph_id for one, _ in pairs})),
+    )
+
+
+def by_file(requests: Sequence[Requests]) -> list[Requests]:
+    """Requests of one direction joined over the phases of each file: each rank's runs in the order of the phases."""
+    found: dict[int, list[Requests]] = defaultdict(list)
+    for one in sorted(requests, key=lambda one: one.phase.ph_id):
+        found[one.phase.file_id].append(one)
+    return [_joined(of_file) for of_file in found.values()]
+
+
+def _joined(requests: Sequence[Requests]) -> Requests:
+    if len(requests) == 1:
+        return requests[0]
+    rank = np.concatenate([one.rank for one in requests])
+    order = np.argsort(rank, kind="stable")
+
+    def column(name: str) -> Int64Array:
+        joined: Int64Array = np.concatenate([getattr(one, name) for one in requests])[order]
+        return joined
+
+    return replace(
+        requests[0],
+        rank=rank[order],
+        count=column("count"),
+        size=column("size"),
+        moved=column("moved"),
+        offset=column("offset"),
+        disp=column("disp"),
+        piece=column("piece"),
+    )
+
+
+def _requests(phase: Phase, views: Sequence[View]) -> Iterator[Requests]:
+    columns = [_columns(phase, number) for number in range(len(phase.pattern))]
+    total = sum(int(one["moved"].sum()) for one in columns)
+    # Where offsets are not known, sizes are not kept one by one: the first one's may not be that of the others.
+    known = total == phase.ph_weight
+    for member, offsets, one in zip(phase.pattern, phase.offset, columns, strict=True):
+        op = OPS_BY_NAME.get(member.iop_type)
+        if not known:
+            one["moved"] = np.full(
+                len(one["rank"]),
+                phase.ph_weight // (len(columns) * max(len(one["rank"]), 1)),
+                dtype=np.int64,
+            )
+        yield Requests(
+            phase=phase,
+            writes=writes(member.iop_type),
+            collective=phase.collective if op is None else op.collective,
+            sizes_known=known,
+            offsets_known=offsets.function != "unknown",
+            piece=_pieces(phase, views, one["rank"], one["size"]),
+            **one,
+        )
+
+
+def _columns(phase: Phase, number: int) -> dict[str, Int64Array]:
+    """Runs of one pattern member over all ranks."""
+    ranks = np.array(phase.ph_processid, dtype=np.int64)
+    offsets, rs = phase.offset[number], phase.pattern[number].rs
+    in_view = None if phase.offset_view is None else phase.offset_view[number]
+    listed = offsets if offsets.function == "list" else None
+    if listed is None and offsets.function == "unknown" and in_view is not None:
+        listed = in_view if in_view.function == "list" else None
+    if listed is not None:
+        moved = listed.count * listed.rs if listed.moved is None else listed.moved
+        return {
+            "rank": np.repeat(ranks, np.asarray(listed.n_runs)),
+            "count": listed.count, "size": listed.rs, "moved": moved,
+            "offset": listed.offset, "disp": listed.disp,
+        }  # fmt: skip
+    count = np.full(len(ranks), phase.ph_nrep, dtype=np.int64)
+    moved = count * rs
+    if phase.moved_last is not None:
+        moved -= rs - phase.moved_last[number]
+    a, b, c = (offsets.a, offsets.b, offsets.c) if offsets.function == "linear" else (0, 0, 0)
+    return {
+        "rank": ranks, "count": count, "size": np.full(len(ranks), rs, dtype=np.int64), "moved": moved,
+        "offset": a * ranks + c, "disp": np.full(len(ranks), b, dtype=np.int64),
+    }  # fmt: skip
+
+
+def _pieces(phase: Phase, views: Sequence[View], rank: Int64Array, size: Int64Array) -> Int64Array:
+    """Bytes that lie together: of a request through a view with holes the mean run of the view."""
+    if phase.view_ids is None and phase.view_id is None:
+        return size
+    numbers = phase.view_ids or (phase.view_id,) * phase.ph_np
+    runs = np.full(phase.ph_np, np.iinfo(np.int64).max)
+    for place, number in enumerate(numbers):
+        if number is None or not 0 <= number < len(views):
+            continue
+        view = views[number]
+        if view.run_lengths and not is_contiguous(FileView(**view.model_dump())):
+            runs[place] = sum(view.run_lengths) // len(view.run_lengths)
+    found: Int64Array = np.minimum(runs[np.searchsorted(phase.ph_processid, rank)], size)
+    return found
+
+
+def _n_parallel(source: Source) -> int:
+    """Ranks of the parallel program; 1 where the ranks are the processes of a script or of a program that forks."""
+    if any(_starts_processes(program.steps) for program in source.programs):
+        return max((len(ranks) for ranks in source.communicators), default=1)
+    return source.n_ranks
+
+
+def _starts_processes(steps: Sequence[Step]) -> bool:
+    return any(
+        isinstance(step, ProcessStep)
+        or (isinstance(step, RepeatStep) and _starts_processes(step.steps))
+        for step in steps
+    )
