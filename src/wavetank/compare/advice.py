@@ -6,6 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
+from wavetank.compare.application_advice import (
+    CACHED_PERCENT,
+    FULL_PERCENT,
+    application_advice,
+)
 from wavetank.compare.comparison import (
     Advice,
     Configuration,
@@ -16,18 +21,8 @@ from wavetank.compare.comparison import (
     Ranking,
 )
 from wavetank.kernel.plan import Kernel
-from wavetank.measure.direction import direction
-from wavetank.measure.mapping import io_ranks
 from wavetank.measure.statistics import Estimate, coverage_limit
-from wavetank.units import format_duration, format_rate, format_size
-
-SMALL_REQUEST_BYTES = 64 * 1024
-"""Requests below this count as small: PVFS2's stripe unit in P16 table 4."""
-
-FULL_PERCENT = 80
-"""Usage of the peak from which the storage counts as the limit."""
-CACHED_PERCENT = 115
-"""Usage of the peak above which bytes cannot all have passed the storage; bursts reach this much."""
+from wavetank.units import format_duration, format_rate
 
 
 def advise(
@@ -56,8 +51,7 @@ def advise(
         *_effects(application, [each for each in effects if each.application == application]),
         *_full_storage(application, list(ours.values())),
         *_cached(application, list(ours.values())),
-        *_few_io_processes(application, kernel),
-        *_small_requests(application, kernel, ours[ranking.places[0].configuration]),
+        *application_advice(application, kernel, ours[ranking.places[0].configuration]),
         *_method(application, own_runs),
         *_repetitions(application, list(ours.values())),
     )
@@ -190,68 +184,6 @@ def _evidence(effect: Effect) -> str:
     return (
         f"{effect.knob} {effect.before} -> {effect.after}, {effect.first} against {effect.second}: "
         f"rate {change.median:+.1f} % ({interval})"
-    )
-
-
-def _few_io_processes(application: str, kernel: Kernel) -> tuple[Advice, ...]:
-    carriers = io_ranks(kernel)
-    if not 0 < len(carriers) < kernel.n_ranks:
-        return ()
-    ranks = ", ".join(str(rank) for rank in carriers)
-    return (
-        Advice(
-            about="application",
-            application=application,
-            sentence=(
-                f"{len(carriers)} of {kernel.n_ranks} processes do nearly all of the I/O. More "
-                "processes or more data servers cannot make it faster than these can ask for "
-                "data: let more processes read, each its own part."
-            ),
-            evidence=(f"I/O ranks: {ranks} of 0 to {kernel.n_ranks - 1}",),
-        ),
-    )
-
-
-def _small_requests(application: str, kernel: Kernel, best: Configuration) -> tuple[Advice, ...]:
-    total = sum(phase.ph_weight for phase in kernel.phases)
-    small = [
-        phase
-        for phase in kernel.phases
-        if phase.pattern[0].rs < SMALL_REQUEST_BYTES and phase.ph_weight > 0.1 * total
-    ]
-    if not small:
-        return ()
-    measured = {phase.ph_id: phase for phase in best.phases}
-    evidence = tuple(
-        f"phase {phase.ph_id} ({direction(phase)}s) asks for {phase.pattern[0].rs} B at a time, "
-        f"{format_size(phase.ph_weight)} in all: {measured[phase.ph_id].iops.median:.0f} "
-        f"operations/s give {format_rate(measured[phase.ph_id].rate_bytes_per_s.median)} "
-        f"on {best.cluster_title}"
-        for phase in small
-        if phase.ph_id in measured
-    )
-    share = 100 * sum(phase.ph_weight for phase in small) / total
-    fact = f"{share:.0f} % of the bytes move in requests below {format_size(SMALL_REQUEST_BYTES)}"
-    usage = best.usage_percent
-    if usage is not None and usage.median > CACHED_PERCENT:
-        sentence = f"{fact}, but most of them met page caches, not the storage."
-    elif usage is not None and usage.median >= FULL_PERCENT:
-        sentence = (
-            f"{fact}, and still the storage is used to {usage.median:.0f} % of its peak on "
-            f"{best.cluster_title}: the file system gathers them, and larger buffers would not help."
-        )
-    elif usage is not None:
-        sentence = (
-            f"{fact}, and {best.cluster_title} reaches {usage.median:.0f} % of its storage's peak: "
-            "each request reaches one server at a time, and waits for it. Use larger buffers."
-        )
-    else:
-        sentence = (
-            f"{fact}. Larger buffers may help; the peak of the storage, which would tell, was not "
-            "measured (characterise: true)."
-        )
-    return (
-        Advice(about="application", application=application, sentence=sentence, evidence=evidence),
     )
 
 

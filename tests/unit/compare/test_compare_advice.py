@@ -6,14 +6,15 @@ from wavetank.compare.advice import advise, three_digits
 from wavetank.compare.comparison import OwnRunError
 from wavetank.compare.effects import effects
 from wavetank.compare.rank import rank
+from wavetank.model.phase import LinearOffsets, PatternMember
 
 KERNEL = abyss_kernel()
 
 
-def advice(configurations, knobs=None):
+def advice(configurations, knobs=None, kernel=KERNEL):
     return advise(
         "a",
-        KERNEL,
+        kernel,
         configurations,
         rank(configurations, "a", "time"),
         effects(configurations, knobs or {}),
@@ -54,13 +55,50 @@ def test_one_configuration_is_no_choice():
 
 def test_two_readers_of_four_are_an_obstacle_whatever_np_is():
     found = about(advice([configuration("nfs", [1.0])]), "application")
-    assert any("2 of 4 processes" in each.sentence for each in found)
+    assert any("2 of 4 ranks read" in each.sentence for each in found)
+
+
+def mixed_kernel(header, block, n=3000):
+    """One phase of one rank: a header before each block."""
+    kernel = abyss_kernel()
+    (plain, *_) = kernel.phases
+    step = header + block
+    members = tuple(
+        PatternMember(iop_type="write", rs=rs, disp=step, dist=(0, 2)) for rs in (header, block)
+    )
+    mixed = plain.model_copy(
+        update={
+            "ph_weight": n * step, "ph_nrep": n, "ph_niop": 2 * n, "pattern": members,
+            "offset": (LinearOffsets(a=0, b=step, c=0), LinearOffsets(a=0, b=step, c=header)),
+        }
+    )  # fmt: skip
+    return kernel.model_copy(update={"phases": (mixed,), "n_ranks": 1})
+
+
+def test_a_phase_of_headers_and_large_blocks_is_not_called_one_of_small_requests():
+    # 8 kB and 4 MiB: 8000 / (8000 + 4194304) = 0.2 % of the bytes are in requests below 64 KiB.
+    found = advice([configuration("nfs", [1.0])], kernel=mixed_kernel(8000, 4 << 20))
+    assert not any("64.0 KiB" in each.sentence for each in found)
+
+
+def test_the_small_requests_of_a_phase_are_told_by_their_own_share():
+    # 8 kB and 64 KiB: 8000 / (8000 + 65536) = 10.9 % of the bytes, half of the operations.
+    found = advice([configuration("nfs", [1.0])], kernel=mixed_kernel(8000, 64 << 10))
+    (small,) = [each for each in found if "64.0 KiB" in each.sentence]
+    assert "3,000 requests" in small.sentence
+    assert "50 % of the operations, which move 11 % of the bytes" in small.sentence
 
 
 def test_small_requests_are_named_with_their_size_and_rate():
     found = about(advice([configuration("nfs", [1.0])]), "application")
     (small,) = [each for each in found if "64.0 KiB" in each.sentence]
-    assert "8191 B" in small.evidence[0] and "100.0 MB/s" in small.evidence[0]
+    assert "8,191 B" in small.sentence
+    assert any("phase 1" in each and "100.0 MB/s" in each for each in small.evidence)
+
+
+def test_no_cause_is_named_that_was_not_measured():
+    found = advice([used(30.0)])
+    assert not any("one server at a time" in each.sentence for each in found)
 
 
 def test_few_repetitions_are_said_with_what_they_cannot_show():
@@ -96,13 +134,14 @@ def test_storage_at_its_peak_is_named_as_the_limit():
     assert "limit on nfs" in limit.sentence and "96 % of the peak" in limit.evidence[0]
 
 
-def test_larger_buffers_are_advised_where_the_storage_is_idle_and_not_where_it_is_full():
+def test_small_requests_are_told_with_how_far_the_storage_is_used_all_the_same():
     def sentence(usage):
         found = about(advice([used(usage)]), "application")
         return next(each.sentence for each in found if "64.0 KiB" in each.sentence)
 
-    assert "Use larger buffers" in sentence(30.0)
-    assert "would not help" in sentence(96.0)
+    assert "Larger buffers" in sentence(30.0) and "30 % of its storage's peak" in sentence(30.0)
+    assert "Larger buffers" not in sentence(96.0) and "96 % of its peak" in sentence(96.0)
+    assert "page caches" in sentence(250.0)
 
 
 def test_ties_with_the_same_number_of_instances_are_all_alike():

@@ -195,9 +195,9 @@ def _joined(requests: Sequence[Requests]) -> Requests:
 
 def _requests(phase: Phase, views: Sequence[View]) -> Iterator[Requests]:
     columns = [_columns(phase, number) for number in range(len(phase.pattern))]
-    total = sum(int(one["moved"].sum()) for one in columns)
+    excess = sum(int(one["moved"].sum()) for one in columns) - phase.ph_weight
     # Where offsets are not known, sizes are not kept one by one: the first one's may not be that of the others.
-    known = total == phase.ph_weight
+    known = excess == 0 or all(offsets.function != "unknown" for offsets in phase.offset)
     for member, offsets, one in zip(phase.pattern, phase.offset, columns, strict=True):
         op = OPS_BY_NAME.get(member.iop_type)
         if not known:
@@ -206,6 +206,11 @@ def _requests(phase: Phase, views: Sequence[View]) -> Iterator[Requests]:
                 phase.ph_weight // (len(columns) * max(len(one["rank"]), 1)),
                 dtype=np.int64,
             )
+        elif excess:  # last operations that moved less, by rank: the phase keeps their sum alone
+            one["moved"] = one["moved"].copy()
+            least = min(excess, int(one["moved"][-1]))
+            one["moved"][-1] -= least
+            excess -= least
         yield Requests(
             phase=phase,
             writes=writes(member.iop_type),

@@ -1,0 +1,68 @@
+"""Advice on the application: what its I/O shows by itself, beside what was measured of those phases."""
+
+from __future__ import annotations
+
+from wavetank.compare.comparison import Advice, Configuration
+from wavetank.kernel.plan import Kernel
+from wavetank.model.findings.find import find
+from wavetank.model.findings.finding import Finding
+from wavetank.units import format_rate
+
+FULL_PERCENT = 80
+"""Usage of the peak from which the storage counts as the limit."""
+CACHED_PERCENT = 115
+"""Usage of the peak above which bytes cannot all have passed the storage; bursts reach this much."""
+
+_MOST_PHASES = 12
+"""Of a finding, told with their rates."""
+
+
+def application_advice(application: str, kernel: Kernel, best: Configuration) -> tuple[Advice, ...]:
+    """A piece of advice for each finding on the kernel.
+
+    Args:
+        application: its name in the campaign.
+        kernel: its kernel.
+        best: the configuration that ranks first.
+    """
+    findings = find(kernel, {file.file_id: file.name for file in kernel.files})
+    return tuple(
+        Advice(
+            about="application",
+            application=application,
+            sentence=_sentence(finding, best),
+            evidence=_evidence(finding, best),
+        )
+        for finding in findings
+    )
+
+
+def _sentence(finding: Finding, best: Configuration) -> str:
+    """The finding with its remedy; of small requests, what the measurement says of the remedy."""
+    remedy = "" if finding.remedy is None else f" {finding.remedy}"
+    usage = best.usage_percent
+    if finding.kind != "small-requests" or usage is None:
+        return f"{finding.sentence}{remedy}"
+    if usage.median > CACHED_PERCENT:
+        return f"{finding.sentence} On {best.cluster_title} page caches took most of them, not the storage."
+    used = f"{usage.median:.0f} % of its"
+    if usage.median >= FULL_PERCENT:
+        return (
+            f"{finding.sentence} The storage of {best.cluster_title} still reaches {used} peak, so that the file "
+            "system gathers them: fewer requests would gain little there."
+        )
+    return (
+        f"{finding.sentence}{remedy} {best.cluster_title} reaches {used} storage's peak with them."
+    )
+
+
+def _evidence(finding: Finding, best: Configuration) -> tuple[str, ...]:
+    """What was measured of the finding's phases."""
+    phases = [phase for phase in best.phases if phase.ph_id in finding.ph_ids]
+    told = tuple(
+        f"phase {phase.ph_id} ({phase.operation}, {phase.file_name}): {phase.iops.median:.0f} operations/s give "
+        f"{format_rate(phase.rate_bytes_per_s.median)} on {best.cluster_title}"
+        for phase in phases[:_MOST_PHASES]
+    )
+    more = len(phases) - len(told)
+    return (*told, f"and {more} more phases") if more > 0 else told
