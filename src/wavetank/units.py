@@ -101,6 +101,35 @@ def format_size(size_bytes: float) -> str:
     return f"{size_bytes:.1f} PiB"
 
 
+def exact_size(size_bytes: int) -> str:
+    """Every byte: "8,191 B"; in larger units only where that is exact: "1 MiB", "10 GB"."""
+    for unit, factor in (
+        ("GiB", 2**30), ("GB", 10**9), ("MiB", 2**20), ("MB", 10**6), ("KiB", 2**10),
+    ):  # fmt: skip
+        if size_bytes and size_bytes % factor == 0:
+            return f"{size_bytes // factor:,} {unit}"
+    return f"{size_bytes:,} B"
+
+
+def exact_rate(bytes_per_s: int) -> str:
+    """A rate without rounding, as people write limits: 40 MB/s, 62.5 MB/s."""
+    return _exact_decimal(bytes_per_s, "B/s")
+
+
+def exact_network_rate(bytes_per_s: int) -> str:
+    """A rate of a network without rounding, in bits: 1 Gbit/s."""
+    return _exact_decimal(8 * bytes_per_s, "bit/s")
+
+
+def _exact_decimal(amount: int, unit: str) -> str:
+    for prefix, factor in (("G", 10**9), ("M", 10**6), ("k", 10**3)):
+        if amount >= factor:
+            whole, rest = divmod(amount, factor)
+            decimals = f"{rest:0{len(str(factor)) - 1}d}".rstrip("0")
+            return f"{whole:,}{'.' if decimals else ''}{decimals} {prefix}{unit}"
+    return f"{amount} {unit}"
+
+
 def format_rate(bytes_per_s: float) -> str:
     """A transfer rate for people, in decimal units as the field prints them: 104.2 MB/s."""
     for unit in ("B/s", "kB/s", "MB/s", "GB/s"):

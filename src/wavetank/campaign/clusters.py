@@ -11,6 +11,7 @@ import yaml
 from pydantic import ValidationError
 
 from wavetank.campaign.facts import ClusterFacts
+from wavetank.campaign.knobs import knobs_of
 from wavetank.campaign.load import ReadCluster
 from wavetank.campaign.plan import why_not
 from wavetank.campaign.spec import ClusterSource, Executor, Layout
@@ -18,16 +19,13 @@ from wavetank.cluster import deploy
 from wavetank.cluster.host import RunningCluster
 from wavetank.cluster.spec import ClusterSpec, read_spec
 from wavetank.cluster.state import directory_of
-from wavetank.compare.effects import ANY
+from wavetank.compare.titles import title_alone
 from wavetank.document import explain
 from wavetank.errors import MeasurementError, SpecError
 from wavetank.kernel.plan import Kernel
-from wavetank.units import format_size
 
 GUESSED_UP_S = 10.0
 """For the first estimate of a duration: NFS takes 3 s, GlusterFS 12 s on two cores."""
-
-_TITLES = {"nfs": "NFS", "glusterfs": "GlusterFS", "none": "local disks"}
 
 
 def read_cluster(path: Path, layout: Layout | None = None) -> ClusterFacts:
@@ -83,6 +81,7 @@ def _read(path: Path, layout: Layout | None) -> ClusterSpec:
     body = spec.model_dump(mode="json") | {
         "name": f"{spec.name}-{_SUFFIXES[layout]}",
         "layout": layout,
+        "title": None if spec.title is None else f"{spec.title}, {_LAYOUT_WORDS[layout]}",
     }
     try:
         return ClusterSpec.model_validate(body)
@@ -91,14 +90,17 @@ def _read(path: Path, layout: Layout | None) -> ClusterSpec:
 
 
 _SUFFIXES: dict[Layout, str] = {"striped": "striped", "one-server-per-file": "1dfx1f"}
+_LAYOUT_WORDS: dict[Layout, str] = {"striped": "striped", "one-server-per-file": "1DFx1F"}
 
 
 def facts_of(spec: ClusterSpec) -> ClusterFacts:
     """What a plan must know of a specified cluster."""
     instances = Counter(spec.instance_of(node).name for node in spec.node_names())
+    knobs = knobs_of(spec)
     return ClusterFacts(
         name=spec.name,
-        title=_title(spec),
+        title=spec.title or title_alone(knobs),
+        own_title=spec.title,
         key=spec.sha256(),
         instance_type=spec.instance.name,
         instances=dict(instances),
@@ -107,7 +109,7 @@ def facts_of(spec: ClusterSpec) -> ClusterFacts:
         capacity_bytes=_capacity(spec),
         is_global=spec.file_system.kind != "none",
         expected_up_s=GUESSED_UP_S,
-        knobs=_knobs(spec),
+        knobs=knobs,
     )
 
 
@@ -145,21 +147,6 @@ def find_cluster(
     return running
 
 
-def _title(spec: ClusterSpec) -> str:
-    kind = spec.file_system.kind
-    if kind == "existing":
-        return f"existing {spec.file_system.path}"
-    words = [_TITLES.get(kind, kind)]
-    servers = len(spec.server_names())
-    if kind not in ("none", "nfs"):
-        words.append(f"{servers} data {'server' if servers == 1 else 'servers'}")
-    if spec.file_system.stripe.kind != "distributed":
-        words.append(spec.file_system.stripe.kind)
-    if spec.layout == "one-server-per-file":
-        words.append("1DFx1F")
-    return ", ".join(words)
-
-
 def _capacity(spec: ClusterSpec) -> int:
     """Bytes that the application's file system holds, before its own overhead."""
     servers = max(len(spec.server_names()), 1)
@@ -169,52 +156,3 @@ def _capacity(spec: ClusterSpec) -> int:
     if stripe.kind == "disperse":
         return spec.storage.size * max(servers - (stripe.redundancy or 1), 1)
     return spec.storage.size * servers
-
-
-def _knobs(spec: ClusterSpec) -> dict[str, str]:
-    """Everything that was chosen, flattened, in words where numbers depend on each other."""
-    knobs = dict(_flat(spec.model_dump(mode="json", exclude={"name", "description"})))
-    servers = len(spec.server_names())
-    # The number of data servers is chosen by nodes.io alone, or by file_system.servers too.
-    knobs.pop("file_system.servers", None)
-    knobs["data servers"] = str(servers)
-    io_nodes = int(knobs.pop("nodes.io"))
-    on_io_nodes = sum(name.startswith("io") for name in spec.server_names())
-    knobs["I/O nodes without a server"] = str(io_nodes - on_io_nodes)
-    # Stripes and the placement of input files answer one question: where does a file's content lie?
-    knobs = {key: value for key, value in knobs.items() if not key.startswith(_STRIPE)}
-    # One server holds everything whole, whatever the stripes and the placement are.
-    knobs["layout"] = ANY if servers == 1 else _layout(spec)
-    return {_NAMES.get(key, key): value for key, value in knobs.items()}
-
-
-def _layout(spec: ClusterSpec) -> str:
-    """How the content of files is spread over data servers, in words."""
-    stripe = spec.file_system.stripe
-    if spec.layout == "one-server-per-file":
-        return "1DFx1F"
-    if stripe.kind == "distributed":
-        return "whole files"
-    if stripe.size is not None:
-        return f"{stripe.kind} {format_size(stripe.size)}"
-    if stripe.redundancy is not None:
-        return f"{stripe.kind} of redundancy {stripe.redundancy}"
-    return stripe.kind
-
-
-_STRIPE = "file_system.stripe."
-_NAMES = {
-    "file_system.path": "mounted file system",
-    "file_system.kind": "file system",
-    "nodes.compute": "compute nodes",
-}
-
-
-def _flat(tree: Mapping[str, object], prefix: str = "") -> list[tuple[str, str]]:
-    leaves: list[tuple[str, str]] = []
-    for key, value in tree.items():
-        if isinstance(value, Mapping):
-            leaves += _flat(value, f"{prefix}{key}.")
-        else:
-            leaves.append((f"{prefix}{key}", "default" if value is None else str(value)))
-    return leaves

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from types import MappingProxyType
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from wavetank.compare.knobs import Knobs
+from wavetank.compare.titles import Named, titles_of
 
 
 @dataclass(frozen=True)
@@ -13,7 +15,7 @@ class ClusterFacts:
 
     Attributes:
         name: of the cluster.
-        title: for people: "GlusterFS, 2 data servers".
+        title: for people: "GlusterFS, 2 data servers"; among several clusters see ``with_titles``.
         key: hash of the specification: equal keys are the same cluster.
         instance_type: of the compute nodes.
         instances: instance type -> number, all of them: compute, I/O and head nodes.
@@ -24,7 +26,8 @@ class ClusterFacts:
         expected_up_s: to bring it up.
         unavailable: why it cannot come up on this machine; None when it can.
         text: the specification as YAML, for the campaign's folder.
-        knobs: dotted path -> value of everything in the specification, for comparing two.
+        knobs: everything that was chosen for it, for comparing two.
+        own_title: that a person wrote; None where it is made.
     """
 
     name: str
@@ -39,9 +42,16 @@ class ClusterFacts:
     expected_up_s: float
     unavailable: str | None = None
     text: str = ""
-    knobs: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    knobs: Knobs = field(default_factory=Knobs)
+    own_title: str | None = None
 
     @property
     def n_instances(self) -> int:
         """All of them: compute, I/O and head nodes."""
         return sum(self.instances.values())
+
+
+def with_titles(clusters: Sequence[ClusterFacts]) -> tuple[ClusterFacts, ...]:
+    """The same clusters, each with a title that no other of them has."""
+    titles = titles_of([Named(each.name, each.knobs, each.own_title) for each in clusters])
+    return tuple(replace(each, title=titles[each.name]) for each in clusters)

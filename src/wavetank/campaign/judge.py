@@ -103,6 +103,7 @@ def compare_campaign(
         not_measured=_not_measured(plan, store, configurations),
         own_runs=tuple(error for errors in own_runs.values() for error in errors),
         notes=_notes(spec, configurations, prices),
+        titles={cluster.name: cluster.title for cluster in plan.clusters},
     )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import yaml
 
-from wavetank.campaign.facts import ClusterFacts
+from wavetank.campaign.facts import ClusterFacts, with_titles
 from wavetank.campaign.plan import Application
 from wavetank.campaign.problems import Problems
 from wavetank.campaign.spec import ApplicationEntry, CampaignSpec, Layout
@@ -68,11 +68,12 @@ def load_campaign(spec: CampaignSpec, base: Path, read_cluster: ReadCluster) -> 
     read_clusters = [each for each in clusters if each is not None]
     problems.note_names_that_stand_twice([each.name for each in read_applications], "application")
     problems.note_names_that_stand_twice([each.name for each in read_clusters], "cluster")
+    problems.note_titles_that_stand_twice({each.name: each.own_title for each in read_clusters})
     problems.stop_if_any(f"campaign {spec.name}")
     return Loaded(
         spec,
         tuple(read_applications),
-        tuple(read_clusters),
+        with_titles(read_clusters),
         prices,
         tuple(each for each in others if each is not None),
     )

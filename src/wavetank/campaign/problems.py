@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from wavetank.compare.titles import titles_that_stand_twice
 from wavetank.errors import SpecError, WavetankError
 
 T = TypeVar("T")
@@ -36,6 +37,10 @@ class Problems:
             for name in dict.fromkeys(names)
             if names.count(name) > 1
         ]
+
+    def note_titles_that_stand_twice(self, own: Mapping[str, str | None]) -> None:
+        """Add a sentence for each title that people gave to two clusters: cluster name -> title."""
+        self._said += titles_that_stand_twice(own)
 
     def stop_if_any(self, name: str) -> None:
         """Say all of them.

@@ -114,8 +114,8 @@ def phase_rows(comparison: Comparison) -> Rows:
             rate = phase.rate_bytes_per_s
             rows.append(
                 [
-                    each.application, each.cluster, each.mapping, phase.ph_id, phase.operation,
-                    phase.file_name, phase.rs, phase.weight_bytes, rate.median, rate.low,
+                    each.application, each.cluster, each.cluster_title, each.mapping, phase.ph_id,
+                    phase.operation, phase.file_name, phase.rs, phase.weight_bytes, rate.median, rate.low,
                     rate.high, phase.iops.median, phase.time_s.median,
                     phase.usage_percent.median if phase.usage_percent else None, each.origin,
                 ]
@@ -125,7 +125,7 @@ def phase_rows(comparison: Comparison) -> Rows:
                 continue
             shown.append(
                 [
-                    each.application, each.cluster, each.mapping, str(phase.ph_id),
+                    each.application, each.cluster_title, each.mapping, str(phase.ph_id),
                     phase.operation, phase.file_name, f"{phase.rs} B",
                     format_size(phase.weight_bytes), show_rate(rate),
                     f"{phase.iops.median:.0f}", show(phase.time_s, "time"),
@@ -135,7 +135,7 @@ def phase_rows(comparison: Comparison) -> Rows:
     return Rows(
         "Phases",
         (
-            "application", "cluster", "mapping", "ph_id", "operation", "file", "rs",
+            "application", "cluster", "title", "mapping", "ph_id", "operation", "file", "rs",
             "weight_bytes", "rate_bytes_per_s", "rate_low", "rate_high", "iops", "time_s",
             "usage_percent", "origin",
         ),
@@ -167,7 +167,9 @@ def effect_rows(comparison: Comparison) -> Rows:
         rows.append(
             [
                 effect.application, effect.knob, effect.before, effect.after, effect.first,
-                effect.second, change.median, change.low, change.high, effect.clear,
+                effect.second, comparison.words_of(effect.first),
+                comparison.words_of(effect.second), change.median, change.low, change.high,
+                effect.clear,
             ]
         )  # fmt: skip
         interval = (
@@ -177,15 +179,15 @@ def effect_rows(comparison: Comparison) -> Rows:
         )
         shown.append(
             [
-                effect.knob, f"{effect.before} -> {effect.after}", effect.first,
-                effect.second, f"{change.median:+.1f} %", interval, "yes" if effect.clear else "cannot be told",
+                effect.knob, f"{effect.before} -> {effect.after}", comparison.words_of(effect.first),
+                comparison.words_of(effect.second), f"{change.median:+.1f} %", interval, "yes" if effect.clear else "cannot be told",
             ]
         )  # fmt: skip
     return Rows(
         "Effects",
         (
-            "application", "knob", "before", "after", "first", "second", "rate_change_percent",
-            "low", "high", "clear",
+            "application", "knob", "before", "after", "first", "second", "first_title", "second_title",
+            "rate_change_percent", "low", "high", "clear",
         ),
         rows,
         ("knob", "change", "from", "to", "rate", "interval", "clear"),
@@ -204,7 +206,7 @@ def cost_rows(comparison: Comparison) -> Rows:
             continue
         rows.append(
             [
-                each.application, each.cluster, each.mapping, each.instance_type,
+                each.application, each.cluster, each.cluster_title, each.mapping, each.instance_type,
                 cost.n_instances, str(cost.price_inst_per_h), cost.cost_var.median,
                 str(cost.cost_fix), cost.cost_tot.median, cost.cost_tot.low, cost.cost_tot.high,
                 str(cost.billed), None if cost.deployment is None else str(cost.deployment),
@@ -214,7 +216,7 @@ def cost_rows(comparison: Comparison) -> Rows:
         )  # fmt: skip
         shown.append(
             [
-                each.application, each.cluster, each.mapping,
+                each.application, each.cluster_title, each.mapping,
                 f"{cost.n_instances} x {each.instance_type}",
                 f"{cost.price_inst_per_h} {currency}/h", show(cost.cost_tot, "cost", currency),
                 f"{three_digits(float(cost.cost_fix))} {currency}",
@@ -226,7 +228,7 @@ def cost_rows(comparison: Comparison) -> Rows:
     return Rows(
         "Cost",
         (
-            "application", "cluster", "mapping", "instance_type", "instances", "price_per_h",
+            "application", "cluster", "title", "mapping", "instance_type", "instances", "price_per_h",
             "cost_var", "cost_fix", "cost_tot", "cost_low", "cost_high", "billed", "deployment",
             "perf_cost", "perf_cost_low", "perf_cost_high", "idle", "counted",
         ),
@@ -257,15 +259,15 @@ def other_cost_rows(comparison: Comparison) -> Rows:
             total, ratio = other.cost_tot, other.perf_cost
             rows.append(
                 [
-                    each.application, each.cluster, each.mapping, other.table, str(other.date),
-                    other.purchase, other.currency, total.median if total else None,
+                    each.application, each.cluster, each.cluster_title, each.mapping, other.table,
+                    str(other.date), other.purchase, other.currency, total.median if total else None,
                     total.low if total else None, total.high if total else None,
                     ratio.median if ratio else None, other.missing,
                 ]
             )  # fmt: skip
             shown.append(
                 [
-                    each.application, each.cluster, each.mapping, other.table, str(other.date),
+                    each.application, each.cluster_title, each.mapping, other.table, str(other.date),
                     other.purchase, show(total, "cost", other.currency) if total else "-",
                     show(ratio, "ratio", other.currency) if ratio else other.missing or "-",
                 ]
@@ -273,7 +275,7 @@ def other_cost_rows(comparison: Comparison) -> Rows:
     return Rows(
         "Cost by other price tables",
         (
-            "application", "cluster", "mapping", "table", "date", "purchase", "currency",
+            "application", "cluster", "title", "mapping", "table", "date", "purchase", "currency",
             "cost_tot", "cost_low", "cost_high", "perf_cost", "missing",
         ),
         rows,
@@ -292,14 +294,14 @@ def own_run_rows(comparison: Comparison) -> Rows:
     for each in comparison.own_runs:
         rows.append(
             [
-                each.configuration, each.ph_id, each.kernel_bytes_per_s,
+                each.configuration, comparison.words_of(each.configuration), each.ph_id, each.kernel_bytes_per_s,
                 each.application_bytes_per_s, each.error_percent, each.kernel_s,
                 each.application_s,
             ]
         )  # fmt: skip
         shown.append(
             [
-                each.configuration, str(each.ph_id), format_rate(each.kernel_bytes_per_s),
+                comparison.words_of(each.configuration), str(each.ph_id), format_rate(each.kernel_bytes_per_s),
                 format_rate(each.application_bytes_per_s), f"{each.error_percent:.1f} %",
                 format_duration(each.kernel_s), format_duration(each.application_s),
             ]
@@ -307,7 +309,7 @@ def own_run_rows(comparison: Comparison) -> Rows:
     return Rows(
         "Kernel against application",
         (
-            "configuration", "ph_id", "kernel_bytes_per_s", "application_bytes_per_s",
+            "configuration", "title", "ph_id", "kernel_bytes_per_s", "application_bytes_per_s",
             "error_percent", "kernel_s", "application_s",
         ),
         rows,
@@ -335,13 +337,16 @@ def advice_rows(comparison: Comparison) -> Rows:
 
 def not_measured_rows(comparison: Comparison) -> Rows:
     """What has no result, and why."""
-    rows: list[list[Cell]] = [
-        [each.application, each.cluster, each.mapping, each.reason]
-        for each in comparison.not_measured
-    ]
-    columns = ("application", "cluster", "mapping", "reason")
+    missing = [(each, comparison.title_of(each.cluster)) for each in comparison.not_measured]
     return Rows(
-        "Not measured", columns, rows, columns, [[str(cell) for cell in row] for row in rows]
+        "Not measured",
+        ("application", "cluster", "title", "mapping", "reason"),
+        [
+            [each.application, each.cluster, title, each.mapping, each.reason]
+            for each, title in missing
+        ],
+        ("application", "cluster", "mapping", "reason"),
+        [[each.application, title, each.mapping, each.reason] for each, title in missing],
     )
 
 

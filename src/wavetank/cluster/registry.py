@@ -26,6 +26,14 @@ FILE_SYSTEMS: dict[str, str] = {
     "none": "wavetank.cluster.filesystems.none:NoFileSystem",
     "orangefs": "wavetank.cluster.filesystems.orangefs:OrangeFS",
 }
+TITLES: dict[str, str] = {
+    "cephfs": "CephFS",
+    "glusterfs": "GlusterFS",
+    "nfs": "NFS",
+    "none": "local disks",
+    "orangefs": "OrangeFS",
+}
+"""File systems as their projects write them, where that is not their kind."""
 PROVIDER_GROUP = "wavetank.providers"
 FILE_SYSTEM_GROUP = "wavetank.file_systems"
 

@@ -31,11 +31,25 @@ from wavetank.document import Record
 from wavetank.specification import examine_yaml, read_yaml
 from wavetank.units import format_size
 
+PRINTABLE = r"^[^\x00-\x1f\x7f]*$"
+
 
 class ClusterSpec(Record):
     """A virtual cluster."""
 
     name: Name
+    title: (
+        Annotated[
+            str,
+            StringConstraints(
+                strip_whitespace=True, min_length=1, max_length=80, pattern=PRINTABLE
+            ),
+        ]
+        | None
+    ) = Field(
+        default=None,
+        description="for people, in tables and plots; the default is made of what differs between clusters",
+    )
     description: str = ""
     provider: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]*$")] = "local"
     instance: Instance = Field(
@@ -247,9 +261,9 @@ class ClusterSpec(Record):
         """Hash of what the specification says, whatever its layout as text.
 
         Without what is as by default: a key that a later version adds does not change it, so that
-        measurements of a cluster stay those of that cluster.
+        measurements of a cluster stay those of that cluster. Without its title, which changes nothing.
         """
-        said = self.model_dump(mode="json", exclude_defaults=True)
+        said = self.model_dump(mode="json", exclude_defaults=True, exclude={"title"})
         return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 

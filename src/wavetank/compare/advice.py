@@ -48,11 +48,11 @@ def advise(
         return ()
     return (
         *_choice(application, ours, ranking),
-        *_effects(application, [each for each in effects if each.application == application]),
+        *_effects(ours, [each for each in effects if each.application == application]),
         *_full_storage(application, list(ours.values())),
         *_cached(application, list(ours.values())),
         *application_advice(application, kernel, ours[ranking.places[0].configuration]),
-        *_method(application, own_runs),
+        *_method(ours, application, own_runs),
         *_repetitions(application, list(ours.values())),
     )
 
@@ -92,7 +92,7 @@ def _choice(
     best = ours[first.configuration]
     named = {"time": "the shortest I/O time", "cost": "the lowest cost", "ratio": "the best ratio"}
     evidence = [
-        f"{place.configuration}: {show(place.value, ranking.by)}, place {place_range(place)}"
+        f"{_words(ours[place.configuration])}: {show(place.value, ranking.by)}, place {place_range(place)}"
         for place in ranking.places
     ]
     tied = [ours[name] for name in first.ties_with]
@@ -138,7 +138,7 @@ def _instances(n: int) -> str:
     return "1 instance" if n == 1 else f"{n} instances"
 
 
-def _effects(application: str, effects: Sequence[Effect]) -> tuple[Advice, ...]:
+def _effects(ours: dict[str, Configuration], effects: Sequence[Effect]) -> tuple[Advice, ...]:
     """One advice per knob: what each change of it does, over all pairs that differ in it alone."""
     advice = []
     for knob in dict.fromkeys(effect.knob for effect in effects):
@@ -151,9 +151,9 @@ def _effects(application: str, effects: Sequence[Effect]) -> tuple[Advice, ...]:
         advice.append(
             Advice(
                 about="mapping" if knob == "mapping" else "cluster",
-                application=application,
+                application=pairs[0].application,
                 sentence=f"{named}: {'; '.join(parts)}.",
-                evidence=tuple(_evidence(effect) for effect in pairs),
+                evidence=tuple(_evidence(ours, effect) for effect in pairs),
             )
         )
     return tuple(advice)
@@ -174,7 +174,11 @@ def _change_words(pairs: Sequence[Effect]) -> str:
     )
 
 
-def _evidence(effect: Effect) -> str:
+def _words(configuration: Configuration) -> str:
+    return f"{configuration.cluster_title} with {configuration.mapping}"
+
+
+def _evidence(ours: dict[str, Configuration], effect: Effect) -> str:
     change = effect.rate_change_percent
     interval = (
         "one repetition: no interval"
@@ -182,7 +186,8 @@ def _evidence(effect: Effect) -> str:
         else f"{change.low:+.1f} to {change.high:+.1f} %"
     )
     return (
-        f"{effect.knob} {effect.before} -> {effect.after}, {effect.first} against {effect.second}: "
+        f"{effect.knob} {effect.before} -> {effect.after}, {_words(ours[effect.first])} against "
+        f"{_words(ours[effect.second])}: "
         f"rate {change.median:+.1f} % ({interval})"
     )
 
@@ -236,7 +241,7 @@ def _beside_the_peak(
 ) -> tuple[Advice, ...]:
     """A sentence on configurations, with their rates beside the storage's peak as evidence."""
     evidence = tuple(
-        f"{each.id}: {format_rate(each.rate_bytes_per_s.median)} are "
+        f"{_words(each)}: {format_rate(each.rate_bytes_per_s.median)} are "
         f"{each.usage_percent.median:.0f} % of the peak"
         for each in configurations
         if each.usage_percent is not None
@@ -244,7 +249,9 @@ def _beside_the_peak(
     return (Advice(about=about, application=application, sentence=sentence, evidence=evidence),)
 
 
-def _method(application: str, own_runs: Sequence[OwnRunError]) -> tuple[Advice, ...]:
+def _method(
+    ours: dict[str, Configuration], application: str, own_runs: Sequence[OwnRunError]
+) -> tuple[Advice, ...]:
     """How far to trust the kernel, where the application itself ran on the same clusters."""
     if not own_runs:
         return ()
@@ -263,7 +270,7 @@ def _method(application: str, own_runs: Sequence[OwnRunError]) -> tuple[Advice, 
                 "this are differences of the kernel."
             ),
             evidence=tuple(
-                f"{each.configuration}, phase {each.ph_id}: kernel "
+                f"{_words(ours[each.configuration])}, phase {each.ph_id}: kernel "
                 f"{format_rate(each.kernel_bytes_per_s)}, application "
                 f"{format_rate(each.application_bytes_per_s)}, error {each.error_percent:.1f} %"
                 for each in own_runs

@@ -96,7 +96,9 @@ class Configuration(Record):
     id: str = Field(description="unique in the comparison: application / cluster / mapping")
     application: str
     cluster: str
-    cluster_title: str = Field(description='for people: "GlusterFS, 2 data servers"')
+    cluster_title: str = Field(
+        description='for people: "GlusterFS, 2 data servers"; no other cluster of the comparison has it'
+    )
     mapping: str
     instance_type: str
     n_instances: int
@@ -241,6 +243,24 @@ class Comparison(Document):
         default=(), description="errors against the application's own runs, where there are any"
     )
     notes: tuple[str, ...] = Field(description="what the reader must know to judge the numbers")
+    titles: dict[str, str] = Field(
+        default_factory=dict,
+        description="cluster -> its title for people, also of clusters without a result; no two are the same",
+    )
     interference: Interference | None = Field(
         default=None, description="of groups of clients at the same time, where that was studied"
     )
+
+    def title_of(self, cluster: str) -> str:
+        """The title of a cluster; its name where a comparison of an earlier version has none."""
+        named = {each.cluster: each.cluster_title for each in self.configurations}
+        return self.titles.get(cluster) or named.get(cluster, cluster)
+
+    def words_of(self, configuration: str) -> str:
+        """A configuration for people, by its id: "NFS with 1PxCN", with its application where there are several."""
+        for each in self.configurations:
+            if each.id == configuration:
+                words = f"{each.cluster_title} with {each.mapping}"
+                several = len({one.application for one in self.configurations}) > 1
+                return f"{each.application} on {words}" if several else words
+        return configuration

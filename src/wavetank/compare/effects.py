@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 
 from wavetank.compare.comparison import Configuration, Effect
+from wavetank.compare.knobs import Knobs, differences
 from wavetank.measure.mapping import parse_mapping
 from wavetank.measure.statistics import CONFIDENCE, SMALLEST_DIFFERENCE, change_percent
-
-Knobs = Mapping[str, str]
-"""Dotted path in a cluster's specification -> value."""
-ANY = "any"
-"""A knob's value where the knob does nothing, such as the stripe size of one server."""
+from wavetank.units import parse_rate, parse_size
 
 
 def effects(
@@ -27,7 +24,7 @@ def effects(
 
     Args:
         configurations: that were measured.
-        knobs: cluster name -> its specification, flattened; names and titles left out.
+        knobs: cluster name -> what was chosen for it.
         seed: of the bootstrap.
         confidence: of the intervals.
         smallest_difference: relative; a smaller effect is not clear.
@@ -76,32 +73,25 @@ def _turned(
         return "mapping", first.mapping, second.mapping
     if first.mapping != second.mapping:
         return None
-    before, after = knobs.get(first.cluster, {}), knobs.get(second.cluster, {})
-    different = [
-        key
-        for key in {**before, **after}
-        if ANY not in (before.get(key, ""), after.get(key, ""))
-        and before.get(key) != after.get(key)
-    ]
-    if len(different) != 1:
+    found = differences(knobs.get(first.cluster, Knobs()), knobs.get(second.cluster, Knobs()))
+    if len(found) != 1:
         return None
-    key = different[0]
-    return (
-        key,
-        ", ".join([before.get(key, "default"), *_only_in(before, after)]),
-        ", ".join([after.get(key, "default"), *_only_in(after, before)]),
-    )
-
-
-def _only_in(one: Knobs, other: Knobs) -> list[str]:
-    """Values of knobs that do something in one configuration and nothing in the other."""
-    return [value for key, value in one.items() if value != ANY and other.get(key) == ANY]
+    return found[0].knob, found[0].before, found[0].after
 
 
 def _descending(before: str, after: str) -> bool:
-    """Whether two numbers come in the wrong order for a reader."""
-    digits = [value.split(",")[0].removesuffix("PxCN") for value in (before, after)]
-    try:
-        return float(digits[0]) > float(digits[1])
-    except ValueError:
-        return False
+    """Whether two amounts come in the wrong order for a reader."""
+    first, second = _amount(before), _amount(after)
+    return first is not None and second is not None and first > second
+
+
+def _amount(value: str) -> float | None:
+    """The number that a value begins with, in the same unit for values of one knob; None without."""
+    words = value.partition(", ")[0].removesuffix("PxCN").replace(",", "")
+    readers: tuple[Callable[[str], float], ...] = (float, parse_size, parse_rate)
+    for read in readers:
+        try:
+            return read(words)
+        except ValueError:
+            continue
+    return None

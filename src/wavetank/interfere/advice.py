@@ -93,7 +93,7 @@ def _remedy(
     titles: dict[str, str],
 ) -> Remedy:
     def name(each: Slowdown) -> str:
-        return f"{titles[each.cluster]} ({each.cluster}) with {each.mapping}"
+        return f"{titles[each.cluster]} with {each.mapping}"
 
     ordered = sorted(variants.values(), key=lambda each: each.slowdown.median)
     best, most = ordered[0], ordered[-1]
@@ -160,10 +160,10 @@ def _worst(
         here = [each for each in slowdowns if each.cluster == cluster]
         most = max(here, key=lambda each: each.slowdown.median)
         if most.slowdown.median < 1 + spec.smallest_difference:
-            sentence = f"On {titles[cluster]} ({cluster}) no group slows another one down."
+            sentence = f"On {titles[cluster]} no group slows another one down."
         else:
             sentence = (
-                f"On {titles[cluster]} ({cluster}) {most.group} suffers most: it takes "
+                f"On {titles[cluster]} {most.group} suffers most: it takes "
                 f"{slowdown_words(most.slowdown)} times as long beside {' and '.join(most.beside)}"
                 f"{_size_words(most.object_bytes)}, {most.mapping}{_when(most)}."
             )
@@ -190,7 +190,7 @@ def _partings(
     for each in divergences:
         if each.over != "interval":
             continue
-        where = f"On {titles[each.cluster]} ({each.cluster}), {each.mapping}{_size_words(each.object_bytes)}"
+        where = f"On {titles[each.cluster]}, {each.mapping}{_size_words(each.object_bytes)}"
         if each.at is None:
             sentence = (
                 f"{where}: the bandwidths of {each.first} and {each.second} do not part: "
@@ -245,7 +245,7 @@ def _offsets(
             Advice(
                 about="application",
                 application=spec.name,
-                sentence=f"On {titles[cluster]} ({cluster}): {said}",
+                sentence=f"On {titles[cluster]}: {said}",
                 evidence=tuple(
                     f"{offset_words(offset)}: {each.group} {slowdown_words(each.slowdown)}"
                     for offset, each in suffering.items()

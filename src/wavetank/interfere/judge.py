@@ -68,8 +68,9 @@ def compare_study(spec: InterfereSpec, plan: InterferePlan, store: Store) -> Com
         effects=(),
         advice=advise(spec, plan, found),
         not_measured=_not_measured(plan, store),
-        notes=(*_notes(spec, runs), *_doubts(measured)),
+        notes=(*_notes(spec, runs), *_doubts(plan, measured)),
         interference=found,
+        titles={cluster.name: cluster.title for cluster in plan.clusters},
     )
 
 
@@ -228,10 +229,11 @@ def _not_measured(plan: InterferePlan, store: Store) -> tuple[NotMeasured, ...]:
     )
 
 
-def _doubts(measured: Sequence[Measured]) -> list[str]:
+def _doubts(plan: InterferePlan, measured: Sequence[Measured]) -> list[str]:
     """What runs found doubtful about themselves, with where that was; the first of many."""
+    titles = {cluster.name: cluster.title for cluster in plan.clusters}
     doubts = [
-        f"{each.point.label} on {each.point.cluster}, {each.point.mapping}: {finding}"
+        f"{each.point.label} on {titles[each.point.cluster]}, {each.point.mapping}: {finding}"
         for each in measured
         for finding in dict.fromkeys(text for run in each.runs for text in run.findings)
     ]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import yaml
 
-from wavetank.campaign.facts import ClusterFacts
+from wavetank.campaign.facts import ClusterFacts, with_titles
 from wavetank.campaign.load import ReadCluster
 from wavetank.campaign.problems import Problems
 from wavetank.campaign.store import Store
@@ -53,9 +53,10 @@ def load_study(spec: InterfereSpec, read_cluster: ReadCluster) -> LoadedStudy:
     ]
     clusters = [each for each in read_clusters if each is not None]
     problems.note_names_that_stand_twice([each.name for each in clusters], "cluster")
+    problems.note_titles_that_stand_twice({each.name: each.own_title for each in clusters})
     problems.stop_if_any(f"study {spec.name}")
     groups = tuple(each for each in read_groups if each is not None)
-    return LoadedStudy(spec, groups, tuple(clusters))
+    return LoadedStudy(spec, groups, with_titles(clusters))
 
 
 def keep_copies(loaded: LoadedStudy, store: Store) -> None:

@@ -11,6 +11,7 @@ from wavetank.campaign.facts import ClusterFacts
 from wavetank.campaign.lifetime import Deployer, NotUpError, deployed
 from wavetank.campaign.store import Failure, Store
 from wavetank.cluster.host import RunningCluster
+from wavetank.compare.knobs import LAYOUT
 from wavetank.errors import WavetankError
 from wavetank.interfere.placing import Member
 from wavetank.interfere.plan import InterferePlan, Point, forecast_s
@@ -52,7 +53,7 @@ class _Site:
     @property
     def apart(self) -> bool:
         """Whether each group gets data servers of its own."""
-        return self.facts.knobs.get("layout") == "1DFx1F"
+        return self.facts.knobs.of(LAYOUT) == "1DFx1F"
 
 
 def run_study(

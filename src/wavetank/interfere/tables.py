@@ -15,20 +15,20 @@ DASH = "\N{EN DASH}"
 def all_study_rows(comparison: Comparison, found: Interference) -> list[Rows]:
     """Every table of a study that has something to say."""
     tables = [
-        setting_rows(found),
-        latency_rows(found),
-        slowdown_rows(found),
-        divergence_rows(found),
+        setting_rows(comparison, found),
+        latency_rows(comparison, found),
+        slowdown_rows(comparison, found),
+        divergence_rows(comparison, found),
         advice_rows(comparison),
         not_measured_rows(comparison),
     ]
     return [table for table in tables if table.rows]
 
 
-def setting_rows(found: Interference) -> Rows:
+def setting_rows(comparison: Comparison, found: Interference) -> Rows:
     """The rates of every group in every setting."""
     columns = (
-        "point", "cluster", "mapping", "object_bytes", "interval_s", "time_ratio", "offset_s",
+        "point", "cluster", "title", "mapping", "object_bytes", "interval_s", "time_ratio", "offset_s",
         "group", "instance", "clients", "rate_bytes_per_s", "rate_low", "rate_high",
         "io_rate_bytes_per_s", "io_rate_low", "io_rate_high", "combined_bytes_per_s",
         "combined_io_bytes_per_s", "objects", "object_s", "repetitions", "window_s", "alignment_s",
@@ -40,7 +40,7 @@ def setting_rows(found: Interference) -> Rows:
             rate, io_rate = group.rate_bytes_per_s, group.io_rate_bytes_per_s
             rows.append(
                 [
-                    setting.point, setting.cluster, setting.mapping, setting.object_bytes,
+                    setting.point, setting.cluster, comparison.title_of(setting.cluster), setting.mapping, setting.object_bytes,
                     setting.interval_s, setting.time_ratio, setting.offset_s, group.group,
                     group.instance, group.n_clients, *_three(rate), *_three(io_rate),
                     _median(setting.combined_bytes_per_s),
@@ -50,7 +50,7 @@ def setting_rows(found: Interference) -> Rows:
             )  # fmt: skip
             shown.append(
                 [
-                    *_where(setting), _varied(setting), _name(setting, group), _rate(rate), _rate(io_rate),
+                    *_where(comparison, setting), _varied(setting), _name(setting, group), _rate(rate), _rate(io_rate),
                     _rate(setting.combined_bytes_per_s), str(group.objects),
                 ]
             )  # fmt: skip
@@ -76,10 +76,10 @@ def setting_rows(found: Interference) -> Rows:
     )
 
 
-def latency_rows(found: Interference) -> Rows:
+def latency_rows(comparison: Comparison, found: Interference) -> Rows:
     """Times of single objects."""
     columns = (
-        "point", "cluster", "mapping", "object_bytes", "interval_s", "offset_s", "group",
+        "point", "cluster", "title", "mapping", "object_bytes", "interval_s", "offset_s", "group",
         "instance", "p50_s", "p95_s", "p99_s", "max_s",
     )  # fmt: skip
     rows: list[list[Cell]] = []
@@ -92,13 +92,13 @@ def latency_rows(found: Interference) -> Rows:
             times = (latency.p50_s, latency.p95_s, latency.p99_s, latency.max_s)
             rows.append(
                 [
-                    setting.point, setting.cluster, setting.mapping, setting.object_bytes,
+                    setting.point, setting.cluster, comparison.title_of(setting.cluster), setting.mapping, setting.object_bytes,
                     setting.interval_s, setting.offset_s, group.group, group.instance, *times,
                 ]
             )  # fmt: skip
             shown.append(
                 [
-                    *_where(setting),
+                    *_where(comparison, setting),
                     _varied(setting),
                     _name(setting, group),
                     *map(format_duration, times),
@@ -116,10 +116,10 @@ def latency_rows(found: Interference) -> Rows:
     )  # fmt: skip
 
 
-def slowdown_rows(found: Interference) -> Rows:
+def slowdown_rows(comparison: Comparison, found: Interference) -> Rows:
     """Time together / time alone."""
     columns = (
-        "cluster", "mapping", "object_bytes", "group", "instance", "beside", "interval_s",
+        "cluster", "title", "mapping", "object_bytes", "group", "instance", "beside", "interval_s",
         "offset_s", "slowdown", "slowdown_low", "slowdown_high", "measured_by", "alone", "together",
     )  # fmt: skip
     rows: list[list[Cell]] = []
@@ -127,7 +127,7 @@ def slowdown_rows(found: Interference) -> Rows:
     for each in found.slowdowns:
         rows.append(
             [
-                each.cluster, each.mapping, each.object_bytes, each.group, each.instance,
+                each.cluster, comparison.title_of(each.cluster), each.mapping, each.object_bytes, each.group, each.instance,
                 " and ".join(each.beside), each.interval_s, each.offset_s, *_three(each.slowdown),
                 each.measured_by, each.alone, each.together,
             ]
@@ -138,7 +138,8 @@ def slowdown_rows(found: Interference) -> Rows:
             varied = f"{found.moved} {offset_words(each.offset_s)}"
         shown.append(
             [
-                each.cluster, each.mapping, _size(each.object_bytes), *_names(each), varied or DASH, slowdown_words(each.slowdown),
+                comparison.title_of(each.cluster), each.mapping, _size(each.object_bytes), *_names(each),
+                varied or DASH, slowdown_words(each.slowdown),
                 show(each.alone), show(each.together), each.measured_by,
             ]
         )  # fmt: skip
@@ -155,15 +156,15 @@ def slowdown_rows(found: Interference) -> Rows:
     )  # fmt: skip
 
 
-def divergence_rows(found: Interference) -> Rows:
+def divergence_rows(comparison: Comparison, found: Interference) -> Rows:
     """Where curves part."""
     columns = (
-        "cluster", "mapping", "object_bytes", "first", "second", "over", "at", "low", "high",
+        "cluster", "title", "mapping", "object_bytes", "first", "second", "over", "at", "low", "high",
         "change_percent", "why_not", "measured_below", "measured_above",
     )  # fmt: skip
     rows: list[list[Cell]] = [
         [
-            each.cluster, each.mapping, each.object_bytes, each.first, each.second, each.over,
+            each.cluster, comparison.title_of(each.cluster), each.mapping, each.object_bytes, each.first, each.second, each.over,
             each.at, each.low, each.high, each.change_percent, each.why_not,
             each.measured_below, each.measured_above,
         ]
@@ -171,7 +172,7 @@ def divergence_rows(found: Interference) -> Rows:
     ]  # fmt: skip
     shown = [
         [
-            each.cluster, each.mapping, _size(each.object_bytes),
+            comparison.title_of(each.cluster), each.mapping, _size(each.object_bytes),
             f"{each.first} and {each.second}", each.over, at_words(each),
             neighbours_words(each),
             DASH if each.change_percent is None else f"{each.change_percent:+.0f} %",
@@ -211,8 +212,9 @@ def _name(setting: Setting, group: GroupRates) -> str:
     return group.group if len(alike) == 1 else f"{group.group} ({group.instance + 1})"
 
 
-def _where(setting: Setting) -> list[str]:
-    return [setting.point, setting.cluster, setting.mapping, _size(setting.object_bytes)]
+def _where(comparison: Comparison, setting: Setting) -> list[str]:
+    title = comparison.title_of(setting.cluster)
+    return [setting.point, title, setting.mapping, _size(setting.object_bytes)]
 
 
 def _varied(setting: Setting) -> str:

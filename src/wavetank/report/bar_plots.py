@@ -16,7 +16,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocat
 from wavetank.compare.comparison import Configuration
 from wavetank.measure.statistics import Estimate
 from wavetank.report import axes as ax
-from wavetank.report.svg import Plot, new_figure, shorten, styled
+from wavetank.report.svg import Plot, new_figure, shorten_apart, styled
 from wavetank.report.theme import LIGHT, SERIES
 from wavetank.report.words import estimate_words, money, rate
 from wavetank.units import format_duration
@@ -140,8 +140,9 @@ def _name_clusters(axes: Axes, found: Sequence[_Bar]) -> None:
     titles = {}
     for bar in found:
         rows.setdefault(bar.configuration.cluster, []).append(bar.y)
-        titles[bar.configuration.cluster] = shorten(bar.configuration.cluster_title, 40)
-    axes.set_yticks([float(np.mean(ys)) for ys in rows.values()], [titles[c] for c in rows])
+        titles[bar.configuration.cluster] = bar.configuration.cluster_title
+    names = shorten_apart([titles[cluster] for cluster in rows], 40)
+    axes.set_yticks([float(np.mean(ys)) for ys in rows.values()], names)
     axes.yaxis.set_tick_params(labelcolor=LIGHT["ink"])
     positions = [bar.y for bar in found]
     low, high = min(positions, default=0.0) - 0.8, max(positions, default=0.0) + 0.8

@@ -19,7 +19,7 @@ from wavetank.measure.statistics import Estimate
 from wavetank.model.application import Model
 from wavetank.report import axes as ax
 from wavetank.report.bar_plots import Quantity, cost_quantity, label
-from wavetank.report.svg import Plot, new_figure, shorten, styled
+from wavetank.report.svg import Plot, new_figure, shorten_apart, styled
 from wavetank.report.theme import LIGHT
 from wavetank.report.words import change as change_words
 from wavetank.report.words import estimate_words, origins_words
@@ -68,8 +68,9 @@ def pareto(
     axes.plot(*zip(*line, strict=True), color=LIGHT["accent"], linewidth=1.2, zorder=1)
     _crosses(axes, plot, points, on_front=False)
     _crosses(axes, plot, points, on_front=True)
-    for point, at in list(zip(front, line, strict=True))[:8]:
-        axes.annotate(shorten(point.name, 36), at, (7, 6), textcoords="offset points", fontsize=7.5)
+    names = shorten_apart([point.name for point in front], 36)
+    for name_shown, at in list(zip(names, line, strict=True))[:8]:
+        axes.annotate(name_shown, at, (7, 6), textcoords="offset points", fontsize=7.5)
     axes.set(xlabel="I/O time (s)", ylabel=f"cost ({quantity.label})")
     axes.set_xlim(0, 1.12 * max(_ends([point.time for point in points])[1]))
     axes.set_ylim(0, 1.15 * max(_ends([point.cost for point in points])[1]))
@@ -153,7 +154,7 @@ def kernel_times(
             va="center",
             fontsize=7.5,
         )
-    axes.set_yticks(range(len(rows)), [shorten(words, 48) for words, _, _ in rows])
+    axes.set_yticks(range(len(rows)), shorten_apart([words for words, _, _ in rows], 48))
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.set_xlabel("s")
     axes.margins(x=0.12)
@@ -203,7 +204,7 @@ def own_run_times(
             fontsize=7.5,
         )
     ticks = [f"{label(by_id[each.configuration])} · phase {each.ph_id}" for each in shown]
-    axes.set_yticks(range(len(shown)), [shorten(tick, 48) for tick in ticks])
+    axes.set_yticks(range(len(shown)), shorten_apart(ticks, 48))
     axes.set_ylim(len(shown) - 0.5, -0.5)
     axes.set_xlabel("s")
     axes.margins(x=0.12)
@@ -250,7 +251,7 @@ def effects(found: Sequence[Effect], comparison: Comparison, name: str) -> Plot:
         )
         dot.set_urls([plot.tip(_effect_words(effect, by_id))])
     axes.axvline(0, color=LIGHT["muted"], linewidth=0.9)
-    axes.set_yticks(range(len(shown)), [shorten(_effect_label(e, by_id), 60) for e in shown])
+    axes.set_yticks(range(len(shown)), shorten_apart([_effect_label(e, by_id) for e in shown], 60))
     axes.set_ylim(max(len(shown), 1) - 0.4, -0.6)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _percent(value)))
     axes.margins(x=0.08)

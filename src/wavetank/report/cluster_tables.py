@@ -114,6 +114,7 @@ def _properties(campaign: Campaign, cluster: str) -> dict[Key, str]:
     specified = dict(campaign.cluster_specs.get(cluster, {}))
     specified.pop("name", None)
     specified.pop("title", None)
+    specified = {"name of the cluster": cluster} | specified
     configuration = next(c for c in campaign.comparison.configurations if c.cluster == cluster)
     specified["number of instances"] = str(configuration.n_instances)
     if configuration.instance_type not in specified.values():

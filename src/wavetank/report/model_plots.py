@@ -21,10 +21,10 @@ from wavetank.model.application import Model, TimelinePoint
 from wavetank.model.phase import Phase
 from wavetank.report import axes as ax
 from wavetank.report.model_tables import by_level, names_of
-from wavetank.report.sizes import exact_size, size_scale
+from wavetank.report.sizes import size_scale
 from wavetank.report.svg import Plot, new_figure, short_name, styled
 from wavetank.report.theme import LIGHT, SIZES
-from wavetank.units import format_duration, format_size
+from wavetank.units import exact_size, format_duration, format_size
 
 Axis = Literal["time", "tick"]
 MAX_ROWS = 100  # rows of a temporal pattern: about 4 pixels each on paper and screen

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from wavetank.model.application import LevelRelation, Model
 from wavetank.model.phase import LinearOffsets, ListedOffsets, Offsets, Phase
 from wavetank.model.tables import common_folder, own_level, short_names
-from wavetank.report.sizes import exact_size
 from wavetank.report.tables import (
     Cell,
     Column,
@@ -18,7 +17,7 @@ from wavetank.report.tables import (
     ranks_words,
     text,
 )
-from wavetank.units import format_duration, format_rate, format_size
+from wavetank.units import exact_size, format_duration, format_rate, format_size
 
 MAX_FILES = 200  # rows of the file table
 MAX_PHASES = 300  # rows of the phase table, a series of equal phases being one

@@ -12,11 +12,11 @@ from wavetank.model.application import Model
 from wavetank.model.phase import ListedOffsets, Phase
 from wavetank.report import axes as ax
 from wavetank.report.model_tables import by_level, names_of, series_rows
-from wavetank.report.sizes import Operations, class_label, exact_size, size_class
+from wavetank.report.sizes import Operations, class_label, size_class
 from wavetank.report.svg import Plot, new_figure, short_name, shorten, styled
 from wavetank.report.tables import id_range
 from wavetank.report.theme import LIGHT
-from wavetank.units import format_size
+from wavetank.units import exact_size, format_size
 
 MAX_GANTT_ROWS = 40
 

@@ -12,7 +12,6 @@ from wavetank.compare.comparison import (
 )
 from wavetank.measure.statistics import Estimate, intervals_words
 from wavetank.report.axes import short_number
-from wavetank.report.sizes import exact_size
 from wavetank.report.tables import (
     Cell,
     Column,
@@ -24,7 +23,7 @@ from wavetank.report.tables import (
     text,
 )
 from wavetank.report.words import change, money, origins_words, place_words, rate
-from wavetank.units import format_duration, format_size
+from wavetank.units import exact_size, format_duration, format_size
 
 MAX_PHASE_ROWS = 400
 MAX_OTHER_PLACES = 100  # of a ranking by another criterion than the one that was asked for
@@ -211,7 +210,12 @@ def not_measured_table(comparison: Comparison) -> ReportTable:
             Column("reason", "Reason", wide=True),
         ),
         rows=tuple(
-            (text(part.application), text(part.cluster), text(part.mapping), text(part.reason))
+            (
+                text(part.application),
+                text(comparison.title_of(part.cluster)),
+                text(part.mapping),
+                text(part.reason),
+            )
             for part in comparison.not_measured
         ),
         filterable=len(comparison.not_measured) > 8,

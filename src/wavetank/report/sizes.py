@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from wavetank.units import format_size
+from wavetank.units import exact_size, format_size
 
 _KIB = 1024
 _MIB = 1024 * _KIB
@@ -65,14 +65,6 @@ def size_scale(sizes: Iterable[int]) -> Scale:
             of[rs] = min(max(classes[rs], lowest), highest)
         return Scale(of, {index: exact_size(rs) for rs, index in of.items()})
     return Scale(classes, {index: class_label(index) for index in sorted(set(classes.values()))})
-
-
-def exact_size(size_bytes: int) -> str:
-    """Every byte: "8,191 B"; in binary units only where that is exact: "1 MiB"."""
-    for name, factor in (("GiB", 1024 * _MIB), ("MiB", _MIB), ("KiB", _KIB)):
-        if size_bytes and size_bytes % factor == 0:
-            return f"{size_bytes // factor:,} {name}"
-    return f"{size_bytes:,} B"
 
 
 def _short(size_bytes: int) -> str:

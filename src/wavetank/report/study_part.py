@@ -33,9 +33,9 @@ PLAIN_TABLES = ("slowdowns", "partings", "rates", "object-times")
 
 def study_part(comparison: Comparison, found: Interference) -> StudyPart:
     """A study's sentences, plots and tables."""
-    titles = _titles(found)
+    titles = _titles(comparison, found)
     makers = (slowdown_rows, divergence_rows, setting_rows, latency_rows)
-    rows = {name: make(found) for name, make in zip(PLAIN_TABLES, makers, strict=True)}
+    rows = {name: make(comparison, found) for name, make in zip(PLAIN_TABLES, makers, strict=True)}
     return StudyPart(
         groups=tuple(
             f"{g.name}: {g.clients} client{'' if g.clients == 1 else 's'}, {g.pattern}"
@@ -54,13 +54,14 @@ def study_part(comparison: Comparison, found: Interference) -> StudyPart:
     )
 
 
-def _titles(found: Interference) -> dict[tuple[str, str], str]:
+def _titles(comparison: Comparison, found: Interference) -> dict[tuple[str, str], str]:
     """What a plot is about: cluster and mapping, where there are several of them."""
     places = dict.fromkeys((s.cluster, s.mapping) for s in found.settings)
     several = len({mapping for _, mapping in places}) > 1
     return {
-        (cluster, mapping): f"{cluster}, {mapping}" if several else cluster
+        (cluster, mapping): f"{title}, {mapping}" if several else title
         for cluster, mapping in places
+        for title in (comparison.title_of(cluster),)
     }
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
@@ -69,6 +69,15 @@ def shorten(text: str, length: int) -> str:
         return text
     head = (length - 1) // 2
     return f"{text[:head]}…{text[len(text) - (length - 1 - head) :]}"
+
+
+def shorten_apart(texts: Sequence[str], length: int) -> list[str]:
+    """Shorten names to at most ``length`` characters; to more where different ones would become the same."""
+    while True:
+        short = [shorten(text, length) for text in texts]
+        if len({*short}) == len({*texts}) or length >= max(map(len, texts), default=0):
+            return short
+        length += 4
 
 
 def short_name(file_name: str, length: int) -> str:

@@ -7,6 +7,7 @@ from measure_fakes import FakeCluster, abyss_kernel
 from wavetank.campaign.facts import ClusterFacts
 from wavetank.campaign.plan import Application
 from wavetank.campaign.spec import ApplicationEntry, CampaignSpec
+from wavetank.compare.knobs import Knobs
 from wavetank.measure.run import kernel_hash
 
 
@@ -38,7 +39,7 @@ def facts(name, *, n_compute=2, instance_type="c3.2xlarge", **more):
         "capacity_bytes": 2**31,
         "is_global": True,
         "expected_up_s": 10.0,
-        "knobs": {"name": name},
+        "knobs": Knobs({"name": name}),
     }
     return ClusterFacts(
         name=name,

@@ -12,6 +12,7 @@ from wavetank.campaign.results_folder import write_store
 from wavetank.campaign.spec import CampaignSpec, read_campaign
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.compare.effects import effects
+from wavetank.compare.knobs import differing_knobs, layout_words
 from wavetank.errors import SpecError
 
 CLUSTER = """\
@@ -189,7 +190,7 @@ def test_titles_are_for_people():
 
 def different(first, second):
     before, after = facts_of(first).knobs, facts_of(second).knobs
-    return {key for key in {**before, **after} if before.get(key) != after.get(key)}
+    return {*differing_knobs(before, after)}
 
 
 def test_one_more_data_server_is_one_knob_however_it_is_written():
@@ -208,14 +209,13 @@ def test_sharded_files_against_one_server_per_file_are_one_knob():
     pair = [configuration("own", [1.0]), configuration("sharded", [1.0])]
     knobs = {"sharded": facts_of(sharded).knobs, "own": facts_of(own).knobs}
     (effect,) = effects(pair, knobs)
-    assert (effect.knob, effect.before, effect.after) == ("layout", "1DFx1F", "sharded 4.0 MiB")
+    assert (effect.knob, effect.before, effect.after) == ("layout", "1DFx1F", "sharded 4 MiB")
 
 
 def test_each_way_of_striping_is_a_layout_of_its_own():
     def layout(**stripe):
-        return facts_of(cluster(file_system={"kind": "glusterfs", "stripe": stripe})).knobs[
-            "layout"
-        ]
+        fs = {"kind": "glusterfs", "stripe": stripe}
+        return layout_words(facts_of(cluster(file_system=fs)).knobs)
 
     layouts = [
         layout(kind="distributed"),
@@ -236,7 +236,7 @@ def test_stripes_of_one_server_are_no_knob():
     assert (effect.knob, effect.before, effect.after) == (
         "data servers",
         "1",
-        "2, sharded 64.0 KiB",
+        "2, sharded 64 KiB",
     )
 
 

@@ -5,6 +5,7 @@ from measure_fakes import abyss_kernel
 from wavetank.compare.advice import advise, three_digits
 from wavetank.compare.comparison import OwnRunError
 from wavetank.compare.effects import effects
+from wavetank.compare.knobs import Knobs
 from wavetank.compare.rank import rank
 from wavetank.model.phase import LinearOffsets, PatternMember
 
@@ -154,7 +155,7 @@ def test_ties_with_the_same_number_of_instances_are_all_alike():
 
 
 def test_a_knob_is_told_step_by_step():
-    knobs = {name: {"data servers": name[-1]} for name in ("gl1", "gl2", "gl3")}
+    knobs = {name: Knobs({"data servers": name[-1]}) for name in ("gl1", "gl2", "gl3")}
     found = advice(
         [
             configuration("gl1", [2.0, 2.0, 2.0]),

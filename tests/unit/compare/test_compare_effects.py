@@ -2,12 +2,16 @@ import pytest
 from compare_fakes import configuration
 
 from wavetank.compare.effects import effects
+from wavetank.compare.knobs import Knobs
 
 KNOBS = {
-    "one": {"file system": "glusterfs", "data servers": "1", "layout": "striped"},
-    "two": {"file system": "glusterfs", "data servers": "2", "layout": "striped"},
-    "own": {"file system": "glusterfs", "data servers": "2", "layout": "one-server-per-file"},
-    "nfs": {"file system": "nfs", "data servers": "1", "layout": "striped"},
+    name: Knobs({"file system": kind, "data servers": servers, "layout": layout})
+    for name, kind, servers, layout in (
+        ("one", "GlusterFS", "1", "striped"),
+        ("two", "GlusterFS", "2", "striped"),
+        ("own", "GlusterFS", "2", "1DFx1F"),
+        ("nfs", "NFS", "1", "striped"),
+    )
 }
 
 
@@ -52,7 +56,7 @@ def test_different_mappings_on_different_clusters_are_not_compared():
 
 def test_the_file_system_is_a_knob():
     (effect,) = effects([configuration("nfs", [1.0]), configuration("one", [1.0])], KNOBS)
-    assert (effect.knob, effect.before, effect.after) == ("file system", "nfs", "glusterfs")
+    assert (effect.knob, effect.before, effect.after) == ("file system", "NFS", "GlusterFS")
     assert not effect.clear  # one repetition: no interval
 
 
@@ -69,7 +73,7 @@ def test_an_effect_below_the_smallest_difference_is_not_clear():
 
 def test_what_only_one_of_two_has_is_told_with_its_value():
     servers = {"a": ("1", "any"), "b": ("2", "sharded"), "c": ("2", "1DFx1F"), "d": ("3", "1DFx1F")}
-    knobs = {name: {"data servers": n, "layout": how} for name, (n, how) in servers.items()}
+    knobs = {name: Knobs({"data servers": n, "layout": how}) for name, (n, how) in servers.items()}
     found = effects([configuration(name, [1.0]) for name in "bacd"], knobs)
     assert [(e.knob, e.before, e.after) for e in found] == [
         ("data servers", "1", "2, sharded"),

@@ -59,7 +59,7 @@ def test_the_page_holds_sentences_plots_and_every_run(folder):
 def test_machines_get_plain_values(folder):
     text = text_formats.csv_text(read_folder(folder))
     assert "slowdown,slowdown_low,slowdown_high" in text
-    assert re.search(r"^together,a,1PxCN,100000,0\.2,", text, re.MULTILINE)
+    assert re.search(r"^together,a,a,1PxCN,100000,0\.2,", text, re.MULTILINE)
     body = text_formats.json_text(read_folder(folder))
     for name in PLAIN_TABLES:
         assert f'"study-{name}"' in body
