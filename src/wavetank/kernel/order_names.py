@@ -8,6 +8,7 @@ comes after the opening that it inherited; a file that the run made is removed a
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -27,87 +28,99 @@ class NamePair:
     then: tuple[int, int]
 
 
+@dataclass(frozen=True)
+class _Program:
+    """A program of one rank: where its top-level steps touch each file."""
+
+    number: int
+    steps: Sequence[Step]
+    data: Mapping[int, list[int]]  # file_id -> indices of the steps that move its data
+    calls: Mapping[int, list[int]]  # file_id -> indices of the calls on it that did not fail
+
+    def calls_on(self, file_id: int, names: frozenset[str]) -> Iterator[tuple[int, FileStep]]:
+        """Calls of some names on a file."""
+        for index in self.calls.get(file_id, ()):
+            step = self.steps[index]
+            if isinstance(step, FileStep) and step.iop_type in names:
+                yield index, step
+
+
 def name_pairs(kernel: Kernel) -> Iterator[NamePair]:
     """What must wait, of programs of one rank each, outside of MPI."""
     phases = {phase.ph_id: phase for phase in kernel.phases}
+    of_file: defaultdict[int, list[Phase]] = defaultdict(list)
+    for phase in kernel.phases:
+        of_file[phase.file_id].append(phase)
     single = [
-        (number, program.steps)
+        _look_at(number, program.steps, phases)
         for number, program in enumerate(kernel.programs)
         if len(program.ranks) == 1
     ]
+    users: defaultdict[int, list[_Program]] = defaultdict(list)
+    for program in single:
+        for file_id in {**program.data, **program.calls}:
+            users[file_id].append(program)
     for file in kernel.files:
-        if file.role != "output":
-            continue
-        data = {
-            number: found
-            for number, steps in single
-            if (found := _data_on(file.file_id, steps, phases))
-        }
-        yield from _inherited(file.file_id, single, data)
-        yield from _removed(file.file_id, single, data, phases)
+        if file.role == "output":
+            yield from _inherited(file.file_id, users[file.file_id])
+            yield from _removed(file.file_id, users[file.file_id], of_file[file.file_id], phases)
 
 
-def _data_on(file_id: int, steps: Sequence[Step], phases: Mapping[int, Phase]) -> list[int]:
-    """Indices of the top-level steps that move data of a file."""
-    return [
-        index
-        for index, step in enumerate(steps)
-        if any(
-            isinstance(inner, DataStep) and phases[inner.ph_id].file_id == file_id
-            for inner, _ in flat([step])
-        )
-    ]
+def _look_at(number: int, steps: Sequence[Step], phases: Mapping[int, Phase]) -> _Program:
+    data: defaultdict[int, list[int]] = defaultdict(list)
+    made: defaultdict[int, list[int]] = defaultdict(list)
+    for index, step in enumerate(steps):
+        if isinstance(step, FileStep) and not step.error:
+            made[step.file_id].append(index)
+        moved = {phases[i.ph_id].file_id for i, _ in flat([step]) if isinstance(i, DataStep)}
+        for file_id in moved:
+            data[file_id].append(index)
+    return _Program(number, steps, data, made)
 
 
-def _calls_on(file_id: int, steps: Sequence[Step], names: frozenset[str]) -> list[int]:
-    return [
-        index
-        for index, step in enumerate(steps)
-        if isinstance(step, FileStep)
-        and step.file_id == file_id
-        and step.iop_type in names
-        and not step.error
-    ]
-
-
-def _inherited(
-    file_id: int, single: Sequence[tuple[int, Sequence[Step]]], data: Mapping[int, list[int]]
-) -> Iterator[NamePair]:
+def _inherited(file_id: int, users: Sequence[_Program]) -> Iterator[NamePair]:
     opening = frozenset({"open"})
     makers = [
-        (number, index)
-        for number, steps in single
-        for index in _calls_on(file_id, steps, opening)
-        if isinstance(step := steps[index], FileStep) and step.arg & (os.O_CREAT | os.O_TRUNC)
+        (program.number, index)
+        for program in users
+        for index, step in program.calls_on(file_id, opening)
+        if step.arg & (os.O_CREAT | os.O_TRUNC)
     ]
-    for number, steps in single:
-        if number in data and makers and not _calls_on(file_id, steps, opening):
-            yield NamePair((makers[0],), (number, data[number][0]))
+    for program in users:
+        moved = program.data.get(file_id)
+        if moved and makers and not any(program.calls_on(file_id, opening)):
+            yield NamePair((makers[0],), (program.number, moved[0]))
 
 
 def _removed(
-    file_id: int,
-    single: Sequence[tuple[int, Sequence[Step]]],
-    data: Mapping[int, list[int]],
-    phases: Mapping[int, Phase],
+    file_id: int, users: Sequence[_Program], of_file: Sequence[Phase], phases: Mapping[int, Phase]
 ) -> Iterator[NamePair]:
-    for number, steps in single:
+    data = {program.number: found for program in users if (found := program.data.get(file_id))}
+    for program in users:
         removals = [
             index
-            for index in _calls_on(file_id, steps, _REMOVALS)
-            if isinstance(step := steps[index], FileStep)
-            and (step.iop_type not in calls.ON_TWO_NAMES or step.arg == 0)
+            for index, step in program.calls_on(file_id, _REMOVALS)
+            if step.iop_type not in calls.ON_TWO_NAMES or step.arg == 0
         ]
-        others = tuple((other, found[-1]) for other, found in data.items() if other != number)
-        if len(removals) != 1 or not others or any(i > removals[0] for i in data.get(number, ())):
+        others = tuple(
+            (number, found[-1]) for number, found in data.items() if number != program.number
+        )
+        mine = data.get(program.number, ())
+        if len(removals) != 1 or not others or any(i > removals[0] for i in mine):
             continue
-        limit = _next_start(steps[removals[0] :], phases)
-        ends = [phase.end_s for phase in phases.values() if phase.file_id == file_id]
-        if limit is None or all(end is not None and end <= limit for end in ends):
-            yield NamePair(others, (number, removals[0]))
+        limit = _next_start(program.steps, removals[0], phases)
+        if limit is None or all(
+            phase.end_s is not None and phase.end_s <= limit for phase in of_file
+        ):
+            yield NamePair(others, (program.number, removals[0]))
 
 
-def _next_start(steps: Sequence[Step], phases: Mapping[int, Phase]) -> float | None:
-    """When the first data of some steps began; None when there is none."""
-    starts = (phases[step.ph_id].start_s for step, _ in flat(steps) if isinstance(step, DataStep))
+def _next_start(steps: Sequence[Step], index: int, phases: Mapping[int, Phase]) -> float | None:
+    """When the first data of the steps from one on began; None when there is none."""
+    starts = (
+        phases[step.ph_id].start_s
+        for at in range(index, len(steps))
+        for step, _ in flat([steps[at]])
+        if isinstance(step, DataStep)
+    )
     return next(starts, None)

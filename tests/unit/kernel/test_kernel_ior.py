@@ -41,6 +41,22 @@ def test_abyss_lines_say_what_they_round_and_that_they_run_together(tmp_path):
     assert "at the same time" in text
 
 
+def test_a_line_names_the_first_of_many_phases_that_run_beside_it(tmp_path):
+    """Rank 0 reads a file; rank 1 reads twelve files at the same time, phases 2 to 13."""
+    own = km.phase(1, 1, (0,), 4, [km.member("read", 8192, 8192)], [km.linear(b=8192)])
+    theirs = [
+        km.phase(n, n, (1,), n, [km.member("read", 8192, 8192)], [km.linear(b=8192)])
+        for n in range(2, 14)
+    ]
+    files = [km.model_file(n, f"/data/f{n}", 13 * 8192, 13 * 8192) for n in range(1, 14)]
+    line = kernel_of(km.model(2, files, [own, *theirs], []), tmp_path).ior[0]
+    assert line.ph_ids == (1,)
+    assert any(
+        "Other ranks do phase 2, 3, 4, 5, 6, 7, 8, 9 and 4 more at the same time" in sentence
+        for sentence in line.not_reproduced
+    )
+
+
 def test_a_file_that_is_no_multiple_of_the_transfer_is_read_to_the_last_whole_one(tmp_path):
     line = kernel_of(km.abyss(1_000_000), tmp_path).ior[0]
     assert (

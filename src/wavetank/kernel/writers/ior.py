@@ -29,6 +29,7 @@ from wavetank.model.phase import Run, Series
 
 TRANSFER_UNIT = 8
 """bytes: IOR refuses a transfer size that is not a multiple of its access size, sizeof(long long)."""
+MOST_NAMED = 8  # phases in a sentence
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ def ior_lines(
     lines: list[IorLine] = []
     refused: list[Refused] = []
     found = list(expressed(kernel, series, _expressed, _approximated))
-    groups = [group for group, _, _ in found]
+    beside = _Surroundings([group for group, _, _ in found])
     synced = synced_files(kernel)
     for group, made, reason in found:
         ph_ids = tuple(phase.ph_id for phase in group.phases)
@@ -121,7 +122,7 @@ def ior_lines(
             lines.append(
                 IorLine(
                     ph_ids=ph_ids, command=line.command(version),
-                    not_reproduced=(*notes, *_surroundings(group, groups)),
+                    not_reproduced=(*notes, *beside.of(group)),
                 )
             )  # fmt: skip
     return lines, refused
@@ -224,35 +225,63 @@ def _name(group: Group) -> str:
     return group.phases[0].pattern[0].iop_type
 
 
-def _surroundings(group: Group, groups: Sequence[Group]) -> Iterator[str]:
-    """What is not in the operations themselves."""
-    phase = group.phases[0]
-    ranks = group.ranks()
-    if group.per_process:
-        example = f"{stem_of([file.name for file in group.files])}.00000000"
-        yield f"The files are named by IOR ({example}, ...); input files must be made under these names."
-    if ranks != list(range(len(ranks))):
-        yield f"IOR's tasks are ranks 0 to {len(ranks) - 1}, the application's are {some(ranks)}."
-    if phase.view_id is not None or phase.view_ids is not None:
-        yield "The MPI file view (many small pieces to an operation) becomes one contiguous block to an operation."
-    name = phase.pattern[0].iop_type
-    if phase.level == "mpiio" and "_at" not in name:
-        yield f"{name} becomes a call with an explicit offset."
-    if len(group.phases) > 1 and not group.per_process:
-        yield f"The {len(group.phases)} phases follow each other without what lies between them."
-    metadata = sum(sum(one.metadata_ops.values()) for one in group.phases)
-    if metadata:
-        yield "Calls that move no data (open, close, seek, ...) become IOR's own open and close."
-    written = {other.phases[0].file_id for other in groups if not calls.reads(_name(other))}
-    if calls.reads(_name(group)) and group.phases[0].file_id in written:
-        yield "The line reads what a write line left, from the cache of the same node where it still is; -C reads another's."
-    others = [
-        other for other in groups if other is not group and not set(other.ranks()) & set(ranks)
-    ]
-    concurrent = [other for other in others if overlap(group, other)]
-    if concurrent:
-        ids = ", ".join(str(other.phases[0].ph_id) for other in concurrent)
-        yield f"Other ranks do phase {ids} at the same time: start those lines together with this one."
-    elif len(groups) > 1:
-        yield "The order against the other phases is that in which the lines are run."
-    yield "Pauses between operations are left out."
+class _Surroundings:
+    """What of a kernel is not in the operations of one line themselves."""
+
+    def __init__(self, groups: Sequence[Group]) -> None:
+        self._n_groups = len(groups)
+        self._written = {
+            group.phases[0].file_id for group in groups if not calls.reads(_name(group))
+        }
+        self._by_ranks: dict[frozenset[int], list[Group]] = {}
+        for group in groups:
+            self._by_ranks.setdefault(frozenset(group.ranks()), []).append(group)
+
+    def of(self, group: Group) -> Iterator[str]:
+        """Sentences on one group."""
+        phase = group.phases[0]
+        ranks = group.ranks()
+        if group.per_process:
+            example = f"{stem_of([file.name for file in group.files])}.00000000"
+            yield f"The files are named by IOR ({example}, ...); input files must be made under these names."
+        if ranks != list(range(len(ranks))):
+            yield f"IOR's tasks are ranks 0 to {len(ranks) - 1}, the application's are {some(ranks)}."
+        if phase.view_id is not None or phase.view_ids is not None:
+            yield "The MPI file view (many small pieces to an operation) becomes one contiguous block to an operation."
+        name = phase.pattern[0].iop_type
+        if phase.level == "mpiio" and "_at" not in name:
+            yield f"{name} becomes a call with an explicit offset."
+        if len(group.phases) > 1 and not group.per_process:
+            yield f"The {len(group.phases)} phases follow each other without what lies between them."
+        metadata = sum(sum(one.metadata_ops.values()) for one in group.phases)
+        if metadata:
+            yield "Calls that move no data (open, close, seek, ...) become IOR's own open and close."
+        if calls.reads(name) and phase.file_id in self._written:
+            yield "The line reads what a write line left, from the cache of the same node where it still is; -C reads another's."
+        concurrent = [other.phases[0].ph_id for other in self._beside(group)]
+        if concurrent:
+            yield (
+                f"Other ranks do phase {_first_of(concurrent)} at the same time: start those lines together "
+                "with this one."
+            )
+        elif self._n_groups > 1:
+            yield "The order against the other phases is that in which the lines are run."
+        yield "Pauses between operations are left out."
+
+    def _beside(self, group: Group) -> list[Group]:
+        """Groups of other ranks that ran at the same time."""
+        ranks = group.ranks()
+        return [
+            other
+            for theirs, others in self._by_ranks.items()
+            if theirs.isdisjoint(ranks)
+            for other in others
+            if overlap(group, other)
+        ]
+
+
+def _first_of(ph_ids: Sequence[int]) -> str:
+    """Numbers of phases in a sentence: all of a few, the first of many."""
+    shown = ", ".join(str(ph_id) for ph_id in sorted(ph_ids)[:MOST_NAMED])
+    more = len(ph_ids) - MOST_NAMED
+    return shown if more <= 0 else f"{shown} and {more} more"
