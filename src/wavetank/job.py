@@ -16,6 +16,7 @@ class Placement:
         remote_shell: argv prefix of the remote-shell stand-in; called as ``*remote_shell HOST COMMAND...``.
         launcher_prefix: argv prefix that runs the launcher itself where it can reach the hosts.
         network: CIDR of the network that the ranks use to talk to each other.
+        launcher_address: of the host of the launcher on that network, where its daemons call back; None: its name.
         environment: of every rank on these hosts (MPI-IO library and hints), besides the job's.
     """
 
@@ -23,6 +24,7 @@ class Placement:
     remote_shell: tuple[str, ...] = ()
     launcher_prefix: tuple[str, ...] = ()
     network: str | None = None
+    launcher_address: str | None = None
     environment: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
 

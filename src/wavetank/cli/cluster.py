@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from wavetank.cli import cluster_run
 from wavetank.cli.output import Cell, Table, format_option, print_tables
 from wavetank.cli.streams import lost_output
 from wavetank.errors import ClusterError, SpecError, UsageError
@@ -88,6 +89,9 @@ def down(names: tuple[str, ...], everything: bool) -> None:
         click.echo("no cluster is up", err=True)
     if failures:
         raise ClusterError("\n  ".join(failures))
+
+
+command.add_command(cluster_run.command, "run")
 
 
 @command.command(name="list")

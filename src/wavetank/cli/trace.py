@@ -80,7 +80,7 @@ def command(
     )
     folder = output if output is not None else Path(f"{_name(command_line)}.trace")
     captured = trace(command_line, folder, options)
-    _report(captured, folder)
+    report_trace(captured, folder)
     if captured.interrupted:
         return 130
     status = captured.index.exit_status or 0
@@ -103,7 +103,7 @@ def _name(command_line: tuple[str, ...]) -> str:
     return Path(command_line[0]).name
 
 
-def _report(captured: Captured, folder: Path) -> None:
+def report_trace(captured: Captured, folder: Path) -> None:
     """One line of what was recorded, and every warning, on standard error."""
     from wavetank.units import format_duration, format_size
 

@@ -43,6 +43,12 @@ class CommandHost(abc.ABC):
         del env
         return None
 
+    def reaching(
+        self, argv: Sequence[str], env: Mapping[str, str]
+    ) -> tuple[list[str], Mapping[str, str]]:
+        """The argv on this machine, and its environment: this process's; see host.RunsPrograms."""
+        return self._reaching(argv, env, None), dict(os.environ)
+
     # How long past a command's own time limit its end may take to arrive here.
     grace_s = 0.0
 

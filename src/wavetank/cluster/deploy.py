@@ -23,7 +23,7 @@ from wavetank.cluster.filesystems.base import (
     OutlivesNodes,
     Site,
 )
-from wavetank.cluster.host import Host
+from wavetank.cluster.host import Host, LooksAgain, MarksPrograms, NamesLauncher
 from wavetank.cluster.needs import Needs, needs_by_node
 from wavetank.cluster.providers.base import ExaminesHosts, Nodes, TakesHosts
 from wavetank.cluster.spec import ClusterSpec
@@ -109,9 +109,15 @@ class DeployedCluster:
         return self.nodes.network
 
     @property
+    def launcher_address(self) -> str | None:
+        """See host.NamesLauncher."""
+        return self.nodes.launcher_address if isinstance(self.nodes, NamesLauncher) else None
+
+    @property
     def environment(self) -> Mapping[str, str]:
         """Of every rank, see host.SetsEnvironment."""
-        return mpi.environment(self.spec, self.storage_path)
+        mark = self.nodes.mark if isinstance(self.nodes, MarksPrograms) else {}
+        return {**mpi.environment(self.spec, self.storage_path), **mark}
 
     @property
     def mapping(self) -> str:
@@ -141,6 +147,11 @@ class DeployedCluster:
     def mount_path(self) -> str:
         """Of the global file system, the same on every compute node."""
         return self.file_system.mount_path(self.site)
+
+    def look_again(self) -> None:
+        """Have nodes that see this machine's files see them as they are now."""
+        if isinstance(self.nodes, LooksAgain):
+            self.nodes.look_again()
 
     def settings(self) -> dict[str, str]:
         """As in force, read back from the system."""

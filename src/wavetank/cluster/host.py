@@ -79,6 +79,54 @@ class BringsPrograms(Protocol):
 
 
 @runtime_checkable
+class RunsPrograms(Protocol):
+    """A node in which a program can have this process's standard streams."""
+
+    def reaching(
+        self, argv: Sequence[str], env: Mapping[str, str]
+    ) -> tuple[list[str], Mapping[str, str]]:
+        """The argv on this machine that runs ``argv`` on the node with ``env`` added, and its whole environment."""
+
+
+@runtime_checkable
+class EndsMarked(Protocol):
+    """A node on another machine: what has a mark in its environment there can be ended from here."""
+
+    def end_marked(self, name: str, value: str) -> None:
+        """End every process with NAME=VALUE in its environment: asked to first, and killed after two seconds.
+
+        Raises:
+            RemoteCommandError: some do not end.
+        """
+
+
+@runtime_checkable
+class MarksPrograms(Protocol):
+    """Nodes whose programs are found by their environment when the cluster goes down."""
+
+    @property
+    def mark(self) -> Mapping[str, str]:
+        """What every program of this cluster must have in its environment."""
+
+
+@runtime_checkable
+class NamesLauncher(Protocol):
+    """Nodes whose launcher runs on a host that they do not know by its name."""
+
+    @property
+    def launcher_address(self) -> str | None:
+        """Where nodes reach it; None: by its name after all."""
+
+
+@runtime_checkable
+class LooksAgain(Protocol):
+    """Nodes that see this machine's files as they were when they looked first."""
+
+    def look_again(self) -> None:
+        """Have them see the files as they are now."""
+
+
+@runtime_checkable
 class HasScratch(Protocol):
     """A cluster whose compute nodes may have temporary storage of their own."""
 

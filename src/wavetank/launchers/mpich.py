@@ -47,6 +47,9 @@ class Mpich:
                     f"the placement has room for {len(lines)} ranks, the job has {job.n_ranks}. Give more hosts"
                 )
             argv += ["-hosts", ",".join(lines)]
+            if placement.launcher_address:
+                # Hydra's daemons call back by the name of the launcher's host; nodes know their own names only.
+                argv += ["-localhost", placement.launcher_address]
             if placement.remote_shell:
                 shell = scratch / "mpich-remote-shell"
                 write_remote_shell(shell, placement.remote_shell)

@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 from typing import Any, Literal, Protocol
 
 from wavetank import __version__
-from wavetank.cluster.host import RunningCluster, SetsEnvironment
+from wavetank.cluster.host import NamesLauncher, RunningCluster, SetsEnvironment
 from wavetank.document import provenance
 from wavetank.errors import MeasurementError, WavetankError
 from wavetank.job import Placement
@@ -211,6 +211,7 @@ def placement_of(bench: Bench, mapping: str, nodes: Sequence[str] | None = None)
         remote_shell=cluster.remote_shell,
         launcher_prefix=cluster.launcher_prefix,
         network=cluster.network,
+        launcher_address=cluster.launcher_address if isinstance(cluster, NamesLauncher) else None,
         environment=cluster.environment if isinstance(cluster, SetsEnvironment) else {},
     )
 

@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -97,9 +97,9 @@ def trace(argv: Sequence[str], out_dir: Path, options: CaptureOptions | None = N
     notes = check_program(argv, launcher)
     libraries = preload_libraries(launcher)
     out_dir = out_dir.resolve()
-    _prepare(out_dir, options.force)
+    prepare_folder(out_dir, options.force)
     streams = () if options.standard_streams else users_streams()
-    env = _environment(out_dir, options, libraries)
+    env = tracer_environment(out_dir, options, libraries)
     env["WAVETANK_TRACE_USERS_STREAMS"] = as_variable(streams)
     if started_together(argv, launcher):
         env["WAVETANK_TRACE_TOGETHER"] = "1"
@@ -115,15 +115,20 @@ def trace(argv: Sequence[str], out_dir: Path, options: CaptureOptions | None = N
         except OSError as error:
             shutil.rmtree(out_dir, ignore_errors=True)
             raise TraceError(f"cannot run {argv[0]}: {error.strerror}") from error
-        run = _Run(
+        run = EndedRun(
             tuple(argv), launcher, status, started, time.monotonic() - clock, interrupts.n > 0
         )
-        return _concluded(run, out_dir, options, notes, streams)
+        return conclude(run, out_dir, options, notes, streams)
 
 
 @dataclass(frozen=True)
-class _Run:
-    """A command that has ended."""
+class EndedRun:
+    """A command that has ended.
+
+    Attributes:
+        status: exit status; negative: ended by that signal.
+        n_ranks: that were started; None: not known.
+    """
 
     argv: tuple[str, ...]
     launcher: Launcher
@@ -131,16 +136,21 @@ class _Run:
     started: datetime
     elapsed_s: float
     interrupted: bool
+    n_ranks: int | None = None
 
 
-def _concluded(
-    run: _Run,
+def conclude(
+    run: EndedRun,
     out_dir: Path,
     options: CaptureOptions,
     notes: Sequence[str],
     streams: Sequence[UsersStream],
 ) -> Captured:
-    """Read what was recorded, and write the index."""
+    """Read what was recorded, and write the index.
+
+    Raises:
+        TraceError: a launcher failed, and no rank left anything.
+    """
     launcher, status = run.launcher, run.status
     pack_tails(out_dir)
     parts, warnings = read_parts(out_dir)
@@ -151,6 +161,7 @@ def _concluded(
             "Check the program's name and the launcher's options"
         )
     recorded = assemble(parts, [*notes, *warnings])
+    recorded = replace(recorded, n_ranks=max(recorded.n_ranks, run.n_ranks or 0))
     ranks, _ = number_ranks(parts)
     index = TraceIndex(
         provenance=provenance(),
@@ -224,9 +235,20 @@ def preload_libraries(launcher: Launcher) -> list[Path]:
     return [native.find(name, "trace programs") for name in built or names[:1]]
 
 
-def _environment(
+def tracer_environment(
     out_dir: Path, options: CaptureOptions, libraries: Sequence[Path]
 ) -> dict[str, str]:
+    """Environment that puts the tracer into a process.
+
+    Args:
+        out_dir: folder of the parts, as the process sees it.
+        options: what to record.
+        libraries: to preload, as the process sees them.
+
+    Raises:
+        UsageError: a level or a pattern that cannot be.
+        TraceError: a path at which the dynamic loader would split.
+    """
     unknown = [level for level in options.levels if level not in LEVELS]
     if unknown or not options.levels:
         raise UsageError(
@@ -260,7 +282,13 @@ def _absolute(pattern: str) -> str:
     return pattern if pattern.startswith(("/", "*")) else str(Path.cwd() / pattern)
 
 
-def _prepare(out_dir: Path, force: bool) -> None:
+def prepare_folder(out_dir: Path, force: bool) -> None:
+    """Make the folder of a trace, before the program runs.
+
+    Raises:
+        UsageError: it exists, and is not to be replaced or holds something else.
+        TraceError: it cannot be written.
+    """
     if not out_dir.parent.exists():
         raise TraceError(
             f"cannot write the trace folder {out_dir}: there is no folder {out_dir.parent}. Make it, or choose another "
@@ -281,7 +309,8 @@ def _prepare(out_dir: Path, force: bool) -> None:
             f"cannot write the trace folder {out_dir}: {error.strerror}. Choose a place that is writable and has space"
         ) from error
     space = os.statvfs(out_dir)
-    if space.f_bavail * space.f_frsize < _NEEDED_BYTES:
+    # File systems in user space may tell no blocks at all: ceph-fuse does, of a mount without quota.
+    if space.f_blocks and space.f_bavail * space.f_frsize < _NEEDED_BYTES:
         if new:
             out_dir.rmdir()
         raise TraceError(

@@ -35,13 +35,13 @@ def check_program(argv: Sequence[str], launcher: Launcher) -> list[str]:
                 "stands before, so nothing would be recorded. Link it dynamically, or trace it by strace "
                 "(strace -f -ttt -y) and convert that with: wavetank convert"
             )
-        return _unseen(Path(found))
+        return unseen(Path(found))
     program = _program_of(argv)
     if program is not None and launcher.name != "srun":
         reason = against(program, argv[0], launcher.mpi_family)
         if reason is not None:
             raise TraceError(reason)
-    return _unseen(program)
+    return unseen(program)
 
 
 def _program_of(argv: Sequence[str]) -> Path | None:
@@ -52,20 +52,26 @@ def _program_of(argv: Sequence[str]) -> Path | None:
     return Path(found) if found is not None else None
 
 
-def _unseen(program: Path | None) -> list[str]:
-    """Sentences about calls of the program that the tracer will not see."""
+def unseen(program: Path | None, name: str | None = None) -> list[str]:
+    """Sentences about calls of a program that the tracer will not see.
+
+    Args:
+        program: its file; None: not known.
+        name: what to call it, where the file is a copy.
+    """
     if program is None:
         return []
+    shown = name or str(program)
     if is_static(program):
-        return [f"{program} is statically linked: its operations are not seen"]
+        return [f"{shown} is statically linked: its operations are not seen"]
     if is_privileged(program):
         return [
-            f"{program} runs with the rights of another user or with capabilities: the dynamic loader leaves the "
+            f"{shown} runs with the rights of another user or with capabilities: the dynamic loader leaves the "
             "tracer out, and nothing of it is seen. Trace it as that user, or a copy without these rights"
         ]
     if is_go(program):
         return [
-            f"{program} is a Go program: it makes its system calls itself, and only what it does through C is seen. "
+            f"{shown} is a Go program: it makes its system calls itself, and only what it does through C is seen. "
             "Trace it by strace (strace -f -ttt -y -T) and convert that with: wavetank convert"
         ]
     return []
@@ -79,5 +85,5 @@ def started_together(argv: Sequence[str], launcher: Launcher) -> bool:
         launcher.name != "none"
         and not any(word in several for word in argv)
         and program is not None
-        and not _unseen(program)
+        and not unseen(program)
     )

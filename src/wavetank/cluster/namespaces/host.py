@@ -51,6 +51,12 @@ class NamespaceHost(CommandHost):
     def _environment(self, env: Mapping[str, str]) -> dict[str, str]:
         return {**node_env(), **env}
 
+    def reaching(
+        self, argv: Sequence[str], env: Mapping[str, str]
+    ) -> tuple[list[str], Mapping[str, str]]:
+        """See host.RunsPrograms; the environment of this process goes along, as its files do."""
+        return [*self._enter, *argv], {**os.environ, "PATH": search_path(), **env}
+
     def start(self, argv: Sequence[str], *, log: str, env: Mapping[str, str] | None = None) -> None:
         """Start a daemon in the foreground of its own session; see the protocol."""
         check_log_name(log)

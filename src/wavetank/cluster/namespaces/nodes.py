@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -15,7 +16,10 @@ from wavetank.cluster.namespaces.host import NamespaceHost, dead_daemons
 from wavetank.cluster.namespaces.node import read_map
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import ClusterDirectory, start_ticks
+from wavetank.errors import RemoteCommandError
 from wavetank.units import format_rate, format_size
+
+log = logging.getLogger(__name__)
 
 STORAGE_PATH = "/storage"
 
@@ -52,6 +56,11 @@ class LocalNodes:
     top: str  # control group of the cluster
     storage_path: str = STORAGE_PATH
     network: str | None = network.NETWORK
+
+    @property
+    def launcher_address(self) -> str | None:
+        """The launcher runs in the switch, see host.NamesLauncher."""
+        return network.SWITCH_ADDRESS
 
     @property
     def map_file(self) -> str:
@@ -151,6 +160,22 @@ class LocalNodes:
             )  # of the whole machine
             said = list(pool.map(lambda host: host.drop_caches(), hosts))
         return "; ".join(f"{host.name}: {how}" for host, how in zip(hosts, said, strict=True))
+
+    def look_again(self) -> None:
+        """Have nodes see this machine's files as they are now, see host.LooksAgain.
+
+        An overlay remembers names and contents that it was asked for, and those that it did not find; a remount forgets
+        them. Without root that may be refused: then what was replaced is seen as it was.
+        """
+
+        def remount(host: Host) -> None:
+            try:
+                host.run(["mount", "-o", "remount", "/"])
+            except RemoteCommandError as error:
+                log.info("%s goes on seeing files as they were: %s", host.name, error.stderr_tail)
+
+        with ThreadPoolExecutor(max_workers=8) as pool:
+            list(pool.map(remount, self.hosts.values()))
 
     def health(self) -> list[str]:
         """Nodes and daemons that died."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from wavetank import native
 from wavetank.cluster.host import Host
+from wavetank.cluster.namespaces import user
 from wavetank.cluster.namespaces.host import (
     NamespaceHost,
     dead_daemons,
@@ -34,6 +35,11 @@ class NullNodes:
     def storage_path(self) -> str:
         """A directory of the cluster's own, the same for all nodes."""
         return str(self.directory.path / "storage")
+
+    @property
+    def mark(self) -> Mapping[str, str]:
+        """See host.MarksPrograms."""
+        return {user.MARK: str(self.directory.path)}
 
     def limits(self) -> dict[str, str]:
         """There are none."""
@@ -92,5 +98,7 @@ class NullProvider:
         return NullNodes(directory, hosts, shell)
 
     def destroy(self, name: str) -> None:
-        """End the daemons that were started; the directory goes with the cluster's."""
-        end_daemons(directory_of(name).path)
+        """End the daemons and programs that were started; the directory goes with the cluster's."""
+        directory = directory_of(name)
+        end_daemons(directory.path)
+        user.end_marked(directory.path)

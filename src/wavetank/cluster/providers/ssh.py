@@ -28,7 +28,7 @@ from wavetank.cluster.remote.connection import (
     socket_directory,
     write_remote_shell,
 )
-from wavetank.cluster.remote.host import SshHost
+from wavetank.cluster.remote.host import MARK, SshHost
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import ClusterDirectory, directory_of
 from wavetank.document import write_whole
@@ -51,6 +51,11 @@ class SshNodes:
     hosts: Mapping[str, SshHost]
     storage_path: str
     launcher_prefix: tuple[str, ...] = ()
+
+    @property
+    def mark(self) -> Mapping[str, str]:
+        """See host.MarksPrograms."""
+        return {MARK: self.storage_path.removesuffix("/data")}  # the home, the same on every host
 
     @property
     def network(self) -> str | None:

@@ -27,6 +27,7 @@ PATH = f'PATH="$PATH:{SYSTEM_PATH}"'
 MARK = "WAVETANK_CLUSTER"
 # And each command, with what it starts: busybox's timeout ends the command alone (GNU's its whole process group).
 COMMAND_MARK = "WAVETANK_COMMAND"
+PATIENT_TRIES = "20"  # of END, a tenth of a second each
 ENDED_BY_SIGNAL = (
     124,
     137,
@@ -58,6 +59,7 @@ done
 """
 
 # $1, $2: the mark and its value. Ends every process that has it in its environment; the dead have none any more.
+# $3: tries (a tenth of a second each) before they are killed; at the first they are asked to end. 0 where left out.
 # Both come apart, as sudo copies the command line into the environment of what it runs (SUDO_COMMAND).
 END = """marked() {
   if printf 'a\\0b' | grep -qF b; then
@@ -70,9 +72,11 @@ END = """marked() {
 } 2>/dev/null
 tries=0
 while found=$(marked "$1" "$2"); [ -n "$found" ]; do
+  signal=KILL
+  if [ "$tries" -lt "${3:-0}" ]; then signal=0; [ "$tries" -gt 0 ] || signal=TERM; fi
   for file in $found; do
     pid=${file#/proc/}
-    kill -KILL "${pid%/environ}" 2>/dev/null
+    kill -"$signal" "${pid%/environ}" 2>/dev/null
   done
   tries=$((tries + 1))
   [ "$tries" -le 100 ] || { echo "processes do not end: $found" >&2; exit 1; }
@@ -171,6 +175,10 @@ class SshHost(CommandHost):
     def end_daemons(self) -> None:
         """End every process that was started here, and what those started."""
         self.run(["sh", "-c", END, "sh", MARK, self.home], env={MARK: "nothing"})
+
+    def end_marked(self, name: str, value: str) -> None:
+        """End what has a mark in its environment; see host.EndsMarked."""
+        self.run(["sh", "-c", END, "sh", name, value, PATIENT_TRIES])
 
     def bring(self, program: Path) -> str:
         """Copy a program of ours below the home; see the protocol."""

@@ -1,0 +1,1 @@
+"""The user's own program on the nodes of a cluster that is up."""

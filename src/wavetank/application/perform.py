@@ -1,0 +1,202 @@
+"""Runs the user's own program on a cluster that is up, and traces it when asked to.
+
+Takes a cluster and what is wanted; leaves the program's exit status, and a trace folder on this machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from wavetank.application import running, traced
+from wavetank.application.placing import place
+from wavetank.application.program import (
+    Wanted,
+    find_on,
+    launcher_name_for,
+    local_copy,
+    refuse_other_mpi,
+    starting,
+)
+from wavetank.cluster.deploy import DeployedCluster
+from wavetank.cluster.host import EndsMarked, Host, RunsPrograms
+from wavetank.errors import ClusterError, UsageError
+from wavetank.job import Job, Placement
+from wavetank.kernel.replay import require_installed
+from wavetank.kernel.scratch import scratch_folder
+from wavetank.launchers.base import Launcher
+from wavetank.launchers.registry import launcher
+from wavetank.measure.mapping import as_placement_hosts
+from wavetank.trace.capture import CaptureOptions, EndedRun, prepare_folder
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to run, and how.
+
+    Attributes:
+        wanted: the program.
+        launcher_name: "openmpi", "mpich", "none"; None: that of the program's MPI.
+        nodes: names of the nodes that it may use; empty: all compute nodes, or the first one without a launcher.
+        mapping: ranks per node, "2PxCN"; None: the cluster's, or as many as ``n_ranks`` takes.
+        n_ranks: all ranks; None: as many as the mapping has places.
+        timeout_s: seconds after which it is ended; None: never.
+        trace: folder for a trace; None: it is not traced.
+        options: of the trace.
+    """
+
+    wanted: Wanted
+    launcher_name: str | None = None
+    nodes: tuple[str, ...] = ()
+    mapping: str | None = None
+    n_ranks: int | None = None
+    timeout_s: float | None = None
+    trace: Path | None = None
+    options: CaptureOptions = field(default_factory=CaptureOptions)
+
+
+@dataclass(frozen=True)
+class Done:
+    """A program that has run.
+
+    Attributes:
+        n_ranks: that were started.
+        collected: the trace; None where it was not traced.
+    """
+
+    ended: running.Ended
+    n_ranks: int
+    collected: traced.Collected | None
+
+
+def perform(
+    cluster: DeployedCluster, request: Request, tell: Callable[[str], None] = lambda _: None
+) -> Done:
+    """Run the program to its end with this process's standard streams.
+
+    Args:
+        cluster: that is up.
+        request: what is to run.
+        tell: is given a sentence on where it runs.
+
+    Raises:
+        UsageError: ranks, nodes, launcher and program do not fit together.
+        ClusterError: a node is gone, or has no such program or directory.
+        TraceError: it cannot be traced.
+    """
+    mount = cluster.mount_path
+    placed = _placed(cluster, request)
+    hosts = [cluster.nodes.hosts[name] for name in dict.fromkeys(placed)]
+    outside = [host for host in hosts if host not in cluster.compute_hosts]
+    wanted = request.wanted
+    if outside and wanted.directory is None:  # only compute nodes have the mount
+        wanted = Wanted(wanted.argv, "/", wanted.environment)
+    wanted = wanted.at(mount)
+    _require_health(cluster)
+    if request.trace is not None:
+        prepare_folder(request.trace.resolve(), request.options.force)
+    cluster.look_again()
+    program = find_on(hosts, wanted)
+    with scratch_folder() as scratch:
+        copy = local_copy(hosts[0], program, scratch)
+        starter = launcher(request.launcher_name or launcher_name_for(copy))
+        refuse_other_mpi(copy, wanted.argv[0], starter)
+        require_installed(starter)
+        mark = running.new_mark()
+        tracer = None
+        if request.trace is not None:
+            tracer = traced.put_on_nodes(
+                hosts, cluster.storage_path, mark, starter, program, scratch, request.options
+            )
+        try:
+            environment = {running.MARK: mark, **(tracer.environment if tracer else {})}
+            waits = starter.mpi_family is None and isinstance(hosts[0], EndsMarked)
+            words = starting(wanted, program, environment, starter, waits=waits)
+            argv, env = _command(cluster, starter, hosts[0], placed, words, scratch)
+            tell(_where(cluster, placed, starter, wanted))
+            started = datetime.now(UTC)
+            ended = running.run(argv, env, mark, hosts, request.timeout_s)
+            if tracer is None or request.trace is None:
+                return Done(ended, len(placed), None)
+            run = EndedRun(
+                argv=(program, *wanted.argv[1:]), launcher=starter, status=ended.status, started=started,
+                elapsed_s=ended.elapsed_s, interrupted=ended.why == "interrupted", n_ranks=len(placed),
+            )  # fmt: skip
+            collected = traced.collect(tracer, run, request.trace, request.options)
+            return Done(ended, len(placed), collected)
+        finally:
+            if tracer is not None:
+                traced.remove(tracer)
+
+
+def _placed(cluster: DeployedCluster, request: Request) -> tuple[str, ...]:
+    """The node of each rank, in rank order."""
+    compute = [host.name for host in cluster.compute_hosts]
+    alone = request.launcher_name == "none"
+    known = list(cluster.nodes.hosts) if alone else compute
+    unknown = [name for name in request.nodes if name not in known]
+    if unknown:
+        what = "nodes" if alone else "compute nodes"
+        raise UsageError(
+            f"cluster {cluster.name} has no {what[:-1]} {', '.join(unknown)}; its {what} are {', '.join(known)}"
+        )
+    nodes = list(dict.fromkeys(request.nodes)) or compute
+    if not alone:
+        return place(nodes, cluster.mapping, request.mapping, request.n_ranks)
+    if request.mapping is not None or (request.n_ranks or 1) != 1 or len(request.nodes) > 1:
+        raise UsageError(
+            "without a launcher one process is started, on one node. Leave out --launcher none, or -n and --mapping"
+        )
+    return (nodes[0],)
+
+
+def _require_health(cluster: DeployedCluster) -> None:
+    findings = cluster.health()
+    if findings:
+        raise ClusterError(
+            f"cluster {cluster.name} is not healthy, and nothing was started: {'; '.join(findings)}. Take it down and "
+            "bring it up again"
+        )
+
+
+def _command(
+    cluster: DeployedCluster,
+    starter: Launcher,
+    first: Host,
+    placed: Sequence[str],
+    words: tuple[str, ...],
+    scratch: Path,
+) -> tuple[list[str], dict[str, str]]:
+    """The argv on this machine that starts all ranks, and its environment."""
+    if not isinstance(first, RunsPrograms):
+        raise ClusterError(f"programs cannot be run on {first.name}: its provider has no way to")
+    if starter.mpi_family is None:
+        argv = starter.command(Job(words, 1), scratch)
+        reached, env = first.reaching(argv, cluster.environment)
+        return reached, dict(env)
+    placement = Placement(
+        hosts=as_placement_hosts(placed),
+        remote_shell=cluster.remote_shell,
+        launcher_prefix=cluster.launcher_prefix,
+        network=cluster.network,
+        launcher_address=cluster.launcher_address,
+        environment=cluster.environment,
+    )
+    _, env = first.reaching((), {})
+    return starter.command(Job(words, len(placed), placement=placement), scratch), dict(env)
+
+
+def _where(
+    cluster: DeployedCluster, placed: Sequence[str], starter: Launcher, wanted: Wanted
+) -> str:
+    """The sentence that is told before the program's own output."""
+    counted = {name: list(placed).count(name) for name in dict.fromkeys(placed)}
+    if starter.mpi_family is None:
+        ranks = f"on {placed[0]}"
+    else:
+        many = "rank" if len(placed) == 1 else "ranks"
+        ranks = f"{len(placed)} {many} by {starter.name}: {', '.join(f'{n} on {node}' for node, n in counted.items())}"
+    directory = "" if wanted.directory == cluster.mount_path else f", in {wanted.directory}"
+    return f"{cluster.name}, {ranks}; the cluster's files are at {cluster.mount_path}{directory}"

@@ -1,0 +1,228 @@
+"""The user's own program on a cluster of every provider: streams, status, ranks, traces; nothing of it stays."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from leftovers import living_processes, until
+from tracer_run import FAMILIES, calls, compile_c
+
+from wavetank.cluster import deploy
+from wavetank.trace.capture import CaptureOptions, trace
+from wavetank.trace.reader import read_trace
+from wavetank.trace.schema import Level, Trace
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(200)]
+
+Cluster = deploy.DeployedCluster
+DOES_NOT_APPLY = "does not apply: "
+COMMAND = [sys.executable, "-m", "wavetank", "cluster", "run"]
+
+
+def run(
+    cluster: Cluster, *words: str, stdin: bytes = b"", env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    """``wavetank cluster run NAME WORDS``, as a user has it."""
+    return subprocess.run(
+        [*COMMAND, cluster.name, *words], input=stdin, capture_output=True, check=False, timeout=150,
+        env={**os.environ, **(env or {})},
+    )  # fmt: skip
+
+
+def ok(cluster: Cluster, *words: str, stdin: bytes = b"") -> bytes:
+    done = run(cluster, *words, stdin=stdin)
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout
+
+
+def start(cluster: Cluster, *words: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [*COMMAND, cluster.name, *words],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def sleepers(seconds: str) -> int:
+    """Processes ``sleep SECONDS`` on this machine and all nodes made of it."""
+    found = 0
+    for entry in living_processes():
+        try:
+            found += (entry / "cmdline").read_bytes() == f"sleep\0{seconds}\0".encode()
+        except OSError:
+            continue
+    return found
+
+
+def test_a_serial_program_has_the_streams_the_directory_and_the_arguments(cluster: Cluster) -> None:
+    bytes_in = bytes(range(256)) * 1000
+    assert ok(cluster, "--launcher", "none", "--", "cat", stdin=bytes_in) == bytes_in
+    nasty = "a b;$(touch /tmp/x)'\"\\*"
+    script = 'pwd; printf "%s|%s|%s|%s" "$WAVETANK_MOUNT" "$V" "$1" "$2"'
+    words = ["--launcher", "none", "-x", f"V={nasty}", "--", "sh", "-c", script, "sh"]
+    said = ok(cluster, *words, nasty, "{mount}/in")
+    mount = cluster.mount_path
+    assert said.decode() == f"{mount}\n{mount}|{nasty}|{nasty}|{mount}/in"
+
+
+def test_the_exit_status_is_the_program_s(cluster: Cluster) -> None:
+    done = run(cluster, "--launcher", "none", "--", "sh", "-c", "echo oh no >&2; exit 7")
+    assert (done.returncode, done.stdout) == (7, b"")
+    assert b"oh no\n" in done.stderr
+    assert run(cluster, "--launcher", "none", "--", "sh", "-c", "kill -9 $$").returncode == 137
+
+
+def test_what_is_written_to_the_mount_is_there_for_the_next_program(cluster: Cluster) -> None:
+    ok(cluster, "--launcher", "none", "--", "sh", "-c", "echo kept > file")
+    assert ok(cluster, "--launcher", "none", "--", "cat", "{mount}/file") == b"kept\n"
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_ranks_are_started_on_the_nodes_of_the_mapping(cluster: Cluster, family: str) -> None:
+    need_launcher(cluster, family)
+    script = "echo ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} $(hostname) $WAVETANK_MOUNT"
+    said = ok(cluster, "--launcher", family, "--mapping", "2PxCN", "--", "sh", "-c", script)
+    lines = sorted(line.split() for line in said.decode().splitlines())
+    assert [line[0] for line in lines] == ["0", "1", "2", "3"]
+    assert {line[2] for line in lines} == {cluster.mount_path}
+    if cluster.spec.provider != "null":
+        assert [line[1] for line in lines] == ["c1", "c1", "c2", "c2"]
+
+
+def test_a_rank_that_fails_ends_all_and_its_status_is_passed_on(cluster: Cluster) -> None:
+    need_launcher(cluster, "openmpi")
+    seconds = f"95{os.getpid()}"
+    script = f"[ $OMPI_COMM_WORLD_RANK = 1 ] && exit 5; sleep {seconds}"
+    done = run(cluster, "--launcher", "openmpi", "-n", "2", "--", "sh", "-c", script)
+    assert done.returncode == 5, done.stderr.decode()
+    assert sleepers(seconds) == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("name", ["none", "openmpi"])
+def test_a_signal_ends_the_program_on_all_nodes(
+    cluster: Cluster, name: str, number: signal.Signals
+) -> None:
+    need_launcher(cluster, name)
+    seconds = f"{number}{os.getpid()}"
+    script = f"trap '' HUP; sleep {seconds} & sleep {seconds}"  # one that nobody waits for, too
+    with start(cluster, "--launcher", name, "--", "sh", "-c", script) as process:
+        n = 2 if name == "none" else 4
+        assert until(lambda: sleepers(seconds) == n)
+        process.send_signal(number)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 128 + number, said.decode()
+    assert b"ended on all nodes" in said
+    assert sleepers(seconds) == 0
+
+
+def test_a_program_that_takes_too_long_is_ended_everywhere(cluster: Cluster) -> None:
+    need_launcher(cluster, "openmpi")
+    seconds = f"96{os.getpid()}"
+    done = run(cluster, "--launcher", "openmpi", "--timeout", "2", "--", "sleep", seconds)
+    assert done.returncode == 124
+    assert b"time limit of 2 s" in done.stderr
+    assert sleepers(seconds) == 0
+
+
+def test_what_is_wrong_is_said_before_anything_starts(cluster: Cluster) -> None:
+    for words, said in (
+        (["--", "./no-such-program"], "there is no program ./no-such-program, neither in"),
+        (["--", "no-such-program"], "on the PATH of c1"),
+        (["--directory", "/no/such/place", "--", "true"], "there is no directory /no/such/place on c1"),
+        (["--node", "c9", "--", "true"], "no compute node c9; its compute nodes are c1, c2"),
+        (["-n", "9", "--mapping", "2PxCN", "--", "true"], "9 ranks by 2PxCN need 5 compute nodes, and there are 2"),
+        (["--launcher", "none", "-n", "2", "--", "true"], "one process"),
+    ):  # fmt: skip
+        done = run(cluster, *words)
+        assert done.returncode in (1, 2)
+        assert said in done.stderr.decode()
+
+
+def test_a_serial_program_is_traced_where_it_runs(cluster: Cluster, tmp_path: Path) -> None:
+    folder = tmp_path / "run.trace"
+    words = ["dd", "if=/dev/zero", "of=five", "bs=4096", "count=5", "status=none"]
+    ok(cluster, "--launcher", "none", "--trace", str(folder), "--", *words)
+    recorded = read_trace(folder)
+    written = [call for call in calls(recorded) if call.op == "write"]
+    assert [(call.file, call.size) for call in written] == [("five", 4096)] * 5
+    assert recorded.files[0].path == f"{cluster.mount_path}/five"
+
+
+@pytest.mark.parametrize(("mapping", "n"), [("1PxCN", 2), ("2PxCN", 4)])
+@pytest.mark.parametrize("program", ["bt_io.c", "ior_like.c"])
+def test_every_rank_s_operations_are_those_of_a_traced_run_on_this_machine(
+    cluster: Cluster, program: str, mapping: str, n: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    if not cluster.is_global:
+        pytest.skip(f"{DOES_NOT_APPLY}its nodes share no file")
+    if program == "bt_io.c" and n == 2:
+        pytest.skip(f"{DOES_NOT_APPLY}BT-IO takes a square number of ranks")
+    need_launcher(cluster, "openmpi")
+    binary = compile_c(program, tmp_path / "app", "-lm", compiler="mpicc.openmpi")
+    arguments = {
+        "bt_io.c": ["out", "12", "3"],
+        "ior_like.c": ["POSIX", "shared", "out", "3", "65536", "16384"],
+    }[program]
+    monkeypatch.chdir(tmp_path)
+    plain = [*FAMILIES["openmpi"][2], "-np", str(n), str(binary), *arguments]
+    trace(plain, tmp_path / "here.trace", CaptureOptions())
+    ok(cluster, "--launcher", "none", "--", "rm", "-f", "out")
+    copied = ["sh", "-c", "cat > app && chmod +x app"]
+    ok(cluster, "--launcher", "none", "--", *copied, stdin=binary.read_bytes())
+    folder = tmp_path / "there.trace"
+    ok(cluster, "--mapping", mapping, "--trace", str(folder), "--", "./app", *arguments)
+    here, there = read_trace(tmp_path / "here.trace"), read_trace(folder)
+    assert there.n_ranks == n
+    assert [facts.rank for facts in there.ranks] == list(range(n))
+    for level in (Level.MPIIO,) if program == "bt_io.c" else (Level.POSIX,):
+        assert own_calls(there, n, level) == own_calls(here, n, level)
+    assert not there.lost
+    if cluster.spec.provider == "local":  # no part is left on the nodes
+        for host in cluster.compute_hosts:
+            assert ".trace-" not in host.run(["ls", "-a", "/"]).stdout
+
+
+def own_calls(recorded: Trace, n: int, level: Level) -> list[Counter[tuple[str, int, int, int]]]:
+    """The calls of each rank on the program's own file. MPI libraries open files as each file system wants it."""
+    return [
+        Counter(
+            (call.op, call.offset, call.size, call.moved)
+            for call in calls(recorded, rank, level)
+            if call.file == "out"
+        )
+        for rank in range(n)
+    ]
+
+
+def test_ranks_that_left_no_trace_are_counted_and_make_the_status_1(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    need_launcher(cluster, "openmpi")
+    # Rank 1 leaves nothing: its tracer's folder is gone before it ends.
+    hide = "if [ $OMPI_COMM_WORLD_RANK = 1 ]; then rm -rf $WAVETANK_TRACE_DIR; fi; echo x > f$OMPI_COMM_WORLD_RANK"
+    folder = tmp_path / "run.trace"
+    words = ["--launcher", "openmpi", "-n", "2", "--mapping", "1PxCN", "--trace", str(folder)]
+    if cluster.spec.provider == "null":
+        pytest.skip(f"{DOES_NOT_APPLY}all nodes are this machine, with one folder")
+    done = run(cluster, *words, "--", "sh", "-c", hide)
+    assert done.returncode == 1, done.stderr.decode()
+    assert b"1 of 2 rank(s) left no trace: 1." in done.stderr
+
+
+def need_launcher(cluster: Cluster, name: str) -> None:
+    """Skip where ranks cannot be started."""
+    if name == "none":
+        return
+    if shutil.which(f"mpirun.{name}") is None:
+        pytest.skip(f"mpirun.{name} is not installed")
+    if not cluster.remote_shell:
+        pytest.skip("wavetank-node is not built (make setup)")
