@@ -33,6 +33,7 @@ def folder(tmp_path):
         "applications": [{"kernel": "k.json"}],
         "clusters": ["one.yaml", "two.yaml"],
         "mappings": ["1PxCN", "2PxCN"],
+        "repetitions": 3,
         "prices": "papers-2016",
     }
     (tmp_path / "campaign.yaml").write_text(yaml.safe_dump(body))

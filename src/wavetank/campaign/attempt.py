@@ -79,7 +79,7 @@ def clusters_for(kernel: Kernel, capacity_bytes: int) -> list[ClusterSpec]:
 
 
 def write_attempt(
-    kernel: Kernel, model: Path | None, folder: Path, *, repetitions: int, free_bytes: int
+    kernel: Kernel, model: Path | None, folder: Path, *, repetitions: int | None, free_bytes: int
 ) -> Path:
     """Write cluster files and a campaign for one application; returns the campaign's path.
 
@@ -87,7 +87,7 @@ def write_attempt(
         kernel: of the application.
         model: its model file, for the report; copied into the folder when it is elsewhere.
         folder: existing; the campaign and its results go there.
-        repetitions: of each combination.
+        repetitions: of each combination; None: as a campaign chooses.
         free_bytes: that this machine has for the clusters' storage.
 
     Raises:
@@ -117,7 +117,7 @@ def write_attempt(
         "applications": [application],
         "clusters": [f"clusters/{cluster.name}.yaml" for cluster in clusters],
         "mappings": mappings_for(kernel),
-        "repetitions": repetitions,
+        **({} if repetitions is None else {"repetitions": repetitions}),
         "characterise": True,
         "prices": PRICES,
         "oversubscribe": True,  # a kernel waits for storage, it does not compute

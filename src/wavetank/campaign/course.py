@@ -158,10 +158,11 @@ def label(run: Run) -> str:
     return f"{run.application} on {run.cluster} with {run.mapping}"
 
 
-def announcement(spec: CampaignSpec, run: Run) -> str:
+def announcement(course: Course, run: Run) -> str:
     """A measurement's name for people, with its repetition and caches."""
+    spec = course.spec
     most = "at most " if spec.stop else ""
     return (
         f"{label(run)} (repetition {run.repetition + 1} of {most}"
-        f"{spec.most_repetitions}, {spec.cache} caches)"
+        f"{course.plan.most_repetitions}, {spec.cache} caches)"
     )

@@ -14,10 +14,10 @@ from wavetank.compare.advice import advise
 from wavetank.compare.comparison import (
     Comparison,
     Configuration,
-    Criterion,
     NotMeasured,
     OwnRunError,
 )
+from wavetank.compare.decisions import CRITERIA, Decisions, decide
 from wavetank.compare.effects import effects
 from wavetank.compare.metrics import Averager, StandingTime, describe, price_of
 from wavetank.compare.own_run import own_run_errors
@@ -31,7 +31,6 @@ from wavetank.measure.statistics import intervals_words
 
 FULL = 100.0
 """Usage of the peak in percent above which a reader must be told why."""
-CRITERIA: tuple[Criterion, ...] = ("time", "cost", "ratio")
 
 
 def compare_campaign(
@@ -46,20 +45,20 @@ def compare_campaign(
     Measurements of the store that are not in the plan any more are left out.
     """
     configurations = _configurations(spec, plan, store, prices, other_prices)
+    decisions = decide(
+        configurations,
+        smallest_difference=spec.smallest_difference,
+        error=1 - spec.confidence,
+        repetitions=plan.repetitions,
+    )
     rankings = tuple(
-        rank(configurations, application.name, by, spec.smallest_difference)
+        rank(configurations, application.name, by, decisions)
         for application in plan.applications
         for by in CRITERIA
         if by == "time" or prices is not None
     )
     knobs = {cluster.name: cluster.knobs for cluster in plan.clusters}
-    turned = effects(
-        configurations,
-        knobs,
-        seed=spec.seed,
-        confidence=spec.confidence,
-        smallest_difference=spec.smallest_difference,
-    )
+    turned = effects(configurations, knobs, decisions, confidence=spec.confidence)
     own_runs = {
         application.name: tuple(
             error
@@ -76,6 +75,7 @@ def compare_campaign(
         campaign=spec.name,
         confidence=spec.confidence,
         smallest_difference=spec.smallest_difference,
+        family=decisions.family(),
         rank_by=by,
         price=None if prices is None else price_of(prices),
         configurations=tuple(configurations),
@@ -98,11 +98,12 @@ def compare_campaign(
                 asked[application.name],
                 turned,
                 own_runs[application.name],
+                decisions=decisions,
             )
         ),
         not_measured=_not_measured(plan, store, configurations),
         own_runs=tuple(error for errors in own_runs.values() for error in errors),
-        notes=_notes(spec, configurations, prices),
+        notes=_notes(spec, configurations, decisions, prices),
         titles={cluster.name: cluster.title for cluster in plan.clusters},
     )
 
@@ -116,7 +117,8 @@ def _configurations(
 ) -> list[Configuration]:
     runs = {run.key: run for run in plan.runs}
     grouped: dict[tuple[str, str, str], list[Measurement]] = defaultdict(list)
-    for key, measurement in store.keyed_measurements():
+    # By repetition: which ones are tested must not depend on when they were made.
+    for key, measurement in sorted(store.keyed_measurements(), key=lambda each: each[0].repetition):
         if key in runs:
             run = runs[key]
             # The names of this plan count: the same kernel may have had another name before.
@@ -128,7 +130,7 @@ def _configurations(
     idle_s = _idle_s(plan, store)
     known = store.characterisations()
     peaks = {key: found.peaks() for key, found in known.items()}
-    over_runs = Averager(spec.seed, spec.confidence)
+    over_runs = Averager(spec.confidence)
     return [
         describe(
             grouped[application.name, cluster.name, mapping],
@@ -218,7 +220,10 @@ def _not_measured(
 
 
 def _notes(
-    spec: CampaignSpec, configurations: list[Configuration], prices: PriceTable | None
+    spec: CampaignSpec,
+    configurations: list[Configuration],
+    decisions: Decisions,
+    prices: PriceTable | None,
 ) -> tuple[str, ...]:
     notes = []
     if any(each.origin == "measured under emulated limits" for each in configurations):
@@ -233,10 +238,11 @@ def _notes(
             f"{spec.cache} caches, random order with seed {spec.seed}."
         )
     notes.append(
-        "Places are ranges: configurations tie whose intervals overlap or whose medians are closer "
-        f"than {100 * spec.smallest_difference:g} %. Ties are not transitive, so a place runs from "
-        "one after those that are certainly better to the last before those that are certainly "
-        "worse."
+        f"Told apart: by the exact test of Mann and Whitney over all {decisions.n_pairs} pairs of this "
+        f"report together, and medians at least {100 * spec.smallest_difference:g} % apart. Of all "
+        f"reports on configurations that are the same, {100 * decisions.error:.2g} % at most tell any of "
+        "them apart. Ties are not transitive, so places are ranges: from one after the better ones "
+        "that are told apart to the last before the worse ones that are."
     )
     if any(
         each.usage_percent is not None and each.usage_percent.median > FULL

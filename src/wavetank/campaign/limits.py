@@ -26,6 +26,7 @@ class StopRules:
 
     def __init__(self, spec: CampaignSpec, plan: Plan) -> None:
         self._spec = spec
+        self._fewest = max(plan.repetitions, 2)
         self._keys: dict[Configuration, list[Key]] = defaultdict(list)
         for run in plan.runs:
             self._keys[_configuration(run.key)].append(run.key)
@@ -42,9 +43,9 @@ class StopRules:
 
     def _enough(self, times_s: Sequence[float]) -> bool:
         stop = self._spec.stop
-        if stop is None or len(times_s) < max(self._spec.repetitions, 2):
+        if stop is None or len(times_s) < self._fewest:
             return False
-        width = relative_width(estimate(times_s, self._spec.seed, self._spec.confidence))
+        width = relative_width(estimate(times_s, self._spec.confidence))
         return width is not None and width <= stop.width
 
 

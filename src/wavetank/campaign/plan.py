@@ -6,9 +6,11 @@ Everything is checked here, before anything starts.
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from math import comb
 from types import MappingProxyType
 
 from wavetank.campaign.facts import ClusterFacts
@@ -21,6 +23,7 @@ from wavetank.errors import CostError, MeasurementError
 from wavetank.kernel.plan import Kernel
 from wavetank.measure.benchmarks import Program
 from wavetank.measure.mapping import most_ranks_on_a_node, parse_mapping, place_ranks
+from wavetank.measure.rank_test import fewest_repetitions
 from wavetank.model.application import Model
 from wavetank.model.phase import FileStep, MixStep, RepeatStep, Step
 from wavetank.units import format_size
@@ -65,6 +68,8 @@ class Plan:
     clusters: tuple[ClusterFacts, ...]
     runs: tuple[Run, ...]
     impossible: tuple[NotMeasured, ...]
+    repetitions: int = 1  # of each combination, that the decisions look at
+    most_repetitions: int = 1  # of each, with the stop rule never fulfilled
 
     def application(self, name: str) -> Application:
         """An application by its name."""
@@ -99,15 +104,15 @@ def make_plan(
     what drifts during the campaign touches all of them alike. The order depends on the seed and
     the cluster alone, so that adding a cluster changes nothing for the others.
     """
-    runs: list[Run] = []
+    possible: dict[str, list[tuple[Application, str]]] = {}
     impossible: list[NotMeasured] = []
     for cluster in clusters:
-        possible = []
+        possible[cluster.name] = []
         for application in applications:
             for mapping in spec.mappings:
                 reason = why_not(application.kernel, cluster, mapping, spec.oversubscribe)
                 if reason is None:
-                    possible.append((application, mapping))
+                    possible[cluster.name].append((application, mapping))
                 else:
                     impossible.append(
                         NotMeasured(
@@ -117,8 +122,31 @@ def make_plan(
                             reason=reason,
                         )
                     )
-        runs += _ordered(spec, cluster, possible)
-    return Plan(tuple(applications), tuple(clusters), tuple(runs), tuple(impossible))
+    repetitions = _repetitions(
+        spec, [application for each in possible.values() for application, _ in each]
+    )
+    most = repetitions if spec.stop is None else spec.stop.at_most
+    runs = [
+        run for cluster in clusters for run in _ordered(spec, cluster, possible[cluster.name], most)
+    ]
+    return Plan(
+        tuple(applications), tuple(clusters), tuple(runs), tuple(impossible), repetitions, most
+    )
+
+
+def _repetitions(spec: CampaignSpec, measured: Sequence[Application]) -> int:
+    """Of each combination: as asked for, or the fewest with which every pair can be told apart.
+
+    Args:
+        spec: the campaign.
+        measured: the application of each combination.
+    """
+    if spec.repetitions is not None:
+        return spec.repetitions
+    counts = Counter(application.name for application in measured)
+    n_pairs = sum(comb(n, 2) for n in counts.values())
+    needed = fewest_repetitions(n_pairs, 1 - spec.confidence)
+    return needed if spec.stop is None else min(needed, spec.stop.at_most)
 
 
 def why_not(
@@ -244,11 +272,14 @@ def expected_s(application: Application, spent_s: Sequence[float]) -> float:
 
 
 def _ordered(
-    spec: CampaignSpec, cluster: ClusterFacts, possible: Sequence[tuple[Application, str]]
+    spec: CampaignSpec,
+    cluster: ClusterFacts,
+    possible: Sequence[tuple[Application, str]],
+    most_repetitions: int,
 ) -> list[Run]:
     shuffled = random.Random(f"{spec.seed} {cluster.name}")  # noqa: S311 - an order, not a secret
     runs: list[Run] = []
-    for repetition in range(spec.most_repetitions):
+    for repetition in range(most_repetitions):
         round_ = list(possible)
         shuffled.shuffle(round_)
         for application, mapping in round_:

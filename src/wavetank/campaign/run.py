@@ -110,7 +110,7 @@ def _measure_runs(campaign: _Campaign, running: RunningCluster, left: Sequence[R
         if not course.afford(left[position:], course.expected_s(run)):
             return
         started = time.monotonic()
-        course.observer.says(f"measuring {announcement(course.spec, run)}")
+        course.observer.says(f"measuring {announcement(course, run)}")
         try:
             if run.application not in performers:
                 performers[run.application] = _performer(campaign, running, run)

@@ -104,8 +104,12 @@ class CampaignSpec(Record):
         default=(),
         description="each cluster in each of these layouts of input files; empty: as its file says",
     )
-    repetitions: int = Field(
-        default=3, ge=1, le=1000, description="of each combination; at least, with a stop rule"
+    repetitions: int | None = Field(
+        default=None,
+        ge=1,
+        le=1000,
+        description="of each combination; at least, with a stop rule. None: the fewest with which "
+        "all combinations can be told apart",
     )
     stop: StopRule | None = Field(default=None, description="more repetitions until it holds")
     warm_up: int = Field(
@@ -128,7 +132,7 @@ class CampaignSpec(Record):
         default="drop",
         description="the application's pauses between operations; kept ones are no I/O time",
     )
-    seed: int = Field(default=1, ge=0, description="of the order and of the bootstrap")
+    seed: int = Field(default=1, ge=0, description="of the order")
     prices: str | None = Field(
         default=None, description="a shipped price table's name, or a file's path"
     )
@@ -140,7 +144,12 @@ class CampaignSpec(Record):
         description="count the time in which a cluster is deployed, or idles around a run, too",
     )
     rank_by: Criterion = "time"
-    confidence: float = Field(default=0.95, gt=0.5, lt=1)
+    confidence: float = Field(
+        default=0.95,
+        gt=0.5,
+        lt=1,
+        description="of each interval; and of all differences that the report tells, together",
+    )
     smallest_difference: float = Field(
         default=SMALLEST_DIFFERENCE,
         ge=0,
@@ -162,7 +171,7 @@ class CampaignSpec(Record):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        if self.stop is not None and self.stop.at_most < self.repetitions:
+        if self.stop is not None and self.stop.at_most < (self.repetitions or 0):
             raise ValueError(
                 f"stop.at_most is {self.stop.at_most}, less than repetitions ({self.repetitions})"
             )
@@ -177,11 +186,6 @@ class CampaignSpec(Record):
         """Every cluster file in every layout."""
         layouts: tuple[Layout | None, ...] = self.layouts or (None,)
         return tuple((path, layout) for path in self.clusters for layout in layouts)
-
-    @property
-    def most_repetitions(self) -> int:
-        """Repetitions of each combination, with the stop rule never fulfilled."""
-        return self.repetitions if self.stop is None else self.stop.at_most
 
     @field_validator("mappings")
     @classmethod

@@ -180,7 +180,7 @@ def effect_rows(comparison: Comparison) -> Rows:
         shown.append(
             [
                 effect.knob, f"{effect.before} -> {effect.after}", comparison.words_of(effect.first),
-                comparison.words_of(effect.second), f"{change.median:+.1f} %", interval, "yes" if effect.clear else "cannot be told",
+                comparison.words_of(effect.second), f"{change.median:+.1f} %", interval, "yes" if effect.clear else "no",
             ]
         )  # fmt: skip
     return Rows(
@@ -190,7 +190,7 @@ def effect_rows(comparison: Comparison) -> Rows:
             "rate_change_percent", "low", "high", "clear",
         ),
         rows,
-        ("knob", "change", "from", "to", "rate", "interval", "clear"),
+        ("knob", "change", "from", "to", "rate", "interval", "told apart"),
         shown,
     )  # fmt: skip
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     show_default=True, help="Folder for the model, the kernel, the clusters, results and report.",
 )  # fmt: skip
 @click.option(
-    "--repetitions", type=click.IntRange(1, 1000), default=3, show_default=True,
-    help="Of each cluster and mapping.",
+    "--repetitions", type=click.IntRange(1, 1000), default=None,
+    help="Of each cluster and mapping.  [default: the fewest with which all can be told apart]",
 )  # fmt: skip
 @click.option(
     "--dry-run", is_flag=True, help="Write the files and print the plan; start no cluster."
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 @click.option("--fresh", is_flag=True, help="Forget the results that the folder holds already.")
 @format_option
 def command(
-    log: Path, output: Path, repetitions: int, dry_run: bool, fresh: bool, output_format: str
+    log: Path, output: Path, repetitions: int | None, dry_run: bool, fresh: bool, output_format: str
 ) -> None:
     """Rank the clusters that this machine can hold for the application in LOG.
 

@@ -201,7 +201,7 @@ def _print_plan(loaded: Loaded, plan: Plan, ahead: Forecast | None, output_forma
                     [
                         application.name, cluster.name, cluster.title, mapping,
                         f"{cluster.n_instances} x {cluster.instance_type}",
-                        0 if part else loaded.spec.repetitions,
+                        0 if part else plan.repetitions,
                         part.reason if part else None,
                     ]
                 )  # fmt: skip

@@ -20,8 +20,9 @@ from wavetank.compare.comparison import (
     Place,
     Ranking,
 )
+from wavetank.compare.decisions import Decisions
 from wavetank.kernel.plan import Kernel
-from wavetank.measure.statistics import Estimate, coverage_limit
+from wavetank.measure.statistics import Estimate
 from wavetank.units import format_duration, format_rate
 
 
@@ -32,6 +33,8 @@ def advise(
     ranking: Ranking,
     effects: Sequence[Effect],
     own_runs: Sequence[OwnRunError] = (),
+    *,
+    decisions: Decisions,
 ) -> tuple[Advice, ...]:
     """All advice on one application.
 
@@ -42,6 +45,7 @@ def advise(
         ranking: of this application, by the criterion that was asked for.
         effects: of any application.
         own_runs: errors against this application's own runs.
+        decisions: for all pairs of the report.
     """
     ours = {each.id: each for each in configurations if each.application == application}
     if not ranking.places:
@@ -53,7 +57,7 @@ def advise(
         *_cached(application, list(ours.values())),
         *application_advice(application, kernel, ours[ranking.places[0].configuration]),
         *_method(ours, application, own_runs),
-        *_repetitions(application, list(ours.values())),
+        *_repetitions(application, decisions),
     )
 
 
@@ -69,7 +73,8 @@ def show(of: Estimate, by: Criterion, currency: str = "") -> str:
 
     if of.low is None or of.high is None:
         return f"{one(of.median)} (one repetition)"
-    return f"{one(of.median)} [{one(of.low)} to {one(of.high)}]"
+    few = "" if of.range_of is None else f", range of {of.range_of}"
+    return f"{one(of.median)} [{one(of.low)} to {one(of.high)}{few}]"
 
 
 def three_digits(value: float) -> str:
@@ -99,7 +104,7 @@ def _choice(
     if not tied and len(ranking.places) > 1:
         sentence = (
             f"Choose {best.cluster_title} with {best.mapping}: it has {named[ranking.by]}, "
-            f"{show(first.value, ranking.by)}, and no other comes near within the uncertainty."
+            f"{show(first.value, ranking.by)}, and is told apart from every other."
         )
     elif not tied:
         sentence = (
@@ -165,12 +170,12 @@ def _change_words(pairs: Sequence[Effect]) -> str:
     clear = sorted(each.rate_change_percent.median for each in pairs if each.clear)
     of_pairs = f"{len(pairs)} {'pair' if len(pairs) == 1 else 'pairs'}"
     if not clear:
-        return f"from {before} to {after} no difference that can be told in {of_pairs}"
+        return f"from {before} to {after} cannot be told apart in {of_pairs}"
     span = f"{clear[0]:+.0f} %"
     if round(clear[0]) != round(clear[-1]):
         span = f"{clear[0]:+.0f} to {clear[-1]:+.0f} %"
     return f"from {before} to {after} the rate changes by {span} in {len(clear)} of {of_pairs}" + (
-        "" if len(clear) == len(pairs) else ", and cannot be told to change in the others"
+        "" if len(clear) == len(pairs) else ", and cannot be told apart in the others"
     )
 
 
@@ -279,25 +284,25 @@ def _method(
     )
 
 
-def _repetitions(application: str, configurations: Sequence[Configuration]) -> tuple[Advice, ...]:
-    fewest = min(each.n_repetitions for each in configurations)
-    limit = coverage_limit(fewest)
-    if limit >= 0.95:
+def _repetitions(application: str, decisions: Decisions) -> tuple[Advice, ...]:
+    """What too few repetitions cannot say, and how many could."""
+    if not decisions.n_blind:
         return ()
-    words = (
-        "With one repetition nothing can be told apart."
-        if fewest == 1
-        else (
-            f"With {fewest} repetitions an interval spans the fastest and the slowest of them, and "
-            f"holds the true median in {100 * limit:.0f} % of cases at most. Six repetitions reach "
-            "95 %."
-        )
-    )
+    pairs = "the one pair" if decisions.n_pairs == 1 else f"{decisions.n_pairs} pairs"
+    which = "nothing" if decisions.n_blind == decisions.n_pairs else "not every pair"
+    often = f"{decisions.fewest} {'repetition' if decisions.fewest == 1 else 'repetitions'}"
     return (
         Advice(
             about="measurement",
             application=application,
-            sentence=words,
-            evidence=(f"fewest repetitions of a configuration: {fewest}",),
+            sentence=(
+                f"With {often} {which} can be told apart: chance alone separates {pairs} too often. "
+                f"{decisions.n_needed} repetitions of each configuration could."
+            ),
+            evidence=(
+                f"fewest repetitions of a configuration: {decisions.fewest}",
+                f"pairs with too few repetitions: {decisions.n_blind} of {decisions.n_pairs}",
+                f"false alarms of all pairs together: {100 * decisions.error:g} % of reports at most",
+            ),
         ),
     )

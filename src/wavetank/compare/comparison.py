@@ -155,10 +155,10 @@ class Place(Record):
 
     configuration: str
     value: Estimate
-    best: int = Field(description="1 + the configurations that are certainly better")
-    worst: int = Field(description="all configurations - those that are certainly worse")
+    best: int = Field(description="1 + the better configurations that are told apart from it")
+    worst: int = Field(description="all configurations - the worse ones that are told apart")
     ties_with: tuple[str, ...] = Field(
-        description="whose intervals overlap this one's: what was measured cannot tell them apart"
+        description="what was measured cannot tell them apart from this one"
     )
 
 
@@ -183,7 +183,7 @@ class Effect(Record):
         description="of the application's rate; values hold the medians' change alone"
     )
     clear: bool = Field(
-        description="the interval does not hold 0, and the change is no smaller than the smallest difference"
+        description="the two are told apart, by the decisions for all pairs of the report together"
     )
 
 
@@ -208,6 +208,23 @@ class OwnRunError(Record):
     application_s: float = Field(description="I/O time of the phase in the application's run")
 
 
+class Family(Record):
+    """The comparisons that share one rate of false alarms: all pairs of configurations of the report."""
+
+    error: float = Field(
+        description="rate of reports, at most, that tell apart any two configurations that are the same"
+    )
+    n_pairs: int = Field(description="of configurations of the same application")
+    n_told_apart: int = Field(description="of them, by time")
+    n_blind: int = Field(
+        description="of them, with too few repetitions to be told apart whatever they had shown"
+    )
+    repetitions_needed: int = Field(
+        description="of each configuration, for every pair to have a chance: the smallest n with "
+        "2 / C(2n, n) <= error / n_pairs"
+    )
+
+
 class NotMeasured(Record):
     """A part of the plan without a result."""
 
@@ -228,6 +245,10 @@ class Comparison(Document):
     confidence: float = Field(description="of the intervals, e.g. 0.95")
     smallest_difference: float = Field(
         default=SMALLEST_DIFFERENCE, description="relative; medians that are closer tie"
+    )
+    family: Family | None = Field(
+        default=None,
+        description="what the words of difference hold for; None: of an earlier version",
     )
     rank_by: Criterion = Field(description="the ranking that was asked for")
     price: Price | None

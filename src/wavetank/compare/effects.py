@@ -6,28 +6,27 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 
 from wavetank.compare.comparison import Configuration, Effect
+from wavetank.compare.decisions import Decisions
 from wavetank.compare.knobs import Knobs, differences
 from wavetank.measure.mapping import parse_mapping
-from wavetank.measure.statistics import CONFIDENCE, SMALLEST_DIFFERENCE, change_percent
+from wavetank.measure.statistics import CONFIDENCE, change_percent
 from wavetank.units import parse_rate, parse_size
 
 
 def effects(
     configurations: Sequence[Configuration],
     knobs: Mapping[str, Knobs],
+    decisions: Decisions,
     *,
-    seed: int = 0,
     confidence: float = CONFIDENCE,
-    smallest_difference: float = SMALLEST_DIFFERENCE,
 ) -> tuple[Effect, ...]:
     """The effect of each knob that was turned alone.
 
     Args:
         configurations: that were measured.
         knobs: cluster name -> what was chosen for it.
-        seed: of the bootstrap.
+        decisions: for all pairs of the report.
         confidence: of the intervals.
-        smallest_difference: relative; a smaller effect is not clear.
     """
     found = []
     for first, second in combinations(configurations, 2):
@@ -39,7 +38,7 @@ def effects(
         if _descending(*turned[1:]):
             first, second, turned = second, first, (turned[0], turned[2], turned[1])  # noqa: PLW2901
         change = change_percent(
-            first.rate_bytes_per_s.values, second.rate_bytes_per_s.values, seed, confidence
+            first.rate_bytes_per_s.values, second.rate_bytes_per_s.values, confidence
         )
         found.append(
             Effect(
@@ -50,10 +49,7 @@ def effects(
                 first=first.id,
                 second=second.id,
                 rate_change_percent=change,
-                clear=change.low is not None
-                and change.high is not None
-                and (change.low > 0 or change.high < 0)
-                and abs(change.median) >= 100 * smallest_difference,
+                clear=decisions.told_apart(first.id, second.id),
             )
         )
     return tuple(found)

@@ -121,7 +121,9 @@ class Remedy(Record):
     after: str = Field(description="cluster and mapping with the least")
     slowdown_before: Estimate
     slowdown_after: Estimate
-    clear: bool = Field(description="the intervals do not overlap and the change is large enough")
+    clear: bool = Field(
+        description="the two are told apart by their repetitions, all pairs of variants taken together"
+    )
     sentence: str
     evidence: tuple[str, ...]
 

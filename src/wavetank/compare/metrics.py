@@ -39,14 +39,13 @@ from wavetank.model.phase import Phase
 
 @dataclass(frozen=True)
 class Averager:
-    """Makes estimates out of repetitions, always with the same seed and confidence."""
+    """Makes estimates out of repetitions, always with the same confidence."""
 
-    seed: int = 0
     confidence: float = CONFIDENCE
 
     def __call__(self, values: Iterable[float]) -> Estimate:
         """The estimate of some repetitions."""
-        return estimate(list(values), self.seed, self.confidence)
+        return estimate(list(values), self.confidence)
 
 
 @dataclass(frozen=True)

@@ -5,30 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from wavetank.compare.comparison import Configuration, Criterion, Place, Ranking
-from wavetank.measure.statistics import SMALLEST_DIFFERENCE, Estimate
-
-
-def quantity(configuration: Configuration, by: Criterion) -> Estimate | None:
-    """What a criterion looks at; None where the configuration has no price."""
-    if by == "time":
-        return configuration.io_time_s
-    if configuration.cost is None:
-        return None
-    return configuration.cost.cost_tot if by == "cost" else configuration.cost.perf_cost
+from wavetank.compare.decisions import Decisions, quantity
 
 
 def rank(
-    configurations: Sequence[Configuration],
-    application: str,
-    by: Criterion,
-    smallest_difference: float = SMALLEST_DIFFERENCE,
+    configurations: Sequence[Configuration], application: str, by: Criterion, decisions: Decisions
 ) -> Ranking:
     """Rank the configurations of one application, best median first.
 
-    Two configurations tie when their intervals overlap or their medians are closer than the
-    smallest difference, relative. Ties are not transitive (A may tie with B
-    and B with C while A is certainly better than C), so a place is a range: from one plus the
-    number of those that are certainly better to the last place that is not certainly worse.
+    Two configurations tie when the decisions do not tell them apart. Ties are not transitive (A
+    may tie with B and B with C while A is told apart from C), so a place is a range: from one plus
+    the number of better ones that are told apart to the last place before the worse ones that are.
     Configurations without the quantity are left out.
     """
     compared = [
@@ -42,7 +29,8 @@ def rank(
     places = []
     for name, value in compared:
         others = [(other, theirs) for other, theirs in compared if other != name]
-        apart = [theirs for _, theirs in others if not value.ties_with(theirs, smallest_difference)]
+        tied = [other for other, _ in others if not decisions.told_apart(name, other, by)]
+        apart = [theirs for other, theirs in others if other not in tied]
         better = sum((theirs.median > value.median) == more_is_better for theirs in apart)
         worse = len(apart) - better
         places.append(
@@ -51,11 +39,7 @@ def rank(
                 value=value,
                 best=1 + better,
                 worst=len(compared) - worse,
-                ties_with=tuple(
-                    other
-                    for other, theirs in others
-                    if value.ties_with(theirs, smallest_difference)
-                ),
+                ties_with=tuple(tied),
             )
         )
     return Ranking(application=application, by=by, places=tuple(places))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from math import comb
 
 from wavetank.compare.comparison import Advice
 from wavetank.compare.interference import Divergence, Interference, Remedy, Slowdown
 from wavetank.interfere.plan import InterferePlan
 from wavetank.interfere.spec import InterfereSpec
+from wavetank.measure.rank_test import fewest_repetitions, p_of, p_value
 from wavetank.measure.statistics import Estimate
 from wavetank.units import format_duration, format_rate, format_size
 
@@ -57,22 +59,22 @@ def find_remedies(
     least_interval = min(
         (each.interval_s for each in slowdowns if each.interval_s is not None), default=None
     )
-    worst: dict[tuple[tuple[str, ...], int | None], dict[tuple[str, str], Slowdown]] = defaultdict(
-        dict
+    found: dict[tuple[tuple[str, ...], int | None], dict[tuple[str, str], list[Slowdown]]] = (
+        defaultdict(lambda: defaultdict(list))
     )
     # A start offset of 0 is a run together too, but a single one: it counts where there is no other.
     for each in sorted(slowdowns, key=lambda each: each.offset_s is not None):
         if each.offset_s not in (None, 0) or each.interval_s not in (None, least_interval):
             continue
-        variants = worst[tuple(sorted((each.group, *each.beside))), each.object_bytes]
-        known = variants.get((each.cluster, each.mapping))
-        alike = known is None or (known.offset_s is None) == (each.offset_s is None)
-        if known is None or (alike and each.slowdown.median > known.slowdown.median):
-            variants[each.cluster, each.mapping] = each
+        variants = found[tuple(sorted((each.group, *each.beside))), each.object_bytes]
+        known = variants[each.cluster, each.mapping]
+        if not known or (known[0].offset_s is None) == (each.offset_s is None):
+            known.append(each)
+    compared = {key: variants for key, variants in found.items() if len(variants) > 1}
+    n_pairs = sum(comb(len(variants), 2) for variants in compared.values())
     remedies = [
-        _remedy(spec, groups, object_bytes, variants, titles)
-        for (groups, object_bytes), variants in worst.items()
-        if len(variants) > 1
+        _remedy(spec, groups, object_bytes, list(variants.values()), n_pairs, titles)
+        for (groups, object_bytes), variants in compared.items()
     ]
     return tuple(
         sorted(
@@ -89,15 +91,17 @@ def _remedy(
     spec: InterfereSpec,
     groups: tuple[str, ...],
     object_bytes: int | None,
-    variants: dict[tuple[str, str], Slowdown],
+    variants: Sequence[Sequence[Slowdown]],
+    n_pairs: int,
     titles: dict[str, str],
 ) -> Remedy:
     def name(each: Slowdown) -> str:
         return f"{titles[each.cluster]} with {each.mapping}"
 
-    ordered = sorted(variants.values(), key=lambda each: each.slowdown.median)
+    by_slowdown = sorted(variants, key=lambda each: _most(each).slowdown.median)
+    ordered = [_most(each) for each in by_slowdown]
     best, most = ordered[0], ordered[-1]
-    clear = not best.slowdown.ties_with(most.slowdown, spec.smallest_difference)
+    clear, why_not = _told_apart(spec, by_slowdown[0], by_slowdown[-1], n_pairs)
     alike = len(set(groups)) == 1
     who = f"{groups[0]} beside itself" if alike else " and ".join(groups)
     who += _size_words(object_bytes)
@@ -106,9 +110,9 @@ def _remedy(
     elif clear:
         result = "the slowdown is less"
     elif most.slowdown.median <= 1 + 3 * spec.smallest_difference:
-        result = "there is no slowdown to remove"
+        result = "no slowdown to remove was measured"
     else:
-        result = "no variant makes a difference that these measurements can tell"
+        result = f"the variants cannot be told apart{why_not}"
     sentence = (
         f"{who}: on {name(best)} {result}: {slowdown_words(best.slowdown)} of {best.group}, against "
         f"{slowdown_words(most.slowdown)} of {most.group} on {name(most)}."
@@ -130,6 +134,35 @@ def _remedy(
             for each in ordered
         ),
     )
+
+
+def _most(variant: Sequence[Slowdown]) -> Slowdown:
+    """The group of a variant that suffers most."""
+    return max(variant, key=lambda each: each.slowdown.median)
+
+
+def _told_apart(
+    spec: InterfereSpec, best: Sequence[Slowdown], most: Sequence[Slowdown], n_pairs: int
+) -> tuple[bool, str]:
+    """Whether two variants are told apart by their repetitions, and why they cannot be.
+
+    By the greatest slowdown of each repetition: which group suffers most may be chance too. All pairs of variants
+    share the error, as any two of them could have been the best and the worst.
+    """
+    few, many = (
+        [max(slowdowns) for slowdowns in zip(*(each.slowdown.values for each in of), strict=False)]
+        for of in (best, most)
+    )
+    error = 1 - spec.confidence
+    if p_of(0, max(len(few), 1), max(len(many), 1)) * n_pairs > error:
+        n = min(len(few), len(many))
+        return False, (
+            f" with {n} {'repetition' if n == 1 else 'repetitions'} "
+            f"({fewest_repetitions(n_pairs, error)} could)"
+        )
+    low, high = _most(best).slowdown.median, _most(most).slowdown.median
+    far = high > low * (1 + spec.smallest_difference)
+    return far and p_value(few, many) * n_pairs <= error, ""
 
 
 def advise(spec: InterfereSpec, plan: InterferePlan, found: Interference) -> tuple[Advice, ...]:
@@ -160,7 +193,10 @@ def _worst(
         here = [each for each in slowdowns if each.cluster == cluster]
         most = max(here, key=lambda each: each.slowdown.median)
         if most.slowdown.median < 1 + spec.smallest_difference:
-            sentence = f"On {titles[cluster]} no group slows another one down."
+            sentence = (
+                f"On {titles[cluster]} no slowdown of "
+                f"{100 * spec.smallest_difference:g} % or more was measured."
+            )
         else:
             sentence = (
                 f"On {titles[cluster]} {most.group} suffers most: it takes "
@@ -200,7 +236,7 @@ def _partings(
         else:
             ratio = by_ratio[each.cluster, each.mapping, each.object_bytes, each.first]
             sentence = (
-                f"{where}: the bandwidths of {each.first} and {each.second} part at an interval of "
+                f"{where}: the bandwidths of {each.first} and {each.second} seem to part at an interval of "
                 f"{at_words(each)}, a time ratio of {at_words(ratio)}."
             )
             evidence = (

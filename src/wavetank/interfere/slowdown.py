@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -80,13 +81,13 @@ def _compare(
 ) -> tuple[MeasuredBy, float, float, Estimate] | None:
     if together.point.duration_s is None:
         times = [
-            [run.parties[i].elapsed_s for run in of.runs]
+            [[run.parties[i].elapsed_s] for run in of.runs]
             for of, i in ((alone, 0), (together, index))
         ]
         return _of_times(spec, "run", times[0], times[1])
     if is_application:
         before, after = _repetitions_s(alone, 0), _repetitions_s(together, index)
-        if before and after:
+        if any(before) and any(after):
             return _of_times(spec, "repetitions", before, after)
     member = together.members[index]
     first = alone.rates.get((member.group, 0))
@@ -103,26 +104,32 @@ def _compare(
     return "rate", first.rate, second.rate, estimate
 
 
-def _repetitions_s(of: Measured, index: int) -> list[float]:
-    """Times of whole repetitions of a kernel that lie in the windows, seconds."""
+def _repetitions_s(of: Measured, index: int) -> list[list[float]]:
+    """Times of whole repetitions of a kernel that lie in the windows, seconds, by run."""
     return [
-        end - start
+        [
+            end - start
+            for start, end in run.parties[index].loops
+            if start >= run.window_s[0] and end <= run.window_s[1]
+        ]
         for run in of.runs
         if run.window_s is not None
-        for start, end in run.parties[index].loops
-        if start >= run.window_s[0] and end <= run.window_s[1]
     ]
 
 
 def _of_times(
-    spec: InterfereSpec, by: MeasuredBy, alone_s: Sequence[float], together_s: Sequence[float]
+    spec: InterfereSpec,
+    by: MeasuredBy,
+    alone_by_run: Sequence[Sequence[float]],
+    together_by_run: Sequence[Sequence[float]],
 ) -> tuple[MeasuredBy, float, float, Estimate]:
+    by_repetition = [
+        float(np.median(b)) / float(np.median(a))
+        for a, b in zip(alone_by_run, together_by_run, strict=False)
+        if a and b
+    ]
+    alone_s, together_s = (list(chain(*by_run)) for by_run in (alone_by_run, together_by_run))
     before, after = float(np.median(alone_s)), float(np.median(together_s))
-    by_repetition = (
-        [b / a for a, b in zip(alone_s, together_s, strict=False)]
-        if by == "run"
-        else [after / before]
-    )
     if len(alone_s) < 2 or len(together_s) < 2:  # nothing says how they vary
         ratio = Estimate(median=after / before, low=None, high=None, values=tuple(by_repetition))
         return by, before, after, ratio

@@ -1,29 +1,27 @@
-"""Estimates over repetitions: medians, bootstrap intervals, and what few repetitions can say.
+"""Estimates over repetitions: medians, their intervals, and what few repetitions can say.
 
-Pure functions of numbers; the seed is an argument, so that the same measurements always give the
-same intervals.
+Pure functions of numbers. No shape of the noise is assumed. Whether two sets differ is asked in rank_test.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import comb
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
 from wavetank.document import Record
 from wavetank.errors import MeasurementError
+from wavetank.measure.rank_test import ratio_interval
 
 CONFIDENCE = 0.95
 SMALLEST_DIFFERENCE = 0.03
-"""Medians that are closer than this, relative to the smaller one, tie whatever their intervals.
+"""Medians that are closer than this, relative to the smaller one, are not told apart however they are ordered.
 
 Repetitions on one deployment do not show how deployments differ: medians of the same NFS cluster,
 brought up four times on a busy machine of two cores, lay within 2 % of each other.
 """
-N_RESAMPLES = 4000
-"""Enough for the ends of a 95 % interval to move by less than the third digit."""
 
 
 class Estimate(Record):
@@ -31,28 +29,23 @@ class Estimate(Record):
 
     median: float
     low: float | None = Field(
-        description="lower end of the bootstrap confidence interval; None with one repetition"
+        description="lower end of the interval of the median; None with one repetition"
     )
     high: float | None = Field(description="upper end; None with one repetition")
     values: tuple[float, ...] = Field(description="by repetition")
-
-    def overlaps(self, other: Estimate) -> bool:
-        """Whether the intervals share a value; without an interval nothing can be told apart."""
-        if self.low is None or self.high is None or other.low is None or other.high is None:
-            return True
-        return self.low <= other.high and other.low <= self.high
-
-    def ties_with(self, other: Estimate, smallest_difference: float = SMALLEST_DIFFERENCE) -> bool:
-        """Whether the two cannot be told apart: intervals overlap, or medians are too close."""
-        near = min(abs(self.median), abs(other.median)) * smallest_difference
-        return self.overlaps(other) or abs(self.median - other.median) < near
+    range_of: int | None = Field(
+        default=None,
+        description="low and high are the smallest and the largest of so few repetitions, "
+        "which hold the true median less often than the confidence",
+    )
 
 
-def estimate(values: Sequence[float], seed: int, confidence: float = CONFIDENCE) -> Estimate:
-    """Median of repetitions with a percentile bootstrap interval.
+def estimate(values: Sequence[float], confidence: float = CONFIDENCE) -> Estimate:
+    """Median of repetitions, with the order statistics that hold the true one, or with their range.
 
-    With n repetitions the interval never reaches beyond the smallest and the largest value, which
-    hold the true median with probability 1 - 2 * 0.5**n at most: see ``coverage_limit``.
+    The k-th smallest and the k-th largest of n hold the true median of any distribution with probability
+    1 - 2 * P(fewer than k of n heads). The largest k that reaches the confidence is taken; below six
+    repetitions none reaches 95 %, and the ends are the smallest and the largest value.
 
     Raises:
         MeasurementError: no values.
@@ -61,17 +54,27 @@ def estimate(values: Sequence[float], seed: int, confidence: float = CONFIDENCE)
         raise MeasurementError("there is no estimate of nothing: no repetition was measured")
     if len(values) == 1:
         return Estimate(median=values[0], low=None, high=None, values=(values[0],))
-    sample = np.asarray(values, dtype=float)
-    low, high = _ends(_resampled_medians(sample, np.random.default_rng(seed)), confidence)
-    return Estimate(median=float(np.median(sample)), low=low, high=high, values=tuple(values))
+    n = len(values)
+    ordered = sorted(values)
+    k = 1
+    while 2 * (k + 1) <= n and coverage(n, k + 1) >= confidence:
+        k += 1
+    return Estimate(
+        median=float(np.median(ordered)),
+        low=ordered[k - 1],
+        high=ordered[-k],
+        values=tuple(values),
+        range_of=None if coverage(n, k) >= confidence else n,
+    )
 
 
 def change_percent(
-    before: Sequence[float], after: Sequence[float], seed: int, confidence: float = CONFIDENCE
+    before: Sequence[float], after: Sequence[float], confidence: float = CONFIDENCE
 ) -> Estimate:
     """Change of the median from one set of repetitions to another, percent, with its interval.
 
-    The sets are resampled independently: repetitions are not pairs.
+    The sets are independent: repetitions are not pairs. The interval is of this one change alone; whether
+    a report may call it a difference is decided for all of its comparisons together.
 
     Raises:
         MeasurementError: no values, or the first median is zero.
@@ -82,39 +85,45 @@ def change_percent(
     if start == 0:
         raise MeasurementError("there is no change in percent from a median of zero")
     change = 100 * (float(np.median(after)) / start - 1)
-    if len(before) == 1 or len(after) == 1:
+    if len(before) == 1 or len(after) == 1 or min(*before, *after) <= 0:
         return Estimate(median=change, low=None, high=None, values=(change,))
-    rng = np.random.default_rng(seed)
-    first = _resampled_medians(np.asarray(before, dtype=float), rng)
-    second = _resampled_medians(np.asarray(after, dtype=float), rng)
-    low, high = _ends(100 * (second / first - 1), confidence)
-    return Estimate(median=change, low=low, high=high, values=(change,))
+    low, high, holds = ratio_interval(before, after, confidence)
+    return Estimate(
+        median=change,
+        low=min(100 * (low - 1), change),
+        high=max(100 * (high - 1), change),
+        values=(change,),
+        range_of=None if holds else min(len(before), len(after)),
+    )
 
 
-def coverage_limit(n: int) -> float:
-    """Probability that the smallest and largest of n repetitions enclose the true median.
+def coverage(n: int, k: int = 1) -> float:
+    """Probability that the k-th smallest and the k-th largest of n repetitions enclose the true median.
 
-    Every repetition is below the median with probability one half, so all are on one side with
-    probability 2 * 0.5**n. Holds for any distribution.
+    Every repetition is below the median with probability one half. Holds for any distribution.
     """
-    return max(0.0, 1 - 2 * 0.5**n)
+    below = sum(comb(n, heads) for heads in range(k))
+    return max(0.0, 1 - below * 0.5 ** (n - 1))
 
 
 def intervals_words(n_repetitions: Sequence[int], confidence: float = CONFIDENCE) -> str:
     """What the intervals of some configurations are, true to their repetitions.
 
-    "95 % bootstrap intervals", or what fewer repetitions hold at most.
+    "95 % intervals (order statistics)", or how often the range of fewer repetitions holds the median.
     """
-    fewest = min((n for n in n_repetitions if n > 1), default=1)
-    if fewest == 1:
+    counts = sorted({n for n in n_repetitions if n > 1})
+    if not counts:
         return "no intervals (one repetition)"
-    limit = coverage_limit(fewest)
-    if limit >= confidence:
-        return f"{100 * confidence:.0f} % bootstrap intervals"
-    return (
-        f"bootstrap intervals (with {fewest} repetitions from the smallest to the largest value, "
-        f"which hold the true median in {100 * limit:.0f} % of cases at most)"
+    few = [n for n in counts if coverage(n) < confidence]
+    if not few:
+        return f"{100 * confidence:.0f} % intervals (order statistics)"
+    ranges = (
+        f"the range of their repetitions (of {few[0]} repetitions it holds the true median in "
+        f"{100 * coverage(few[0]):.0f} % of cases)"
     )
+    if few == counts:
+        return ranges
+    return f"{100 * confidence:.0f} % intervals (order statistics); with fewer repetitions {ranges}"
 
 
 def relative_width(of: Estimate) -> float | None:
@@ -122,17 +131,3 @@ def relative_width(of: Estimate) -> float | None:
     if of.low is None or of.high is None or of.median == 0:
         return None
     return (of.high - of.low) / abs(of.median)
-
-
-def _resampled_medians(
-    sample: npt.NDArray[np.float64], rng: np.random.Generator
-) -> npt.NDArray[np.float64]:
-    picks = rng.integers(0, len(sample), size=(N_RESAMPLES, len(sample)))
-    medians: npt.NDArray[np.float64] = np.median(sample[picks], axis=1)
-    return medians
-
-
-def _ends(medians: npt.NDArray[np.float64], confidence: float) -> tuple[float, float]:
-    tail = 100 * (1 - confidence) / 2
-    low, high = np.percentile(medians, [tail, 100 - tail])
-    return float(low), float(high)

@@ -223,7 +223,7 @@ def effects(found: Sequence[Effect], comparison: Comparison, name: str) -> Plot:
         name=name,
         title="Change of the transfer rate",
         caption="Between two configurations that differ in nothing else. "
-        "Filled: a clear change. Hollow: what was measured cannot tell. Computed from rates that "
+        "Filled: told apart. Hollow: cannot be told apart. Computed from rates that "
         f"were {origins_words(by_id[e.first] for e in shown if e.first in by_id).lower()}."
         + (f" The first {len(shown)} of {len(found)}." if len(found) > len(shown) else ""),
         alt="; ".join(_effect_words(effect, by_id) for effect in shown),

@@ -148,7 +148,7 @@ def phase_results_table(configurations: Sequence[Configuration]) -> ReportTable:
             Column("usage_percent", "Usage", numeric=True, help="of the file system's peak"),
         ),
         rows=tuple(rows),
-        caption=origins_words(configurations) + ". Median (confidence interval).",
+        caption=origins_words(configurations) + ". Median (interval).",
         filterable=True,
         max_rows=MAX_PHASE_ROWS,
     )
@@ -175,7 +175,7 @@ def effects_table(comparison: Comparison, application: str) -> ReportTable:
             text(effect.after),
             text(" → ".join(titles.get(c, c) for c in (effect.first, effect.second))),
             estimated(effect.rate_change_percent, change),
-            Cell("clear" if effect.clear else "within the uncertainty", effect.clear),
+            Cell("told apart" if effect.clear else "cannot be told apart", effect.clear),
         )
         for effect in sorted_effects(comparison, application)
     ]

@@ -45,7 +45,8 @@ def interval_words(estimate: Estimate, show: Callable[[float], str]) -> str:
     """In parentheses, " (215-234 ms)"; nothing where one repetition cannot tell."""
     if estimate.low is None or estimate.high is None:
         return ""
-    return f" ({range_words(estimate.low, estimate.high, show)})"
+    few = "" if estimate.range_of is None else f", range of {estimate.range_of}"
+    return f" ({range_words(estimate.low, estimate.high, show)}{few})"
 
 
 def estimate_words(estimate: Estimate, show: Callable[[float], str]) -> str:

@@ -11,6 +11,7 @@ from wavetank.campaign.load import keep_copies, load_campaign
 from wavetank.campaign.results_folder import write_store
 from wavetank.campaign.spec import CampaignSpec, read_campaign
 from wavetank.cluster.spec import ClusterSpec
+from wavetank.compare.decisions import decide
 from wavetank.compare.effects import effects
 from wavetank.compare.knobs import differing_knobs, layout_words
 from wavetank.errors import SpecError
@@ -140,7 +141,7 @@ def test_an_own_run_of_another_application_is_found_before_anything_starts(tmp_p
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"stop": {"width": 0.1, "at_most": 2}}, "less than repetitions"),
+        ({"stop": {"width": 0.1, "at_most": 2}, "repetitions": 3}, "less than repetitions"),
         ({"stop": {"width": 1.5, "at_most": 20}}, "stop.width"),
         ({"budget": {"money": 3}, "prices": None}, "budget.money needs a price table"),
         ({"budget": {"time": "soon"}}, "not a duration"),
@@ -208,7 +209,7 @@ def test_sharded_files_against_one_server_per_file_are_one_knob():
     assert different(sharded, own) == {"layout"}
     pair = [configuration("own", [1.0]), configuration("sharded", [1.0])]
     knobs = {"sharded": facts_of(sharded).knobs, "own": facts_of(own).knobs}
-    (effect,) = effects(pair, knobs)
+    (effect,) = effects(pair, knobs, decide(pair))
     assert (effect.knob, effect.before, effect.after) == ("layout", "1DFx1F", "sharded 4 MiB")
 
 
@@ -232,7 +233,7 @@ def test_stripes_of_one_server_are_no_knob():
     sharded = {"kind": "glusterfs", "stripe": {"kind": "sharded", "size": "64 KiB"}}
     two = facts_of(cluster(nodes={"compute": 2, "io": 2}, file_system=sharded)).knobs
     pair = [configuration("one", [1.0]), configuration("two", [1.0])]
-    (effect,) = effects(pair, {"one": one, "two": two})
+    (effect,) = effects(pair, {"one": one, "two": two}, decide(pair))
     assert (effect.knob, effect.before, effect.after) == (
         "data servers",
         "1",

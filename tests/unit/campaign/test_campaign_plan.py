@@ -5,6 +5,7 @@ from campaign_fakes import APPLICATION, app, facts, spec
 from measure_fakes import MB, abyss_kernel, phase
 
 from wavetank.campaign.plan import forecast, make_plan, why_not
+from wavetank.campaign.spec import StopRule
 from wavetank.cost.prices import load_prices
 from wavetank.model.phase import FileStep, Program, RepeatStep
 
@@ -138,3 +139,28 @@ def test_a_mapping_of_more_processes_than_cores_is_sorted_out_also_with_few_io_p
     assert "9PxCN stands for 9 processes on one node, and c3.2xlarge has 2 cores" in reason
     assert "would have 2 on one" in reason
     assert why_not(KERNEL, facts("a", cores_per_node=2), "2PxCN") is None
+
+
+@pytest.mark.parametrize(
+    # Two clusters with two mappings are 4 configurations: 6 pairs, 2 / C(10, 5) = 0.8 % <= 5 % / 6.
+    ("more", "n"),
+    [({}, 5), ({"mappings": ("1PxCN",)}, 4), ({"confidence": 0.999}, 8), ({"repetitions": 2}, 2)],
+)
+def test_repetitions_default_to_the_fewest_that_can_tell_all_configurations_apart(more, n):
+    asked = spec(**{"repetitions": None} | more)
+    plan = make_plan(asked, [APPLICATION], [facts("a"), facts("b")])
+    assert (plan.repetitions, plan.most_repetitions) == (n, n)
+    assert {run.repetition for run in plan.runs} == set(range(n))
+
+
+def test_what_cannot_run_needs_no_repetitions_of_the_others():
+    wide = spec(repetitions=None, mappings=("1PxCN",))
+    tiny = facts("tiny", capacity_bytes=1)
+    plan = make_plan(wide, [APPLICATION], [facts("a"), facts("b"), tiny])
+    assert plan.repetitions == 4  # one pair
+
+
+def test_a_stop_rule_repeats_from_the_fewest_on():
+    rule = StopRule(width=0.05, at_most=20)
+    plan = make_plan(spec(repetitions=None, stop=rule), [APPLICATION], [facts("a"), facts("b")])
+    assert (plan.repetitions, plan.most_repetitions) == (5, 20)

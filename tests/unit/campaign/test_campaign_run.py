@@ -8,6 +8,7 @@ from wavetank.campaign.judge import _notes, compare_campaign
 from wavetank.campaign.plan import make_plan
 from wavetank.campaign.results_folder import write_store
 from wavetank.campaign.run import run_campaign
+from wavetank.compare.decisions import decide
 from wavetank.cost.prices import load_prices
 from wavetank.measure.statistics import estimate
 
@@ -196,9 +197,9 @@ def test_missing_costs_and_usages_above_the_peak_are_said_in_the_notes(tmp_path)
     assert "no instance type 'on-premises'" in missing
     assert not any("above 100 %" in note for note in comparison.notes)
     above = comparison.configurations[0].model_copy(
-        update={"usage_percent": estimate([102.0, 103.0], 1)}
+        update={"usage_percent": estimate([102.0, 103.0])}
     )
     (told,) = [
-        note for note in _notes(setting.spec, [above], None) if "above 100 %" in note
+        note for note in _notes(setting.spec, [above], decide([above]), None) if "above 100 %" in note
     ]  # fmt: skip
     assert "page caches" in told

@@ -8,7 +8,7 @@ from wavetank.model.file import ModelFile
 
 
 def of(*values):
-    return estimate(list(values), seed=1)
+    return estimate(list(values))
 
 
 def configuration(

@@ -4,6 +4,7 @@ from measure_fakes import abyss_kernel
 
 from wavetank.compare.advice import advise, three_digits
 from wavetank.compare.comparison import OwnRunError
+from wavetank.compare.decisions import decide
 from wavetank.compare.effects import effects
 from wavetank.compare.knobs import Knobs
 from wavetank.compare.rank import rank
@@ -13,12 +14,14 @@ KERNEL = abyss_kernel()
 
 
 def advice(configurations, knobs=None, kernel=KERNEL):
+    decisions = decide(configurations)
     return advise(
         "a",
         kernel,
         configurations,
-        rank(configurations, "a", "time"),
-        effects(configurations, knobs or {}),
+        rank(configurations, "a", "time", decisions),
+        effects(configurations, knobs or {}, decisions),
+        decisions=decisions,
     )
 
 
@@ -28,10 +31,13 @@ def about(advices, topic):
 
 def test_a_clear_winner_is_named_with_its_time():
     (choice,) = about(
-        advice([configuration("nfs", [1.0, 1.1, 1.2]), configuration("gl", [2.0, 2.1, 2.2])]),
+        advice(
+            [configuration("nfs", [1.0, 1.1, 1.1, 1.2]), configuration("gl", [2.0, 2.1, 2.2, 2.3])]
+        ),
         "choice",
     )
     assert choice.sentence.startswith("Choose nfs with 1PxCN") and "1.10 s" in choice.sentence
+    assert choice.sentence.endswith("is told apart from every other.")
     assert len(choice.evidence) == 2
 
 
@@ -103,15 +109,29 @@ def test_no_cause_is_named_that_was_not_measured():
 
 
 def test_few_repetitions_are_said_with_what_they_cannot_show():
-    (doubt,) = about(advice([configuration("nfs", [1.0, 1.1, 1.2])]), "measurement")
-    assert "75 %" in doubt.sentence
-    assert about(advice([configuration("nfs", [1.0] * 6)]), "measurement") == []
+    # Three and three are apart by chance in 2 of 20 cases, four and four in 2 of 70.
+    three = [configuration("nfs", [1.0, 1.1, 1.2]), configuration("gl", [5.0, 5.1, 5.2])]
+    (doubt,) = about(advice(three), "measurement")
+    assert doubt.sentence.startswith("With 3 repetitions nothing can be told apart")
+    assert "4 repetitions of each configuration could" in doubt.sentence
+    four = [configuration("nfs", [1.0] * 4), configuration("gl", [5.0] * 4)]
+    assert about(advice(four), "measurement") == []
+
+
+def test_few_repetitions_of_one_of_three_are_said_as_the_pairs_that_they_blind():
+    mixed = [
+        configuration(name, [float(k)] * n)
+        for k, (name, n) in enumerate({"a": 5, "b": 5, "c": 2}.items(), 1)
+    ]
+    (doubt,) = about(advice(mixed), "measurement")
+    assert doubt.sentence.startswith("With 2 repetitions not every pair can be told apart")
+    assert "pairs with too few repetitions: 2 of 3" in doubt.evidence
 
 
 def test_the_mapping_gets_a_sentence_with_each_pair_as_evidence():
     pairs = [
-        configuration("nfs", [1.0, 1.0, 1.0]),
-        configuration("nfs", [2.0, 2.0, 2.0], mapping="2PxCN"),
+        configuration("nfs", [1.0] * 4),
+        configuration("nfs", [2.0] * 4, mapping="2PxCN"),
     ]
     (mapping,) = about(advice(pairs), "mapping")
     assert mapping.sentence == (
@@ -158,15 +178,15 @@ def test_a_knob_is_told_step_by_step():
     knobs = {name: Knobs({"data servers": name[-1]}) for name in ("gl1", "gl2", "gl3")}
     found = advice(
         [
-            configuration("gl1", [2.0, 2.0, 2.0]),
-            configuration("gl2", [1.0, 1.0, 1.0]),
-            configuration("gl3", [1.0, 1.01, 0.99]),
+            configuration("gl1", [2.0] * 5),
+            configuration("gl2", [1.0] * 5),
+            configuration("gl3", [1.0, 1.01, 0.99, 1.0, 1.02]),
         ],
         knobs,
     )
     (servers,) = [each for each in found if each.sentence.startswith("Data servers")]
     assert "from 1 to 2 the rate changes by +100 % in 1 of 1 pair" in servers.sentence
-    assert "from 2 to 3 no difference that can be told in 1 pair" in servers.sentence
+    assert "from 2 to 3 cannot be told apart in 1 pair" in servers.sentence
 
 
 @pytest.mark.parametrize(
@@ -192,9 +212,10 @@ def test_the_kernels_error_is_told_as_the_limit_of_what_can_be_seen():
         )  # fmt: skip
 
     configurations = [configuration("nfs", [1.0, 1.1, 1.2])]
+    decisions = decide(configurations)
     found = advise(
-        "a", abyss_kernel(), configurations, rank(configurations, "a", "time"), (),
-        [error(1, 4.0), error(2, 11.0)],
+        "a", abyss_kernel(), configurations, rank(configurations, "a", "time", decisions), (),
+        [error(1, 4.0), error(2, 11.0)], decisions=decisions,
     )  # fmt: skip
     (told,) = [each for each in found if "application itself" in each.sentence]
     assert "4 to 11 %" in told.sentence and "2 phases" in told.sentence

@@ -84,10 +84,16 @@ def test_a_variant_that_removes_the_slowdown_is_advised(tmp_path):
             apart = party.bench.cluster.name == "apart"
             return LIMIT if apart else super().rate(party, parties)
 
-    said = spec(clusters=["a.yaml", "b.yaml"])
-    plan = plan_of(said, facts("shared", n_compute=4), facts("apart", n_compute=4))
-    _, comparison, *_ = run(said, plan, tmp_path, Apart())
-    (remedy,) = comparison.interference.remedies
+    def remedy_of(**more):
+        said = spec(clusters=["a.yaml", "b.yaml"], **more)
+        plan = plan_of(said, facts("shared", n_compute=4), facts("apart", n_compute=4))
+        _, comparison, *_ = run(said, plan, tmp_path / str(len(more)), Apart())
+        (remedy,) = comparison.interference.remedies
+        return remedy, comparison
+
+    once, _ = remedy_of()
+    assert not once.clear and "cannot be told apart with 1 repetition (4 could)" in once.sentence
+    remedy, comparison = remedy_of(repetitions=4)
     assert remedy.clear
     assert "apart" in remedy.after and "shared" in remedy.before
     assert remedy.slowdown_after.median == pytest.approx(1)

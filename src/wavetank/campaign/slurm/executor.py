@@ -212,7 +212,7 @@ def _look(slurm: QueuedCampaign) -> bool:
             if job.state == "RUNNING" and task not in slurm.announced:
                 slurm.announced.add(task)
                 slurm.course.observer.says(
-                    f"job {job_id} is measuring {announcement(slurm.course.spec, run)}"
+                    f"job {job_id} is measuring {announcement(slurm.course, run)}"
                 )
             continue
         changed |= _ended(slurm, task, run, job_id)
