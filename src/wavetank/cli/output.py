@@ -13,6 +13,8 @@ import click
 
 F = TypeVar("F", bound=Callable[..., Any])
 Cell = str | int | float | bool | None
+MOST_SHOWN = 200
+"""Rows of a table that people are shown; JSON and CSV hold all."""
 
 
 @dataclass(frozen=True)
@@ -81,11 +83,13 @@ def _print_text(tables: Sequence[Table]) -> None:
                 isinstance(row[position], int | float | None) for row in table.rows
             )
             grid.add_column(Text(column), justify="right" if numeric else "left", overflow="fold")
-        for row in table.shown or [
-            ["-" if cell is None else str(cell) for cell in row] for row in table.rows
-        ]:
-            grid.add_row(*[Text(cell) for cell in row])
+        shown = table.shown or table.rows
+        for row in shown[:MOST_SHOWN]:
+            grid.add_row(*[Text("-" if cell is None else str(cell)) for cell in row])
         console.print(grid)
+        if len(shown) > MOST_SHOWN:
+            left_out = len(shown) - MOST_SHOWN
+            console.print(Text(f"{left_out:,} more rows are in --format json and csv", "italic"))
         if table.note:
             console.print(Text(table.note, style="italic"))
         console.print()
