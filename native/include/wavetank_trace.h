@@ -143,6 +143,9 @@ enum wt_column {
  * takes the part's blocks up to part_length, then meta, rows_coded, rows with their loops, and the open row.
  */
 #define WT_TAIL_MAGIC "WTTAIL\n"
+/* A tail of one page, in its place on a full disk: header and records only, part_length UINT64_MAX while the
+ * part is whole. Where not even that could be had, a part that is not whole ends with this name. */
+#define WT_STOPPED ".stopped.wt"
 #define WT_NEST 3 /* loops around a row, at most */
 #define WT_TIMES_BUCKETS 32
 #define WT_PAUSE_NS 1000000000u   /* a pause this long ends rows; in a loop it is in every repetition */

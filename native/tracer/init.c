@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-bool wt_active, wt_counting;
+bool wt_active, wt_counting, wt_stopping;
 __thread int wt_inside __attribute__((tls_model("initial-exec")));
 _Atomic uint64_t wt_missed;
 bool wt_level_posix = true, wt_level_mpiio = true, wt_level_mpi = true, wt_event_times, wt_standard_streams;
@@ -61,10 +61,11 @@ static void say(const char *text) {
 }
 
 WT_COLD void wt_stop(const char *what, int error) {
-    if (!wt_active || wt_counting) {
+    if (!wt_active || wt_counting || wt_stopping) {
         return;
     }
     wt_inside++;
+    wt_stopping = true;
     const char *why = strerrordesc_np(error);
     say("wavetank: ");
     say(what);
@@ -73,12 +74,15 @@ WT_COLD void wt_stop(const char *what, int error) {
     say(": ");
     say(why ? why : "unknown error");
     say(". The program goes on untraced\n");
+    uint32_t before = wt_tail->n_meta_bytes;
     wt_meta_begin(WT_META_NOTE); /* stays in the tail, whose space is taken already */
     wt_meta_number(WT_NOTE_STOPPED);
     wt_meta_string(why ? why : "unknown error");
     wt_meta_end();
-    wt_counting = wt_tail_is_kept(); /* else nobody would read the count */
+    wt_counting = wt_writer_stopped(wt_tail->meta + before, wt_tail->n_meta_bytes - before,
+                                    wt_runs_operations()); /* else nobody would read the count */
     wt_active = wt_counting;
+    wt_stopping = false;
     wt_inside--;
 }
 

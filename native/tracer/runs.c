@@ -38,7 +38,7 @@ static WT_COLD void write_rows(void) {
     if (tail->n_rows == 0) {
         return;
     }
-    wt_write_rows(row_at(0), nest_at(0), tail->n_rows, tail->seq_of_first);
+    wt_write_rows(row_at(0), nest_at(0), tail->n_rows, tail->seq_of_first, n_recorded);
     if (tail->has_open) {
         *row_at(0) = *row_at(tail->n_rows);
         *nest_at(0) = *nest_at(tail->n_rows);
@@ -186,10 +186,14 @@ static bool take(struct wt_row *row, const struct wt_event *e) {
     return true;
 }
 
+uint64_t wt_runs_operations(void) {
+    return n_recorded + (wt_tail->has_open ? row_at(wt_tail->n_rows)->count : 0);
+}
+
 static void record(const struct wt_event *e) {
     struct wt_tail *tail = wt_tail;
     if (WT_UNLIKELY(wt_counting)) { /* nothing can be written any more */
-        tail->missed++;
+        (*wt_not_written)++;
         return;
     }
     if (WT_LIKELY(tail->has_open && take(row_at(tail->n_rows), e))) {
@@ -202,6 +206,10 @@ static void record(const struct wt_event *e) {
     bool known = strides[slot].handle == e->handle && strides[slot].op == e->op;
     bool rested = tail->has_open && paused(row_at(tail->n_rows), e);
     close_row();
+    if (WT_UNLIKELY(wt_counting)) { /* since now */
+        (*wt_not_written)++;
+        return;
+    }
     strides[slot].disp = known ? e->offset - strides[slot].last_offset : 0;
     strides[slot].handle = e->handle;
     strides[slot].op = e->op;

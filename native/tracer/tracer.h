@@ -48,6 +48,7 @@ static inline unsigned wt_bucket(uint64_t units) { /* of times: the logarithm of
 extern bool wt_active;             /* false: every wrapper passes through */
 extern bool wt_claimed;            /* this library traces the process, or did until a fault */
 extern bool wt_counting;           /* the trace cannot be written any more: operations are counted only */
+extern bool wt_stopping;           /* it is being said that it cannot */
 extern __thread int wt_inside;     /* > 0: this thread is in the tracer */
 extern _Atomic uint64_t wt_missed; /* operations met while wt_inside */
 extern bool wt_level_posix, wt_level_mpiio, wt_level_mpi, wt_event_times, wt_standard_streams;
@@ -202,6 +203,7 @@ bool wt_watch_start(int32_t file);                    /* false: another call wat
 int64_t wt_watch_end(void); /* offset of the thread's first POSIX operation on the file that moved data */
 void wt_subtick_now(uint64_t *tick, uint64_t *subtick); /* counts a tick; clocks before it */
 void wt_runs_flush(bool close_open_run);                /* under the lock */
+uint64_t wt_runs_operations(void);                      /* recorded so far */
 void wt_runs_part(void); /* under the lock: at exact times, not folded with later rows */
 void wt_runs_reset(void);
 
@@ -233,8 +235,9 @@ _Static_assert(WT_N_COLUMNS == 17, "WT_GROUP_MAX_BYTES counts the columns");
 extern struct wt_tail *wt_tail; /* what is not in the part yet; see wavetank_trace.h */
 void wt_open_part(void);        /* once, when the first row comes: the part, and the tail beside it */
 extern bool wt_part_is_open;
-void wt_write_rows(const struct wt_row *rows, const struct wt_nest *nests, unsigned n_rows,
-                   uint64_t base_seq);
+/* base_seq, end_seq: numbers of the first operation of the rows and of the first behind them. */
+void wt_write_rows(const struct wt_row *rows, const struct wt_nest *nests, unsigned n_rows, uint64_t base_seq,
+                   uint64_t end_seq);
 void wt_meta_begin(enum wt_meta type);
 void wt_meta_number(uint64_t value);
 void wt_meta_signed(int64_t value);
@@ -243,8 +246,11 @@ void wt_meta_bytes(const void *bytes, size_t n);
 void wt_meta_end(void);
 void wt_writer_flush(void); /* blocks to the part */
 void wt_writer_reset(void);
-void wt_writer_end(void);   /* the tail goes */
-bool wt_tail_is_kept(void); /* in a file, which a reader finds */
+void wt_writer_end(void);        /* the tail goes */
+extern uint64_t *wt_not_written; /* where operations are counted that are not written */
+/* The part is as long as it gets. note: the record of why, in the tail; n_operations: so far. False: no file
+ * keeps a count. */
+bool wt_writer_stopped(const uint8_t *note, size_t n, uint64_t n_operations);
 extern bool wt_part_wanted; /* leave a part even if nothing happens: this is a rank */
 
 /* Number and half of the tail's rows in one store. */

@@ -16,6 +16,13 @@ struct wt_tail *wt_tail = &own_tail;
 static uint8_t *meta_record; /* start of the open record's fields */
 static char part_path[WT_PATH_BYTES + 160], tail_path[WT_PATH_BYTES + 160];
 
+/* Where there is no room for a tail: a page in its place, which can only say that the part is not whole. It
+ * has a tail's header and the record of why. */
+#define PAGE_BYTES 4096
+static struct wt_tail *page;
+static uint64_t n_coded, n_written; /* operations that are coded, and those of them that are in the part */
+uint64_t *wt_not_written;
+
 /* Where blocks of the coded rows end: damage costs what comes after it, so blocks are small. */
 static uint32_t block_ends[WT_ROWS_BYTES / WT_BLOCK_BYTES + 2];
 static unsigned n_block_ends;
@@ -138,6 +145,25 @@ static bool put_zeros(int fd, size_t n) {
     return true;
 }
 
+static void *map_file(int fd, size_t size) {
+    if (syscall(SYS_fallocate, fd, 0, (off_t)0, (off_t)size) != 0 && !put_zeros(fd, size)) {
+        syscall(SYS_ftruncate, fd, (off_t)0); /* what there was room for */
+        return NULL;
+    }
+    void *memory = (void *)syscall(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+static void use_page(void) {
+    memcpy(page, wt_tail, offsetof(struct wt_tail, rows));
+    page->version = WT_VERSION;
+    page->rows_at = page->coded_at = page->meta_at = offsetof(struct wt_tail, rows);
+    page->nests_at = offsetof(struct wt_tail, nests);
+    page->part_length = UINT64_MAX; /* whole, as long as nothing else is said */
+    page->n_rows = page->has_open = page->n_coded_bytes = page->n_meta_bytes = 0;
+    memcpy(page->magic, WT_TAIL_MAGIC, sizeof page->magic);
+}
+
 /* The tail's space is taken before it is mapped: a full disk is met here, not as SIGBUS in the application.
  */
 static void map_tail(void) {
@@ -148,15 +174,16 @@ static void map_tail(void) {
         tail_path[0] = 0;
         return;
     }
-    size_t size = (sizeof(struct wt_tail) + 4095) & ~(size_t)4095;
-    void *memory = MAP_FAILED;
-    if (syscall(SYS_fallocate, fd, 0, (off_t)0, (off_t)size) == 0 || put_zeros(fd, size)) {
-        memory = (void *)syscall(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)0);
-    }
+    void *memory = map_file(fd, (sizeof(struct wt_tail) + 4095) & ~(size_t)4095);
+    page = memory == NULL ? map_file(fd, PAGE_BYTES) : NULL;
     syscall(SYS_close, fd);
-    if (memory == MAP_FAILED) {
+    if (page != NULL) {
+        use_page();
+    } else if (memory == NULL) {
         syscall(SYS_unlinkat, AT_FDCWD, tail_path, 0);
         tail_path[0] = 0;
+    }
+    if (memory == NULL) {
         return;
     }
     struct wt_tail *mapped = memory;
@@ -208,7 +235,8 @@ static bool put_row_blocks(int fd, const struct wt_tail *tail) {
 void wt_writer_flush(void) {
     struct wt_tail *tail = wt_tail;
     bool idle = !wt_part_is_open && !wt_part_wanted;
-    if (idle || !wt_active || wt_counting || (tail->n_coded_bytes == 0 && tail->n_meta_bytes == 0)) {
+    if (idle || !wt_active || wt_counting || wt_stopping ||
+        (tail->n_coded_bytes == 0 && tail->n_meta_bytes == 0)) {
         return; /* a process that does no I/O, is no rank and starts no other leaves no part */
     }
     if (!wt_part_is_open) {
@@ -230,6 +258,7 @@ void wt_writer_flush(void) {
     } else {
         tail->n_coded_bytes = tail->n_meta_bytes = 0;
         n_block_ends = 0;
+        n_written = n_coded;
     }
     if (fd >= 0) {
         syscall(SYS_close, fd);
@@ -245,8 +274,33 @@ void wt_writer_end(void) {
     }
 }
 
-bool wt_tail_is_kept(void) {
-    return tail_path[0] != 0;
+/* A reader knows a part by its name as not whole, where nothing else can be written. */
+static void rename_part(void) {
+    char stopped[sizeof part_path + sizeof WT_STOPPED];
+    if (part_path[0] != 0) {
+        memcpy(stopped, part_path, sizeof part_path);
+        memcpy(stopped + strlen(stopped) - strlen(".wt"), WT_STOPPED, sizeof WT_STOPPED);
+        syscall(SYS_renameat, AT_FDCWD, part_path, AT_FDCWD, stopped);
+    }
+}
+
+bool wt_writer_stopped(const uint8_t *note, size_t n, uint64_t n_operations) {
+    if (wt_tail != &own_tail) {
+        wt_not_written = &wt_tail->missed;
+        return true;
+    }
+    if (page == NULL) {
+        rename_part();
+        return false;
+    }
+    if (n <= PAGE_BYTES - page->meta_at) {
+        memcpy((uint8_t *)page + page->meta_at, note, n);
+        page->n_meta_bytes = (uint32_t)n;
+    }
+    page->part_length = wt_tail->part_length;
+    page->missed = n_operations - n_written; /* what is in memory only */
+    wt_not_written = &page->missed;
+    return true;
 }
 
 /* In a child after fork: the parent's tail stays the parent's. */
@@ -255,6 +309,11 @@ void wt_writer_reset(void) {
         syscall(SYS_munmap, wt_tail, (sizeof(struct wt_tail) + 4095) & ~(size_t)4095);
         wt_tail = &own_tail;
     }
+    if (page != NULL) {
+        syscall(SYS_munmap, page, PAGE_BYTES);
+        page = NULL;
+    }
+    n_coded = n_written = 0;
     memset(wt_tail, 0, offsetof(struct wt_tail, rows));
     part_path[0] = tail_path[0] = 0;
     wt_part_is_open = wt_part_wanted = false;
@@ -262,9 +321,10 @@ void wt_writer_reset(void) {
     n_block_ends = 0;
 }
 
-void wt_write_rows(const struct wt_row *rows, const struct wt_nest *nests, unsigned n_rows,
-                   uint64_t base_seq) {
+void wt_write_rows(const struct wt_row *rows, const struct wt_nest *nests, unsigned n_rows, uint64_t base_seq,
+                   uint64_t end_seq) {
     wt_clock_anchor();
+    n_coded = end_seq;
     wt_tail->n_coded_bytes += (uint32_t)wt_group_encode(rows, nests, n_rows, base_seq,
                                                         wt_tail->rows_coded + wt_tail->n_coded_bytes);
     uint32_t begin = n_block_ends > 0 ? block_ends[n_block_ends - 1] : 0;
@@ -284,7 +344,7 @@ static uint32_t meta_at;
 void wt_meta_begin(enum wt_meta type) {
     if (wt_tail->n_meta_bytes > WT_META_BYTES) {
         wt_writer_flush();
-        if (wt_active && !wt_counting) {
+        if (wt_active && !wt_counting && !wt_stopping) {
             wt_tail->n_meta_bytes = 0; /* also when the process has no part yet, and may never open one */
         }
     }

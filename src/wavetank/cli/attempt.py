@@ -76,7 +76,7 @@ def _read(log: Path) -> Kernel | Model:
     from wavetank.kernel.plan import Kernel
     from wavetank.model.application import Model
     from wavetank.model.extract import extract_model
-    from wavetank.trace.open import open_trace
+    from wavetank.trace.open import open_trace, require_whole
 
     kind = _document_kind(log)
     if kind == Kernel.kind:
@@ -84,6 +84,9 @@ def _read(log: Path) -> Kernel | Model:
     if kind == Model.kind:
         return Model.read(log)
     trace = open_trace(log)
+    require_whole(
+        trace, f"try a model of what is left (wavetank model {log} --allow-damaged -o ...)"
+    )
     model = extract_model(trace, provenance([log]))
     if not model.phases:
         why = "; ".join(trace.warnings) or "it records no operation that moves data"

@@ -112,14 +112,12 @@ def command(
 
 def _check_whole(trace: Trace, allow_damaged: bool) -> None:
     """Say what the trace has lost before anything is made of it; refuse it unless that is wanted."""
-    from wavetank.errors import TraceError
+    from wavetank.trace.open import require_whole
 
-    if trace.lost and not allow_damaged:
-        raise TraceError(
-            f"the trace is damaged: {'; '.join(trace.lost)}. Trace again, or model what is left with --allow-damaged"
-        )
+    if not allow_damaged:
+        require_whole(trace, "model what is left with --allow-damaged")
     for sentence in trace.lost:
-        click.echo(f"wavetank: warning: the trace is damaged: {sentence}", err=True)
+        click.echo(f"wavetank: warning: the trace is PARTIAL: {sentence}", err=True)
 
 
 def _levels(text: str | None) -> tuple[Level, ...] | None:

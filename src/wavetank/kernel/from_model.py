@@ -87,7 +87,12 @@ def make_kernel(
         communicators=model.communicators,
         programs=tuple(programs),
         capacity_bytes=sum(file.file_size for file in model.files if file.file_id in used),
-        not_reproduced=(*stood_in, *selection.not_reproduced(), *of_names),
+        not_reproduced=(
+            *(f"the trace is PARTIAL: {sentence}" for sentence in model.lost),
+            *stood_in,
+            *selection.not_reproduced(),
+            *of_names,
+        ),
         approximate=approximate,
         extrapolation=model.extrapolation,
     )

@@ -112,6 +112,10 @@ class Model(Document):
         description="at most some thousand points, for plots"
     )
     warnings: tuple[str, ...] = ()
+    lost: tuple[str, ...] = Field(
+        default=(),
+        description="what the run did and its trace does not hold, in sentences that are warnings too; empty: it is whole",
+    )
     extrapolation: Extrapolation | None = Field(
         default=None, description="of a model that no run was traced for: what it is made from"
     )

@@ -134,6 +134,7 @@ def extract_model(
             *_findings(activity, trace, rules),
             *_library(trace, library_files),
         ),
+        lost=trace.lost,
     )
 
 

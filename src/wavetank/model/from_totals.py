@@ -56,6 +56,7 @@ def model_from_totals(
             *trace.warnings,
             "app_np is the largest number of ranks on one file: counters do not say which ranks they are",
         ),
+        lost=trace.lost,
     )
 
 

@@ -117,7 +117,10 @@ def _require_comparable(models: Sequence[Model], by_count: Mapping[int, Model]) 
             raise ModelError(
                 f"the model for np {n} is extrapolated itself. Give models of traced runs"
             )
-        cut = [text for text in model.warnings if any(sign in text for sign in _INCOMPLETE)]
+        cut = [
+            *model.lost,
+            *(text for text in model.warnings if any(sign in text for sign in _INCOMPLETE)),
+        ]
         if cut:
             raise ModelError(
                 f"the run at np {n} is not whole: {cut[0]}. Trace it again, to its end"

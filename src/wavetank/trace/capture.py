@@ -22,7 +22,7 @@ from pathlib import Path
 
 from wavetank import native
 from wavetank.document import provenance
-from wavetank.errors import TraceError, UsageError
+from wavetank.errors import TraceError, UsageError, WavetankError
 from wavetank.launchers.base import Launcher
 from wavetank.launchers.registry import recognise
 from wavetank.trace.index import (
@@ -205,7 +205,10 @@ def conclude(
             *loss_warnings(streams),
         ),
     )
-    index.write(out_dir / INDEX_NAME)
+    try:
+        index.write(out_dir / INDEX_NAME)
+    except WavetankError as error:
+        raise TraceError("; ".join([*recorded.lost, str(error)])) from error
     return Captured(index, recorded, run.interrupted)
 
 

@@ -94,6 +94,22 @@ def open_trace(path: Path) -> Trace:
     return read_trace(path, loops=True) if kind == "wavetank" else importer(kind).read(path)
 
 
+def require_whole(trace: Trace, otherwise: str) -> None:
+    """Refuse a trace that does not hold all that its program did.
+
+    Args:
+        trace: of any kind.
+        otherwise: ends the message "Trace again, or ...".
+
+    Raises:
+        TraceError: something is missing, and is said.
+    """
+    if trace.lost:
+        raise TraceError(
+            f"the trace is PARTIAL: {'; '.join(trace.lost)}. Trace again, or {otherwise}"
+        )
+
+
 def _head(path: Path) -> bytes:
     try:
         with path.open("rb") as stream:

@@ -30,6 +30,7 @@ MAGIC = b"WTTRACE\n"
 BLOCK_MAGIC = 0x4B4C4257
 MAX_PAYLOAD = 1 << 20  # bytes
 _MOST_RANKS = 1 << 24  # of a communicator; more is damage
+STOPPED = ".stopped.wt"  # the name's end of a part that could not be written to its end
 HEADER = struct.Struct("<8sIIQQII64s")
 BLOCK_HEADER = struct.Struct("<IIII")
 BLOCK_META, BLOCK_ROWS = 1, 2
@@ -108,6 +109,7 @@ class Part:
     end_ns: int | None = None
     missed: int = 0  # operations that the tracer met while at work
     not_written: int = 0  # operations after the tracer could write no more
+    keeps_last: bool = True  # False: had the process been killed, its last operations were lost
     damage: str | None = None
     rows: Decoded | None = None
 
@@ -191,10 +193,13 @@ def read_part(path: Path, loops: bool = False) -> Part:
 
 
 def _read_rows(part: Part, content: bytes, header_size: int, loops: bool) -> None:
+    if part.path.name.endswith(STOPPED):
+        part.notes[NOTE_STOPPED] = "there was no room even for the reason"
     tail = read_tail(part.path.with_suffix(".tail"), loops)
     if tail is not None:
         content = content[: tail.part_length]
         part.not_written = tail.missed
+        part.keeps_last = tail.keeps_rows
     rows = _read_blocks(part, content, header_size)
     if tail is not None and part.damage is None:
         rows.append(tail.rows_coded)

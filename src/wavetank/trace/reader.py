@@ -295,6 +295,15 @@ def _stopped(ranks: list[RankParts]) -> list[str]:
             f"the trace of rank(s) {_listed([rank for rank, _ in found])} could not be written to its end ({reason}): "
             + what
         )
+    killed = [
+        entry.rank
+        for entry in ranks
+        if any(not (p.ended or p.keeps_last or NOTE_STOPPED in p.notes) for p in entry.parts)
+    ]
+    if killed:
+        sentences.append(
+            f"rank(s) {_listed(killed)} were killed, or still run, and the disk had no room to keep their last operations"
+        )
     return sentences
 
 

@@ -32,6 +32,7 @@ log = logging.getLogger(__name__)
 PACKED = ".gz"  # behind the name of a tail that was compressed when its command had ended
 MAGIC = b"WTTAIL\n\0"
 VERSION = 2
+_PAGE_BYTES = 4096  # of a tail without rows: there was no room for more
 GROUP_ROWS = 1024
 # magic, version, rows_at, coded_at, meta_at, part_length, seq_of_first, older and newer anchor, missed,
 # n_rows, half, has_open, n_coded_bytes, n_meta_bytes, nests_at
@@ -59,6 +60,7 @@ class Tail:
         rows_coded, meta: content of blocks that were not written.
         rows: rows that were not coded.
         missed: operations after the tracer could write no more; 0 if it could.
+        keeps_rows: False where the disk had no room for more than the reason and the count.
     """
 
     part_length: int
@@ -66,6 +68,7 @@ class Tail:
     meta: bytes
     rows: Decoded
     missed: int
+    keeps_rows: bool = True
 
 
 def pack_tails(folder: Path) -> None:
@@ -99,11 +102,7 @@ def _is_in_use(path: Path) -> bool:
 
 def read_tail(path: Path, loops: bool = False) -> Tail | None:
     """The tail, None when there is none, or when it is not one (cut short, damaged)."""
-    try:
-        packed = path.with_name(path.name + PACKED)
-        content = gzip.decompress(packed.read_bytes()) if packed.exists() else path.read_bytes()
-    except (OSError, EOFError, zlib.error):
-        return None
+    content = _content(path)
     if len(content) < HEADER.size or not content.startswith(MAGIC):
         return None
     _, version, _, coded_at, meta_at, part_length, *_, missed, _, _, _, n_coded, n_meta, _ = (
@@ -113,6 +112,10 @@ def read_tail(path: Path, loops: bool = False) -> Tail | None:
         return _read_version_1(content)
     if version != VERSION or max(coded_at + n_coded, meta_at + n_meta) > len(content):
         return None
+    if len(content) == _PAGE_BYTES:
+        return Tail(
+            part_length, b"", content[meta_at : meta_at + n_meta], _no_rows(), missed, False
+        )
     try:
         rows = decode_tail(content, loops)
     except DamagedRowsError:
@@ -124,6 +127,20 @@ def read_tail(path: Path, loops: bool = False) -> Tail | None:
         rows=rows,
         missed=missed,
     )
+
+
+def _content(path: Path) -> bytes:
+    packed = path.with_name(path.name + PACKED)
+    try:
+        return gzip.decompress(packed.read_bytes()) if packed.exists() else path.read_bytes()
+    except (OSError, EOFError, zlib.error):
+        return b""
+
+
+def _no_rows() -> Decoded:
+    none = np.empty(0, dtype=np.int64)
+    columns = {name: np.empty(0, dtype=dtype) for name, dtype in COLUMNS}
+    return Decoded(columns, 0, none, none.reshape(0, N_BUCKETS))
 
 
 def _read_version_1(content: bytes) -> Tail | None:
