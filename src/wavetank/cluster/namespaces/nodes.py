@@ -16,6 +16,7 @@ from wavetank.cluster.namespaces.host import NamespaceHost, dead_daemons
 from wavetank.cluster.namespaces.node import read_map
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import ClusterDirectory, start_ticks
+from wavetank.document import host_facts
 from wavetank.errors import RemoteCommandError
 from wavetank.units import format_rate, format_size
 
@@ -108,6 +109,9 @@ class LocalNodes:
                 None if memory is None else format_size(memory),
             ),
         }
+        here = host_facts().memory_bytes
+        if instance.memory > here:
+            found["memory"] += f", more than the {format_size(here)} of this machine"
         if instance.network is None:
             found["network"] = "no limit"
         else:
@@ -142,7 +146,7 @@ class LocalNodes:
                 found[f"{what} {name}"] = self._by(
                     "disk", show(asked[key] / self.spec.scale), in_force
                 )
-            elif not key.endswith("iops"):
+            else:
                 found[f"{what} {name}"] = "no limit"
         return found
 
