@@ -11,15 +11,16 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from leftovers import living_processes, until
+from leftovers import living_processes
 from tracer_run import FAMILIES, calls, compile_c
 
+from waiting import HANG_S, until
 from wavetank.cluster import deploy
 from wavetank.trace.capture import CaptureOptions, trace
 from wavetank.trace.reader import read_trace
 from wavetank.trace.schema import Level, Trace
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(200)]
+pytestmark = [pytest.mark.cluster]
 
 Cluster = deploy.DeployedCluster
 DOES_NOT_APPLY = "does not apply: "
@@ -31,7 +32,7 @@ def run(
 ) -> subprocess.CompletedProcess[bytes]:
     """``wavetank cluster run NAME WORDS``, as a user has it."""
     return subprocess.run(
-        [*COMMAND, cluster.name, *words], input=stdin, capture_output=True, check=False, timeout=150,
+        [*COMMAND, cluster.name, *words], input=stdin, capture_output=True, check=False, timeout=HANG_S,
         env={**os.environ, **(env or {})},
     )  # fmt: skip
 
@@ -116,9 +117,9 @@ def test_a_signal_ends_the_program_on_all_nodes(
     script = f"trap '' HUP; sleep {seconds} & sleep {seconds}"  # one that nobody waits for, too
     with start(cluster, "--launcher", name, "--", "sh", "-c", script) as process:
         n = 2 if name == "none" else 4
-        assert until(lambda: sleepers(seconds) == n)
+        until(lambda: sleepers(seconds) == n)
         process.send_signal(number)
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=HANG_S)
     assert process.returncode == 128 + number, said.decode()
     assert b"ended on all nodes" in said
     assert sleepers(seconds) == 0
@@ -141,6 +142,7 @@ def test_what_is_wrong_is_said_before_anything_starts(cluster: Cluster) -> None:
         (["--node", "c9", "--", "true"], "no compute node c9; its compute nodes are c1, c2"),
         (["-n", "9", "--mapping", "2PxCN", "--", "true"], "9 ranks by 2PxCN need 5 compute nodes, and there are 2"),
         (["--launcher", "none", "-n", "2", "--", "true"], "one process"),
+        (["--", "mpirun.openmpi", "-np", "2", "true"], "leave mpirun.openmpi and its options out"),
     ):  # fmt: skip
         done = run(cluster, *words)
         assert done.returncode in (1, 2)

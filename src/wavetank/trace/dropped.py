@@ -6,6 +6,7 @@ Reads a command line and the parts that it left; leaves sentences for the user w
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from wavetank.launchers.base import Launcher
@@ -64,7 +65,7 @@ def _is_clearing_env(argv: Sequence[str]) -> bool:
 
 
 def _number_of_ranks(words: Sequence[str]) -> int | None:
-    for word, value in zip(words, words[1:], strict=False):
+    for word, value in pairwise(words):
         if word in _NUMBERS and value.isdigit():
             return int(value)
     return None
