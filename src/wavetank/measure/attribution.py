@@ -29,7 +29,8 @@ from wavetank.measure.use import (
 )
 
 EVERY_S = 0.025
-"""Between readings: five in the shortest span that is judged; a reading of six nodes takes 1 % of it (benchmarks/use)."""
+"""Between readings: eight in the shortest span that is judged. Six nodes took 2 % of one core at it
+(benchmarks/cluster/use_recording.py)."""
 SMALLEST_SPAN_S = 0.2
 """Two slices of the disks' and processors' limits (0.1 s each): in less, a limit may not have acted at all."""
 FEWEST_READINGS = 4
