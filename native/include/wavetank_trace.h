@@ -114,7 +114,10 @@ enum wt_note {
     WT_NOTE_STDIO = 5,    /* this C library's streams could not be hooked: stdio not seen */
     WT_NOTE_STOPPED = 6,  /* the tracer stopped, not the program; detail: why. In the tail */
     WT_NOTE_RAW = 7,      /* detail: a system call of I/O that was made by syscall(2): not seen */
-    WT_NOTE_UNSEEN = 8,   /* detail: a program that this process started and that cannot be traced */
+    WT_NOTE_UNSEEN = 8,   /* detail: a program that this process started and that cannot be traced: static */
+    WT_NOTE_UNLOADED = 9, /* detail: a program that was started without LD_PRELOAD in its environment */
+    WT_NOTE_RIGHTS = 10,  /* detail: a program that was started and that gets other rights (setuid, setgid) */
+    WT_NOTE_BYPASSED = 11, /* detail: a library whose calls go to the C library itself (RTLD_DEEPBIND) */
 };
 
 enum wt_column {

@@ -78,7 +78,7 @@ WT_EXPORT int waitid(idtype_t type, id_t id, siginfo_t *info, int options) {
     WT_EXPORT int name(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,              \
                        const posix_spawnattr_t *attributes, char *const argv[], char *const env[]) {         \
         WT_REAL(name);                                                                                       \
-        wt_note_program(path);                                                                               \
+        wt_note_program(path, env);                                                                          \
         wt_child_starts();                                                                                   \
         return real_##name(pid, path, actions, attributes, argv, env);                                       \
     }

@@ -185,6 +185,7 @@ __attribute__((constructor(101))) void wt_start(void) {
     describe_command();
     wt_mpi_describe_from_environment();
     wt_stdio_start();
+    wt_bypass_start();
     pthread_atfork(fork_prepare, fork_parent, fork_child);
     wt_inside--;
 }

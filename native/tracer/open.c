@@ -238,25 +238,25 @@ EXIT(_Exit)
 
 WT_EXPORT int execve(const char *path, char *const argv[], char *const env[]) {
     WT_REAL(execve);
-    wt_note_program(path);
+    wt_note_program(path, env);
     wt_finish(WT_END_EXEC);
     return real_execve(path, argv, env);
 }
 WT_EXPORT int execv(const char *path, char *const argv[]) {
     WT_REAL(execv);
-    wt_note_program(path);
+    wt_note_program(path, environ);
     wt_finish(WT_END_EXEC);
     return real_execv(path, argv);
 }
 WT_EXPORT int execvp(const char *file, char *const argv[]) {
     WT_REAL(execvp);
-    wt_note_program(file);
+    wt_note_program(file, environ);
     wt_finish(WT_END_EXEC);
     return real_execvp(file, argv);
 }
 WT_EXPORT int execvpe(const char *file, char *const argv[], char *const env[]) {
     WT_REAL(execvpe);
-    wt_note_program(file);
+    wt_note_program(file, env);
     wt_finish(WT_END_EXEC);
     return real_execvpe(file, argv, env);
 }

@@ -65,8 +65,10 @@ void wt_unlock(void);
 
 /* ---- unseen.c: what is not recorded, so that it can be said ---- */
 void wt_unseen_start(void);
-void wt_note_unseen(void);              /* under the lock, at the end of the process */
-void wt_note_program(const char *file); /* that is about to be started, and may not load this library */
+void wt_bypass_start(void);
+void wt_note_unseen(void); /* under the lock, at the end of the process */
+/* That is about to be started, and may not load this library. */
+void wt_note_program(const char *file, char *const env[]);
 
 /* ---- program.c: what the process runs ---- */
 extern char wt_arguments[];

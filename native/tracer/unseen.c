@@ -1,8 +1,10 @@
 /* What passes the C library's calls by is not recorded; here it is noticed, so that it can be said: system
  * calls made by syscall(2), io_uring, and programs that do not load this library. */
 #define _GNU_SOURCE
+#include "references.h"
 #include "tracer.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -110,7 +112,54 @@ static bool a_ring_is_open(void) {
     return false;
 }
 
+/* ---- objects whose calls pass us by: of a search that began with the C library (RTLD_DEEPBIND) ---- */
+
+static struct {
+    const char *name;
+    void *address; /* in the C library */
+} functions[] = {{"open", NULL},   {"open64", NULL},   {"openat", NULL}, {"openat64", NULL},
+                 {"read", NULL},   {"write", NULL},    {"pread", NULL},  {"pread64", NULL},
+                 {"pwrite", NULL}, {"pwrite64", NULL}, {"readv", NULL},  {"writev", NULL},
+                 {"fopen", NULL},  {"fopen64", NULL},  {"mmap", NULL},   {"mmap64", NULL}};
+#define N_FUNCTIONS (sizeof functions / sizeof *functions)
+static uint64_t n_objects; /* at the start */
+static const char *bypassing;
+
+static void see_bypass(const struct wt_reference *reference) {
+    if (strchr("orwpfm", *reference->name) == NULL || reference->object == bypassing ||
+        strstr(reference->object, "/libwavetank-") != NULL) {
+        return;
+    }
+    for (size_t i = 0; i < N_FUNCTIONS; i++) {
+        if (functions[i].address != NULL && *reference->slot == functions[i].address &&
+            strcmp(functions[i].name, reference->name) == 0) {
+            bypassing = reference->object; /* once */
+            note(WT_NOTE_BYPASSED, reference->object);
+            wt_part_wanted = true;
+            return;
+        }
+    }
+}
+
+void wt_bypass_start(void) {
+    n_objects = wt_objects_loaded();
+}
+
+static void note_bypassing(void) {
+    Dl_info where;
+    void *libc = wt_objects_loaded() != n_objects ? dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    if (libc == NULL) {
+        return; /* what is there from the start is bound to us */
+    }
+    for (size_t i = 0; i < N_FUNCTIONS; i++) {
+        functions[i].address = dlsym(libc, functions[i].name);
+    }
+    wt_references(see_bypass, dladdr(functions[0].address, &where) != 0 ? where.dli_fbase : NULL);
+    dlclose(libc);
+}
+
 void wt_note_unseen(void) {
+    note_bypassing();
     if (ring_made || dl_iterate_phdr(find_liburing, NULL) || a_ring_is_open()) {
         note(WT_NOTE_IO_URING, "");
     }
@@ -148,7 +197,8 @@ static bool loads_libraries(const char *path) {
 static bool find_program(const char *file, char *path) {
     size_t n = strlen(file);
     const char *search = getenv("PATH");
-    if (strchr(file, '/') != NULL || search == NULL) {
+    search = search != NULL ? search : "/bin:/usr/bin"; /* as the C library has it */
+    if (strchr(file, '/') != NULL) {
         return n < WT_PATH_BYTES && memcpy(path, file, n + 1);
     }
     for (const char *end; *search; search = *end ? end + 1 : end) {
@@ -166,14 +216,38 @@ static bool find_program(const char *file, char *path) {
     return false;
 }
 
-void wt_note_program(const char *file) {
+/* The loader leaves out what is preloaded where a program gets rights that its starter does not have. */
+static bool gets_rights(const char *path) {
+    struct stat facts;
+    if (syscall(SYS_newfstatat, AT_FDCWD, path, &facts, 0) != 0) {
+        return false;
+    }
+    return ((facts.st_mode & S_ISUID) && facts.st_uid != (uid_t)syscall(SYS_geteuid)) ||
+           ((facts.st_mode & S_ISGID) && facts.st_gid != (gid_t)syscall(SYS_getegid));
+}
+
+static bool preloads_us(char *const env[]) {
+    static const char variable[] = "LD_PRELOAD=";
+    for (size_t i = 0; env != NULL && env[i] != NULL; i++) {
+        if (strncmp(env[i], variable, sizeof variable - 1) == 0) {
+            return strstr(env[i], "libwavetank-trace") != NULL;
+        }
+    }
+    return false;
+}
+
+void wt_note_program(const char *file, char *const env[]) {
     char path[WT_PATH_BYTES];
     int saved = errno;
-    if (wt_active && wt_inside == 0 && file != NULL && find_program(file, path) && !loads_libraries(path)) {
-        wt_lock();
-        note(WT_NOTE_UNSEEN, path);
-        wt_part_wanted = true;
-        wt_unlock();
+    if (wt_active && wt_inside == 0 && file != NULL && find_program(file, path) &&
+        syscall(SYS_faccessat, AT_FDCWD, path, X_OK) == 0) {
+        bool is_static = !loads_libraries(path), rights = gets_rights(path);
+        if (is_static || rights || !preloads_us(env)) {
+            wt_lock();
+            note(is_static ? WT_NOTE_UNSEEN : rights ? WT_NOTE_RIGHTS : WT_NOTE_UNLOADED, path);
+            wt_part_wanted = true;
+            wt_unlock();
+        }
     }
     errno = saved;
 }

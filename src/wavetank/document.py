@@ -324,6 +324,17 @@ def host_facts() -> HostFacts:
     )
 
 
+def _untraced() -> dict[str, str]:
+    """The environment of our own programs: where this command is traced, they are no part of it."""
+    if "WAVETANK_TRACE_DIR" not in os.environ:
+        return dict(os.environ)
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name != "LD_PRELOAD" and not name.startswith("WAVETANK_TRACE_")
+    }
+
+
 @cache
 def _tool_commit() -> str | None:
     root = Path(__file__).resolve().parents[2]
@@ -332,7 +343,7 @@ def _tool_commit() -> str | None:
     try:
         found = subprocess.run(
             ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"],
-            capture_output=True, text=True, timeout=10, check=True,
+            capture_output=True, text=True, timeout=10, check=True, env=_untraced(),
         )  # fmt: skip
     except (OSError, subprocess.SubprocessError):
         return None

@@ -4,12 +4,13 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tracer_run import calls, compile_c, need, run_traced
+from tracer_run import PROGRAMS, calls, compile_c, need, run_traced
 
 from waiting import HANG_S
 
@@ -148,3 +149,70 @@ def test_a_setuid_program_of_somebody_else_is_named_and_runs_untraced(
     assert (open_folder / "u").stat().st_uid == 0  # it ran, and with its owner's rights
     assert len(warnings) == 1
     assert "runs with the rights of another user" in warnings[0]
+
+
+def test_a_program_in_a_cleaned_environment_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need("libwavetank-trace.so")
+    script = "echo word > a; env -i cp a b; (unset LD_PRELOAD; exec tail a)"
+    trace = run_traced(["sh", "-c", script], tmp_path, monkeypatch)
+    (warning,) = [w for w in trace.warnings if "LD_PRELOAD" in w]
+    named = [Path(word).name for word in warning.split(": ")[1].split(", ")]
+    assert sorted(named) == ["cp", "tail"]
+
+
+def test_a_program_that_gets_other_rights_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need("libwavetank-trace.so")
+    program = Path(shutil.copy(shutil.which("cat") or "/bin/cat", tmp_path / "reader"))
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a program away")
+    os.chown(program, 65534, -1)
+    program.chmod(0o4755)
+    (tmp_path / "input").write_text("word")
+    trace = run_traced(["sh", "-c", f"{program} input; true"], tmp_path, monkeypatch)
+    (warning,) = [w for w in trace.warnings if "rights of another user" in w]
+    assert warning.endswith(f": {program}")
+
+
+@pytest.mark.parametrize("deep", [False, True], ids=["as usual", "RTLD_DEEPBIND"])
+def test_a_library_whose_calls_pass_the_tracer_by_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deep: bool
+) -> None:
+    need("libwavetank-trace.so", "gcc")
+    compile_c("plugin.c", tmp_path / "plugin.so", "-shared", "-fPIC", "-DPLUGIN")
+    program = compile_c("plugin.c", tmp_path / "plugin")
+    trace = run_traced([str(program), *(["deep"] if deep else [])], tmp_path, monkeypatch)
+    assert (tmp_path / "plugin.out").read_text() == "hello"
+    assert [c.op for c in calls(trace)] == ([] if deep else ["open", "write", "close"])
+    named = [w for w in trace.warnings if "RTLD_DEEPBIND" in w and w.endswith("plugin.so")]
+    assert bool(named) == deep
+
+
+def test_programs_that_wavetank_itself_starts_are_no_ranks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It asks git for its own version, wherever it writes a document."""
+    need("libwavetank-trace.so")
+    command = Path(sys.executable).parent / "wavetank"
+    if not command.exists():
+        pytest.skip("wavetank is not installed as a command")
+    monkeypatch.chdir(tmp_path)
+    argv = [
+        str(command),
+        "trace",
+        "-o",
+        "app.trace",
+        "--",
+        "cp",
+        str(PROGRAMS / "plugin.c"),
+        "copy",
+    ]
+    subprocess.run(argv, check=True, timeout=HANG_S)
+    argv = [str(command), "model", "app.trace", "-o", "app.json"]
+    trace = run_traced(argv, tmp_path, monkeypatch)
+    assert (tmp_path / "app.json").exists()
+    assert len(trace.folds) == 0
+    assert not trace.ranks

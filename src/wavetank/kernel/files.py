@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
@@ -25,9 +24,9 @@ from wavetank.model.phase import (
     Program,
     Run,
 )
+from wavetank.model.plain_names import plain_name
 
 _NAME_LIMIT = 200  # bytes; file systems allow 255, and a temporary suffix needs some
-_UNSAFE = re.compile(r"[^\w.+=,@:-]+", re.ASCII)  # also spaces: names stand in command lines
 _NOT_STORAGE = ("/proc/", "/sys/", "/dev/")
 _IN_MEMORY = "/dev/shm/"  # noqa: S108 (a traced application's path, not ours)
 
@@ -44,7 +43,7 @@ def safe_names(paths: Mapping[int, str]) -> dict[int, str]:
     front as keep them apart ("a-reads.fq", "b-reads.fq"). No name holds a slash, so none leaves the root.
     """
     parts = {
-        file_id: [_clean(part) for part in PurePosixPath(path).parts if part not in ("/", "")]
+        file_id: [plain_name(part) for part in PurePosixPath(path).parts if part not in ("/", "")]
         for file_id, path in paths.items()
     }
     names = {file_id: part[-1] if part else "file" for file_id, part in parts.items()}
@@ -60,11 +59,6 @@ def safe_names(paths: Mapping[int, str]) -> dict[int, str]:
     long = {i: name for i, name in names.items() if len(name) > _NAME_LIMIT}
     names |= {i: f"{i}-{name[-(_NAME_LIMIT - 20) :]}" for i, name in long.items()}
     return names
-
-
-def _clean(part: str) -> str:
-    cleaned = _UNSAFE.sub("_", part)
-    return "_" + cleaned.lstrip(".") if cleaned.strip(".") == "" else cleaned
 
 
 def _clashes(names: Mapping[int, str]) -> list[list[int]]:

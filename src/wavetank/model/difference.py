@@ -31,6 +31,7 @@ from wavetank.model.file import ModelFile
 from wavetank.model.inherited import AROUND, inherited_files
 from wavetank.model.own_level import own_levels
 from wavetank.model.phase import Phase, Step, SyncStep
+from wavetank.model.plain_names import plain_name
 from wavetank.model.tables import Cell, offset_text, ranks_text
 
 _MOST_COMPARED = 5_000_000  # runs of equal operations of a rank
@@ -280,8 +281,7 @@ def _matched_files(a: Sequence[ModelFile], b: Sequence[ModelFile]) -> _FilePairs
         by_name = {name: file for file in first_b if (name := _name(file, length)) is not None}
         by_base = {PurePath(file.file_name).name: file for file in first_b}
         for file in list(used_a):
-            # A replay has one folder: "dir-f3" below its root stands for "dir/f3".
-            name, flat = _name(file, length), _name(file, length, "-")
+            name, flat = _name(file, length), _flat_name(file, length)
             other = by_name.get(name or "") or by_base.get(flat or "")
             if other is not None and other in used_b:
                 pairs.append((file, other))
@@ -300,10 +300,16 @@ def _matched_files(a: Sequence[ModelFile], b: Sequence[ModelFile]) -> _FilePairs
     ]
 
 
-def _name(file: ModelFile, length: int, between: str = "/") -> str | None:
+def _name(file: ModelFile, length: int) -> str | None:
     """The last parts of a file's path; None where it has fewer."""
     parts = PurePath(file.file_name).parts
-    return between.join(parts[-length:]) if len(parts) >= length else None
+    return "/".join(parts[-length:]) if len(parts) >= length else None
+
+
+def _flat_name(file: ModelFile, length: int) -> str | None:
+    """The same in a replay, which has one folder: "dir-f_3" below its root stands for "dir/f 3"."""
+    parts = PurePath(file.file_name).parts
+    return "-".join(map(plain_name, parts[-length:])) if len(parts) >= length else None
 
 
 def _longest_name(files: Sequence[ModelFile]) -> int:

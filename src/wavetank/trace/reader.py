@@ -19,12 +19,15 @@ from wavetank.trace.decoder import COLUMNS
 from wavetank.trace.index import INDEX_NAME, TraceIndex
 from wavetank.trace.lifetimes import rank_facts
 from wavetank.trace.part import (
+    NOTE_BYPASSED,
     NOTE_IO_URING,
     NOTE_MAPPED,
     NOTE_MISSED,
     NOTE_RAW,
+    NOTE_RIGHTS,
     NOTE_STDIO,
     NOTE_STOPPED,
+    NOTE_UNLOADED,
     NOTE_UNSEEN,
     Part,
     read_part,
@@ -333,6 +336,16 @@ def _part_warnings(ranks: list[RankParts]) -> list[str]:
     return warnings
 
 
+_NOT_SEEN = {
+    NOTE_UNSEEN: "program(s) that were started are statically linked, and not seen",
+    NOTE_UNLOADED: "program(s) were started in an environment without LD_PRELOAD (env -i, sudo, a cleaned "
+    "environment), and are not seen; nor is what they start",
+    NOTE_RIGHTS: "program(s) that were started run with the rights of another user or group, for which the dynamic loader "
+    "leaves the tracer out, and are not seen",
+    NOTE_BYPASSED: "libraries were loaded with RTLD_DEEPBIND: their calls go to the C library itself, and are not seen",
+}
+
+
 def _unseen(parts: list[Part]) -> list[str]:
     """Sentences about what the tracer noticed and could not record."""
     warnings = []
@@ -343,11 +356,10 @@ def _unseen(parts: list[Part]) -> list[str]:
         warnings.append(
             f"the program makes system calls by syscall(2), which are not seen: {', '.join(raw)}"
         )
-    static = sorted({name for part in parts for name in part.unseen.get(NOTE_UNSEEN, ())})
-    if static:
-        warnings.append(
-            f"program(s) that were started are statically linked, and not seen: {', '.join(static)}"
-        )
+    for note, why in _NOT_SEEN.items():
+        names = sorted({name for part in parts for name in part.unseen.get(note, ())})
+        if names:
+            warnings.append(f"{why}: {', '.join(names)}")
     return warnings
 
 

@@ -110,6 +110,22 @@ def test_files_of_equal_names_in_two_folders_are_told_apart() -> None:
     assert not compare_models(a, swapped).same
 
 
+def test_files_with_blanks_in_their_names_are_those_that_a_replay_names_without() -> None:
+    def copy(first: int) -> list[Event]:
+        return [
+            Event(0, "pread", first, offset=0, size=70),
+            Event(0, "pwrite", 1 - first, offset=0, size=50),
+        ]
+
+    a = extract_model(trace_of(copy(0), paths=["/run/my input/f (1)", "/run/o/f 2"]), PROVENANCE)
+    b = extract_model(trace_of(copy(1), paths=["/root/f_2", "/root/my_input-f_1_"]), PROVENANCE)
+    assert compare_models(a, b).same
+    swapped = extract_model(
+        trace_of(copy(1), paths=["/root/my_input-f_1_", "/root/f_2"]), PROVENANCE
+    )
+    assert not compare_models(a, swapped).same
+
+
 def test_which_of_two_ranks_phases_has_the_lower_number_does_not_matter() -> None:
     writes = [Event(0, "pwrite", 0, offset=i * 10, size=10) for i in range(3)]
     reads = [Event(1, "pread", 0, offset=i * 20, size=20) for i in range(3)]
