@@ -222,6 +222,10 @@ static bool gets_rights(const char *path) {
     if (syscall(SYS_newfstatat, AT_FDCWD, path, &facts, 0) != 0) {
         return false;
     }
+    bool user = (uid_t)syscall(SYS_geteuid) != 0; /* root has nothing to gain by capabilities */
+    if (user && syscall(SYS_getxattr, path, "security.capability", NULL, 0) > 0) {
+        return true;
+    }
     return ((facts.st_mode & S_ISUID) && facts.st_uid != (uid_t)syscall(SYS_geteuid)) ||
            ((facts.st_mode & S_ISGID) && facts.st_gid != (gid_t)syscall(SYS_getegid));
 }
