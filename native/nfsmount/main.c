@@ -45,12 +45,12 @@ struct step {
 };
 
 static void wait_for(struct rpc_context *rpc, struct step *step, const char *what) {
-    enum { PATIENCE_MS = 10000 };
+    enum { PATIENCE_MS = 60000 };
     while (!step->is_done) {
         struct pollfd fd = {.fd = rpc_get_fd(rpc), .events = (short)rpc_which_events(rpc)};
         int n = poll(&fd, 1, PATIENCE_MS);
         if (n == 0)
-            fail(what, "the server does not answer within 10 s");
+            fail(what, "the server does not answer within 60 s");
         if (n < 0 && errno == EINTR)
             continue;
         if (rpc_service(rpc, fd.revents) < 0)

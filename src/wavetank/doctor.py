@@ -25,7 +25,7 @@ from wavetank.launchers.version import version_text
 from wavetank.programs import find_program, search_path
 
 State = Literal["ok", "missing", "limited"]
-_TIMEOUT_S = 20.0
+_TIMEOUT_S = 60.0
 
 
 @dataclass(frozen=True)

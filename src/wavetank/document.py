@@ -343,7 +343,7 @@ def _tool_commit() -> str | None:
     try:
         found = subprocess.run(
             ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"],
-            capture_output=True, text=True, timeout=10, check=True, env=_untraced(),
+            capture_output=True, text=True, timeout=60, check=True, env=_untraced(),
         )  # fmt: skip
     except (OSError, subprocess.SubprocessError):
         return None

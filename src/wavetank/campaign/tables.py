@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-from wavetank.campaign.rows import Cell, Rows
-from wavetank.campaign.use_table import use_rows
+from dataclasses import dataclass
+
 from wavetank.compare.advice import place_range, show, three_digits
 from wavetank.compare.comparison import Comparison, Configuration, Cost, Standing
 from wavetank.measure.statistics import Estimate
 from wavetank.units import format_duration, format_rate, format_size
+
+Cell = str | int | float | bool | None
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A table: plain values, and the same as people read them."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: list[list[Cell]]
+    shown_columns: tuple[str, ...]
+    shown: list[list[str]]
+    note: str | None = None
 
 
 def ranking_rows(comparison: Comparison) -> list[Rows]:
@@ -341,7 +355,6 @@ def all_rows(comparison: Comparison) -> list[Rows]:
     tables = [
         *ranking_rows(comparison),
         phase_rows(comparison),
-        use_rows(comparison),
         cost_rows(comparison),
         other_cost_rows(comparison),
         effect_rows(comparison),

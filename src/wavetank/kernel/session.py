@@ -30,7 +30,7 @@ from wavetank.launchers.base import Launcher
 READY = "wavetank-replay-ready "
 CLOCK = "wavetank-replay-clock "
 RESULT_END = "wavetank-replay-result-end"
-START_TIMEOUT_S = 120.0
+START_TIMEOUT_S = 600.0
 """For a launcher to start its ranks on a busy machine."""
 CLOCK_ROUNDS = 16
 _GRACE_S = 5.0

@@ -21,7 +21,7 @@ def version_text(program: str) -> str | None:
             [path, "--version"],
             capture_output=True,
             text=True,
-            timeout=20,
+            timeout=60,
             stdin=subprocess.DEVNULL,
             check=False,
         )

@@ -15,7 +15,7 @@ from wavetank.measure.characterisation import NetworkRate
 
 SECONDS = 2
 """Long enough for the burst of a token bucket (4 ms at its rate) not to count."""
-LISTEN_TIMEOUT_S = 30.0
+LISTEN_TIMEOUT_S = 60.0
 # Not a daemon of the cluster, whose end would be a finding: it ends by itself, after one stream or two minutes.
 SERVE = 'timeout 120 iperf3 --server --one-off --bind "$1" --port "$2" </dev/null >/dev/null 2>&1 &'
 

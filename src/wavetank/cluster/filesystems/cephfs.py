@@ -30,7 +30,7 @@ from wavetank.units import format_size
 
 log = logging.getLogger(__name__)
 
-MOUNT_TIMEOUT_S = 60.0
+MOUNT_TIMEOUT_S = 180.0
 PURGE_TIMEOUT_S = 10.0
 PURGED_BYTES_PER_S = 32 * 2**20
 SERVER_PROGRAMS = {

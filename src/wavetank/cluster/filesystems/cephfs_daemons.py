@@ -28,7 +28,7 @@ from wavetank.cluster.host import Host, WatchesDaemons
 from wavetank.errors import FileSystemError, RemoteCommandError
 
 FILE_SYSTEM = "wavetank"
-START_TIMEOUT_S = 120.0
+START_TIMEOUT_S = 300.0
 STORE_SHARE = 0.95  # of the local disk's free space: the rest is for its own bookkeeping
 BLOCK_BYTES = 4 * 2**20
 
@@ -223,7 +223,7 @@ class Daemons:
             raise FileSystemError(f"ceph refuses: {'; '.join(refused)}")
         return [line for line in done.stdout.splitlines() if line.strip()]
 
-    def ceph(self, *words: str, timeout_s: float = 30.0) -> dict[str, Any]:
+    def ceph(self, *words: str, timeout_s: float = 120.0) -> dict[str, Any]:
         """Answer of one command, read as JSON.
 
         Raises:

@@ -17,7 +17,7 @@ from wavetank.errors import FileSystemError, RemoteCommandError
 
 NFS_PORT = 2049
 MOUNT_PORT = 20048
-START_TIMEOUT_S = 30.0
+START_TIMEOUT_S = 180.0
 CONFIGURATION = "/run/wavetank-ganesha.conf"
 PID_FILE = "/run/wavetank-ganesha.pid"
 PORT_MAPPER = ["rpcinfo", "-T", "tcp", "127.0.0.1", "100000"]

@@ -39,8 +39,8 @@ CLIENT_PROGRAMS = {
     "getfattr": "attr",
 }
 GATEWAY_LOG = "/run/wavetank-gfapi.log"
-UNMOUNT_TIMEOUT_S = 30.0
-CONNECT_TIMEOUT_S = 20.0
+UNMOUNT_TIMEOUT_S = 120.0
+CONNECT_TIMEOUT_S = 180.0
 
 
 class GlusterFS:

@@ -12,7 +12,7 @@ from wavetank.cluster.filesystems.glusterfs_options import volume_words
 from wavetank.cluster.host import Host
 from wavetank.errors import FileSystemError, RemoteCommandError
 
-PEER_TIMEOUT_S = 30.0
+PEER_TIMEOUT_S = 180.0
 JOINED = "State: Peer in Cluster (Connected)"  # gluster 10.3
 # Options that decide how reads and writes flow; the others are shown when they differ from gluster's default.
 SHOWN = re.compile(

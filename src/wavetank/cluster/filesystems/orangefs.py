@@ -21,7 +21,7 @@ from wavetank.errors import ClusterError, FileSystemError, RemoteCommandError
 STATE = "/run/wavetank-orangefs"
 CONFIGURATION = f"{STATE}/fs.conf"
 TAB = f"{STATE}/pvfs2tab"
-START_TIMEOUT_S = 30.0
+START_TIMEOUT_S = 180.0
 HEALTH_TIMEOUT_S = 15.0
 PLACING_TRIES = 64
 GET = "install OrangeFS and name its prefix in file_system.prefix (not in Debian; https://github.com/waltligon/orangefs)"

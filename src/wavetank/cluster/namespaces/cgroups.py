@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 PERIOD_US = 100_000  # the kernel's default period of CPU bandwidth control
 CONTROLLERS = ("memory", "cpu", "blkio")
-KILL_TIMEOUT_S = 20.0
+KILL_TIMEOUT_S = 60.0
 REAP_TIMEOUT_S = 3.0
 
 

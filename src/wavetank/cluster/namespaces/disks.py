@@ -19,7 +19,7 @@ from wavetank.programs import search_path
 
 log = logging.getLogger(__name__)
 
-DETACH_TIMEOUT_S = 20.0
+DETACH_TIMEOUT_S = 60.0
 MKFS = {
     "xfs": ["mkfs.xfs", "-q", "-f", "-K"],
     "ext4": ["mkfs.ext4", "-q", "-F", "-E", "nodiscard,lazy_itable_init=0"],

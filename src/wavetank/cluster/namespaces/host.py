@@ -22,7 +22,7 @@ NODE_ENV = {
     "LANG": "C.UTF-8",
     "TERM": "dumb",
 }
-END_TIMEOUT_S = 10.0
+END_TIMEOUT_S = 60.0
 _journal_lock = threading.Lock()
 
 

@@ -33,7 +33,7 @@ from wavetank.programs import find_program
 
 BEING_MADE_S = 60.0
 """A control group without processes may be of a cluster that is coming up, for so long."""
-END_TIMEOUT_S = 20.0
+END_TIMEOUT_S = 60.0
 _GROUP = re.compile(r"(?P<name>.+)-[0-9a-f]{8}")
 _IMAGE = re.compile(
     r"(?P<directory>/.*/clusters/[^/]+)/images/[^/]+\.img(?P<deleted> \(deleted\))?"

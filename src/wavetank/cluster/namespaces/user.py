@@ -18,7 +18,7 @@ from wavetank.errors import ProviderError
 NO_CONTROL_GROUPS = Hierarchies({}, None, frozenset())
 # wavetank-node gives it to everything that it runs: the directory of the cluster.
 MARK = "WAVETANK_CLUSTER"
-END_TIMEOUT_S = 20.0
+END_TIMEOUT_S = 60.0
 # What works with the rights of one user. The others' servers change to other users (rpcbind, ganesha, ceph), or keep
 # attributes that only the machine's root may set (glusterfs).
 FILE_SYSTEMS = ("none", "orangefs")

@@ -17,7 +17,7 @@ from wavetank.cluster.spec import ClusterSpec
 from wavetank.document import write_whole
 from wavetank.errors import ProviderError
 
-CONNECT_TIMEOUT_S = 10
+CONNECT_TIMEOUT_S = 30
 # A shared connection that nobody uses closes by itself, should this tool be killed.
 PERSIST_S = 60
 
