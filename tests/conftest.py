@@ -39,6 +39,9 @@ def pytest_configure() -> None:
     depends on how quickly one of them is done: other programs may be at work.
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    # Two ranks of ABYSS-P 2.3.5 that send to each other while both have a message to read wait for ever (seen on a busy
+    # machine): its messages of up to 16 KiB are sent without waiting for the other's receive.
+    os.environ.setdefault("OMPI_MCA_btl_vader_eager_limit", "32768")
     settings.register_profile(
         "no times", deadline=None, suppress_health_check=[HealthCheck.too_slow]
     )

@@ -8,12 +8,11 @@ import signal
 import stat
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
-from waiting import HANG_S
+from waiting import HANG_S, until
 from wavetank import native
 from wavetank.trace.index import TraceIndex
 from wavetank.trace.open import open_trace
@@ -86,36 +85,6 @@ def test_a_program_without_io_is_said_to_do_none(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert "did no I/O" in done.stderr
     assert len(read_trace(tmp_path / "t").folds) == 0
-
-
-@pytest.mark.parametrize(
-    ("command", "said"),
-    [
-        (["env", "-i"], "nothing that env started left a part: it clears the environment"),
-        (["env", "-i", "PATH=/usr/bin:/bin", "mpirun", "-np", "2"], "and its 2 rank(s) left nothing"),
-        (["chroot", "/"], ""),  # the same root: what it starts is recorded
-        (["env", "A=1"], ""),
-    ],
-)  # fmt: skip
-def test_a_command_that_drops_the_tracer_is_said_to(
-    tmp_path: Path, command: list[str], said: str
-) -> None:
-    if command[0] == "chroot" and os.geteuid() != 0:
-        pytest.skip("chroot takes root")
-    if "mpirun" in command:
-        if shutil.which("mpirun.openmpi") is None:
-            pytest.skip("mpirun.openmpi is not installed")
-        at = command.index("mpirun")
-        options = ["--allow-run-as-root", "--oversubscribe"]
-        command = [*command[:at], "mpirun.openmpi", *options, *command[at + 1 :]]
-    writes = ["dd", "if=/dev/zero", f"of={tmp_path}/out", "bs=1", "count=3", "status=none"]
-    done = run(tmp_path, "trace", "-o", "t", "--", *command, *writes)
-    assert done.returncode == 0, done.stderr
-    if said:
-        assert said in done.stderr
-        assert any(said in warning for warning in read_trace(tmp_path / "t").warnings)
-    else:
-        assert "left" not in done.stderr
 
 
 def test_an_existing_trace_is_replaced_only_when_asked(tmp_path: Path) -> None:
@@ -418,18 +387,15 @@ def test_a_killed_program_leaves_a_small_trace_with_all_it_did(tmp_path: Path) -
 def test_ctrl_c_ends_the_program_and_leaves_what_was_recorded(tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text(
         "import os, time\nf = open('out.bin', 'wb', buffering=0)\nf.write(b'x' * 7)\n"
-        "open('ready', 'w').close()\ntime.sleep(120)\n"
+        "open('ready', 'w').close()\ntime.sleep(100000)\n"
     )
     command = [sys.executable, "-c", "from wavetank.cli.main import main; main()", "trace", "-o", "t", "--",
                sys.executable, "app.py"]  # fmt: skip
     with subprocess.Popen(
         command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as process:
-        deadline = time.monotonic() + 60
-        while not (tmp_path / "ready").exists():
-            assert time.monotonic() < deadline
-            assert process.poll() is None
-            time.sleep(0.05)
+        until(lambda: (tmp_path / "ready").exists() or process.poll() is not None)
+        assert process.poll() is None
         os.killpg(process.pid, signal.SIGINT)  # as the terminal does
         errors = process.communicate(timeout=HANG_S)[1]
     assert process.returncode == 130, errors

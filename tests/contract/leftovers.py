@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -101,13 +100,3 @@ def up(state: Path, spec: ClusterSpec) -> Iterator[deploy.DeployedCluster]:
         finally:
             deploy.take_down(spec.name)
             assert traces.left() == []
-
-
-def until(condition: Callable[[], bool], timeout_s: float = 60.0) -> bool:
-    """Wait for a condition; whether it came true in time."""
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True

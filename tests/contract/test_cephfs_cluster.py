@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from leftovers import Traces, skip_unless_possible, until, up
+from leftovers import Traces, skip_unless_possible, up
 
+from waiting import until
 from wavetank.cluster import deploy
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import FileSystemError
@@ -99,8 +100,8 @@ def test_an_option_that_ceph_does_not_know_is_refused(
 def test_a_dead_object_store_is_noticed_and_the_cluster_goes_down_clean(whole: Cluster) -> None:
     # the last test of this cluster: files of the other store stay readable, this one's wait
     whole.io_hosts[1].run(["sh", "-c", "kill -9 $(cat /run/wavetank-ceph/osd.1.pid)"])
-    assert until(lambda: any("io2: ceph-osd" in finding for finding in whole.health()))
-    assert until(lambda: any("1 of 2 OSDs are down" in finding for finding in whole.health()))
+    until(lambda: any("io2: ceph-osd" in finding for finding in whole.health()))
+    until(lambda: any("1 of 2 OSDs are down" in finding for finding in whole.health()))
 
 
 def test_gateways_show_each_other_what_was_made_through_one(tmp_path: Path) -> None:
@@ -111,7 +112,7 @@ def test_gateways_show_each_other_what_was_made_through_one(tmp_path: Path) -> N
         assert (settings["clients of gateway io1"], settings["clients of gateway io2"]) == ("c1", "c2")  # fmt: skip
         for text in ("first", "second, longer", "3"):
             one.run(["dd", f"of={cluster.mount_path}/seen", "status=none"], stdin=text)
-            assert until(lambda text=text: other.run(["cat", f"{cluster.mount_path}/seen"]).stdout == text)  # type: ignore[misc]  # fmt: skip
+            until(lambda text=text: other.run(["cat", f"{cluster.mount_path}/seen"]).stdout == text)  # type: ignore[misc]  # fmt: skip
         assert "io2" in cluster.place_files({"in": 8 * MIB})["in"]
         size = other.run(["stat", "-c", "%s", f"{cluster.mount_path}/in"]).stdout
         assert int(size) == 8 * MIB

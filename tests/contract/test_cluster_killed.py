@@ -6,14 +6,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from killed_commands import INTERRUPTED, KILLED
 from leftovers import Traces
 
-from waiting import HANG_S
+from waiting import HANG_S, until
 from wavetank.cluster import deploy
 from wavetank.cluster.components import SMALLEST_STORAGE_BYTES
 from wavetank.cluster.spec import ClusterSpec
@@ -32,7 +31,15 @@ def down_all() -> None:
 
 
 # A bring-up of NFS on three nodes starts at least 30 programs: disks, nodes, links, rates, servers, mounts.
-@pytest.mark.parametrize("n_programs", [0, 2, 5, 8, 11, 14, 17, 20, 24, 28])
+# GlusterFS starts more: servers from the 20th on, volume and mounts at the end.
+@pytest.mark.parametrize(
+    ("spec", "n_programs"),
+    [
+        *(("local-nfs", n) for n in (0, 2, 5, 8, 11, 14, 17, 20, 24, 28)),
+        *(("local-glusterfs", n) for n in (22, 34)),
+    ],
+    indirect=["spec"],
+)
 def test_killed_while_bringing_up_leaves_nothing_after_down(
     n_programs: int, spec: ClusterSpec, traces: Traces
 ) -> None:
@@ -111,8 +118,7 @@ def test_killed_in_the_middle_of_a_job_leaves_nothing_after_down(
         [*cluster.launcher_prefix, *cluster.remote_shell, "c1", f"dd if=/dev/zero of={path} bs=64k oflag=dsync"],
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
-    while "growing" not in cluster.compute_hosts[0].run(["ls", cluster.mount_path]).stdout:
-        time.sleep(0.01)
+    until(lambda: "growing" in cluster.compute_hosts[0].run(["ls", cluster.mount_path]).stdout)
     traces.note_processes()
     down_all()
     assert traces.left() == []
@@ -131,9 +137,7 @@ def test_up_fails_cleanly_when_a_server_cannot_start(
 def test_a_dead_server_is_said_by_status(spec: ClusterSpec) -> None:
     cluster = deploy.bring_up(spec)
     cluster.io_hosts[0].run(["pkill", "-9", "ganesha.nfsd"])  # in the node's own process space
-    deadline = time.monotonic() + 60
-    while not cluster.health() and time.monotonic() < deadline:
-        time.sleep(0.05)
+    until(cluster.health, "a finding")
     status = subprocess.run(
         [WAVETANK, "cluster", "status", spec.name], check=False, capture_output=True, text=True
     )
@@ -170,8 +174,7 @@ def test_a_node_that_is_killed_is_said_and_down_cleans(spec: ClusterSpec, traces
     lines = (directory_of(spec.name).path / "nodes.map").read_text().splitlines()
     pid = next(int(line.split()[1]) for line in lines if line.startswith("c2 "))
     os.kill(pid, signal.SIGKILL)
-    while Path(f"/proc/{pid}/ns/net").exists():
-        time.sleep(0.01)
+    until(lambda: not Path(f"/proc/{pid}/ns/net").exists(), "the end of the node")
     assert any("c2" in finding for finding in cluster.health())
     down_all()
     assert traces.left() == []

@@ -1,6 +1,6 @@
 """Two groups on one server of a limited network: they share its limit, and a long interval frees the foreground.
 
-The limit is so low that a busy machine of two cores still reaches it.
+The limit is so low that a very busy machine of two cores still reaches it: a hundredth of what an idle one does.
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ from leftovers import Traces, skip_unless_possible
 from wavetank.cli.main import cli
 from wavetank.cluster.spec import ClusterSpec
 
-LIMIT = 20e6  # bytes/s
+LIMIT = 2e6  # bytes/s
+JUST_ABOVE = 1.1 * LIMIT  # a burst is let through
+MOST_OF_IT = 0.7 * LIMIT  # on a busy machine the link waits now and then
 CLUSTER = {
     "name": f"t{os.getpid()}-share",
     "instance": {"name": "t.small", "vcpus": 1, "memory": "256 MiB", "network": "1 Gbit/s"},
-    "io_instance": {"name": "t.small", "vcpus": 1, "memory": "512 MiB", "network": "20 MB/s"},
+    "io_instance": {"name": "t.small", "vcpus": 1, "memory": "512 MiB", "network": "2 MB/s"},
     "nodes": {"compute": 4, "io": 1},
     "file_system": {"kind": "nfs"},
     "storage": {"size": "512 MiB"},
@@ -69,19 +71,20 @@ def rates(study: Path, **where: object) -> dict[str, float]:
 
 def test_one_group_alone_has_the_limit(study: Path) -> None:
     for rate in rates(study, point="alone").values():
-        assert rate == pytest.approx(LIMIT, rel=0.1)
+        assert MOST_OF_IT < rate < JUST_ABOVE
 
 
 def test_two_groups_share_the_limit(study: Path) -> None:
     together = rates(study, point="together", interval_s=0.0)
-    assert sum(together.values()) == pytest.approx(LIMIT, rel=0.1)
-    for rate in together.values():
-        assert rate == pytest.approx(LIMIT / 2, rel=0.1)
+    assert MOST_OF_IT < sum(together.values()) < JUST_ABOVE
+    for group, rate in rates(study, point="alone").items():
+        assert together[group] < 0.8 * rate  # half of it, as far as TCP is fair in some seconds
 
 
 def test_a_long_interval_frees_the_foreground(study: Path) -> None:
-    apart = rates(study, point="together", interval_s=20.0)
-    assert apart["foreground"] == pytest.approx(rates(study, point="alone")["foreground"], rel=0.1)
+    apart = rates(study, point="together", interval_s=20.0)["foreground"]
+    assert MOST_OF_IT < apart < JUST_ABOVE
+    assert rates(study, point="together", interval_s=0.0)["foreground"] < 0.8 * apart
 
 
 def test_the_report_shows_the_study(study: Path, tmp_path: Path) -> None:

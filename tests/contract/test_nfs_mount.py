@@ -12,6 +12,7 @@ import pytest
 from contract_clusters import spec_of
 from leftovers import skip_unless_possible
 
+from waiting import HANG_S
 from wavetank.cluster import deploy
 from wavetank.cluster.filesystems import nfs
 from wavetank.errors import FileSystemError
@@ -36,7 +37,7 @@ def test_posix_semantics(cluster: deploy.DeployedCluster, program: str) -> None:
     host = cluster.compute_hosts[0]
     where = f"{cluster.mount_path}/{program}.d"
     host.put(PROGRAMS / program, "/tmp/program.py")
-    done = host.run([sys.executable, "/tmp/program.py", where], timeout_s=150)
+    done = host.run([sys.executable, "/tmp/program.py", where], timeout_s=HANG_S)
     assert done.stdout == "as promised\n"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import pytest
 from contract_clusters import spec_of
 from leftovers import Traces, skip_unless_possible
 
+from waiting import until
 from wavetank.cluster import deploy
 from wavetank.cluster.filesystems.base import on_all
 from wavetank.cluster.filesystems.orangefs import STATE
@@ -82,9 +82,7 @@ def test_a_dead_server_is_noticed_and_the_cluster_goes_down_clean(traces: Path) 
     skip_unless_possible(spec)
     with deploy.deployed(spec) as cluster:
         cluster.io_hosts[1].run(["sh", "-c", f"kill -9 $(cat {STATE}/server.pid)"])
-        deadline = time.monotonic() + 60
-        while not cluster.health() and time.monotonic() < deadline:
-            time.sleep(0.05)
+        until(cluster.health, "a finding")
         assert any("io2" in finding and "pvfs2-server" in finding for finding in cluster.health())
     assert Traces(traces, spec.name).left() == []
 

@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +14,7 @@ import pytest
 from contract_clusters import spec_of
 from leftovers import skip_unless_possible
 
-from waiting import HANG_S
+from waiting import HANG_S, until
 from wavetank.cluster import deploy
 from wavetank.cluster.filesystems.base import on_all, wait_until
 from wavetank.cluster.host import Host
@@ -172,6 +171,21 @@ def state_of(host: Host) -> set[str]:
     return {line for line in lines if line.strip() and not line.startswith(NOT_OURS)}
 
 
+def hosts_are_as(hosts: deploy.DeployedCluster, before: list[set[str]]) -> None:
+    """Wait until hosts have what they had: processes of a connection that is closed end one after the other."""
+    different: list[set[str]] = []
+
+    def are_the_same() -> bool:
+        after = on_all(hosts.compute_hosts, state_of)
+        different[:] = [now ^ then for now, then in zip(after, before, strict=True)]
+        return not any(different)
+
+    try:
+        until(are_the_same)
+    except AssertionError as error:
+        raise AssertionError(f"not as before: {different}") from error
+
+
 # All of the suite with one file system; of the others what differs from it. "ssh-" is all of it with each.
 CHOSEN = os.environ.get(
     "WAVETANK_TEST_SSH_CHOSEN",
@@ -191,29 +205,7 @@ def test_the_contract_holds_over_ssh_and_hosts_are_left_as_they_were(
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "passed" in done.stdout
-    after = on_all(hosts.compute_hosts, state_of)
-    assert [now ^ then for now, then in zip(after, before, strict=True)] == [set()] * len(NODES)
-
-
-RUN_CHOSEN = os.environ.get(
-    "WAVETANK_TEST_SSH_RUN_CHOSEN",
-    "(ssh-existing and not mpich) or (ssh-none and (serial or status))",
-)
-
-
-def test_the_user_s_own_programs_run_and_are_traced_over_ssh(
-    hosts: deploy.DeployedCluster, keys: Path
-) -> None:
-    before = on_all(hosts.compute_hosts, state_of)
-    suite = str(Path(__file__).with_name("test_cluster_run_contract.py"))
-    options = ["-q", "-x", "-p", "no:cacheprovider", "-k", RUN_CHOSEN]
-    done = in_their_network(
-        hosts, [sys.executable, "-m", "pytest", *options, suite], inventory(keys)
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "passed" in done.stdout
-    after = on_all(hosts.compute_hosts, state_of)
-    assert [now ^ then for now, then in zip(after, before, strict=True)] == [set()] * len(NODES)
+    hosts_are_as(hosts, before)
 
 
 def test_hosts_with_busybox_s_shell_and_tools_do(
@@ -225,13 +217,9 @@ def test_hosts_with_busybox_s_shell_and_tools_do(
     done = in_their_network(hosts, [sys.executable, "-m", "pytest", *options, suite], busybox_hosts)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "passed" in done.stdout
-    # busybox's timeout leaves a process that looks once a second whether the command has ended
-    deadline = time.monotonic() + 20
-    while (after := on_all(hosts.compute_hosts, state_of)) != before:
-        if time.monotonic() > deadline:
-            break
-        time.sleep(0.5)
-    assert [now ^ then for now, then in zip(after, before, strict=True)] == [set()] * len(NODES)
+    hosts_are_as(
+        hosts, before
+    )  # busybox's timeout looks once a second whether the command has ended
 
 
 def test_tools_that_a_host_lacks_are_told_one_by_one(tmp_path: Path) -> None:
@@ -311,7 +299,7 @@ def test_what_went_wrong_first_is_said_and_nothing_is_left(
     before = on_all(hosts.compute_hosts, state_of)
     said = up_in_their_network(hosts, inventory(keys, network="192.168.77.0/24"))
     assert "has no address in ssh.network 192.168.77.0/24" in said
-    assert on_all(hosts.compute_hosts, state_of) == before
+    hosts_are_as(hosts, before)
 
 
 TWO = """
@@ -339,7 +327,7 @@ def test_a_host_of_another_cluster_is_refused_and_left_alone(
     assert done.returncode == 0, done.stderr
     assert "it serves or mounts another cluster, /run/store/wavetank-t" in done.stdout
     assert done.stdout.endswith("\n[]\n")
-    assert on_all(hosts.compute_hosts, state_of) == before
+    hosts_are_as(hosts, before)
 
 
 def test_two_names_of_one_machine_are_refused(hosts: deploy.DeployedCluster, keys: Path) -> None:
@@ -414,5 +402,4 @@ def test_a_tool_killed_while_bringing_up_leaves_hosts_as_they_were_after_down(
 ) -> None:
     before = on_all(hosts.compute_hosts, state_of)
     up_and_down(hosts, inventory(keys), "ssh-nfs", n_programs)
-    after = on_all(hosts.compute_hosts, state_of)
-    assert [now ^ then for now, then in zip(after, before, strict=True)] == [set()] * len(NODES)
+    hosts_are_as(hosts, before)

@@ -10,11 +10,10 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from waiting import HANG_S
+from waiting import HANG_S, until
 
 ADDRESS = "10.77.0.1"  # of an interface of the namespace's own
 PROGRAMS = (
@@ -50,6 +49,12 @@ AccountingStorageType=accounting_storage/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 SchedulerParameters=batch_sched_delay=0,sched_interval=1
+# A busy machine is no dead node: the defaults are 10, 2, 10, 300 and 60 s.
+MessageTimeout=100
+TCPTimeout=100
+BatchStartTimeout=600
+SlurmdTimeout=3600
+InactiveLimit=0
 OverTimeLimit=0
 KillWait=1
 MailProg=/bin/true
@@ -102,14 +107,13 @@ def missing() -> str | None:
 
 def child_of(process: subprocess.Popen[str]) -> int:
     """The one process that nsenter or unshare started: signals must go to it."""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-        if children:
-            return int(children[0])
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+
+    def started() -> list[str]:
         assert process.poll() is None, "it ended at once"
-        time.sleep(0.02)
-    raise AssertionError(f"{process.args} started nothing")
+        return children.read_text().split()
+
+    return int(until(started, f"what {process.args} starts")[0])
 
 
 class SlurmCluster:
@@ -168,18 +172,22 @@ class SlurmCluster:
         self._process.communicate()
 
     def _wait_until_idle(self) -> None:
-        deadline = time.monotonic() + 60
         state = ""
-        while time.monotonic() < deadline:
+
+        def is_idle() -> bool:
+            nonlocal state
             assert self._process.poll() is None, self._process.communicate()[0]
-            if (self.folder / "started").exists():
-                done = subprocess.run(
-                    self.argv(["sinfo", "--noheader", "--partition=main", "--format=%t"]),
-                    env=self.environment(), capture_output=True, text=True, timeout=HANG_S, check=False,
-                )  # fmt: skip
-                state = done.stdout + done.stderr
-                if done.stdout.strip() == "idle":
-                    return
-            time.sleep(0.2)
-        logs = [path.read_text()[-2000:] for path in sorted(self.folder.glob("*.log"))]
-        raise AssertionError("\n".join([f"Slurm did not come up: {state}", *logs]))
+            if not (self.folder / "started").exists():
+                return False
+            done = subprocess.run(
+                self.argv(["sinfo", "--noheader", "--partition=main", "--format=%t"]),
+                env=self.environment(), capture_output=True, text=True, timeout=HANG_S, check=False,
+            )  # fmt: skip
+            state = done.stdout + done.stderr
+            return done.stdout.strip() == "idle"
+
+        try:
+            until(is_idle, "idle nodes")
+        except AssertionError as error:
+            logs = [path.read_text()[-2000:] for path in sorted(self.folder.glob("*.log"))]
+            raise AssertionError("\n".join([f"Slurm did not come up: {state}", *logs])) from error

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 import yaml
@@ -96,7 +95,6 @@ def test_an_interrupted_campaign_leaves_no_cluster_and_keeps_what_is_finished(
 def test_a_killed_campaign_goes_on_and_cleans_up_what_it_left(folder):
     process = start(folder)
     until_measuring(process, 2)
-    time.sleep(0.3)
     process.send_signal(signal.SIGKILL)
     process.communicate()
     assert directory_of(NAME).path.is_dir()  # it had no time to take its cluster down

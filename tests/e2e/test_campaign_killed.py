@@ -1,18 +1,16 @@
 """A campaign of three applications on six clusters, killed twice, ends with the same results."""
 
 import os
-import random
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 import yaml
 from reader_campaigns import finished, reader, replay_is_possible
 
-from waiting import HANG_S
+from waiting import HANG_S, until
 
 pytestmark = [pytest.mark.e2e, *replay_is_possible]
 
@@ -55,17 +53,28 @@ def start(folder: Path) -> subprocess.Popen:
 
 
 def kill_after(folder: Path, n: int) -> None:
-    """Kill the campaign somewhere in the measurement after the n-th."""
+    """Kill the campaign in a measurement after the n-th: when it has started its launcher."""
     process = start(folder)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+
+    def is_measuring() -> bool:
+        assert process.poll() is None
+        return len(finished(folder)) >= n and any(
+            "wavetank-replay" in words_of(int(child)) for child in children.read_text().split()
+        )
+
     try:
-        deadline = time.monotonic() + 120
-        while len(finished(folder)) < n and process.poll() is None:
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
-        time.sleep(random.Random(n).uniform(0, 0.5))
+        until(is_measuring, f"a measurement after {n} finished ones")
     finally:
         process.send_signal(signal.SIGKILL)
         process.communicate()
+
+
+def words_of(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    except OSError:
+        return ""  # it has ended
 
 
 def test_a_campaign_that_is_killed_twice_ends_with_every_result_once(tmp_path):

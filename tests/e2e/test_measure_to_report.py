@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,7 +15,7 @@ import pytest
 import yaml
 
 from machine_state import machine_state
-from waiting import HANG_S
+from waiting import HANG_S, until
 
 pytestmark = [
     pytest.mark.e2e,
@@ -97,6 +96,16 @@ def wait_until_it_says(process: subprocess.Popen[str], words: str) -> None:
     pytest.fail(f"ended without saying {words!r}:\n{''.join(seen)}")
 
 
+def until_ranks_are_started(process: subprocess.Popen[str], state: Path, name: str) -> None:
+    """Wait until a launcher or a rank of a replay is there; whatever it is at, all must go."""
+
+    def are_started() -> bool:
+        assert process.poll() is None
+        return any("bin/wavetank-replay" in line for line in machine_state(state, name).processes)
+
+    until(are_started, "the ranks of a replay")
+
+
 def test_a_campaign_measures_ranks_resumes_and_reports(
     tmp_path: Path, assembled: Path, wavetank: Run, state_directory: Path
 ) -> None:
@@ -133,7 +142,7 @@ def test_a_kill_in_the_middle_of_a_measurement_leaves_nothing_after_down_all(
 
     process = start(tmp_path, "campaign", "run", "campaign.yaml")
     wait_until_it_says(process, "measuring")
-    time.sleep(0.7)  # mpirun and the ranks are at work by then; whatever the moment, all must go
+    until_ranks_are_started(process, state_directory, f"{OWN}-killed")
     process.kill()
     process.wait(timeout=HANG_S)
     during = machine_state(state_directory, f"{OWN}-killed")
@@ -157,7 +166,8 @@ def test_a_stopped_campaign_takes_its_cluster_down_itself(
 
     process = start(tmp_path, "campaign", "run", "campaign.yaml")
     wait_until_it_says(process, moment)
-    time.sleep(0.2)
+    if moment == "measuring":
+        until_ranks_are_started(process, state_directory, f"{OWN}-stopped")
     os.killpg(process.pid, stop)  # as a terminal does it: the whole process group
     process.communicate(timeout=HANG_S)
 

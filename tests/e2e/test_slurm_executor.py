@@ -5,14 +5,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 import yaml
 from reader_campaigns import finished, reader, replay_is_possible
 from slurm_cluster import child_of, missing
 
-from waiting import HANG_S
+from waiting import HANG_S, until
 from wavetank.campaign.results_folder import open_store
 
 RS, N = 4096, 500
@@ -65,13 +64,6 @@ def start(slurm, folder, *more):
     )
 
 
-def until(happened, what):
-    deadline = time.monotonic() + 90
-    while not happened():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.1)
-
-
 def jobs_of(slurm, folder):
     """Every job that was ever submitted for a campaign, as Slurm tells of it."""
     lines = slurm.run("scontrol", "show", "job", "--oneliner").splitlines()
@@ -93,7 +85,7 @@ def end_of(process):
 
 def test_a_campaign_of_jobs_that_is_killed_goes_on_and_submits_nothing_twice(slurm, folder):
     process = start(slurm, folder)
-    until(lambda: finished(folder), "no job ended")
+    until(lambda: finished(folder), "the end of a job")
     os.kill(child_of(process), signal.SIGKILL)
     process.communicate()
     first = finished(folder)
@@ -123,7 +115,7 @@ def test_a_campaign_of_jobs_that_is_killed_goes_on_and_submits_nothing_twice(slu
 
 def test_an_interrupted_campaign_takes_its_jobs_out_of_the_queue(slurm, folder):
     process = start(slurm, folder, "--sbatch-option=--partition=down")
-    until(lambda: len(jobs_of(slurm, folder)) == 4, "no jobs in the queue")
+    until(lambda: len(jobs_of(slurm, folder)) == 4, "jobs in the queue")
     os.kill(child_of(process), signal.SIGINT)
     _, stderr = end_of(process)
     assert process.returncode == 130, stderr
@@ -135,7 +127,7 @@ def test_cancelled_and_failed_jobs_are_recorded_and_tried_again_the_next_time(sl
     campaign = folder / "campaign.yaml"
     campaign.write_text(campaign.read_text().replace("repetitions: 2", "repetitions: 1"))
     process = start(slurm, folder, "--sbatch-option=--partition=down")
-    until(lambda: len(jobs_of(slurm, folder)) == 2, "no jobs in the queue")
+    until(lambda: len(jobs_of(slurm, folder)) == 2, "jobs in the queue")
     submitted = [line.split()[0].removeprefix("JobId=") for line in jobs_of(slurm, folder)]
     slurm.run("scancel", *submitted)
     _, stderr = end_of(process)

@@ -64,15 +64,16 @@ def test_a_shifted_clock_is_measured_and_taken_out(
     wrapper.chmod(0o755)
     trace = run_traced([*launcher, "-np", "2", str(wrapper), str(program)], tmp_path, monkeypatch)
     parts, _ = read_parts(tmp_path / "run.trace")
-    measured = [p.offset_ns for part in parts for p in part.clocks if p.role == 2]
+    measured = [p for part in parts for p in part.clocks if p.role == 2]
     assert len(measured) == 2  # at MPI_Init and before MPI_Finalize
-    # Rank 1's clock is ahead, by the shift and what is asked for at most; a busy machine may take long.
-    assert all(abs(offset + SHIFT_S * SECOND) < SECOND for offset in measured)
+    # Rank 1's clock is ahead by the shift; a measurement is off by what its question and answer took at most.
+    for point in measured:
+        assert abs(point.offset_ns + SHIFT_S * SECOND) <= point.round_trip_ns
     ends = {
         int(rank): int(end)
         for rank, op, end in zip(trace.folds.rank, trace.folds.op, trace.folds.end_ns, strict=True)
         if op == OPS_BY_NAME["MPI_Finalize"].code
     }
-    assert abs(ends[0] - ends[1]) < 30 * SECOND
+    assert abs(ends[0] - ends[1]) < SHIFT_S / 2 * SECOND
     (clock,) = trace.clocks[-1:]
     assert abs(clock.utc_ahead_ns) < SECOND  # of both, UTC is the same

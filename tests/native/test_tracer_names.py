@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from tracer_run import FAMILIES, Call, calls, compile_c, need, run_traced
 
+from waiting import HANG_S
 from wavetank import native
 from wavetank.trace.ops import OPS
 from wavetank.trace.schema import Trace
@@ -39,7 +40,9 @@ def test_a_program_finds_the_functions_that_it_finds_untraced(
     program = compile_c("asked_names.c", tmp_path / "asked_names", compiler=compiler)
     argv = [*launcher, "-np", str(N), str(program), str(tmp_path / "names.txt")]
     monkeypatch.chdir(tmp_path)
-    untraced = subprocess.run(argv, check=True, capture_output=True, text=True, timeout=120).stdout
+    untraced = subprocess.run(
+        argv, check=True, capture_output=True, text=True, timeout=HANG_S
+    ).stdout
     capfd.readouterr()
     trace = run_traced(argv, tmp_path, monkeypatch)
     traced = capfd.readouterr().out

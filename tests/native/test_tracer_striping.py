@@ -5,13 +5,12 @@ import shlex
 import struct
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from tracer_run import compile_c, need, run_traced
 
-from waiting import HANG_S
+from waiting import HANG_S, until
 from wavetank.trace.index import TraceIndex
 from wavetank.trace.schema import Striping
 
@@ -39,10 +38,8 @@ def test_the_striping_of_a_file_is_in_the_trace(
         env={**os.environ, "STRIPED_FS_LAYOUT": str(tmp_path / "layout")},
     ) as process:
         try:
-            deadline = time.monotonic() + 60
-            while not mount.is_mount() and time.monotonic() < deadline:
-                assert process.poll() is None
-                time.sleep(0.05)
+            until(lambda: mount.is_mount() or process.poll() is not None, "the mount")
+            assert process.poll() is None
             script = f"open({str(mount / 'striped')!r}, 'rb').read()"
             trace = run_traced([sys.executable, "-c", script], tmp_path, monkeypatch)
         finally:

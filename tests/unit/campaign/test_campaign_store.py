@@ -67,7 +67,7 @@ def test_the_lock_dies_with_its_owner_and_nothing_committed_is_lost(tmp_path):
         f"with write_store(Path({str(tmp_path)!r})) as store:\n"
         "    store.add(made(), key(), 1.0)\n"
         "    print('added', flush=True)\n"
-        "    time.sleep(60)\n"
+        "    time.sleep(100000)\n"
     )
     child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     try:

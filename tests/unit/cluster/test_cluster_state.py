@@ -82,7 +82,7 @@ def test_a_cluster_that_a_living_process_brings_up_is_not_taken_down_under_it() 
     directory.claim()
     deploy._write_state(directory, SPEC, "starting")
     text = directory.state_file.read_text()
-    other = subprocess.Popen(["sleep", "100"])
+    other = subprocess.Popen(["sleep", "100000"])
     try:
         mine, ticks = this_process().pid, this_process().start_ticks
         text = text.replace(f'"pid": {mine}', f'"pid": {other.pid}')
@@ -160,8 +160,8 @@ def test_without_root_the_local_provider_says_what_needs_it(
 
 def test_only_daemons_of_the_cluster_are_ended(tmp_path: Path) -> None:
     host = NamespaceHost("c1", "127.0.0.1", ("env",), tmp_path, None)
-    stranger = subprocess.Popen(["sleep", "100"], start_new_session=True)
-    host.start(["sleep", "100"], log="ours")
+    stranger = subprocess.Popen(["sleep", "100000"], start_new_session=True)
+    host.start(["sleep", "100000"], log="ours")
     ours = int(json.loads((tmp_path / "daemons.jsonl").read_text())["pid"])
     with (tmp_path / "daemons.jsonl").open(
         "a"

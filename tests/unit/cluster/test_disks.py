@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 from waiting import HANG_S
@@ -12,14 +11,22 @@ from wavetank.cluster.namespaces.disks import end_strays
 
 
 def at_work(name: str, image: Path) -> subprocess.Popen[str]:
-    """A program of a name, with an image among its words, that says when it runs."""
-    code = "import time; print('runs', flush=True); time.sleep(100)"
+    """A program of a name, with an image among its words, that answers while it lives."""
+    code = "while True: print(input(), flush=True)"
     process = subprocess.Popen(
-        [name, "-c", code, str(image)], executable=sys.executable, stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "runs\n"
+        [name, "-c", code, str(image)], executable=sys.executable, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        text=True,
+    )  # fmt: skip
+    assert answers(process)
     return process
+
+
+def answers(process: subprocess.Popen[str]) -> bool:
+    """Whether it lives: one that was killed, and is not dead yet, says nothing any more."""
+    assert process.stdin is not None and process.stdout is not None
+    process.stdin.write("there?\n")
+    process.stdin.flush()
+    return process.stdout.readline() == "there?\n"
 
 
 def test_only_losetup_on_an_image_of_the_cluster_is_ended(tmp_path: Path) -> None:
@@ -29,9 +36,8 @@ def test_only_losetup_on_an_image_of_the_cluster_is_ended(tmp_path: Path) -> Non
     try:
         end_strays(tmp_path / "mine")
         assert ours.wait(timeout=HANG_S) == -9
-        time.sleep(0.1)
-        assert others.poll() is None
-        assert reader.poll() is None
+        assert answers(others)
+        assert answers(reader)
     finally:
         for process in (ours, others, reader):
             process.kill()

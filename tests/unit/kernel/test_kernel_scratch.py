@@ -51,7 +51,7 @@ def test_the_folder_of_a_killed_process_is_cleared_by_the_next_one(temporary):
         "with scratch_folder() as folder:\n"
         "    (folder / 'plan').write_text('x')\n"
         "    print(folder, flush=True)\n"
-        "    time.sleep(600)\n"
+        "    time.sleep(100000)\n"
     )
     process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
