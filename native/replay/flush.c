@@ -23,6 +23,13 @@ void flush_acted(struct replay *r, const struct file_action *action) {
     case CALL_M_SYNC: /* sync_file_range promises nothing, and msync is about a mapping */
         *of(r, action->file) = (struct unflushed){0};
         break;
+    case CALL_RENAME:
+        if (action->other &&
+            action->other != action->file) { /* a file of the model's own under the new name */
+            *of(r, action->other) = *of(r, action->file);
+            *of(r, action->file) = (struct unflushed){0};
+        }
+        break;
     default:
         break;
     }
@@ -46,13 +53,50 @@ static int open_by_any_name(const struct plan_file *file) {
     return fd;
 }
 
+/* The first of a file's names that is there. */
+static bool look_by_any_name(const struct plan_file *file, struct unseen_facts *facts) {
+    for (int32_t k = 0; k < file->n_names; k++)
+        if (unseen_look(-1, file->names[k].path, facts))
+            return true;
+    return false;
+}
+
 /* Whether an fsync failed because there is nothing to flush to, rather than because of the storage. */
 static bool cannot_be_flushed(int error) {
     return error == EINVAL || error == EROFS || error == ENOSYS || error == EOPNOTSUPP;
 }
 
-static void flush_file(struct unflushed *u, const struct plan_file *file, int kept_open) {
-    const int fd = kept_open >= 0 ? kept_open : open_by_any_name(file);
+/* Files that another rank may have made of one, by giving it a new name: from `after` on the next one, NULL:
+ * no more. */
+static const struct plan_file *made_from(const struct replay *r, const struct plan_file *file,
+                                         const struct plan_file *after) {
+    const struct plan_file *end = r->plan->files + r->plan->n_files;
+    for (const struct plan_file *other = after ? after + 1 : r->plan->files; other < end; other++)
+        if (other != file && other->content == file->id)
+            return other;
+    return NULL;
+}
+
+static int open_whatever_its_name(const struct replay *r, const struct plan_file *file) {
+    int fd = open_by_any_name(file);
+    for (const struct plan_file *other = NULL;
+         fd < 0 && errno == ENOENT && (other = made_from(r, file, other));)
+        fd = open_by_any_name(other);
+    return fd;
+}
+
+static bool look_whatever_its_name(const struct replay *r, const struct plan_file *file,
+                                   struct unseen_facts *facts) {
+    bool found = look_by_any_name(file, facts);
+    for (const struct plan_file *other = NULL; !found && (other = made_from(r, file, other));)
+        found = look_by_any_name(other, facts);
+    return found;
+}
+
+static void flush_file(struct replay *r, const struct plan_file *file) {
+    struct unflushed *u = of(r, file);
+    const int kept_open = still_open(r, file),
+              fd = kept_open >= 0 ? kept_open : open_whatever_its_name(r, file);
     if (fd < 0) /* removed, or not permitted: flush_left tells them apart */
         return;
     const int error = unseen_sync(fd);
@@ -71,7 +115,7 @@ void flush_all(struct replay *r) {
         if (!r->unflushed[i].waits)
             continue;
         whereabouts_enter(RANK_WORKS, "fsync", file->name, -1, -1);
-        flush_file(&r->unflushed[i], file, still_open(r, file));
+        flush_file(r, file);
         int64_t end = now_ns();
         activity_calls(&r->activity, IO_FLUSH, start, end);
         r->final_flush_ns += end - start;
@@ -85,12 +129,8 @@ int64_t flush_left(const struct replay *r) {
         const struct plan_file *file = &r->plan->files[i];
         const int64_t bytes = r->unflushed[i].bytes;
         struct unseen_facts facts;
-        for (int32_t k = 0; bytes > 0 && k < file->n_names; k++) {
-            if (!unseen_look(-1, file->names[k].path, &facts))
-                continue;
+        if (bytes > 0 && look_whatever_its_name(r, file, &facts))
             left += facts.regular && facts.size < bytes ? facts.size : bytes;
-            break;
-        }
     }
     return left;
 }

@@ -33,6 +33,8 @@ int64_t unseen_position(int fd) {
 
 int unseen_open(const char *path, int flags) {
     long fd = ask(SYS_open, (long)path, flags, 0);
+    if (fd < 0)
+        errno = (int)-fd;
     return fd < 0 ? -1 : (int)fd;
 }
 

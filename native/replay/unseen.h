@@ -12,7 +12,7 @@ int64_t unseen_size(int fd);
 /* Whether a file of that name is there. */
 bool unseen_exists(const char *path);
 
-/* A file's descriptor, or -1. */
+/* A file's descriptor, or -1 and errno. */
 int unseen_open(const char *path, int flags);
 
 /* Bring an open file to storage: 0, or why that failed (errno). */

@@ -63,7 +63,8 @@ def make_kernel(
     """
     model, stood_in = performable(model, approximate)
     selection = _Selection(model)
-    if not selection.phases:
+    moves_no_data = not model.phases and bool(selection.touched)  # makes, opens, renames files
+    if not selection.phases and not moves_no_data:
         raise KernelError(
             f"{model.application} has no I/O phase that a kernel could perform. Look at the model with "
             "'wavetank show'; was the right program traced?"
