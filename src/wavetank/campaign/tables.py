@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from wavetank.compare.advice import place_range, show, three_digits
 from wavetank.compare.comparison import Comparison, Configuration, Cost, Standing
+from wavetank.compare.io_parts import io_parts, not_on_disk_words
 from wavetank.measure.statistics import Estimate
 from wavetank.units import format_duration, format_rate, format_size
 
@@ -45,6 +46,8 @@ def ranking_rows(comparison: Comparison) -> list[Rows]:
                     each.cost.cost_tot.median if each.cost else None,
                     each.cost.perf_cost.median if each.cost else None,
                     "; ".join(place.ties_with), each.id in comparison.pareto, each.origin,
+                    *(None if part is None else part.median for _, part in io_parts(each)),
+                    each.not_on_disk_bytes,
                 ]
             )  # fmt: skip
             shown.append(_shown_place(place_range(place), each, bool(place.ties_with), currency))
@@ -69,6 +72,10 @@ def ranking_rows(comparison: Comparison) -> list[Rows]:
                     "ties_with",
                     "pareto",
                     "origin",
+                    "data_time_s",
+                    "metadata_time_s",
+                    "flush_time_s",
+                    "not_on_disk_bytes",
                 ),
                 rows,
                 RANKING_SHOWN,
@@ -79,7 +86,7 @@ def ranking_rows(comparison: Comparison) -> list[Rows]:
 
 
 RANKING_SHOWN = (
-    "place", "cluster", "mapping", "instances", "I/O time", "rate", "IOPS", "of peak", "cost of a run",
+    "place", "cluster", "mapping", "instances", "I/O time", "data", "metadata", "flush", "rate", "IOPS", "of peak", "cost of a run",
     "MB/s per unit", "",
 )  # fmt: skip
 
@@ -91,12 +98,13 @@ def _shown_place(place: str, each: Configuration, tied: bool, currency: str) -> 
         each.mapping,
         str(each.n_instances),
         show(each.io_time_s, "time"),
+        *("-" if part is None else format_duration(part.median) for _, part in io_parts(each)),
         format_rate(each.rate_bytes_per_s.median),
         f"{each.iops.median:.0f}",
         f"{each.usage_percent.median:.0f} %" if each.usage_percent else "-",
         f"{three_digits(each.cost.cost_tot.median)} {currency}" if each.cost else "-",
         three_digits(each.cost.perf_cost.median) if each.cost else "-",
-        "tie" if tied else "",
+        "; ".join(filter(None, ("tie" if tied else None, not_on_disk_words(each)))),
     ]
 
 

@@ -21,7 +21,7 @@ from wavetank.errors import MeasurementError, WavetankError
 from wavetank.job import Placement
 from wavetank.kernel.plan import Kernel, KernelFile
 from wavetank.kernel.result import ReplayResult
-from wavetank.measure.cold import doubts_of_cold_reads
+from wavetank.measure.cold import doubts_of_cold_reads, doubts_of_writes
 from wavetank.measure.mapping import as_placement_hosts, place_ranks
 from wavetank.measure.result import CacheState, Measurement, Origin
 from wavetank.measure.views import file_hosts
@@ -149,8 +149,9 @@ def measure(
         )
     findings += [finding for finding in cluster.health() if finding not in findings]
     limits = cluster.limits()
+    servers = [host.name for host in cluster.io_hosts]
+    findings += doubts_of_writes(kernel, result, limits, servers)
     if cache == "cold":
-        servers = [host.name for host in cluster.io_hosts]
         findings += doubts_of_cold_reads(kernel, result, limits, servers)
     return Measurement(
         provenance=provenance(seed=seed),

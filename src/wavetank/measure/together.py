@@ -14,7 +14,7 @@ import numpy as np
 from wavetank.cluster.host import RunningCluster
 from wavetank.document import provenance
 from wavetank.kernel.session import RankProgress, SessionRun
-from wavetank.measure.cold import TOLERANCE, possible_read_rate, read_limits
+from wavetank.measure.cold import TOLERANCE, possible_rate, read_limits
 from wavetank.measure.direction import direction
 from wavetank.measure.result import CacheState
 from wavetank.measure.run import as_it_was
@@ -118,7 +118,7 @@ def _doubts_of_reads(
     reads = all(direction(phase) == "read" for phase in party.bench.kernel.phases)
     if party.interval_s is None or not reads or window is None or result.window is None:
         return []
-    possible = possible_read_rate(read_limits(limits), party.nodes, servers)
+    possible = possible_rate(read_limits(limits), party.nodes, servers)
     rate = result.window.bytes / (window[1] - window[0])
     if possible is None or rate <= TOLERANCE * possible:
         return []

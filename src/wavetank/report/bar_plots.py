@@ -11,9 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from wavetank.compare.comparison import Configuration
+from wavetank.compare.io_parts import io_parts
 from wavetank.measure.statistics import Estimate
 from wavetank.report import axes as ax
 from wavetank.report.svg import Plot, new_figure, shorten_apart, styled
@@ -38,6 +41,7 @@ class Quantity:
         show: a value for people.
         scale: what an axis value is divided by.
         computed: whether it is computed from measurements and prices, not measured itself.
+        parts: names and estimates of what it is the sum of, drawn one after the other; None: of nothing.
     """
 
     name: str
@@ -47,6 +51,7 @@ class Quantity:
     show: Callable[[float], str]
     scale: float = 1.0
     computed: bool = False
+    parts: Callable[[Configuration], Sequence[tuple[str, Estimate | None]]] | None = None
 
 
 RATE = Quantity("rate", "Transfer rate", "MB/s", lambda c: c.rate_bytes_per_s, rate, 1e6)
@@ -55,7 +60,15 @@ IOPS = Quantity(
 )
 READ_RATE = Quantity("read", "Read rate", "MB/s", lambda c: c.read_bytes_per_s, rate, 1e6)
 WRITE_RATE = Quantity("write", "Write rate", "MB/s", lambda c: c.write_bytes_per_s, rate, 1e6)
-IO_TIME = Quantity("io-time", "I/O time", "s", lambda c: c.io_time_s, format_duration)
+IO_TIME = Quantity(
+    "io-time", "I/O time", "s", lambda c: c.io_time_s, format_duration, parts=io_parts
+)
+_SHADES: dict[str, tuple[float, str]] = {
+    "data": (0.9, ""),
+    "metadata": (0.3, ""),
+    "flush": (0.55, "////"),
+}
+"""Of a part of a bar: how opaque it is, and its hatching."""
 
 
 def cost_quantity(currency: str, configurations: Sequence[Configuration]) -> Quantity:
@@ -131,6 +144,7 @@ def bars(
         ax.no_ticks(panel, "y")
     if len(mappings) > 1:
         ax.legend_over_figure(figure, colours)
+    _key_of_parts(figure, quantities, shown)
     return plot
 
 
@@ -188,13 +202,19 @@ def _draw(axes: Axes, plot: Plot, quantity: Quantity, bar: _Bar) -> None:
             color=LIGHT["muted"],
         )
         return
-    body = axes.barh(y, estimate.median / quantity.scale, 0.84, color=bar.colour, alpha=0.9)[0]
-    body.set_url(
-        plot.tip(
-            f"{label(configuration)}: {estimate_words(estimate, quantity.show)} "
-            f"({configuration.n_repetitions} repetitions, {_origin([configuration], quantity)})"
-        )
+    url = plot.tip(
+        f"{label(configuration)}: {estimate_words(estimate, quantity.show)}{_parts_words(quantity, configuration)} "
+        f"({configuration.n_repetitions} repetitions, {_origin([configuration], quantity)})"
     )
+    left = 0.0
+    for name, length in _stretches(quantity, configuration, estimate):
+        opaque, hatch = _SHADES[name]
+        body = axes.barh(
+            y, length / quantity.scale, 0.84, left, color=bar.colour, alpha=opaque, hatch=hatch,
+            edgecolor=LIGHT["paper"], linewidth=0,
+        )[0]  # fmt: skip
+        body.set_url(url)
+        left += length / quantity.scale
     axes.annotate(
         _three_digits(estimate.median / quantity.scale),
         (_end(estimate) / quantity.scale, y),
@@ -203,6 +223,49 @@ def _draw(axes: Axes, plot: Plot, quantity: Quantity, bar: _Bar) -> None:
         va="center",
         fontsize=7.5,
         color=LIGHT["ink"],
+    )
+
+
+def _known_parts(quantity: Quantity, configuration: Configuration) -> list[tuple[str, Estimate]]:
+    parts = () if quantity.parts is None else quantity.parts(configuration)
+    return [(name, part) for name, part in parts if part is not None]
+
+
+def _stretches(
+    quantity: Quantity, configuration: Configuration, whole: Estimate
+) -> list[tuple[str, float]]:
+    """Of a bar: its parts, as shares of its length; medians of parts need not add up to the whole's."""
+    parts = _known_parts(quantity, configuration)
+    total = sum(part.median for _, part in parts)
+    if total <= 0:
+        return [("data", whole.median)]
+    return [(name, whole.median * part.median / total) for name, part in parts]
+
+
+def _parts_words(quantity: Quantity, configuration: Configuration) -> str:
+    parts = _known_parts(quantity, configuration)
+    words = ", ".join(f"{name} {quantity.show(part.median)}" for name, part in parts)
+    return f", of it {words}" if len(parts) > 1 else ""
+
+
+def _key_of_parts(
+    figure: Figure, quantities: Sequence[Quantity], shown: Sequence[Configuration]
+) -> None:
+    """What the shades of bars stand for, under all panels."""
+    names = dict.fromkeys(name for q in quantities for c in shown for name, _ in _known_parts(q, c))
+    if len(names) < 2:
+        return
+    handles = [
+        Patch(facecolor=LIGHT["muted"], alpha=_SHADES[name][0], hatch=_SHADES[name][1], edgecolor=LIGHT["paper"],
+              linewidth=0, label=name)
+        for name in names
+    ]  # fmt: skip
+    figure.legend(
+        handles=handles,
+        loc="outside lower right",
+        ncols=len(handles),
+        handlelength=1.6,
+        columnspacing=1.4,
     )
 
 

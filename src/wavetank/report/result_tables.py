@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from wavetank.compare.comparison import (
     Comparison,
@@ -10,6 +11,7 @@ from wavetank.compare.comparison import (
     Effect,
     Ranking,
 )
+from wavetank.compare.io_parts import io_parts, not_on_disk_words
 from wavetank.measure.statistics import Estimate, intervals_words
 from wavetank.report.axes import short_number
 from wavetank.report.tables import (
@@ -35,6 +37,20 @@ CRITERIA = {
 }
 
 
+IO_PARTS = {
+    "data": "calls that move data",
+    "metadata": "open, close, stat, rename and the like",
+    "flush": "fsync and its kin, and in the flush at the end",
+}
+
+
+def _io_time(c: Configuration, scale: float | None, *, strong: bool) -> Cell:
+    """The I/O time, and what it leaves in caches under it."""
+    cell = estimated(c.io_time_s, format_duration, scale, strong=strong)
+    left = not_on_disk_words(c)
+    return cell if left is None else replace(cell, lines=(*cell.lines, left))
+
+
 def ranking_table(comparison: Comparison, ranking: Ranking) -> ReportTable:
     """One ranking: place, value with interval, ties, and the other quantities beside it."""
     by_id = {c.id: c for c in comparison.configurations}
@@ -53,7 +69,12 @@ def ranking_table(comparison: Comparison, ranking: Ranking) -> ReportTable:
                 Cell(place_words(place), place.best, strong=place.best == 1),
                 text(c.cluster_title),
                 text(c.mapping),
-                estimated(c.io_time_s, format_duration, times, strong=ranking.by == "time"),
+                _io_time(c, times, strong=ranking.by == "time"),
+                *(
+                    number(None) if part is None else estimated(part, format_duration)
+                    for _, part in io_parts(c)
+                ),
+                Cell(not_on_disk_words(c) or "\N{EN DASH}", c.not_on_disk_bytes),
                 estimated(c.rate_bytes_per_s, rate, rates),
                 number(c.iops.median, f"{c.iops.median:,.0f}"),
                 estimated(c.usage_percent, lambda v: f"{v:.0f} %")
@@ -83,7 +104,23 @@ def ranking_table(comparison: Comparison, ranking: Ranking) -> ReportTable:
             Column("place", "Place", numeric=True, help="a range where others are tied with it"),
             Column("cluster", "Cluster", wide=True),
             Column("mapping", "Mapping", help="process mapping"),
-            Column("io_time_s", "I/O time", numeric=True),
+            Column("io_time_s", "I/O time", numeric=True, help="in all I/O calls"),
+            *(
+                Column(
+                    f"{name}_time_s",
+                    name.capitalize(),
+                    numeric=True,
+                    help=f"of the I/O time, in {what}",
+                    machine=all(dict(io_parts(c))[name] is None for c in members),
+                )
+                for name, what in IO_PARTS.items()
+            ),
+            Column(
+                "not_on_disk_bytes",
+                "Left in caches",
+                help="written, and perhaps not on disk at the end",
+                machine=not any(not_on_disk_words(c) for c in members),
+            ),
             Column("rate_bytes_per_s", "Rate", numeric=True),
             Column("iops", "IOPS", numeric=True),
             Column(
