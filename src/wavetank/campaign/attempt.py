@@ -79,7 +79,13 @@ def clusters_for(kernel: Kernel, capacity_bytes: int) -> list[ClusterSpec]:
 
 
 def write_attempt(
-    kernel: Kernel, model: Path | None, folder: Path, *, repetitions: int | None, free_bytes: int
+    kernel: Kernel,
+    model: Path | None,
+    folder: Path,
+    *,
+    repetitions: int | None,
+    free_bytes: int,
+    flush: bool = True,
 ) -> Path:
     """Write cluster files and a campaign for one application; returns the campaign's path.
 
@@ -89,6 +95,7 @@ def write_attempt(
         folder: existing; the campaign and its results go there.
         repetitions: of each combination; None: as a campaign chooses.
         free_bytes: that this machine has for the clusters' storage.
+        flush: have what is written on storage within the I/O time.
 
     Raises:
         SpecError: the machine cannot hold the application's files.
@@ -118,6 +125,7 @@ def write_attempt(
         "clusters": [f"clusters/{cluster.name}.yaml" for cluster in clusters],
         "mappings": mappings_for(kernel),
         **({} if repetitions is None else {"repetitions": repetitions}),
+        **({} if flush else {"flush": False}),
         "characterise": True,
         "prices": PRICES,
         "oversubscribe": True,  # a kernel waits for storage, it does not compute

@@ -263,4 +263,11 @@ def _notes(
             f"Prices: table {prices.name}, {prices.region}, {prices.date}, {prices.currency}, "
             f"{prices.purchase}, billed {prices.billing}; source: {prices.source}. Every instance of a cluster counts."
         )
+    if any(each.not_on_disk_bytes for each in configurations):
+        notes.append(
+            "What was written and not flushed may still be in caches when a run ends ('not on disk'): its I/O time is "
+            "then no time of the disks. With 'flush: yes' all of it is on disk within the time."
+        )
+    if spec.pauses == "keep":
+        notes.append("The application's pauses were kept; they are not in the I/O time.")
     return tuple(notes)

@@ -28,12 +28,22 @@ if TYPE_CHECKING:
     help="Of each cluster and mapping.  [default: the fewest with which all can be told apart]",
 )  # fmt: skip
 @click.option(
+    "--flush/--no-flush", default=True, show_default=True,
+    help="What is written is on storage within the I/O time; or only what the application flushes itself.",
+)  # fmt: skip
+@click.option(
     "--dry-run", is_flag=True, help="Write the files and print the plan; start no cluster."
 )
 @click.option("--fresh", is_flag=True, help="Forget the results that the folder holds already.")
 @format_option
 def command(
-    log: Path, output: Path, repetitions: int | None, dry_run: bool, fresh: bool, output_format: str
+    log: Path,
+    output: Path,
+    repetitions: int | None,
+    flush: bool,
+    dry_run: bool,
+    fresh: bool,
+    output_format: str,
 ) -> None:
     """Rank the clusters that this machine can hold for the application in LOG.
 
@@ -57,7 +67,9 @@ def command(
         raise DocumentError(f"cannot make {output}: {error.strerror}") from error
     kernel, model = _kernel_of(known, log, output)
     free = shutil.disk_usage(output).free
-    path = write_attempt(kernel, model, output, repetitions=repetitions, free_bytes=free)
+    path = write_attempt(
+        kernel, model, output, repetitions=repetitions, free_bytes=free, flush=flush
+    )
     spec = read_campaign(path)
     loaded = load_campaign(spec, path.resolve().parent, read_cluster)
     plan = make_plan(spec, loaded.applications, loaded.clusters)

@@ -28,6 +28,14 @@ if TYPE_CHECKING:
     help="Page caches of all nodes at the start.",
 )  # fmt: skip
 @click.option(
+    "--flush/--no-flush", default=True, show_default=True,
+    help="What is written is on storage within the I/O time; or only what the application flushes itself.",
+)  # fmt: skip
+@click.option(
+    "--pauses", type=click.Choice(["drop", "keep"]), default="drop", show_default=True,
+    help="The application's pauses between operations; kept ones are no I/O time.",
+)  # fmt: skip
+@click.option(
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False),
     help="Write the measurement document here.",
 )  # fmt: skip
@@ -38,6 +46,8 @@ def command(
     mapping: str | None,
     oversubscribe: bool,
     cache: str,
+    flush: bool,
+    pauses: str,
     output: Path | None,
     output_format: str,
 ) -> None:
@@ -49,7 +59,7 @@ def command(
     from wavetank.cluster import deploy
     from wavetank.document import check_writable
     from wavetank.kernel.plan import Kernel
-    from wavetank.measure.perform import ReplayPerformer
+    from wavetank.measure.perform import ReplayPerformer, campaign_options
     from wavetank.measure.run import measure, set_up, tear_down
 
     read = Kernel.read(kernel)
@@ -64,7 +74,9 @@ def command(
         measurement = measure(
             bench,
             mapping,
-            ReplayPerformer(),
+            ReplayPerformer(
+                options=campaign_options(flush=flush, pauses="keep" if pauses == "keep" else "drop")
+            ),
             repetition=0,
             order=0,
             cache="warm" if cache == "warm" else "cold",
@@ -74,10 +86,16 @@ def command(
     if output is not None:
         measurement.write(output)
     print_tables(
-        [_phases(measurement)],
+        [_io_time(measurement), _phases(measurement)],
         output_format,
         {"cluster": cluster, "mapping": mapping, "findings": measurement.findings},
     )
+
+
+def _io_time(measurement: Measurement) -> Table:
+    from wavetank.cli.replay import io_table
+
+    return io_table(measurement.result)
 
 
 def _phases(measurement: Measurement) -> Table:

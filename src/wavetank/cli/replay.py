@@ -292,4 +292,23 @@ def result_tables(kernel: Kernel, result: ReplayResult) -> list[Table]:
         "Settings", ["setting", "value"], [list(pair) for pair in result.settings.items()]
     )
     note = f"{format_duration(result.elapsed_s)} in all, metadata {format_duration(result.metadata_time_s)} over all ranks."
-    return [Table("Phases", columns, rows, shown, note=note), settings]
+    return [Table("Phases", columns, rows, shown, note=note), io_table(result), settings]
+
+
+def io_table(result: ReplayResult) -> Table:
+    """The time at I/O calls, by kind of call, and what it leaves in caches."""
+    from wavetank.kernel.io_time import io_time_s
+    from wavetank.units import format_duration, format_size
+
+    io = result.io
+    parts = [None] * 3 if io is None else [io.data_s, io.metadata_s, io.flush_s]
+    times = [io_time_s(result), *parts, result.elapsed_s]
+    left = None if io is None else io.not_on_disk_bytes
+    columns = ["io_time_s", "data_s", "metadata_s", "flush_s", "elapsed_s", "not_on_disk_bytes"]
+    words = "-" if left is None else f"up to {format_size(left)}" if left else "0"
+    return Table(
+        "I/O time",
+        columns,
+        [[*times, left]],
+        [[*("-" if time is None else format_duration(time) for time in times), words]],
+    )
