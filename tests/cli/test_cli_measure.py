@@ -24,7 +24,12 @@ def faked(tmp_path, monkeypatch):
     cluster = FakeCluster("lab")
     cluster.spec = read_spec(tmp_path / "lab.yaml")
     performer = FakePerformer(abyss_result)
-    monkeypatch.setattr("wavetank.measure.perform.ReplayPerformer", lambda: performer)
+
+    def made(*, options):
+        performer.options = options
+        return performer
+
+    monkeypatch.setattr("wavetank.measure.perform.ReplayPerformer", made)
     monkeypatch.setattr("wavetank.cluster.deploy.find", lambda name: cluster)
     abyss_kernel().write(tmp_path / "k.json")
     return performer
@@ -66,3 +71,22 @@ def test_people_see_units_and_programs_plain_numbers(tmp_path, faked):
     assert "27.0 MB/s" in call(tmp_path, "--mapping", "2PxCN").stdout
     plain = json.loads(call(tmp_path, "--mapping", "2PxCN", "--format", "json").stdout)["phases"][0]
     assert (plain["rate_bytes_per_s"], plain["time_s"]) == (27e6, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("asked", "flush", "pauses"),
+    [
+        ([], "end", "drop"),
+        (["--no-flush"], "none", "drop"),
+        (["--pauses", "keep"], "end", "keep"),
+    ],
+)
+def test_what_is_written_is_flushed_unless_told_otherwise(tmp_path, faked, asked, flush, pauses):
+    call(tmp_path, "--mapping", "2PxCN", *asked)
+    assert (faked.options.flush, faked.options.pauses) == (flush, pauses)
+
+
+def test_the_io_time_is_told_with_its_parts(tmp_path, faked):
+    (row,) = json.loads(call(tmp_path, "--mapping", "2PxCN", "--format", "json").stdout)["io_time"]
+    assert row["io_time_s"] == row["data_s"] + row["metadata_s"] + row["flush_s"]
+    assert row["not_on_disk_bytes"] == 0

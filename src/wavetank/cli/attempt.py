@@ -100,7 +100,7 @@ def _read(log: Path) -> Kernel | Model:
         trace, f"try a model of what is left (wavetank model {log} --allow-damaged -o ...)"
     )
     model = extract_model(trace, provenance([log]))
-    if not model.phases and not model.files:
+    if not model.phases and not any(program.steps for program in model.programs):
         why = "; ".join(trace.warnings) or "it records no operation on a file"
         raise TraceError(f"{log} cannot be tried: {why}")
     return model

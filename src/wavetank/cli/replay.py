@@ -311,4 +311,5 @@ def io_table(result: ReplayResult) -> Table:
         columns,
         [[*times, left]],
         [[*("-" if time is None else format_duration(time) for time in times), words]],
+        key="io_time",
     )

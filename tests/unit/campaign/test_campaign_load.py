@@ -15,6 +15,7 @@ from wavetank.compare.decisions import decide
 from wavetank.compare.effects import effects
 from wavetank.compare.knobs import differing_knobs, layout_words
 from wavetank.errors import SpecError
+from wavetank.measure.run import kernel_hash
 
 CLUSTER = """\
 name: {name}
@@ -253,3 +254,36 @@ def test_names_and_descriptions_are_no_knobs():
 def test_a_campaign_has_a_json_schema():
     assert "applications" in CampaignSpec.model_json_schema()["properties"]
     assert facts("a").n_instances == 3
+
+
+def key_of(folder, **more):
+    """Under which the campaign's application counts as measured."""
+    return load(campaign(folder, **more)).applications[0].kernel_sha256
+
+
+def test_flush_and_pauses_make_another_measurement(tmp_path):
+    keys = [
+        key_of(tmp_path, flush=flush, pauses=pauses)
+        for flush in (True, False)
+        for pauses in ("drop", "keep")
+    ]
+    assert len(set(keys)) == 4
+    assert key_of(tmp_path) == keys[0]  # flushed, without pauses
+    # What earlier versions measured, without a flush, is what is asked for with "flush: no".
+    assert key_of(tmp_path, flush=False) == kernel_hash(abyss_kernel())
+
+
+def test_flush_and_pauses_are_in_the_copy_of_the_campaign(tmp_path):
+    loaded = load(campaign(tmp_path, flush=False, pauses="keep"))
+    with write_store(tmp_path / "results") as store:
+        keep_copies(loaded, store)
+    again = load(tmp_path / "results" / "campaign.yaml")
+    assert (again.spec.flush, again.spec.pauses) == (False, "keep")
+    assert again.applications[0].kernel_sha256 == loaded.applications[0].kernel_sha256
+
+
+def test_kept_pauses_are_refused_where_a_benchmark_makes_none(tmp_path):
+    with pytest.raises(SpecError, match=r"'pauses: keep' is for the exact replay, and fio"):
+        load(
+            campaign(tmp_path, pauses="keep", applications=[{"kernel": "k.json", "program": "fio"}])
+        )

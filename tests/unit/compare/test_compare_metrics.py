@@ -22,6 +22,7 @@ from wavetank.compare.metrics import (
 )
 from wavetank.cost.prices import Billing, PriceTable
 from wavetank.kernel.io_time import phases_time_s
+from wavetank.kernel.result import IoTime
 from wavetank.measure.run import measure, set_up
 
 KERNEL = abyss_kernel(weight=100 * MB)
@@ -227,3 +228,65 @@ def test_findings_are_named_once():
         runs, KERNEL, title="NFS", instances={"c3.2xlarge": 1}, prices=None, over_runs=Averager()
     )
     assert each.findings == ("a daemon died",)
+
+
+def split_runs(*parts):
+    """Repetitions whose I/O took so long in data, metadata and flush calls, seconds."""
+    runs = measured(*[0.5] * len(parts))
+    return [
+        run.model_copy(
+            update={
+                "result": run.result.model_copy(
+                    update={
+                        "io": IoTime(
+                            total_s=sum(part), data_s=part[0], metadata_s=part[1], flush_s=part[2],
+                            not_on_disk_bytes=number * MB,
+                        )
+                    }
+                )
+            }
+        )
+        for number, (run, part) in enumerate(zip(runs, parts, strict=True))
+    ]  # fmt: skip
+
+
+def described_runs(runs, prices=None):
+    instances = {"c3.2xlarge": 1}
+    return describe(
+        runs, KERNEL, title="NFS", instances=instances, prices=prices, over_runs=Averager()
+    )
+
+
+def test_time_rate_and_cost_are_of_all_io_calls():
+    # 54.08 MB are moved; data 1 s, metadata 0.5 s, flush 2.5 s.
+    each = described_runs(split_runs((1.0, 0.5, 2.5)), PRICES)
+    assert each.io_time_s.median == pytest.approx(4.0)
+    assert each.rate_bytes_per_s.median == pytest.approx(each.weight_bytes / 4)
+    assert each.cost.cost_var.median == pytest.approx(4.0 * 0.36 / 3600)
+    parts = (each.data_time_s, each.metadata_time_s, each.flush_time_s)
+    assert [part.median for part in parts] == pytest.approx([1.0, 0.5, 2.5])
+
+
+def test_the_most_that_any_repetition_left_in_caches_is_told():
+    assert described_runs(split_runs((1, 0, 0), (1, 0, 0), (1, 0, 0))).not_on_disk_bytes == 2 * MB
+
+
+def test_a_part_that_is_not_told_apart_is_missing():
+    each = described_runs(without_flush())
+    assert each.flush_time_s is None and each.data_time_s.median == pytest.approx(1.0)
+
+
+def without_flush():
+    (run,) = split_runs((1.0, 0.5, 0.0))
+    io = run.result.io.model_copy(update={"flush_s": None})
+    return [run.model_copy(update={"result": run.result.model_copy(update={"io": io})})]
+
+
+def test_results_of_an_earlier_version_keep_their_time_and_say_so():
+    runs = split_runs((1.0, 0.5, 2.5), (1.0, 0.5, 2.5))
+    old = runs[0].model_copy(update={"result": runs[0].result.model_copy(update={"io": None})})
+    each = described_runs([old, runs[1]])
+    phases_s = phases_time_s(old.result.phases)
+    assert each.io_time_s.values == pytest.approx((phases_s, phases_s))  # one meaning for both
+    assert each.data_time_s is None and each.not_on_disk_bytes is None
+    assert any("earlier version" in finding for finding in each.findings)

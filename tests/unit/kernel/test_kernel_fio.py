@@ -197,3 +197,11 @@ def test_mpi_io_test_approximates_when_asked(tmp_path):
     lines, refused = mpi_io_test_lines(kernel, model.series)
     assert refused == [] and len(lines) == 2
     assert all(line.not_reproduced[0].startswith("Approximate, because") for line in lines)
+
+
+def test_the_last_job_of_a_rank_that_writes_a_file_flushes_it(tmp_path):
+    plan = fio_plan(kernel_of(km.file_per_process(2), tmp_path))
+    assert "end_fsync" not in plan.text()
+    flushed = plan.flushed()
+    assert [job.flush for job in flushed.jobs] == [job.write for job in plan.jobs]
+    assert flushed.text().count("end_fsync=1") == sum(job.write for job in plan.jobs) > 0

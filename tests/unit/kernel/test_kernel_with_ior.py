@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ from wavetank.kernel.from_model import make_kernel
 from wavetank.kernel.ior_output import parse_summary, read_operations
 from wavetank.kernel.plan import Kernel
 from wavetank.kernel.prepare import prepare_files
-from wavetank.kernel.with_ior import find_ior, run_ior
+from wavetank.kernel.with_ior import bytes_not_flushed, find_ior, flushed_lines, run_ior
 from wavetank.launchers.registry import launcher
 from wavetank.model.application import Model
 
@@ -159,3 +160,27 @@ def test_ior_itself_runs_the_kernel_s_lines(tmp_path):
     assert (phase.operations, phase.bytes) == (8, 8 * 65536)
     assert (root / "data").stat().st_size == 8 * 65536
     assert [rank.rank for rank in phase.ranks] == [0, 1]
+
+
+def test_the_last_line_that_writes_a_file_flushes_it(tmp_path):
+    kernel = kernel_of(writer(), tmp_path)
+    (line,) = flushed_lines(kernel)
+    assert " -e " in line.command and " -e " not in kernel.ior[0].command
+    assert bytes_not_flushed(kernel, [line]) == 0
+    assert bytes_not_flushed(kernel, kernel.ior) == 4 * 65536
+
+
+def test_opens_transfers_and_closes_of_ior_are_the_io_time(tmp_path, monkeypatch):
+    body = """
+shutil.copy(f"{recorded}/write-4.1.json", outputs["summaryFile"])
+assert "-e" in sys.argv
+"""
+    result = run_stand_in(tmp_path, monkeypatch, body)
+    assert result.status == "ok", result.failure
+    told = json.loads((RECORDED / "write-4.1.json").read_text())["tests"][0]["Results"][0]
+    told = told[0] if isinstance(told, list) else told
+    assert result.io is not None and result.io.flush_s is None
+    assert result.io.total_s == pytest.approx(told["totalTime"])
+    assert result.io.metadata_s == pytest.approx(told["openTime"] + told["closeTime"])
+    assert result.io.data_s + result.io.metadata_s == pytest.approx(result.io.total_s)
+    assert result.io.not_on_disk_bytes == 0
