@@ -87,6 +87,36 @@ def test_a_program_without_io_is_said_to_do_none(tmp_path: Path) -> None:
     assert len(read_trace(tmp_path / "t").folds) == 0
 
 
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (["env", "-i"], "nothing that env started left a part: it clears the environment"),
+        (["env", "-i", "PATH=/usr/bin:/bin", "mpirun", "-np", "2"], "and its 2 rank(s) left nothing"),
+        (["chroot", "/"], ""),  # the same root: what it starts is recorded
+        (["env", "A=1"], ""),
+    ],
+)  # fmt: skip
+def test_a_command_that_drops_the_tracer_is_said_to(
+    tmp_path: Path, command: list[str], said: str
+) -> None:
+    if command[0] == "chroot" and os.geteuid() != 0:
+        pytest.skip("chroot takes root")
+    if "mpirun" in command:
+        if shutil.which("mpirun.openmpi") is None:
+            pytest.skip("mpirun.openmpi is not installed")
+        at = command.index("mpirun")
+        options = ["--allow-run-as-root", "--oversubscribe"]
+        command = [*command[:at], "mpirun.openmpi", *options, *command[at + 1 :]]
+    writes = ["dd", "if=/dev/zero", f"of={tmp_path}/out", "bs=1", "count=3", "status=none"]
+    done = run(tmp_path, "trace", "-o", "t", "--", *command, *writes)
+    assert done.returncode == 0, done.stderr
+    if said:
+        assert said in done.stderr
+        assert any(said in warning for warning in read_trace(tmp_path / "t").warnings)
+    else:
+        assert "left" not in done.stderr
+
+
 def test_an_existing_trace_is_replaced_only_when_asked(tmp_path: Path) -> None:
     first = ("trace", "-o", "t", "--", sys.executable, "-c", WRITER)
     assert run(tmp_path, *first).returncode == 0

@@ -142,6 +142,7 @@ def test_what_is_wrong_is_said_before_anything_starts(cluster: Cluster) -> None:
         (["--node", "c9", "--", "true"], "no compute node c9; its compute nodes are c1, c2"),
         (["-n", "9", "--mapping", "2PxCN", "--", "true"], "9 ranks by 2PxCN need 5 compute nodes, and there are 2"),
         (["--launcher", "none", "-n", "2", "--", "true"], "one process"),
+        (["--", "mpirun.openmpi", "-np", "2", "true"], "leave mpirun.openmpi and its options out"),
     ):  # fmt: skip
         done = run(cluster, *words)
         assert done.returncode in (1, 2)

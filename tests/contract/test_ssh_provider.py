@@ -208,6 +208,27 @@ def test_the_contract_holds_over_ssh_and_hosts_are_left_as_they_were(
     hosts_are_as(hosts, before)
 
 
+RUN_CHOSEN = os.environ.get(
+    "WAVETANK_TEST_SSH_RUN_CHOSEN",
+    "(ssh-existing and not mpich) or (ssh-none and (serial or status))",
+)
+
+
+def test_the_user_s_own_programs_run_and_are_traced_over_ssh(
+    hosts: deploy.DeployedCluster, keys: Path
+) -> None:
+    before = on_all(hosts.compute_hosts, state_of)
+    suite = str(Path(__file__).with_name("test_cluster_run_contract.py"))
+    options = ["-q", "-x", "-p", "no:cacheprovider", "-k", RUN_CHOSEN]
+    done = in_their_network(
+        hosts, [sys.executable, "-m", "pytest", *options, suite], inventory(keys)
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "passed" in done.stdout
+    after = on_all(hosts.compute_hosts, state_of)
+    assert [now ^ then for now, then in zip(after, before, strict=True)] == [set()] * len(NODES)
+
+
 def test_hosts_with_busybox_s_shell_and_tools_do(
     hosts: deploy.DeployedCluster, busybox_hosts: dict[str, object]
 ) -> None:

@@ -20,8 +20,8 @@ from wavetank.model.application import Model
 from wavetank.model.difference import compare_models
 from wavetank.model.extract import extract_model
 from wavetank.model.file import ModelFile
+from wavetank.model.own_level import levels_of_files
 from wavetank.model.rules import Rules
-from wavetank.model.tables import own_level
 from wavetank.model.unfold import phase_operations
 from wavetank.trace.importers.libdarshan import CounterRecord, open_log
 from wavetank.trace.open import open_trace
@@ -126,7 +126,7 @@ def test_collective_buffers_are_seen_in_what_collective_calls_became(run: Run) -
     size = int(run.hints[2].split()[1]) if run.hints else 65536
     assert found.relations
     for relation in found.relations:
-        assert own_level(found, found.phases[relation.ph_id - 1].file_id) == "mpiio"
+        assert levels_of_files(found)[found.phases[relation.ph_id - 1].file_id] == "mpiio"
         assert 0 < relation.rs_max <= size
     # Every byte is written once and read once, by as many ranks as there were aggregators.
     aggregators = {rank for relation in found.relations for rank in relation.ranks}

@@ -5,7 +5,8 @@ Takes a cluster and what is wanted; leaves the program's exit status, and a trac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,9 +28,10 @@ from wavetank.job import Job, Placement
 from wavetank.kernel.replay import require_installed
 from wavetank.kernel.scratch import scratch_folder
 from wavetank.launchers.base import Launcher
-from wavetank.launchers.registry import launcher
+from wavetank.launchers.registry import launcher, recognise
 from wavetank.measure.mapping import as_placement_hosts
 from wavetank.trace.capture import CaptureOptions, EndedRun, prepare_folder
+from wavetank.trace.inherited import inherited_environment
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,7 @@ def perform(
         ClusterError: a node is gone, or has no such program or directory.
         TraceError: it cannot be traced.
     """
+    _refuse_launcher(request)
     mount = cluster.mount_path
     placed = _placed(cluster, request)
     hosts = [cluster.nodes.hosts[name] for name in dict.fromkeys(placed)]
@@ -116,6 +119,7 @@ def perform(
             words = starting(wanted, program, environment, starter, waits=waits)
             argv, env = _command(cluster, starter, hosts[0], placed, words, scratch)
             tell(_where(cluster, placed, starter, wanted))
+            _warn_of_cores(cluster, placed, tell)
             started = datetime.now(UTC)
             ended = running.run(argv, env, mark, hosts, request.timeout_s)
             if tracer is None or request.trace is None:
@@ -129,6 +133,16 @@ def perform(
         finally:
             if tracer is not None:
                 traced.remove(tracer)
+
+
+def _refuse_launcher(request: Request) -> None:
+    """A launcher as the program would start all ranks on each node again."""
+    argv = request.wanted.argv
+    if request.launcher_name != "none" and recognise(argv).name != "none":
+        raise UsageError(
+            f"ranks are started by this command itself: leave {argv[0]} and its options out, and say their number, e.g. "
+            "wavetank cluster run NAME -n 4 -- PROGRAM. --launcher none starts it as it is, on one node"
+        )
 
 
 def _placed(cluster: DeployedCluster, request: Request) -> tuple[str, ...]:
@@ -175,7 +189,7 @@ def _command(
     if starter.mpi_family is None:
         argv = starter.command(Job(words, 1), scratch)
         reached, env = first.reaching(argv, cluster.environment)
-        return reached, dict(env)
+        return reached, _as_inherited(env)
     placement = Placement(
         hosts=as_placement_hosts(placed),
         remote_shell=cluster.remote_shell,
@@ -185,7 +199,28 @@ def _command(
         environment=cluster.environment,
     )
     _, env = first.reaching((), {})
-    return starter.command(Job(words, len(placed), placement=placement), scratch), dict(env)
+    return starter.command(Job(words, len(placed), placement=placement), scratch), _as_inherited(
+        env
+    )
+
+
+def _as_inherited(env: Mapping[str, str]) -> dict[str, str]:
+    """Without what only this tool's own interpreter has put into its environment."""
+    inherited = inherited_environment()
+    return {key: value for key, value in env.items() if key in inherited or key not in os.environ}
+
+
+def _warn_of_cores(
+    cluster: DeployedCluster, placed: Sequence[str], tell: Callable[[str], None]
+) -> None:
+    """One rank per core is the rule of the method; more of them wait for each other."""
+    if cluster.spec.provider != "local":
+        return
+    for node in dict.fromkeys(placed):
+        n, vcpus = list(placed).count(node), cluster.spec.instance_of(node).vcpus
+        if n > vcpus:
+            tell(f"warning: {n} ranks on {node}, which has {vcpus:g} vCPUs: they share them")
+            return
 
 
 def _where(

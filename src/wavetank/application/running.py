@@ -145,7 +145,9 @@ def _handled() -> Iterator[_Asked]:
     if threading.current_thread() is not threading.main_thread():
         yield asked
         return
-    before = {number: signal.signal(number, asked.take) for number in _SIGNALS}
+    # What is ignored stays so, for the program too: a shell ignores Ctrl-C for what runs in its background.
+    heard = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, asked.take) for number in heard}
     try:
         yield asked
     finally:

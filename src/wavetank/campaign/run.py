@@ -125,6 +125,7 @@ def _measure_runs(campaign: _Campaign, running: RunningCluster, left: Sequence[R
                 order=run.order,
                 cache=course.spec.cache,
                 seed=course.spec.seed,
+                watch_use=course.spec.watch_use,
             ).model_copy(update={"application": run.application})
         except WavetankError as error:
             if course.record_failure(run, error):

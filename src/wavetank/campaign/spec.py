@@ -123,6 +123,10 @@ class CampaignSpec(Record):
         default=False,
         description="measure the local file systems of each cluster first: usage of the peak",
     )
+    watch_use: bool = Field(
+        default=True,
+        description="record what processors, network and disks are used for during each measurement",
+    )
     cache: Literal["cold", "warm"] = "cold"
     flush: bool = Field(
         default=True,

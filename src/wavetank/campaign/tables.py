@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from wavetank.campaign.rows import Cell, Rows
+from wavetank.campaign.use_table import use_rows
 from wavetank.compare.advice import place_range, show, three_digits
 from wavetank.compare.comparison import Comparison, Configuration, Cost, Standing
 from wavetank.compare.io_parts import io_parts, not_on_disk_words
 from wavetank.measure.statistics import Estimate
 from wavetank.units import format_duration, format_rate, format_size
-
-Cell = str | int | float | bool | None
-
-
-@dataclass(frozen=True)
-class Rows:
-    """A table: plain values, and the same as people read them."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: list[list[Cell]]
-    shown_columns: tuple[str, ...]
-    shown: list[list[str]]
-    note: str | None = None
 
 
 def ranking_rows(comparison: Comparison) -> list[Rows]:
@@ -363,6 +349,7 @@ def all_rows(comparison: Comparison) -> list[Rows]:
     tables = [
         *ranking_rows(comparison),
         phase_rows(comparison),
+        use_rows(comparison),
         cost_rows(comparison),
         other_cost_rows(comparison),
         effect_rows(comparison),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wavetank.cli import cluster_run
+from wavetank.cli import cluster_init, cluster_run
 from wavetank.cli.output import Cell, Table, format_option, print_tables
 from wavetank.cli.streams import lost_output
 from wavetank.errors import ClusterError, SpecError, UsageError
@@ -91,6 +91,7 @@ def down(names: tuple[str, ...], everything: bool) -> None:
         raise ClusterError("\n  ".join(failures))
 
 
+command.add_command(cluster_init.command, "init")
 command.add_command(cluster_run.command, "run")
 
 
@@ -176,6 +177,7 @@ def check(file: Path) -> None:
     Example: wavetank cluster check lab.yaml
     """
     from wavetank.cluster import deploy
+    from wavetank.cluster.notes import notes
     from wavetank.cluster.spec import examine_spec
 
     spec, findings = examine_spec(file)
@@ -184,6 +186,8 @@ def check(file: Path) -> None:
     if spec is None or findings:
         raise SpecError(f"{file}: this cluster cannot come up here:\n  " + "\n  ".join(findings))
     click.echo(f"{spec.name} can come up here: {_summary(spec)}")
+    for note in notes(spec):
+        click.echo(f"note: {note}")
 
 
 @command.command(short_help="Print what will run where, with every default.")
@@ -198,12 +202,13 @@ def plan(file: Path, prices: str | None, output_format: str) -> None:
 
     Example: wavetank cluster plan lab.yaml --prices aws-us-east-1-2026-07
     """
-    from wavetank.cli.cluster_plan import nodes_table, price_table, settings_table
+    from wavetank.cli.cluster_plan import nodes_table, notes_table, price_table, settings_table
     from wavetank.cluster.spec import read_spec
 
     spec = read_spec(file)
     print_tables(
-        [nodes_table(spec), settings_table(spec), price_table(spec, prices)], output_format
+        [nodes_table(spec), notes_table(spec), settings_table(spec), price_table(spec, prices)],
+        output_format,
     )
 
 

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 NODE_COLUMNS = [
     "node", "role", "instance", "vcpus", "memory_bytes", "network_bytes_per_s", "device",
-    "disk_read_bytes_per_s", "disk_write_bytes_per_s", "storage_bytes", "scratch_bytes",
+    "disk_read_bytes_per_s", "disk_write_bytes_per_s", "disk_read_iops", "disk_write_iops", "storage_bytes",
+    "scratch_bytes",
 ]  # fmt: skip
 
 
@@ -22,6 +23,14 @@ def nodes_table(spec: ClusterSpec) -> Table:
     rows = [_row(spec, node) for node in spec.node_names()]
     note = None if spec.scale == 1 else f"Rates are the instance's divided by scale {spec.scale:g}."
     return Table("Nodes", NODE_COLUMNS, rows, [_shown(row) for row in rows], note)
+
+
+def notes_table(spec: ClusterSpec) -> Table:
+    """Where limits come from, and which of them this machine cannot hold."""
+    from wavetank.cluster.notes import notes
+
+    rows: list[list[Cell]] = [[note] for note in notes(spec)]
+    return Table("Limits", ["note"], rows, note=None if rows else "All limits are as written.")
 
 
 def role_of(spec: ClusterSpec, node: str) -> str:
@@ -43,7 +52,10 @@ def _row(spec: ClusterSpec, node: str) -> list[Cell]:
     has_scratch = spec.temporary is not None and node in spec.compute_names()
     scaled = [
         None if rate is None else round(rate / spec.scale)
-        for rate in (network, rates.get("read"), rates.get("write"))
+        for rate in (
+            network,
+            *(rates.get(key) for key in ("read", "write", "read_iops", "write_iops")),
+        )
     ]
     return [
         node, role_of(spec, node), instance.name, instance.vcpus, instance.memory, scaled[0],
@@ -60,7 +72,9 @@ def _shown(row: list[Cell]) -> list[str]:
 
     def shown(column: str, value: Cell) -> str:
         if value is None:
-            is_limit = column.endswith("_per_s") and (has_disk or column.startswith("network"))
+            is_limit = column.endswith(("_per_s", "_iops")) and (
+                has_disk or column.startswith("network")
+            )
             return "no limit" if is_limit else "-"
         if column.endswith("_bytes_per_s"):
             return format_rate(float(value))

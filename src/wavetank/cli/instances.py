@@ -70,8 +70,8 @@ def find(
 
     Example: wavetank instances find --model abyss.model.json --require 'memory>=16GiB'
     """
+    from wavetank.cluster.instance_types import aws_instances, origin
     from wavetank.cost.find import QUANTITIES, Needs, find_instances, reasons
-    from wavetank.cost.instances import aws_instances, origin
     from wavetank.cost.prices import load_prices
     from wavetank.measure.requirement import parse_requirement
     from wavetank.model.application import Model
@@ -124,7 +124,7 @@ def show(name: str, output_format: str) -> None:
 
     Example: wavetank instances show c3.2xlarge
     """
-    from wavetank.cost.instances import find_instance
+    from wavetank.cluster.instance_types import find_instance
     from wavetank.cost.prices import load_prices, shipped_tables
 
     facts: list[list[Cell]] = [
@@ -171,7 +171,8 @@ def show(name: str, output_format: str) -> None:
 @click.option("--region", default="us-east-1", show_default=True, help="Of the price tables.")
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, file_okay=False), required=True,
-    help="Folder for the new files; src/wavetank/cost/data in a source checkout.",
+    help="Folder for the new files; in a source checkout instance data belong to src/wavetank/cluster/data, prices to "
+    "src/wavetank/cost/data.",
 )  # fmt: skip
 def refresh(
     moto: Path | None, karpenter: Path | None, spot: Path | None, region: str, output: Path

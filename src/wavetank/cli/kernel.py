@@ -90,8 +90,9 @@ def kernel_tables(kernel: Kernel) -> list[Table]:
 def _replay_table(kernel: Kernel) -> Table:
     from wavetank.units import format_size
 
+    names = {file.file_id: file.name for file in kernel.files}
     rows: list[list[Cell]] = [
-        [phase.ph_id, _file_name(kernel, phase.file_id), " + ".join(member.iop_type for member in phase.pattern),
+        [phase.ph_id, names[phase.file_id], " + ".join(member.iop_type for member in phase.pattern),
          phase.ph_np, phase.ph_nrep, phase.pattern[0].rs, phase.ph_weight]
         for phase in kernel.phases
     ]  # fmt: skip
@@ -211,10 +212,6 @@ def _sentences(kernel: Kernel) -> list[list[Cell]]:
         ["all" if sorted(ph_ids) == everything else _phases(ph_ids), sentence]
         for sentence, ph_ids in sorted(phases.items(), key=lambda item: importance(item[0]))
     ]
-
-
-def _file_name(kernel: Kernel, file_id: int) -> str:
-    return next(file.name for file in kernel.files if file.file_id == file_id)
 
 
 def _phases(ph_ids: Sequence[int]) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
 from wavetank.document import Record
 from wavetank.units import Rate, Size, format_size
@@ -36,21 +36,51 @@ SCRATCH_PATH = "/scratch"  # of the temporary storage of compute nodes
 SMALLEST_STORAGE_BYTES = 320 * 2**20
 
 
+DISK_LIMITS = ("disk_read", "disk_write", "disk_read_iops", "disk_write_iops")
+NO_LIMIT = ("none", "no limit")
+
+
+def _or_none(value: object) -> object:
+    """None where a person wrote that there is no limit."""
+    return None if isinstance(value, str) and value.strip().lower() in NO_LIMIT else value
+
+
+Unlimited = BeforeValidator(_or_none)
+
+
 class Instance(Record):
-    """An instance type: its name, and the limits that a node of it has."""
+    """An instance type: its name, and the limits that a node of it has.
+
+    With provider local, what is left out is as the catalogue has it for the name (instance_limits.py); the defaults
+    here are those of a name that it does not have.
+    """
 
     name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")] = Field(
-        description="joins the price table"
+        description="joins the catalogue of instance types and the price table"
     )
-    vcpus: float = Field(default=2, gt=0, le=1024, description="CPUs of a node")
-    memory: Size = Field(default=2 * 2**30, description="bytes, or e.g. '2 GiB'")
-    network: Rate | None = Field(
-        default=None, description="each way, e.g. '1 Gbit/s'; none: no limit"
+    vcpus: float = Field(
+        default=2, gt=0, le=1024, description="CPUs of a node; left out: the catalogue's"
     )
-    disk_read: Rate | None = Field(default=None, description="e.g. '100 MB/s'; none: no limit")
-    disk_write: Rate | None = Field(default=None, description="e.g. '100 MB/s'; none: no limit")
-    disk_read_iops: int | None = Field(default=None, gt=0)
-    disk_write_iops: int | None = Field(default=None, gt=0)
+    memory: Size = Field(
+        default=2 * 2**30, description="bytes, or e.g. '2 GiB'; left out: the catalogue's"
+    )
+    network: Annotated[Rate | None, Unlimited] = Field(
+        default=None,
+        description="each way, e.g. '1 Gbit/s'; none: no limit; left out: the catalogue's baseline",
+    )
+    disk_read: Annotated[Rate | None, Unlimited] = Field(
+        default=None,
+        description="e.g. '100 MB/s'; none: no limit; all four of the disk left out: the catalogue's baseline of volumes",
+    )
+    disk_write: Annotated[Rate | None, Unlimited] = Field(
+        default=None, description="e.g. '100 MB/s'; none: no limit"
+    )
+    disk_read_iops: Annotated[Annotated[int, Field(gt=0)] | None, Unlimited] = Field(
+        default=None, description="operations a second; none: no limit"
+    )
+    disk_write_iops: Annotated[Annotated[int, Field(gt=0)] | None, Unlimited] = Field(
+        default=None, description="operations a second; none: no limit"
+    )
     device: str = Field(default="ssd", description="kind of the storage device, for the record")
 
     @model_validator(mode="after")

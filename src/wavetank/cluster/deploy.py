@@ -16,6 +16,7 @@ from functools import cached_property
 
 from wavetank.cluster import interrupts, mpi, registry
 from wavetank.cluster.components import SCRATCH_PATH
+from wavetank.cluster.counters import Counters, RecordsCounters
 from wavetank.cluster.filesystems.base import (
     FileSystemDriver,
     HasServerCaches,
@@ -161,6 +162,12 @@ class DeployedCluster:
     def limits(self) -> dict[str, str]:
         """Limits per kind of node and how they are enforced."""
         return self.nodes.limits()
+
+    def record_counters(self, every_s: float) -> contextlib.AbstractContextManager[Counters] | None:
+        """Record what the nodes use, where the provider can; see counters.RecordsCounters."""
+        if not isinstance(self.nodes, RecordsCounters):
+            return None
+        return self.nodes.record_counters(every_s)
 
     def drop_caches(self) -> str:
         """Empty all caches: the client's own by mounting again, then the page caches of all nodes."""

@@ -27,6 +27,7 @@ from wavetank.cluster.components import (
     Ssh,
     Storage,
 )
+from wavetank.cluster.instance_limits import with_catalogue
 from wavetank.document import Record
 from wavetank.specification import examine_yaml, read_yaml
 from wavetank.units import format_size
@@ -79,6 +80,15 @@ class ClusterSpec(Record):
         default=1.0, ge=1.0, le=1e6,
         description="network and disk rates are divided by this where the machine is smaller than the instance",
     )  # fmt: skip
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_limits_of_the_catalogue(cls, body: object) -> object:
+        """Hosts of other providers are as they are, whatever their instance type is called."""
+        if not isinstance(body, dict) or body.get("provider", "local") != "local":
+            return body
+        keys = [key for key in ("instance", "io_instance") if key in body]
+        return {**body, **{key: with_catalogue(body[key]) for key in keys}}
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:

@@ -21,6 +21,7 @@ from wavetank.compare.comparison import (
     Ranking,
 )
 from wavetank.compare.decisions import Decisions
+from wavetank.compare.use_advice import use_advice
 from wavetank.kernel.plan import Kernel
 from wavetank.measure.statistics import Estimate
 from wavetank.units import format_duration, format_rate
@@ -53,6 +54,7 @@ def advise(
     return (
         *_choice(application, ours, ranking),
         *_effects(ours, [each for each in effects if each.application == application]),
+        *use_advice(application, [ours[place.configuration] for place in ranking.places], ranking),
         *_full_storage(application, list(ours.values())),
         *_cached(application, list(ours.values())),
         *application_advice(application, kernel, ours[ranking.places[0].configuration]),

@@ -13,6 +13,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from wavetank.compare.interference import Interference
+from wavetank.compare.use import ConfigurationUse, UseOf
 from wavetank.document import Document, Record
 from wavetank.errors import MeasurementError, WavetankError
 from wavetank.measure.result import Origin
@@ -88,6 +89,9 @@ class PhaseEstimate(Record):
     usage_percent: Estimate | None = Field(
         default=None, description="100 * BW_CH / BW_PK; None where the peak is not known"
     )
+    use: UseOf | None = Field(
+        default=None, description="of resources, and the bottleneck; None where it is not known"
+    )
 
 
 class Configuration(Record):
@@ -139,6 +143,9 @@ class Configuration(Record):
     usage_percent: Estimate | None = Field(
         default=None,
         description="100 * rate / BW_PK, in the direction that moves most bytes; None without a peak",
+    )
+    use: ConfigurationUse | None = Field(
+        default=None, description="of resources, and the bottleneck; None where it is not known"
     )
     cost: Cost | None
     cost_missing: str | None = Field(default=None, description="why there is no cost")

@@ -17,6 +17,7 @@ from wavetank.compare.comparison import (
     Price,
     Standing,
 )
+from wavetank.compare.use import configuration_use, phase_use
 from wavetank.cost.estimate import (
     bill,
     cluster_per_h,
@@ -149,7 +150,7 @@ def describe(
         cache=first.cache.state,
         n_repetitions=len(measurements),
         weight_bytes=weights[0],
-        phases=_phases(results, kernel, peaks or {}, over_runs),
+        phases=_phases(measurements, kernel, peaks or {}, over_runs),
         io_time_s=over_runs(times),
         data_time_s=_part(results, over_runs, lambda io: io.data_s),
         metadata_time_s=_part(results, over_runs, lambda io: io.metadata_s),
@@ -168,6 +169,7 @@ def describe(
         usage_percent=None
         if peak is None
         else over_runs(usage_percent(rate, peak) for rate in rates),
+        use=configuration_use(measurements),
         cost=cost,
         cost_missing=None if cost is not None else missing,
         other_costs=tuple(_other_cost(run, table, over_runs) for table in other_prices),
@@ -214,11 +216,12 @@ def price_of(table: PriceTable) -> Price:
 
 
 def _phases(
-    results: Sequence[ReplayResult],
+    measurements: Sequence[Measurement],
     kernel: Kernel,
     peaks: Mapping[str, float],
     over_runs: Averager,
 ) -> tuple[PhaseEstimate, ...]:
+    results = [each.result for each in measurements]
     names = {file.file_id: file.name for file in kernel.files}
     modelled = {phase.ph_id: phase for phase in kernel.phases}
     described = []
@@ -242,6 +245,7 @@ def _phases(
                 usage_percent=None
                 if peak is None
                 else over_runs([usage_percent(rate, peak) for rate in rates]),
+                use=phase_use(measurements, done.ph_id),
             )
         )
     return tuple(described)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
-from wavetank.cost.instances import InstanceType
+from wavetank.cluster.instance_types import InstanceType
 from wavetank.cost.prices import PriceTable
 from wavetank.measure.requirement import COUNTS, RATES, SIZES, Requirement
 

@@ -20,7 +20,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
 
-from wavetank.cost.instances import COLUMNS, GIGABYTE
+from wavetank.cluster.instance_types import COLUMNS, GIGABYTE
 from wavetank.document import write_whole
 from wavetank.errors import CostError
 

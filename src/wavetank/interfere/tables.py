@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from wavetank.campaign.tables import Cell, Rows, advice_rows, not_measured_rows
+from wavetank.campaign.rows import Cell, Rows
+from wavetank.campaign.tables import advice_rows, not_measured_rows
 from wavetank.compare.comparison import Comparison
 from wavetank.compare.interference import GroupRates, Interference, Setting, Slowdown
 from wavetank.interfere.advice import at_words, neighbours_words, offset_words, slowdown_words

@@ -10,20 +10,24 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any, Literal, Protocol
 
 from wavetank import __version__
+from wavetank.cluster.counters import Counters, RecordsCounters
 from wavetank.cluster.host import NamesLauncher, RunningCluster, SetsEnvironment
 from wavetank.document import provenance
 from wavetank.errors import MeasurementError, WavetankError
 from wavetank.job import Placement
 from wavetank.kernel.plan import Kernel, KernelFile
 from wavetank.kernel.result import ReplayResult
+from wavetank.measure.attribution import EVERY_S, measured_use
 from wavetank.measure.cold import doubts_of_cold_reads, doubts_of_writes
 from wavetank.measure.mapping import as_placement_hosts, place_ranks
 from wavetank.measure.result import CacheState, Measurement, Origin
+from wavetank.measure.use import MeasuredUse
 from wavetank.measure.views import file_hosts
 
 PREPARE_TIMEOUT_S = 300.0
@@ -111,6 +115,7 @@ def measure(
     order: int,
     cache: Literal["cold", "warm"] = "cold",
     seed: int | None = None,
+    watch_use: bool = True,
 ) -> Measurement:
     """Perform the kernel once and record how it went.
 
@@ -123,6 +128,7 @@ def measure(
         cache: "cold" empties the page caches of all nodes before; "warm" runs the kernel once
             before, uncounted.
         seed: of the campaign's order.
+        watch_use: record what the nodes use meanwhile, where the cluster can.
 
     Raises:
         MeasurementError: the mapping does not fit, or the kernel failed.
@@ -136,7 +142,8 @@ def measure(
     if kernel.extrapolation is not None:
         findings.insert(0, f"the kernel's model is {kernel.extrapolation.sentence()}")
     try:
-        result = performer.perform(kernel, bench.root, placement)
+        with _counting(cluster, watch_use) as counters:
+            result = performer.perform(kernel, bench.root, placement)
     except WavetankError as error:
         ills = _ills(cluster)
         if not ills:
@@ -163,9 +170,25 @@ def measure(
         cache=state,
         file_placement=bench.file_placement,
         result=result,
+        use=None if counters is None else _use_of(counters, result, cluster, placement),
         findings=tuple(findings),
         **as_it_was(cluster, limits, performer.versions()),
     )
+
+
+def _counting(cluster: RunningCluster, watch_use: bool) -> AbstractContextManager[Counters | None]:
+    """Record what the cluster's nodes use, where that is wanted and possible."""
+    recording = None
+    if watch_use and isinstance(cluster, RecordsCounters):
+        recording = cluster.record_counters(EVERY_S)
+    return nullcontext() if recording is None else recording
+
+
+def _use_of(
+    counters: Counters, result: ReplayResult, cluster: RunningCluster, placement: Placement
+) -> MeasuredUse | None:
+    compute = [host.name for host in cluster.compute_hosts]
+    return measured_use(counters, result, compute, placement.hosts[0][0])
 
 
 def as_it_was(

@@ -16,6 +16,7 @@ import numpy as np
 from wavetank.model.application import Model
 from wavetank.model.file import ModelFile
 from wavetank.model.offsets import fit_offsets
+from wavetank.model.own_level import own_phases
 from wavetank.model.phase import (
     DataStep,
     FileStep,
@@ -30,7 +31,6 @@ from wavetank.model.phase import (
     UnknownOffsets,
 )
 from wavetank.model.runs import RunArrays
-from wavetank.model.tables import own_level
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def name_pattern(names: Mapping[int, str]) -> NamePattern | None:
 
 def collapse(model: Model) -> tuple[Model, Families]:
     """The model with each family of files as one file; phases of the levels below are left out."""
-    phases = tuple(p for p in model.phases if p.level == own_level(model, p.file_id))
+    phases = own_phases(model)
     by_file: dict[int, list[Phase]] = defaultdict(list)
     for phase in phases:
         by_file[phase.file_id].append(phase)

@@ -26,8 +26,8 @@ from wavetank.model.functions import (
 )
 from wavetank.model.group import Grouped
 from wavetank.model.groups import group_models
+from wavetank.model.own_level import own_phases
 from wavetank.model.phase import Phase
-from wavetank.model.tables import own_level
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def fit_models(models: Sequence[Model]) -> Fit:
     alike = by_count
     if families or not any(found for _, found in collapsed.values()):
         alike = {n: model for n, (model, _) in collapsed.items()}
-    phases = {n: _own_phases(model) for n, model in alike.items()}
+    phases = {n: own_phases(model) for n, model in alike.items()}
     why_not = _difference(alike, phases)
     fields += _file_fields(alike, families)
     if why_not is None:
@@ -132,7 +132,7 @@ def _require_comparable(models: Sequence[Model], by_count: Mapping[int, Model]) 
             "the same options of 'wavetank model'"
         )
     levels = {
-        n: " and ".join(sorted({phase.level for phase in _own_phases(model)})) or "no level"
+        n: " and ".join(sorted({phase.level for phase in own_phases(model)})) or "no level"
         for n, model in by_count.items()
     }
     if len(set(levels.values())) > 1:
@@ -176,10 +176,6 @@ def _file_fields(models: Mapping[int, Model], families: Families) -> list[Fitted
             values = {n: getattr(model.files[position], name) for n, model in models.items()}
             fields.append(_of_values(None, f"{name} of {PurePath(path).name}", values))
     return fields
-
-
-def _own_phases(model: Model) -> tuple[Phase, ...]:
-    return tuple(phase for phase in model.phases if phase.level == own_level(model, phase.file_id))
 
 
 def _difference(models: Mapping[int, Model], phases: Mapping[int, tuple[Phase, ...]]) -> str | None:

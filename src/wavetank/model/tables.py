@@ -14,6 +14,7 @@ from wavetank.model.application import Model
 from wavetank.model.file import ModelFile
 from wavetank.model.findings.find import model_findings
 from wavetank.model.findings.finding import Finding
+from wavetank.model.own_level import levels_of_files
 from wavetank.model.phase import Offsets, Phase, Series
 from wavetank.units import format_rate, format_size
 
@@ -35,7 +36,7 @@ class ModelTable:
 
 def model_tables(model: Model) -> tuple[ModelTable, ...]:
     """The application, file and phase tables, what the I/O shows; the phases of the level below where there are any."""
-    level = {file.file_id: own_level(model, file.file_id) for file in model.files}
+    level = levels_of_files(model)
     own = [phase for phase in model.phases if phase.level == level[phase.file_id]]
     lower = [phase for phase in model.phases if phase.level != level[phase.file_id]]
     names = short_names({file.file_id: file.file_name for file in model.files})
@@ -144,12 +145,6 @@ def short_names(names: Mapping[int, str]) -> dict[int, str]:
     """File names without the folder that they share, by file_id."""
     folder = common_folder(names.values())
     return {file_id: name.removeprefix(folder) for file_id, name in names.items()}
-
-
-def own_level(model: Model, file_id: int) -> str:
-    """The level at which the application itself uses a file."""
-    levels = {phase.level for phase in model.phases if phase.file_id == file_id}
-    return "mpiio" if "mpiio" in levels else "posix"
 
 
 def _why_global(model: Model) -> str:

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from wavetank.model.application import LevelRelation, Model
+from wavetank.model.own_level import levels_of_files
 from wavetank.model.phase import LinearOffsets, ListedOffsets, Offsets, Phase
-from wavetank.model.tables import common_folder, own_level, short_names
+from wavetank.model.tables import common_folder, short_names
 from wavetank.report.tables import (
     Cell,
     Column,
@@ -112,7 +113,7 @@ def names_of(model: Model) -> dict[int, str]:
 
 def by_level(model: Model) -> tuple[tuple[Phase, ...], tuple[Phase, ...]]:
     """Phases of the application's own calls, and those of the MPI library below them."""
-    levels = {file.file_id: own_level(model, file.file_id) for file in model.files}
+    levels = levels_of_files(model)
     own = tuple(phase for phase in model.phases if phase.level == levels[phase.file_id])
     below = tuple(phase for phase in model.phases if phase.level != levels[phase.file_id])
     return own, below

@@ -34,6 +34,7 @@ from wavetank.report.result_tables import (
 )
 from wavetank.report.study_part import StudyPart, study_part
 from wavetank.report.tables import ReportTable
+from wavetank.report.use_tables import use_table
 from wavetank.report.words import estimate_words, money, origins_words, place_words, rate
 from wavetank.units import format_duration, format_size
 
@@ -73,6 +74,7 @@ class ApplicationPart:
     rankings: tuple[ReportTable, ...]
     performance: tuple[Figure, ...]
     phase_results: ReportTable | None
+    use: ReportTable | None
     cost: tuple[Figure, ...]
     own_runs: ReportTable | None
     cost_parts: ReportTable | None
@@ -173,6 +175,7 @@ def _application(campaign: Campaign, name: str, anchor: str) -> ApplicationPart:
         ),
         performance=performance_figures(members, own, model, comparison.own_runs, anchor),
         phase_results=phase_results if phase_results and phase_results.rows else None,
+        use=use_table(members),
         own_runs=own_runs_table(comparison, members),
         cost=cost_figures(comparison, members, anchor),
         cost_parts=cost_table(comparison, members) if priced else None,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from wavetank.campaign.tables import Rows
+from wavetank.campaign.rows import Rows
 from wavetank.compare.comparison import Advice, Comparison
 from wavetank.compare.interference import Interference, Setting
 from wavetank.interfere.tables import divergence_rows, latency_rows, setting_rows, slowdown_rows

@@ -114,6 +114,7 @@ def _of(application: ApplicationPart) -> list[ReportTable]:
     tables = [*application.rankings]
     optional = (
         application.phase_results,
+        application.use,
         application.own_runs,
         application.cost_parts,
         application.other_costs,

@@ -25,6 +25,7 @@ from wavetank.document import provenance
 from wavetank.errors import TraceError, UsageError, WavetankError
 from wavetank.launchers.base import Launcher
 from wavetank.launchers.registry import recognise
+from wavetank.trace.dropped import dropped
 from wavetank.trace.index import (
     INDEX_NAME,
     IndexClock,
@@ -202,6 +203,7 @@ def conclude(
         warnings=(
             *recorded.warnings,
             *_run_warnings(recorded, launcher, status, run.interrupted),
+            *dropped(run.argv, launcher, parts),
             *loss_warnings(streams),
         ),
     )

@@ -3,8 +3,8 @@ from decimal import Decimal
 
 import pytest
 
+from wavetank.cluster.instance_types import InstanceType, find_instance
 from wavetank.cost.find import QUANTITIES, Needs, find_instances, quantity, reasons
-from wavetank.cost.instances import InstanceType, find_instance
 from wavetank.cost.prices import Billing, PriceTable
 from wavetank.errors import UsageError
 from wavetank.measure.requirement import Requirement, parse_requirement

@@ -2,7 +2,7 @@ from decimal import Decimal
 
 import pytest
 
-from wavetank.cost.instances import aws_instances, find_instance, origin
+from wavetank.cluster.instance_types import aws_instances, find_instance, origin
 from wavetank.cost.prices import load_prices, shipped_tables
 from wavetank.errors import CostError, SpecError
 

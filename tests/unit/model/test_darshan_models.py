@@ -10,8 +10,8 @@ from fold_builder import PROVENANCE, model_of
 
 from wavetank.model.application import Model
 from wavetank.model.extract import extract_model
+from wavetank.model.own_level import own_phases
 from wavetank.model.rules import Rules
-from wavetank.model.tables import own_level
 from wavetank.trace.importers.libdarshan import open_log
 from wavetank.trace.open import open_trace
 from wavetank.trace.schema import Level
@@ -30,7 +30,7 @@ def test_bt_io_comes_out_of_a_darshan_log_as_out_of_a_trace() -> None:
     assert any("counts no communication" in warning for warning in found.warnings)
     events, views = bt_io(24, 4)
     traced = model_of(events, Rules(split_at_communication={}), views=views)
-    own = [phase for phase in found.phases if phase.level == own_level(found, phase.file_id)]
+    own = own_phases(found)
     assert len(own) == len(traced.phases) == 2
     for log, trace in zip(own, traced.phases, strict=True):
         for field in ("ph_processid", "ph_nrep", "ph_niop", "ph_weight", "offset", "collective"):

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
 from wavetank.cluster.components import SCRATCH_PATH, Storage
+from wavetank.cluster.counters import Capacity, Counters
 from wavetank.cluster.host import Host
 from wavetank.cluster.namespaces import limits, network
 from wavetank.cluster.namespaces.cgroups import Hierarchies, NodeGroup
+from wavetank.cluster.namespaces.counters import Watched, recording, sources_of
+from wavetank.cluster.namespaces.disks import attached
 from wavetank.cluster.namespaces.host import NamespaceHost, dead_daemons
 from wavetank.cluster.namespaces.node import read_map
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import ClusterDirectory, start_ticks
+from wavetank.document import host_facts
 from wavetank.errors import RemoteCommandError
 from wavetank.units import format_rate, format_size
 
@@ -108,6 +114,9 @@ class LocalNodes:
                 None if memory is None else format_size(memory),
             ),
         }
+        here = host_facts().memory_bytes
+        if instance.memory > here:
+            found["memory"] += f", more than the {format_size(here)} of this machine"
         if instance.network is None:
             found["network"] = "no limit"
         else:
@@ -142,7 +151,7 @@ class LocalNodes:
                 found[f"{what} {name}"] = self._by(
                     "disk", show(asked[key] / self.spec.scale), in_force
                 )
-            elif not key.endswith("iops"):
+            else:
                 found[f"{what} {name}"] = "no limit"
         return found
 
@@ -176,6 +185,47 @@ class LocalNodes:
 
         with ThreadPoolExecutor(max_workers=8) as pool:
             list(pool.map(remount, self.hosts.values()))
+
+    def record_counters(self, every_s: float) -> AbstractContextManager[Counters]:
+        """Record what each node, and this machine, use; see counters.RecordsCounters."""
+        return recording(list(self._watched()), every_s)
+
+    def _watched(self) -> Iterator[Watched]:
+        processes = read_map(Path(self.map_file))
+        for name in self.spec.node_names():
+            group = NodeGroup(f"{self.top}/{name}", self.where)
+            device = (
+                next(iter(attached(self._image(name))), None) if self._has_image(name) else None
+            )
+            sources = sources_of(
+                group, processes[name][0], None if device is None else Path(device).name
+            )
+            yield Watched(name, sources, self._capacity(name, group))
+
+    def _image(self, node: str) -> Path:
+        return self.directory.path / "images" / f"{node}.img"
+
+    def _has_image(self, node: str) -> bool:
+        return self._image(node).exists()
+
+    def _capacity(self, node: str, group: NodeGroup) -> Capacity:
+        """Limits of a node as they are in force: of its disk for data, not of its scratch."""
+        cpus = limits.cpus(group)
+        number = limits.disk_number(self.directory.journal(), group.path)
+        disk = {} if number is None else limits.disk(group, number)
+        network_rate = self.spec.instance_of(node).network
+        is_shaped = network_rate is not None and "network" in self.mechanisms
+        return Capacity(
+            cpus=float(os.cpu_count() or 1) if cpus is None else cpus,
+            own_cpus=cpus is not None,
+            network_bytes_per_s=network_rate / self.spec.scale
+            if network_rate is not None and is_shaped
+            else None,
+            read_bytes_per_s=disk.get("read"),
+            write_bytes_per_s=disk.get("write"),
+            reads_per_s=disk.get("read_iops"),
+            writes_per_s=disk.get("write_iops"),
+        )
 
     def health(self) -> list[str]:
         """Nodes and daemons that died."""

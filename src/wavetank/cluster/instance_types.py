@@ -1,12 +1,13 @@
 """Instance types: what a cloud's machine has, as published by its provider.
 
-Reads cost/data/instances-aws.csv (made by cost/refresh.py from public data; its first lines say
+Reads cluster/data/instances-aws.csv (made by cost/refresh.py from public data; its first lines say
 from what and when). Rates are in bytes per second, sizes in bytes.
 """
 
 from __future__ import annotations
 
 import csv
+import difflib
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
@@ -52,7 +53,7 @@ COLUMNS = tuple(InstanceType.model_fields)
 @cache
 def aws_instances() -> Mapping[str, InstanceType]:
     """All AWS instance types that wavetank knows, by name."""
-    text = resources.files("wavetank.cost").joinpath("data", "instances-aws.csv").read_text()
+    text = resources.files("wavetank.cluster").joinpath("data", "instances-aws.csv").read_text()
     rows = csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))
     types = (
         InstanceType.model_validate({key: value or None for key, value in row.items()})
@@ -63,7 +64,7 @@ def aws_instances() -> Mapping[str, InstanceType]:
 
 def origin() -> tuple[str, ...]:
     """Where the instance data comes from: the file's own words."""
-    text = resources.files("wavetank.cost").joinpath("data", "instances-aws.csv").read_text()
+    text = resources.files("wavetank.cluster").joinpath("data", "instances-aws.csv").read_text()
     return tuple(
         line.removeprefix("#").strip() for line in text.splitlines() if line.startswith("#")
     )
@@ -80,5 +81,14 @@ def find_instance(name: str) -> InstanceType:
     except KeyError:
         raise CostError(
             f"no instance type {name!r} in the data that comes with wavetank "
-            f"({len(aws_instances())} AWS types). Is it misspelt?"
+            f"({len(aws_instances())} AWS types). Is it misspelt? Near it: {', '.join(nearest(name))}"
         ) from None
+
+
+def nearest(name: str) -> list[str]:
+    """The names nearest to one that is not known: up to five, of its family where there is one."""
+    family = name.partition(".")[0]
+    of_family = [known for known in aws_instances() if known.partition(".")[0] == family]
+    found = difflib.get_close_matches(name, aws_instances(), n=5, cutoff=0.0)
+    within = difflib.get_close_matches(name, of_family, n=5, cutoff=0.0)
+    return within or found

@@ -1,0 +1,129 @@
+"""What a person should know of a cluster's limits before it comes up: sentences, none of which keeps it from coming up.
+
+Says which limits are the catalogue's, what the catalogue does not know, and which are more than this machine has.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from wavetank.cluster.components import DISK_LIMITS, Instance
+from wavetank.cluster.instance_limits import GROUPS, catalogue_limits
+from wavetank.cluster.instance_types import InstanceType, aws_instances, nearest
+from wavetank.cluster.spec import ClusterSpec
+from wavetank.document import HostFacts, host_facts
+from wavetank.units import format_rate, format_size
+
+# Between two nodes without a limit iperf3 moved 6.4 Gbit/s on a machine of 2 cores with a load of 7 (Linux 6.18). Ranks and
+# servers want the cores too: above this a limit may not be what decides.
+FAST_NETWORK_BYTES_PER_S = 5 * 10**9 // 8
+
+
+def notes(spec: ClusterSpec, machine: HostFacts | None = None) -> list[str]:
+    """Sentences on the limits of a cluster.
+
+    Args:
+        spec: of the cluster.
+        machine: that nodes are made of; this one by default.
+    """
+    if spec.provider != "local":
+        return [
+            f"provider {spec.provider}: hosts are as they are; no limit of instance {spec.instance.name} is emulated"
+        ]
+    found: list[str] = []
+    counted = Counter(spec.instance_of(node) for node in spec.node_names())
+    with_disk = {spec.instance_of(node) for node in spec.storage_names()}
+    for instance in counted:
+        found += _of_instance(instance, has_disk=instance in with_disk)
+    found += _of_machine(spec, counted, machine or host_facts())
+    return list(dict.fromkeys(found))
+
+
+def _of_instance(instance: Instance, *, has_disk: bool) -> Iterator[str]:
+    kind = aws_instances().get(instance.name)
+    if kind is None:
+        near = ", ".join(nearest(instance.name)[:3])
+        yield (
+            f"{instance.name} is no instance type of the catalogue: its limits are those that are written, and else "
+            f"{_default_words(instance)}. If it is misspelt: {near}"
+        )
+        return
+    known = catalogue_limits(kind)
+    same = [
+        group
+        for group in GROUPS
+        if all(getattr(instance, key) == known.get(key) for key in group)
+        and (group != DISK_LIMITS or has_disk)
+    ]
+    words = [_words(kind, group) for group in same]
+    if words:
+        yield f"{instance.name} as the catalogue has it: {'; '.join(words)}"
+    if has_disk and kind.n_local_disks:
+        yield (
+            f"{instance.name} also has {kind.n_local_disks} x {kind.local_disk_bytes // 10**9} GB of local disks, whose "
+            "rates are not published: storage is limited as the volumes are"
+        )
+    if kind.burstable:
+        yield f"{instance.name} has full speed for CPU credits only; the limit of its vCPUs does not emulate that"
+
+
+def _default_words(instance: Instance) -> str:
+    left = [key for key in ("vcpus", "memory") if key not in instance.model_fields_set]
+    words = {"vcpus": f"{instance.vcpus:g} vCPUs", "memory": format_size(instance.memory)}
+    none = "no limit of network and disk"
+    return ", ".join([*(words[key] for key in left), none])
+
+
+def _words(kind: InstanceType, group: tuple[str, ...]) -> str:
+    if group == ("vcpus",):
+        return f"{kind.vcpus} vCPUs"
+    if group == ("memory",):
+        return f"{format_size(kind.memory_bytes)} of memory"
+    if group == ("network",):
+        base, peak = kind.network_baseline_bytes_per_s, kind.network_peak_bytes_per_s
+        return f"network {_rate(base)}" + _bursts(base, peak)
+    disk, most = kind.ebs_baseline_bytes_per_s, kind.ebs_maximum_bytes_per_s
+    if disk is None:
+        return "no limit of its disk, which the catalogue does not know"
+    iops = f" and {kind.ebs_baseline_iops:,} IOPS" if kind.ebs_baseline_iops else ""
+    return f"disk {_rate(disk)}{iops} each way, as its volumes (EBS)" + _bursts(disk, most)
+
+
+def _rate(value: int | None) -> str:
+    return "without limit" if value is None else format_rate(value)
+
+
+def _bursts(base: int | None, peak: int | None) -> str:
+    if base is None or peak is None or peak <= base:
+        return ""
+    return f" (baseline; bursts to {format_rate(peak)} are not emulated)"
+
+
+def _of_machine(spec: ClusterSpec, counted: Counter[Instance], machine: HostFacts) -> Iterator[str]:
+    for instance in counted:
+        if instance.memory > machine.memory_bytes:
+            yield (
+                f"memory {format_size(instance.memory)} of {instance.name} is more than the "
+                f"{format_size(machine.memory_bytes)} of this machine, which cannot back it: page caches stay smaller than on the "
+                "instance. 'scale' divides rates only; write a smaller memory, and smaller files"
+            )
+        if instance.vcpus > machine.n_cpus:
+            yield (
+                f"{instance.vcpus:g} vCPUs of {instance.name} are more than the {machine.n_cpus} of this machine: the processor may "
+                "decide where a limit should. 'scale' divides the rates of network and disks"
+            )
+        if (
+            instance.network is not None
+            and instance.network / spec.scale > FAST_NETWORK_BYTES_PER_S
+        ):
+            yield (
+                f"network {format_rate(instance.network / spec.scale)} of {instance.name} may be more than this machine moves "
+                "between its nodes: 'wavetank characterise' measures it; a larger 'scale' divides it"
+            )
+    whole = sum(instance.memory * n for instance, n in counted.items())
+    if whole > machine.memory_bytes and all(i.memory <= machine.memory_bytes for i in counted):
+        yield (
+            f"the nodes may use {format_size(whole)} of memory together, and this machine has {format_size(machine.memory_bytes)}: when "
+            "all of their page caches are full, some are smaller than their limit. Write a smaller memory"
+        )

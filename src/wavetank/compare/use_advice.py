@@ -1,0 +1,147 @@
+"""Advice on where the time goes: what the best configuration waits for, and those that wait with nothing full."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from wavetank.compare.comparison import Advice, Configuration, Ranking
+from wavetank.measure.bottleneck import Bottleneck, find
+from wavetank.measure.use import Use
+
+SLOW = 2.0
+"""Times the best one's I/O time from which a configuration with no full resource needs an explanation."""
+
+_HELPS = (
+    ("disk of", "requests that are larger, or more of them at a time, would help there"),
+    ("disk", "faster disks or more data servers would help there"),
+    ("network", "a faster network would help there, or more nodes that share the traffic"),
+    ("processors", "more or faster processors would help there"),
+)
+
+
+def use_advice(
+    application: str, ranked: Sequence[Configuration], ranking: Ranking
+) -> tuple[Advice, ...]:
+    """What takes the time on the best configuration, and on those that surprise.
+
+    Args:
+        application: its name in the campaign.
+        ranked: its configurations, best first.
+        ranking: of them, which tells those that are told apart from the best.
+    """
+    tied = ranking.places[0].ties_with
+    apart = [each for each in ranked[1:] if each.id not in tied]
+    return (
+        *_best(application, ranked[0]),
+        *_waiting(application, ranked[0], apart),
+        *_machine(application, ranked),
+    )
+
+
+def _best(application: str, best: Configuration) -> tuple[Advice, ...]:
+    if best.use is None or _is_machine(best):
+        return ()
+    found = best.use.whole.bottleneck
+    where = f"On {_title(best)}"
+    if found.verdict == "resource":
+        helps = next(words for start, words in _HELPS if found.name.startswith(start))
+        sentence = f"{where} the time goes to the {found.sentence}; {helps}."
+        if found.sentence.startswith("full in turn"):
+            sentence = f"{where} resources are {found.sentence}; {helps}."
+    elif found.verdict == "latency":
+        sentence = (
+            f"{where} no resource is full: ranks wait for single requests{_calls(found)}. "
+            "Larger requests, or more of them at a time, would help there."
+        )
+    elif found.verdict == "not in calls":
+        sentence = f"{where} no resource is full: {found.sentence.removeprefix('none of these: ')}."
+    else:
+        return ()
+    return (_advice(application, "cluster", sentence, [best]),)
+
+
+def _waiting(
+    application: str, first: Configuration, apart: Sequence[Configuration]
+) -> tuple[Advice, ...]:
+    """Configurations that are far slower than the best though nothing of theirs is full."""
+    best = first.io_time_s.median
+    slow = [
+        each
+        for each in apart
+        if each.use is not None
+        and each.use.whole.bottleneck.verdict == "latency"
+        and each.io_time_s.median >= SLOW * best
+    ]
+    if not slow:
+        return ()
+    factors = sorted(each.io_time_s.median / best for each in slow)
+    times = f"{factors[0]:.1f}"
+    if len(slow) > 1:
+        times += f" to {factors[-1]:.1f}"
+    calls = next(_calls(each.use.whole.bottleneck) for each in slow if each.use is not None)
+    sentence = (
+        f"{'; '.join(dict.fromkeys(_title(each) for each in slow))}: {times} times the best one's "
+        f"I/O time, with no resource full. Ranks wait for single requests there{calls}."
+    )
+    return (_advice(application, "cluster", sentence, slow),)
+
+
+def _machine(application: str, ranked: Sequence[Configuration]) -> tuple[Advice, ...]:
+    """Where this machine's processors were the limit, the emulation was measured, not the cluster."""
+    full = [each for each in ranked if _is_machine(each)]
+    if not full:
+        return ()
+    others = [
+        each.use.whole.use.other_cores
+        for each in full
+        if each.use is not None
+        and each.use.whole.use is not None
+        and each.use.whole.use.other_cores is not None
+    ]
+    beside = f" (up to {max(others):.1f} cores for other work)" if others else ""
+    which = "all configurations" if len(full) == len(ranked) else "; ".join(dict.fromkeys(_title(each) for each in full))  # fmt: skip
+    sentence = (
+        f"The processors of this machine were full{beside} on {which}: the emulation itself was the limit there. "
+        "Measure again with nothing else running, or with a larger 'scale' in the cluster files."
+    )
+    return (_advice(application, "measurement", sentence, full),)
+
+
+def _is_machine(each: Configuration) -> bool:
+    return each.use is not None and each.use.whole.bottleneck.name == "processors of this machine"
+
+
+def _calls(found: Bottleneck) -> str:
+    """The part of the verdict's words on calls: " (1.2 ms each, 1.0 at a time from 1 rank)"."""
+    _, opened, rest = found.sentence.partition("latency of single requests (")
+    return f" ({rest.partition(')')[0]})" if opened else ""
+
+
+def _advice(application: str, about: str, sentence: str, of: Sequence[Configuration]) -> Advice:
+    evidence = tuple(
+        f"{each.id}: {each.use.whole.bottleneck.sentence}{_cores(each.use.whole.use)}"
+        for each in of
+        if each.use is not None
+    )
+    return Advice.model_validate(
+        {"about": about, "application": application, "sentence": sentence, "evidence": evidence}
+    )
+
+
+def _cores(use: Use | None) -> str:
+    """Processors that clients and servers used, for the evidence."""
+    if use is None:
+        return ""
+    found = [
+        f"{words} {each.amount:.2f} cores of {each.busiest_node}"
+        for words, each in (
+            ("clients used", find(use, "processors", "compute")),
+            ("servers used", find(use, "processors", "io")),
+        )
+        if each is not None
+    ]
+    return f"; {', '.join(found)}" if found else ""
+
+
+def _title(each: Configuration) -> str:
+    return f"{each.cluster_title} with {each.mapping}"
