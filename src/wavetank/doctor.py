@@ -20,9 +20,11 @@ from wavetank.cluster.namespaces.cgroups import hierarchies
 from wavetank.cluster.needs import needs_by_node
 from wavetank.cluster.registry import file_system
 from wavetank.cluster.spec import ClusterSpec
+from wavetank.errors import TraceError
 from wavetank.launchers.registry import launcher, launcher_names
 from wavetank.launchers.version import version_text
 from wavetank.programs import find_program, search_path
+from wavetank.trace.open import NeedsSoftware, importer, importer_names
 
 State = Literal["ok", "missing", "limited"]
 _TIMEOUT_S = 60.0
@@ -65,6 +67,7 @@ _PROGRAMS = (
     _Program("virtual clusters", "ssh (clusters of hosts that exist)", "ssh", "openssh-client", "no provider ssh", False),
     _Program("benchmarks", "fio", "fio", "fio", "no characterisation of disks, no comparison with fio"),
     _Program("benchmarks", "ior", "ior", "ior (not in Debian 12: build it)", "IOR lines are printed, not run", False),
+    _Program("other tools", "zstd", "zstd", "zstd", "text logs packed by zstd must be unpacked first"),
     _Program("other tools", "strace", "strace", "strace", "no new strace logs (existing ones can still be read)", False),
 )  # fmt: skip
 
@@ -89,6 +92,7 @@ def examine() -> list[Finding]:
         *_nfs(),
         *_file_systems(),
         *(_program(wanted) for wanted in _PROGRAMS),
+        *_importers(),
     ]
     areas = list(dict.fromkeys(finding.area for finding in findings))
     return sorted(findings, key=lambda finding: areas.index(finding.area))
@@ -298,6 +302,21 @@ def _nfs() -> Iterator[Finding]:
     else:
         yield Finding(area, "NFS server", "missing", "none", "no NFS clusters",
                       "apt-get install nfs-ganesha nfs-ganesha-vfs rpcbind")  # fmt: skip
+
+
+def _importers() -> Iterator[Finding]:
+    """Whether the logs of each other tool can be read."""
+    for name in importer_names():
+        ability = f"{name} logs"
+        try:
+            module = importer(name)
+            found = module.software() if isinstance(module, NeedsSoftware) else "read by wavetank itself"  # fmt: skip
+        except (TraceError, ImportError) as error:
+            _, _, remedy = str(error).partition("Install it with: ")
+            cost = f"logs of {name} cannot be read"
+            yield Finding("other tools", ability, "missing", str(error), cost, remedy)
+        else:
+            yield Finding("other tools", ability, "ok", found)
 
 
 def _program(wanted: _Program) -> Finding:

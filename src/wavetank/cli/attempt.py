@@ -124,11 +124,13 @@ def _kernel_of(known: Kernel | Model, log: Path, folder: Path) -> tuple[Kernel, 
 
 def _document_kind(log: Path) -> str | None:
     """Which of wavetank's documents a file is, by its schema key; None when it is none of them."""
+    if not log.is_file():
+        return None  # a folder; or a pipe, whose reader refuses it
     try:
         with log.open(encoding="utf-8", errors="strict") as stream:
             found = re.match(r'\s*\{\s*"schema":\s*"wavetank\.([a-z-]+)/', stream.read(200))
     except (OSError, UnicodeDecodeError):
-        return None  # a folder, or a binary log
+        return None  # a binary log
     return found[1] if found else None
 
 

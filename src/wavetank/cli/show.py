@@ -52,6 +52,8 @@ def _is_log(path: Path) -> bool:
     from wavetank.errors import TraceError
     from wavetank.trace.open import open_trace
 
+    if path.exists() and not path.is_file() and not path.is_dir():
+        open_trace(path)  # refuses a pipe, which can be read only once
     try:
         with path.open("rb") as stream:
             if stream.read(64).lstrip().startswith(b"{"):

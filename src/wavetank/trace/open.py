@@ -5,14 +5,13 @@ Every command that takes a trace comes through here.
 
 from __future__ import annotations
 
-import gzip
 import importlib
-import zlib
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from wavetank.errors import TraceError
+from wavetank.trace import packed
 from wavetank.trace.reader import read_trace
 from wavetank.trace.schema import Trace
 
@@ -25,6 +24,18 @@ IMPORTERS: dict[str, str] = {
 }
 ENTRY_POINTS = "wavetank.importers"
 HEAD_BYTES = 4096  # what an importer is shown
+
+
+@runtime_checkable
+class NeedsSoftware(Protocol):
+    """What an importer module has besides, where it does not read its logs all by itself."""
+
+    def software(self) -> str:
+        """What it reads them by, found on this machine.
+
+        Raises:
+            TraceError: it is not there; the message says how to get it.
+        """
 
 
 class Importer(Protocol):
@@ -72,7 +83,12 @@ def kind_of(path: Path) -> str:
         raise TraceError(
             f"there is no trace {path}. Make one with: wavetank trace -o {path} -- PROGRAM"
         )
-    head = _head(path)
+    if not path.is_file():
+        raise TraceError(
+            f"{path} is no file: a pipe (<(...), a FIFO) or device can be read only once. Write the log into a file first; "
+            "text logs packed by gzip or zstd are read as they are"
+        )
+    head = packed.head(path, HEAD_BYTES)
     if not head:
         raise TraceError(f"{path} is empty")
     for name in importer_names():
@@ -108,15 +124,3 @@ def require_whole(trace: Trace, otherwise: str) -> None:
         raise TraceError(
             f"the trace is PARTIAL: {'; '.join(trace.lost)}. Trace again, or {otherwise}"
         )
-
-
-def _head(path: Path) -> bytes:
-    try:
-        with path.open("rb") as stream:
-            head = stream.read(HEAD_BYTES)
-        if head[:2] == b"\x1f\x8b":
-            with gzip.open(path) as unpacked:
-                head = unpacked.read(HEAD_BYTES)
-    except (OSError, EOFError, zlib.error) as error:
-        raise TraceError(f"cannot read {path}: {error}") from error
-    return head

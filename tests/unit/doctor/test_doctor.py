@@ -153,3 +153,19 @@ def test_slurm_without_a_configuration_is_not_called_missing(
     version_text.cache_clear()
     assert seen.state == state and found in seen.found
     assert state == "ok" or (seen.cost and seen.remedy)
+
+
+def test_each_importer_has_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    from wavetank.trace.importers import libdarshan
+    from wavetank.trace.open import importer_names
+
+    def rows() -> dict[str, doctor.Finding]:
+        return {f.ability: f for f in doctor.examine() if f.ability.endswith(" logs")}
+
+    assert list(rows()) == [f"{name} logs" for name in importer_names()]
+    monkeypatch.setattr(libdarshan.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(libdarshan, "find_library", lambda name: None)
+    found = rows()["darshan logs"]
+    assert found.state == "missing"
+    assert found.remedy == "pip install 'wavetank[darshan]'"
+    assert rows()["strace logs"].state == "ok"

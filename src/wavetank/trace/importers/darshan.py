@@ -25,9 +25,18 @@ from wavetank.trace.importers.dxt_implied import (
     with_whole_requests,
     without_closed_streams,
 )
-from wavetank.trace.importers.libdarshan import CounterRecord, open_log
+from wavetank.trace.importers.libdarshan import CounterRecord, library_path, open_log
 from wavetank.trace.importers.library_files import library_files
 from wavetank.trace.schema import UNKNOWN, FileTotals, Level, RankFacts, Trace, TracedFile
+
+
+def software() -> str:
+    """The C library that logs are read by.
+
+    Raises:
+        TraceError: it is not there; the message says how to get it.
+    """
+    return library_path()
 
 
 def recognises(path: Path, head: bytes) -> bool:

@@ -10,9 +10,7 @@ Leaves a ``Trace`` at POSIX level. Every process is a rank, in the order of thei
 
 from __future__ import annotations
 
-import gzip
 import json
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from wavetank.errors import TraceError
+from wavetank.trace import packed
 from wavetank.trace.fold import SingleOperations, fold
 from wavetank.trace.ops import OPS_BY_NAME
 from wavetank.trace.paths import is_kept
@@ -90,18 +89,12 @@ def read(path: Path) -> Trace:
 
 def _lines(path: Path, collected: _Collected) -> Iterator[str]:
     try:
-        with path.open("rb") as stream:
-            packed = stream.read(2) == b"\x1f\x8b"
-        opener = gzip.open if packed else open
-        with opener(path, "rt", encoding="utf-8", errors="backslashreplace") as text:
-            for number, line in enumerate(text):
-                collected.damaged_at = number + 1
-                yield line
-            collected.damaged_at = None
-    except (EOFError, zlib.error, gzip.BadGzipFile):
+        for number, line in enumerate(packed.lines(path)):
+            collected.damaged_at = number + 1
+            yield line
+        collected.damaged_at = None
+    except EOFError:
         return  # cut short: what came before is kept, and a warning says so
-    except OSError as error:
-        raise TraceError(f"cannot read {path}: {error.strerror}") from error
 
 
 def _events(path: Path, collected: _Collected) -> Iterator[dict[str, Any]]:

@@ -229,8 +229,12 @@ def _probe(library: ctypes.CDLL, path: Path) -> None:
         raise TraceError(f"{path} is a damaged Darshan log: libdarshan-util aborts on it")
 
 
-@cache
-def _load() -> ctypes.CDLL:
+def library_path() -> str:
+    """Path or name of libdarshan-util: PyDarshan's own, else the system's.
+
+    Raises:
+        TraceError: it is not there.
+    """
     spec = importlib.util.find_spec("darshan")
     beside = []
     if spec is not None and spec.origin is not None:
@@ -240,7 +244,12 @@ def _load() -> ctypes.CDLL:
         raise TraceError(
             "cannot read Darshan logs: libdarshan-util is not there. Install it with: pip install 'wavetank[darshan]'"
         )
-    library = ctypes.CDLL(name)
+    return name
+
+
+@cache
+def _load() -> ctypes.CDLL:
+    library = ctypes.CDLL(library_path())
     library.darshan_log_open.restype = ctypes.c_void_p
     library.darshan_log_open.argtypes = [ctypes.c_char_p]
     for function in (

@@ -10,6 +10,7 @@ and leaves a ``Trace`` at POSIX level. Every process that does I/O is a rank, in
 from __future__ import annotations
 
 import errno
+import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from wavetank.errors import TraceError
+from wavetank.trace import packed
 from wavetank.trace.fold import SingleOperations, fold
 from wavetank.trace.ops import OPS_BY_NAME
 from wavetank.trace.paths import is_kept
@@ -35,6 +37,7 @@ _RESUMED = re.compile(r"^<\.\.\. (?P<name>[a-z0-9_]+) resumed>(?P<rest>.*)$")
 _DESCRIPTOR = re.compile(r"^(?P<fd>\d+)<(?P<path>[^>]*)>")
 _ERROR = re.compile(r"\b(E[A-Z0-9]+)\b")
 _DURATION = re.compile(r"<(\d+\.\d+)>\s*$")
+_STAT_SIZE = re.compile(r"\bst_size=(\d+)")
 _VECTOR_LENGTH = re.compile(r"iov_len=(\d+)")
 
 _NAMES = {
@@ -58,6 +61,7 @@ class _Description:
     path: str
     handle: int
     position: int | None
+    appends: bool = False
 
 
 @dataclass
@@ -110,13 +114,12 @@ def read(path: Path) -> Trace:
     Raises:
         TraceError: it cannot be read, or has no calls with descriptors' paths (-y).
     """
+    reader = _Reader()
     try:
-        with path.open(encoding="utf-8", errors="backslashreplace") as stream:
-            reader = _Reader()
-            for line in stream:
-                reader.line(line.rstrip("\n"))
-    except OSError as error:
-        raise TraceError(f"cannot read {path}: {error.strerror}") from error
+        for line in packed.lines(path):
+            reader.line(line.rstrip("\n"))
+    except EOFError:
+        reader.cut_short = True
     if reader.n_calls == 0:
         raise TraceError(
             f"{path} holds no system calls. Make it by: strace -f -ttt -y -T -o FILE PROGRAM"
@@ -133,13 +136,19 @@ class _Reader:
         self.unjoined = 0
         self.no_times = False
         self.no_durations = False
+        self.cut_short = False
+        self.no_pids = False
+        self.started = 0
+        self.sizes: dict[str, int] = {}  # of files, as far as they are known
         self.command: tuple[str, ...] = ()
 
     def line(self, text: str) -> None:
         match = _LINE.match(text)
         if match is None:
             return
-        pid = int(match["tagged"] or match["pid"] or 0)
+        named = match["tagged"] or match["pid"]
+        self.no_pids |= named is None
+        pid = int(named or 0)
         time_ns = _ns(match["time"]) if match["time"] else None
         self.no_times |= time_ns is None
         rest = match["rest"]
@@ -174,7 +183,7 @@ class _Reader:
         elif name == "execve" and result == 0 and not self.command:
             self.command = tuple(re.findall(r'"([^"]*)"', arguments.split("]", 1)[0])[1:])
         elif name in _OPENS:
-            self._open(process, arguments, call["after"], result, error, (start, end))
+            self._open(process, name, arguments, call["after"], result, error, (start, end))
         elif (seen := _DESCRIPTOR.match(arguments)) is not None:
             self._on_descriptor(
                 process, name, seen, arguments, result, error, (start, end), call["after"]
@@ -185,12 +194,15 @@ class _Reader:
             return
         if "CLONE_THREAD" in arguments or "CLONE_FILES" in arguments:
             self.threads[pid] = parent
-        elif pid not in self.threads:
+            return
+        self.started += 1
+        if pid not in self.threads:
             self.threads[pid] = _Process(pid, dict(parent.descriptors), parent.handles)
 
     def _open(
         self,
         process: _Process,
+        name: str,
         arguments: str,
         after: str,
         fd: int,
@@ -203,14 +215,15 @@ class _Reader:
         if not path.startswith("/") or not is_kept(path):
             process.descriptors.pop(fd, None)
             return
-        flags = 0 if "O_RDONLY" in arguments else 2 if "O_RDWR" in arguments else 1
+        flags = _flags(name, arguments)
         if fd < 0:
             self.rows.add(
                 process, "open", path, UNKNOWN, 0, 0, None, *times, arg=flags, error=error
             )
             return
-        appends = "O_APPEND" in arguments
-        description = _Description(path, process.handles, None if appends else 0)
+        if flags & os.O_TRUNC or flags & (os.O_CREAT | os.O_EXCL) == os.O_CREAT | os.O_EXCL:
+            self.sizes[path] = 0
+        description = _Description(path, process.handles, 0, bool(flags & os.O_APPEND))
         process.handles += 1
         process.descriptors[fd] = description
         self.rows.add(process, "open", path, description.handle, 0, 0, None, *times, arg=flags)
@@ -230,9 +243,11 @@ class _Reader:
         handle, moved = description.handle, max(result, 0)
         if name in _AT_POSITION:
             size = _asked(name, arguments, moved)
-            at = description.position
+            writes = name.startswith("write")
+            at = self.sizes.get(path) if writes and description.appends else description.position
             self.rows.add(process, name, path, handle, size, moved, at, *times, error=error)
             description.position = None if at is None else at + moved
+            self._grown(path, at, moved if writes else 0)
         elif name in _AT_OFFSET:
             parts = arguments.rsplit(
                 ",", 2 if name.startswith(("pread", "pwrite")) and "v" not in name else 1
@@ -240,21 +255,53 @@ class _Reader:
             offset = int(parts[-1]) if parts[-1].strip().isdigit() else None
             size = int(parts[-2]) if "v" not in name else _asked(name, arguments, moved)
             self.rows.add(process, name, path, handle, size, moved, offset, *times, error=error)
+            self._grown(path, offset, moved if name.startswith("pwrite") else 0)
         elif name == "lseek":
             description.position = result if result >= 0 else description.position
             whence = {"SEEK_SET": 0, "SEEK_CUR": 1, "SEEK_END": 2}.get(
                 arguments.rsplit(",", 1)[1].strip(), 0
             )
             at = result if result >= 0 else None
+            if (
+                whence == os.SEEK_END
+                and at is not None
+                and re.search(r", *0, *SEEK_END$", arguments)
+            ):
+                self.sizes[path] = at
             self.rows.add(process, "lseek", path, handle, 0, 0, at, *times, arg=whence, error=error)
         elif name == "close":
             self.rows.add(process, "close", path, handle, 0, 0, None, *times, error=error)
             process.descriptors.pop(fd, None)
         elif name in _OF_DESCRIPTOR:
-            self.rows.add(process, name, path, handle, 0, 0, None, *times, error=error)
+            offset, arg = self._of_descriptor(name, path, arguments, error)
+            self.rows.add(process, name, path, handle, 0, 0, offset, *times, arg=arg, error=error)
         elif result >= 0 and (name in _DUPS or (name == "fcntl" and "F_DUPFD" in arguments)):
             process.descriptors[result] = description
             self.rows.add(process, "dup", path, handle, 0, 0, None, *times)
+
+    def _of_descriptor(
+        self, name: str, path: str, arguments: str, error: int
+    ) -> tuple[int | None, int]:
+        """Offset and argument as the tracer has them; what the call says of the file's size is kept."""
+        if name == "ftruncate":
+            size = _last_number(arguments)
+            if not error:
+                self.sizes[path] = size
+            return None, size
+        if name == "fallocate":
+            numbers = [int(n) for n in re.findall(r", *(\d+)", arguments)[-2:]]
+            offset, end = (numbers[0], sum(numbers)) if len(numbers) == 2 else (0, 0)
+            return offset, end
+        if name == "fstat" and (known := _STAT_SIZE.search(arguments)):
+            self.sizes[path] = int(known[1])
+        return None, 0
+
+    def _grown(self, path: str, at: int | None, written: int) -> None:
+        """A file's size behind a write."""
+        if written and at is None:
+            self.sizes.pop(path, None)
+        elif written and at is not None and path in self.sizes:
+            self.sizes[path] = max(self.sizes[path], at + written)
 
     def finish(self) -> Trace:
         """The trace of all that was read."""
@@ -309,6 +356,18 @@ class _Reader:
 
     def _warnings(self, offset: np.ndarray) -> Iterable[str]:
         yield "strace does not see MPI: every process is a rank, and communication is not recorded"
+        if self.cut_short:
+            yield "the file is cut short or damaged; what comes after is lost"
+        if self.no_pids:
+            started = (
+                f"; the {self.started} process(es) that it started are not in the file"
+                if self.started
+                else ""
+            )
+            yield (
+                "the file has no process ids (strace -f writes them): its calls are taken for those of one process, also "
+                f"if there were several{started}"
+            )
         if self.unjoined or self.pending:
             yield f"{self.unjoined + len(self.pending)} call(s) have only one half in the file and are left out"
         if self.no_times:
@@ -317,6 +376,22 @@ class _Reader:
             yield "there are no durations in the file (strace -T writes them)"
         if self.rows.columns and (offset == UNKNOWN).all():
             yield "no offset could be followed: the files were open before strace began"
+
+
+def _flags(name: str, arguments: str) -> int:
+    """The flags of an open, by their names: O_WRONLY|O_CREAT|O_TRUNC."""
+    if name == "creat":
+        return os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    flags = 0
+    outside = re.sub(r'"(?:[^"\\]|\\.)*"', "", arguments)  # a file's name may look like a flag
+    for flag in re.findall(r"\bO_[A-Z]+", outside):
+        flags |= getattr(os, flag, 0)
+    return flags
+
+
+def _last_number(arguments: str) -> int:
+    last = arguments.rsplit(",", 1)[-1].strip()
+    return int(last) if last.isdigit() else 0
 
 
 def _asked(name: str, arguments: str, moved: int) -> int:
