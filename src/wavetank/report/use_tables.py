@@ -5,28 +5,38 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from wavetank.compare.comparison import Configuration
-from wavetank.compare.use_parts import Part, calls_words, parts_of, share
-from wavetank.measure.bottleneck import percent
-from wavetank.measure.use import Kind, Resource
-from wavetank.report.tables import Cell, Column, Interval, ReportTable, number, text
+from wavetank.compare.use_parts import Part, calls_words, parts_of, share, shares_words
+from wavetank.measure.use import FULL, Kind, Resource
+from wavetank.report.tables import Cell, Column, ReportTable, number, text
 from wavetank.report.words import origins_words
 from wavetank.units import format_duration
 
 MAX_USE_ROWS = 120
 NODES: tuple[Kind, ...] = ("compute", "io")
 
-_SHARES: tuple[tuple[str, str, str, Resource, tuple[Kind, ...]], ...] = (
-    ("client_cpu", "Client CPU", "of the compute nodes' cores", "processors", ("compute",)),
-    ("client_network_in", "Net to clients", "of the limit", "network in", ("compute",)),
-    ("client_network_out", "Net from clients", "of the limit", "network out", ("compute",)),
-    ("server_cpu", "Server CPU", "of the other nodes' cores", "processors", ("io",)),
-    ("server_network_in", "Net to servers", "of the limit", "network in", ("io",)),
-    ("server_network_out", "Net from servers", "of the limit", "network out", ("io",)),
-    ("disk_read", "Disk read", "of the limit, bytes or requests", "disk read", NODES),
-    ("disk_write", "Disk write", "of the limit, bytes or requests", "disk write", NODES),
-    ("disk_busy", "Disk busy", "time with a request under way", "disk busy", NODES),
-    ("machine_cpu", "This machine's CPU", "all of its cores", "processors", ("machine",)),
+_SHARES: tuple[tuple[str, str, Resource, tuple[Kind, ...]], ...] = (
+    ("client_cpu", "Client CPU", "processors", ("compute",)),
+    ("client_network_in", "Network into clients", "network in", ("compute",)),
+    ("client_network_out", "Network out of clients", "network out", ("compute",)),
+    ("server_cpu", "Server CPU", "processors", ("io",)),
+    ("server_network_in", "Network into servers", "network in", ("io",)),
+    ("server_network_out", "Network out of servers", "network out", ("io",)),
+    ("disk_read", "Disk read", "disk read", NODES),
+    ("disk_write", "Disk write", "disk write", NODES),
+    ("disk_busy", "Disk busy", "disk busy", NODES),
+    ("machine_cpu", "This machine's CPU", "processors", ("machine",)),
 )
+"""For machines: a share of 1 in each column."""
+_SHOWN: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
+    ("clients_shown", "Client CPU", "of the compute nodes' cores", ("client_cpu",)),
+    ("clients_network_shown", "net in / out", "of the compute nodes' limit", ("client_network_in", "client_network_out")),
+    ("servers_shown", "Server CPU", "of the other nodes' cores", ("server_cpu",)),
+    ("servers_network_shown", "net in / out", "of the other nodes' limit", ("server_network_in", "server_network_out")),
+    ("disk_shown", "Disk read / write", "of the limit, by bytes or requests", ("disk_read", "disk_write")),
+    ("busy_shown", "busy", "time in which the disk had a request under way", ("disk_busy",)),
+    ("machine_shown", "This machine", "of all its cores", ("machine_cpu",)),
+)  # fmt: skip
+"""For people: several side by side."""
 
 
 def use_table(configurations: Sequence[Configuration]) -> ReportTable | None:
@@ -47,15 +57,16 @@ def use_table(configurations: Sequence[Configuration]) -> ReportTable | None:
         columns=(
             Column("cluster", "Cluster", wide=True),
             Column("mapping", "Mapping"),
-            Column("part", "Part"),
+            Column("part", "Part", wide=True),
             Column("ph_id", "Phase", numeric=True, machine=True),
             Column("time_s", "Time", numeric=True),
             Column("bottleneck", "What took the time", wide=True),
             Column("sentence", "In words", machine=True),
             Column("also", "Also full", machine=True),
-            *(Column(key, title, numeric=True, help=f"share {of}, busiest node") for key, title, of, *_ in _SHARES),
+            Column("calls", "Calls", help="under way, and the mean time of each", wide=True),
             Column("waiting", "Waiting", numeric=True, help="share of the time that no limit explains"),
-            Column("calls", "Calls", help="under way, and the mean time of each"),
+            *(Column(key, title, numeric=True, help=f"{of}; busiest node") for key, title, of, _ in _SHOWN),
+            *(Column(key, title, numeric=True, machine=True) for key, title, *_ in _SHARES),
             Column("in_flight", "Calls at a time", numeric=True, machine=True),
             Column("call_s", "Time of a call", numeric=True, machine=True),
             Column("other_cores", "Other work", numeric=True, machine=True),
@@ -73,18 +84,21 @@ def use_table(configurations: Sequence[Configuration]) -> ReportTable | None:
 def _row(each: Configuration, part: Part) -> tuple[Cell, ...]:
     use = part.use
     also = () if part.of is None else part.of.bottleneck.also
+    found = {key: share(use, resource, *kinds) for key, _, resource, kinds in _SHARES}
+    words = (part.bottleneck, *(f"also full: {other}" for other in also)) if use else ()
     return (
         text(each.cluster_title),
         text(each.mapping),
         text(part.words),
         number(part.ph_id),
         number(part.time_s, None if part.time_s is None else format_duration(part.time_s)),
-        Cell(_words(part, also), part.bottleneck_name, strong=part.ph_id is None and bool(use)),
+        text(part.bottleneck_name, words),
         text(part.bottleneck),
         text("; ".join(also)),
-        *(_share(share(use, resource, *kinds)) for *_, resource, kinds in _SHARES),
-        _share(None if use is None else use.waiting),
-        text(calls_words(use).replace("-", "\N{EN DASH}") if use is None else calls_words(use)),
+        text("\N{EN DASH}" if use is None else calls_words(use)),
+        _shown([None if use is None else use.waiting]),
+        *(_shown([found[key] for key in keys]) for *_, keys in _SHOWN),
+        *(number(found[key]) for key, *_ in _SHARES),
         number(None if use is None else use.in_flight),
         number(None if use is None else use.call_s),
         number(None if use is None else use.other_cores),
@@ -92,13 +106,9 @@ def _row(each: Configuration, part: Part) -> tuple[Cell, ...]:
     )
 
 
-def _words(part: Part, also: Sequence[str]) -> str:
-    return f"{part.bottleneck}; also {', '.join(also)}" if also else part.bottleneck
-
-
-def _share(value: float | None) -> Cell:
-    """A share of 1 in percent, with a bar as long as it is."""
-    if value is None:
+def _shown(shares: Sequence[float | None]) -> Cell:
+    """Shares in percent, side by side; sorted by the largest."""
+    largest = max((value for value in shares if value is not None), default=None)
+    if largest is None:
         return number(None)
-    full = min(max(value, 0.0), 1.0)
-    return Cell(percent(value), value, interval=Interval(0.0, full, full), lines=("",))
+    return Cell(shares_words(*shares), largest, strong=largest >= FULL)
