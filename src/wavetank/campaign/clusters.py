@@ -108,9 +108,30 @@ def facts_of(spec: ClusterSpec) -> ClusterFacts:
         cores_per_node=int(spec.instance.vcpus) or None,
         capacity_bytes=_capacity(spec),
         is_global=spec.file_system.kind != "none",
-        expected_up_s=GUESSED_UP_S,
+        expected_up_s=GUESSED_UP_S if spec.provider != "null" else 0.0,
+        memory_bytes=_memory_here(spec),
+        storage_bytes=_storage_here(spec),
         knobs=knobs,
     )
+
+
+def _memory_here(spec: ClusterSpec) -> int | None:
+    """Memory that all nodes may take of this machine; None: they are elsewhere."""
+    if spec.provider == "null":  # nothing is brought up
+        return 0
+    if spec.provider != "local":
+        return None
+    return sum(spec.instance_of(node).memory for node in spec.node_names())
+
+
+def _storage_here(spec: ClusterSpec) -> int | None:
+    """Space that all disks may take of this machine; None: they are elsewhere."""
+    if spec.provider == "null":
+        return 0
+    if spec.provider != "local":
+        return None
+    temporary = 0 if spec.temporary is None else spec.temporary.size
+    return spec.storage.size * len(spec.storage_names()) + temporary * len(spec.compute_names())
 
 
 class ClusterDeployer:

@@ -26,6 +26,8 @@ class ClusterFacts:
         expected_up_s: to bring it up.
         unavailable: why it cannot come up on this machine; None when it can.
         text: the specification as YAML, for the campaign's folder.
+        memory_bytes: of all its nodes, where they are on this machine; None: they are elsewhere.
+        storage_bytes: of all its disks, where they are on this machine.
         knobs: everything that was chosen for it, for comparing two.
         own_title: that a person wrote; None where it is made.
     """
@@ -40,6 +42,8 @@ class ClusterFacts:
     capacity_bytes: int | None
     is_global: bool
     expected_up_s: float
+    memory_bytes: int | None = None
+    storage_bytes: int | None = None
     unavailable: str | None = None
     text: str = ""
     knobs: Knobs = field(default_factory=Knobs)

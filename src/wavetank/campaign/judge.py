@@ -103,7 +103,7 @@ def compare_campaign(
         ),
         not_measured=_not_measured(plan, store, configurations),
         own_runs=tuple(error for errors in own_runs.values() for error in errors),
-        notes=_notes(spec, configurations, decisions, prices),
+        notes=(*_notes(spec, configurations, decisions, prices), *_load_notes(plan, store)),
         titles={cluster.name: cluster.title for cluster in plan.clusters},
     )
 
@@ -271,3 +271,22 @@ def _notes(
     if spec.pauses == "keep":
         notes.append("The application's pauses were kept; they are not in the I/O time.")
     return tuple(notes)
+
+
+def _load_notes(plan: Plan, store: Store) -> tuple[str, ...]:
+    """How much other work there was on the machine, where it was too much for some measurements."""
+    keys = {run.key for run in plan.runs}
+    loads = [
+        each.load
+        for key, each in store.keyed_measurements()
+        if key in keys and each.load is not None
+    ]
+    disturbed = [load for load in loads if load.disturbed]
+    if not disturbed:
+        return ()
+    return (
+        f"Other work on the machine disturbed {len(disturbed)} of {len(loads)} measurements, after "
+        f"{store.n_disturbed()} were made again (median of busy processors just before: "
+        f"{100 * median(load.busy_before for load in loads):.0f} %). It makes noise and hides "
+        "differences; the test for them holds all the same, as clusters take turns.",
+    )

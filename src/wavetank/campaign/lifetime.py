@@ -42,9 +42,6 @@ def deployed(
     Raises:
         NotUpError: it did not come up.
     """
-    if store.is_leased(cluster.name):
-        observer.says(f"taking {cluster.name} down: a run that was killed left it")
-        _take_down(cluster, store, deployer, observer)
     observer.says(f"bringing up {cluster.name}: {cluster.title}, {cluster.n_instances} instances")
     started = time.monotonic()
     store.lease(cluster.name)
@@ -59,27 +56,33 @@ def deployed(
         observer.says(f"{cluster.name} is up after {up_s:.1f} s")
         yield running
     finally:
-        with _uninterrupted(observer):
+        with uninterrupted(observer):
             try:
                 observer.says(f"taking {cluster.name} down")
             finally:  # whatever becomes of what is said
-                _take_down(cluster, store, deployer, observer)
+                _take_down(cluster.name, store, deployer, observer)
 
 
-def _take_down(cluster: ClusterFacts, store: Store, deployer: Deployer, observer: Observer) -> None:
+def take_down_leftovers(store: Store, deployer: Deployer, observer: Observer) -> None:
+    """Take down what a run of this campaign left up because it was killed, needed again or not."""
+    for cluster in store.leases():
+        observer.says(f"taking {cluster} down: a run that was killed left it")
+        _take_down(cluster, store, deployer, observer)
+
+
+def _take_down(cluster: str, store: Store, deployer: Deployer, observer: Observer) -> None:
     try:
-        deployer.down(cluster.name)
+        deployer.down(cluster)
     except WavetankError as error:
         observer.says(
-            f"{cluster.name} did not go down whole: {error}. "
-            f"Run 'wavetank cluster down {cluster.name}'"
+            f"{cluster} did not go down whole: {error}. Run 'wavetank cluster down {cluster}'"
         )
     else:
-        store.release(cluster.name)
+        store.release(cluster)
 
 
 @contextmanager
-def _uninterrupted(observer: Observer) -> Iterator[None]:
+def uninterrupted(observer: Observer) -> Iterator[None]:
     """Let a second Ctrl-C or SIGTERM wait until the cluster is down.
 
     Handlers, not masks: children inherit masks and ignored signals, but not handlers.

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from decimal import Decimal
+from itertools import combinations
 
 from wavetank.campaign.facts import ClusterFacts
+from wavetank.campaign.futility import Futility
 from wavetank.campaign.plan import Plan
 from wavetank.campaign.spec import Budget, CampaignSpec
 from wavetank.campaign.store import Key, Store
@@ -22,7 +24,11 @@ Configuration = tuple[str, str, str]
 
 
 class StopRules:
-    """Which repetitions are not needed any more. Looks at I/O times as they come in."""
+    """Which repetitions are not needed any more. Looks at I/O times as they come in.
+
+    With a stop rule: those of a configuration whose interval is narrow enough. Where the campaign chose the number of
+    repetitions itself: those of a configuration that cannot be told apart from any other any more (futility).
+    """
 
     def __init__(self, spec: CampaignSpec, plan: Plan) -> None:
         self._spec = spec
@@ -30,6 +36,11 @@ class StopRules:
         self._keys: dict[Configuration, list[Key]] = defaultdict(list)
         for run in plan.runs:
             self._keys[_configuration(run.key)].append(run.key)
+        self._futility = None
+        if spec.repetitions is None and spec.stop is None:
+            self._futility = Futility(
+                _pairs(spec, plan), plan.repetitions, error=1 - spec.confidence
+            )
         self._times_s: dict[Configuration, list[float]] = defaultdict(list)
         self.not_needed: set[Key] = set()
 
@@ -40,6 +51,9 @@ class StopRules:
         times.append(io_time_s(measurement.result))
         if self._enough(times):
             self.not_needed.update(self._keys[configuration])
+        if self._futility is not None:
+            for decided in self._futility.learn(configuration, times[-1]):
+                self.not_needed.update(self._keys[decided])
 
     def _enough(self, times_s: Sequence[float]) -> bool:
         stop = self._spec.stop
@@ -47,6 +61,22 @@ class StopRules:
             return False
         width = relative_width(estimate(times_s, self._spec.confidence))
         return width is not None and width <= stop.width
+
+
+def _pairs(spec: CampaignSpec, plan: Plan) -> dict[frozenset[Configuration], bool]:
+    """All pairs that the report will compare, and whether their times alone decide them.
+
+    Costs are another question where prices differ: equal times mean different costs then.
+    """
+    applications: dict[str, dict[Configuration, ClusterFacts]] = defaultdict(dict)
+    for run in plan.runs:
+        applications[run.application][_configuration(run.key)] = plan.cluster(run.cluster)
+    return {
+        frozenset((first, second)): spec.prices is None
+        or (clusters[first].instances == clusters[second].instances and not spec.add_to_cost)
+        for clusters in applications.values()
+        for first, second in combinations(clusters, 2)
+    }
 
 
 def _configuration(key: Key) -> Configuration:
@@ -101,5 +131,5 @@ class Purse:
         return None
 
     def _cluster_s(self, store: Store, cluster: ClusterFacts) -> float:
-        up_s = store.deployments_s().get(cluster.key, 0.0)
-        return up_s + sum(store.spent_s().get(cluster.key, ()))
+        beside_s = store.beside_s().get(cluster.key, 0.0)
+        return beside_s + sum(store.spent_s().get(cluster.key, ()))

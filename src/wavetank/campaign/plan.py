@@ -100,9 +100,8 @@ def make_plan(
 ) -> Plan:
     """Order all measurements, and sort out those that cannot work.
 
-    On each cluster every round holds each application and mapping once, in an order of its own:
-    what drifts during the campaign touches all of them alike. The order depends on the seed and
-    the cluster alone, so that adding a cluster changes nothing for the others.
+    Every round holds each application, cluster and mapping once, in an order of its own: what drifts
+    during the campaign touches all of them alike. The order depends on the seed.
     """
     possible: dict[str, list[tuple[Application, str]]] = {}
     impossible: list[NotMeasured] = []
@@ -126,9 +125,11 @@ def make_plan(
         spec, [application for each in possible.values() for application, _ in each]
     )
     most = repetitions if spec.stop is None else spec.stop.at_most
-    runs = [
-        run for cluster in clusters for run in _ordered(spec, cluster, possible[cluster.name], most)
-    ]
+    runs = _rounds(
+        spec,
+        [(cluster, *each) for cluster in clusters for each in possible[cluster.name]],
+        most,
+    )
     return Plan(
         tuple(applications), tuple(clusters), tuple(runs), tuple(impossible), repetitions, most
     )
@@ -271,18 +272,17 @@ def expected_s(application: Application, spent_s: Sequence[float]) -> float:
     return START_S + weight / GUESSED_RATE_BYTES_PER_S
 
 
-def _ordered(
+def _rounds(
     spec: CampaignSpec,
-    cluster: ClusterFacts,
-    possible: Sequence[tuple[Application, str]],
+    possible: Sequence[tuple[ClusterFacts, Application, str]],
     most_repetitions: int,
 ) -> list[Run]:
-    shuffled = random.Random(f"{spec.seed} {cluster.name}")  # noqa: S311 - an order, not a secret
+    """All measurements, round by round."""
     runs: list[Run] = []
     for repetition in range(most_repetitions):
         round_ = list(possible)
-        shuffled.shuffle(round_)
-        for application, mapping in round_:
+        random.Random(f"{spec.seed} {repetition}").shuffle(round_)  # noqa: S311 - an order, not a secret
+        for cluster, application, mapping in round_:
             key = Key(application.kernel_sha256, cluster.key, mapping, spec.cache, repetition)
             runs.append(Run(application.name, cluster.name, mapping, repetition, len(runs), key))
     return runs

@@ -63,10 +63,18 @@ CREATE TABLE IF NOT EXISTS together (
     spent_s REAL NOT NULL,
     document TEXT NOT NULL
 );
+CREATE TABLE IF NOT EXISTS beside (
+    id INTEGER PRIMARY KEY,
+    cluster_key TEXT NOT NULL,
+    what TEXT NOT NULL,
+    seconds REAL NOT NULL
+);
 CREATE TABLE IF NOT EXISTS lease (
     cluster TEXT PRIMARY KEY
 );
 """
+
+_KNOWS_DEPLOYMENTS = "SELECT count(*) FROM sqlite_master WHERE name = 'beside'"
 
 
 @contextmanager
@@ -110,7 +118,13 @@ def write_store(folder: Path) -> Iterator[Store]:
             connection.execute("PRAGMA synchronous = FULL")
             _check_version(connection, folder / DATABASE)
             with connection:
+                before = connection.execute(_KNOWS_DEPLOYMENTS).fetchone()[0]
                 connection.executescript(_SCHEMA)
+                if not before:  # a store of an earlier version kept the last deployment only
+                    connection.execute(
+                        "INSERT INTO beside (cluster_key, what, seconds) "
+                        "SELECT cluster_key, 'deployment', up_s FROM deployment"
+                    )
                 connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
             yield Store(folder, connection)
         except sqlite3.DatabaseError as error:

@@ -1,4 +1,4 @@
-"""Running a campaign: clusters come up one after another, are measured, and go down again.
+"""Running a campaign: clusters come up, take turns in being measured, and go down again.
 
 Each measurement is stored as it ends. A cluster that fails is recorded and the others go on; what
 was started is taken down also when the campaign is interrupted.
@@ -7,20 +7,30 @@ was started is taken down also when the campaign is interrupted.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 
-from wavetank.campaign.course import Course, Observer, Outcome, announcement, begin
+from wavetank.campaign.alternation import Room, blocks, why_not_side_by_side
+from wavetank.campaign.course import Course, Observer, Outcome, announcement, begin, label
+from wavetank.campaign.disturbed import Repeats, repeats_of
 from wavetank.campaign.facts import ClusterFacts
-from wavetank.campaign.lifetime import Deployer, NotUpError, deployed
+from wavetank.campaign.lifetime import (
+    Deployer,
+    NotUpError,
+    deployed,
+    take_down_leftovers,
+    uninterrupted,
+)
 from wavetank.campaign.plan import Plan, Run
 from wavetank.campaign.spec import CampaignSpec
-from wavetank.campaign.store import Failure, Store
+from wavetank.campaign.store import Failure, Key, Store
 from wavetank.cluster.host import RunningCluster
 from wavetank.cost.prices import PriceTable
 from wavetank.errors import WavetankError
 from wavetank.measure.benchmarks import performer_of
 from wavetank.measure.characterise import peaks_of
+from wavetank.measure.disturbance import MachineWatch
 from wavetank.measure.perform import raw_of
 from wavetank.measure.run import (
     Bench,
@@ -31,6 +41,18 @@ from wavetank.measure.run import (
     warm_up,
 )
 
+NO_ROOM = Room(0, 0)
+
+
+@dataclass
+class _Site:
+    """A cluster that is up, with what was prepared on it."""
+
+    facts: ClusterFacts
+    running: RunningCluster
+    benches: dict[str, Bench] = field(default_factory=dict)
+    performers: dict[str, Performer] = field(default_factory=dict)
+
 
 @dataclass
 class _Campaign:
@@ -39,6 +61,18 @@ class _Campaign:
     course: Course
     deployer: Deployer
     performer: Performer
+    watch: MachineWatch | None
+    repeats: Repeats
+    closed: set[str] = field(default_factory=set)  # clusters that are not tried any more
+    failed: set[Key] = field(default_factory=set)  # measurements
+
+    def left_on(self, cluster: str) -> list[Run]:
+        """What is still to be measured on a cluster."""
+        return [
+            run
+            for run in self.course.plan.runs_on(cluster)
+            if not self.course.is_over(run) and run.key not in self.failed
+        ]
 
 
 def run_campaign(
@@ -50,29 +84,81 @@ def run_campaign(
     performer: Performer,
     observer: Observer,
     prices: PriceTable | None = None,
+    room: Room = NO_ROOM,
+    watch: MachineWatch | None = None,
 ) -> Outcome:
     """Measure everything in the plan that is not done yet.
+
+    Args:
+        spec: of the campaign.
+        plan: what to measure.
+        store: open for writing.
+        deployer: brings clusters up and down.
+        performer: runs kernels.
+        observer: is told what happens.
+        prices: for a budget in money.
+        room: what this machine has free for clusters that are up side by side.
+        watch: of the machine's load; None: it is not recorded, and nothing is made again.
 
     Raises:
         MeasurementError: results cannot be stored. What fails on a cluster is recorded, not raised.
     """
     course = begin(spec, plan, store, observer, prices)
-    campaign = _Campaign(course, deployer, performer)
-    for cluster in plan.clusters:
-        left = [run for run in plan.runs_on(cluster.name) if not course.is_over(run)]
-        if left and course.afford(left, cluster.expected_up_s + course.expected_s(left[0])):
-            _measure_cluster(campaign, cluster, left)
+    repeats = repeats_of(spec.repeat_disturbed, len(plan.runs), store.n_disturbed())
+    campaign = _Campaign(course, deployer, performer, watch, repeats)
+    take_down_leftovers(store, deployer, observer)
+    waiting = [cluster for cluster in plan.clusters if campaign.left_on(cluster.name)]
+    against = None
+    if len(waiting) > 1:
+        against = why_not_side_by_side(spec.side_by_side, waiting, room)
+    if against is None:
+        _measure_together(campaign, waiting)
+        return course.outcome
+    observer.says(f"clusters come up one after another, several times: {against}")
+    for block in blocks(plan, spec.seed):
+        left = [run for run in block if not course.is_over(run)]
+        if left and left[0].cluster not in campaign.closed:
+            _measure_together(campaign, [plan.cluster(left[0].cluster)], left)
     return course.outcome
 
 
-def _measure_cluster(campaign: _Campaign, cluster: ClusterFacts, left: Sequence[Run]) -> None:
+def _measure_together(
+    campaign: _Campaign, clusters: Sequence[ClusterFacts], runs: Sequence[Run] | None = None
+) -> None:
+    """Bring clusters up, measure on all of them by turns, and take them down.
+
+    Args:
+        campaign: what it belongs to.
+        clusters: that are up at the same time.
+        runs: what is measured now; None: all that is left.
+    """
     course = campaign.course
-    try:
-        with deployed(cluster, course.store, campaign.deployer, course.observer) as running:
+    sites: dict[str, _Site] = {}
+    with ExitStack() as outer:
+        stack = ExitStack()
+        outer.callback(_take_all_down, campaign, stack)
+        for cluster in clusters:
+            left = campaign.left_on(cluster.name)
+            if not course.afford(left, cluster.expected_up_s + course.expected_s(left[0])):
+                campaign.closed.add(cluster.name)
+                continue
+            try:
+                running = stack.enter_context(
+                    deployed(cluster, course.store, campaign.deployer, course.observer)
+                )
+            except NotUpError as error:
+                campaign.closed.add(cluster.name)
+                _record_no_cluster(campaign, left, error)
+                continue
+            sites[cluster.name] = _Site(cluster, running)
             _characterise(campaign, cluster, running)
-            _measure_runs(campaign, running, left)
-    except NotUpError as error:
-        _record_no_cluster(campaign, left, error)
+        planned = course.plan.runs if runs is None else runs
+        _measure_runs(campaign, sites, [run for run in planned if run.cluster in sites])
+
+
+def _take_all_down(campaign: _Campaign, stack: ExitStack) -> None:
+    with uninterrupted(campaign.course.observer):
+        stack.close()
 
 
 def _characterise(campaign: _Campaign, cluster: ClusterFacts, running: RunningCluster) -> None:
@@ -100,39 +186,66 @@ def _record_no_cluster(campaign: _Campaign, left: Sequence[Run], error: NotUpErr
     campaign.course.observer.says(f"failed: {cluster}: {error}")
 
 
-def _measure_runs(campaign: _Campaign, running: RunningCluster, left: Sequence[Run]) -> None:
+def _measure_runs(campaign: _Campaign, sites: Mapping[str, _Site], runs: Sequence[Run]) -> None:
     course = campaign.course
-    benches: dict[str, Bench] = {}
-    performers: dict[str, Performer] = {}
-    for position, run in enumerate(left):
-        if course.is_over(run):
+    waiting, last = list(runs), ""
+    while waiting:
+        run = waiting.pop(0)
+        if course.is_over(run) or run.cluster in campaign.closed:
             continue
-        if not course.afford(left[position:], course.expected_s(run)):
-            return
-        started = time.monotonic()
-        course.observer.says(f"measuring {announcement(course, run)}")
-        try:
-            if run.application not in performers:
-                performers[run.application] = _performer(campaign, running, run)
-            performer = performers[run.application]
-            if run.application not in benches:
-                benches[run.application] = _set_up(campaign, running, run, performer)
-            measurement = measure(
-                benches[run.application],
-                run.mapping,
-                performer,
-                repetition=run.repetition,
-                order=run.order,
-                cache=course.spec.cache,
-                seed=course.spec.seed,
-                watch_use=course.spec.watch_use,
-            ).model_copy(update={"application": run.application})
-        except WavetankError as error:
-            if course.record_failure(run, error):
-                course.give_up([each for each in left[position + 1 :] if not course.is_over(each)])
-                return
+        if not course.afford(campaign.left_on(run.cluster), course.expected_s(run)):
+            campaign.closed.add(run.cluster)
             continue
-        course.keep(run, measurement, time.monotonic() - started, raw_of(performer))
+        if last not in ("", run.cluster) and not course.spec.flush:
+            _write_back(sites[last])
+        last = run.cluster
+        if _measure_run(campaign, sites[run.cluster], run):
+            later = (i for i, each in enumerate(waiting) if each.repetition > run.repetition)
+            waiting.insert(next(later, len(waiting)), run)
+
+
+def _write_back(site: _Site) -> None:
+    """Have a cluster write what it still holds, so that it does not do so while another one is measured."""
+    for host in (*site.running.compute_hosts, *site.running.io_hosts):
+        host.run(["sync"], timeout_s=300.0)
+
+
+def _measure_run(campaign: _Campaign, site: _Site, run: Run) -> bool:
+    """Measure once, and keep the result; says whether it was disturbed and is to be made again."""
+    course = campaign.course
+    started = time.monotonic()
+    course.observer.says(f"measuring {announcement(course, run)}")
+    try:
+        if run.application not in site.performers:
+            site.performers[run.application] = _performer(campaign, site.running, run)
+        performer = site.performers[run.application]
+        if run.application not in site.benches:
+            site.benches[run.application] = _set_up(campaign, site.running, run, performer)
+        measurement = measure(
+            site.benches[run.application],
+            run.mapping,
+            performer,
+            repetition=run.repetition,
+            order=run.order,
+            cache=course.spec.cache,
+            seed=course.spec.seed,
+            watch_use=course.spec.watch_use,
+            watch=campaign.watch,
+        ).model_copy(update={"application": run.application})
+    except WavetankError as error:
+        campaign.failed.add(run.key)
+        if course.record_failure(run, error):
+            campaign.closed.add(run.cluster)
+            course.give_up(campaign.left_on(run.cluster))
+        return False
+    spent_s = time.monotonic() - started
+    if campaign.repeats.again(run.key, measurement):
+        course.store.add_disturbed(run.key.cluster_key, spent_s)
+        reasons = () if measurement.load is None else measurement.load.disturbed
+        course.observer.says(f"disturbed, and made again later: {label(run)}: {'; '.join(reasons)}")
+        return True
+    course.keep(run, measurement, spent_s, raw_of(performer))
+    return False
 
 
 def _performer(campaign: _Campaign, running: RunningCluster, run: Run) -> Performer:

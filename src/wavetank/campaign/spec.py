@@ -25,6 +25,7 @@ T = TypeVar("T")
 
 Layout = Literal["striped", "one-server-per-file"]
 Executor = Literal["here", "slurm"]
+SideBySide = bool | Literal["auto"]
 ClusterSource = tuple[Path, Layout | None]
 """A cluster file, and the layout of input files that it is used with instead of its own."""
 
@@ -112,6 +113,18 @@ class CampaignSpec(Record):
         "all combinations can be told apart",
     )
     stop: StopRule | None = Field(default=None, description="more repetitions until it holds")
+    side_by_side: SideBySide = Field(
+        default="auto",
+        description="yes: all clusters are up, and each round measures everything once; no: they come up in "
+        "blocks; auto: side by side where memory and storage of this machine hold them",
+    )
+    repeat_disturbed: int = Field(
+        default=2,
+        ge=0,
+        le=100,
+        description="times that a measurement is made again, at most, because other work on the "
+        "machine disturbed it; a quarter of the campaign's measurements at most",
+    )
     warm_up: int = Field(
         default=0,
         ge=0,

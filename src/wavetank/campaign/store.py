@@ -137,13 +137,30 @@ class Store:
             "characterisation",
             "raw_output",
             "together",
+            "beside",
         ):  # leases are facts, not results
             self._write(f"DELETE FROM {table}", ())  # noqa: S608 - names from the line above
 
     def add_deployment(self, cluster_key: str, cluster: str, up_s: float) -> None:
         """Record how long a cluster took to come up."""
+        self._write_all(
+            [
+                (
+                    "INSERT OR REPLACE INTO deployment VALUES (?,?,?)",
+                    (cluster_key, cluster, up_s),
+                ),
+                (
+                    "INSERT INTO beside (cluster_key, what, seconds) VALUES (?,'deployment',?)",
+                    (cluster_key, up_s),
+                ),
+            ]
+        )
+
+    def add_disturbed(self, cluster_key: str, spent_s: float) -> None:
+        """Record the wall time of a measurement that is made again, because other work disturbed it."""
         self._write(
-            "INSERT OR REPLACE INTO deployment VALUES (?,?,?)", (cluster_key, cluster, up_s)
+            "INSERT INTO beside (cluster_key, what, seconds) VALUES (?,'disturbed',?)",
+            (cluster_key, spent_s),
         )
 
     def add_characterisation(self, cluster_key: str, found: Characterisation) -> None:
@@ -209,6 +226,10 @@ class Store:
     def release(self, cluster: str) -> None:
         """Note that a cluster of this campaign is down."""
         self._write("DELETE FROM lease WHERE cluster = ?", (cluster,))
+
+    def leases(self) -> tuple[str, ...]:
+        """Clusters that a run of this campaign brought up and never took down."""
+        return tuple(name for (name,) in self._connection.execute("SELECT cluster FROM lease"))
 
     def is_leased(self, cluster: str) -> bool:
         """Whether a run of this campaign brought the cluster up and never took it down."""
@@ -299,8 +320,22 @@ class Store:
         return [Failure(*row) for row in rows]
 
     def deployments_s(self) -> dict[str, float]:
-        """Cluster key -> seconds that it took to come up."""
+        """Cluster key -> seconds that it took to come up, the last time."""
         return dict(self._connection.execute("SELECT cluster_key, up_s FROM deployment"))
+
+    def beside_s(self) -> dict[str, float]:
+        """Cluster key -> seconds of all its deployments, and of measurements that were made again."""
+        return dict(
+            self._connection.execute(
+                "SELECT cluster_key, sum(seconds) FROM beside GROUP BY cluster_key"
+            )
+        )
+
+    def n_disturbed(self) -> int:
+        """Measurements that were made again because other work disturbed them."""
+        rows = self._connection.execute("SELECT count(*) FROM beside WHERE what = 'disturbed'")
+        n: int = rows.fetchone()[0]
+        return n
 
     def spent_s(self) -> dict[str, list[float]]:
         """Cluster key -> wall times of its measurements, seconds."""

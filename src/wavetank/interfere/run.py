@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from wavetank.campaign.course import GIVE_UP_AFTER, Observer, Outcome
 from wavetank.campaign.facts import ClusterFacts
-from wavetank.campaign.lifetime import Deployer, NotUpError, deployed
+from wavetank.campaign.lifetime import Deployer, NotUpError, deployed, take_down_leftovers
 from wavetank.campaign.store import Failure, Store
 from wavetank.cluster.host import RunningCluster
 from wavetank.compare.knobs import LAYOUT
@@ -73,6 +73,7 @@ def run_study(
     study = _Study(spec, plan, store, performer, observer, set(store.together()))
     store.forget_failures()
     study.report_progress()
+    take_down_leftovers(store, deployer, observer)
     for facts in plan.clusters:
         left = [point for point in plan.points_on(facts.name) if point.key not in study.done]
         if not left:

@@ -9,6 +9,7 @@ from pydantic import Field
 from wavetank.document import Document, Record
 from wavetank.errors import MeasurementError, WavetankError
 from wavetank.kernel.result import ReplayResult
+from wavetank.measure.disturbance import MachineLoad
 from wavetank.measure.use import MeasuredUse
 
 Origin = Literal["measured under emulated limits", "measured", "computed"]
@@ -51,6 +52,9 @@ class Measurement(MeasuredOn):
 
     application: str
     kernel_sha256: str
+    load: MachineLoad | None = Field(
+        default=None, description="of the machine around it; None where it was not recorded"
+    )
     result: ReplayResult
     use: MeasuredUse | None = Field(
         default=None, description="of processors, network and disks; None where it is not known"

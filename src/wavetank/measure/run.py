@@ -17,7 +17,7 @@ from typing import Any, Literal, Protocol
 
 from wavetank import __version__
 from wavetank.cluster.counters import Counters, RecordsCounters
-from wavetank.cluster.host import NamesLauncher, RunningCluster, SetsEnvironment
+from wavetank.cluster.host import EndsMarked, NamesLauncher, RunningCluster, SetsEnvironment
 from wavetank.document import provenance
 from wavetank.errors import MeasurementError, WavetankError
 from wavetank.job import Placement
@@ -25,6 +25,7 @@ from wavetank.kernel.plan import Kernel, KernelFile
 from wavetank.kernel.result import ReplayResult
 from wavetank.measure.attribution import EVERY_S, measured_use
 from wavetank.measure.cold import doubts_of_cold_reads, doubts_of_writes
+from wavetank.measure.disturbance import MachineWatch
 from wavetank.measure.mapping import as_placement_hosts, place_ranks
 from wavetank.measure.result import CacheState, Measurement, Origin
 from wavetank.measure.use import MeasuredUse
@@ -116,6 +117,7 @@ def measure(
     cache: Literal["cold", "warm"] = "cold",
     seed: int | None = None,
     watch_use: bool = True,
+    watch: MachineWatch | None = None,
 ) -> Measurement:
     """Perform the kernel once and record how it went.
 
@@ -129,6 +131,7 @@ def measure(
             before, uncounted.
         seed: of the campaign's order.
         watch_use: record what the nodes use meanwhile, where the cluster can.
+        watch: of the machine's load, before and over the measurement; None: it is not recorded.
 
     Raises:
         MeasurementError: the mapping does not fit, or the kernel failed.
@@ -141,6 +144,11 @@ def measure(
     findings = list(cluster.health())
     if kernel.extrapolation is not None:
         findings.insert(0, f"the kernel's model is {kernel.extrapolation.sentence()}")
+    before = None
+    if watch is not None:
+        before = watch.before(
+            [host for host in cluster.compute_hosts if isinstance(host, EndsMarked)]
+        )
     try:
         with _counting(cluster, watch_use) as counters:
             result = performer.perform(kernel, bench.root, placement)
@@ -154,6 +162,9 @@ def measure(
             f"{kernel.application} failed on {cluster.name} with {mapping}: {result.failure}"
             + _ills(cluster)
         )
+    load = None if watch is None or before is None else watch.after(before)
+    if load is not None and (doubt := load.doubt()) is not None:
+        findings.append(doubt)
     findings += [finding for finding in cluster.health() if finding not in findings]
     limits = cluster.limits()
     servers = [host.name for host in cluster.io_hosts]
@@ -171,6 +182,7 @@ def measure(
         file_placement=bench.file_placement,
         result=result,
         use=None if counters is None else _use_of(counters, result, cluster, placement),
+        load=load,
         findings=tuple(findings),
         **as_it_was(cluster, limits, performer.versions()),
     )

@@ -36,10 +36,14 @@ def test_the_order_comes_from_the_seed():
     assert order(1) != order(2)
 
 
-def test_adding_a_cluster_changes_nothing_for_the_others():
-    alone = make_plan(spec(), [APPLICATION], [facts("a")]).runs
-    with_another = make_plan(spec(), [APPLICATION], [facts("z"), facts("a")]).runs_on("a")
-    assert alone == with_another
+def test_each_round_holds_every_cluster_with_every_mapping_once_in_another_order():
+    plan = make_plan(spec(), [APPLICATION], [facts(name) for name in "abc"])
+    rounds = [plan.runs[i : i + 6] for i in range(0, 18, 6)]
+    for number, round_ in enumerate(rounds):
+        assert {run.repetition for run in round_} == {number}
+        assert len({(run.cluster, run.mapping) for run in round_}) == 6
+    orders = [tuple((run.cluster, run.mapping) for run in round_) for round_ in rounds]
+    assert len(set(orders)) > 1
 
 
 def test_a_cluster_that_is_too_small_is_sorted_out_with_both_sizes():

@@ -10,6 +10,7 @@ from wavetank.campaign.results_folder import write_store
 from wavetank.campaign.run import run_campaign
 from wavetank.compare.decisions import decide
 from wavetank.cost.prices import load_prices
+from wavetank.measure.disturbance import MachineLoad
 from wavetank.measure.statistics import estimate
 
 NFS, GLUSTER = facts("nfs"), facts("gluster")
@@ -20,8 +21,11 @@ FAILED = abyss_result(KERNEL).model_copy(update={"status": "failed", "failure": 
 class Setting:
     """A campaign with everything faked but plan, store and comparison."""
 
-    def __init__(self, folder, clusters=(NFS, GLUSTER), *, broken=(), performer=None, **more):
-        self.spec = spec(**more)
+    def __init__(
+        self, folder, clusters=(NFS, GLUSTER), *, broken=(), performer=None, watch=None, **more
+    ):
+        self.spec = spec(**({"side_by_side": True} | more))
+        self.watch = watch
         self.plan = make_plan(self.spec, [APPLICATION], clusters)
         self.folder = folder
         self.deployer = FakeDeployer(broken)
@@ -37,6 +41,7 @@ class Setting:
                 deployer=self.deployer,
                 performer=self.performer,
                 observer=self.observer,
+                watch=self.watch,
             )
             return outcome, compare_campaign(self.spec, self.plan, store, prices)
 
@@ -45,16 +50,49 @@ class Setting:
             return store.done()
 
 
-def test_clusters_come_up_one_after_another_and_go_down_again(tmp_path):
+def turns(setting):
+    """Clusters in the order in which they were measured."""
+    measured = [text for text in setting.observer.said if text.startswith("measuring")]
+    return [text.split(" on ")[1].split(" with ")[0] for text in measured]
+
+
+def test_clusters_that_are_up_side_by_side_are_measured_by_rounds(tmp_path):
     setting = Setting(tmp_path)
     outcome, _ = setting.run()
-    assert setting.deployer.log == [
-        ("up", "nfs"),
-        ("down", "nfs"),
-        ("up", "gluster"),
-        ("down", "gluster"),
-    ]
+    assert setting.deployer.log[:2] == [("up", "nfs"), ("up", "gluster")]
+    assert setting.deployer.log[2:] == [("down", "gluster"), ("down", "nfs")]
     assert (outcome.n_measured, outcome.n_failed) == (12, 0)
+    assert turns(setting) == [run.cluster for run in setting.plan.runs]
+    for start in (0, 4, 8):  # two mappings on each of two clusters
+        assert sorted(turns(setting)[start : start + 4]) == ["gluster", "gluster", "nfs", "nfs"]
+
+
+def test_clusters_that_do_not_fit_come_up_in_blocks(tmp_path):
+    setting = Setting(tmp_path, side_by_side=False)
+    outcome, _ = setting.run()
+    assert (outcome.n_measured, outcome.n_failed) == (12, 0)
+    log = setting.deployer.log
+    assert all(log[i][1] == log[i + 1][1] for i in range(0, len(log), 2))  # one at a time
+    ups = [name for what, name in log if what == "up"]
+    # 3 repetitions in blocks of 2 at most: each comes up twice, and all once before any comes up again.
+    assert len(ups) == 4 and set(ups[:2]) == set(ups[2:]) == {"nfs", "gluster"}
+    assert [len([t for t in turns(setting) if t == name]) for name in ("nfs", "gluster")] == [6, 6]
+
+
+def test_a_cluster_that_does_not_come_up_is_not_tried_again_in_its_next_block(tmp_path):
+    setting = Setting(tmp_path, side_by_side=False, broken=["nfs"])
+    outcome, comparison = setting.run()
+    assert (outcome.n_measured, outcome.n_failed) == (6, 6)
+    assert setting.deployer.log.count(("up", "nfs")) == 1
+    assert len(comparison.not_measured) == 2
+
+
+def test_every_deployment_counts_for_the_budget_once(tmp_path):
+    Setting(tmp_path, side_by_side=False).run()
+    with write_store(tmp_path) as store:
+        last, all_of_them = store.deployments_s(), store.beside_s()
+    assert last.keys() == all_of_them.keys() == {NFS.key, GLUSTER.key}
+    assert all(all_of_them[key] > last[key] for key in last)  # two deployments each
 
 
 def test_a_finished_campaign_measures_nothing_again(tmp_path):
@@ -70,7 +108,7 @@ def test_adding_a_cluster_measures_only_what_is_new(tmp_path):
     more = Setting(tmp_path, [NFS, GLUSTER])
     outcome, comparison = more.run()
     assert outcome.n_measured == 6
-    assert [entry for entry in more.deployer.log if entry[0] == "up"] == [("up", "gluster")]
+    assert more.deployer.log == [("up", "gluster"), ("down", "gluster")]
     assert len(comparison.configurations) == 4
 
 
@@ -110,7 +148,7 @@ def test_an_interruption_takes_the_cluster_down_and_keeps_what_is_finished(tmp_p
     setting = Setting(tmp_path, [NFS, GLUSTER], performer=performer)
     with pytest.raises(type(interruption)):
         setting.run()
-    assert setting.deployer.log == [("up", "nfs"), ("down", "nfs")]
+    assert setting.deployer.up_now == [] and len(setting.deployer.log) == 4
     assert len(setting.done()) == 2
 
 
@@ -173,6 +211,71 @@ def test_a_cluster_that_a_killed_run_left_is_taken_down_first(tmp_path):
     setting.deployer.up_now.append("nfs")
     setting.run()
     assert setting.deployer.log == [("down", "nfs"), ("up", "nfs"), ("down", "nfs")]
+
+
+def test_a_cluster_that_a_killed_run_left_is_taken_down_also_when_nothing_is_left_to_measure(
+    tmp_path,
+):
+    Setting(tmp_path).run()
+    again = Setting(tmp_path)
+    with write_store(tmp_path) as store:
+        store.lease("nfs")  # side by side, a kill leaves those that were done too
+    again.deployer.up_now.append("nfs")
+    again.run()
+    assert again.deployer.log == [("down", "nfs")]
+    with write_store(tmp_path) as store:
+        assert store.leases() == ()
+
+
+class Watch:
+    """A machine that is busy around some measurements, by their number."""
+
+    def __init__(self, *busy):
+        self.busy = busy
+        self.n = -1
+
+    def before(self, elsewhere):
+        self.n += 1
+        return self.n
+
+    def after(self, n):
+        disturbed = ("60 % of the processors were busy just before",) if n in self.busy else ()
+        return MachineLoad(
+            processors=2, load_average=1.0, busy_before=0.6 if disturbed else 0.0, busy_after=0.0,
+            busy_over=0.5, stolen_over=0.0, pressure_before=None, pressure_over=None,
+            disturbed=disturbed,
+        )  # fmt: skip
+
+
+def test_a_disturbed_measurement_is_made_again_at_the_end_of_its_round(tmp_path):
+    setting = Setting(tmp_path, [NFS], watch=Watch(0))
+    outcome, comparison = setting.run()
+    first, second = (run.mapping for run in setting.plan.runs[:2])
+    said = [text for text in setting.observer.said if text.startswith("measuring")]
+    assert [text.split(" with ")[1][:5] for text in said[:3]] == [first, second, first]
+    assert outcome.n_measured == 6 and len(said) == 7
+    assert all(each.findings == () for each in comparison.configurations)
+    with write_store(tmp_path) as store:
+        assert store.n_disturbed() == 1 and store.beside_s()[NFS.key] > 0
+        assert all(each.load is not None for each in store.measurements())
+
+
+def test_a_machine_that_is_never_quiet_costs_a_quarter_more_and_the_rest_is_said(tmp_path):
+    setting = Setting(tmp_path, watch=Watch(*range(100)))
+    outcome, comparison = setting.run()
+    # 12 measurements: 3 are made again, and then what is disturbed is kept.
+    assert outcome.n_measured == 12
+    assert len([text for text in setting.observer.said if text.startswith("measuring")]) == 15
+    (told,) = [note for note in comparison.notes if "Other work" in note]
+    assert "disturbed 12 of 12 measurements, after 3 were made again" in told
+    assert all(any("other work" in text for text in c.findings) for c in comparison.configurations)
+
+
+def test_disturbed_measurements_are_kept_where_the_campaign_says_so(tmp_path):
+    setting = Setting(tmp_path, [NFS], watch=Watch(0), repeat_disturbed=0)
+    setting.run()
+    with write_store(tmp_path) as store:
+        assert store.n_disturbed() == 0 and len(store.measurements()) == 6
 
 
 def test_nothing_is_leased_after_a_run(tmp_path):

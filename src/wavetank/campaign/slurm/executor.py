@@ -6,7 +6,6 @@ and what they left in the campaign's folder. Interrupted by Ctrl-C it cancels th
 
 from __future__ import annotations
 
-import random
 import shutil
 from collections.abc import Sequence
 
@@ -77,7 +76,7 @@ def run_on_slurm(
         options=tuple(options),
         patience=patience or Patience(),
     )
-    runs = _interleaved(plan, spec.seed)
+    runs = list(plan.runs)
     if fresh:
         _forget(slurm)
     _adopt(slurm, runs)
@@ -90,19 +89,6 @@ def run_on_slurm(
         raise
     _clean_up(slurm)
     return course.outcome
-
-
-def _interleaved(plan: Plan, seed: int) -> list[Run]:
-    """Every round holds each cluster, application and mapping once, in an order of its own."""
-    rounds: dict[int, list[Run]] = {}
-    for run in plan.runs:
-        rounds.setdefault(run.repetition, []).append(run)
-    ordered = []
-    for repetition in sorted(rounds):
-        shuffled = list(rounds[repetition])
-        random.Random(f"{seed} {repetition}").shuffle(shuffled)  # noqa: S311 - an order, not a secret
-        ordered += shuffled
-    return ordered
 
 
 def _forget(slurm: QueuedCampaign) -> None:
