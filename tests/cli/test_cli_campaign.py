@@ -45,6 +45,7 @@ def faked(monkeypatch):
     """Clusters that come up at once, and a kernel that is performed at once."""
     performer = FakePerformer(abyss_result)
     monkeypatch.setattr("wavetank.measure.perform.ReplayPerformer", lambda **_: performer)
+    monkeypatch.setattr("wavetank.measure.disturbance.MachineWatch", lambda: None)
     monkeypatch.setattr("wavetank.cluster.deploy.bring_up", lambda spec: FakeCluster(spec.name))
     monkeypatch.setattr("wavetank.cluster.deploy.take_down", lambda name: None)
     return performer

@@ -30,6 +30,7 @@ def faked(tmp_path, monkeypatch):
         return performer
 
     monkeypatch.setattr("wavetank.measure.perform.ReplayPerformer", made)
+    monkeypatch.setattr("wavetank.measure.disturbance.MachineWatch", lambda: None)
     monkeypatch.setattr("wavetank.cluster.deploy.find", lambda name: cluster)
     abyss_kernel().write(tmp_path / "k.json")
     return performer

@@ -15,6 +15,7 @@ def faked(monkeypatch):
     """Clusters that can come up and do so at once, and a kernel that is performed at once."""
     performer = FakePerformer(abyss_result)
     monkeypatch.setattr("wavetank.measure.perform.ReplayPerformer", lambda **_: performer)
+    monkeypatch.setattr("wavetank.measure.disturbance.MachineWatch", lambda: None)
     monkeypatch.setattr("wavetank.cluster.deploy.check", lambda spec: [])
     monkeypatch.setattr(
         "wavetank.cluster.deploy.bring_up", lambda spec: FakeCluster(spec.name, spec.nodes.compute)

@@ -59,6 +59,7 @@ def command(
     from wavetank.cluster import deploy
     from wavetank.document import check_writable
     from wavetank.kernel.plan import Kernel
+    from wavetank.measure.disturbance import MachineWatch
     from wavetank.measure.perform import ReplayPerformer, campaign_options
     from wavetank.measure.run import measure, set_up, tear_down
 
@@ -80,6 +81,7 @@ def command(
             repetition=0,
             order=0,
             cache="warm" if cache == "warm" else "cold",
+            watch=MachineWatch(),
         )
     finally:
         tear_down(bench)

@@ -15,6 +15,7 @@ from wavetank.errors import WavetankError
 from wavetank.kernel.plan import Kernel
 from wavetank.launchers.registry import launcher
 from wavetank.measure.benchmarks import performer_of
+from wavetank.measure.disturbance import MachineWatch
 from wavetank.measure.perform import ReplayPerformer, campaign_options, raw_of
 from wavetank.measure.run import (
     Bench,
@@ -62,6 +63,7 @@ def _perform(folder: TaskFolder, task: Task, environment: Mapping[str, str]) -> 
         order=task.order,
         cache=task.cache,
         seed=task.seed,
+        watch=MachineWatch(),
     )
     slurm = {"slurm": launcher("srun").available() or "unknown"}
     measurement = measurement.model_copy(
