@@ -191,7 +191,7 @@ def test_the_comparison_has_rankings_costs_notes_and_advice(tmp_path):
     assert comparison.price.currency == "USD"
     assert all(each.cost is not None for each in comparison.configurations)
     assert any("emulated limits" in note for note in comparison.notes)
-    assert any("2 of 4 processes" in each.sentence for each in comparison.advice)
+    assert any("2 of 4 ranks" in each.sentence for each in comparison.advice)
 
 
 def test_an_unfinished_part_is_said_to_wait(tmp_path):
