@@ -59,7 +59,7 @@ def pareto(
     plot = Plot(
         name=name,
         title="Time and cost",
-        caption="Each dot is a configuration with its intervals. Blue: no other is better in both. "
+        caption="Each dot is a configuration with its intervals. Blue: by medians no other is better in both. "
         f"{origins_words(configurations)}; costs are computed.",
         alt="On the front: " + "; ".join(point.words for point in front),
         figure=figure,
