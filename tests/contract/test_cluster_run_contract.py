@@ -156,7 +156,7 @@ def test_a_serial_program_is_traced_where_it_runs(cluster: Cluster, tmp_path: Pa
     recorded = read_trace(folder)
     written = [call for call in calls(recorded) if call.op == "write"]
     assert [(call.file, call.size) for call in written] == [("five", 4096)] * 5
-    assert recorded.files[0].path == f"{cluster.mount_path}/five"
+    assert recorded.files[0].path.endswith(cluster.mount_path.rpartition("/")[2] + "/five")
 
 
 @pytest.mark.parametrize(("mapping", "n"), [("1PxCN", 2), ("2PxCN", 4)])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -109,9 +109,11 @@ def perform(
         require_installed(starter)
         mark = running.new_mark()
         tracer = None
+        # The mount may be where system files are (/run of a host), which the tracer leaves out.
+        options = replace(request.options, include=(*request.options.include, mount))
         if request.trace is not None:
             tracer = traced.put_on_nodes(
-                hosts, cluster.storage_path, mark, starter, program, scratch, request.options
+                hosts, cluster.storage_path, mark, starter, program, scratch, options
             )
         try:
             environment = {running.MARK: mark, **(tracer.environment if tracer else {})}
@@ -128,7 +130,7 @@ def perform(
                 argv=(program, *wanted.argv[1:]), launcher=starter, status=ended.status, started=started,
                 elapsed_s=ended.elapsed_s, interrupted=ended.why == "interrupted", n_ranks=len(placed),
             )  # fmt: skip
-            collected = traced.collect(tracer, run, request.trace, request.options)
+            collected = traced.collect(tracer, run, request.trace, options)
             return Done(ended, len(placed), collected)
         finally:
             if tracer is not None:
