@@ -108,6 +108,7 @@ def _read(log: Path) -> Kernel | Model:
 
 def _kernel_of(known: Kernel | Model, log: Path, folder: Path) -> tuple[Kernel, Path | None]:
     """The kernel, and the path of its model if there is one; a model of a trace is kept."""
+    from wavetank.kernel.below import SENTENCE, is_without_places, model_below
     from wavetank.kernel.from_model import make_kernel
     from wavetank.kernel.plan import Kernel
     from wavetank.model.application import Model
@@ -115,7 +116,11 @@ def _kernel_of(known: Kernel | Model, log: Path, folder: Path) -> tuple[Kernel, 
     if isinstance(known, Kernel):
         return known, None
     path = log
-    if _document_kind(log) != Model.kind:
+    lowered = is_without_places(known)
+    if lowered:
+        known = model_below(known)
+        click.echo(f"wavetank: {SENTENCE}", err=True)
+    if lowered or _document_kind(log) != Model.kind:
         path = folder / "model.json"
         known.write(path)
         click.echo(f"wrote {path}", err=True)

@@ -46,10 +46,16 @@ def command(
 
     Example: wavetank kernel abyss.model.json -o abyss.kernel.json
     """
+    from wavetank.kernel.below import SENTENCE, is_without_places, model_below
     from wavetank.kernel.from_model import make_kernel
     from wavetank.model.application import Model
 
     source = Model.read(model)
+    if is_without_places(source):
+        source = model_below(source)
+        model = output.with_name(f"{output.stem}.posix.model.json")
+        source.write(model)
+        click.echo(f"wavetank: {SENTENCE}. Their model is {model}", err=True)
     kernel = make_kernel(source, model, ior_version, approximate)
     kernel.write(output)
     tables = kernel_tables(kernel)

@@ -12,6 +12,7 @@ import numpy as np
 from wavetank.document import provenance, sha256_of
 from wavetank.errors import KernelError
 from wavetank.kernel import calls
+from wavetank.kernel.below import SENTENCE
 from wavetank.kernel.extrapolated import performable
 from wavetank.kernel.file_names import apply_names
 from wavetank.kernel.files import is_stored, kernel_files
@@ -90,6 +91,7 @@ def make_kernel(
         capacity_bytes=sum(file.file_size for file in model.files if file.file_id in used),
         not_reproduced=(
             *(f"the trace is PARTIAL: {sentence}" for sentence in model.lost),
+            *(warning for warning in model.warnings if warning == SENTENCE),
             *stood_in,
             *selection.not_reproduced(),
             *of_names,
