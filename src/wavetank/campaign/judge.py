@@ -11,6 +11,7 @@ from wavetank.campaign.plan import Application, Plan
 from wavetank.campaign.spec import CampaignSpec
 from wavetank.campaign.store import Store
 from wavetank.compare.advice import advise
+from wavetank.compare.against import against_baseline
 from wavetank.compare.comparison import (
     Comparison,
     Configuration,
@@ -22,6 +23,7 @@ from wavetank.compare.effects import effects
 from wavetank.compare.metrics import Averager, StandingTime, describe, price_of
 from wavetank.compare.own_run import own_run_errors
 from wavetank.compare.rank import pareto_front, rank
+from wavetank.compare.whole_run import run_times_of, with_run, with_savings
 from wavetank.cost.estimate import storage_cost
 from wavetank.cost.prices import PriceTable
 from wavetank.document import provenance
@@ -51,6 +53,9 @@ def compare_campaign(
         error=1 - spec.confidence,
         repetitions=plan.repetitions,
     )
+    configurations = list(with_savings(configurations, spec.baseline, decisions))
+    if spec.baseline is not None:
+        configurations = list(against_baseline(configurations, spec.baseline, decisions))
     rankings = tuple(
         rank(configurations, application.name, by, decisions)
         for application in plan.applications
@@ -58,7 +63,9 @@ def compare_campaign(
         if by == "time" or prices is not None
     )
     knobs = {cluster.name: cluster.knobs for cluster in plan.clusters}
-    turned = effects(configurations, knobs, decisions, confidence=spec.confidence)
+    turned = effects(
+        configurations, knobs, decisions, confidence=spec.confidence, baseline=spec.baseline
+    )
     own_runs = {
         application.name: tuple(
             error
@@ -77,6 +84,7 @@ def compare_campaign(
         smallest_difference=spec.smallest_difference,
         family=decisions.family(),
         rank_by=by,
+        baseline=spec.baseline,
         price=None if prices is None else price_of(prices),
         configurations=tuple(configurations),
         rankings=rankings,
@@ -132,21 +140,25 @@ def _configurations(
     peaks = {key: found.peaks() for key, found in known.items()}
     over_runs = Averager(spec.confidence)
     return [
-        describe(
-            grouped[application.name, cluster.name, mapping],
-            application.kernel,
-            title=cluster.title,
-            instances=cluster.instances,
-            prices=prices,
-            cost_fix=_cost_fix(spec, application, prices),
-            standing=StandingTime(
-                up_s.get(cluster.key),
-                idle_s.get((application.name, cluster.name, mapping)),
-                spec.add_to_cost,
+        with_run(
+            describe(
+                grouped[application.name, cluster.name, mapping],
+                application.kernel,
+                title=cluster.title,
+                instances=cluster.instances,
+                prices=prices,
+                cost_fix=_cost_fix(spec, application, prices),
+                standing=StandingTime(
+                    up_s.get(cluster.key),
+                    idle_s.get((application.name, cluster.name, mapping)),
+                    spec.add_to_cost,
+                ),
+                other_prices=other_prices,
+                peaks=peaks.get(cluster.key),
+                over_runs=over_runs,
             ),
-            other_prices=other_prices,
-            peaks=peaks.get(cluster.key),
-            over_runs=over_runs,
+            run_times_of(application.kernel, application.model),
+            over_runs,
         )
         for application in plan.applications
         for cluster in plan.clusters
@@ -252,6 +264,8 @@ def _notes(
             "A usage above 100 % is no rate of the storage alone: page caches took part of the bytes, or "
             "the peak, which is measured once for each cluster, came out lower than in the runs."
         )
+    if spec.baseline is not None and spec.baseline not in {c.cluster for c in configurations}:
+        notes.append(f"The baseline {spec.baseline} was not measured: nothing is compared with it.")
     notes += [
         f"Some costs are missing: {reason}."
         for reason in dict.fromkeys(

@@ -68,6 +68,11 @@ def load_campaign(spec: CampaignSpec, base: Path, read_cluster: ReadCluster) -> 
     read_clusters = [each for each in clusters if each is not None]
     problems.note_names_that_stand_twice([each.name for each in read_applications], "application")
     problems.note_names_that_stand_twice([each.name for each in read_clusters], "cluster")
+    names = [each.name for each in read_clusters]
+    if None not in clusters and spec.baseline not in (None, *names):
+        problems.note(
+            f"baseline {spec.baseline!r} is no cluster of this campaign: there are {', '.join(names)}"
+        )
     problems.note_titles_that_stand_twice({each.name: each.own_title for each in read_clusters})
     problems.stop_if_any(f"campaign {spec.name}")
     return Loaded(

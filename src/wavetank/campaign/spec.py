@@ -161,6 +161,9 @@ class CampaignSpec(Record):
         description="count the time in which a cluster is deployed, or idles around a run, too",
     )
     rank_by: Criterion = "time"
+    baseline: str | None = Field(
+        default=None, description="name of the cluster that every configuration is compared with"
+    )
     confidence: float = Field(
         default=0.95,
         gt=0.5,

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from wavetank.campaign.rows import Cell, Rows
+from wavetank.campaign.run_tables import baseline_rows, run_rows
 from wavetank.campaign.use_table import use_rows
 from wavetank.compare.advice import place_range, show, three_digits
 from wavetank.compare.comparison import Comparison, Configuration, Cost, Standing
+from wavetank.compare.effects import effects_shown, left_out_words, turn_words
 from wavetank.compare.io_parts import io_parts, not_on_disk_words
 from wavetank.measure.statistics import Estimate
 from wavetank.units import format_duration, format_rate, format_size
@@ -153,40 +155,41 @@ def show_rate(of: Estimate) -> str:
 
 
 def effect_rows(comparison: Comparison) -> Rows:
-    """What each knob does."""
-    rows: list[list[Cell]] = []
-    shown = []
-    for effect in comparison.effects:
-        change = effect.rate_change_percent
-        rows.append(
-            [
-                effect.application, effect.knob, effect.before, effect.after, effect.first,
-                effect.second, comparison.words_of(effect.first),
-                comparison.words_of(effect.second), change.median, change.low, change.high,
-                effect.clear,
-            ]
-        )  # fmt: skip
-        interval = (
-            "-"
-            if change.low is None or change.high is None
-            else f"{change.low:+.1f} to {change.high:+.1f} %"
-        )
-        shown.append(
-            [
-                effect.knob, f"{effect.before} -> {effect.after}", comparison.words_of(effect.first),
-                comparison.words_of(effect.second), f"{change.median:+.1f} %", interval, "yes" if effect.clear else "no",
-            ]
-        )  # fmt: skip
+    """What each knob does, and what several at once do."""
+    words = comparison.words_of
+    rows: list[list[Cell]] = [
+        [
+            each.application, each.knob, each.before, each.after, bool(each.turns), each.first,
+            each.second, words(each.first), words(each.second), each.rate_change_percent.median,
+            each.rate_change_percent.low, each.rate_change_percent.high, each.clear,
+        ]
+        for each in comparison.effects
+    ]  # fmt: skip
+    shown = [
+        [
+            turn_words(each), words(each.first), words(each.second),
+            f"{each.rate_change_percent.median:+.1f} %", _interval(each.rate_change_percent),
+            "told apart" if each.clear else "cannot be told apart",
+        ]
+        for each in effects_shown(comparison)
+    ]  # fmt: skip
     return Rows(
         "Effects",
         (
-            "application", "knob", "before", "after", "first", "second", "first_title", "second_title",
-            "rate_change_percent", "low", "high", "clear",
+            "application", "knob", "before", "after", "several_knobs", "first", "second",
+            "first_title", "second_title", "rate_change_percent", "low", "high", "clear",
         ),
         rows,
-        ("knob", "change", "from", "to", "rate", "interval", "told apart"),
+        ("change", "from", "to", "rate", "interval", ""),
         shown,
+        left_out_words(comparison),
     )  # fmt: skip
+
+
+def _interval(change: Estimate) -> str:
+    if change.low is None or change.high is None:
+        return "-"
+    return f"{change.low:+.1f} to {change.high:+.1f} %"
 
 
 def cost_rows(comparison: Comparison) -> Rows:
@@ -348,6 +351,8 @@ def all_rows(comparison: Comparison) -> list[Rows]:
     """Every table, in the order in which they are read; empty ones left out."""
     tables = [
         *ranking_rows(comparison),
+        run_rows(comparison),
+        baseline_rows(comparison),
         phase_rows(comparison),
         use_rows(comparison),
         cost_rows(comparison),

@@ -21,6 +21,8 @@ from wavetank.compare.comparison import (
     Ranking,
 )
 from wavetank.compare.decisions import Decisions
+from wavetank.compare.effects import single_effects
+from wavetank.compare.run_advice import baseline_advice, run_advice
 from wavetank.compare.use_advice import use_advice
 from wavetank.kernel.plan import Kernel
 from wavetank.measure.statistics import Estimate
@@ -52,8 +54,12 @@ def advise(
     if not ranking.places:
         return ()
     return (
+        *run_advice(list(ours.values()), ours[ranking.places[0].configuration]),
         *_choice(application, ours, ranking),
-        *_effects(ours, [each for each in effects if each.application == application]),
+        *baseline_advice(list(ours.values()), ranking, effects),
+        *_effects(
+            ours, [each for each in single_effects(effects) if each.application == application]
+        ),
         *use_advice(application, [ours[place.configuration] for place in ranking.places], ranking),
         *_full_storage(application, list(ours.values())),
         *_cached(application, list(ours.values())),

@@ -94,6 +94,51 @@ class PhaseEstimate(Record):
     )
 
 
+class Run(Record):
+    """The whole run of the application around its I/O."""
+
+    traced_elapsed_s: float | None = Field(
+        description="measured when it was traced; None where not known"
+    )
+    traced_io_s: float | None = Field(
+        description="at I/O calls of the traced run, of the rank that spent most time there"
+    )
+    traced_io_percent: float | None = Field(description="100 * traced_io / traced_elapsed")
+    with_metadata: bool = Field(description="whether traced_io has calls that move no data too")
+    whole_s: Estimate | None = Field(
+        description="computed: traced_elapsed - traced_io + io_time; None where not known"
+    )
+    io_percent: float | None = Field(description="I/O's share of the whole run here")
+    cost: Estimate | None = Field(
+        description="of the whole run, with cost_fix; None without a price"
+    )
+    reference: str | None = Field(
+        default=None,
+        description="configuration that savings are against: the baseline's fastest, or the slowest",
+    )
+    saved_percent: float | None = Field(
+        default=None, description="of the reference's whole run, by medians"
+    )
+    told_apart: bool = Field(
+        default=False, description="from the reference, by I/O time; if not, nothing is saved"
+    )
+
+
+class Against(Record):
+    """A configuration against the baseline, by medians."""
+
+    configuration: str = Field(description="of the baseline, with the same mapping where there is")
+    same_mapping: bool
+    times_as_fast: Estimate | None = Field(
+        description="I/O time of the baseline / I/O time; None where one took no time"
+    )
+    told_apart: bool = Field(description="by I/O time; if not, times_as_fast says nothing")
+    more_instances: int
+    price_change_percent: float | None = Field(description="of all instances, an hour")
+    cost_change_percent: float | None = Field(description="of a run's I/O")
+    whole_run_change_percent: float | None = Field(description="of the whole run's time, computed")
+
+
 class Configuration(Record):
     """One application on one cluster with one mapping."""
 
@@ -155,6 +200,10 @@ class Configuration(Record):
     settings: dict[str, str] = Field(description="of the file system, as in force")
     limits: dict[str, str]
     findings: tuple[str, ...] = Field(description="doubts of its measurements, once each")
+    run: Run | None = Field(default=None, description="None in earlier versions")
+    against: Against | None = Field(
+        default=None, description="the baseline; None of the baseline itself, and without one"
+    )
 
 
 class Place(Record):
@@ -177,13 +226,24 @@ class Ranking(Record):
     places: tuple[Place, ...]
 
 
+class Turn(Record):
+    """One of several knobs that differ between two configurations."""
+
+    knob: str
+    before: str
+    after: str
+
+
 class Effect(Record):
-    """What one knob does: two configurations that differ in nothing else."""
+    """What a knob does: two configurations that differ in nothing else; or several knobs at once."""
 
     application: str
-    knob: str
-    before: str = Field(description="the knob's value in the first configuration")
+    knob: str = Field(description="several are joined by 'and'")
+    before: str = Field(description="the knob's value in the first configuration; several: joined")
     after: str
+    turns: tuple[Turn, ...] = Field(
+        default=(), description="where several knobs differ: their effects are not separable"
+    )
     first: str
     second: str
     rate_change_percent: Estimate = Field(
@@ -258,6 +318,9 @@ class Comparison(Document):
         description="what the words of difference hold for; None: of an earlier version",
     )
     rank_by: Criterion = Field(description="the ranking that was asked for")
+    baseline: str | None = Field(
+        default=None, description="cluster that the others are compared with"
+    )
     price: Price | None
     configurations: tuple[Configuration, ...]
     rankings: tuple[Ranking, ...]

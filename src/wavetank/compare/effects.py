@@ -1,11 +1,14 @@
-"""What one knob does: pairs of configurations that differ in nothing else."""
+"""What knobs do: pairs of configurations that differ in nothing else.
+
+Pairs that differ in several knobs are there too, and say so: their effects cannot be separated.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 
-from wavetank.compare.comparison import Configuration, Effect
+from wavetank.compare.comparison import Comparison, Configuration, Effect, Turn
 from wavetank.compare.decisions import Decisions
 from wavetank.compare.knobs import Knobs, differences
 from wavetank.measure.mapping import parse_mapping
@@ -19,33 +22,37 @@ def effects(
     decisions: Decisions,
     *,
     confidence: float = CONFIDENCE,
+    baseline: str | None = None,
 ) -> tuple[Effect, ...]:
-    """The effect of each knob that was turned alone.
+    """The effect of each knob that was turned alone, and of those that were turned together.
 
     Args:
         configurations: that were measured.
         knobs: cluster name -> what was chosen for it.
         decisions: for all pairs of the report.
         confidence: of the intervals.
+        baseline: a cluster; pairs with it that differ in several knobs begin there.
     """
     found = []
     for first, second in combinations(configurations, 2):
         if first.application != second.application:
             continue
-        turned = _turned(first, second, knobs)
-        if turned is None:
+        turns = _turned(first, second, knobs)
+        if not turns:
             continue
-        if _descending(*turned[1:]):
-            first, second, turned = second, first, (turned[0], turned[2], turned[1])  # noqa: PLW2901
+        if _starts_second(turns, second.cluster == baseline):
+            first, second = second, first  # noqa: PLW2901
+            turns = tuple(Turn(knob=t.knob, before=t.after, after=t.before) for t in turns)
         change = change_percent(
             first.rate_bytes_per_s.values, second.rate_bytes_per_s.values, confidence
         )
         found.append(
             Effect(
                 application=first.application,
-                knob=turned[0],
-                before=turned[1],
-                after=turned[2],
+                knob=" and ".join(turn.knob for turn in turns),
+                before="; ".join(turn.before for turn in turns),
+                after="; ".join(turn.after for turn in turns),
+                turns=turns if len(turns) > 1 else (),
                 first=first.id,
                 second=second.id,
                 rate_change_percent=change,
@@ -55,30 +62,68 @@ def effects(
     return tuple(found)
 
 
+def single_effects(effects: Sequence[Effect]) -> tuple[Effect, ...]:
+    """Those of one knob."""
+    return tuple(effect for effect in effects if not effect.turns)
+
+
+def effects_shown(comparison: Comparison) -> tuple[Effect, ...]:
+    """Those that people are shown: of one knob, and of several knobs against the baseline.
+
+    With k clusters there are k * (k - 1) / 2 pairs; CSV and JSON hold all of them.
+    """
+    of_baseline = {
+        each.id
+        for each in comparison.configurations
+        if comparison.baseline is not None and each.cluster == comparison.baseline
+    }
+    return tuple(
+        effect
+        for effect in comparison.effects
+        if not effect.turns or {effect.first, effect.second} & of_baseline
+    )
+
+
+def turn_words(effect: Effect) -> str:
+    """What is turned: "data servers 1 -> 2 and instance type c5.large -> c5.xlarge, not separable"."""
+    turns = effect.turns or (Turn(knob=effect.knob, before=effect.before, after=effect.after),)
+    words = " and ".join(f"{turn.knob} {turn.before} -> {turn.after}" for turn in turns)
+    return f"{words}, not separable" if effect.turns else words
+
+
+def left_out_words(comparison: Comparison) -> str | None:
+    """How many effects people are not shown, and where they are; None when all are shown."""
+    n = len(comparison.effects) - len(effects_shown(comparison))
+    if n == 0:
+        return None
+    pairs = "1 pair that differs" if n == 1 else f"{n} pairs that differ"
+    return f"{pairs} in several knobs: in the CSV and JSON output only"
+
+
 def _turned(
     first: Configuration, second: Configuration, knobs: Mapping[str, Knobs]
-) -> tuple[str, str, str] | None:
-    """The one knob that differs and its two values; None when it is not exactly one.
+) -> tuple[Turn, ...]:
+    """The knobs that differ, each with its two values; none where cluster and mapping differ.
 
     What has a meaning for one of the two only is told with its value: data servers "1" against
     "2, 1DFx1F" and against "2, sharded 4 MiB" are two different changes.
     """
     if first.cluster == second.cluster:
         if parse_mapping(first.mapping) == parse_mapping(second.mapping):
-            return None
-        return "mapping", first.mapping, second.mapping
+            return ()
+        return (Turn(knob="mapping", before=first.mapping, after=second.mapping),)
     if first.mapping != second.mapping:
-        return None
+        return ()
     found = differences(knobs.get(first.cluster, Knobs()), knobs.get(second.cluster, Knobs()))
-    if len(found) != 1:
-        return None
-    return found[0].knob, found[0].before, found[0].after
+    return tuple(Turn(knob=each.knob, before=each.before, after=each.after) for each in found)
 
 
-def _descending(before: str, after: str) -> bool:
-    """Whether two amounts come in the wrong order for a reader."""
-    first, second = _amount(before), _amount(after)
-    return first is not None and second is not None and first > second
+def _starts_second(turns: Sequence[Turn], second_is_baseline: bool) -> bool:
+    """Whether a reader expects the second configuration first: amounts ascend, else the baseline comes first."""
+    first, second = _amount(turns[0].before), _amount(turns[0].after)
+    if len(turns) > 1 or first is None or second is None:
+        return second_is_baseline
+    return first > second
 
 
 def _amount(value: str) -> float | None:

@@ -37,6 +37,7 @@ from wavetank.model.phase import (
     Step,
     UnknownOffsets,
 )
+from wavetank.model.run_times import run_times_of_phases
 from wavetank.model.runs import RunArrays
 from wavetank.model.views import programs_by_view
 
@@ -98,6 +99,7 @@ def make_kernel(
         ),
         approximate=approximate,
         extrapolation=model.extrapolation,
+        run_times=model.run_times or run_times_of_phases(selection.phases, model.elapsed_s),
     )
     waits = find_waits(bare)
     if inferred := waits.number - waits.n_of_processes:

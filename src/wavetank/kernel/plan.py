@@ -13,6 +13,7 @@ from wavetank.model.application import View
 from wavetank.model.extrapolation import Extrapolation
 from wavetank.model.phase import Phase, Program
 from wavetank.model.references import Known, require
+from wavetank.model.run_times import RunTimes
 
 
 class KernelName(Record):
@@ -127,6 +128,11 @@ class Kernel(Document):
     extrapolation: Extrapolation | None = Field(
         default=None,
         description="of a kernel that no run was traced for: what its model is made from",
+    )
+    run_times: RunTimes | None = Field(
+        default=None,
+        description="of the run that was traced: elapsed, and at I/O calls; None in older kernels. "
+        "No part of what the kernel does",
     )
     ior: tuple[IorLine, ...] = ()
     ior_refused: tuple[Refused, ...] = ()

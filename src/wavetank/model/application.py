@@ -12,6 +12,7 @@ from wavetank.model.extrapolation import Extrapolation
 from wavetank.model.file import ModelFile
 from wavetank.model.phase import Phase, Program, Series
 from wavetank.model.references import Known, require
+from wavetank.model.run_times import RunTimes
 
 
 class View(Record):
@@ -96,6 +97,9 @@ class Model(Document):
     app_nfiles: int
     app_st: int = Field(description="bytes moved")
     elapsed_s: float | None
+    run_times: RunTimes | None = Field(
+        default=None, description="elapsed time and time at I/O calls; None in older models"
+    )
     boundaries: Boundaries
     requirements: Requirements
     files: tuple[ModelFile, ...]

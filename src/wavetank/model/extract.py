@@ -39,6 +39,7 @@ from wavetank.model.rows import Rows, prepare, without_library_files
 from wavetank.model.rules import LEVEL_NAMES, Rules
 from wavetank.model.sequence import make_programs
 from wavetank.model.timeline import make_timeline
+from wavetank.model.traced_times import run_times_of_rows
 from wavetank.model.views import shared_programs
 from wavetank.model.weave import kinds_of
 from wavetank.trace.ops import OPS
@@ -107,6 +108,7 @@ def extract_model(
         app_nfiles=sum(file.n_operations > 0 for file in files),
         app_st=sum(phase.ph_weight for phase in own),
         elapsed_s=trace.elapsed_s,
+        run_times=run_times_of_rows(rows, trace.elapsed_s),
         boundaries=rules.boundaries(),
         requirements=make_requirements(files, own, parts, ph_id, times),
         files=files,

@@ -14,6 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
 from wavetank.compare.comparison import Comparison, Configuration, Effect, OwnRunError
+from wavetank.compare.effects import turn_words
 from wavetank.measure.result import Measurement
 from wavetank.measure.statistics import Estimate
 from wavetank.model.application import Model
@@ -222,7 +223,7 @@ def effects(found: Sequence[Effect], comparison: Comparison, name: str) -> Plot:
     plot = Plot(
         name=name,
         title="Change of the transfer rate",
-        caption="Between two configurations that differ in nothing else. "
+        caption="Between two configurations that differ in nothing else, or in what is named. "
         "Filled: told apart. Hollow: cannot be told apart. Computed from rates that "
         f"were {origins_words(by_id[e.first] for e in shown if e.first in by_id).lower()}."
         + (f" The first {len(shown)} of {len(found)}." if len(found) > len(shown) else ""),
@@ -262,7 +263,7 @@ def effects(found: Sequence[Effect], comparison: Comparison, name: str) -> Plot:
 def _effect_label(effect: Effect, by_id: Mapping[str, Configuration]) -> str:
     """What is turned, and what stays: "mapping 1PxCN → 2PxCN · NFS"."""
     first = by_id.get(effect.first)
-    label = f"{effect.knob} {effect.before} → {effect.after}"
+    label = turn_words(effect).replace(" -> ", " → ")
     if first is None:
         return label
     return f"{label} · {first.cluster_title if effect.knob == 'mapping' else first.mapping}"

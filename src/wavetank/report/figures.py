@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from wavetank.compare.comparison import Comparison, Configuration, OwnRunError
+from wavetank.compare.effects import effects_shown
 from wavetank.measure.result import Measurement
 from wavetank.model.application import Model
 from wavetank.report import bar_plots, choice_plots, model_plots, operation_plots
@@ -76,8 +77,13 @@ def cost_figures(
 
 
 def effects_figure(comparison: Comparison, application: str, anchor: str) -> Figure | None:
-    """What one change does; None where no two configurations differ in one thing alone."""
-    found = sorted_effects(comparison, application)
+    """What a change does; None where no two configurations that are shown differ."""
+    shown = {(effect.first, effect.second) for effect in effects_shown(comparison)}
+    found = [
+        effect
+        for effect in sorted_effects(comparison, application)
+        if (effect.first, effect.second) in shown
+    ]
     if not found:
         return None
     return _one(partial(choice_plots.effects, found, comparison, f"{anchor}-effects"))

@@ -32,6 +32,7 @@ from wavetank.report.result_tables import (
     phase_results_table,
     ranking_table,
 )
+from wavetank.report.run_tables import baseline_table, whole_run_table
 from wavetank.report.study_part import StudyPart, study_part
 from wavetank.report.tables import ReportTable
 from wavetank.report.use_tables import use_table
@@ -72,6 +73,8 @@ class ApplicationPart:
     advice: tuple[Advice, ...]
     tiles: tuple[Tile, ...]
     rankings: tuple[ReportTable, ...]
+    whole_run: ReportTable | None
+    baseline: ReportTable | None
     performance: tuple[Figure, ...]
     phase_results: ReportTable | None
     use: ReportTable | None
@@ -173,6 +176,8 @@ def _application(campaign: Campaign, name: str, anchor: str) -> ApplicationPart:
             for ranking in sorted(comparison.rankings, key=lambda r: r.by != comparison.rank_by)
             if ranking.application == name and ranking.places
         ),
+        whole_run=whole_run_table(comparison, members),
+        baseline=baseline_table(comparison, members),
         performance=performance_figures(members, own, model, comparison.own_runs, anchor),
         phase_results=phase_results if phase_results and phase_results.rows else None,
         use=use_table(members),
@@ -180,7 +185,9 @@ def _application(campaign: Campaign, name: str, anchor: str) -> ApplicationPart:
         cost=cost_figures(comparison, members, anchor),
         cost_parts=cost_table(comparison, members) if priced else None,
         other_costs=other_cost_table(members) if any(c.other_costs for c in members) else None,
-        effects=effects_table(comparison, name) if effects_plot is not None else None,
+        effects=effects_table(comparison, name)
+        if any(effect.application == name for effect in comparison.effects)
+        else None,
         effects_plot=effects_plot,
         model=None if model is None else model_part(model, anchor, campaign.kernels.get(name)),
     )

@@ -11,6 +11,7 @@ from wavetank.compare.comparison import (
     Effect,
     Ranking,
 )
+from wavetank.compare.effects import effects_shown
 from wavetank.compare.io_parts import io_parts, not_on_disk_words
 from wavetank.measure.statistics import Estimate, intervals_words
 from wavetank.report.axes import short_number
@@ -196,15 +197,25 @@ def _origins_of(comparison: Comparison, application: str) -> str:
 
 
 def sorted_effects(comparison: Comparison, application: str) -> list[Effect]:
-    """An application's effects, those of one knob together, in the order in which knobs appear."""
+    """An application's effects, those of one knob together, in the order in which knobs appear.
+
+    Those that people are shown come first.
+    """
     found = [effect for effect in comparison.effects if effect.application == application]
+    shown = {(effect.first, effect.second) for effect in effects_shown(comparison)}
     knobs = list(dict.fromkeys(effect.knob for effect in found))
-    return sorted(found, key=lambda e: (knobs.index(e.knob), e.before, e.after))
+    return sorted(
+        found,
+        key=lambda e: (
+            (e.first, e.second) not in shown, bool(e.turns), knobs.index(e.knob), e.before, e.after,
+        ),
+    )  # fmt: skip
 
 
 def effects_table(comparison: Comparison, application: str) -> ReportTable:
-    """What one knob does, with its interval."""
+    """What one knob does, and what several do together, with the intervals."""
     titles = {c.id: _short_label(c) for c in comparison.configurations}
+    n_shown = sum(effect.application == application for effect in effects_shown(comparison))
     rows = [
         (
             text(effect.knob),
@@ -213,12 +224,13 @@ def effects_table(comparison: Comparison, application: str) -> ReportTable:
             text(" → ".join(titles.get(c, c) for c in (effect.first, effect.second))),
             estimated(effect.rate_change_percent, change),
             Cell("told apart" if effect.clear else "cannot be told apart", effect.clear),
+            Cell("no" if effect.turns else "one knob", not effect.turns),
         )
         for effect in sorted_effects(comparison, application)
     ]
     return ReportTable(
         name="effects",
-        title="What one change does",
+        title="What a change does",
         columns=(
             Column("knob", "Knob"),
             Column("before", "From"),
@@ -226,12 +238,14 @@ def effects_table(comparison: Comparison, application: str) -> ReportTable:
             Column("between", "Between"),
             Column("rate_change_percent", "Change of rate", numeric=True),
             Column("clear", "Verdict"),
+            Column("separable", "Separable", help="whether one knob made it"),
         ),
         rows=tuple(rows),
-        caption="Two configurations that differ in nothing else. "
+        caption="Two configurations that differ in nothing else; pairs that differ in several knobs are shown "
+        "against the baseline, and all of them are in CSV and JSON. "
         f"Computed from rates that were {_origins_of(comparison, application).lower()}.",
         filterable=len(rows) > 8,
-        max_rows=MAX_EFFECT_ROWS,
+        max_rows=min(n_shown, MAX_EFFECT_ROWS),
     )
 
 

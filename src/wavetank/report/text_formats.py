@@ -113,6 +113,8 @@ def _study(study: StudyPart) -> list[str]:
 def _of(application: ApplicationPart) -> list[ReportTable]:
     tables = [*application.rankings]
     optional = (
+        application.whole_run,
+        application.baseline,
         application.phase_results,
         application.use,
         application.own_runs,

@@ -3,6 +3,7 @@ from compare_fakes import configuration
 
 from wavetank.compare.decisions import decide
 from wavetank.compare.effects import effects as effects_of
+from wavetank.compare.effects import single_effects, turn_words
 from wavetank.compare.knobs import Knobs
 
 KNOBS = {
@@ -34,8 +35,23 @@ def test_numbers_are_shown_in_ascending_order():
     assert effect.rate_change_percent.median == pytest.approx(100.0)
 
 
-def test_clusters_that_differ_in_two_knobs_show_nothing():
-    assert effects([configuration("one", [1.0]), configuration("own", [1.0])], KNOBS) == ()
+def test_clusters_that_differ_in_two_knobs_are_shown_as_such():
+    pair = [configuration("one", [1.0] * 4), configuration("own", [0.5] * 4)]
+    (effect,) = effects(pair, KNOBS)
+    assert turn_words(effect) == ("data servers 1 -> 2 and layout striped -> 1DFx1F, not separable")
+    assert effect.rate_change_percent.median == pytest.approx(100.0)
+    assert single_effects([effect]) == ()
+
+
+def test_a_pair_of_several_knobs_begins_at_the_baseline():
+    pair = [configuration("own", [1.0]), configuration("one", [2.0])]
+    (effect,) = effects_of(pair, KNOBS, decide(pair), baseline="one")
+    assert (effect.first, effect.before) == ("a / one / 1PxCN", "1; striped")
+    assert effect.rate_change_percent.median == pytest.approx(100.0)
+
+
+def test_clusters_that_differ_in_nothing_have_no_effect():
+    assert effects([configuration("a", [1.0]), configuration("b", [1.0])], {}) == ()
 
 
 def test_the_mapping_is_a_knob_on_the_same_cluster():
@@ -79,6 +95,7 @@ def test_what_only_one_of_two_has_is_told_with_its_value():
     assert [(e.knob, e.before, e.after) for e in found] == [
         ("data servers", "1", "2, sharded"),
         ("layout", "sharded", "1DFx1F"),
+        ("data servers and layout", "2; sharded", "3; 1DFx1F"),
         ("data servers", "1", "2, 1DFx1F"),
         ("data servers", "1", "3, 1DFx1F"),
         ("data servers", "2", "3"),

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import csv
 import json
+from html import escape
 
 import campaign_examples
 import pytest
 import report_examples
 
+from wavetank.campaign.tables import all_rows
 from wavetank.report.gather import Campaign, read_folder
+from wavetank.report.html import render
 from wavetank.report.model_tables import phase_tables
 from wavetank.report.text_formats import csv_text, json_text, markdown
 
@@ -18,7 +21,7 @@ from wavetank.report.text_formats import csv_text, json_text, markdown
 def campaign(tmp_path_factory) -> Campaign:
     folder = tmp_path_factory.mktemp("campaign")
     campaign_examples.make_campaign(
-        folder, [report_examples.abyss(report_examples.SCRIPT_NAME)], clusters=("nfs", "gluster-1")
+        folder, [report_examples.abyss(report_examples.SCRIPT_NAME)], clusters=("nfs", "gluster-2")
     )
     return read_folder(folder)
 
@@ -89,3 +92,42 @@ def test_no_cell_of_csv_is_a_formula(campaign, tmp_path) -> None:
     )
     rows = tables_of(csv_text(read_folder(tmp_path)))["ABYSS-P: Files"]
     assert "'=cmd|' /C calc'!A0" in [row["file_name"] for row in rows]
+
+
+def test_all_formats_call_clusters_the_same(campaign) -> None:
+    comparison = campaign.comparison
+    titles = {c.cluster_title for c in comparison.configurations}
+    application = json.loads(json_text(campaign))["applications"][0]
+    csv_tables = tables_of(csv_text(campaign))
+    name = application["name"]
+    page, text = render(campaign), markdown(campaign).replace("\\", "")
+    for table in ("ranking-time", "whole-run", "phase-results", "cost"):
+        assert {row["cluster"] for row in application["tables"][table]} == titles
+    assert {row["cluster"] for row in csv_tables[f"{name}: By I/O time"]} == titles
+    for title in titles:
+        assert escape(title) in page and title in text
+    for rows in all_rows(comparison):
+        if "title" in rows.columns and rows.title != "Not measured":
+            assert {row[rows.columns.index("title")] for row in rows.rows} <= titles
+    ((missing,),) = ([r for r in all_rows(comparison) if r.title == "Not measured"],)
+    assert missing.shown[0][1] == "CephFS, 3 data servers" in page
+
+
+def test_the_baseline_and_the_whole_run_are_in_all_formats(campaign) -> None:
+    application = json.loads(json_text(campaign))["applications"][0]
+    compared = [c for c in campaign.comparison.configurations if c.against is not None]
+    assert compared and len(application["tables"]["baseline"]) == len(compared)
+    assert application["tables"]["baseline"][0]["times_as_fast_low"] is not None
+    elapsed_s = application["tables"]["whole-run"][0]["whole_run_s"]
+    # The tiny run of the fixture: what is left of it without its I/O, and the kernel's I/O time.
+    run = campaign.comparison.configurations[0].run
+    assert elapsed_s >= run.traced_elapsed_s - run.traced_io_s
+    for text in (render(campaign), markdown(campaign)):
+        assert "The whole run, computed" in text
+        assert "Against the baseline, NFS" in text
+
+
+def test_effects_of_several_knobs_are_marked(campaign) -> None:
+    rows = json.loads(json_text(campaign))["applications"][0]["tables"]["effects"]
+    assert {row["separable"] for row in rows} == {True, False}
+    assert any(row["knob"].count(" and ") for row in rows if not row["separable"])

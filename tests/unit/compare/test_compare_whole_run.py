@@ -1,0 +1,108 @@
+"""The whole run around the I/O."""
+
+import pytest
+from compare_fakes import configuration, own_run
+from measure_fakes import abyss_kernel
+
+from wavetank.compare.comparison import Configuration
+from wavetank.compare.decisions import decide
+from wavetank.compare.metrics import Averager
+from wavetank.compare.run_advice import run_advice
+from wavetank.compare.whole_run import reference_of, run_times_of, with_run, with_savings
+from wavetank.measure.run import kernel_hash
+from wavetank.model.run_times import RunTimes
+
+TRACED = RunTimes(elapsed_s=22.0, io_s=1.1, io_rank=0, with_metadata=True)
+
+
+def around(each, times=TRACED):
+    return with_run(each, times, Averager())
+
+
+def advised(pair, best, baseline=None):
+    found = with_savings(pair, baseline, decide(pair))
+    return run_advice(found, found[best])
+
+
+def four(value):
+    return [value, value * 1.01, value * 1.02, value * 1.03]
+
+
+def test_the_whole_run_is_the_rest_of_the_traced_run_and_the_io_there():
+    run = around(configuration("nfs", [2.0, 2.2, 2.4])).run
+    # 22 - 1.1 + 2.2
+    assert run.whole_s.median == pytest.approx(23.1)
+    assert run.whole_s.values == pytest.approx((22.9, 23.1, 23.3))
+    assert run.io_percent == pytest.approx(100 * 2.2 / 23.1)
+    assert run.traced_io_percent == pytest.approx(5.0)
+
+
+def test_the_cost_of_the_whole_run_counts_all_instances_for_all_of_it():
+    run = around(configuration("nfs", [1.1], costs=[0.001], n_instances=6)).run
+    # 22 s of 6 instances of 0.42 an hour
+    assert run.cost.median == pytest.approx(22 * 6 * 0.42 / 3600)
+    assert around(configuration("nfs", [1.1])).run.cost is None
+
+
+def test_a_log_without_times_makes_the_whole_run_unknown():
+    unknown = TRACED.model_copy(update={"elapsed_s": None})
+    only = around(configuration("nfs", [1.0]), unknown)
+    assert (only.run.whole_s, only.run.io_percent, only.run.cost) == (None, None, None)
+    (advice,) = advised([only], 0)
+    assert "is not known" in advice.sentence
+
+
+def test_a_choice_that_changes_little_is_said_as_part_of_the_choice():
+    pair = [around(configuration("nfs", four(1.6))), around(configuration("gl", four(1.1)))]
+    (advice,) = advised(pair, 1, "nfs")
+    # 22.5 s on NFS, 22.0 s on gl: 2 % less
+    assert advice.about == "choice"
+    assert advice.sentence.startswith("The choice changes little: I/O was 5 % of the traced run")
+    assert "saves 2 % of the whole run against nfs" in advice.sentence
+    assert "computed" in advice.sentence
+
+
+def test_a_choice_that_changes_much_is_said_with_both_times():
+    pair = [around(configuration("nfs", four(20.0))), around(configuration("gl", four(1.1)))]
+    (advice,) = advised(pair, 1)
+    assert advice.about == "application"
+    # 20.9 + 20.3 = 41.2 s against 20.9 + 1.1165 = 22.0 s: 47 % less
+    assert "22.02 s in place of 41.20 s" in advice.sentence and "47 % less" in advice.sentence
+
+
+def test_what_cannot_be_told_apart_saves_nothing():
+    pair = [around(configuration("nfs", [20.0, 1.0])), around(configuration("gl", [2.0, 3.0]))]
+    (advice,) = advised(pair, 1, "nfs")
+    assert "cannot be told apart" in advice.sentence and "less" not in advice.sentence
+
+
+def test_savings_are_against_the_baselines_fastest_or_the_slowest():
+    slow, fast = configuration("nfs", [3.0]), configuration("nfs", [2.0], mapping="2PxCN")
+    other = configuration("gl", [9.0])
+    assert reference_of([slow, fast, other], "nfs").id == fast.id
+    assert reference_of([slow, fast, other], None).id == other.id
+    assert reference_of([slow, other], "gone").id == other.id
+    assert reference_of([], None) is None
+
+
+def test_times_of_the_traced_run_are_no_part_of_what_a_kernel_does():
+    kernel = abyss_kernel()
+    timed = kernel.model_copy(update={"run_times": TRACED})
+    assert kernel_hash(timed) == kernel_hash(kernel)
+    assert run_times_of(timed) == TRACED
+
+
+def test_a_kernel_without_times_takes_them_from_its_model():
+    kernel = abyss_kernel()
+    assert run_times_of(kernel).elapsed_s is None
+    found = run_times_of(kernel, own_run(kernel, io_time_s=2.0))
+    # Each phase of one rank took 2 s; rank 0 and rank 1 have one each.
+    assert found.elapsed_s == 60.0
+    with_model = own_run(kernel).model_copy(update={"run_times": TRACED})
+    assert run_times_of(kernel, with_model) == TRACED
+
+
+def test_a_configuration_of_an_earlier_version_is_read_without_its_run():
+    body = configuration("nfs", [1.0]).model_dump(mode="json", exclude={"run", "against"})
+    read = Configuration.model_validate(body)
+    assert (read.run, read.against) == (None, None)
