@@ -126,6 +126,7 @@ def write_attempt(
         "mappings": mappings_for(kernel),
         **({} if repetitions is None else {"repetitions": repetitions}),
         **({} if flush else {"flush": False}),
+        "baseline": next(each.name for each in clusters if each.file_system.kind == "nfs"),
         "characterise": True,
         "prices": PRICES,
         "oversubscribe": True,  # a kernel waits for storage, it does not compute

@@ -34,15 +34,18 @@ def effects(
         baseline: a cluster; pairs with it that differ in several knobs begin there.
     """
     found = []
+    told: set[Turn] = set()
     for first, second in combinations(configurations, 2):
         if first.application != second.application:
             continue
         turns = _turned(first, second, knobs)
         if not turns:
             continue
-        if _starts_second(turns, second.cluster == baseline):
-            first, second = second, first  # noqa: PLW2901
-            turns = tuple(Turn(knob=t.knob, before=t.after, after=t.before) for t in turns)
+        back = tuple(Turn(knob=t.knob, before=t.after, after=t.before) for t in turns)
+        known = len(turns) == 1 and (turns[0] in told or back[0] in told)
+        if back[0] in told if known else _starts_second(turns, second.cluster == baseline):
+            first, second, turns = second, first, back  # noqa: PLW2901
+        told.update(turns[:1] if len(turns) == 1 else ())  # every pair tells a change the same way
         change = change_percent(
             first.rate_bytes_per_s.values, second.rate_bytes_per_s.values, confidence
         )

@@ -85,7 +85,12 @@ def differences(first: Knobs, second: Knobs) -> tuple[Difference, ...]:
                 name = "disk rate" if set(disk) <= set(DISK_RATES) else "disk"
                 found.append(Difference(name, disk_words(first, disk), disk_words(second, disk)))
             continue
-        found.append(Difference(knob, _shown(first, second, knob), _shown(second, first, knob)))
+        carries = knob == (DATA_SERVERS if DATA_SERVERS in different else FILE_SYSTEM)
+        found.append(
+            Difference(
+                knob, _shown(first, second, knob, carries), _shown(second, first, knob, carries)
+            )
+        )
     return tuple(found)
 
 
@@ -117,12 +122,12 @@ def _follows_from(knobs: Knobs, knob: str, different: Sequence[str]) -> bool:
     return any(parent in different for parent in knobs.follows.get(knob, ()))
 
 
-def _shown(one: Knobs, other: Knobs, knob: str) -> str:
+def _shown(one: Knobs, other: Knobs, knob: str, carries_layout: bool) -> str:
     """A knob's value, with what does something in this cluster and nothing in the other."""
     if knob == LAYOUT:
         return layout_words(one, with_size=other.of(STRIPE_SIZE) == ANY)
     words = [one.of(knob)]
-    if one.of(LAYOUT) != ANY and other.of(LAYOUT) == ANY:
+    if carries_layout and one.of(LAYOUT) != ANY and other.of(LAYOUT) == ANY:
         words.append(layout_words(one))
     if knob == FILE_SYSTEM:
         words += [f"{name.removeprefix(OPTION)} {value}" for name, value in options(one)]

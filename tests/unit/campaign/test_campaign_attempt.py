@@ -52,6 +52,7 @@ def test_the_files_can_be_read_again(tmp_path):
     path = write_attempt(KERNEL, None, tmp_path, repetitions=5, free_bytes=10**12)
     spec = read_campaign(path)
     assert spec.repetitions == 5 and spec.prices is not None
+    assert spec.baseline == "try-nfs"
     assert read_spec(spec.clusters[0]).name == "try-nfs"
     assert Kernel.read(spec.applications[0].kernel) == KERNEL
     assert "wavetank campaign run" in path.read_text()

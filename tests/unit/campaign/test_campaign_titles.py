@@ -274,3 +274,13 @@ def test_clusters_whose_specifications_say_the_same_have_no_knob_that_differs(fa
         back = [(d.knob, d.after, d.before) for d in differences(second.knobs, first.knobs)]
         there = [(d.knob, d.before, d.after) for d in differences(first.knobs, second.knobs)]
         assert sorted(there) == sorted(back)
+
+
+def test_a_baseline_that_is_no_cluster_is_refused_with_their_names(tmp_path):
+    path = campaign(tmp_path, {}, {})
+    body = yaml.safe_load(path.read_text())
+    path.write_text(yaml.safe_dump(body | {"baseline": "three"}))
+    with pytest.raises(SpecError, match=r"baseline 'three' is no cluster .* there are one, two"):
+        load_campaign(read_campaign(path), tmp_path, read_cluster)
+    path.write_text(yaml.safe_dump(body | {"baseline": "two"}))
+    assert load_campaign(read_campaign(path), tmp_path, read_cluster).spec.baseline == "two"

@@ -100,3 +100,23 @@ def test_what_only_one_of_two_has_is_told_with_its_value():
         ("data servers", "1", "3, 1DFx1F"),
         ("data servers", "2", "3"),
     ]
+
+
+def test_a_change_is_told_the_same_way_by_every_pair():
+    types = {"a": "c5.large", "b": "c5.xlarge", "c": "c5.large"}
+    knobs = {name: Knobs({"instance type": kind}) for name, kind in types.items()}
+    found = effects([configuration(name, [1.0]) for name in "abc"], knobs)
+    assert {(e.before, e.after) for e in found} == {("c5.large", "c5.xlarge")}
+    assert [(e.first[4], e.second[4]) for e in found] == [("a", "b"), ("c", "b")]
+
+
+def test_a_layout_that_only_one_of_two_has_is_told_once():
+    one = Knobs({"file system": "NFS", "data servers": "1", "layout": "any", "instance type": "s"})
+    two = Knobs(
+        {"file system": "GlusterFS", "data servers": "2", "layout": "sharded", "instance type": "l"}
+    )
+    pair = [configuration("one", [1.0]), configuration("two", [1.0])]
+    (effect,) = effects(pair, {"one": one, "two": two})
+    assert turn_words(effect) == (
+        "file system NFS -> GlusterFS and data servers 1 -> 2, sharded and instance type s -> l, not separable"
+    )
