@@ -60,12 +60,22 @@ class Counted:
 
 def wavetank(*argv: str | Path, cwd: Path) -> str:
     """Run a command of wavetank; its standard output."""
-    done = subprocess.run(
-        [*WAVETANK, *map(str, argv)], cwd=cwd, capture_output=True, text=True, check=False
+    process = subprocess.Popen(
+        [*WAVETANK, *map(str, argv)],
+        cwd=cwd,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
-    if done.returncode:
-        raise SystemExit(f"wavetank {argv[0]} failed:\n{done.stderr[-2000:]}")
-    return done.stdout
+    try:
+        stdout, stderr = process.communicate()
+    except BaseException:  # interrupted: it takes its clusters down
+        process.terminate()
+        process.communicate()
+        raise
+    if process.returncode:
+        raise SystemExit(f"wavetank {argv[0]} failed:\n{stderr[-2000:]}")
+    return stdout
 
 
 def make_kernel(folder: Path, mib: int) -> None:
