@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from waiting import HANG_S, until
 from wavetank.cluster import deploy
-from wavetank.cluster.host import RunningCluster
+from wavetank.cluster.counters import CPU_S, SENT_BYTES
+from wavetank.cluster.host import Host, RunningCluster
 from wavetank.errors import ClusterError, RemoteCommandError
 
 pytestmark = [pytest.mark.cluster]
@@ -102,6 +104,42 @@ def test_settings_and_limits_say_what_is_in_force(cluster: Cluster) -> None:
 
 def test_a_cluster_that_is_up_is_healthy(cluster: Cluster) -> None:
     assert cluster.health() == []
+
+
+# The loop that prints a host's counters, by a pattern that does not match itself.
+NO_LOOP = "! grep -ls '/proc/diskst[a]ts && echo' /proc/[0-9]*/cmdline"
+
+
+def test_what_nodes_use_is_recorded_and_the_recording_leaves_nothing(
+    cluster: Cluster, kind: str
+) -> None:
+    if kind.startswith("null"):
+        assert cluster.record_counters(0.02) is None
+        return
+    host = cluster.compute_hosts[0]
+    threads = threading.active_count()
+    recording = cluster.record_counters(0.02)
+    assert recording is not None
+    with recording as counters:
+        host.run(["sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"])
+        host.run(["sleep", "1"])  # readings over ssh come every 0.1 s
+    assert counters.missing == []
+    by_name = {node.node: node for node in counters.nodes}
+    assert set(by_name) == set(cluster.spec.node_names())
+    node = by_name[host.name]
+    assert node.counted[CPU_S][-1] > node.counted[CPU_S][0]
+    assert node.counted[SENT_BYTES][-1] >= node.counted[SENT_BYTES][0]
+    assert node.at_s[-1] > node.at_s[0]
+    assert threading.active_count() == threads
+    assert until(lambda: all(_succeeds(each, NO_LOOP) for each in cluster.compute_hosts))
+
+
+def _succeeds(host: Host, text: str) -> bool:
+    try:
+        host.run(["sh", "-c", text])
+    except RemoteCommandError:
+        return False
+    return True
 
 
 def test_another_process_finds_the_cluster(cluster: Cluster) -> None:

@@ -191,8 +191,3 @@ def parse_machine_stat(text: str, ticks_per_s: int) -> dict[str, float]:
             busy = n[0] + n[1] + n[2] + n[5] + n[6]
             return {CPU_S: busy / ticks_per_s, STOLEN_S: n[7] / ticks_per_s}
     return {}
-
-
-def count_processors(text: str) -> int:
-    """Processors that /proc/stat has a line for: ``cpu0 ...``, ``cpu1 ...``."""
-    return sum(line.startswith("cpu") and line[3:4].isdigit() for line in text.splitlines())

@@ -8,6 +8,7 @@ import pytest
 from wavetank.cluster import counters as c
 from wavetank.cluster.namespaces.cgroups import Hierarchies, NodeGroup
 from wavetank.cluster.namespaces.counters import Source, Watched, recording, sources_of
+from wavetank.cluster.remote.counters import Facts, parse_facts, parse_reading
 
 CAPACITY = c.Capacity(cpus=2.0, own_cpus=True)
 
@@ -95,7 +96,6 @@ def test_a_machines_stat_is_busy_without_idle_and_waiting_and_guests_time():
     )
     # busy: 60000 + 100 + 17000 + 0 + 400 ticks of 10 ms
     assert c.parse_machine_stat(text, 100) == {c.CPU_S: 775.0, c.STOLEN_S: 66.0}
-    assert c.count_processors(text) == 2
 
 
 def test_processor_time_is_read_of_version_2_where_it_is_mounted_and_of_cpuacct_where_it_is_not(
@@ -160,3 +160,27 @@ def test_a_counter_that_cannot_be_opened_is_said_and_a_node_that_goes_ends_its_s
     assert found.missing == [f"c2: {tmp_path / 'none'}: No such file or directory"]
     assert [node.node for node in found.nodes if node.counted] == ["c1"]
     assert len(found.nodes[0].at_s) >= 1  # the first reading is made before the block begins
+
+
+def test_what_a_host_over_ssh_tells_of_itself_is_read_with_gaps():
+    facts = parse_facts("c 8\nn eth0 10000\nd 65025\n")  # 65025 = 254 * 256 + 1
+    assert facts == Facts(8.0, "eth0", 10_000 * 10**6 / 8, "254:1")
+    # a device out of software tells no speed, or -1; tmpfs and overlays have device numbers of no disk
+    assert parse_facts("c 2\nn veth1 \nd 41\n") == Facts(2.0, "veth1", None, None)
+    assert parse_facts("c 2\nn eth0 -1\nd 0\n") == Facts(2.0, "eth0", None, None)
+
+
+def test_a_reading_of_a_host_has_its_own_device_and_disk_alone():
+    text = (  # Linux 6.18: uptime, stat, net/dev, diskstats
+        "1005.31 1162.66\ncpu  100 0 50 9 1 0 0 7 0 0\ncpu0 100 0 50 9 1 0 0 7 0 0\n"
+        "Inter-|   Receive |  Transmit\n face |bytes |bytes\n"
+        "    lo: 5 1 0 0 0 0 0 0 5 1 0 0 0 0 0 0\n  eth0: 7 1 0 0 0 0 0 0 9 1 0 0 0 0 0 0\n"
+        " 254       1 vda1 368 0 1504 75 419 161 548832 378 0 376 507 0 0 0 0 53 52\n"
+        "   7       0 loop0 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1\n"
+    )
+    at_s, counted = parse_reading(text, Facts(1.0, "eth0", None, "254:1"))
+    assert at_s == 1005.31
+    assert (counted[c.CPU_S], counted[c.RECEIVED_BYTES], counted[c.SENT_BYTES]) == (1.5, 7, 9)
+    assert counted[c.WRITTEN_BYTES] == 548832 * 512
+    _, counted = parse_reading(text, Facts(1.0, None, None, None))
+    assert set(counted) == {c.CPU_S, c.STOLEN_S}

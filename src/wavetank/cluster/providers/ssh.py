@@ -13,10 +13,12 @@ import socket
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from wavetank.cluster.counters import Counters
 from wavetank.cluster.host import Host
 from wavetank.cluster.needs import Needs, say_missing
 from wavetank.cluster.remote import scripts
@@ -28,6 +30,7 @@ from wavetank.cluster.remote.connection import (
     socket_directory,
     write_remote_shell,
 )
+from wavetank.cluster.remote.counters import recording
 from wavetank.cluster.remote.host import MARK, SshHost
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import ClusterDirectory, directory_of
@@ -85,6 +88,10 @@ class SshNodes:
             return f"{host.name}: drop_caches of the whole host"
 
         return "; ".join(_on_all(self.hosts, drop))
+
+    def record_counters(self, every_s: float) -> AbstractContextManager[Counters]:
+        """Record what each host uses, see counters.RecordsCounters."""
+        return recording(self.hosts, every_s)
 
     def health(self) -> list[str]:
         """Hosts that do not answer, daemons that died."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import secrets
 import shlex
+import subprocess
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -141,6 +142,13 @@ class SshHost(CommandHost):
     def script(self, text: str, *words: str, timeout_s: float = 60.0) -> str:
         """Run shell text of ours; values only reach it as arguments."""
         return self.run(["sh", "-c", text, "sh", *words], timeout_s=timeout_s).stdout
+
+    def stream(self, text: str, *words: str) -> subprocess.Popen[str]:
+        """Start shell text of ours whose output is read as it comes; whoever starts it ends it."""
+        return subprocess.Popen(
+            self._reaching(["sh", "-c", text, "sh", *words], {}, None), stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace", start_new_session=True,
+        )  # fmt: skip
 
     def start(self, argv: Sequence[str], *, log: str, env: Mapping[str, str] | None = None) -> None:
         """Start a daemon; see the protocol."""

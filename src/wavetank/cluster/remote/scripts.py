@@ -73,3 +73,22 @@ done
 # What our own scripts use besides the shell.
 TOOLS = ("cat", "cut", "dd", "dirname", "env", "grep", "kill", "ln", "ls", "mkdir", "readlink", "rm", "rmdir", "sed",
          "setsid", "sleep", "stat", "timeout", "tr")  # fmt: skip
+
+# $1: address of this host on the cluster's network, $2: a directory on its disk for data. Lines: "c" processors, "n" network device
+# and its speed (Mbit/s; a device out of software has none), "d" number of the directory's file system's device.
+FACTS = """address=$1 home=$2
+printf 'c %s\\n' "$(grep -c '^cpu[0-9]' /proc/stat)"
+{ ip -o addr show; } 2>/dev/null | tr -s ' /' '  ' | while read -r _ device _ at _; do
+  [ "$at" = "$address" ] || continue
+  printf 'n %s %s\\n' "${device%%@*}" "$(cat "/sys/class/net/${device%%@*}/speed" 2>/dev/null)"
+done
+printf 'd %s\\n' "$(stat -c %d -- "$home")"
+"""
+
+# $1: seconds between readings. Prints the host's counters until nobody reads them any more: then cat fails.
+COUNTERS = """every=$1
+while cat /proc/uptime /proc/stat /proc/net/dev /proc/diskstats && echo =; do
+  sleep "$every" 2>/dev/null || sleep 1
+done 2>/dev/null
+true
+"""
