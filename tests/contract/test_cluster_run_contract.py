@@ -86,6 +86,22 @@ def test_what_is_written_to_the_mount_is_there_for_the_next_program(cluster: Clu
     assert ok(cluster, "--launcher", "none", "--", "cat", "{mount}/file") == b"kept\n"
 
 
+def test_a_program_that_was_built_anew_is_the_one_that_runs(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    if cluster.spec.provider == "ssh":
+        pytest.skip(f"{DOES_NOT_APPLY}hosts have files of their own")
+    program = tmp_path / "program"
+    words = ["--launcher", "none", "--", str(program)]
+    assert run(cluster, *words).returncode == 1  # not built yet: nodes have looked for it
+    for said in ("first", "second"):
+        new = tmp_path / "new"
+        new.write_text(f"#!/bin/sh\necho {said}\n")
+        new.chmod(0o755)
+        new.replace(program)
+        assert ok(cluster, *words) == f"{said}\n".encode()
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_ranks_are_started_on_the_nodes_of_the_mapping(cluster: Cluster, family: str) -> None:
     need_launcher(cluster, family)

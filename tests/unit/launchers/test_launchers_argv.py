@@ -180,3 +180,13 @@ def test_each_family_is_found_behind_another_ones_mpirun(programs: dict[str, str
     job = Job(("./app",), 2)
     assert openmpi.OpenMpi().command(job, Path("/tmp"))[0] == "mpirun.openmpi"
     assert mpich.Mpich().command(job, Path("/tmp"))[0] == "mpiexec.hydra"
+
+
+def test_mpich_s_daemons_are_told_where_the_launcher_is_where_nodes_do_not_know_its_name(
+    programs: dict[str, str], tmp_path: Path
+) -> None:
+    placement = Placement(hosts=(("c1", 1), ("c2", 1)), launcher_address="10.77.0.254")
+    argv = launcher("mpich").command(Job(("./app",), 2, {}, placement), tmp_path)
+    assert argv[argv.index("-localhost") + 1] == "10.77.0.254"
+    here = launcher("mpich").command(Job(("./app",), 2), tmp_path)
+    assert "-localhost" not in here
