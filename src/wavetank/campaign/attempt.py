@@ -5,87 +5,50 @@ Leaves a folder with cluster files and a campaign file that a person can read, c
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
 
+from wavetank.campaign.attempt_notes import instance_with, memory_for, notes_for
+from wavetank.campaign.candidates import clusters_for, mappings_for, placement_of
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.document import read_text, write_whole
 from wavetank.errors import DocumentError, SpecError
 from wavetank.kernel.plan import Kernel
-from wavetank.measure.mapping import io_ranks
 from wavetank.units import format_size
 
-MIB = 2**20
-MOST_COMPUTE_NODES = 4
-"""Nodes of this machine share its cores; more would measure the machine."""
-MOST_SERVERS = 3
-SMALLEST_STORAGE_BYTES = 512 * MIB
-HEADROOM = 1.5
-"""Space for the file systems' own data, and for files that grow."""
 PRICES = "aws-us-east-1-2026-07"
 
-# c3.2xlarge of the papers (8 vCPUs, 15 GiB, 1 Gbit/s baseline), with a disk of 100 MB/s; memory as a
-# small machine can hold several times.
-INSTANCE = {
-    "name": "c3.2xlarge",
-    "vcpus": 8,
-    "memory": "1 GiB",
-    "network": "1 Gbit/s",
-    "disk_read": "100 MB/s",
-    "disk_write": "100 MB/s",
-}
 
+@dataclass(frozen=True)
+class Machine:
+    """What an attempt must know of this machine.
 
-def mappings_for(kernel: Kernel) -> list[str]:
-    """One I/O process per compute node, and all on as few nodes as the machine can hold.
-
-    With more I/O processes than compute nodes they are spread evenly.
+    Attributes:
+        free_bytes: of the disk, for the clusters' storage.
+        free_memory_bytes: None where it is not known.
+        problems: why a cluster cannot come up.
     """
-    n_io = max(len(io_ranks(kernel)), 1)
-    spread = -(-n_io // MOST_COMPUTE_NODES)
-    together = min(2 * spread, n_io)
-    return [f"{k}PxCN" for k in dict.fromkeys((spread, together))]
+
+    free_bytes: int
+    free_memory_bytes: int | None = None
+    problems: Callable[[ClusterSpec], Sequence[str]] = lambda spec: ()
 
 
-def clusters_for(kernel: Kernel, capacity_bytes: int) -> list[ClusterSpec]:
-    """NFS, and GlusterFS on one, two and three data servers, large enough for an application.
+@dataclass(frozen=True)
+class Wishes:
+    """What a user asked for; None: chosen here."""
 
-    Args:
-        kernel: of the application.
-        capacity_bytes: that it needs.
-    """
-    n_io = max(len(io_ranks(kernel)), 1)
-    compute = min(max(n_io, 2), MOST_COMPUTE_NODES)
-    bodies = [("nfs", "nfs", 1, "striped")]
-    bodies += [(f"glusterfs-{n}", "glusterfs", n, "striped") for n in range(1, MOST_SERVERS + 1)]
-    n_inputs = sum(file.prepare_bytes > 0 for file in kernel.files)
-    if 1 < n_inputs <= MOST_SERVERS:
-        bodies.append(("glusterfs-1dfx1f", "glusterfs", n_inputs, "one-server-per-file"))
-    size = max(SMALLEST_STORAGE_BYTES, round(capacity_bytes * HEADROOM))
-    return [
-        ClusterSpec.model_validate(
-            {
-                "name": f"try-{name}",
-                "instance": INSTANCE,
-                "nodes": {"compute": compute, "io": servers},
-                "file_system": {"kind": kind},
-                "storage": {"size": size},
-                "layout": layout,
-            }
-        )
-        for name, kind, servers, layout in bodies
-    ]
+    repetitions: int | None = None
+    mappings: tuple[str, ...] = ()
+    memory_bytes: int | None = None
+    flush: bool = True
 
 
 def write_attempt(
-    kernel: Kernel,
-    model: Path | None,
-    folder: Path,
-    *,
-    repetitions: int | None,
-    free_bytes: int,
-    flush: bool = True,
+    kernel: Kernel, model: Path | None, folder: Path, wishes: Wishes, machine: Machine
 ) -> Path:
     """Write cluster files and a campaign for one application; returns the campaign's path.
 
@@ -93,25 +56,30 @@ def write_attempt(
         kernel: of the application.
         model: its model file, for the report; copied into the folder when it is elsewhere.
         folder: existing; the campaign and its results go there.
-        repetitions: of each combination; None: as a campaign chooses.
-        free_bytes: that this machine has for the clusters' storage.
-        flush: have what is written on storage within the I/O time.
+        wishes: of the user.
+        machine: this one.
 
     Raises:
-        SpecError: the machine cannot hold the application's files.
+        SpecError: the machine cannot hold the application's files, or less memory is asked for than servers need.
         DocumentError: the folder cannot be written.
     """
-    clusters = clusters_for(kernel, kernel.capacity_bytes)
-    needed = max(cluster.storage.size for cluster in clusters)
-    if needed > free_bytes:
+    memory = memory_for(kernel, machine.free_memory_bytes, wishes.memory_bytes)
+    choice = clusters_for(
+        kernel,
+        instance_with(memory),
+        problems=machine.problems,
+        free_memory_bytes=machine.free_memory_bytes,
+    )
+    needed = max(cluster.storage.size for cluster in choice.clusters)
+    if needed > machine.free_bytes:
         raise SpecError(
             f"{kernel.application} works on {format_size(kernel.capacity_bytes)} of files, and this "
-            f"machine has {format_size(free_bytes)} free for them. Free some space, or measure on "
+            f"machine has {format_size(machine.free_bytes)} free for them. Free some space, or measure on "
             "clusters of your own with 'wavetank campaign run'"
         )
     (folder / "clusters").mkdir(exist_ok=True)
     kernel.write(folder / "kernel.json")
-    for cluster in clusters:
+    for cluster in choice.clusters:
         body = cluster.model_dump(mode="json", exclude_unset=True)
         write_whole(
             folder / "clusters" / f"{cluster.name}.yaml", yaml.safe_dump(body, sort_keys=False)
@@ -119,24 +87,30 @@ def write_attempt(
     application = {"kernel": "kernel.json"}
     if model is not None:
         application["model"] = _kept(model, folder)
+    notes = (
+        *notes_for(kernel, memory, flush=wishes.flush),
+        placement_of(kernel).sentence,
+        *choice.left_out,
+    )
     campaign = {
         "name": "try",
         "applications": [application],
-        "clusters": [f"clusters/{cluster.name}.yaml" for cluster in clusters],
-        "mappings": mappings_for(kernel),
-        **({} if repetitions is None else {"repetitions": repetitions}),
-        **({} if flush else {"flush": False}),
-        "baseline": next(each.name for each in clusters if each.file_system.kind == "nfs"),
+        "clusters": [f"clusters/{cluster.name}.yaml" for cluster in choice.clusters],
+        "mappings": list(wishes.mappings or mappings_for(kernel)),
+        **({} if wishes.repetitions is None else {"repetitions": wishes.repetitions}),
+        **({} if wishes.flush else {"flush": False}),
+        "baseline": next(each.name for each in choice.clusters if each.file_system.kind == "nfs"),
         "characterise": True,
         "prices": PRICES,
         "oversubscribe": True,  # a kernel waits for storage, it does not compute
+        "notes": list(notes),
         "output": "results",
     }
     path = folder / "campaign.yaml"
     write_whole(
         path,
         "# Made by 'wavetank try'. Change it and run it: wavetank campaign run campaign.yaml\n"
-        + yaml.safe_dump(campaign, sort_keys=False),
+        + yaml.safe_dump(campaign, sort_keys=False, width=120),
     )
     return path
 

@@ -111,7 +111,11 @@ def compare_campaign(
         ),
         not_measured=_not_measured(plan, store, configurations),
         own_runs=tuple(error for errors in own_runs.values() for error in errors),
-        notes=(*_notes(spec, configurations, decisions, prices), *_load_notes(plan, store)),
+        notes=(
+            *spec.notes,
+            *_notes(spec, configurations, decisions, prices),
+            *_load_notes(plan, store),
+        ),
         titles={cluster.name: cluster.title for cluster in plan.clusters},
     )
 

@@ -187,6 +187,10 @@ class CampaignSpec(Record):
     sbatch_options: tuple[str, ...] = Field(
         default=(), description="of executor slurm, e.g. '--partition=short'"
     )
+    notes: tuple[str, ...] = Field(
+        default=(),
+        description="sentences that the reader of the results must know; shown with them",
+    )
     output: Path = Field(default=Path("results"), description="folder of the results")
 
     @model_validator(mode="after")

@@ -32,6 +32,15 @@ if TYPE_CHECKING:
     help="What is written is on storage within the I/O time; or only what the application flushes itself.",
 )  # fmt: skip
 @click.option(
+    "--mapping", "mappings", multiple=True, metavar="kPxCN",
+    help="I/O processes on each compute node, may be given several times.  [default: spread evenly]",
+)  # fmt: skip
+@click.option(
+    "--memory", metavar="SIZE",
+    help="Memory limit of each node, e.g. 256MiB: less than the files have, so that caches cannot hold them.  [default: as "
+    "the files fit into the instance's]",
+)  # fmt: skip
+@click.option(
     "--dry-run", is_flag=True, help="Write the files and print the plan; start no cluster."
 )
 @click.option("--fresh", is_flag=True, help="Forget the results that the folder holds already.")
@@ -40,6 +49,8 @@ def command(
     log: Path,
     output: Path,
     repetitions: int | None,
+    mappings: tuple[str, ...],
+    memory: str | None,
     flush: bool,
     dry_run: bool,
     fresh: bool,
@@ -48,38 +59,56 @@ def command(
     """Rank the clusters that this machine can hold for the application in LOG.
 
     LOG is a trace, a log of another tool that wavetank reads (Darshan, DFTracer, strace, ...), a
-    model or a kernel. Everything that is made on the way stays in the folder, the campaign file
-    included, to be changed and run again.
+    model or a kernel. The first line of what is printed is the answer. Everything that is made on
+    the way stays in the folder, the campaign file included, to be changed and run again.
 
     Example: wavetank try abyss.trace -o try-abyss
     """
-    from wavetank.campaign.attempt import write_attempt
+    from wavetank.campaign.attempt import Machine, Wishes, write_attempt
+    from wavetank.campaign.attempt_notes import free_memory_bytes
     from wavetank.campaign.clusters import read_cluster
     from wavetank.campaign.load import load_campaign
     from wavetank.campaign.plan import make_plan
     from wavetank.campaign.spec import read_campaign
     from wavetank.cli.campaign_run import print_forecast, run_plan
+    from wavetank.cluster import deploy
+    from wavetank.measure.mapping import parse_mapping
 
+    for mapping in mappings:
+        parse_mapping(mapping)
+    wishes = Wishes(repetitions, mappings, _memory(memory), flush)
     known = _read(log)  # before anything is made
     try:
         output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DocumentError(f"cannot make {output}: {error.strerror}") from error
     kernel, model = _kernel_of(known, log, output)
-    free = shutil.disk_usage(output).free
-    path = write_attempt(
-        kernel, model, output, repetitions=repetitions, free_bytes=free, flush=flush
-    )
+    machine = Machine(shutil.disk_usage(output).free, free_memory_bytes(), deploy.check)
+    path = write_attempt(kernel, model, output, wishes, machine)
     spec = read_campaign(path)
     loaded = load_campaign(spec, path.resolve().parent, read_cluster)
     plan = make_plan(spec, loaded.applications, loaded.clusters)
+    for note in spec.notes:
+        click.echo(f"note: {note}", err=True)
     if dry_run:
         print_forecast(loaded, plan, spec.output, fresh, output_format)
         return
     try:
-        run_plan(loaded, plan, spec.output, fresh, output_format)
+        run_plan(loaded, plan, spec.output, fresh, output_format, answer=True)
     finally:
         _report(spec.output, output / "report.html")
+
+
+def _memory(text: str | None) -> int | None:
+    from wavetank.errors import UsageError
+    from wavetank.units import parse_size
+
+    if text is None:
+        return None
+    try:
+        return parse_size(text)
+    except ValueError as error:
+        raise UsageError(f"--memory: {error}") from error
 
 
 def _read(log: Path) -> Kernel | Model:

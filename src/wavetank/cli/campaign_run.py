@@ -38,8 +38,18 @@ def print_forecast(
     _print_plan(loaded, plan, ahead, output_format)
 
 
-def run_plan(loaded: Loaded, plan: Plan, folder: Path, fresh: bool, output_format: str) -> None:
+def run_plan(
+    loaded: Loaded,
+    plan: Plan,
+    folder: Path,
+    fresh: bool,
+    output_format: str,
+    *,
+    answer: bool = False,
+) -> None:
     """Measure what is left of a plan, compare, print, and keep everything in ``folder``.
+
+    ``answer``: what to choose comes first, in words.
 
     Raises:
         MeasurementError: nothing can be measured, or a part of the plan failed.
@@ -62,7 +72,7 @@ def run_plan(loaded: Loaded, plan: Plan, folder: Path, fresh: bool, output_forma
         compare=lambda store: _compare(loaded, plan, store),
         holds_results=lambda store: bool(store.done()),
     )  # fmt: skip
-    print_comparison(comparison, output_format)
+    print_comparison(comparison, output_format, answer=answer)
     click.echo(f"Results: {folder}", err=True)
     _judge(outcome, plan)
 
@@ -226,13 +236,22 @@ def _print_plan(loaded: Loaded, plan: Plan, ahead: Forecast | None, output_forma
     print_tables([Table("Plan", columns, rows, note=note)], output_format, extra)
 
 
-def print_comparison(comparison: Comparison, output_format: str) -> None:
-    """Print the tables of a comparison, and under them what a reader must know."""
+def print_comparison(comparison: Comparison, output_format: str, *, answer: bool = False) -> None:
+    """Print the tables of a comparison, and under them what a reader must know.
+
+    ``answer``: what to choose comes first, in words; in JSON it is the key ``answer``.
+    """
     from wavetank.campaign.tables import all_rows
     from wavetank.interfere.tables import all_study_rows
 
     people = output_format == "table"
     study = comparison.interference
+    choices = [each.sentence for each in comparison.advice if each.about == "choice"]
+    extra = {"campaign": comparison.campaign, "notes": comparison.notes}
+    if answer:
+        extra["answer"] = choices
+        for sentence in choices if people else ():
+            click.echo(f"{sentence}\n")
     tables = [
         Table(
             rows.title,
@@ -242,9 +261,7 @@ def print_comparison(comparison: Comparison, output_format: str) -> None:
         )
         for rows in (all_rows(comparison) if study is None else all_study_rows(comparison, study))
     ]
-    print_tables(
-        tables, output_format, {"campaign": comparison.campaign, "notes": comparison.notes}
-    )
+    print_tables(tables, output_format, extra)
     if people:
         for note in comparison.notes:
             click.echo(note)

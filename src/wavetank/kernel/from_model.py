@@ -66,6 +66,11 @@ def make_kernel(
     model, stood_in = performable(model, approximate)
     selection = _Selection(model)
     moves_no_data = not model.phases and bool(selection.touched)  # makes, opens, renames files
+    if not selection.phases and selection.unplaced:
+        raise KernelError(
+            f"the model of {model.application} does not say at which offsets its MPI-IO operations were (Darshan on Open MPI "
+            "records none). Model the POSIX calls below them, 'wavetank model LOG --levels posix -o FILE', and go on with that"
+        )
     if not selection.phases and not moves_no_data:
         raise KernelError(
             f"{model.application} has no I/O phase that a kernel could perform. Look at the model with "
@@ -120,6 +125,7 @@ class _Selection:
         } | _opened_by_mpi(model.programs)
         self._names = {file.file_id: file.file_name for file in model.files}
         self._cut: list[str] = []
+        self.unplaced = False  # phases were left out because their offsets are not known
         fitting = [self._fitting(phase) for phase in model.phases if self._performs(phase)]
         self.phases = [without_overlaps(phase) for phase in fitting]
         self._moved_apart = [
@@ -153,6 +159,7 @@ class _Selection:
             and not seen_in_view
             and any("_at" in name or name.startswith("p") for name in names)
         ):
+            self.unplaced = True
             return False
         return is_stored(self._names[phase.file_id])
 

@@ -43,7 +43,7 @@ from wavetank.model.traced_times import run_times_of_rows
 from wavetank.model.views import shared_programs
 from wavetank.model.weave import kinds_of
 from wavetank.trace.ops import OPS
-from wavetank.trace.schema import UNKNOWN, Int32Array, Int64Array, Level, Op, Trace
+from wavetank.trace.schema import UNKNOWN, FoldTable, Int32Array, Int64Array, Level, Op, Trace
 from wavetank.trace.shared_pointer import without_races
 
 
@@ -93,6 +93,8 @@ def extract_model(
     activity = Activity(rows, data, parts, file_ids, own_level)
     times = clocks(activity)
     unknown = {number for number, file in enumerate(trace.files) if file.collective_unknown}
+    if Level.MPIIO not in levels:
+        unknown |= _of_mpi_library(named, ops)
     phases, ph_id = make_phases(activity, group_ranks(parts, rules), times, by_time, unknown)
     series = find_series(phases)
     files = make_files(trace, activity, phases, series)
@@ -187,6 +189,14 @@ def _own_levels(rows: Rows, levels: tuple[Level, ...], by_time: bool) -> dict[in
     order = index[np.lexsort(keys)]
     _, first = np.unique(table.file[order], return_index=True)
     return {file: found[file] for file in table.file[order[np.sort(first)]].tolist()}
+
+
+def _of_mpi_library(table: FoldTable, ops: Mapping[int, Op]) -> set[int]:
+    """Files that are used through MPI-IO: their POSIX calls are the MPI library's."""
+    is_mpi = np.zeros(256, dtype=bool)
+    for code, op in ops.items():
+        is_mpi[code] = op.level == Level.MPIIO
+    return set(np.unique(table.file[is_mpi[table.op] & (table.file >= 0)]).tolist())
 
 
 def _communicators(trace: Trace, rows: Rows) -> tuple[tuple[int, ...], ...]:

@@ -225,7 +225,7 @@ class Phase(Record):
     collective: bool = False
     collective_unknown: bool = Field(
         default=False,
-        description="True: the source does not say which of these MPI-IO operations were collective; all count as independent",
+        description="True: not known which of these operations were collective MPI-IO ones, or stand for such; all count as independent",
     )
     exact: bool = Field(
         description="True when rs is the same in all repetitions and every offset list is LinearOffsets: unfolding gives back each event"

@@ -79,7 +79,7 @@ def make_phases(
 ) -> tuple[list[Phase], Int64Array]:
     """The phases in order, and for each part the ``ph_id`` of its phase.
 
-    ``collective_unknown``: files of which the trace does not say which MPI-IO operations were collective.
+    ``collective_unknown``: files of which it is not known which operations are, or stand for, collective MPI-IO ones.
 
     Phases at the level at which the application itself uses their file come first. Ticks order them; where
     processes take part that make no MPI calls, whose ticks say nothing, times do.
@@ -161,7 +161,7 @@ def _phase(
         view_id=views[0] if in_view and same_view else None,
         view_ids=views if in_view and not same_view else None,
         collective=any(ops[op].collective for op in first.ops),
-        collective_unknown=first.level == Level.MPIIO and first.file in collective_unknown,
+        collective_unknown=first.file in collective_unknown,
         exact=linear,
         moved_last=first.moved_last if short and len(moved_last) == 1 else None,
         metadata_ops=metadata_ops,

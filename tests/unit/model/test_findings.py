@@ -17,8 +17,9 @@ from wavetank.model.application import Model
 from wavetank.model.extract import extract_model
 from wavetank.model.findings.find import find, model_findings
 from wavetank.model.findings.finding import Finding, percent
+from wavetank.model.rules import Rules
 from wavetank.trace.open import open_trace
-from wavetank.trace.schema import FileView, RankFacts
+from wavetank.trace.schema import FileView, Level, RankFacts
 
 KIB, MIB = 1 << 10, 1 << 20
 DARSHAN = Path(__file__).parents[2] / "data" / "darshan"
@@ -422,6 +423,14 @@ def test_calls_of_which_the_log_does_not_say_whether_they_were_collective_are_no
     # BT-IO's are all collective.
     model = extract_model(open_trace(DARSHAN / "bt.W.4.mpi_io_full.darshan"), MADE)
     assert not any(phase.collective_unknown for phase in model.phases)
+
+
+def test_aggregators_of_collective_calls_are_not_blamed_where_posix_alone_is_modelled() -> None:
+    # Rank 0 writes for all: ROMIO and OMPIO on one node.
+    trace = open_trace(DARSHAN / "s3dio_np4_40c_method0_openmpi_ompio.darshan")
+    model = extract_model(trace, MADE, Rules(levels=(Level.POSIX,)))
+    assert {phase.ph_processid for phase in model.phases} == {(0,)}
+    assert model_findings(model) == ()
 
 
 @pytest.mark.parametrize(

@@ -102,13 +102,16 @@ def many_metadata_calls(io: Io, told: Collection[int]) -> tuple[Finding, ...]:
     if n < LEAST_OPERATIONS or not io.weighs(n):
         return ()
     most = ", ".join(f"{count:,} {name}" for name, count in calls.most_common(3))
-    per_call = io.moved_bytes / n
+    beside = (
+        f"one for each {format_size(io.moved_bytes / n)} that are moved"
+        if io.moved_bytes
+        else "no data is moved"
+    )
     return (
         Finding(
             kind="many-metadata-calls",
             sentence=(
-                f"{n:,} calls ask for names and attributes of {len(files):,} files ({most}): one for each "
-                f"{format_size(per_call)} that are moved."
+                f"{n:,} calls ask for names and attributes of {len(files):,} files ({most}): {beside}."
             ),
             remedy="Open a file once and keep it open; ask for attributes once, by one rank.",
             ph_ids=(),

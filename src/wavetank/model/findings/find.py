@@ -25,8 +25,6 @@ def find(source: Source, names: Mapping[int, str]) -> tuple[Finding, ...]:
         names: of its files, by file_id.
     """
     io = io_of(source, names)
-    if not io.n_operations:
-        return ()
     few = ranks.few_ranks(io)
     independent, told = ranks.without_collective_calls(io)
     small_files, in_small_files = calls.many_small_files(io)

@@ -35,6 +35,8 @@ def few_ranks(io: Io) -> tuple[Finding, ...]:
     told: dict[tuple[str, tuple[int, ...]], list[Requests]] = {}
     for is_write, verb in _WAYS:
         some = [one for one in io.requests if one.writes == is_write]
+        if any(one.phase.collective_unknown for one in some):
+            continue  # the ranks that are seen may be aggregators
         carriers = _carriers(some)
         total = sum(one.moved_bytes for one in some)
         if (

@@ -84,6 +84,14 @@ class Requests:
         """By all ranks."""
         return int(self.moved.sum())
 
+    @property
+    def reach_bytes(self) -> int:
+        """Highest offset + 1 that is touched; 0 where offsets are not known."""
+        if not self.offsets_known:
+            return 0
+        last = self.offset + np.maximum(self.disp, 0) * (self.count - 1)
+        return int((last + self.size).max(initial=0))
+
     @cached_property
     def steps(self) -> Steps:
         """Between consecutive operations of each rank."""

@@ -1,0 +1,210 @@
+"""Which clusters ``wavetank try`` compares: a few, chosen by how an application's bytes lie on its files.
+
+Reads a kernel; leaves cluster specifications. Why these and no more: docs/decisions/0503.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from wavetank.cluster.spec import ClusterSpec
+from wavetank.kernel.plan import Kernel
+from wavetank.measure.mapping import io_ranks
+from wavetank.model.findings.finding import CARRIER_SHARE, percent
+from wavetank.model.findings.requests import io_of
+from wavetank.units import format_size
+
+MIB = 2**20
+MOST_COMPUTE_NODES = 4
+"""Nodes of this machine share its cores; more would measure the machine."""
+MOST_SERVERS = 3
+MOST_CLUSTERS = 7
+"""7 configurations are 21 pairs, which six repetitions of each can tell apart; 12 are 66, which need seven."""
+SMALLEST_STORAGE_BYTES = 512 * MIB
+"""Of a server: a store of CephFS needs as much."""
+HEADROOM = 1.5
+"""Space for the file systems' own data, and for files that grow."""
+CEPHFS_MEMORY_BYTES = 2048 * MIB
+"""bytes that this machine must have free: three stores, a monitor, a metadata server, four clients with caches."""
+
+_GLUSTERFS_SHARD = 4 * MIB  # the least that it takes
+
+
+@dataclass(frozen=True)
+class Placement:
+    """How an application's bytes lie on its files.
+
+    Attributes:
+        kind: shared: files that several ranks use; few: up to three files of one rank each; inputs: two or three
+            input files; many: more files than servers.
+        largest_bytes: of the file that moves most.
+        sentence: why, with the numbers.
+    """
+
+    kind: Literal["shared", "few", "inputs", "many"]
+    largest_bytes: int
+    sentence: str
+
+
+def placement_of(kernel: Kernel) -> Placement:
+    """How a kernel's bytes lie on its files; files of less than a tenth of the busiest one do not count."""
+    io = io_of(kernel, {})
+    moved: dict[int, int] = defaultdict(int)
+    ranks: dict[int, set[int]] = defaultdict(set)
+    reach: dict[int, int] = defaultdict(int)
+    for one in io.requests:
+        file_id = one.phase.file_id
+        moved[file_id] += one.moved_bytes
+        ranks[file_id].update(one.phase.ph_processid)
+        reach[file_id] = max(reach[file_id], one.reach_bytes)
+    most = max(moved.values(), default=0)
+    busy = [file_id for file_id, size in moved.items() if size and size >= CARRIER_SHARE * most]
+    largest = max(
+        (max(reach[file_id] or moved[file_id], _prepared(kernel, file_id)) for file_id in busy),
+        default=0,
+    )
+    shared = [file_id for file_id in busy if len(ranks[file_id]) > 1]
+    of_shared = io.share_of_bytes(sum(moved[file_id] for file_id in shared))
+    if not busy:
+        return Placement(
+            "many", 0, "No bytes are moved: file systems are compared by calls on files alone."
+        )
+    count = "One file" if len(busy) == 1 else f"{len(busy)} files"
+    carry = "carries" if len(busy) == 1 else "carry"
+    share = percent(io.share_of_bytes(sum(moved[file_id] for file_id in busy)))
+    if of_shared >= 0.5:
+        files = "one file" if len(shared) == 1 else f"{len(shared)} files"
+        return Placement(
+            "shared", largest,
+            f"Several ranks use {files} with {percent(of_shared)} of the bytes: layouts that spread a file over servers are compared.",
+        )  # fmt: skip
+    if len(busy) > MOST_SERVERS:
+        return Placement(
+            "many", largest,
+            f"{count} {carry} {share} of the bytes, each used by one rank: whole files on one, two and three servers are compared.",
+        )  # fmt: skip
+    if len(busy) > 1 and all(_prepared(kernel, file_id) for file_id in busy):
+        return Placement(
+            "inputs", largest,
+            f"{len(busy)} input files carry {share} of the bytes: a server for each, and files spread over servers, are compared.",
+        )  # fmt: skip
+    return Placement(
+        "few", largest,
+        f"{count} {carry} {share} of the bytes: layouts that spread a file over servers are compared.",
+    )  # fmt: skip
+
+
+def _prepared(kernel: Kernel, file_id: int) -> int:
+    return next((file.prepare_bytes for file in kernel.files if file.file_id == file_id), 0)
+
+
+def mappings_for(kernel: Kernel) -> tuple[str, ...]:
+    """I/O processes spread over the compute nodes as evenly as can be: one on each where there are enough nodes."""
+    n_io = max(len(io_ranks(kernel)), 1)
+    return (f"{-(-n_io // MOST_COMPUTE_NODES)}PxCN",)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is compared, and sentences on what is not."""
+
+    clusters: tuple[ClusterSpec, ...]
+    left_out: tuple[str, ...]
+
+
+def clusters_for(
+    kernel: Kernel,
+    instance: Mapping[str, Any],
+    *,
+    problems: Callable[[ClusterSpec], Sequence[str]] = lambda spec: (),
+    free_memory_bytes: int | None = None,
+) -> Choice:
+    """NFS, and parallel file systems whose layouts can do something for an application.
+
+    Args:
+        kernel: of the application.
+        instance: of all nodes, as in a cluster file.
+        problems: why a cluster cannot come up on this machine; decides on CephFS and OrangeFS.
+        free_memory_bytes: of this machine; None: not known, and taken to be enough.
+    """
+    placement = placement_of(kernel)
+    n_io = max(len(io_ranks(kernel)), 1)
+    compute = min(max(n_io, 2), MOST_COMPUTE_NODES)
+    size = max(SMALLEST_STORAGE_BYTES, round(kernel.capacity_bytes * HEADROOM))
+    clusters: list[ClusterSpec] = []
+    left_out: dict[str, str] = {}
+    small = None
+    for name, file_system, servers, layout in _bodies(kernel, placement):
+        spec = ClusterSpec.model_validate(
+            {
+                "name": f"try-{name}",
+                "instance": dict(instance),
+                "nodes": {"compute": compute, "io": servers},
+                "file_system": file_system,
+                "storage": {"size": size},
+                "layout": layout,
+            }
+        )
+        kind = spec.file_system.kind
+        stripe = spec.file_system.stripe.size
+        if stripe is not None and stripe * servers > placement.largest_bytes:
+            small = min(stripe, small or stripe)
+            continue
+        if kind in ("cephfs", "orangefs") and kind not in left_out:
+            against = list(problems(spec))
+            if (
+                kind == "cephfs"
+                and (free_memory_bytes or CEPHFS_MEMORY_BYTES) < CEPHFS_MEMORY_BYTES
+            ):
+                against.append(
+                    f"it needs {format_size(CEPHFS_MEMORY_BYTES)} of free memory, and this machine has "
+                    f"{format_size(free_memory_bytes or 0)}"
+                )
+            if kind == "orangefs" and any("missing" in one for one in against):
+                against = ["it is not installed on this machine"]
+            if against:
+                left_out[kind] = f"{_NAMES[kind]} is not compared: {'; '.join(against)}."
+        if kind not in left_out:
+            clusters.append(spec)
+    told = [left_out[kind] for kind in left_out]
+    if small is not None and small <= _GLUSTERFS_SHARD:
+        told.append(
+            f"The largest file has {format_size(placement.largest_bytes)}: stripes of {format_size(small)} and more "
+            "would not reach all servers, so such layouts are not compared."
+        )
+    return Choice(tuple(clusters[:MOST_CLUSTERS]), tuple(told))
+
+
+_NAMES = {"cephfs": "CephFS", "orangefs": "OrangeFS"}
+
+
+def _bodies(
+    kernel: Kernel, placement: Placement
+) -> Iterator[tuple[str, dict[str, object], int, str]]:
+    """Name, file system, data servers and layout of input files; what tells most comes first."""
+
+    def striped(kind: str, servers: int, stripe: int) -> tuple[str, dict[str, object], int, str]:
+        unit = f"{stripe // MIB}m" if stripe >= MIB else f"{stripe // 1024}k"
+        body: dict[str, object] = {"kind": kind, "stripe": {"kind": "sharded", "size": stripe}}
+        return f"{kind}-{servers}-{unit}", body, servers, "striped"
+
+    yield "nfs", {"kind": "nfs"}, 1, "striped"
+    yield "glusterfs-1", {"kind": "glusterfs"}, 1, "striped"
+    if placement.kind == "many":
+        yield "glusterfs-2", {"kind": "glusterfs"}, 2, "striped"
+        yield "glusterfs-3", {"kind": "glusterfs"}, 3, "striped"
+        yield "cephfs-3", {"kind": "cephfs"}, 3, "striped"
+        yield "orangefs-3", {"kind": "orangefs"}, 3, "striped"
+        return
+    if placement.kind == "inputs":
+        n_inputs = min(sum(file.prepare_bytes > 0 for file in kernel.files), MOST_SERVERS)
+        yield "glusterfs-1dfx1f", {"kind": "glusterfs"}, n_inputs, "one-server-per-file"
+    yield striped("glusterfs", 3, _GLUSTERFS_SHARD)
+    yield striped("cephfs", 3, 4 * MIB)
+    yield striped("glusterfs", 2, _GLUSTERFS_SHARD)
+    yield striped("orangefs", 3, 64 * 1024)
+    yield striped("cephfs", 3, MIB)
+    yield striped("glusterfs", 3, 16 * MIB)
