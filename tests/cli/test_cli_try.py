@@ -60,7 +60,7 @@ def test_the_first_line_is_the_answer(tmp_path, faked):
     result = call(tmp_path / "k.json", "-o", tmp_path / "out", "--repetitions", "1")
     # One repetition each, all of the same time: nothing can be told apart.
     first = result.stdout.splitlines()[0]
-    assert "1PxCN" in first and "any of the other 6 configurations" in first
+    assert first.startswith("What was measured cannot tell which of 7 configurations")
 
 
 def test_a_shared_file_of_a_darshan_log_is_planned_on_layouts_that_spread_it(tmp_path, faked):

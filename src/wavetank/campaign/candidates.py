@@ -1,6 +1,6 @@
 """Which clusters ``wavetank try`` compares: a few, chosen by how an application's bytes lie on its files.
 
-Reads a kernel; leaves cluster specifications. Why these and no more: docs/decisions/0503.
+Reads a kernel; leaves cluster specifications. Why these and no more: docs/decisions/0531.
 """
 
 from __future__ import annotations

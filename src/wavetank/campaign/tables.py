@@ -5,10 +5,10 @@ from __future__ import annotations
 from wavetank.campaign.rows import Cell, Rows
 from wavetank.campaign.run_tables import baseline_rows, run_rows
 from wavetank.campaign.use_table import use_rows
-from wavetank.compare.advice import place_range, show, three_digits
 from wavetank.compare.comparison import Comparison, Configuration, Cost, Standing
 from wavetank.compare.effects import effects_shown, left_out_words, turn_words
 from wavetank.compare.io_parts import io_parts, not_on_disk_words
+from wavetank.compare.words import place_range, show, three_digits
 from wavetank.measure.statistics import Estimate
 from wavetank.units import format_duration, format_rate, format_size
 

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from wavetank.compare.comparison import Advice, Configuration
+from wavetank.compare.storage_advice import CACHED_PERCENT, FULL_PERCENT
 from wavetank.kernel.plan import Kernel
 from wavetank.model.findings.find import find
 from wavetank.model.findings.finding import Finding
 from wavetank.units import format_rate
-
-FULL_PERCENT = 80
-"""Usage of the peak from which the storage counts as the limit."""
-CACHED_PERCENT = 115
-"""Usage of the peak above which bytes cannot all have passed the storage; bursts reach this much."""
 
 _MOST_PHASES = 12
 """Of a finding, told with their rates."""
@@ -44,12 +40,12 @@ def _sentence(finding: Finding, best: Configuration) -> str:
     if finding.kind != "small-requests" or usage is None:
         return f"{finding.sentence}{remedy}"
     if usage.median > CACHED_PERCENT:
-        return f"{finding.sentence} On {best.cluster_title} page caches took most of them, not the storage."
+        return f"{finding.sentence} {best.cluster_title} is faster than its storage with them: page caches take part of the bytes."
     used = f"{usage.median:.0f} % of its"
     if usage.median >= FULL_PERCENT:
         return (
-            f"{finding.sentence} The storage of {best.cluster_title} still reaches {used} peak, so that the file "
-            "system gathers them: fewer requests would gain little there."
+            f"{finding.sentence} The storage of {best.cluster_title} reaches {used} peak all the same: "
+            "fewer requests would gain little there."
         )
     return (
         f"{finding.sentence}{remedy} {best.cluster_title} reaches {used} storage's peak with them."

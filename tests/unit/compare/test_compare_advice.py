@@ -2,12 +2,13 @@ import pytest
 from compare_fakes import configuration, of
 from measure_fakes import abyss_kernel
 
-from wavetank.compare.advice import advise, three_digits
+from wavetank.compare.advice import advise
 from wavetank.compare.comparison import OwnRunError
 from wavetank.compare.decisions import decide
 from wavetank.compare.effects import effects
 from wavetank.compare.knobs import Knobs
 from wavetank.compare.rank import rank
+from wavetank.compare.words import three_digits
 from wavetank.model.phase import LinearOffsets, PatternMember
 
 KERNEL = abyss_kernel()
@@ -51,8 +52,22 @@ def test_a_tie_is_said_and_the_fewest_instances_are_advised():
         ),
         "choice",
     )
-    assert "cannot tell it from small" in choice.sentence
-    assert "small with 1PxCN needs the fewest instances (3)" in choice.sentence
+    assert choice.sentence == (
+        "What was measured cannot tell which of 2 configurations has the shortest I/O time (1.10 s to 1.20 s): "
+        "small; big. Choose small, which needs the fewest instances (3)."
+    )
+
+
+def test_a_tie_is_said_in_the_same_words_whichever_is_faster_by_its_median_today():
+    def sentence(one, other):
+        configurations = [
+            configuration("big", one, n_instances=8),
+            configuration("small", other, n_instances=3),
+        ]
+        (choice,) = about(advice(configurations), "choice")
+        return choice.sentence
+
+    assert sentence([1.0, 1.1, 1.2], [1.1, 1.2, 1.3]) == sentence([1.1, 1.2, 1.3], [1.0, 1.1, 1.2])
 
 
 def test_one_configuration_is_no_choice():

@@ -1,0 +1,46 @@
+"""Estimates, places and configurations in words, the same in advice and in every table."""
+
+from __future__ import annotations
+
+import math
+
+from wavetank.compare.comparison import Configuration, Criterion, Place
+from wavetank.measure.statistics import Estimate
+from wavetank.units import format_duration
+
+
+def show(of: Estimate, by: Criterion, currency: str = "") -> str:
+    """An estimate with its interval, in the unit of its criterion."""
+    median = show_value(of.median, by, currency)
+    if of.low is None or of.high is None:
+        return f"{median} (one repetition)"
+    low, high = show_value(of.low, by, currency), show_value(of.high, by, currency)
+    few = "" if of.range_of is None else f", range of {of.range_of}"
+    return f"{median} [{low} to {high}{few}]"
+
+
+def show_value(value: float, by: Criterion, currency: str = "") -> str:
+    """One value, in the unit of its criterion."""
+    if by == "time":
+        return format_duration(value)
+    if by == "cost":
+        return f"{three_digits(value)} {currency}".rstrip()
+    return f"{three_digits(value)} MB/s per {currency or 'unit'}"
+
+
+def three_digits(value: float) -> str:
+    """A number with three significant digits, never in powers of ten: 0.000198, 12.3, 484,000."""
+    if value == 0:
+        return "0"
+    digits = 2 - math.floor(math.log10(abs(value)))
+    return f"{round(value, digits):,.{max(digits, 0)}f}"
+
+
+def place_range(place: Place) -> str:
+    """A place as people write it: "1", or "1-3" with ties."""
+    return str(place.best) if place.best == place.worst else f"{place.best}-{place.worst}"
+
+
+def configuration_words(configuration: Configuration) -> str:
+    """A configuration for people: its cluster's title and its mapping."""
+    return f"{configuration.cluster_title} with {configuration.mapping}"
