@@ -9,7 +9,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from wavetank.cost.instances import InstanceType, find_instance
+from wavetank.cluster.instance_types import InstanceType, find_instance
 from wavetank.errors import SpecError
 from wavetank.kernel.plan import Kernel
 from wavetank.model.findings.finding import percent
