@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from wavetank.campaign.rows import Cell, Rows
-from wavetank.compare.advice import three_digits
 from wavetank.compare.against import price_words, speed_words
 from wavetank.compare.comparison import Comparison, Configuration
+from wavetank.compare.words import three_digits
 from wavetank.measure.statistics import Estimate
 from wavetank.units import format_duration
 
