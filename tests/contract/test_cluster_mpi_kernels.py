@@ -12,12 +12,13 @@ import pytest
 from contract_clusters import CLUSTERS, spec_of
 from leftovers import up
 
+from waiting import HANG_S
 from wavetank.kernel.from_model import make_kernel
 from wavetank.kernel.replay import ReplayOptions
 from wavetank.measure.perform import ReplayPerformer
 from wavetank.measure.run import measure, set_up, tear_down
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.cluster]
 GLOBAL = [
     kind for kind in CLUSTERS if CLUSTERS[kind]["file_system"]["kind"] not in ("none", "existing")
 ]
@@ -29,7 +30,7 @@ def test_a_collective_kernel_runs_over_two_nodes_of_a_fresh_cluster(
 ) -> None:
     model = km.btio(steps=4)
     kernel = make_kernel(model, km.written(model, tmp_path))
-    performer = ReplayPerformer(options=ReplayOptions(timeout_s=600))
+    performer = ReplayPerformer(options=ReplayOptions(timeout_s=HANG_S))
     with up(tmp_path / "state", spec_of(kind, "mpio")) as cluster:
         bench = set_up(kernel, cluster)
         for repetition in range(2):

@@ -133,7 +133,7 @@ def test_down_all_touches_nothing_that_it_did_not_make(
     group = hierarchies().roots()[0] / f"wavetank/someone-elses-{os.getpid()}"
     group.mkdir(parents=True)
     # a server with the name and in the kind of group of ours
-    stranger = subprocess.Popen(["bash", "-c", "exec -a ganesha.nfsd sleep 1000"])
+    stranger = subprocess.Popen(["bash", "-c", "exec -a ganesha.nfsd sleep 100000"])
     (group / "cgroup.procs").write_text(str(stranger.pid))
     loop = subprocess.run(
         ["losetup", "-f", "--show", image], capture_output=True, text=True, check=True
@@ -200,6 +200,6 @@ def test_on_control_groups_2_alone_all_is_found_and_ended_and_lost_limits_are_sa
         assert memory.startswith("384.0 MiB")
         assert memory.endswith("v2 memory" if "memory" in only.v2_controllers else "by nothing")
         cluster.compute_hosts[0].start(
-            ["setsid", "sh", "-c", "sleep 1000 & sleep 1000"], log="stray"
+            ["setsid", "sh", "-c", "sleep 100000 & sleep 100000"], log="stray"
         )
     assert traces.left() == []

@@ -103,7 +103,7 @@ def test_a_user_has_nodes_and_a_shaped_network_and_is_told_what_is_missing(home:
     assert len(seen) == 3  # process 1 of each node, and the switch's
     code = (
         "from wavetank.cluster import deploy; c = deploy.find('lab'); a, b = c.compute_hosts\n"
-        "a.start(['sh', '-c', 'exec sleep 1000'], log='sleeper')\n"
+        "a.start(['sh', '-c', 'exec sleep 100000'], log='sleeper')\n"
         "print(a.run(['hostname']).stdout, b.run(['getent', 'hosts', 'c1']).stdout, c.place_files({'f': 10}))\n"
         "print(a.run(['sh', '-c', 'echo mine >/etc/mine; ls /sys/class/net']).stdout, c.health())"
     )

@@ -140,7 +140,7 @@ def test_the_decoder_survives_thousands_of_damaged_inputs(
          f"-I{NATIVE / 'tracer'}", "-o", str(program), str(PROGRAMS / "fuzz_decode.c"), *sources],
         check=True, timeout=HANG_S,
     )  # fmt: skip
-    turns = "50000" if kind == "rows" else "2000"  # a tail is 3 MiB
+    turns = "10000" if kind == "rows" else "1000"  # a tail is 3 MiB
     done = subprocess.run(
         [str(program), str(tmp_path / "content"), turns, kind],
         capture_output=True,

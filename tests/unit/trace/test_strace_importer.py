@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from waiting import HANG_S
 from wavetank.errors import TraceError
 from wavetank.trace.open import kind_of, open_trace
 from wavetank.trace.ops import OPS
@@ -86,7 +87,7 @@ def test_a_packed_log_is_read_as_the_log(tmp_path: Path, packing: str) -> None:
     else:
         if shutil.which("zstd") is None:
             pytest.skip("zstd is not installed")
-        subprocess.run(["zstd", "-q", str(plain), "-o", str(packed)], check=True, timeout=60)
+        subprocess.run(["zstd", "-q", str(plain), "-o", str(packed)], check=True, timeout=HANG_S)
     assert kind_of(packed) == "strace"
     assert operations(packed) == operations(plain)
 

@@ -102,9 +102,8 @@ class NFS:
     def health(self, site: Site) -> list[str]:
         """Mounts that are gone or do not answer."""
         at = self.mount_path(site)
-        return [
-            finding for client in site.clients for finding in nfs_mount.findings(client, at)
-        ]  # fmt: skip
+        found = on_all(site.clients, lambda client: nfs_mount.findings(client, at))
+        return [finding for findings in found for finding in findings]
 
     def remove(self, site: Site) -> None:
         """Unmount, and delete what the server kept."""
