@@ -72,7 +72,9 @@ def ranking_table(comparison: Comparison, ranking: Ranking) -> ReportTable:
                 text(c.mapping),
                 _io_time(c, times, strong=ranking.by == "time"),
                 *(
-                    number(None) if part is None else estimated(part, format_duration)
+                    number(None)
+                    if part is None
+                    else replace(estimated(part, format_duration), lines=())  # room for the others
                     for _, part in io_parts(c)
                 ),
                 Cell(not_on_disk_words(c) or "\N{EN DASH}", c.not_on_disk_bytes),
