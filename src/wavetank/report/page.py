@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wavetank.compare.comparison import Advice, Comparison, Configuration, Price
+from wavetank.compare.io_parts import not_on_disk_words
 from wavetank.kernel.plan import Kernel
 from wavetank.measure.statistics import intervals_words
 from wavetank.model.application import Model
@@ -230,7 +231,9 @@ def _range(best: Configuration, what: str, currency: str) -> str:
         words = estimate_words(best.cost.cost_tot, lambda value: money(value, currency))
     else:
         words = ""
-    return words.partition(" (")[2].removesuffix(")") or "one run: no interval"
+    spread = words.partition(" (")[2].removesuffix(")") or "one run: no interval"
+    left = not_on_disk_words(best) if what == "time" else None
+    return spread if left is None else f"{spread}; {left}"
 
 
 def _facts(campaign: Campaign) -> tuple[str, ...]:
