@@ -48,7 +48,9 @@ def advise(
         *effect_advice(
             ours, [each for each in single_effects(effects) if each.application == application]
         ),
-        *use_advice(application, [ours[place.configuration] for place in ranking.places], ranking),
+        *use_advice(
+            application, kernel, [ours[place.configuration] for place in ranking.places], ranking
+        ),
         *full_storage(application, list(ours.values())),
         *cached(application, list(ours.values())),
         *application_advice(application, kernel, ours[ranking.places[0].configuration]),

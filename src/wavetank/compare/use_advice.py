@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from wavetank.compare.comparison import Advice, Configuration, Ranking
+from wavetank.kernel.plan import Kernel
 from wavetank.measure.bottleneck import Bottleneck, find
+from wavetank.measure.direction import direction
+from wavetank.measure.mapping import parse_mapping
 from wavetank.measure.use import Use
 
 SLOW = 2.0
@@ -20,12 +23,13 @@ _HELPS = (
 
 
 def use_advice(
-    application: str, ranked: Sequence[Configuration], ranking: Ranking
+    application: str, kernel: Kernel, ranked: Sequence[Configuration], ranking: Ranking
 ) -> tuple[Advice, ...]:
     """What takes the time on the best configuration, and on those that surprise.
 
     Args:
         application: its name in the campaign.
+        kernel: its kernel.
         ranked: its configurations, best first.
         ranking: of them, which tells those that are told apart from the best.
     """
@@ -33,7 +37,7 @@ def use_advice(
     apart = [each for each in ranked[1:] if each.id not in tied]
     return (
         *_best(application, ranked[0]),
-        *_waiting(application, ranked[0], apart),
+        *_waiting(application, kernel, ranked[0], apart),
         *_machine(application, ranked),
     )
 
@@ -61,7 +65,7 @@ def _best(application: str, best: Configuration) -> tuple[Advice, ...]:
 
 
 def _waiting(
-    application: str, first: Configuration, apart: Sequence[Configuration]
+    application: str, kernel: Kernel, first: Configuration, apart: Sequence[Configuration]
 ) -> tuple[Advice, ...]:
     """Configurations that are far slower than the best though nothing of theirs is full."""
     best = first.io_time_s.median
@@ -83,7 +87,27 @@ def _waiting(
         f"{'; '.join(dict.fromkeys(_title(each) for each in slow))}: {times} times the best one's "
         f"I/O time, with no resource full. Ranks wait for single requests there{calls}."
     )
+    if any(_is_written_through(each, kernel) for each in slow):
+        sentence += (
+            " CephFS brings each write to a file that several nodes write to its object store, one at a time, "
+            "before the call returns; on one node, or with a file for each, it buffers them."
+        )
     return (_advice(application, "cluster", sentence, slow),)
+
+
+def _is_written_through(each: Configuration, kernel: Kernel) -> bool:
+    """Whether ranks on several nodes write one file on CephFS, whose clients then may not buffer.
+
+    Measured by benchmarks/cluster/shared_file.py: docs/reference/filesystems/cephfs.md.
+    """
+    if not each.settings.get("file system", "").startswith("cephfs"):
+        return False
+    writers: dict[int, set[int]] = {}
+    for phase in kernel.phases:
+        if direction(phase) != "read":
+            writers.setdefault(phase.file_id, set()).update(phase.ph_processid)
+    a_node = parse_mapping(each.mapping)
+    return any(len({rank // a_node for rank in ranks}) > 1 for ranks in writers.values())
 
 
 def _machine(application: str, ranked: Sequence[Configuration]) -> tuple[Advice, ...]:

@@ -140,8 +140,8 @@ def ranking(configurations, ties=()):
     )  # fmt: skip
 
 
-def sentences(*configurations, ties=()):
-    found = use_advice("a", configurations, ranking(configurations, ties))
+def sentences(*configurations, ties=(), shared=None):
+    found = use_advice("a", shared or kernel(), configurations, ranking(configurations, ties))
     return [each.sentence for each in found]
 
 
@@ -161,6 +161,21 @@ def test_advice_explains_a_configuration_that_is_slow_with_nothing_full():
         "CephFS with 1PxCN: 7.5 times the best one's I/O time, with no resource full. "
         "Ranks wait for single requests there (11.5 ms each, 2.0 at a time from 2 ranks)."
     )
+
+
+@pytest.mark.parametrize(("mapping", "said"), [("1PxCN", True), ("2PxCN", True), ("4PxCN", False)])
+def test_advice_says_that_cephfs_buffers_no_file_that_several_nodes_write(mapping, said):
+    # four ranks write one file: on four nodes, on two, on one
+    shared = kernel().model_copy(
+        update={"phases": (phase(1, 1, [0, 1, 2, 3], MB, iop_type="write"),), "n_ranks": 4}
+    )
+    slow = with_use("CephFS", 15.7, writes(0.06)).model_copy(
+        update={"settings": {"file system": "cephfs, bluestore"}, "mapping": mapping}
+    )
+    first = with_use("NFS", 2.1, writes(0.9))
+    assert ("CephFS brings each write" in sentences(first, slow, shared=shared)[-1]) == said
+    other = slow.model_copy(update={"settings": {"file system": "glusterfs"}})
+    assert "CephFS brings" not in sentences(first, other, shared=shared)[-1]
 
 
 def test_a_configuration_that_is_not_told_apart_from_the_best_needs_no_explanation():
