@@ -197,10 +197,6 @@ def _no_collectives(
     where = "one file" if len(files) == 1 else f"{len(files)} shared files"
     calls = "independent MPI-IO calls" if level == "mpiio" else "POSIX calls"
     lie = ", which lie between those of other ranks" if between else ""
-    all_name = f"MPI_File_{verb}_all"
-    sieve = (
-        f", or data sieving (romio_ds_{verb}) where calls cannot be collective" if between else ""
-    )
     of_bytes = io.share_of_bytes(found.moved_bytes)
     return Finding(
         kind="interleaved-pieces" if between else "no-collective-calls",
@@ -208,15 +204,25 @@ def _no_collectives(
             f"{len(ranks)} ranks {verb} {where} by {calls} in {n_pieces:,} pieces of {format_size(mean)} on "
             f"average{lie}. These are {format_size(found.moved_bytes)}, {percent(of_bytes)} of all bytes."
         ),
-        remedy=(
-            f"Collective calls ({all_name}; collective buffering, romio_cb_{verb}) gather them into large "
-            f"requests of few ranks{sieve}."
-        ),
+        remedy=_remedy(verb, between),
         ph_ids=found.ph_ids,
         n_operations=found.n_operations,
         moved_bytes=found.moved_bytes,
         share_of_operations=io.share_of_operations(found.n_operations),
         share_of_bytes=of_bytes,
+    )
+
+
+def _remedy(verb: str, between: bool) -> str:
+    # ROMIO's default for romio_cb_* is "automatic": it gathers where the ranks' pieces of one call interleave.
+    if between:
+        return (
+            f"Collective calls (MPI_File_{verb}_all) gather them into large requests of few ranks (collective "
+            f"buffering, romio_cb_{verb}); where calls cannot be collective, data sieving (romio_ds_{verb}) helps."
+        )
+    return (
+        f"Larger pieces, or collective calls (MPI_File_{verb}_all) with romio_cb_{verb} = enable: by default ROMIO "
+        "gathers only pieces that lie between those of other ranks."
     )
 
 
