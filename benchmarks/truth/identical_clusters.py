@@ -1,12 +1,12 @@
 """Campaigns on clusters that are the same: in how many does the report tell any two of them apart? Needs root.
 
-    sudo benchmarks/truth/run [--campaigns 20] [--clusters 6] [--only quiet|busy|differs] [--mib 16] [--keep DIR]
+    sudo benchmarks/truth/run [--campaigns 20] [--clusters 6] [--only quiet|busy|differs] [--mib 16] [--slow-mb 53] [--keep DIR]
 
 Three kinds of campaigns, each on NFS clusters of two nodes with a kernel of a second or less (dd that writes and flushes):
 
 - quiet: identical clusters, and nothing else that this program starts;
 - busy: the same, with a process beside that computes in bursts of 1 to 8 s;
-- differs: identical clusters and one whose disk is slower by a third (busy too, unless --quiet-power).
+- differs: identical clusters and one whose disk has 53 in place of 80 MB/s (busy too, unless --quiet-power).
 
 A false alarm is a report of the first two kinds in which any ranking tells any two clusters apart. The share is printed with its
 95 % interval (Clopper and Pearson). Beside it stands what ranges of the first three repetitions would have said.
@@ -32,8 +32,8 @@ from typing import Any
 import yaml
 
 WAVETANK = [sys.executable, "-c", "from wavetank.cli.main import main; main()"]
-FULL_MB, SLOW_MB = 80, 53
-"""Disk of every cluster, and of the one that differs, MB/s."""
+FULL_MB = 80
+"""Disk of every cluster, MB/s."""
 BUSY = """
 import random, time
 while True:
@@ -107,19 +107,26 @@ def cluster(name: str, disk_mb: int) -> dict[str, Any]:
     }
 
 
-def run_campaign(folder: Path, number: int, n_clusters: int, *, differs: bool) -> Path:
-    """One campaign with new clusters and a seed of its own; the folder of its results."""
+def run_campaign(folder: Path, number: int, n_clusters: int, slow_mb: int | None) -> Path:
+    """One campaign with new clusters and a seed of its own; the folder of its results.
+
+    Args:
+        folder: of kernel and results.
+        number: the seed.
+        n_clusters: how many.
+        slow_mb: disk of the one that differs; None: all are the same.
+    """
     prefix = f"truth{os.getpid()}"
     names = [f"{prefix}-{index}" for index in range(n_clusters)]
     for index, name in enumerate(names):
-        body = cluster(name, SLOW_MB if differs and index == 0 else FULL_MB)
+        body = cluster(name, slow_mb if slow_mb and index == 0 else FULL_MB)
         (folder / f"{name}.yaml").write_text(yaml.safe_dump(body))
     campaign = {
         "name": f"truth-{number}",
         "applications": [{"kernel": "dd.kernel.json"}],
         "clusters": [f"{name}.yaml" for name in names],
         "seed": number,
-        "output": f"results-{'differs' if differs else 'same'}-{number}",
+        "output": f"results-{'differs' if slow_mb else 'same'}-{number}",
     }
     path = folder / "campaign.yaml"
     path.write_text(yaml.safe_dump(campaign))
@@ -202,6 +209,9 @@ def main() -> None:
     parser.add_argument("--campaigns", type=int, default=20, help="of each kind")
     parser.add_argument("--clusters", type=int, default=6)
     parser.add_argument("--only", choices=("quiet", "busy", "differs"), action="append")
+    parser.add_argument(
+        "--slow-mb", type=int, default=53, help="disk of the one that differs, MB/s"
+    )
     parser.add_argument("--mib", type=int, default=16, help="that the kernel writes and flushes")
     parser.add_argument("--quiet-power", action="store_true", help="no other work beside 'differs'")
     parser.add_argument("--keep", type=Path, help="folder that the results stay in")
@@ -222,7 +232,9 @@ def main() -> None:
                 for number in range(asked.campaigns):
                     began = time.monotonic()
                     seed = random.Random(f"{kind} {number}").randrange(10**6)
-                    results = run_campaign(folder, seed, asked.clusters, differs=kind == "differs")
+                    results = run_campaign(
+                        folder, seed, asked.clusters, asked.slow_mb if kind == "differs" else None
+                    )
                     counted.seconds += time.monotonic() - began
                     count(results, counted, differs=kind == "differs")
                     print(f"{line(kind, counted)}", file=sys.stderr, flush=True)

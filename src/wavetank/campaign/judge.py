@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from decimal import Decimal
 from statistics import median
 
+from wavetank.campaign.limits import StopRules
 from wavetank.campaign.plan import Application, Plan
 from wavetank.campaign.spec import CampaignSpec
 from wavetank.campaign.store import Store
@@ -20,7 +21,7 @@ from wavetank.compare.comparison import (
 )
 from wavetank.compare.decisions import CRITERIA, Decisions, decide
 from wavetank.compare.effects import effects
-from wavetank.compare.metrics import Averager, StandingTime, describe, price_of
+from wavetank.compare.metrics import Averager, StandingTime, configuration_id, describe, price_of
 from wavetank.compare.own_run import own_run_errors
 from wavetank.compare.rank import pareto_front, rank
 from wavetank.compare.whole_run import run_times_of, with_run, with_savings
@@ -47,11 +48,13 @@ def compare_campaign(
     Measurements of the store that are not in the plan any more are left out.
     """
     configurations = _configurations(spec, plan, store, prices, other_prices)
+    ended = _ended_early(spec, plan, store)
     decisions = decide(
         configurations,
         smallest_difference=spec.smallest_difference,
         error=1 - spec.confidence,
         repetitions=plan.repetitions,
+        ended=ended,
     )
     configurations = list(with_savings(configurations, spec.baseline, decisions))
     if spec.baseline is not None:
@@ -114,6 +117,7 @@ def compare_campaign(
         notes=(
             *spec.notes,
             *_notes(spec, configurations, decisions, prices),
+            *_ended_notes(configurations, ended),
             *_load_notes(plan, store),
         ),
         titles={cluster.name: cluster.title for cluster in plan.clusters},
@@ -307,4 +311,30 @@ def _load_notes(plan: Plan, store: Store) -> tuple[str, ...]:
         f"{store.n_disturbed()} were made again (median of busy processors just before: "
         f"{100 * median(load.busy_before for load in loads):.0f} %). It makes noise and hides "
         "differences; the test for them holds all the same, as clusters take turns.",
+    )
+
+
+def _ended_early(spec: CampaignSpec, plan: Plan, store: Store) -> frozenset[str]:
+    """Configurations, by id, that needed no further repetition: none could have told them apart."""
+    rules = StopRules(spec, plan)
+    for key, measurement in store.keyed_measurements():
+        rules.learn(key, measurement)
+    return frozenset(
+        configuration_id(run.application, run.cluster, run.mapping)
+        for run in plan.runs
+        if run.key in rules.futile
+    )
+
+
+def _ended_notes(
+    configurations: Sequence[Configuration], ended: Collection[str]
+) -> tuple[str, ...]:
+    """Where the campaign saved repetitions that could not have changed what the report says."""
+    fewer = [each for each in configurations if each.id in ended]
+    if not fewer:
+        return ()
+    return (
+        f"{len(fewer)} of {len(configurations)} configurations ended after {min(c.n_repetitions for c in fewer)} to "
+        f"{max(c.n_repetitions for c in fewer)} repetitions: no outcome of further ones could have told any of them apart from "
+        "another.",
     )

@@ -43,6 +43,9 @@ class StopRules:
             )
         self._times_s: dict[Configuration, list[float]] = defaultdict(list)
         self.not_needed: set[Key] = set()
+        self.futile: set[Key] = (
+            set()
+        )  # of all repetitions of configurations that ended for futility
 
     def learn(self, key: Key, measurement: Measurement) -> None:
         """Take a finished measurement into account."""
@@ -54,6 +57,7 @@ class StopRules:
         if self._futility is not None:
             for decided in self._futility.learn(configuration, times[-1]):
                 self.not_needed.update(self._keys[decided])
+                self.futile.update(self._keys[decided])
 
     def _enough(self, times_s: Sequence[float]) -> bool:
         stop = self._spec.stop

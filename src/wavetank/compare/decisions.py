@@ -16,7 +16,7 @@ are one comparison. So three rankings take no more protection than one. (S. Holm
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, groupby
 
@@ -82,6 +82,7 @@ def decide(
     smallest_difference: float = SMALLEST_DIFFERENCE,
     error: float = ERROR,
     repetitions: int | None = None,
+    ended: Collection[str] = (),
 ) -> Decisions:
     """Decide for all pairs of a report at once.
 
@@ -91,6 +92,8 @@ def decide(
         error: rate of false alarms of all comparisons together.
         repetitions: how many of each configuration's are tested, the first ones. What a rule added later because
             of the values that it saw must not count. None: all.
+        ended: ids of configurations that got fewer because no further one could have told them apart: these do
+            not lack repetitions.
     """
     pairs = list(_pairs(configurations))
     tested: list[tuple[float, Pair, Criterion]] = []
@@ -114,8 +117,9 @@ def decide(
         n_blind=sum(
             p_of(0, counts[first.id], counts[second.id]) * len(pairs) > error
             for first, second in pairs
+            if first.id not in ended and second.id not in ended
         ),
-        fewest=min(counts.values(), default=0),
+        fewest=min((n for name, n in counts.items() if name not in ended), default=0),
     )
 
 

@@ -227,6 +227,25 @@ def test_a_cluster_that_a_killed_run_left_is_taken_down_also_when_nothing_is_lef
         assert store.leases() == ()
 
 
+def test_configurations_that_end_early_do_not_lack_repetitions(tmp_path):
+    # Every measurement takes the same time here: after three repetitions none can be told apart any more.
+    setting = Setting(tmp_path, repetitions=None)
+    outcome, comparison = setting.run()
+    assert setting.plan.repetitions == 5 and outcome.n_measured == 12
+    assert {each.n_repetitions for each in comparison.configurations} == {3}
+    assert comparison.family.n_blind == 0 and comparison.family.n_told_apart == 0
+    assert not any("repetitions" in each.sentence for each in comparison.advice)
+    (note,) = [note for note in comparison.notes if "ended after" in note]
+    assert note.startswith("4 of 4 configurations ended after 3 to 3 repetitions")
+
+
+def test_repetitions_that_a_person_made_few_are_said(tmp_path):
+    _, comparison = Setting(tmp_path, repetitions=2).run()
+    assert comparison.family.n_blind == 6
+    (told,) = [each.sentence for each in comparison.advice if "can be told apart" in each.sentence]
+    assert told.startswith("With 2 repetitions nothing can be told apart")
+
+
 class Watch:
     """A machine that is busy around some measurements, by their number."""
 
