@@ -193,7 +193,7 @@ def _markdown_table(title: str, table: ReportTable) -> list[str]:
 
 def _cell(cell: Cell) -> str:
     words = f"**{_escaped(cell.text)}**" if cell.strong else _escaped(cell.text)
-    return words + (f" ({_escaped(cell.lines[0])})" if cell.ends is not None else "")
+    return words + (f" ({_escaped(cell.lines[0])})" if cell.ends is not None and cell.lines else "")
 
 
 def _escaped(text: str) -> str:
