@@ -156,10 +156,13 @@ def test_a_darshan_log_without_dxt_is_refused_with_what_to_do(tmp_path, faked):
     assert not (tmp_path / "out").exists()
 
 
-def test_a_darshan_log_without_offsets_is_refused_with_what_to_do(tmp_path, faked):
+def test_a_darshan_log_without_offsets_is_tried_by_its_posix_calls(tmp_path, faked):
     log = DARSHAN / "s3dio_np4_40c_method0_openmpi_ompio.darshan"
-    with pytest.raises(WavetankError, match=r"does not say at which offsets.*--levels posix"):
-        call(log, "-o", tmp_path / "out")
+    result = call(log, "-o", tmp_path / "out", "--dry-run", "--format", "json")
+    assert "does not say at which offsets" in result.stderr
+    # Five files of 8,192,588 B are 39.1 MiB.
+    assert "files (39.1 MiB) fit into the memory of every node" in result.stderr
+    assert all(row["cannot_run"] is None for row in json.loads(result.stdout)["plan"])
 
 
 def test_a_log_that_moves_no_data_is_refused(tmp_path, faked):
