@@ -71,7 +71,7 @@ struct wt_optional {
     void *wrapper, *real;
 };
 /* aligned: the entries of the section lie one behind another */
-#define WT_OPTIONAL_ENTRY __attribute__((section("wt_optional"), used, visibility("hidden"), aligned(8)))
+#define WT_OPTIONAL_ENTRY __attribute__((section("wt_optional"), used, aligned(8)))
 #define WT_MPI_OPTIONAL(name, parameters, arguments, ...)                                                    \
     static int optional_##name parameters;                                                                   \
     static struct wt_optional entry_##name WT_OPTIONAL_ENTRY = {"MPI_" #name, (void *)optional_##name,       \
