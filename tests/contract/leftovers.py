@@ -79,6 +79,17 @@ def living_processes() -> list[Path]:
     return found
 
 
+def sleepers(seconds: str) -> int:
+    """Processes ``sleep SECONDS`` on this machine and all nodes made of it."""
+    found = 0
+    for entry in living_processes():
+        try:
+            found += (entry / "cmdline").read_bytes() == f"sleep\0{seconds}\0".encode()
+        except OSError:
+            continue
+    return found
+
+
 def skip_unless_possible(spec: ClusterSpec) -> None:
     """Skip with the reason where this machine cannot bring the cluster up."""
     findings = deploy.check(spec)

@@ -11,7 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from leftovers import living_processes
+from leftovers import sleepers
 from tracer_run import FAMILIES, calls, compile_c
 
 from waiting import HANG_S, until
@@ -50,17 +50,6 @@ def start(cluster: Cluster, *words: str) -> subprocess.Popen[bytes]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-
-
-def sleepers(seconds: str) -> int:
-    """Processes ``sleep SECONDS`` on this machine and all nodes made of it."""
-    found = 0
-    for entry in living_processes():
-        try:
-            found += (entry / "cmdline").read_bytes() == f"sleep\0{seconds}\0".encode()
-        except OSError:
-            continue
-    return found
 
 
 def test_a_serial_program_has_the_streams_the_directory_and_the_arguments(cluster: Cluster) -> None:

@@ -10,23 +10,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from leftovers import Traces, living_processes
+from leftovers import Traces, sleepers
 
 from waiting import until
 from wavetank.cluster import deploy
 from wavetank.cluster.spec import ClusterSpec
 
 pytestmark = [pytest.mark.cluster]
-
-
-def sleepers(seconds: str) -> int:
-    found = 0
-    for entry in living_processes():
-        try:
-            found += (entry / "cmdline").read_bytes() == f"sleep\0{seconds}\0".encode()
-        except OSError:
-            continue
-    return found
 
 
 @pytest.mark.parametrize("spec", ["local-none", "local-nfs", "null-none"], indirect=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from wavetank.cli.measuring import flush_option
 from wavetank.cli.output import format_option
 from wavetank.errors import DocumentError, TraceError, WavetankError
 
@@ -27,10 +28,7 @@ if TYPE_CHECKING:
     "--repetitions", type=click.IntRange(1, 1000), default=None,
     help="Of each cluster and mapping.  [default: the fewest with which all can be told apart]",
 )  # fmt: skip
-@click.option(
-    "--flush/--no-flush", default=True, show_default=True,
-    help="What is written is on storage within the I/O time; or only what the application flushes itself.",
-)  # fmt: skip
+@flush_option
 @click.option(
     "--mapping", "mappings", multiple=True, metavar="kPxCN",
     help="I/O processes on each compute node, may be given several times.  [default: spread evenly]",

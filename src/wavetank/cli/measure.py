@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from wavetank.cli.measuring import flush_option
 from wavetank.cli.output import Table, format_option, print_tables
 
 if TYPE_CHECKING:
@@ -27,10 +28,7 @@ if TYPE_CHECKING:
     "--cache", type=click.Choice(["cold", "warm"]), default="cold", show_default=True,
     help="Page caches of all nodes at the start.",
 )  # fmt: skip
-@click.option(
-    "--flush/--no-flush", default=True, show_default=True,
-    help="What is written is on storage within the I/O time; or only what the application flushes itself.",
-)  # fmt: skip
+@flush_option
 @click.option(
     "--pauses", type=click.Choice(["drop", "keep"]), default="drop", show_default=True,
     help="The application's pauses between operations; kept ones are no I/O time.",
