@@ -35,10 +35,11 @@ def pytest_runtest_makereport(
 def pytest_configure() -> None:
     """Let tests interrupt themselves and what they start, also where the run was started in the background.
 
-    A shell starts background programs with SIGINT ignored, and programs inherit it. No test with generated inputs
+    A shell starts background programs with SIGINT ignored, ``nohup`` with SIGHUP, and programs inherit it. No test with generated inputs
     depends on how quickly one of them is done: other programs may be at work.
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     # Two ranks of ABYSS-P 2.3.5 that send to each other while both have a message to read wait for ever (seen on a busy
     # machine): its messages of up to 16 KiB are sent without waiting for the other's receive.
     os.environ.setdefault("OMPI_MCA_btl_vader_eager_limit", "32768")

@@ -5,11 +5,10 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from contract_clusters import CLUSTERS, spec_of
-from leftovers import Traces, skip_unless_possible, up
+from leftovers import Traces, marked, skip_unless_possible, up
 
 from wavetank.cluster import deploy
 from wavetank.cluster.spec import ClusterSpec
@@ -17,11 +16,7 @@ from wavetank.cluster.state import directories
 from wavetank.errors import ClusterError
 
 
-def _marked(kind: str) -> Any:
-    return pytest.param(kind, marks=[pytest.mark.optional] if "orangefs" in kind else [])
-
-
-@pytest.fixture(scope="module", params=[_marked(kind) for kind in CLUSTERS])
+@pytest.fixture(scope="module", params=marked(CLUSTERS))
 def kind(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -88,6 +89,14 @@ def sleepers(seconds: str) -> int:
         except OSError:
             continue
     return found
+
+
+def marked(kinds: Iterable[str]) -> list[Any]:
+    """Kinds of clusters as parameters of a test; optional where no Debian package brings the file system."""
+    return [
+        pytest.param(kind, marks=[pytest.mark.optional] if "orangefs" in kind else [])
+        for kind in kinds
+    ]
 
 
 def skip_unless_possible(spec: ClusterSpec) -> None:

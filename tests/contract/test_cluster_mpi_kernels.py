@@ -10,7 +10,7 @@ from pathlib import Path
 import kernel_models as km
 import pytest
 from contract_clusters import CLUSTERS, spec_of
-from leftovers import up
+from leftovers import marked, up
 
 from waiting import HANG_S
 from wavetank.kernel.from_model import make_kernel
@@ -24,7 +24,7 @@ GLOBAL = [
 ]
 
 
-@pytest.mark.parametrize("kind", GLOBAL)
+@pytest.mark.parametrize("kind", marked(GLOBAL))
 def test_a_collective_kernel_runs_over_two_nodes_of_a_fresh_cluster(
     tmp_path: Path, kind: str
 ) -> None:
