@@ -58,7 +58,7 @@ class Traces:
             ["losetup", "--json", "--list"], capture_output=True, text=True, check=True
         )
         for loop in json.loads(loops.stdout or '{"loopdevices": []}')["loopdevices"]:
-            if loop["back-file"].startswith(f"{directory}/"):
+            if (loop["back-file"] or "").startswith(f"{directory}/"):  # none: it goes just now
                 found.append(f"loop device {loop['name']}")
         found += [f"control group {group}" for group in control_groups(f"{self.name}-")]
         if directory.exists():

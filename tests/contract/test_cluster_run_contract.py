@@ -177,6 +177,10 @@ def test_every_rank_s_operations_are_those_of_a_traced_run_on_this_machine(
         pytest.skip(f"{DOES_NOT_APPLY}its nodes share no file")
     if program == "bt_io.c" and n == 2:
         pytest.skip(f"{DOES_NOT_APPLY}BT-IO takes a square number of ranks")
+    if program == "ior_like.c" and cluster.spec.file_system.kind == "gateway":
+        pytest.skip(
+            f"{DOES_NOT_APPLY}what was written through one gateway is seen through the other a little later"
+        )
     need_launcher(cluster, "openmpi")
     binary = compile_c(program, tmp_path / "app", "-lm", compiler="mpicc.openmpi")
     arguments = {
