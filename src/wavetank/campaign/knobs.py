@@ -103,21 +103,24 @@ def _file_system(spec: ClusterSpec, into: _Gathered) -> None:
     into.add("data servers on", _where(fs.placement, servers) if servers else ANY)
     _stripes(spec, into)
     if fs.kind not in WITHOUT_METADATA and fs.behind not in WITHOUT_METADATA:
-        names = spec.metadata_names()
-        is_chosen = fs.metadata_servers is not None or fs.metadata_placement is not None
-        parent = None if is_chosen else FILE_SYSTEM
-        into.add("metadata servers", str(len(names)), follows=parent)
-        placement = fs.metadata_placement
-        where = "the data servers' nodes" if placement is None else _where(placement, names)
-        into.add("metadata servers on", where, follows=parent)
+        names, placement = spec.metadata_names(), fs.metadata_placement
+        _further(into, "metadata servers", names, fs.metadata_servers, placement)
     if fs.kind == "gateway":
-        names = spec.gateway_names()
-        is_chosen = fs.gateways is not None or fs.gateway_placement is not None
-        parent = None if is_chosen else FILE_SYSTEM
-        into.add("gateways", str(len(names)), follows=parent)
-        placement = fs.gateway_placement
-        where = "the data servers' nodes" if placement is None else _where(placement, names)
-        into.add("gateways on", where, follows=parent)
+        _further(into, "gateways", spec.gateway_names(), fs.gateways, fs.gateway_placement)
+
+
+def _further(
+    into: _Gathered,
+    servers: str,
+    names: tuple[str, ...],
+    number: int | None,
+    placement: str | tuple[str, ...] | None,
+) -> None:
+    """Servers beside those of data: how many and where; by the file system where nothing was chosen."""
+    parent = FILE_SYSTEM if number is None and placement is None else None
+    where = "the data servers' nodes" if placement is None else _where(placement, names)
+    into.add(servers, str(len(names)), follows=parent)
+    into.add(f"{servers} on", where, follows=parent)
 
 
 def _where(placement: str | tuple[str, ...], names: tuple[str, ...]) -> str:
