@@ -56,6 +56,26 @@ def find_remedies(
     The slowdown of a variant is that of its group that suffers most. What helps most comes first.
     """
     titles = {cluster.name: cluster.title for cluster in plan.clusters}
+    n_pairs = _n_pairs(slowdowns)
+    remedies = [
+        _remedy(spec, groups, object_bytes, variants, n_pairs, titles)
+        for (groups, object_bytes), variants in _variants(slowdowns).items()
+    ]
+    return tuple(
+        sorted(
+            remedies,
+            key=lambda each: (
+                not each.clear,
+                each.slowdown_after.median - each.slowdown_before.median,
+            ),
+        )
+    )
+
+
+def _variants(
+    slowdowns: Sequence[Slowdown],
+) -> dict[tuple[tuple[str, ...], int | None], list[list[Slowdown]]]:
+    """Slowdowns of groups that ran together on several clusters or mappings, by groups and size of objects."""
     least_interval = min(
         (each.interval_s for each in slowdowns if each.interval_s is not None), default=None
     )
@@ -70,21 +90,23 @@ def find_remedies(
         known = variants[each.cluster, each.mapping]
         if not known or (known[0].offset_s is None) == (each.offset_s is None):
             known.append(each)
-    compared = {key: variants for key, variants in found.items() if len(variants) > 1}
-    n_pairs = sum(comb(len(variants), 2) for variants in compared.values())
-    remedies = [
-        _remedy(spec, groups, object_bytes, list(variants.values()), n_pairs, titles)
-        for (groups, object_bytes), variants in compared.items()
-    ]
-    return tuple(
-        sorted(
-            remedies,
-            key=lambda each: (
-                not each.clear,
-                each.slowdown_after.median - each.slowdown_before.median,
-            ),
-        )
-    )
+    return {key: list(variants.values()) for key, variants in found.items() if len(variants) > 1}
+
+
+def _by_offset(slowdowns: Sequence[Slowdown]) -> dict[str, dict[float, list[Slowdown]]]:
+    """Slowdowns by cluster and start offset, offsets in order."""
+    found: dict[str, dict[float, list[Slowdown]]] = defaultdict(lambda: defaultdict(list))
+    for each in sorted(
+        (s for s in slowdowns if s.offset_s is not None), key=lambda s: s.offset_s or 0.0
+    ):
+        found[each.cluster][each.offset_s or 0.0].append(each)
+    return found
+
+
+def _n_pairs(slowdowns: Sequence[Slowdown]) -> int:
+    """Pairs that one report compares: variants, and start offsets of each cluster."""
+    families = (*_variants(slowdowns).values(), *_by_offset(slowdowns).values())
+    return sum(comb(len(family), 2) for family in families)
 
 
 def _remedy(
@@ -187,7 +209,7 @@ def advise(spec: InterfereSpec, plan: InterferePlan, found: Interference) -> tup
 def _worst(
     spec: InterfereSpec, slowdowns: Sequence[Slowdown], titles: dict[str, str]
 ) -> list[Advice]:
-    """Who suffers most from whom, on each cluster."""
+    """The greatest slowdown measured on each cluster: a number, not a claim that others are less."""
     sentences = []
     for cluster in dict.fromkeys(each.cluster for each in slowdowns):
         here = [each for each in slowdowns if each.cluster == cluster]
@@ -199,7 +221,7 @@ def _worst(
             )
         else:
             sentence = (
-                f"On {titles[cluster]} {most.group} suffers most: it takes "
+                f"On {titles[cluster]} the greatest slowdown measured is that of {most.group}: it takes "
                 f"{slowdown_words(most.slowdown)} times as long beside {' and '.join(most.beside)}"
                 f"{_size_words(most.object_bytes)}, {most.mapping}{_when(most)}."
             )
@@ -254,14 +276,11 @@ def _partings(
 def _offsets(
     spec: InterfereSpec, slowdowns: Sequence[Slowdown], titles: dict[str, str]
 ) -> list[Advice]:
-    """Which start offset costs least, on each cluster."""
+    """The least and the greatest slowdown over start offsets, on each cluster, and whether they can be told apart."""
     sentences = []
-    for cluster in dict.fromkeys(s.cluster for s in slowdowns if s.offset_s is not None):
-        here = [s for s in slowdowns if s.cluster == cluster and s.offset_s is not None]
-        suffering = {
-            offset: max((s for s in here if s.offset_s == offset), key=lambda s: s.slowdown.median)
-            for offset in sorted({s.offset_s for s in here if s.offset_s is not None})
-        }
+    n_pairs = _n_pairs(slowdowns)
+    for cluster, by_offset in _by_offset(slowdowns).items():
+        suffering = {offset: _most(here) for offset, here in by_offset.items()}
         best = min(suffering, key=lambda offset: (suffering[offset].slowdown.median, abs(offset)))
         most = max(suffering, key=lambda offset: suffering[offset].slowdown.median)
         moved = spec.start_offsets.group if spec.start_offsets is not None else ""
@@ -272,10 +291,12 @@ def _offsets(
                 f"{least.median:.2f} and {greatest.median:.2f}."
             )
         else:
+            clear, why_not = _told_apart(spec, by_offset[best], by_offset[most], n_pairs)
+            doubt = "" if clear else f"; start offsets cannot be told apart{why_not}"
             said = (
-                f"with {moved} starting {offset_words(best)} the greatest slowdown is "
+                f"with {moved} starting {offset_words(best)} the greatest slowdown measured is "
                 f"{slowdown_words(least)}, starting {offset_words(most)} it is "
-                f"{slowdown_words(greatest)}."
+                f"{slowdown_words(greatest)}{doubt}."
             )
         sentences.append(
             Advice(
