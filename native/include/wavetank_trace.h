@@ -117,7 +117,9 @@ enum wt_note {
     WT_NOTE_UNSEEN = 8,   /* detail: a program that this process started and that cannot be traced: static */
     WT_NOTE_UNLOADED = 9, /* detail: a program that was started without LD_PRELOAD in its environment */
     WT_NOTE_RIGHTS = 10,  /* detail: a program that was started and that gets other rights (setuid, setgid) */
-    WT_NOTE_BYPASSED = 11, /* detail: a library whose calls go to the C library itself (RTLD_DEEPBIND) */
+    WT_NOTE_BYPASSED = 11,    /* detail: a library whose calls do not come by (RTLD_DEEPBIND, dlmopen) */
+    WT_NOTE_OTHER_CLASS = 12, /* detail: a program of another word size that was started: not seen */
+    WT_NOTE_GO = 13,          /* detail: a Go program that was started: seen only in what it does through C */
 };
 
 enum wt_column {

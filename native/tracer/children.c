@@ -4,6 +4,7 @@
 #include "tracer.h"
 
 #include <errno.h>
+#include <paths.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,6 +88,9 @@ SPAWN(posix_spawnp)
 
 WT_EXPORT int system(const char *command) {
     WT_REAL(system);
+    if (command != NULL) {
+        wt_note_program(_PATH_BSHELL, environ);
+    }
     wt_child_starts();
     int status = real_system(command);
     part_rows(-1);
@@ -95,6 +99,7 @@ WT_EXPORT int system(const char *command) {
 
 WT_EXPORT FILE *popen(const char *command, const char *mode) {
     WT_REAL(popen);
+    wt_note_program(_PATH_BSHELL, environ);
     wt_child_starts();
     return real_popen(command, mode);
 }

@@ -262,9 +262,18 @@ WT_EXPORT int execvpe(const char *file, char *const argv[], char *const env[]) {
 }
 WT_EXPORT int fexecve(int fd, char *const argv[], char *const env[]) {
     WT_REAL(fexecve);
+    wt_note_program_of(fd, NULL, env);
     wt_finish(WT_END_EXEC);
     return real_fexecve(fd, argv, env);
 }
+#if __GLIBC_PREREQ(2, 34)
+WT_EXPORT int execveat(int directory, const char *path, char *const argv[], char *const env[], int flags) {
+    WT_REAL(execveat);
+    wt_note_program_of(directory, path, env);
+    wt_finish(WT_END_EXEC);
+    return real_execveat(directory, path, argv, env, flags);
+}
+#endif
 
 /* The forms with a list of arguments: gathered into an array, as the C library does. */
 #define GATHER(first)                                                                                        \

@@ -67,8 +67,11 @@ void wt_unlock(void);
 void wt_unseen_start(void);
 void wt_bypass_start(void);
 void wt_note_unseen(void); /* under the lock, at the end of the process */
-/* That is about to be started, and may not load this library. */
+
+/* ---- started.c: programs that are about to be started, and may not load this library ---- */
 void wt_note_program(const char *file, char *const env[]);
+/* As execveat names them: `name` in `directory`; NULL or "": `directory` is the program. */
+void wt_note_program_of(int directory, const char *name, char *const env[]);
 
 /* ---- program.c: what the process runs ---- */
 extern char wt_arguments[];

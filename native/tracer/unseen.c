@@ -1,15 +1,13 @@
 /* What passes the C library's calls by is not recorded; here it is noticed, so that it can be said: system
- * calls made by syscall(2), io_uring, and programs that do not load this library. */
+ * calls made by syscall(2), io_uring, libraries that are bound to the C library itself. */
 #define _GNU_SOURCE
 #include "references.h"
 #include "tracer.h"
 
 #include <dlfcn.h>
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -158,8 +156,22 @@ static void note_bypassing(void) {
     dlclose(libc);
 }
 
+/* Libraries in a namespace of their own (dlmopen) have a C library of their own. */
+static void note_namespaces(void) {
+#if __GLIBC_PREREQ(2, 35)
+    const struct r_debug_extended *one = (const struct r_debug_extended *)&_r_debug;
+    for (one = _r_debug.r_version > 1 ? one->r_next : NULL; one != NULL; one = one->r_next) {
+        if (one->base.r_map != NULL && *one->base.r_map->l_name) {
+            note(WT_NOTE_BYPASSED, one->base.r_map->l_name);
+            wt_part_wanted = true;
+        }
+    }
+#endif
+}
+
 void wt_note_unseen(void) {
     note_bypassing();
+    note_namespaces();
     if (ring_made || dl_iterate_phdr(find_liburing, NULL) || a_ring_is_open()) {
         note(WT_NOTE_IO_URING, "");
     }
@@ -168,90 +180,4 @@ void wt_note_unseen(void) {
             note(WT_NOTE_RAW, data_calls[i].name);
         }
     }
-}
-
-/* ---- programs that are started ---- */
-
-static bool loads_libraries(const char *path) {
-    Elf64_Ehdr head;
-    Elf64_Phdr parts[32];
-    int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return true; /* nothing is known, nothing is said */
-    }
-    bool loads = true;
-    if (syscall(SYS_pread64, fd, &head, sizeof head, 0L) == (long)sizeof head &&
-        memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 && head.e_ident[EI_CLASS] == ELFCLASS64 &&
-        head.e_phentsize == sizeof *parts && head.e_phnum <= 32) {
-        size_t bytes = head.e_phnum * sizeof *parts;
-        loads = syscall(SYS_pread64, fd, parts, bytes, (long)head.e_phoff) != (long)bytes;
-        for (int i = 0; i < head.e_phnum && !loads; i++) {
-            loads = parts[i].p_type == PT_INTERP;
-        }
-    }
-    syscall(SYS_close, fd);
-    return loads;
-}
-
-/* The program that exec would find by PATH. */
-static bool find_program(const char *file, char *path) {
-    size_t n = strlen(file);
-    const char *search = getenv("PATH");
-    search = search != NULL ? search : "/bin:/usr/bin"; /* as the C library has it */
-    if (strchr(file, '/') != NULL) {
-        return n < WT_PATH_BYTES && memcpy(path, file, n + 1);
-    }
-    for (const char *end; *search; search = *end ? end + 1 : end) {
-        end = strchrnul(search, ':');
-        size_t length = (size_t)(end - search);
-        if (length + n + 2 <= WT_PATH_BYTES) {
-            memcpy(path, search, length);
-            path[length] = '/';
-            memcpy(path + length + 1, file, n + 1);
-            if (syscall(SYS_faccessat, AT_FDCWD, path, X_OK) == 0) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-/* The loader leaves out what is preloaded where a program gets rights that its starter does not have. */
-static bool gets_rights(const char *path) {
-    struct stat facts;
-    if (syscall(SYS_newfstatat, AT_FDCWD, path, &facts, 0) != 0) {
-        return false;
-    }
-    bool user = (uid_t)syscall(SYS_geteuid) != 0; /* root has nothing to gain by capabilities */
-    if (user && syscall(SYS_getxattr, path, "security.capability", NULL, 0) > 0) {
-        return true;
-    }
-    return ((facts.st_mode & S_ISUID) && facts.st_uid != (uid_t)syscall(SYS_geteuid)) ||
-           ((facts.st_mode & S_ISGID) && facts.st_gid != (gid_t)syscall(SYS_getegid));
-}
-
-static bool preloads_us(char *const env[]) {
-    static const char variable[] = "LD_PRELOAD=";
-    for (size_t i = 0; env != NULL && env[i] != NULL; i++) {
-        if (strncmp(env[i], variable, sizeof variable - 1) == 0) {
-            return strstr(env[i], "libwavetank-trace") != NULL;
-        }
-    }
-    return false;
-}
-
-void wt_note_program(const char *file, char *const env[]) {
-    char path[WT_PATH_BYTES];
-    int saved = errno;
-    if (wt_active && wt_inside == 0 && file != NULL && find_program(file, path) &&
-        syscall(SYS_faccessat, AT_FDCWD, path, X_OK) == 0) {
-        bool is_static = !loads_libraries(path), rights = gets_rights(path);
-        if (is_static || rights || !preloads_us(env)) {
-            wt_lock();
-            note(is_static ? WT_NOTE_UNSEEN : rights ? WT_NOTE_RIGHTS : WT_NOTE_UNLOADED, path);
-            wt_part_wanted = true;
-            wt_unlock();
-        }
-    }
-    errno = saved;
 }

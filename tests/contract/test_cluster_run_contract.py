@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -101,6 +102,36 @@ def test_ranks_are_started_on_the_nodes_of_the_mapping(cluster: Cluster, family:
     assert {line[2] for line in lines} == {cluster.mount_path}
     if cluster.spec.provider != "null":
         assert [line[1] for line in lines] == ["c1", "c1", "c2", "c2"]
+
+
+LOOK = """
+umask; pwd; cat /proc/$$/limits
+grep -E "^(Sig|Shd|Umask|Cap|NoNewPrivs|Seccomp:|Cpus_allowed:)" /proc/$$/status
+for f in /proc/$$/fd/*; do echo ${f##*/} $(readlink $f); done
+env -0 | tr "\\n" " " | tr "\\0" "\\n" | cut -d= -f1 | sort
+"""
+OURS = ("LD_PRELOAD", "WAVETANK_TRACE_")  # what tracing needs in the environment
+
+
+@pytest.mark.parametrize("name", ["none", *FAMILIES])
+@pytest.mark.parametrize("before", ["", "sh"], ids=["the program", "its child"])
+def test_a_traced_program_sees_what_it_sees_untraced(
+    cluster: Cluster, tmp_path: Path, name: str, before: str
+) -> None:
+    need_launcher(cluster, name)
+    number = [] if name == "none" else ["-n", "1"]
+    script = LOOK if not before else 'sh -c "$1"; exit $?'
+
+    def facts(*options: str) -> list[str]:
+        words = ["--launcher", name, *number, *options, "--", "sh", "-c", script, "sh", LOOK]
+        lines = ok(cluster, *words).decode().splitlines()
+        # Pipes and terminals of a run have numbers of their own.
+        return [re.sub(r"\[\d+\]|/\d+$", "", line) for line in lines if not line.startswith(OURS)]
+
+    untraced = facts()
+    assert cluster.mount_path in untraced
+    assert any(line.startswith("SigIgn") for line in untraced)
+    assert facts("--trace", str(tmp_path / "t")) == untraced
 
 
 def test_a_rank_that_fails_ends_all_and_its_status_is_passed_on(cluster: Cluster) -> None:

@@ -99,7 +99,7 @@ def test_the_extrapolated_model_is_that_of_a_run_traced_there(
 def test_the_kernel_of_an_extrapolated_model_replays_at_its_process_count(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    runs = traced("bt_io.c", ["bt.out", "10", "2"], tmp_path, monkeypatch)((4, 9))
+    runs = traced("madbench2.c", ["mad.out", "8", "1000"], tmp_path, monkeypatch)((2, 3, 4))
     for n, model in runs.items():
         model.write(tmp_path / f"m{n}.json")
     monkeypatch.chdir(tmp_path)
@@ -109,14 +109,15 @@ def test_the_kernel_of_an_extrapolated_model_replays_at_its_process_count(
             [sys.executable, "-m", "wavetank", *arguments], capture_output=True, text=True, check=False
         )  # fmt: skip
 
-    assert wavetank("fit", "m4.json", "m9.json", "--np", "16", "-o", "x.json").returncode == 0
-    assert "extrapolated to np 16" in wavetank("kernel", "x.json", "-o", "k.json").stdout
-    assert "extrapolated to np 16" in wavetank("fidelity", "k.json", "x.json").stdout
+    models = [f"m{n}.json" for n in runs]
+    assert wavetank("fit", *models, "--np", "6", "-o", "x.json").returncode == 0
+    assert "extrapolated to np 6" in wavetank("kernel", "x.json", "-o", "k.json").stdout
+    assert "extrapolated to np 6" in wavetank("fidelity", "k.json", "x.json").stdout
     (tmp_path / "root").mkdir()
     other = wavetank("replay", "k.json", "--root", "root", "--np", "4")
     assert (other.returncode, "wavetank fit" in other.stderr) == (2, True)
     done = wavetank("replay", "k.json", "--root", "root", "--verify", "-o", "r.json")
     assert done.returncode == 0, done.stderr
-    assert "extrapolated to np 16 from traces at np 4, 9" in (tmp_path / "r.json").read_text()
-    # 2 steps of 10^3 points of 40 bytes
-    assert (tmp_path / "root" / "bt.out").stat().st_size == 2 * 40_000
+    assert "extrapolated to np 6 from traces at np 2, 3, 4" in (tmp_path / "r.json").read_text()
+    # 8 matrices of 1,000 bytes of each rank
+    assert (tmp_path / "root" / "mad.out").stat().st_size == 6 * 8 * 1000

@@ -18,6 +18,18 @@ WAVETANK = [sys.executable, "-c", "from wavetank.cli.main import main; main()"]
 SHELL_DESCRIPTORS = 7  # given by the starting process besides 0, 1 and 2
 STATUS = ("Umask", "SigBlk", "SigIgn", "SigCgt", "CapInh", "CapEff", "CapBnd", "NoNewPrivs", "Seccomp", "Cpus_allowed")  # fmt: skip
 OURS = ("LD_PRELOAD=", "WAVETANK_TRACE_")  # what tracing needs in the environment
+LOOK = """
+cat /proc/self/status /proc/self/limits; umask; pwd
+for f in /proc/$$/fd/*; do echo ${f##*/} $(readlink $f); done
+env -0 | tr '\\0' '\\n'
+"""
+# How a program that is traced starts another one, which looks at itself.
+STARTED = {
+    "a shell's child": ["sh", "-c", '"$@"; exit $?', "sh"],
+    "a shell's background": ["sh", "-c", '"$@" & wait $!', "sh"],
+    "spawned by Python": [sys.executable, "-c", "import subprocess, sys; subprocess.run(sys.argv[1:], close_fds=False)"],
+    "started by xargs": ["sh", "-c", 'printf "%s\\0" "$@" | xargs -0 env', "sh"],
+}  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -94,6 +106,87 @@ def test_a_program_has_the_same_environment_but_for_what_tracing_needs(tmp_path:
         return sorted(word for word in words if not word.startswith(OURS))
 
     assert facts(True) == facts(False)
+
+
+@pytest.mark.parametrize("way", STARTED)
+def test_what_a_traced_program_starts_sees_what_it_sees_untraced(tmp_path: Path, way: str) -> None:
+    need("libwavetank-trace-openmpi.so", "xargs")
+    program = [*STARTED[way], "sh", "-c", LOOK]
+
+    def facts(traced: bool) -> list[str]:
+        kept = []
+        for line in seen(tmp_path, program, traced).splitlines():
+            name, colon, _ = line.partition(":")
+            if not (line.startswith(OURS) or (colon and "\t" in line and name not in STATUS)):
+                kept.append(line.split("pipe:")[0])
+        return kept
+
+    untraced = facts(False)
+    ignored = next(line for line in untraced if line.startswith("SigIgn:"))
+    assert int(ignored.split()[1], 16) & 3 == 3  # SIGHUP and SIGINT
+    assert (
+        "Max open files            200                  300                  files     " in untraced
+    )
+    assert f"{SHELL_DESCRIPTORS} {tmp_path / 'written'}" in untraced
+    assert "WORD=with blank" in untraced
+    assert facts(True) == untraced
+
+
+def in_shell(where: Path, script: str, traced: bool, *arguments: str) -> tuple[str, str]:
+    """Standard output and error of a script, in which "$@" runs a command traced or as it is."""
+    wavetank = [sys.executable, "-m", "wavetank"]
+    command = [*wavetank, "trace", "--force", "-o", str(where / "t"), "--"] if traced else ["env"]
+    done = subprocess.run(
+        ["bash", "-c", script, "bash", *command, *arguments],
+        cwd=where, capture_output=True, text=True, timeout=HANG_S, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout, done.stderr
+
+
+def test_a_descriptor_that_the_shell_opened_is_the_programs_too(tmp_path: Path) -> None:
+    script = 'exec 5>f; "$@" sh -c "echo inside >&5"; echo outside >&5'
+    in_shell(tmp_path, script, traced=True)
+    assert (tmp_path / "f").read_text() == "inside\noutside\n"
+    trace = read_trace(tmp_path / "t")
+    assert [Path(file.path).name for file in trace.files] == ["f"]
+
+
+def test_a_script_opens_descriptors_of_its_own_as_untraced(tmp_path: Path) -> None:
+    inner = "exec 5>f 6<&0 9>g; echo five >&5; (echo nine >&9); exec 5>&-; for f in /proc/$$/fd/*; do echo ${f##*/}; done"
+    found = {
+        traced: in_shell(tmp_path, f"\"$@\" bash -c '{inner}'", traced)[0]
+        for traced in (False, True)
+    }
+    assert found[True] == found[False]
+    assert (tmp_path / "f").read_text() + (tmp_path / "g").read_text() == "five\nnine\n"
+
+
+def test_a_lock_on_a_descriptor_is_kept_by_the_traced_program(tmp_path: Path) -> None:
+    need("libwavetank-trace-openmpi.so", "flock")
+    # The lock is of what descriptor 9 has open: the same for the program, and another for who opens the file again.
+    inner = "flock -n 9 && echo mine; flock -n lock true || echo locked"
+    for traced in (False, True):
+        said, _ = in_shell(tmp_path, f"exec 9>lock; flock 9; \"$@\" sh -c '{inner}'", traced)
+        assert said == "mine\nlocked\n"
+    # The lock ends with the last descriptor: nothing of the tracing keeps it.
+    subprocess.run(["flock", "-n", str(tmp_path / "lock"), "true"], check=True, timeout=HANG_S)
+
+
+@pytest.mark.parametrize("outer", [False, True], ids=["make is traced", "a recipe is traced"])
+def test_makes_job_server_reaches_the_traced_makes(tmp_path: Path, outer: bool) -> None:
+    need("libwavetank-trace-openmpi.so", "make")
+    (tmp_path / "inner").write_text(
+        "all: a b c d\na b c d:\n\t@echo $(filter --jobserver%,$(MAKEFLAGS)) | cut -c -11 > $@.txt\n"
+    )
+    command = "$(T) $(MAKE) -f inner" if outer else "$(MAKE) -f inner"
+    (tmp_path / "Makefile").write_text(f"all:\n\t+@{command}\n")
+    script = 'make -j3 T="$*"' if outer else '"$@" make -j3'
+    _, said = in_shell(tmp_path, script, traced=True)
+    assert "jobserver" not in said  # "warning: jobserver unavailable: using -j1"
+    for name in "abcd":
+        assert (tmp_path / f"{name}.txt").read_text() == "--jobserver\n"
+        assert f"{name}.txt" in {Path(file.path).name for file in read_trace(tmp_path / "t").files}
 
 
 def test_what_a_program_writes_through_an_inherited_descriptor_is_recorded(tmp_path: Path) -> None:

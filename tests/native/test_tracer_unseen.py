@@ -177,18 +177,116 @@ def test_a_program_that_gets_other_rights_is_named(
     assert warning.endswith(f": {program}")
 
 
-@pytest.mark.parametrize("deep", [False, True], ids=["as usual", "RTLD_DEEPBIND"])
+def names_in(warnings: tuple[str, ...], what: str) -> list[str]:
+    """Base names of the programs that the warning of this kind names."""
+    (warning,) = [one for one in warnings if what in one]
+    return sorted(Path(word).name for word in warning.rpartition(": ")[2].split(", "))
+
+
+@pytest.mark.parametrize(
+    "way",
+    ["execve", "execle", "execv", "fexecve", "execveat", "folder", "spawn", "vfork", "system", "popen"],
+)  # fmt: skip
+def test_a_program_started_in_any_way_without_the_tracer_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    need("libwavetank-trace.so", "gcc", "cp")
+    starts = compile_c("starts.c", tmp_path / "starts")
+    copy = Path(shutil.which("cp") or "/bin/cp").resolve()
+    (tmp_path / "a").write_text("word")
+    trace = run_traced([str(starts), way, str(copy), "a", "b"], tmp_path, monkeypatch)
+    assert (tmp_path / "b").read_text() == "word"
+    assert "b" not in {Path(file.path).name for file in trace.files}
+    # What the shell of system and popen starts is not seen either: the shell is named.
+    (name,) = names_in(trace.warnings, "LD_PRELOAD")
+    assert name in (("sh", "dash", "bash") if way in ("system", "popen") else ("cp", "coreutils"))
+
+
+def test_a_program_that_keeps_the_library_and_not_the_folder_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need("libwavetank-trace.so", "cp")
+    script = 'echo word > a; env -i LD_PRELOAD="$LD_PRELOAD" cp a b'
+    trace = run_traced(["sh", "-c", script], tmp_path, monkeypatch)
+    assert names_in(trace.warnings, "LD_PRELOAD") == ["cp"]
+
+
+def test_a_program_that_is_started_many_times_is_named_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need("libwavetank-trace.so", "gcc")
+    starts = compile_c("starts.c", tmp_path / "starts")
+    (tmp_path / "a").write_text("word")
+    one = f"{starts} spawn /bin/cp a b"
+    trace = run_traced(["sh", "-c", f"{one}; {one}; {one}"], tmp_path, monkeypatch)
+    assert names_in(trace.warnings, "LD_PRELOAD") == ["cp"]
+
+
+def test_a_script_of_a_static_interpreter_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from wavetank.errors import TraceError
+    from wavetank.trace.capture import trace as capture
+
+    need("libwavetank-trace.so", "gcc")
+    static = compile_c("raw_calls.c", tmp_path / "static", "-static")
+    for name, interpreter in (("inner", static), ("outer", tmp_path / "inner")):
+        (tmp_path / name).write_text(f"#! {interpreter} data\n")
+        (tmp_path / name).chmod(0o755)
+    trace = run_traced(["sh", "-c", f"{tmp_path / 'outer'}; true"], tmp_path, monkeypatch)
+    assert names_in(trace.warnings, "statically linked") == ["outer"]
+    with pytest.raises(TraceError, match="statically linked"):
+        capture([str(tmp_path / "outer")], tmp_path / "t")
+    assert not (tmp_path / "t").exists()
+
+
+def test_a_program_of_32_bits_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from wavetank.errors import TraceError
+    from wavetank.trace.capture import trace as capture
+
+    need("libwavetank-trace.so")
+    program = tmp_path / "program"
+    head = bytearray(Path("/bin/true").resolve().read_bytes()[:64])
+    head[4] = 1  # of the class ELFCLASS32; it need not run
+    program.write_bytes(head)
+    program.chmod(0o755)
+    trace = run_traced(["sh", "-c", f"{program} 2>/dev/null; true"], tmp_path, monkeypatch)
+    assert names_in(trace.warnings, "32 bits") == ["program"]
+    with pytest.raises(TraceError, match="32 bits"):
+        capture([str(program)], tmp_path / "t")
+
+
+def test_a_go_program_that_a_script_starts_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the Go compiler's note, put into a C program."""
+    need("libwavetank-trace.so", "gcc")
+    source = tmp_path / "go.c"
+    source.write_text(
+        """
+        __asm__(".section .note.go.buildid,\\"a\\",@note\\n"
+                ".long 4, 4, 4\\n.asciz \\"Go\\"\\n.byte 0\\n.long 1\\n.text");
+        int main(void) { return 0; }
+        """.replace("\\\\", "\\")
+    )
+    program = tmp_path / "program"
+    subprocess.run(["gcc", "-o", str(program), str(source)], check=True, timeout=HANG_S)
+    trace = run_traced(["sh", "-c", f"{program}; true"], tmp_path, monkeypatch)
+    assert names_in(trace.warnings, "Go program(s)") == ["program"]
+
+
+@pytest.mark.parametrize("way", ["", "deep", "apart"])
 def test_a_library_whose_calls_pass_the_tracer_by_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deep: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
     need("libwavetank-trace.so", "gcc")
     compile_c("plugin.c", tmp_path / "plugin.so", "-shared", "-fPIC", "-DPLUGIN")
     program = compile_c("plugin.c", tmp_path / "plugin")
-    trace = run_traced([str(program), *(["deep"] if deep else [])], tmp_path, monkeypatch)
+    trace = run_traced([str(program), way], tmp_path, monkeypatch)
     assert (tmp_path / "plugin.out").read_text() == "hello"
-    assert [c.op for c in calls(trace)] == ([] if deep else ["open", "write", "close"])
+    assert [c.op for c in calls(trace)] == ([] if way else ["open", "write", "close"])
     named = [w for w in trace.warnings if "RTLD_DEEPBIND" in w and w.endswith("plugin.so")]
-    assert bool(named) == deep
+    assert bool(named) == bool(way)
 
 
 def test_programs_that_wavetank_itself_starts_are_no_ranks(

@@ -29,9 +29,17 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write that model to this file (JSON).",
 )
+@click.option(
+    "--name",
+    help="The program's name, where it differs with the number of processes (lu.A.4, lu.A.16).  [default: the models']",
+)
 @format_option
 def command(
-    models: tuple[Path, ...], n_processes: int | None, output: Path | None, output_format: str
+    models: tuple[Path, ...],
+    n_processes: int | None,
+    output: Path | None,
+    name: str | None,
+    output_format: str,
 ) -> None:
     """Fit models of one application at several process counts, and extrapolate.
 
@@ -50,7 +58,10 @@ def command(
 
     if output is not None and n_processes is None:
         raise UsageError("-o writes the extrapolated model: say for how many processes with --np")
-    fit = fit_models([Model.read(path) for path in models])
+    given = [Model.read(path) for path in models]
+    if name is not None:
+        given = [model.model_copy(update={"application": name}) for model in given]
+    fit = fit_models(given)
     if n_processes is None:
         print_tables([_table(fit), _rank_table(fit)], output_format)
         return
@@ -90,17 +101,22 @@ def _functions(field: FittedValue) -> str:
         return " or ".join(map(str, field.functions))
     if None in field.values.values():
         return "not known in all runs"
-    few = len(field.values) < 3
-    return "two runs tell no more than a constant or a proportion" if few else "no function fits"
+    if field.unsure:
+        return "not sure: one run alone checks " + " or ".join(map(str, field.unsure))
+    return "two runs tell no more than a constant" if len(field.values) < 3 else "no function fits"
 
 
 def _note(fit: Fit) -> str | None:
     """What does not correspond, and what few runs cannot tell."""
+    from wavetank.model.functions import LEAST_CHECKS, MOST_PARAMETERS
+
     notes = []
     if fit.why_not is not None:
         notes.append(f"{fit.why_not}: fields of phases are left out here.")
-    if len(fit.models) == 2:
-        notes.append("Of two runs one checks a constant or a proportion; lines need a third run.")
+    if len(fit.models) < MOST_PARAMETERS + LEAST_CHECKS:
+        notes.append(
+            f"A formula needs {LEAST_CHECKS} runs more than it has parameters: a proportion 3 runs, a line 4."
+        )
     return " ".join(notes) or None
 
 

@@ -19,6 +19,7 @@ from wavetank.model.functions import (
     Candidates,
     NoFunctionError,
     candidates,
+    few_runs,
     values_text,
     whole_at,
 )
@@ -168,6 +169,7 @@ class _Array:
             raise NoFunctionError(
                 "which blocks a rank has follows no rule that wavetank knows: "
                 + values_text({n: self._shape_text(n) for n in self._boxes})
+                + few_runs(len(self._boxes))
             )
 
         def of(at: At) -> list[Pieces]:
@@ -219,6 +221,7 @@ class _Array:
             raise NoFunctionError(
                 "the process grid follows no rule that wavetank knows: "
                 + values_text({n: self._shape_text(n) for n in counts})
+                + few_runs(len(counts))
             )
 
         def shape(n: int) -> list[int]:

@@ -17,6 +17,7 @@ from wavetank.model.functions import (
     Candidates,
     NoFunctionError,
     candidates,
+    few_runs,
     value_at,
     values_text,
     whole_at,
@@ -103,10 +104,8 @@ def fit_column(
     for way in _ways(column, ranks, features):
         if way is not None:
             return way
-    enough = len(column) > 2 or any(len(set(values)) > 1 for values in column.values())
     raise NoFunctionError(
-        f"no function that wavetank knows gives {_sample(column)}"
-        + ("" if enough else ". Two runs tell a constant or a proportion only: trace a third")
+        f"no function that wavetank knows gives {_sample(column)}{few_runs(len(column))}"
     )
 
 

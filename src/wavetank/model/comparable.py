@@ -8,18 +8,15 @@ level where it was built on Open MPI.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 
 from wavetank.model.application import Model
 from wavetank.model.file import ModelFile
-from wavetank.model.phase import DataStep, Phase, RepeatStep, Step
+from wavetank.model.phase import Phase
 from wavetank.model.tables import ranks_text
 from wavetank.trace.ops import OPS_BY_NAME
 from wavetank.trace.schema import OpKind
-
-_MOST_STEPS = 200_000  # of a rank, that an order is compared in
 
 
 @dataclass(frozen=True)
@@ -116,56 +113,6 @@ def through_views(file: ModelFile, phases: Iterable[Phase]) -> bool:
         for phase in phases
         if phase.file_id == file.file_id
     )
-
-
-def data_orders(
-    model: Model, name_of: Callable[[int], object]
-) -> dict[int, tuple[tuple[object, int], ...]] | None:
-    """By rank, the order of its data operations: (phase by name, operations) one after another.
-
-    None where it is longer than what is compared, or some operations are in no order.
-    """
-    lengths = {phase.ph_id: len(phase.pattern) for phase in model.phases}
-    found = {}
-    for program in model.programs:
-        try:
-            steps = list(_data_steps(program.steps, lengths, [_MOST_STEPS]))
-        except _NoOrderError:
-            return None
-        named = ((name_of(ph_id), n) for ph_id, n in steps)
-        order = tuple(
-            (name, sum(n for _, n in group)) for name, group in groupby(named, lambda step: step[0])
-        )
-        found.update(dict.fromkeys(program.ranks, order))
-    return {rank: order for rank, order in found.items() if order}
-
-
-class _NoOrderError(Exception):
-    """Steps that cannot be laid out one after another."""
-
-
-def _data_steps(
-    steps: Sequence[Step], lengths: dict[int, int], left: list[int]
-) -> Iterator[tuple[int, int]]:
-    """(ph_id, operations) of the steps; ``left`` counts down what may still come."""
-    for step in steps:
-        if isinstance(step, DataStep):
-            left[0] -= 1
-            if left[0] < 0:
-                raise _NoOrderError
-            yield step.ph_id, step.n if step.single else step.n * lengths[step.ph_id]
-        elif isinstance(step, RepeatStep):
-            inner = list(_data_steps(step.steps, lengths, left))
-            if len({ph_id for ph_id, _ in inner}) == 1:
-                yield inner[0][0], step.times * sum(n for _, n in inner)
-                continue
-            left[0] -= len(inner) * (step.times - 1)
-            if left[0] < 0:
-                raise _NoOrderError
-            for _ in range(step.times):
-                yield from inner
-        elif str(step.step) == "mix":  # operations in no order
-            raise _NoOrderError
 
 
 def notes_of(a: Model, b: Model, sight: Sight, n_unknown: int, differ: bool) -> tuple[str, ...]:

@@ -1,24 +1,23 @@
 """Compares two models phase by phase: what is the same, what differs and by how much.
 
-Files are matched by name, then by order; on each file phases are matched in order, equal ones first.
+Files are matched by name, then by order; on each file phases are matched in order, equal ones first. Where phases
+differ, what counts is the sequence of each rank's operations (``sequences``): how they were folded into phases does not.
 Times are no part of it: a model is independent of the machine that it was traced on. Of models whose
 sources tell different things, what both tell is compared (``comparable``), and the notes say what is not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from itertools import groupby, zip_longest
-from operator import itemgetter
+from hashlib import blake2b
+from itertools import zip_longest
 from pathlib import PurePath
-from typing import Any, cast
 
 from wavetank.model.application import Model
 from wavetank.model.comparable import (
     Sight,
-    data_orders,
     is_race,
     notes_of,
     race_differences,
@@ -28,13 +27,19 @@ from wavetank.model.comparable import (
     users,
 )
 from wavetank.model.file import ModelFile
-from wavetank.model.inherited import AROUND, inherited_files
+from wavetank.model.inherited import inherited_files
+from wavetank.model.laid_out import MOST_RUNS
+from wavetank.model.order_difference import (
+    Named,
+    OrderedModel,
+    OrderNotComparedError,
+    first_other_step,
+)
 from wavetank.model.own_level import own_levels
-from wavetank.model.phase import Phase, Step, SyncStep
+from wavetank.model.phase import ListedOffsets, Phase
 from wavetank.model.plain_names import plain_name
-from wavetank.model.tables import Cell, offset_text, ranks_text
-
-_MOST_COMPARED = 5_000_000  # runs of equal operations of a rank
+from wavetank.model.sequences import MOST_OPERATIONS, NoSequenceError, Sequences, first_other
+from wavetank.model.tables import Cell, numbers_text, offset_text, ranks_text
 
 
 @dataclass(frozen=True)
@@ -66,81 +71,158 @@ class ModelDifference:
 
 
 def compare_models(a: Model, b: Model) -> ModelDifference:
-    """Compare two models: application, files, phases, and the order of operations."""
+    """Compare two models: application, files, operations by phases, and the order of everything."""
     if a.extrapolation is not None or b.extrapolation is not None:
         a, b = own_levels(a), own_levels(b)  # what the MPI library would do is not extrapolated
+    comparison = _Comparison(a, b)
     found = [
         Difference("application", None, None, field, getattr(a, field), getattr(b, field))
         for field in ("n_ranks", "app_np", "app_nfiles", "app_st")
         if getattr(a, field) != getattr(b, field)
     ]
-    n_equal, n_unknown, sight = 0, 0, sight_of(a, b)
-    names: dict[tuple[str, int], object] = {}
     pairs = _matched_files(a.files, b.files)
-    for file_a, file_b in pairs:
-        if not any(file is not None and file.n_operations for file in (file_a, file_b)):
-            continue
+    for number, (file_a, file_b) in enumerate(pairs):
+        if any(file is not None and file.n_operations for file in (file_a, file_b)):
+            found += comparison.file(number, file_a, file_b)
+    if not found:
+        found += comparison.order(pairs)
+    notes = (
+        *comparison.notes(),
+        *notes_of(a, b, comparison.sight, comparison.n_unknown, bool(found)),
+    )
+    return ModelDifference(comparison.n_equal, len(a.phases), len(b.phases), tuple(found), notes)
+
+
+class _Comparison:
+    """Two models, and what has been found of their phases so far."""
+
+    def __init__(self, a: Model, b: Model) -> None:
+        self._a, self._b = a, b
+        self.sight = sight_of(a, b)
+        self.n_equal, self.n_unknown = 0, 0
+        calls: list[str] = []
+        self._of_a, self._of_b = (Sequences(model, self.sight.call, calls) for model in (a, b))
+        self._named_a: dict[int, Named] = {}
+        self._named_b: dict[int, Named] = {}
+        self._otherwise_folded: list[int] = []  # phases of a
+        self._by_phases_alone: list[str] = []  # files
+        self._order_unknown: list[str] = []
+
+    def file(
+        self, number: int, file_a: ModelFile | None, file_b: ModelFile | None
+    ) -> list[Difference]:
+        """What differs in one file and its operations."""
         name = PurePath((file_a or file_b).file_name).name  # type: ignore[union-attr]
-        phases_a, phases_b = _phases_of(a, file_a), _phases_of(b, file_b)
-        found += _file_differences(name, (file_a, phases_a), (file_b, phases_b), sight)
+        phases_a, phases_b = _phases_of(self._a, file_a), _phases_of(self._b, file_b)
+        rows, folded = [], len(self._otherwise_folded)
         for level in ("mpiio", "posix"):
             on_a = [phase for phase in phases_a if phase.level == level]
             on_b = [phase for phase in phases_b if phase.level == level]
-            known = same_offsets_known(
-                *([p for p in some if not is_race(p)] for some in (on_a, on_b))
-            )
-            n_unknown += 0 if known else max(len(on_a), len(on_b))
             if level == "posix" and any(map(is_race, (*phases_a, *phases_b))):
-                rows = race_differences(on_a, on_b, sight)
-                n_equal += 0 if rows else len(on_a)
-                found += [Difference(name, None, None, *row) for row in rows]
-                for side, phases in (("a", on_a), ("b", on_b)):
-                    names.update({(side, p.ph_id): (name, sight.calls_of(p)) for p in phases})
-                continue
-            fields_a = [_fields(phase, sight, known) for phase in on_a]
-            fields_b = [_fields(phase, sight, known) for phase in on_b]
-            names.update({("a", p.ph_id): (name, f) for p, f in zip(on_a, fields_a, strict=True)})
-            names.update({("b", p.ph_id): (name, f) for p, f in zip(on_b, fields_b, strict=True)})
-            for one, other in _matched_phases(fields_a, fields_b):
-                differences = _phase_differences(
-                    name,
-                    None if one is None else (on_a[one].ph_id, fields_a[one]),
-                    None if other is None else (on_b[other].ph_id, fields_b[other]),
+                rows += self._race(number, name, on_a, on_b)
+            else:
+                rows += self._level(number, name, on_a, on_b)
+        # The mode of access is of phases.
+        left_out = {"file_accessmode"} if len(self._otherwise_folded) > folded else set()
+        found = _file_differences(name, (file_a, phases_a), (file_b, phases_b), self.sight)
+        return [*(one for one in found if one.field not in left_out), *rows]
+
+    def _race(
+        self, number: int, name: str, on_a: Sequence[Phase], on_b: Sequence[Phase]
+    ) -> list[Difference]:
+        rows = race_differences(on_a, on_b, self.sight)
+        self.n_equal += 0 if rows else len(on_a)
+        for named, phases in ((self._named_a, on_a), (self._named_b, on_b)):
+            for phase in phases:
+                calls = self.sight.calls_of(phase)
+                named[phase.ph_id] = Named((number, calls), f"{calls} on {name}")
+        return [Difference(name, None, None, *row) for row in rows]
+
+    def _level(
+        self, number: int, name: str, on_a: Sequence[Phase], on_b: Sequence[Phase]
+    ) -> list[Difference]:
+        """What differs in the operations of one level on a file: nothing, or the phases that are not the same."""
+        known = same_offsets_known(*([p for p in some if not is_race(p)] for some in (on_a, on_b)))
+        self.n_unknown += 0 if known else max(len(on_a), len(on_b))
+        fields_a = [_fields(phase, self.sight, known) for phase in on_a]
+        fields_b = [_fields(phase, self.sight, known) for phase in on_b]
+        rows: list[Difference] = []
+        n_equal = 0
+        for one, other in _matched_phases(fields_a, fields_b):
+            differences = _phase_differences(
+                name,
+                None if one is None else (on_a[one].ph_id, fields_a[one]),
+                None if other is None else (on_b[other].ph_id, fields_b[other]),
+            )
+            n_equal += not differences
+            rows += differences
+        folded_alike = not rows
+        if rows:
+            try:
+                first = first_other(self._of_a, self._of_b, on_a, on_b, known)
+            except NoSequenceError:
+                self._by_phases_alone.append(name)
+            else:
+                if first is None:
+                    self._otherwise_folded += {d.ph_id_a for d in rows if d.ph_id_a is not None}
+                    rows, n_equal = [], len(on_a)
+                else:
+                    where = f"operation {first.number} of rank {first.rank}"
+                    rows.insert(0, Difference(name, None, None, where, first.a, first.b))
+        self.n_equal += n_equal
+        for named, phases, fields in (
+            (self._named_a, on_a, fields_a),
+            (self._named_b, on_b, fields_b),
+        ):
+            for phase, own in zip(phases, fields, strict=True):
+                key = own if folded_alike else phase.level
+                text = f"{self.sight.calls_of(phase)} on {name}"
+                named[phase.ph_id] = Named(
+                    (number, key), text if folded_alike else f"data of {name}"
                 )
-                n_equal += not differences
-                found += differences
-    if not found and not _same_order(a, b, pairs, names, sight):
-        found.append(
-            Difference("application", None, None, "order of operations", "as recorded", "another")
-        )
-    notes = notes_of(a, b, sight, n_unknown, bool(found))
-    return ModelDifference(n_equal, len(a.phases), len(b.phases), tuple(found), notes)
+        return rows
 
-
-def _same_order(
-    a: Model,
-    b: Model,
-    pairs: _FilePairs,
-    names: Mapping[tuple[str, int], object],
-    sight: Sight,
-) -> bool:
-    """Whether both programs do the same phases in the same order. ``names``: of phases that are equal, the same."""
-    if sight.calls:
-        files_a = {file.file_id: str(n) for n, (file, _) in enumerate(pairs) if file is not None}
-        files_b = {file.file_id: str(n) for n, (_, file) in enumerate(pairs) if file is not None}
-        phases_a = {phase.ph_id: names["a", phase.ph_id] for phase in a.phases}
-        phases_b = {phase.ph_id: names["b", phase.ph_id] for phase in b.phases}
-        given = {(rank, files_a[file_id]) for rank, file_id in inherited_files(a)}
-        given |= {(rank, files_b[file_id]) for rank, file_id in inherited_files(b)}
-        if _orders(a, files_a, phases_a, given) == _orders(b, files_b, phases_b, given):
-            return True
-        # One order may be written in several ways: repeated steps, or a mix of them.
-        return _same_operations(
-            _operations(a, files_a, phases_a, given), _operations(b, files_b, phases_b, given)
+    def order(self, pairs: _FilePairs) -> Iterator[Difference]:
+        """The first step that differs, of models whose operations are the same file by file."""
+        files_a, files_b = (
+            {
+                pair[side].file_id: Named(number, PurePath(pair[side].file_name).name)  # type: ignore[union-attr]
+                for number, pair in enumerate(pairs)
+                if pair[side] is not None
+            }
+            for side in (0, 1)
         )
-    order_a = data_orders(a, lambda ph_id: names["a", ph_id])
-    order_b = data_orders(b, lambda ph_id: names["b", ph_id])
-    return order_a is None or order_b is None or order_a == order_b
+        given: set[tuple[int, Hashable]] = set()
+        if self.sight.calls:
+            given |= {(rank, files_a[file_id].key) for rank, file_id in inherited_files(self._a)}
+            given |= {(rank, files_b[file_id].key) for rank, file_id in inherited_files(self._b)}
+        one = OrderedModel(self._a, files_a, self._named_a)
+        other = OrderedModel(self._b, files_b, self._named_b)
+        try:
+            first = first_other_step(one, other, given, self.sight.calls)
+        except OrderNotComparedError as error:
+            self._order_unknown.append(str(error))
+            return
+        if first is not None:
+            yield Difference("application", None, None, "order of operations", first.a, first.b)
+
+    def notes(self) -> Iterator[str]:
+        """What was compared in another way than phase by phase, or not at all."""
+        if self._otherwise_folded:
+            yield (
+                f"phase {numbers_text(sorted(self._otherwise_folded))} of a is folded otherwise in b; "
+                "the operations are the same, in the same order"
+            )
+        if self._by_phases_alone:
+            some = ", ".join(dict.fromkeys(self._by_phases_alone[:3]))
+            yield (
+                f"operations on {some} were compared by phases alone: there are more than {MOST_OPERATIONS:,} of a rank, "
+                "or the model does not tell their order"
+            )
+        if self._order_unknown:
+            yield (
+                f"the order of operations of {self._order_unknown[0]} was not compared: it has more than {MOST_RUNS:,} changes"
+            )
 
 
 def _phases_of(model: Model, file: ModelFile | None) -> list[Phase]:
@@ -150,123 +232,6 @@ def _phases_of(model: Model, file: ModelFile | None) -> list[Phase]:
     """
     found = [phase for phase in model.phases if file is not None and phase.file_id == file.file_id]
     return sorted(found, key=lambda phase: phase.ph_processid)
-
-
-def _operations(
-    model: Model, names: dict[int, str], ids: Mapping[int, object], given: Set[tuple[int, str]]
-) -> dict[int, Iterator[tuple[str, int]]]:
-    """By rank its program as runs of equal operations, without regard to how repetitions are written."""
-    return {
-        rank: _runs(_leaves(steps, names, ids, files))
-        for steps, rank, files in _programs_of_ranks(model, given)
-    }
-
-
-def _programs_of_ranks(
-    model: Model, given: Set[tuple[int, str]]
-) -> Iterator[tuple[list[dict[str, object]], int, frozenset[str]]]:
-    """Each rank's steps that order something, and the files that it was given open."""
-    of_all = {
-        number for number, ranks in enumerate(model.communicators) if len(ranks) == model.n_ranks
-    }
-    for program in model.programs:
-        steps = _between(program.steps, of_all)
-        for rank in program.ranks:
-            yield steps, rank, frozenset(name for other, name in given if other == rank)
-
-
-def _leaves(
-    steps: Sequence[dict[str, object]],
-    names: dict[int, str],
-    ids: Mapping[int, object],
-    given: Set[str],
-) -> Iterator[tuple[str, int]]:
-    for step in steps:
-        inner: Any = step.get("steps")
-        if step["step"] == "repeat":
-            for _ in range(cast("int", step["times"])):
-                yield from _leaves(inner, names, ids, given)
-        elif step["step"] == "mix":
-            for number in cast("Iterable[int]", step["order"]):
-                yield from _leaves([inner[number]], names, ids, given)
-        elif step["step"] == "data":
-            yield f"{ids[cast('int', step['ph_id'])]}", cast("int", step["n"])
-        elif text := _steps_text(step, names, ids, given):
-            yield text, 1
-
-
-def _runs(leaves: Iterator[tuple[str, int]]) -> Iterator[tuple[str, int]]:
-    for text, equal in groupby(leaves, key=itemgetter(0)):
-        yield text, sum(count for _, count in equal)
-
-
-def _same_operations(
-    a: dict[int, Iterator[tuple[str, int]]], b: dict[int, Iterator[tuple[str, int]]]
-) -> bool:
-    """Compared as they come; programs that still are the same after very many are taken to differ somewhere."""
-    for rank in a.keys() | b.keys():
-        pairs = zip_longest(a.get(rank, iter(())), b.get(rank, iter(())))
-        for number, (one, other) in enumerate(pairs):
-            if one != other or number == _MOST_COMPARED:
-                return False
-    return True
-
-
-def _orders(
-    model: Model,
-    names: dict[int, str],
-    ids: Mapping[int, object],
-    given: Set[tuple[int, str]],
-) -> object:
-    """By rank the program without the numbers that two equal models may give differently.
-
-    Files and phases are by the given names. ``given``: rank and file that the rank was given open in one of the
-    models; opening and closing it is left out.
-    """
-    texts: dict[int, str] = {}
-    last: tuple[list[dict[str, object]], frozenset[str], str] | None = None
-    for steps, rank, files in _programs_of_ranks(model, given):
-        if last is None or last[0] is not steps or last[1] != files:  # ranks share programs
-            last = steps, files, _steps_text(steps, names, ids, files)
-        texts[rank] = last[2]
-    return {rank: text for rank, text in texts.items() if text != "[]"}
-
-
-def _between(steps: Sequence[Step], of_all: Set[int]) -> list[dict[str, object]]:
-    """Steps without collectives of all ranks before the first and behind the last other one.
-
-    Those order nothing. MPI_Init and MPI_Finalize are such.
-    """
-    kept = [isinstance(step, SyncStep) and step.communicator in of_all for step in steps]
-    first = kept.index(False) if False in kept else len(kept)
-    last = len(kept) - (kept[::-1].index(False) if False in kept else len(kept))
-    return [step.model_dump(mode="json") for step in steps[first:last]]
-
-
-def _steps_text(
-    steps: object, names: dict[int, str], ids: Mapping[int, object], given: Set[str]
-) -> str:
-    """Steps with files by name and phases by shape. Pauses, processes and null seeks are left out."""
-    if isinstance(steps, list):
-        return (
-            "["
-            + ", ".join(filter(None, (_steps_text(step, names, ids, given) for step in steps)))
-            + "]"
-        )
-    assert isinstance(steps, dict)  # noqa: S101 - a step of a model that was validated
-    kind, text = steps["step"], ""
-    if kind == "repeat":
-        text = f"{steps['times']} x {_steps_text(steps['steps'], names, ids, given)}"
-    elif kind == "mix":
-        different = [_steps_text(step, names, ids, given) for step in steps["steps"]]
-        text = ", ".join(different[number] for number in steps["order"])
-    elif kind == "data":
-        text = f"{steps['n']} of {ids[steps['ph_id']]}"
-    elif kind == "file" and not (names[steps["file_id"]] in given and steps["iop_type"] in AROUND):
-        text = f"{steps['count']} {steps['iop_type']} {names[steps['file_id']]} {steps['name']} {steps['handle']} {steps['offset']}"
-    elif kind == "sync":
-        text = f"{steps['count']} sync {steps['communicator']}"
-    return text  # none of pauses; whole processes are ordered by a replay's barriers
 
 
 _FilePairs = list[tuple[ModelFile | None, ModelFile | None]]
@@ -388,7 +353,23 @@ def _offset_key(phase: Phase, member: int) -> str:
     """Offsets in print; a list also by a number that stands for its contents."""
     offset = phase.offset[member]
     text = offset_text(offset)
-    return f"{text} #{hash(offset) & 0xFFFFFF:06x}" if offset.function == "list" else text
+    return f"{text} #{_fingerprint(offset)}" if offset.function == "list" else text
+
+
+def _fingerprint(offset: ListedOffsets) -> str:
+    """Digits that stand for the contents of a list, the same in every process."""
+    found = blake2b(digest_size=5)
+    for column in (
+        offset.n_runs,
+        offset.count,
+        offset.rs,
+        offset.offset,
+        offset.disp,
+        offset.moved,
+    ):
+        found.update(b"-" if column is None else len(column).to_bytes(8, "little"))
+        found.update(b"" if column is None else column.tobytes())
+    return found.hexdigest()
 
 
 def _phase_differences(

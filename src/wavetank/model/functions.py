@@ -134,11 +134,20 @@ class Quotient:
 Candidates = tuple[Function | Quotient, ...]
 
 
-def candidates(values: Mapping[int, Fraction | int]) -> Candidates:
-    """The functions of the fewest parameters that give every value, and that a run more than those checks.
+MOST_PARAMETERS = 2
+"""Numbers that a formula has at most."""
+LEAST_CHECKS = 2
+"""Runs more than a formula has parameters (Choice): among so many formulas one that a single run checks may be chance."""
+
+
+def candidates(
+    values: Mapping[int, Fraction | int], least_checks: int = LEAST_CHECKS
+) -> Candidates:
+    """The functions of the fewest parameters that give every value, and that further runs check.
 
     Args:
         values: by number of processes.
+        least_checks: runs more than a formula has parameters; of a constant one more is enough.
 
     Returns:
         Constants first, then proportions to np, its roots and log2(np) and their inverses, then quotients rounded
@@ -152,7 +161,7 @@ def candidates(values: Mapping[int, Fraction | int]) -> Candidates:
         return (Function("np", Fraction(0), exact[counts[0]]),)
     found: list[Function | Quotient] = []
     for with_intercept in (False, True):
-        if len(exact) <= 1 + with_intercept:
+        if len(exact) < 1 + with_intercept + least_checks:
             continue
         for basis in _BASES:
             function = _line(basis, exact, with_intercept)
@@ -247,6 +256,13 @@ def whole_at(
             f"{what} = {found[0]} is no whole number at np {n}. Choose an np at which it is"
         )
     return value.numerator
+
+
+def few_runs(n: int) -> str:
+    """What to add to a message where ``n`` runs may be too few for a formula that fits."""
+    if n >= MOST_PARAMETERS + LEAST_CHECKS:
+        return ""
+    return f". A formula is taken where {LEAST_CHECKS} runs more than it has parameters check it: trace a further run"
 
 
 def values_text(values: Mapping[int, object]) -> str:

@@ -176,10 +176,11 @@ def membership(
         return (lambda n: tuple(range(n))), "all"
     if len(ranks) < 2:
         raise NoFunctionError("one run alone has it")
-    first = candidates({n: of[0] for n, of in ranks.items()})
-    last = candidates({n: of[-1] for n, of in ranks.items()})
+    # What is checked below is every rank of every run, not these ends alone: one run more is enough.
+    first = candidates({n: of[0] for n, of in ranks.items()}, least_checks=1)
+    last = candidates({n: of[-1] for n, of in ranks.items()}, least_checks=1)
     steps = {n: of[1] - of[0] for n, of in ranks.items() if len(of) > 1}
-    step = candidates(steps) if len(steps) > 1 else candidates(dict.fromkeys(ranks, 1))
+    step = candidates(steps if len(steps) > 1 else dict.fromkeys(ranks, 1), least_checks=1)
     regular = all(
         len(of) == 1 or of == tuple(range(of[0], of[-1] + 1, of[1] - of[0]))
         for of in ranks.values()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 from pathlib import PurePath
 
 _LAUNCHERS = (
@@ -34,6 +35,20 @@ _VALUES = {
     **dict.fromkeys(("-mca", "--mca", "-gmca", "--gmca", "-genv", "-env", "--prtemca"), 2),
 }  # fmt: skip
 _INTERPRETERS = ("python", "python3", "perl", "bash", "sh")
+
+
+_MARKS = ".-_ "  # between the parts of a name
+
+
+def common_name(names: Sequence[str]) -> str | None:
+    """What names that differ in their ends have in common: "lu.A" of lu.A.4 and lu.A.16. None: nothing."""
+    if any(name[:1] != names[0][:1] for name in names):
+        return None
+    letters = takewhile(lambda column: len(set(column)) == 1, zip(*names, strict=False))
+    common = "".join(column[0] for column in letters).rstrip("0123456789")
+    if any(name[len(common) :][:1].isalpha() for name in names):  # within a word
+        common = common[: max(map(common.rfind, _MARKS)) + 1]
+    return common.rstrip(_MARKS) or None
 
 
 def program_name(command: Sequence[str]) -> str:

@@ -28,6 +28,7 @@ from wavetank.model.group import Grouped
 from wavetank.model.groups import group_models
 from wavetank.model.own_level import own_phases
 from wavetank.model.phase import Phase
+from wavetank.model.program_name import common_name
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ class FittedValue:
     field: str
     values: dict[int, Fraction | None]  # None where a model has no one value
     functions: Candidates  # all that fit with as few parameters
+    unsure: Candidates = ()  # those that one run alone checks, where no others fit
 
     @property
     def function(self) -> Function | Quotient | None:
@@ -109,8 +111,12 @@ def _require_comparable(models: Sequence[Model], by_count: Mapping[int, Model]) 
         raise ModelError("one model cannot be fitted. Give models of two process counts or more")
     named = {n: model.application for n, model in by_count.items()}
     if len(set(named.values())) > 1:
+        common = common_name(list(named.values()))
         raise ModelError(
             f"the models are of different programs ({values_text(named)}). Give runs of one program"
+            if common is None
+            else f"the models' programs have different names ({values_text(named)}). If they are one program, "
+            f"say what to call it: --name {common}"
         )
     for n, model in by_count.items():
         if model.extrapolation is not None or model.source == "extrapolated":
@@ -253,4 +259,11 @@ def _of_values(
 ) -> FittedValue:
     known = {n: Fraction(value) for n, value in sorted(values.items()) if value is not None}
     functions = candidates(known) if len(known) == len(values) else ()
-    return FittedValue(ph_id, name, {n: known.get(n) for n in sorted(values)}, functions)
+    unsure = candidates(known, least_checks=1) if len(known) == len(values) else ()
+    return FittedValue(
+        ph_id,
+        name,
+        {n: known.get(n) for n in sorted(values)},
+        functions,
+        () if functions else unsure,
+    )

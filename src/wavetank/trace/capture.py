@@ -34,7 +34,11 @@ from wavetank.trace.index import (
     IndexStriping,
     TraceIndex,
 )
-from wavetank.trace.inherited import inherited_environment, interrupts_are_ignored
+from wavetank.trace.inherited import (
+    current_umask,
+    inherited_environment,
+    interrupts_are_ignored,
+)
 from wavetank.trace.program import check_program, started_together
 from wavetank.trace.reader import assemble, number_ranks, read_parts
 from wavetank.trace.schema import Trace, TracedFile
@@ -389,7 +393,8 @@ def interrupts_noted() -> Iterator[Interrupts]:
 def _run(command: Sequence[str], env: dict[str, str], interrupts: Interrupts) -> int:
     """Run to the end; the status."""
     log.info("running %s", shlex.join(command))
-    with subprocess.Popen(command, env=env, close_fds=False) as process:
+    # By posix_spawn glibc would make it ignore two signals of glibc's own (32 and 33); with an umask Python forks.
+    with subprocess.Popen(command, env=env, close_fds=False, umask=current_umask()) as process:
         interrupts.process = process
         try:
             return process.wait()

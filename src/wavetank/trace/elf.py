@@ -13,11 +13,14 @@ from pathlib import Path
 _PT_INTERP = 3
 _LOADERS = ("ld-linux", "ld.so", "ld-musl")
 _GO_SECTIONS = (b".go.buildinfo\0", b".note.go.buildid\0")
+_MOST_SCRIPTS = 5  # one named by the other, as Linux has it
+_FIRST_LINE = 256  # bytes
 _NAMES_MOST_BYTES = 1 << 20  # of the section names that are looked at
 
 
 @dataclass(frozen=True)
 class _Elf:
+    bits: int  # of an address
     kinds: frozenset[int]  # of the program headers
     section_names: bytes
 
@@ -28,6 +31,27 @@ def is_static(path: Path) -> bool:
     if elf is None or path.name.startswith(_LOADERS):  # the loader itself loads libraries
         return False
     return bool(elf.kinds) and _PT_INTERP not in elf.kinds
+
+
+def is_of_other_class(path: Path) -> bool:
+    """True for an ELF program of another word size than this process, whose libraries are the tracer's."""
+    elf = _read(path)
+    return elf is not None and elf.bits != 8 * struct.calcsize("P")
+
+
+def interpreter_of(path: Path) -> Path:
+    """The program that the kernel starts for a file: of a script the interpreter named in its first line."""
+    for _ in range(_MOST_SCRIPTS):
+        try:
+            with path.open("rb") as stream:
+                head = stream.read(_FIRST_LINE)
+        except OSError:
+            return path
+        words = head.partition(b"\n")[0][2:].split()
+        if head[:2] != b"#!" or not words:
+            return path
+        path = Path(os.fsdecode(words[0]))
+    return path
 
 
 def is_go(path: Path) -> bool:
@@ -83,4 +107,4 @@ def _read(path: Path) -> _Elf | None:
                 text = stream.read(min(length, _NAMES_MOST_BYTES))
     except (OSError, struct.error, OverflowError, ValueError):
         return None
-    return _Elf(kinds, text)
+    return _Elf(64 if wide else 32, kinds, text)

@@ -28,6 +28,13 @@ def interrupts_are_ignored() -> bool:
     return signal.getsignal(signal.SIGINT) is signal.SIG_IGN
 
 
+def current_umask() -> int:
+    """The umask of this process, which can be asked for by setting another one only."""
+    found = os.umask(0o077)
+    os.umask(found)
+    return found
+
+
 def _had_at_start(name: str) -> bool:
     """Whether the process was started with a variable; True where that is not known."""
     try:

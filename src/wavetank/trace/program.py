@@ -12,7 +12,13 @@ from pathlib import Path
 from wavetank.errors import TraceError
 from wavetank.launchers.base import Launcher
 from wavetank.launchers.family import against
-from wavetank.trace.elf import is_go, is_privileged, is_static
+from wavetank.trace.elf import (
+    interpreter_of,
+    is_go,
+    is_of_other_class,
+    is_privileged,
+    is_static,
+)
 
 
 def check_program(argv: Sequence[str], launcher: Launcher) -> list[str]:
@@ -29,11 +35,18 @@ def check_program(argv: Sequence[str], launcher: Launcher) -> list[str]:
             )
         raise TraceError(f"there is no program {argv[0]}. Check its name and the PATH")
     if launcher.name == "none":
-        if is_static(Path(found)):
+        started = interpreter_of(Path(found))
+        shown = found if started == Path(found) else f"{started}, which runs {found},"
+        if is_static(started):
             raise TraceError(
-                f"{found} is statically linked: its calls do not pass through the C library that the tracer "
+                f"{shown} is statically linked: its calls do not pass through the C library that the tracer "
                 "stands before, so nothing would be recorded. Link it dynamically, or trace it by strace "
                 "(strace -f -ttt -y) and convert that with: wavetank convert"
+            )
+        if is_of_other_class(started):
+            raise TraceError(
+                f"{shown} is a program of 32 bits, into which the tracer cannot be loaded: nothing would be recorded. "
+                "Trace it by strace (strace -f -ttt -y) and convert that with: wavetank convert"
             )
         return unseen(Path(found))
     program = _program_of(argv)
@@ -62,8 +75,11 @@ def unseen(program: Path | None, name: str | None = None) -> list[str]:
     if program is None:
         return []
     shown = name or str(program)
+    program = interpreter_of(program)
     if is_static(program):
         return [f"{shown} is statically linked: its operations are not seen"]
+    if is_of_other_class(program):
+        return [f"{shown} is a program of 32 bits: its operations are not seen"]
     if is_privileged(program):
         return [
             f"{shown} runs with the rights of another user or with capabilities: the dynamic loader leaves the "

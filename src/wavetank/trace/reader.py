@@ -20,9 +20,11 @@ from wavetank.trace.index import INDEX_NAME, TraceIndex
 from wavetank.trace.lifetimes import rank_facts
 from wavetank.trace.part import (
     NOTE_BYPASSED,
+    NOTE_GO,
     NOTE_IO_URING,
     NOTE_MAPPED,
     NOTE_MISSED,
+    NOTE_OTHER_CLASS,
     NOTE_RAW,
     NOTE_RIGHTS,
     NOTE_STDIO,
@@ -342,7 +344,10 @@ _NOT_SEEN = {
     "environment), and are not seen; nor is what they start",
     NOTE_RIGHTS: "program(s) that were started run with the rights of another user or group, for which the dynamic loader "
     "leaves the tracer out, and are not seen",
-    NOTE_BYPASSED: "libraries were loaded with RTLD_DEEPBIND: their calls go to the C library itself, and are not seen",
+    NOTE_BYPASSED: "libraries were loaded with RTLD_DEEPBIND or by dlmopen: their calls go to the C library itself, and are "
+    "not seen",
+    NOTE_OTHER_CLASS: "program(s) that were started are of another word size (32 bits) than the tracer, and not seen",
+    NOTE_GO: "Go program(s) that were started make their system calls themselves: only what they do through C is seen",
 }
 
 

@@ -1,8 +1,9 @@
-/* A program and its plugin, which writes a file; with any argument the plugin looks for functions in its own
- * libraries first. */
+/* A program and its plugin, which writes a file; with "deep" the plugin looks for functions in its own
+ * libraries first, with "apart" it has libraries of its own. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <string.h>
 #include <unistd.h>
 
 #ifdef PLUGIN
@@ -14,8 +15,10 @@ void work(void) {
 }
 #else
 int main(int argc, char **argv) {
-    (void)argv;
-    void *plugin = dlopen("./plugin.so", RTLD_NOW | (argc > 1 ? RTLD_DEEPBIND : 0));
+    const char *way = argc > 1 ? argv[1] : "";
+    void *plugin = strcmp(way, "apart") == 0
+                       ? dlmopen(LM_ID_NEWLM, "./plugin.so", RTLD_NOW)
+                       : dlopen("./plugin.so", RTLD_NOW | (strcmp(way, "deep") == 0 ? RTLD_DEEPBIND : 0));
     if (plugin == NULL) {
         return 1;
     }

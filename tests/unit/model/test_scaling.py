@@ -16,7 +16,7 @@ from wavetank.model.difference import compare_models
 from wavetank.model.extract import extract_model
 from wavetank.model.extrapolate import extrapolate
 from wavetank.model.families import name_pattern
-from wavetank.model.functions import fit_function
+from wavetank.model.functions import candidates, fit_function
 from wavetank.model.scaling import fit_models
 from wavetank.model.unfold import unfold
 from wavetank.trace.schema import FileView, Trace
@@ -27,10 +27,10 @@ from wavetank.trace.schema import FileView, Trace
     [
         ({4: 7, 9: 7}, "7"),
         ({4: 4, 9: 9, 16: 16}, "np"),
-        ({4: 9, 9: 19, 16: 33}, "2 * np + 1"),
+        ({4: 9, 9: 19, 16: 33, 25: 51}, "2 * np + 1"),
         ({4: 900, 9: 400, 16: 225}, "3600 / np"),
         ({4: 20, 9: 30, 16: 40}, "10 * sqrt(np)"),
-        ({2: 10, 4: 5}, "20 / np"),
+        ({2: 20, 4: 10, 5: 8}, "40 / np"),
     ],
 )
 def test_the_simplest_exact_function_is_found(values: dict[int, int], text: str) -> None:
@@ -43,6 +43,62 @@ def test_the_simplest_exact_function_is_found(values: dict[int, int], text: str)
 def test_what_no_function_gives_exactly_is_not_fitted() -> None:
     assert fit_function({4: 900, 9: 401, 16: 225}) is None
     assert fit_function({2: 10, 4: 13}) is None  # two points lie on every line
+
+
+@pytest.mark.parametrize(
+    ("values", "further"),
+    [
+        ({2: 10, 4: 5}, {10: 2}),  # 20 / np
+        ({4: 9, 9: 19, 16: 33}, {25: 51}),  # 2 * np + 1
+        ({3: 33, 5: 20}, {7: 14}),  # floor(100 / np)
+    ],
+)
+def test_a_formula_that_one_run_alone_checks_is_no_result(
+    values: dict[int, int], further: dict[int, int]
+) -> None:
+    assert candidates(values) == ()
+    assert candidates(values, least_checks=1) != ()
+    assert candidates({**values, **further}) != ()
+
+
+def test_what_one_run_alone_checks_is_neither_offered_nor_extrapolated() -> None:
+    # A write of 1000 np + 24 bytes by rank 0: a line, which three runs check once.
+    def run(n: int) -> Model:
+        size = 1000 * n + 24
+        events = [Event(0, "pwrite", 0, 0, size)]
+        return model_of([*events, *(Event(r, "pwrite", 1, r * 10, 10) for r in range(n))])
+
+    fit = fit_models([run(n) for n in (2, 3, 4)])
+    (field,) = (one for one in fit.fields if (one.ph_id, one.field) == (1, "rs"))
+    assert (field.function, [str(one) for one in field.unsure]) == (None, ["1000 * np + 24"])
+    made = extrapolate(fit, 8, PROVENANCE)
+    assert {p.pattern[0].rs for p in made.phases} == {10}
+    assert made.extrapolation is not None
+    assert any("trace a further run" in one.reason for one in made.extrapolation.not_extrapolated)
+    four = fit_models([run(n) for n in (2, 3, 4, 5)])
+    assert str(four.function(1, "rs")) == "1000 * np + 24"
+    assert extrapolate(four, 8, PROVENANCE).phases[0].pattern[0].rs == 8024
+
+
+@pytest.mark.parametrize(
+    ("names", "common"),
+    [
+        (["lu.A.4", "lu.A.16"], "lu.A"),
+        (["lu.A.16", "lu.A.12"], "lu.A"),
+        (["bt.W.4.x", "bt.W.9.x"], "bt.W"),
+        (["prog4", "prog16"], "prog"),
+        (["ior", "ior-mpich"], "ior"),
+    ],
+)
+def test_names_that_differ_in_their_ends_are_given_one(names: list[str], common: str) -> None:
+    def run(n: int, name: str) -> Model:
+        return model_of(madbench2(n, 4, 1000)).model_copy(update={"application": name})
+
+    models = [run(n, name) for n, name in zip((2, 4), names, strict=True)]
+    with pytest.raises(ModelError, match=f"--name {common}$"):
+        fit_models(models)
+    with pytest.raises(ModelError, match=r"Give runs of one program$"):
+        fit_models([run(2, "lu.A.4"), run(4, "bt.A.4")])
 
 
 def test_bt_io_request_size_is_the_step_over_np() -> None:
@@ -116,7 +172,7 @@ def test_how_blocks_are_divided_is_not_guessed() -> None:
 
 
 def test_a_process_count_that_makes_no_square_grid_is_refused() -> None:
-    runs = [bt_io(12, n, steps=2) for n in (4, 9)]
+    runs = [bt_io(12, n, steps=2) for n in (4, 9, 16)]
     fit = fit_models([model_of(events, views=views) for events, views in runs])
     with pytest.raises(ModelError, match="np is no square"):
         extrapolate(fit, 30, PROVENANCE)
