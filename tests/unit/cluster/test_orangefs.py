@@ -163,11 +163,12 @@ def test_servers_make_their_storage_and_stay_in_the_foreground() -> None:
     orangefs.OrangeFS().install(where)
     server = where.servers[1]
     assert isinstance(server, FakeHost)
-    program = "/opt/orangefs/sbin/pvfs2-server"
-    assert [program, "-f", orangefs.CONFIGURATION, "-a", "io2"] in server.ran
+    libraries = ["env", "LD_LIBRARY_PATH=/opt/orangefs/lib:/opt/orangefs/lib64"]
+    program = [*libraries, "/opt/orangefs/sbin/pvfs2-server"]
+    assert [*program, "-f", orangefs.CONFIGURATION, "-a", "io2"] in server.ran
     assert server.started == [
         [
-            program,
+            *program,
             "-d",
             "-p",
             "/run/wavetank-orangefs/server.pid",
@@ -177,9 +178,18 @@ def test_servers_make_their_storage_and_stay_in_the_foreground() -> None:
         ]
     ]
     assert server.ran[-1] == [
+        *libraries,
         "/opt/orangefs/bin/pvfs2-check-server", "-h", "10.77.0.3", "-f", "orangefs", "-n", "tcp", "-p", "3334",
     ]  # fmt: skip
     assert server.stdin[orangefs.CONFIGURATION] == orangefs.configuration(where)
+
+
+def test_programs_on_the_path_keep_the_libraries_of_the_system() -> None:
+    where = site(spec())
+    orangefs.OrangeFS().install(where)
+    server = where.servers[0]
+    assert isinstance(server, FakeHost)
+    assert server.started[0][0] == "pvfs2-server"
 
 
 def test_clients_mount_through_fuse_from_the_metadata_server() -> None:

@@ -62,7 +62,7 @@ class OrangeFS:
 
     def needs_of_servers(self, spec: ClusterSpec) -> Needs:
         """The server, and what asks it whether it answers."""
-        return Needs({_server(spec): GET, _program(spec, "pvfs2-check-server"): GET})
+        return Needs({_program(spec, name): GET for name in ("pvfs2-server", "pvfs2-check-server")})
 
     def needs_of_clients(self, spec: ClusterSpec) -> Needs:
         """The mount, and what asks for layouts."""
@@ -83,9 +83,9 @@ class OrangeFS:
         def start(host: Host) -> None:
             host.run(["mkdir", "-p", STATE])
             host.run(["dd", f"of={CONFIGURATION}", "status=none"], stdin=text)
-            program = _server(site.spec)
-            host.run([program, "-f", CONFIGURATION, "-a", host.name])
-            argv = [program, "-d", "-p", f"{STATE}/server.pid", CONFIGURATION, "-a", host.name]
+            program = _command(site.spec, "pvfs2-server")
+            host.run([*program, "-f", CONFIGURATION, "-a", host.name])
+            argv = [*program, "-d", "-p", f"{STATE}/server.pid", CONFIGURATION, "-a", host.name]
             host.start(argv, log="pvfs2-server")
             wait_until(host, _asking(site.spec, host), "pvfs2-server", START_TIMEOUT_S, "pvfs2-server")  # fmt: skip
 
@@ -118,7 +118,7 @@ class OrangeFS:
     def settings(self, site: Site) -> dict[str, str]:
         """The servers' file as they read it, what they say of their space, and the layout of a new file."""
         client, at = site.clients[0], self.mount_path(site)
-        version = site.servers[0].run([_server(site.spec), "-v"])
+        version = site.servers[0].run([*_command(site.spec, "pvfs2-server"), "-v"])
         found = {
             "file system": "orangefs",
             "version": (version.stdout + version.stderr).strip().splitlines()[-1],
@@ -232,8 +232,11 @@ def _program(spec: ClusterSpec, name: str) -> str:
     return name if prefix is None else f"{prefix}/{directory}/{name}"
 
 
-def _server(spec: ClusterSpec) -> str:
-    return _program(spec, "pvfs2-server")
+def _command(spec: ClusterSpec, name: str) -> list[str]:
+    """A program's first words; below a prefix it finds the libraries of its own build."""
+    prefix = spec.file_system.prefix
+    libraries = [] if prefix is None else ["env", f"LD_LIBRARY_PATH={prefix}/lib:{prefix}/lib64"]
+    return [*libraries, _program(spec, name)]
 
 
 def _by_kernel(spec: ClusterSpec) -> bool:
@@ -242,13 +245,13 @@ def _by_kernel(spec: ClusterSpec) -> bool:
 
 def _asking(spec: ClusterSpec, host: Host) -> list[str]:
     """Whether the server on a host answers."""
-    program = _program(spec, "pvfs2-check-server")
-    return [program, "-h", host.address, "-f", config.NAME, "-n", "tcp", "-p", str(config.PORT)]
+    program = _command(spec, "pvfs2-check-server")
+    return [*program, "-h", host.address, "-f", config.NAME, "-n", "tcp", "-p", str(config.PORT)]
 
 
 def _ask(client: Host, site: Site, program: str, *words: str) -> str:
     """One of OrangeFS's own programs, which finds the file system by a table of mounts."""
-    return client.run([_program(site.spec, program), *words], env={"PVFS2TAB_FILE": TAB}).stdout
+    return client.run([*_command(site.spec, program), *words], env={"PVFS2TAB_FILE": TAB}).stdout
 
 
 def _source(site: Site) -> str:
@@ -279,8 +282,8 @@ WITH_PID_FILE = 'echo $$ >"$1"; shift; exec "$@"'
 def _mount_by_fuse(client: Host, site: Site) -> None:
     at = site.spec.file_system.mount
     options = [f"fs_spec={_source(site)}", "allow_other", *_prepare(client, site)]
-    program = _program(site.spec, "pvfs2fuse")
-    argv = [program, at, "-f", "-o", ",".join(options)]
+    program = _command(site.spec, "pvfs2fuse")
+    argv = [*program, at, "-f", "-o", ",".join(options)]
     client.start(
         ["sh", "-c", WITH_PID_FILE, "sh", f"{STATE}/pvfs2fuse.pid", *argv], log="pvfs2fuse"
     )
@@ -290,8 +293,8 @@ def _mount_by_fuse(client: Host, site: Site) -> None:
 
 def _mount_by_kernel(client: Host, site: Site) -> None:
     options = _prepare(client, site)
-    core = _program(site.spec, "pvfs2-client-core")
-    argv = [core, "-L", f"{STATE}/client.log"]
+    core = _command(site.spec, "pvfs2-client-core")
+    argv = [*core, "-L", f"{STATE}/client.log"]
     client.start(
         ["sh", "-c", WITH_PID_FILE, "sh", f"{STATE}/pvfs2-client.pid", *argv], log="pvfs2-client"
     )
