@@ -116,6 +116,11 @@ def compare_campaign(
         own_runs=tuple(error for errors in own_runs.values() for error in errors),
         notes=(
             *spec.notes,
+            *(
+                f"{application.name}: {doubt}."
+                for application in plan.applications
+                for doubt in application.kernel.doubts
+            ),
             *_notes(spec, configurations, decisions, prices),
             *_ended_notes(configurations, ended),
             *_load_notes(plan, store),

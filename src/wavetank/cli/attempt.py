@@ -81,6 +81,8 @@ def command(
     except OSError as error:
         raise DocumentError(f"cannot make {output}: {error.strerror}") from error
     kernel, model = _kernel_of(known, log, output)
+    for doubt in kernel.doubts:
+        click.echo(f"note: {doubt}", err=True)
     machine = Machine(shutil.disk_usage(output).free, free_memory_bytes(), deploy.check)
     path = write_attempt(kernel, model, output, wishes, machine)
     spec = read_campaign(path)
@@ -135,7 +137,7 @@ def _read(log: Path) -> Kernel | Model:
 
 def _kernel_of(known: Kernel | Model, log: Path, folder: Path) -> tuple[Kernel, Path | None]:
     """The kernel, and the path of its model if there is one; a model of a trace is kept."""
-    from wavetank.kernel.below import SENTENCE, is_without_places, model_below
+    from wavetank.kernel.below import is_without_places, model_below
     from wavetank.kernel.from_model import make_kernel
     from wavetank.kernel.plan import Kernel
     from wavetank.model.application import Model
@@ -146,7 +148,6 @@ def _kernel_of(known: Kernel | Model, log: Path, folder: Path) -> tuple[Kernel, 
     lowered = is_without_places(known)
     if lowered:
         known = model_below(known)
-        click.echo(f"wavetank: {SENTENCE}", err=True)
     if lowered or _document_kind(log) != Model.kind:
         path = folder / "model.json"
         known.write(path)

@@ -62,7 +62,7 @@ def command(kernel: Path, model: Path, which: str, tolerance: float, output_form
              row.ranks_with_other_offsets]
             for row in rows
         ],
-        note=("Exact." if all(row.exact or row.left_to_mpi for row in rows)
+        note=(_exact(ours.doubts) if all(row.exact or row.left_to_mpi for row in rows)
               else f"{len(outside)} of {len(rows)} outside of the tolerance of {tolerance:g} %.") + _races(rows),
     )  # fmt: skip
     differences: list[list[Cell]] = [
@@ -79,10 +79,22 @@ def command(kernel: Path, model: Path, which: str, tolerance: float, output_form
     print_tables(
         tables,
         output_format,
-        {"within_tolerance": not outside, "of": which, "extrapolated": extrapolated},
+        {
+            "within_tolerance": not outside,
+            "of": which,
+            "extrapolated": extrapolated,
+            "doubts": list(ours.doubts),
+        },
     )
     if outside:
         sys.exit(_OUTSIDE_TOLERANCE)
+
+
+def _exact(doubts: tuple[str, ...]) -> str:
+    """What to say of a kernel that does what its model says."""
+    if not doubts:
+        return "Exact."
+    return f"The kernel does what its model says, which is not all that the application did: {'; '.join(doubts)}."
 
 
 def _races(rows: list[PhaseFidelity]) -> str:

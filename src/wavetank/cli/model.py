@@ -113,11 +113,12 @@ def command(
 def _check_whole(trace: Trace, allow_damaged: bool) -> None:
     """Say what the trace has lost before anything is made of it; refuse it unless that is wanted."""
     from wavetank.trace.open import require_whole
+    from wavetank.trace.partial import partial_sentences
 
     if not allow_damaged:
         require_whole(trace, "model what is left with --allow-damaged")
-    for sentence in trace.lost:
-        click.echo(f"wavetank: warning: the trace is PARTIAL: {sentence}", err=True)
+    for sentence in partial_sentences(trace.lost):
+        click.echo(f"wavetank: warning: {sentence}", err=True)
 
 
 def _levels(text: str | None) -> tuple[Level, ...] | None:

@@ -97,6 +97,8 @@ def command(
     _refuse_replay_options(
         program, pauses, compute_size, waiting, flush, verify=verify, direct=direct
     )
+    for doubt in made.doubts:
+        click.echo(f"note: {doubt}", err=True)
     compute_bytes = _compute_bytes(compute_size, pauses)
     starter = launcher(launcher_name or _default_launcher(made, program))
     if program == "replay":

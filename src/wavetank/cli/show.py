@@ -89,6 +89,7 @@ def _show_trace(path: Path, output_format: str) -> None:
     """Ranks, and operations by file and call."""
     from wavetank.model.trace_tables import trace_tables
     from wavetank.trace.open import open_trace
+    from wavetank.trace.partial import partial_sentences
 
     trace = open_trace(path)
     print_tables(
@@ -96,8 +97,11 @@ def _show_trace(path: Path, output_format: str) -> None:
         output_format,
         extra={"warnings": list(trace.warnings)},
     )
+    for sentence in partial_sentences(trace.lost):
+        click.echo(f"wavetank: warning: {sentence}", err=True)
     for warning in trace.warnings:
-        click.echo(f"note: {warning}", err=True)
+        if warning not in trace.lost:
+            click.echo(f"note: {warning}", err=True)
 
 
 def _show_kernel(kernel: Kernel, output_format: str) -> None:

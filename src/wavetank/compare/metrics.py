@@ -178,7 +178,8 @@ def describe(
         findings=tuple(
             dict.fromkeys(
                 (
-                    *(text for each in measurements for text in each.findings),
+                    # Doubts about the kernel are the same on every cluster: the comparison's notes say them once.
+                    *(t for each in measurements for t in each.findings if t not in kernel.doubts),
                     *([doubt] if doubt else []),
                 )
             )

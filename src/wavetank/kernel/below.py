@@ -23,13 +23,24 @@ SENTENCE = (
 
 
 def is_without_places(model: Model) -> bool:
-    """Whether all of a model's MPI-IO phases lack their places, and POSIX phases have theirs."""
+    """Whether MPI-IO phases of a model lack their places, so that no replay can make them, and POSIX phases have theirs."""
     mpi = [phase for phase in model.phases if phase.level == "mpiio"]
     posix = [phase for phase in model.phases if phase.level == "posix"]
+    return any(needs_places(phase) for phase in mpi) and any(
+        not isinstance(offsets, UnknownOffsets) for phase in posix for offsets in phase.offset
+    )
+
+
+def needs_places(phase: Phase) -> bool:
+    """Whether a phase's offsets are not known, and its calls cannot be made without."""
+    names = [member.iop_type for member in phase.pattern]
     return (
-        bool(mpi)
-        and all(_lacks_places(phase) for phase in mpi)
-        and any(not _lacks_places(phase) for phase in posix)
+        any("_at" in name or name.startswith("p") for name in names)
+        and any(isinstance(offsets, UnknownOffsets) for offsets in phase.offset)
+        and (
+            phase.offset_view is None
+            or any(isinstance(offsets, UnknownOffsets) for offsets in phase.offset_view)
+        )
     )
 
 
@@ -51,10 +62,6 @@ def model_below(model: Model) -> Model:
     rules = Rules(levels=(Level.POSIX,))
     below = extract_model(open_trace(path), provenance([path]), rules, name=model.application)
     return below.model_copy(update={"warnings": (SENTENCE, *below.warnings)})
-
-
-def _lacks_places(phase: Phase) -> bool:
-    return all(isinstance(offsets, UnknownOffsets) for offsets in phase.offset)
 
 
 def _remedy(log: str) -> str:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from wavetank.kernel.doubts import UNDECIDED
 from wavetank.kernel.fidelity_order import OrderFidelity, compare_order
 from wavetank.kernel.fidelity_phase import found_alike, rank_differences
 from wavetank.kernel.lower import lower
@@ -154,6 +155,8 @@ def _other_calls(ior: IorParameters, group: Sequence[Phase]) -> Iterator[str]:
     if ior.collective != group[0].collective:
         theirs, made = ("" if it else "not " for it in (group[0].collective, ior.collective))
         yield f"IOR's calls are {made}collective, the application's are {theirs}so."
+    if level == "MPIIO" and any(phase.collective_unknown for phase in group):
+        yield f"{UNDECIDED[0].upper()}{UNDECIDED[1:]}."
 
 
 def _complete(
@@ -331,6 +334,8 @@ def _replayed(
             )
     moved = sum(call.totals(phase.ph_processid).bytes for call in planned.calls)
     kernel_totals = Totals(issued, moved)
+    if phase.level == "mpiio" and phase.collective_unknown:
+        differences.append(UNDECIDED)
     if not differences and kernel_totals.bytes != phase.ph_weight:
         differences = [f"{kernel_totals.bytes} bytes, the model's weight is {phase.ph_weight}"]
     return PhaseFidelity(

@@ -21,6 +21,7 @@ from wavetank.kernel.operations import (
 )
 from wavetank.kernel.plan_reader import PlannedCall, PlannedRun
 from wavetank.model.application import Model, View
+from wavetank.model.listed_sizes import ListedSizes
 from wavetank.model.phase import ListedOffsets, Offsets, Phase, UnknownOffsets
 from wavetank.trace.schema import Int64Array
 
@@ -107,8 +108,9 @@ def _unplaced_differences(
     last = rs if moved_last is None else moved_last[index]
     wanted = Totals(phase.ph_nrep, (phase.ph_nrep - 1) * rs + last)
     known = _positions(phase)[index]
-    if isinstance(known, ListedOffsets):
-        wanted = totals(objects(known.of_rank(position)))
+    listed = known.sizes if isinstance(known, UnknownOffsets) else known
+    if isinstance(listed, ListedOffsets | ListedSizes):
+        wanted = totals(objects(listed.of_rank(position)))
     rank = phase.ph_processid[position]
     if call.totals([rank]) != wanted:
         yield f"rank {rank} moves other bytes"

@@ -12,7 +12,8 @@ import numpy as np
 from wavetank.document import provenance, sha256_of
 from wavetank.errors import KernelError
 from wavetank.kernel import calls
-from wavetank.kernel.below import SENTENCE
+from wavetank.kernel.below import needs_places
+from wavetank.kernel.doubts import doubts_of
 from wavetank.kernel.extrapolated import performable
 from wavetank.kernel.file_names import apply_names
 from wavetank.kernel.files import is_stored, kernel_files
@@ -96,12 +97,12 @@ def make_kernel(
         programs=tuple(programs),
         capacity_bytes=sum(file.file_size for file in model.files if file.file_id in used),
         not_reproduced=(
-            *(f"the trace is PARTIAL: {sentence}" for sentence in model.lost),
-            *(warning for warning in model.warnings if warning == SENTENCE),
+            *doubts_of(model),
             *stood_in,
             *selection.not_reproduced(),
             *of_names,
         ),
+        doubts=doubts_of(model),
         approximate=approximate,
         extrapolation=model.extrapolation,
         run_times=model.run_times or run_times_of_phases(selection.phases, model.elapsed_s),
@@ -150,15 +151,7 @@ class _Selection:
             return False
         if any(calls.performed(name) is None for name in names):
             return False
-        placed = any(isinstance(offsets, UnknownOffsets) for offsets in phase.offset)
-        seen_in_view = phase.offset_view is not None and not any(
-            isinstance(offsets, UnknownOffsets) for offsets in phase.offset_view
-        )
-        if (
-            placed
-            and not seen_in_view
-            and any("_at" in name or name.startswith("p") for name in names)
-        ):
+        if needs_places(phase):
             self.unplaced = True
             return False
         return is_stored(self._names[phase.file_id])

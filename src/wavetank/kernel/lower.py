@@ -7,7 +7,10 @@ unfolded here: the plan's length does not depend on the number of operations.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from urllib.parse import quote
+
+import numpy as np
 
 from wavetank.errors import KernelError
 from wavetank.kernel import calls
@@ -148,7 +151,12 @@ def _phase(phase: Phase) -> Iterator[str]:
                     "offsets, and the call needs one. Trace the application with wavetank trace"
                 )
             yield f" call {name} pointer {member.handle}"
-            yield f"  linear {phase.ph_nrep} {member.rs} 0 0 0 {moved_last}"
+            if offsets.sizes is None:
+                yield f"  linear {phase.ph_nrep} {member.rs} 0 0 0 {moved_last}"
+                continue
+            for position, rank in enumerate(phase.ph_processid):
+                runs = offsets.sizes.of_rank(position)
+                yield from _runs(rank, replace(runs, offset=np.zeros_like(runs.offset)))
 
 
 def _runs(rank: int, runs: RunArrays) -> Iterator[str]:

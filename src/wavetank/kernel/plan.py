@@ -121,6 +121,11 @@ class Kernel(Document):
     not_reproduced: tuple[str, ...] = Field(
         description="what the replay leaves out or changes, a sentence each; empty when exact"
     )
+    doubts: tuple[str, ...] = Field(
+        default=(),
+        description="those of not_reproduced that the source lost or does not tell; measurements, comparisons and reports "
+        "repeat them",
+    )
     approximate: bool = Field(
         default=False,
         description="whether the lines of benchmarks approximate phases that they cannot express",

@@ -15,6 +15,7 @@ from wavetank.errors import KernelError
 from wavetank.job import Job, Placement
 from wavetank.kernel.calls import SHARED_POINTER
 from wavetank.kernel.collectives import require_agreement
+from wavetank.kernel.doubts import described
 from wavetank.kernel.lower import lower
 from wavetank.kernel.outcome import failed, outcome
 from wavetank.kernel.pauses import NO_PAUSES, holds_pauses
@@ -278,11 +279,10 @@ def replay_command(
         **options.described(),
         **({"shared_file_pointers": "none: no call uses them"} if without_lock_file else {}),
         **_exceptions(kernel, options),
+        **described(kernel),
         "launcher": launcher.name,
         "program": program.name,
     }
-    if kernel.extrapolation is not None:
-        settings["model"] = kernel.extrapolation.sentence()
     return launcher.command(job, scratch), settings
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 from wavetank.kernel import calls
 from wavetank.kernel.plan import Kernel
 from wavetank.kernel.steps import flat
-from wavetank.model.phase import FileStep, LinearOffsets, ListedOffsets, Phase
+from wavetank.model.phase import FileStep, LinearOffsets, ListedOffsets, Phase, UnknownOffsets
 
 _CUT_OR_MOVED = frozenset(
     {"truncate", "ftruncate", "unlink", "rename", "link", "MPI_File_set_size", "MPI_File_delete"}
@@ -49,6 +49,11 @@ def _reach(phase: Phase, index: int) -> tuple[int, int]:
         sizes = offsets.count * offsets.rs if offsets.moved is None else offsets.moved
         viewed = phase.offset_view is not None
         return int(sizes.sum()), sys.maxsize if viewed else int(reached.max())
+    sizes = offsets.sizes if isinstance(offsets, UnknownOffsets) else None
+    if sizes is not None:
+        return int(
+            (sizes.count * sizes.rs if sizes.moved is None else sizes.moved).sum()
+        ), sys.maxsize
     moved = phase.ph_np * n * rs
     if not isinstance(offsets, LinearOffsets) or phase.offset_view is not None:
         return moved, sys.maxsize

@@ -19,6 +19,7 @@ from typing import Any
 
 from wavetank.errors import KernelError
 from wavetank.kernel.benchmark_result import phase_of
+from wavetank.kernel.doubts import described
 from wavetank.kernel.io_time import phases_time_s
 from wavetank.kernel.outcome import failed
 from wavetank.kernel.plan import Kernel
@@ -70,7 +71,7 @@ def run_fio(
         plan = plan.flushed()
     job_file = scratch / "kernel.fio"
     job_file.write_text(plan.text())
-    settings = settings_of(plan)
+    settings = {**settings_of(plan), **described(kernel)}
     start = time.monotonic()
     status, stdout, stderr = run_to_end(
         [program, "--output-format=json", str(job_file)], timeout_s, root

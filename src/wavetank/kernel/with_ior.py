@@ -17,6 +17,7 @@ from wavetank.errors import KernelError
 from wavetank.job import Job, Placement
 from wavetank.kernel.benchmark_files import LocalFiles, TaskFiles
 from wavetank.kernel.benchmark_result import phase_of
+from wavetank.kernel.doubts import described
 from wavetank.kernel.ior_output import IorTimes, TaskOperations, parse_summary, read_operations
 from wavetank.kernel.outcome import failed, summarise
 from wavetank.kernel.plan import IorLine, Kernel
@@ -374,7 +375,7 @@ def _settings(
     return {
         "program": "ior",
         "launcher": launcher.name,
-        **({} if kernel.extrapolation is None else {"model": kernel.extrapolation.sentence()}),
+        **described(kernel),
         "not_performed": f"phase {', '.join(refused)}" if refused else "nothing",
         "phases_in_one_run": ", ".join(together) or "none",
         "elapsed": "sum of IOR's totalTime of each line",

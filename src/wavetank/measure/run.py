@@ -141,7 +141,7 @@ def measure(
     placement = placement_of(bench, mapping)
     renew_files(bench)
     state = _caches(bench, cache, performer, placement)
-    findings = list(cluster.health())
+    findings = [*kernel.doubts, *cluster.health()]
     if kernel.extrapolation is not None:
         findings.insert(0, f"the kernel's model is {kernel.extrapolation.sentence()}")
     before = None

@@ -67,7 +67,14 @@ def measure_together(
         ClusterError: a node or the file system failed.
     """
     state = _caches(cluster, parties, performer, manner)
-    findings = list(cluster.health())
+    findings = [
+        *(
+            f"{kernel.application}: {doubt}"
+            for kernel in (party.bench.kernel for party in parties)
+            for doubt in kernel.doubts
+        ),
+        *cluster.health(),
+    ]
     for attempt in range(ATTEMPTS):
         runs = performer.perform(parties, manner.duration_s)
         alignment_s = _alignment_s(runs) + performer.clock_error_s()

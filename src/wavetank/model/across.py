@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from wavetank.model.listed_sizes import ListedSizes
 from wavetank.model.offsets import fit_offsets
 from wavetank.model.phase import LinearOffsets, ListedOffsets, Offsets, UnknownOffsets
 from wavetank.model.rank_phase import RankPhase
@@ -85,10 +86,14 @@ def _by_occurrence(parts: Sequence[RankPhase], members: list[int]) -> Iterable[G
 
 def offsets_of(parts: Sequence[RankPhase], member: int, in_view: bool) -> Offsets:
     """Where a pattern member's repetitions lie, over all ranks of a phase."""
-    if not parts[0].offsets_known:
-        return UnknownOffsets()
     runs = [_member_runs(part, member, in_view) for part in parts]
     first = runs[0]
+    if not parts[0].offsets_known:
+        equal = all(
+            len(run) == 1 and run.size[0] == first.size[0] and run.moved[0] == first.moved[0]
+            for run in runs
+        )
+        return UnknownOffsets(sizes=None if equal else ListedSizes.of(runs))
     same = all(
         len(run) == 1
         and run.size[0] == first.size[0]

@@ -10,12 +10,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 
 from wavetank.model.application import Model
 from wavetank.model.file import ModelFile
-from wavetank.model.phase import Phase
+from wavetank.model.listed_sizes import ListedSizes
+from wavetank.model.phase import ListedOffsets, Phase
 from wavetank.model.tables import ranks_text
 from wavetank.trace.ops import OPS_BY_NAME
+from wavetank.trace.partial import partial_sentences
 from wavetank.trace.schema import OpKind
 
 
@@ -64,6 +68,28 @@ def same_offsets_known(*phases: Sequence[Phase]) -> bool:
     return not any(
         offset.function == "unknown" for some in phases for phase in some for offset in phase.offset
     )
+
+
+def sizes_key(phase: Phase, member: int, *, placed: bool) -> str:
+    """A pattern member's request size; where sizes differ also a number that stands for all of them.
+
+    With ``placed`` they are compared with the offsets, and the number is left out.
+    """
+    offset, text = phase.offset[member], str(phase.pattern[member].rs)
+    listed = offset.sizes if offset.function == "unknown" else offset
+    if placed or not isinstance(listed, ListedOffsets | ListedSizes):
+        return text
+    of_ranks = [listed.of_rank(position) for position in range(phase.ph_np)]
+    if all((runs.size == phase.pattern[member].rs).all() for runs in of_ranks):
+        return text
+    sizes = [
+        (size, sum(count for _, count in equal))
+        for runs in of_ranks
+        for size, equal in groupby(
+            zip(runs.size.tolist(), runs.count.tolist(), strict=True), key=itemgetter(0)
+        )
+    ]
+    return f"{text} #{hash(tuple(sizes)) & 0xFFFFFF:06x}"
 
 
 def is_race(phase: Phase) -> bool:
@@ -117,8 +143,23 @@ def through_views(file: ModelFile, phases: Iterable[Phase]) -> bool:
 
 def notes_of(a: Model, b: Model, sight: Sight, n_unknown: int, differ: bool) -> tuple[str, ...]:
     """What was not compared, and what might explain differences; a sentence each."""
-    racing = sorted({phase.ph_id for phase in a.phases if is_race(phase)})
     found = [
+        f"{name}: {sentence}"
+        for name, model in (("a", a), ("b", b))
+        for sentence in partial_sentences(model.lost)
+    ]
+    undecided = [
+        name
+        for name, model in (("a", a), ("b", b))
+        if any(phase.level == "mpiio" and phase.collective_unknown for phase in model.phases)
+    ]
+    if undecided:
+        found.append(
+            f"the source of {' and '.join(undecided)} does not tell which MPI-IO operations on some files were collective: they "
+            "are compared as independent ones"
+        )
+    racing = sorted({phase.ph_id for phase in a.phases if is_race(phase)})
+    found += [
         note
         for name, model in (("a", a), ("b", b))
         if model.extrapolation is not None

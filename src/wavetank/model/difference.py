@@ -23,6 +23,7 @@ from wavetank.model.comparable import (
     race_differences,
     same_offsets_known,
     sight_of,
+    sizes_key,
     through_views,
     users,
 )
@@ -340,7 +341,10 @@ def _fields(phase: Phase, sight: Sight, offsets: bool) -> _Fields:
     return (
         ("ph_processid", ranks_text(phase.ph_processid)),
         ("iop_type", sight.calls_of(phase)),
-        ("rs", " + ".join(str(member.rs) for member in members)),
+        (
+            "rs",
+            " + ".join(sizes_key(phase, member, placed=offsets) for member in range(len(members))),
+        ),
         *(where if offsets else ()),
         ("ph_nrep", phase.ph_nrep),
         ("ph_niop", phase.ph_niop),

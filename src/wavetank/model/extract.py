@@ -95,7 +95,10 @@ def extract_model(
     unknown = {number for number, file in enumerate(trace.files) if file.collective_unknown}
     if Level.MPIIO not in levels:
         unknown |= _of_mpi_library(named, ops)
-    phases, ph_id = make_phases(activity, group_ranks(parts, rules), times, by_time, unknown)
+    counts_calls = trace.source.startswith("darshan")  # no communication
+    phases, ph_id = make_phases(
+        activity, group_ranks(parts, rules), times, by_time, counts_calls, unknown
+    )
     series = find_series(phases)
     files = make_files(trace, activity, phases, series)
     by_id = {file_id: LEVEL_NAMES[own_level[file]] for file, file_id in file_ids.items()}
@@ -273,7 +276,9 @@ def _findings(activity: Activity, trace: Trace, rules: Rules) -> list[str]:
         found.append(f"{n_failed} reads or writes failed; they are no part of any phase")
     for level, splits in rules.split_at_communication.items():
         at = (rows.level == level) & (rows.kind == RowKind.DATA)
-        unseen = not (rows.comm[at] > 0).any() and trace.source != "wavetank"
+        unseen = trace.source.startswith("darshan") or (
+            not (rows.comm[at] > 0).any() and trace.source != "wavetank"
+        )
         if splits and at.any() and (unseen or not (table.tick[at] > 0).any()):
             found.append(
                 f"the trace counts no communication, so that it could not split phases at level {LEVEL_NAMES[level]}"

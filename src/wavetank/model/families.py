@@ -15,6 +15,7 @@ import numpy as np
 
 from wavetank.model.application import Model
 from wavetank.model.file import ModelFile
+from wavetank.model.listed_sizes import ListedSizes
 from wavetank.model.offsets import fit_offsets
 from wavetank.model.own_level import own_phases
 from wavetank.model.phase import (
@@ -208,7 +209,7 @@ def _merged(phases: Sequence[Phase]) -> Phase:
 def _joined_offsets(phases: Sequence[Phase], member: int) -> Offsets:
     offsets = [phase.offset[member] for phase in phases]
     if any(isinstance(one, UnknownOffsets) for one in offsets):
-        return UnknownOffsets()
+        return UnknownOffsets(sizes=_joined_sizes(phases, member))
     if all(isinstance(one, LinearOffsets) for one in offsets):
         linear = [one for one in offsets if isinstance(one, LinearOffsets)]
         ranks = [phase.ph_processid[0] for phase in phases]
@@ -219,6 +220,22 @@ def _joined_offsets(phases: Sequence[Phase], member: int) -> Offsets:
     return ListedOffsets.of(
         [_runs(phase, one, member) for phase, one in zip(phases, offsets, strict=True)]
     )
+
+
+def _joined_sizes(phases: Sequence[Phase], member: int) -> ListedSizes | None:
+    """Sizes of operations at unknown places; None where all are equal."""
+    offsets = [phase.offset[member] for phase in phases]
+    equal = len({(p.pattern[member].rs, p.moved_last) for p in phases}) == 1
+    if equal and all(isinstance(one, UnknownOffsets) and one.sizes is None for one in offsets):
+        return None
+    runs = []
+    for phase, one in zip(phases, offsets, strict=True):
+        if isinstance(one, UnknownOffsets) and one.sizes is not None:
+            runs.append(one.sizes.of_rank(0))
+        else:
+            placed = LinearOffsets(a=0, b=0, c=0) if isinstance(one, UnknownOffsets) else one
+            runs.append(_runs(phase, placed, member))
+    return ListedSizes.of(runs)
 
 
 def _runs(phase: Phase, offset: Offsets, member: int) -> RunArrays:

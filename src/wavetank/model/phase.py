@@ -14,6 +14,7 @@ from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, mo
 
 from wavetank.document import Record
 from wavetank.model.column import Column, as_column, different
+from wavetank.model.listed_sizes import ListedSizes
 from wavetank.model.runs import RunArrays
 from wavetank.trace.schema import Int64Array
 
@@ -192,6 +193,10 @@ class UnknownOffsets(Record):
     """The source of the trace does not know the offsets (e.g. Darshan's MPI-IO segments under Open MPI)."""
 
     function: Literal["unknown"] = "unknown"
+    sizes: ListedSizes | None = Field(
+        default=None,
+        description="request sizes, where they differ; None: all operations are of the pattern's rs",
+    )
 
 
 Offsets = Annotated[LinearOffsets | ListedOffsets | UnknownOffsets, Field(discriminator="function")]
@@ -225,7 +230,8 @@ class Phase(Record):
     collective: bool = False
     collective_unknown: bool = Field(
         default=False,
-        description="True: not known which of these operations were collective MPI-IO ones, or stand for such; all count as independent",
+        description="True: the source does not tell which of these operations were collective MPI-IO ones, or stand for such; "
+        "all count as independent",
     )
     exact: bool = Field(
         description="True when rs is the same in all repetitions and every offset list is LinearOffsets: unfolding gives back each event"

@@ -75,6 +75,7 @@ def make_phases(
     groups: Sequence[Group],
     times: PartTimes,
     by_time: bool,
+    own_ticks: bool,
     collective_unknown: Collection[int] = (),
 ) -> tuple[list[Phase], Int64Array]:
     """The phases in order, and for each part the ``ph_id`` of its phase.
@@ -82,13 +83,14 @@ def make_phases(
     ``collective_unknown``: files of which it is not known which operations are, or stand for, collective MPI-IO ones.
 
     Phases at the level at which the application itself uses their file come first. Ticks order them; where
-    processes take part that make no MPI calls, whose ticks say nothing, times do.
+    processes take part that make no MPI calls, whose ticks say nothing, times do. With ``own_ticks`` a rank's ticks
+    are its MPI-IO calls alone: of ranks that made more and less of them before a phase the most counts.
     """
     launched = np.zeros(len(activity.parts), dtype=np.int64)
     if by_time:
         ranks = np.array([part.rank for part in activity.parts], dtype=np.int64)
         launched = activity.rows.launched(ranks, times.start_ns)
-    order = sorted(groups, key=lambda group: _order(group, activity, times, launched))
+    order = sorted(groups, key=lambda group: _order(group, activity, times, launched, own_ticks))
     ph_id = np.zeros(len(activity.parts), dtype=np.int64)
     for number, group in enumerate(order, start=1):
         ph_id[list(group.parts)] = number
@@ -101,14 +103,15 @@ def make_phases(
 
 
 def _order(
-    group: Group, activity: Activity, times: PartTimes, launched: Int64Array
+    group: Group, activity: Activity, times: PartTimes, launched: Int64Array, own_ticks: bool
 ) -> tuple[bool, int, int, int, int]:
     members = list(group.parts)
     first = activity.parts[members[0]]
+    tick = times.tick_first[members]
     return (
         first.level != activity.own_level[first.file],
         int(launched[members].min()),
-        int(times.tick_first[members].min()),
+        int(tick.max() if own_ticks else tick.min()),
         int(times.seq[members].min()),
         first.rank,
     )

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+from wavetank.model.listed_sizes import ListedSizes
 from wavetank.model.phase import (
     DataStep,
     FileStep,
@@ -20,6 +21,7 @@ from wavetank.model.phase import (
     RepeatStep,
     Step,
     SyncStep,
+    UnknownOffsets,
 )
 
 
@@ -84,8 +86,9 @@ def _of_phase(phase: Phase, known: Known) -> Iterator[str]:
     if phase.view_ids is not None and len(phase.view_ids) != len(phase.ph_processid):
         yield f"{where} has {len(phase.view_ids)} view_ids and {len(phase.ph_processid)} ranks in ph_processid"
     for one in (*phase.offset, *(phase.offset_view or ())):
-        if isinstance(one, ListedOffsets) and len(one.n_runs) != len(phase.ph_processid):
-            yield f"{where} has runs of {len(one.n_runs)} ranks and {len(phase.ph_processid)} in ph_processid"
+        listed = one.sizes if isinstance(one, UnknownOffsets) else one
+        if isinstance(listed, ListedOffsets | ListedSizes) and len(listed.n_runs) != phase.ph_np:
+            yield f"{where} has runs of {len(listed.n_runs)} ranks and {len(phase.ph_processid)} in ph_processid"
             break
     views = [*(phase.view_ids or ()), *([] if phase.view_id is None else [phase.view_id])]
     if any(not 0 <= view < known.n_views for view in views):

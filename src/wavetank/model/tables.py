@@ -14,8 +14,10 @@ from wavetank.model.application import Model
 from wavetank.model.file import ModelFile
 from wavetank.model.findings.find import model_findings
 from wavetank.model.findings.finding import Finding
+from wavetank.model.listed_sizes import ListedSizes
 from wavetank.model.own_level import levels_of_files
-from wavetank.model.phase import Offsets, Phase, Series
+from wavetank.model.phase import ListedOffsets, Offsets, Phase, Series
+from wavetank.trace.partial import partial_sentences
 from wavetank.units import format_rate, format_size
 
 Cell = str | int | float | None
@@ -162,6 +164,7 @@ def application_table(model: Model) -> ModelTable:
     need = model.requirements
     values: list[tuple[str, Cell, str]] = [
         ("application", model.application, model.application),
+        *(("trace", sentence, sentence) for sentence in partial_sentences(model.lost)),
         ("app_np", model.app_np, f"{model.app_np} of {model.n_ranks} ranks do I/O"),
         ("app_nfiles", model.app_nfiles, str(model.app_nfiles)),
         ("app_st", model.app_st, exact_size(model.app_st)),
@@ -292,8 +295,9 @@ def _phase_row(phase: Phase, file_names: Mapping[int, str]) -> tuple[Cell, ...]:
 def _rs(phase: Phase, member: int) -> Cell:
     """Request size of a pattern member; from the least to the most where they are only similar."""
     offset = phase.offset[member]
-    if offset.function == "list":
-        least, most = int(offset.rs.min()), int(offset.rs.max())
+    listed = offset.sizes if offset.function == "unknown" else offset
+    if isinstance(listed, ListedOffsets | ListedSizes):
+        least, most = int(listed.rs.min()), int(listed.rs.max())
         if least < most:
             return f"{least} to {most}"
     return phase.pattern[member].rs

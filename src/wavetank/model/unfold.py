@@ -80,6 +80,10 @@ def _member(
     offsets = phase.offset_view[member] if in_view and phase.offset_view else phase.offset[member]
     if offsets.function == "list":
         return _from_runs(offsets.of_rank(phase.ph_processid.index(rank)))
+    if offsets.function == "unknown" and offsets.sizes is not None:
+        runs = offsets.sizes.of_rank(phase.ph_processid.index(rank))
+        size, moved, _ = _from_runs(runs)
+        return size, moved, np.full(n_rep, UNKNOWN, dtype=np.int64)
     size = np.full(n_rep, phase.pattern[member].rs, dtype=np.int64)
     moved = size.copy()
     if phase.moved_last is not None:

@@ -18,6 +18,7 @@ from wavetank.report.tables import (
     ranks_words,
     text,
 )
+from wavetank.trace.partial import partial_sentences
 from wavetank.units import exact_size, format_duration, format_rate, format_size
 
 MAX_FILES = 200  # rows of the file table
@@ -42,6 +43,9 @@ def application_table(model: Model) -> ReportTable:
         ("read_rate", "read rate, traced run", _rate(asks.reached_read_bytes_per_s)),
         ("write_rate", "write rate, traced run", _rate(asks.reached_write_bytes_per_s)),
         ("source", "recorded by", text(model.source)),
+    ]
+    rows += [
+        ("trace", "what is missing", text(sentence)) for sentence in partial_sentences(model.lost)
     ]
     return ReportTable(
         name="application",

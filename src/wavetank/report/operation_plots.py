@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from wavetank.model.application import Model
+from wavetank.model.listed_sizes import ListedSizes
 from wavetank.model.phase import ListedOffsets, Phase
 from wavetank.report import axes as ax
 from wavetank.report.model_tables import by_level, names_of, series_rows
@@ -26,8 +27,9 @@ def operations_by_size(phases: Iterable[Phase]) -> tuple[Operations, ...]:
     counts: Counter[tuple[str, int]] = Counter()
     for phase in phases:
         for position, (member, offset) in enumerate(zip(phase.pattern, phase.offset, strict=True)):
-            if offset.function == "list":
-                for rs, n in _listed_sizes(offset):
+            listed = offset.sizes if offset.function == "unknown" else offset
+            if isinstance(listed, ListedOffsets | ListedSizes):
+                for rs, n in _listed_sizes(listed):
                     counts[ax.kind_of(member.iop_type), rs] += n
                 continue
             moved = phase.moved_last[position] if phase.moved_last is not None else member.rs
@@ -38,7 +40,7 @@ def operations_by_size(phases: Iterable[Phase]) -> tuple[Operations, ...]:
     return tuple(Operations(kind, rs, n) for (kind, rs), n in sorted(counts.items()) if n)
 
 
-def _listed_sizes(offsets: ListedOffsets) -> list[tuple[int, int]]:
+def _listed_sizes(offsets: ListedOffsets | ListedSizes) -> list[tuple[int, int]]:
     """(bytes moved, operations) of runs: all but a run's last operation move its request size."""
     moved = offsets.count * offsets.rs if offsets.moved is None else offsets.moved
     last = moved - (offsets.count - 1) * offsets.rs

@@ -81,6 +81,7 @@ def _write_parts(trace: Trace, folder: Path, source: Path) -> None:
         "communicators",
         "infos",
         "warnings",
+        "lost",
     ):
         body[name] = getattr(trace, name)
     body["levels"] = [int(level) for level in trace.levels]
@@ -129,6 +130,7 @@ def read_imported(folder: Path) -> Trace:
             levels=tuple(Level(level) for level in body["levels"]),
             infos=tuple(tuple(map(tuple, info)) for info in body.get("infos", ())),
             warnings=tuple(body["warnings"]),
+            lost=tuple(body.get("lost", ())),
             totals=tuple(
                 FileTotals(**{**entry, "level": Level(entry["level"])}) for entry in body["totals"]
             ),

@@ -1,7 +1,7 @@
 import signal
 
 import pytest
-from campaign_fakes import APPLICATION, FakeDeployer, FakeObserver, facts, spec
+from campaign_fakes import APPLICATION, FakeDeployer, FakeObserver, app, facts, spec
 from measure_fakes import FakePerformer, abyss_result
 
 from wavetank.campaign.judge import _notes, compare_campaign
@@ -192,6 +192,21 @@ def test_the_comparison_has_rankings_costs_notes_and_advice(tmp_path):
     assert all(each.cost is not None for each in comparison.configurations)
     assert any("emulated limits" in note for note in comparison.notes)
     assert any("2 of 4 ranks" in each.sentence for each in comparison.advice)
+
+
+def test_what_the_source_of_a_kernel_lost_is_said_once_in_the_comparison(tmp_path):
+    lost = "the trace is PARTIAL: 5 of 9 operations are missing"
+    setting = Setting(tmp_path)
+    doubtful = app(KERNEL.model_copy(update={"doubts": (lost,)}))
+    setting.plan = make_plan(setting.spec, [doubtful], (NFS, GLUSTER))
+    _, comparison = setting.run()
+    assert [note for note in comparison.notes if lost in note] == [f"ABYSS-P: {lost}."]
+    assert len(comparison.configurations) > 1
+    assert not any(
+        lost in finding for each in comparison.configurations for finding in each.findings
+    )
+    with write_store(tmp_path) as store:
+        assert all(lost in each.findings for _, each in store.keyed_measurements())
 
 
 def test_an_unfinished_part_is_said_to_wait(tmp_path):

@@ -66,6 +66,14 @@ def test_a_dead_daemon_is_a_finding():
     assert made.findings == ("glusterd died on io1",)
 
 
+def test_what_the_source_of_a_kernel_lost_is_a_finding_of_every_measurement():
+    lost = "the trace is PARTIAL: 5 of 9 operations are missing"
+    cluster = FakeCluster(health=["glusterd died on io1"])
+    bench = set_up(KERNEL.model_copy(update={"doubts": (lost,)}), cluster)
+    made = measure(bench, "1PxCN", FakePerformer(abyss_result), repetition=0, order=0)
+    assert made.findings == (lost, "glusterd died on io1")
+
+
 def test_a_cold_read_above_the_limits_is_a_finding():
     made = run(FakeCluster(limits={"disk": "1 MB/s"}))
     assert any("may not have been cold" in finding for finding in made.findings)

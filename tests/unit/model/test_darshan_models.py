@@ -79,12 +79,37 @@ def test_ior_on_a_shared_file_is_strided_with_a_function_of_the_rank() -> None:
 def test_offsets_that_darshan_does_not_know_are_unknown() -> None:
     # Darshan on Open MPI: offset -1 in every MPI-IO segment.
     found = model_of_log("s3dio_np4_40c_method0_openmpi_ompio.darshan")
-    own = [phase for phase in found.phases if phase.level == "mpiio"]
+    own = [phase for phase in found.phases if phase.level == "mpiio" and phase.collective]
     assert own
     assert all(offset.function == "unknown" for phase in own for offset in phase.offset)
-    sizes = {phase.pattern[0].rs for phase in own}
-    assert {1_408_000, 384_000, 128_000} <= sizes
     assert any("at which offsets" in warning for warning in found.warnings)
+
+
+def test_s3d_io_is_a_header_of_rank_0_and_four_collective_writes_a_file() -> None:
+    # Grid 40^3 on 2x2x1 ranks: 16,000 points a rank of 8 bytes, in fields of 11, 3, 1 and 1 numbers a point. Counters of
+    # each file: MPIIO_COLL_WRITES 16, MPIIO_INDEP_WRITES 1, MPIIO_VIEWS 16.
+    found = model_of_log("s3dio_np4_40c_method0_openmpi_ompio.darshan")
+    own = own_phases(found)
+    assert len({phase.file_id for phase in own}) == 5
+    everyone = (0, 1, 2, 3)
+    header = ("MPI_File_write_at", (0,), 1, 588, False, 588)
+    fields = [
+        ("MPI_File_write_at_all", everyone, 1, n * 128_000, True, 4 * n * 128_000)
+        for n in (11, 3, 1, 1)
+    ]
+    assert [
+        (
+            phase.pattern[0].iop_type, phase.ph_processid, phase.ph_nrep, phase.pattern[0].rs,
+            phase.collective, phase.ph_weight,
+        )
+        for phase in own
+    ] == [header, *fields] * 5  # fmt: skip
+    assert not any(phase.collective_unknown for phase in own)
+    assert any("Darshan does not record it" in warning for warning in found.warnings)
+    # rank 0 wrote for all: 5,632,000 bytes are 4 ranks' 1,408,000
+    assert {(r.ranks, r.n_operations) for r in found.relations} == {((0,), 1)}
+    sizes = [phase.ph_weight for phase in own]
+    assert [r.moved for r in found.relations] == sizes
 
 
 @pytest.mark.parametrize(

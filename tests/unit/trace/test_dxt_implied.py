@@ -14,6 +14,7 @@ from wavetank.trace.importers.dxt_implied import (
 from wavetank.trace.importers.library_files import library_files
 from wavetank.trace.ops import OPS_BY_NAME
 
+DECIDED = {True: np.array([False]), False: np.array([False])}
 Row = tuple[int, str, int, int, int, int]  # rank, call, file, offset, bytes, start
 
 
@@ -98,7 +99,6 @@ def test_operations_behind_the_close_of_a_stream_are_left_out() -> None:
 
 
 def test_an_independent_call_lies_where_the_operations_that_it_was_made_of_lie() -> None:
-    alone = {True: np.array([True]), False: np.array([True])}
     events = operations(
         (0, "write", 0, 500, 60, 1),
         (0, "write", 0, 560, 40, 2),
@@ -106,10 +106,21 @@ def test_an_independent_call_lies_where_the_operations_that_it_was_made_of_lie()
         (0, "read", 0, 700, 10, 21),
         (0, "MPI_File_read_at", 0, -1, 10, 20),
     )
-    found, n = with_offsets_from_below(events, alone)
+    found, n = with_offsets_from_below(events, DECIDED)
     assert (found.offset.tolist(), n) == ([500, 560, 500, 700, 700], 2)
-    collective = {True: np.array([False]), False: np.array([True])}
-    assert with_offsets_from_below(events, collective)[1] == 1
+    writes_undecided = {True: np.array([True]), False: np.array([False])}
+    assert with_offsets_from_below(events, writes_undecided)[1] == 1
+
+
+def test_a_collective_call_stays_unknown_beside_independent_ones() -> None:
+    events = operations(
+        (0, "write", 0, 500, 100, 1),
+        (0, "MPI_File_write_at_all", 0, -1, 100, 0),
+        (0, "write", 0, 700, 100, 21),
+        (0, "MPI_File_write_at", 0, -1, 100, 20),
+    )
+    found, n = with_offsets_from_below(events, DECIDED)
+    assert (found.offset.tolist(), n) == ([500, -1, 700, 700], 1)
 
 
 @pytest.mark.parametrize(
@@ -126,8 +137,7 @@ def test_an_independent_call_lies_where_the_operations_that_it_was_made_of_lie()
 )
 def test_a_call_made_of_anything_else_stays_unknown(below: list[Row]) -> None:
     rows = sorted([*below, (0, "MPI_File_write_at", 0, -1, 100, 0)], key=lambda row: row[0])
-    alone = {True: np.array([True]), False: np.array([True])}
-    found, n = with_offsets_from_below(operations(*rows), alone)
+    found, n = with_offsets_from_below(operations(*rows), DECIDED)
     assert n == 0
     assert -1 in found.offset.tolist()
 

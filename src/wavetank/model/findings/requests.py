@@ -204,7 +204,7 @@ def _joined(requests: Sequence[Requests]) -> Requests:
 def _requests(phase: Phase, views: Sequence[View]) -> Iterator[Requests]:
     columns = [_columns(phase, number) for number in range(len(phase.pattern))]
     excess = sum(int(one["moved"].sum()) for one in columns) - phase.ph_weight
-    # Where offsets are not known, sizes are not kept one by one: the first one's may not be that of the others.
+    # In models of older versions sizes were not kept where offsets are not known.
     known = excess == 0 or all(offsets.function != "unknown" for offsets in phase.offset)
     for member, offsets, one in zip(phase.pattern, phase.offset, columns, strict=True):
         op = OPS_BY_NAME.get(member.iop_type)
@@ -235,6 +235,14 @@ def _columns(phase: Phase, number: int) -> dict[str, Int64Array]:
     ranks = np.array(phase.ph_processid, dtype=np.int64)
     offsets, rs = phase.offset[number], phase.pattern[number].rs
     in_view = None if phase.offset_view is None else phase.offset_view[number]
+    if offsets.function == "unknown" and in_view is None and (sizes := offsets.sizes) is not None:
+        nowhere = np.zeros(len(sizes.rs), dtype=np.int64)
+        return {
+            "rank": np.repeat(ranks, np.asarray(sizes.n_runs)),
+            "count": sizes.count, "size": sizes.rs,
+            "moved": sizes.count * sizes.rs if sizes.moved is None else sizes.moved,
+            "offset": nowhere, "disp": nowhere,
+        }  # fmt: skip
     listed = offsets if offsets.function == "list" else None
     if listed is None and offsets.function == "unknown" and in_view is not None:
         listed = in_view if in_view.function == "list" else None

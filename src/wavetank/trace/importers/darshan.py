@@ -17,6 +17,7 @@ import numpy as np
 
 from wavetank.trace.fold import SingleOperations, fold
 from wavetank.trace.importers.dxt import LEVELS, operations, read_segments
+from wavetank.trace.importers.dxt_collective import Calls, calls_of
 from wavetank.trace.importers.dxt_implied import (
     ON_MPI,
     BoolArray,
@@ -25,6 +26,7 @@ from wavetank.trace.importers.dxt_implied import (
     with_whole_requests,
     without_closed_streams,
 )
+from wavetank.trace.importers.dxt_missing import COUNTERS, missing_operations
 from wavetank.trace.importers.libdarshan import CounterRecord, library_path, open_log
 from wavetank.trace.importers.library_files import library_files
 from wavetank.trace.schema import UNKNOWN, FileTotals, Level, RankFacts, Trace, TracedFile
@@ -61,10 +63,10 @@ def read(path: Path) -> Trace:
         job = log.job()
         modules = log.modules()
         names = log.names()
+        out_of_memory = {module.name for module in modules.values() if module.partial}
         warnings = [
-            f"Darshan ran out of memory for its module {module.name} in the traced run: operations are missing"
-            for module in modules.values()
-            if module.partial
+            f"Darshan ran out of memory for its module {name} in the traced run"
+            for name in sorted(out_of_memory - {*COUNTERS, *COUNTERS.values()})
         ]
         counters: dict[str, list[CounterRecord]] = {
             name: list(log.counters(modules[name]))
@@ -87,20 +89,23 @@ def read(path: Path) -> Trace:
     files = tuple(
         _traced_file(names.get(record_id, f"<record {record_id}>"), mounts) for record_id in ids
     )
-    together, alone, both = _collective(counters.get("MPI-IO", []), numbers)
-    files = tuple(
-        replace(file, collective_unknown=True) if both[n] else file for n, file in enumerate(files)
+    calls = calls_of(
+        segments.get("DXT_MPIIO"), counters.get("MPI-IO", []), numbers, job.n_processes
     )
-    if both.any():
-        warnings.append(
-            f"of the MPI-IO operations on {_first_names(files, both)} some were collective and some were not; Darshan does not "
-            "record which: all count as independent"
-        )
-    events = operations(segments, numbers, together)
+    undecided = calls.undecided[True] | calls.undecided[False]
+    files = tuple(
+        replace(file, collective_unknown=True) if undecided[n] else file
+        for n, file in enumerate(files)
+    )
+    warnings += _of_calls(calls, files)
+    events = operations(segments, numbers, calls.collective, calls.own_view)
     on_mpi = {number for module in ("MPI-IO", "DXT_MPIIO") for number in users.get(module, ())}
     library = library_files((file.path for file in files), (files[n].path for n in on_mpi))
-    events, totals, told = _mended(events, counters, numbers, files, library, alone)
-    warnings.extend(told)
+    left_out = {n for n, file in enumerate(files) if file.path in library}
+    totals = _totals(counters, numbers)
+    lost = missing_operations(segments, totals, numbers, out_of_memory, left_out)
+    events, told = _mended(events, counters, numbers, files, library, calls)
+    warnings += [*told, *lost]
     if not len(events):
         warnings.append(
             "the log has no DXT segments: totals per file are known, but neither order nor offsets, so there are no "
@@ -126,7 +131,13 @@ def read(path: Path) -> Trace:
         folds=fold(events),
         levels=tuple(LEVELS[name] for name in segments),
         warnings=tuple(dict.fromkeys(warnings)),
-        totals=totals,
+        lost=lost,
+        totals=tuple(
+            one
+            for by_file in totals.values()
+            for one in by_file.values()
+            if one.file not in left_out
+        ),
     )
 
 
@@ -145,28 +156,26 @@ def _traced_file(path: str, mounts: Sequence[tuple[str, str]]) -> TracedFile:
     return TracedFile(path, point, kind)
 
 
-def _collective(
-    records: Sequence[CounterRecord], numbers: dict[int, int]
-) -> tuple[dict[bool, BoolArray], dict[bool, BoolArray], BoolArray]:
-    """By kind (write: True), which files' MPI-IO operations were all collective, and all independent.
-
-    And which files have both of a kind. As the counters say.
-    """
-    together, alone = (
-        {is_write: np.zeros(len(numbers), dtype=np.int64) for is_write in (True, False)}
-        for _ in range(2)
-    )
-    for record in records:
-        for is_write, way in ((True, "WRITES"), (False, "READS")):
-            c, number = record.counters, numbers[record.file]
-            together[is_write][number] += c[f"MPIIO_COLL_{way}"] + c[f"MPIIO_SPLIT_{way}"]
-            alone[is_write][number] += c[f"MPIIO_INDEP_{way}"] + c[f"MPIIO_NB_{way}"]
-    mixed = {way: (together[way] > 0) & (alone[way] > 0) for way in together}
-    return (
-        {way: (together[way] > 0) & (alone[way] == 0) for way in together},
-        {way: (alone[way] > 0) & (together[way] == 0) for way in together},
-        mixed[True] | mixed[False],
-    )
+def _of_calls(calls: Calls, files: Sequence[TracedFile]) -> list[str]:
+    """Sentences on how collective calls were told from independent ones, and on what could not be."""
+    undecided = calls.undecided[True] | calls.undecided[False]
+    found = []
+    if (calls.concluded & ~undecided).any():
+        found.append(
+            f"which MPI-IO operations on {_first_names(files, calls.concluded & ~undecided)} were collective is concluded "
+            "from the counts of each rank and the order, times and sizes of the operations: Darshan does not record it"
+        )
+    if undecided.any():
+        found.append(
+            f"some of the MPI-IO operations on {_first_names(files, undecided)} may have been collective: Darshan does not record "
+            "which, and counts, order, times and sizes do not decide it. All count as independent"
+        )
+    if calls.viewed.any():
+        found.append(
+            f"as many file views were set on {_first_names(files, calls.viewed)} as there were operations that need one: each is "
+            "taken to have had a view of its own, which parts phases as communication does"
+        )
+    return found
 
 
 def _first_names(files: Sequence[TracedFile], some: BoolArray) -> str:
@@ -180,9 +189,9 @@ def _mended(
     numbers: dict[int, int],
     files: Sequence[TracedFile],
     library: set[str],
-    alone: dict[bool, BoolArray],
-) -> tuple[SingleOperations, tuple[FileTotals, ...], list[str]]:
-    """Operations and totals of the application, and what was concluded about them, a sentence each."""
+    calls: Calls,
+) -> tuple[SingleOperations, list[str]]:
+    """Operations of the application, and what was concluded about them, a sentence each."""
     told = []
     events, n = without_closed_streams(events, _closed_streams(counters, numbers))
     if n:
@@ -196,7 +205,7 @@ def _mended(
             f"short reads at the end of a file ({n}) are taken to have asked for as many bytes as the reads before them: "
             "Darshan records the bytes that were moved"
         )
-    events, n = with_offsets_from_below(events, alone)
+    events, n = with_offsets_from_below(events, calls.undecided)
     if n:
         told.append(
             f"offsets of {n} MPI-IO operations are those of the POSIX operations that they were made of: Darshan built with "
@@ -208,16 +217,14 @@ def _mended(
             f"offsets of MPI-IO operations are unknown ({unknown} of them): Darshan built with this MPI library (Open MPI) "
             "records none. The POSIX level has offsets"
         )
-    totals = _totals(counters, numbers)
     if library:
         left_out = np.array([file.path in library for file in files])
         events = some(events, ~left_out[events.file])
-        totals = tuple(one for one in totals if not left_out[one.file])
         told.append(
             f"files that only the MPI library used are left out: {_listed([PurePath(p).name for p in sorted(library)])}"
         )
     told += _in_streams(counters, numbers, files) if len(events) else []
-    return events, totals, told
+    return events, told
 
 
 def _closed_streams(
@@ -263,9 +270,9 @@ def _listed(names: list[str]) -> str:
 
 def _totals(
     counters: dict[str, list[CounterRecord]], numbers: dict[int, int]
-) -> tuple[FileTotals, ...]:
-    """Counters by file and level, summed over ranks."""
-    found = []
+) -> dict[str, dict[int, FileTotals]]:
+    """Counters by module and file, summed over ranks."""
+    found: dict[str, dict[int, FileTotals]] = {}
     for module, prefix, level in (
         ("POSIX", "POSIX", Level.POSIX),
         ("MPI-IO", "MPIIO", Level.MPIIO),
@@ -274,9 +281,11 @@ def _totals(
         by_file: dict[int, list[CounterRecord]] = {}
         for record in counters.get(module, []):
             by_file.setdefault(numbers[record.file], []).append(record)
-        for number, records in sorted(by_file.items()):
-            found.append(_file_totals(number, level, prefix, records))
-    return tuple(found)
+        found[module] = {
+            number: _file_totals(number, level, prefix, records)
+            for number, records in sorted(by_file.items())
+        }
+    return found
 
 
 def _file_totals(

@@ -105,6 +105,7 @@ class _Columns:
     op: np.ndarray
     file: Int32Array
     mpi: np.ndarray  # bool
+    own_view: np.ndarray  # bool
     size: Int64Array
     offset: Int64Array
     start_ns: Int64Array
@@ -114,16 +115,21 @@ class _Columns:
 def operations(
     modules: Mapping[str, Segments],
     numbers: Mapping[int, int],
-    collective: Mapping[bool, np.ndarray],
+    collective: np.ndarray,
+    own_view: np.ndarray,
 ) -> SingleOperations:
     """Both modules' segments, sorted by the end of the operation within each rank.
 
-    ``numbers``: a file's number by Darshan's id. ``collective[is_write][file]``: whether the counters say that
-    all MPI-IO operations of the kind on the file were collective.
+    Args:
+        modules: segments by module.
+        numbers: a file's number by Darshan's id.
+        collective: shape (segments of DXT_MPIIO,), whether the operation was collective.
+        own_view: shape (segments of DXT_MPIIO,), whether a file view was set for it alone: an MPI call before it.
     """
-    parts = [_columns(name, segments, numbers, collective) for name, segments in modules.items()]
-    if not parts:
-        parts = [_columns("DXT_POSIX", _NONE, numbers, collective)]
+    parts = [
+        _columns(name, segments, numbers, collective, own_view)
+        for name, segments in (modules or {"DXT_POSIX": _NONE}).items()
+    ]
     rank = np.concatenate([part.rank for part in parts])
     mpi = np.concatenate([part.mpi for part in parts])
     end = np.concatenate([part.end_ns for part in parts])
@@ -135,7 +141,7 @@ def operations(
         return column if order is None else column[order]
 
     rank, mpi, start = sorted_("rank"), sorted_("mpi"), sorted_("start_ns")
-    tick, subtick = _clocks(rank, mpi, start)
+    tick, subtick = _clocks(rank, mpi, start, sorted_("own_view"))
     file, size = sorted_("file"), sorted_("size")
     return SingleOperations(
         rank=rank,
@@ -154,6 +160,15 @@ def operations(
     )
 
 
+# By kind (write: 1), and for MPI-IO by whether the operation was collective. DXT does not tell pread from read.
+_ON_POSIX = np.array([OPS_BY_NAME[way].code for way in ("read", "write")], dtype=np.uint8)
+_ON_MPI = np.array(
+    [
+        [OPS_BY_NAME[f"MPI_File_{way}_at{kind}"].code for kind in ("", "_all")]
+        for way in ("read", "write")
+    ],
+    dtype=np.uint8,
+)
 _NONE = Segments(
     np.empty(0, np.int32), np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.int64),
     np.empty(0, SEGMENT), {},
@@ -161,19 +176,17 @@ _NONE = Segments(
 
 
 def _columns(
-    name: str, part: Segments, numbers: Mapping[int, int], collective: Mapping[bool, np.ndarray]
+    name: str,
+    part: Segments,
+    numbers: Mapping[int, int],
+    collective: np.ndarray,
+    own_view: np.ndarray,
 ) -> _Columns:
     file = np.array([numbers[int(one)] for one in part.file], dtype=np.int32)
     on_mpi = name == "DXT_MPIIO"
-    stretches = np.column_stack((part.n_writes, part.n_reads)).ravel()
-    codes = np.array(
-        [
-            _operation(on_mpi, is_write, bool(collective[is_write][number]))
-            for number in file
-            for is_write in (True, False)
-        ],
-        dtype=np.uint8,
-    )
+    # Of each record writes lie before reads.
+    ways = np.tile(np.array([1, 0], dtype=np.uint8), len(file))
+    way = np.repeat(ways, np.column_stack((part.n_writes, part.n_reads)).ravel())
     each = part.n_writes + part.n_reads
     segment = part.segment
     offset = segment["offset"].astype(np.int64)
@@ -181,9 +194,10 @@ def _columns(
         offset[offset < 0] = UNKNOWN
     return _Columns(
         rank=np.repeat(part.rank, each),
-        op=np.repeat(codes, stretches),
+        op=_ON_MPI[way, collective.astype(np.uint8)] if on_mpi else _ON_POSIX[way],
         file=np.repeat(file, each),
         mpi=np.full(len(segment), on_mpi),
+        own_view=own_view if on_mpi else np.broadcast_to(np.False_, len(segment)),
         size=segment["length"].astype(np.int64),
         offset=offset,
         start_ns=_ns(segment["start_s"]),
@@ -194,14 +208,6 @@ def _columns(
 def _ns(seconds: np.ndarray) -> Int64Array:
     scaled = seconds * _NS
     return np.rint(scaled, out=scaled).astype(np.int64)
-
-
-def _operation(on_mpi: bool, is_write: bool, collective: bool) -> int:
-    """An operation's code. DXT does not tell pread from read."""
-    way = "write" if is_write else "read"
-    if not on_mpi:
-        return OPS_BY_NAME[way].code
-    return OPS_BY_NAME[f"MPI_File_{way}_at{'_all' if collective else ''}"].code
 
 
 def _order(rank: Int32Array, end_ns: Int64Array, mpi: np.ndarray) -> np.ndarray | None:
@@ -218,8 +224,10 @@ def _order(rank: Int32Array, end_ns: Int64Array, mpi: np.ndarray) -> np.ndarray 
     return np.lexsort(keys)
 
 
-def _clocks(rank: Int32Array, mpi: np.ndarray, start: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """Logical clocks as far as they are known: an MPI-IO call is a tick, communication is not seen.
+def _clocks(
+    rank: Int32Array, mpi: np.ndarray, start: Int64Array, own_view: np.ndarray
+) -> tuple[Int64Array, Int64Array]:
+    """Logical clocks as far as they are known: MPI-IO calls and the views set before them are ticks, communication is not seen.
 
     The subtick counts the POSIX calls since the tick's beginning. All columns are sorted by rank.
     """
@@ -232,9 +240,13 @@ def _clocks(rank: Int32Array, mpi: np.ndarray, start: Int64Array) -> tuple[Int64
     for first, end in zip(bounds, np.append(bounds[1:], len(rank)), strict=True):
         mine = slice(first, end)
         calls = position[mine][mpi[mine]]
-        tick[calls] = np.arange(len(calls))
+        views = np.append(
+            0, np.cumsum(own_view[calls])
+        )  # set before the n-th call, its own not among them
+        tick[calls] = np.arange(len(calls)) + views[1:]
         others = position[mine][~mpi[mine]]
-        tick[others] = np.searchsorted(np.sort(start[calls]), start[others], side="right")
+        begun = np.searchsorted(np.sort(start[calls]), start[others], side="right")
+        tick[others] = begun + views[begun]
         subtick[others] = np.arange(len(others)) - _begin(tick[others])
     return tick, subtick
 

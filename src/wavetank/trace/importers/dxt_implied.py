@@ -19,6 +19,7 @@ BoolArray = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 _READ = OPS_BY_NAME["read"].code
 ON_MPI = np.array([code in OPS and OPS[code].level is Level.MPIIO for code in range(256)])
+_COLLECTIVE = np.array([code in OPS and OPS[code].collective for code in range(256)])
 _READS = np.array([code in OPS and OPS[code].kind is OpKind.READ for code in range(256)])
 
 
@@ -72,7 +73,7 @@ def with_whole_requests(events: SingleOperations) -> tuple[SingleOperations, int
 
 
 def with_offsets_from_below(
-    events: SingleOperations, alone: Mapping[bool, BoolArray]
+    events: SingleOperations, undecided: Mapping[bool, BoolArray]
 ) -> tuple[SingleOperations, int]:
     """Fill in unknown offsets of independent MPI-IO operations, and say how many those were.
 
@@ -81,11 +82,12 @@ def with_offsets_from_below(
 
     Args:
         events: operations.
-        alone: by kind (write: True) and file, whether all MPI-IO operations are independent ones.
+        undecided: by kind (write: True) and file, whether operations that count as independent may be collective ones.
     """
     on_mpi, reads = ON_MPI[events.op], _READS[events.op]
     wanted = on_mpi & (events.offset == UNKNOWN) & (events.size > 0)
-    wanted &= np.where(reads, alone[False][events.file], alone[True][events.file])
+    wanted &= ~_COLLECTIVE[events.op]
+    wanted &= ~np.where(reads, undecided[False][events.file], undecided[True][events.file])
     if not wanted.any():
         return events, 0
     key = events.rank.astype(np.int64) * (int(events.file.max()) + 1) + events.file

@@ -1,0 +1,308 @@
+"""Which MPI-IO operations of a Darshan log were collective, and which had a file view of their own.
+
+Reads the counters of module MPI-IO and the segments of DXT_MPIIO, which do not say of which call they are; leaves an
+answer for each segment. Operations for which nothing decides stay independent, and their file is named.
+Source: docs/decisions/0210-collective-calls-are-found-by-counts-and-order.md.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from wavetank.trace.importers.dxt import Segments
+from wavetank.trace.importers.dxt_implied import BoolArray
+from wavetank.trace.importers.libdarshan import CounterRecord
+from wavetank.trace.schema import Int64Array
+
+_WAYS = {True: "WRITES", False: "READS"}
+
+
+@dataclass(frozen=True)
+class Calls:
+    """What is known of the MPI-IO calls of a log.
+
+    Attributes:
+        collective: shape (segments of DXT_MPIIO,), whether the operation was collective.
+        own_view: shape (segments of DXT_MPIIO,), whether a file view was set for this operation alone.
+        undecided: by kind (write: True), shape (files,): whether some operations may have been collective, and it is
+            not known which; all of them count as independent.
+        concluded: shape (files,), whether collective and independent operations of one kind were told apart.
+        viewed: shape (files,), whether some operations had a view of their own.
+    """
+
+    collective: BoolArray
+    own_view: BoolArray
+    undecided: Mapping[bool, BoolArray]
+    concluded: BoolArray
+    viewed: BoolArray
+
+
+@dataclass(frozen=True)
+class _Counts:
+    """Operations of one kind on one file; rank -1 stands for all ranks together."""
+
+    rank: int
+    collective: int  # split collective ones among them
+    blocking: int  # independent ones
+    nonblocking: int  # collective and independent ones: Darshan has one counter for both
+
+    @property
+    def alone(self) -> int:
+        return self.blocking + self.nonblocking
+
+
+@dataclass(frozen=True)
+class _Stream:
+    """One rank's operations of one kind on one file, in the order in which they ended."""
+
+    rank: int
+    at: slice  # of the segments
+
+    def __len__(self) -> int:
+        return int(self.at.stop - self.at.start)
+
+
+def calls_of(
+    segments: Segments | None,
+    records: Sequence[CounterRecord],
+    numbers: Mapping[int, int],
+    n_ranks: int,
+) -> Calls:
+    """Tell collective operations from independent ones.
+
+    Args:
+        segments: of DXT_MPIIO; None: the log has none.
+        records: counters of module MPI-IO.
+        numbers: a file's number by Darshan's id.
+        n_ranks: processes of the run.
+    """
+    n = 0 if segments is None else len(segments)
+    calls = Calls(
+        collective=np.zeros(n, dtype=bool),
+        own_view=np.zeros(n, dtype=bool),
+        undecided={way: np.zeros(len(numbers), dtype=bool) for way in _WAYS},
+        concluded=np.zeros(len(numbers), dtype=bool),
+        viewed=np.zeros(len(numbers), dtype=bool),
+    )
+    of_file: dict[int, list[CounterRecord]] = defaultdict(list)
+    for record in records:
+        of_file[record.file].append(record)
+    streams: dict[int, dict[bool, list[_Stream]]] = {}
+    for file, is_write, stream in () if segments is None else _streams(segments):
+        streams.setdefault(file, {True: [], False: []})[is_write].append(stream)
+    for file in {*of_file, *streams}:
+        number = numbers[file]
+        for is_write in _WAYS:
+            counts = [_counts(record, is_write) for record in of_file.get(file, ())]
+            mine = streams[file][is_write] if file in streams else []
+            if segments is None or not mine:
+                calls.undecided[is_write][number] = segments is None and _both(counts)
+                continue
+            found = _decide(mine, counts, n_ranks, segments.segment)
+            calls.undecided[is_write][number] = found is None
+            calls.concluded[number] |= found is not None and _both(counts)
+            for stream, which in zip(mine, found or (), strict=bool(found)):
+                calls.collective[stream.at] = which
+    for file, by_way in streams.items():
+        mine = [stream for of_way in by_way.values() for stream in of_way]
+        calls.viewed[numbers[file]] = _mark_views(calls, of_file.get(file, ()), mine)
+    return calls
+
+
+def _streams(segments: Segments) -> Iterator[tuple[int, bool, _Stream]]:
+    """(file, whether they are writes, operations) of each record; writes lie before reads."""
+    at = 0
+    columns = (segments.file, segments.rank, segments.n_writes, segments.n_reads)
+    for file, rank, *counts in zip(*(column.tolist() for column in columns), strict=True):
+        for is_write, n in zip(_WAYS, counts, strict=True):
+            if n:
+                yield file, is_write, _Stream(rank, slice(at, at + n))
+            at += n
+
+
+def _counts(record: CounterRecord, is_write: bool) -> _Counts:
+    c, way = record.counters, _WAYS[is_write]
+    return _Counts(
+        record.rank,
+        c[f"MPIIO_COLL_{way}"] + c[f"MPIIO_SPLIT_{way}"],
+        c[f"MPIIO_INDEP_{way}"],
+        c[f"MPIIO_NB_{way}"],
+    )
+
+
+def _both(counts: Sequence[_Counts]) -> bool:
+    """Whether some operations were collective and some were not."""
+    return any(one.collective for one in counts) and any(one.alone for one in counts)
+
+
+def _decide(
+    streams: Sequence[_Stream], counts: Sequence[_Counts], n_ranks: int, segment: np.ndarray
+) -> list[BoolArray] | None:
+    """Of each stream which operations were collective; None where that is not decided."""
+    if not counts or _maybe_collective(counts, n_ranks):
+        return None
+    collective = sum(one.collective for one in counts)
+    if not collective or not sum(one.alone for one in counts):
+        return [np.full(len(stream), collective > 0) for stream in streams]
+    each = _collective_by_rank(streams, counts, n_ranks)
+    if each is None:
+        return None
+    if all(each[s.rank] in (0, len(s)) for s in streams):
+        return [np.full(len(stream), each[stream.rank] > 0) for stream in streams]
+    return _by_order(streams, each, segment)
+
+
+def _by_order(
+    streams: Sequence[_Stream], each: Mapping[int, int], segment: np.ndarray
+) -> list[BoolArray] | None:
+    """The same, where some ranks made both: their collective operations are the calls of ranks that made no others.
+
+    A collective call is one for all ranks of its communicator: they make the same ones in the same order.
+    """
+    whole = [s for s in streams if each[s.rank] == len(s)]
+    if not whole or len({n for n in each.values() if n}) > 1:
+        return None
+    reference = _reference(whole, segment)
+    found = []
+    for stream in streams:
+        which = np.full(len(stream), each[stream.rank] > 0)
+        if 0 < each[stream.rank] < len(stream):
+            places = _places(segment[stream.at], reference)
+            if places is None:
+                return None
+            which[:] = False
+            which[places] = True
+        found.append(which)
+    return found
+
+
+def _maybe_collective(counts: Sequence[_Counts], n_ranks: int) -> bool:
+    """Whether nonblocking operations may have been collective ones: all ranks made equally many."""
+    each = {one.nonblocking for one in counts}
+    if counts[0].rank < 0:
+        return n_ranks > 1 and any(n > 0 and n % n_ranks == 0 for n in each)
+    return len(counts) > 1 and len(each) == 1 and each != {0}
+
+
+def _collective_by_rank(
+    streams: Sequence[_Stream], counts: Sequence[_Counts], n_ranks: int
+) -> dict[int, int] | None:
+    """How many collective operations each rank made; None where counters and segments do not tell."""
+    n = {stream.rank: len(stream) for stream in streams}
+    if len(n) < len(streams):
+        return None
+    if counts[0].rank >= 0:
+        total = {
+            one.rank: one.collective + one.alone for one in counts if one.collective + one.alone
+        }
+        return {one.rank: one.collective for one in counts} if total == n else None
+    # One record for all ranks: all of them opened the file, together, and made equally many collective calls.
+    each, rest = divmod(counts[0].collective, n_ranks)
+    if len(counts) > 1 or rest or sum(n.values()) != counts[0].collective + counts[0].alone:
+        return None
+    if any(n.get(rank, 0) < each for rank in range(n_ranks)):
+        return None
+    return dict.fromkeys(range(n_ranks), each)
+
+
+@dataclass(frozen=True)
+class _Reference:
+    """The collective calls one after another, as ranks show them that made no other calls.
+
+    Attributes:
+        latest_start: when the last of these ranks began each call, seconds.
+        earliest_end: when the first of them ended it.
+        size: bytes of each call; -1 where these ranks differ.
+    """
+
+    latest_start: list[float]
+    earliest_end: list[float]
+    size: list[int]
+
+    @property
+    def together(self) -> bool:
+        """Whether in each call all ranks were in it at one moment, as in calls in which ranks wait for each other."""
+        return all(
+            start <= end for start, end in zip(self.latest_start, self.earliest_end, strict=True)
+        )
+
+
+def _reference(whole: Sequence[_Stream], segment: np.ndarray) -> _Reference:
+    first = segment[whole[0].at]
+    start, end = first["start_s"].copy(), first["end_s"].copy()
+    size: Int64Array = first["length"].astype(np.int64)
+    for stream in whole[1:]:
+        mine = segment[stream.at]
+        np.maximum(start, mine["start_s"], out=start)
+        np.minimum(end, mine["end_s"], out=end)
+        size[size != mine["length"]] = -1
+    return _Reference(start.tolist(), end.tolist(), size.tolist())
+
+
+def _places(mine: np.ndarray, reference: _Reference) -> list[int] | None:
+    """Which of a rank's operations are the reference's calls; None where several answers are possible.
+
+    They come in the same order. What decides between the answers: at some moment all ranks were in a call; then sizes.
+    """
+    start, end, length = (mine[name].tolist() for name in ("start_s", "end_s", "length"))
+
+    def in_time(i: int, call: int) -> bool:
+        return bool(
+            start[i] <= reference.earliest_end[call] and end[i] >= reference.latest_start[call]
+        )
+
+    def of_size(i: int, call: int) -> bool:
+        return reference.size[call] in (-1, length[i])
+
+    n, n_calls = len(mine), len(reference.size)
+    by_size = _embeddings(of_size, n, n_calls)
+    by_time = _embeddings(in_time, n, n_calls) if reference.together else None
+    if by_time is None:  # ranks did not wait for each other, or their clocks differ
+        return _only(by_size)
+    if _only(by_time) is not None:
+        contradicted = _only(by_size) not in (None, _only(by_time))
+        return None if contradicted else _only(by_time)
+    return _only(_embeddings(lambda i, call: in_time(i, call) and of_size(i, call), n, n_calls))
+
+
+_Embeddings = tuple[list[int], list[int]]
+
+
+def _embeddings(matches: Callable[[int, int], bool], n: int, n_calls: int) -> _Embeddings | None:
+    """The first and the last way to find all calls in order among n operations; None where there is none."""
+    first: list[int] = []
+    for i in range(n):
+        if len(first) < n_calls and matches(i, len(first)):
+            first.append(i)
+    if len(first) < n_calls:
+        return None
+    last: list[int] = []
+    for i in reversed(range(n)):
+        if len(last) < n_calls and matches(i, n_calls - 1 - len(last)):
+            last.append(i)
+    return first, last[::-1]
+
+
+def _only(ways: _Embeddings | None) -> list[int] | None:
+    """The one way that there is."""
+    return ways[0] if ways is not None and ways[0] == ways[1] else None
+
+
+def _mark_views(calls: Calls, records: Sequence[CounterRecord], streams: Sequence[_Stream]) -> bool:
+    """Mark the operations of a file that had a view each; whether there are any.
+
+    They are those of which there were no more than views were set: all operations, or the collective ones.
+    """
+    n_views = sum(record.counters["MPIIO_VIEWS"] for record in records)
+    counts = [_counts(record, is_write) for record in records for is_write in _WAYS]
+    n_collective = sum(one.collective for one in counts)
+    if n_views < max(n_collective, 1) or max(map(len, streams)) < 2:
+        return False
+    every = n_views >= n_collective + sum(one.alone for one in counts)
+    for stream in streams:
+        calls.own_view[stream.at] = True if every else calls.collective[stream.at]
+    return any(calls.own_view[stream.at].any() for stream in streams)

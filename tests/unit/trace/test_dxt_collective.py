@@ -1,0 +1,192 @@
+"""Which MPI-IO operations of a Darshan log were collective: what decides it, and what does not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from wavetank.trace.importers.dxt import SEGMENT, Segments
+from wavetank.trace.importers.dxt_collective import Calls, calls_of
+from wavetank.trace.importers.libdarshan import CounterRecord
+
+Operation = tuple[int, float, float]  # bytes, start and end in seconds
+FILE = 77
+NUMBERS = {FILE: 0}
+
+
+def log(*ranks: list[Operation], reads: bool = False) -> Segments:
+    """Segments of one file, by rank."""
+    n = np.array([len(mine) for mine in ranks], dtype=np.int64)
+    rows = [(0, size, start, end) for mine in ranks for size, start, end in mine]
+    return Segments(
+        rank=np.arange(len(ranks), dtype=np.int32),
+        file=np.full(len(ranks), FILE, dtype=np.uint64),
+        n_writes=np.zeros_like(n) if reads else n,
+        n_reads=n if reads else np.zeros_like(n),
+        segment=np.array(rows, dtype=SEGMENT),
+        hosts={},
+    )
+
+
+def counters(rank: int = -1, **given: int) -> CounterRecord:
+    names = [
+        f"{kind}_{way}" for kind in ("INDEP", "COLL", "SPLIT", "NB") for way in ("WRITES", "READS")
+    ]
+    found = dict.fromkeys([*names, "VIEWS"], 0) | given
+    return CounterRecord(FILE, rank, {f"MPIIO_{name}": n for name, n in found.items()})
+
+
+def told(segments: Segments, *records: CounterRecord) -> list[list[bool]] | None:
+    """By rank which operations are collective; None where that is not decided."""
+    calls = calls_of(segments, records, NUMBERS, len(segments.rank))
+    if undecided(calls):
+        assert not calls.collective.any()
+        return None
+    ends = np.cumsum(segments.n_writes + segments.n_reads)[:-1]
+    return [mine.tolist() for mine in np.split(calls.collective, ends)]
+
+
+def undecided(calls: Calls) -> bool:
+    return bool(calls.undecided[True][0] or calls.undecided[False][0])
+
+
+def in_turn(*sizes: int, start: float = 0.0) -> list[Operation]:
+    """Operations of a second each."""
+    return [(size, start + i, start + i + 0.9) for i, size in enumerate(sizes)]
+
+
+HEADER = [(588, 0.0, 0.5)]
+FIELDS = in_turn(1408, 384, 128, 128, start=1.0)
+
+
+@pytest.mark.parametrize("reads", [False, True])
+def test_a_header_of_rank_0_before_collective_operations_is_told_by_counts_and_order(
+    reads: bool,
+) -> None:
+    way = "READS" if reads else "WRITES"
+    segments = log([*HEADER, *FIELDS], FIELDS, FIELDS, FIELDS, reads=reads)
+    record = counters(**{f"COLL_{way}": 16, f"INDEP_{way}": 1})
+    assert told(segments, record) == [[False, *[True] * 4], *[[True] * 4] * 3]
+
+
+def test_split_collective_operations_are_collective() -> None:
+    record = counters(COLL_WRITES=8, SPLIT_WRITES=8, INDEP_WRITES=1)
+    assert told(log([*HEADER, *FIELDS], FIELDS, FIELDS, FIELDS), record) == [
+        [False, *[True] * 4], *[[True] * 4] * 3,
+    ]  # fmt: skip
+
+
+def test_counts_of_each_rank_decide_alone_where_no_rank_made_both() -> None:
+    # Ranks 0 and 1 share a communicator, rank 2 writes by itself: no shared record, as not all ranks opened the file.
+    records = [counters(0, COLL_WRITES=2), counters(1, COLL_WRITES=2), counters(2, INDEP_WRITES=3)]
+    two, three = in_turn(10, 10), in_turn(10, 10, 10)
+    assert told(log(two, two, three), *records) == [[True] * 2, [True] * 2, [False] * 3]
+
+
+def test_times_tell_an_operation_that_other_ranks_were_not_in() -> None:
+    # All of one size; rank 0 wrote one more while the others were in no call.
+    shared = [(100, 1.0, 1.9), (100, 5.0, 5.9)]
+    between = [shared[0], (100, 3.0, 3.5), shared[1]]
+    assert told(log(between, shared), counters(COLL_WRITES=4, INDEP_WRITES=1)) == [
+        [True, False, True], [True, True],
+    ]  # fmt: skip
+
+
+def test_sizes_decide_where_other_ranks_waited_in_the_call_meanwhile() -> None:
+    # No barrier behind the header: rank 1 is in the first collective write from 0.1 s on.
+    waiting = [(1408, 0.1, 1.9), *FIELDS[1:]]
+    record = counters(COLL_WRITES=8, INDEP_WRITES=1)
+    assert told(log([*HEADER, *FIELDS], waiting), record) == [[False, *[True] * 4], [True] * 4]
+
+
+def test_sizes_decide_where_ranks_did_not_wait_for_each_other() -> None:
+    later = [(size, start + 100, end + 100) for size, start, end in FIELDS]
+    record = counters(COLL_WRITES=12, INDEP_WRITES=1)
+    assert told(log([*HEADER, *FIELDS], FIELDS, later), record) == [
+        [False, *[True] * 4], [True] * 4, [True] * 4,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("ranks", "record"),
+    [
+        # The others waited in the call meanwhile, and sizes are equal.
+        (
+            [[(100, 0.0, 0.5), (100, 1.0, 1.9)], [(100, 0.1, 1.9)]],
+            counters(COLL_WRITES=2, INDEP_WRITES=1),
+        ),
+        # Every rank made both.
+        ([in_turn(588, 1408), in_turn(588, 1408)], counters(COLL_WRITES=2, INDEP_WRITES=2)),
+        # Not equally many collective operations on all ranks.
+        ([in_turn(1, 2, 3), in_turn(1, 2)], counters(COLL_WRITES=3, INDEP_WRITES=2)),
+        # Segments are missing.
+        ([in_turn(588, 1408), in_turn(1408)], counters(COLL_WRITES=4, INDEP_WRITES=1)),
+        # A rank made fewer operations than it would have to.
+        ([in_turn(1, 2, 3, 4), []], counters(COLL_WRITES=2, INDEP_WRITES=2)),
+        # Times say the first, sizes the second.
+        (
+            [[(100, 1.0, 1.9), (200, 3.0, 3.9)], [(200, 1.1, 1.8)]],
+            counters(COLL_WRITES=2, INDEP_WRITES=1),
+        ),
+        # Darshan has one counter for MPI_File_iwrite_at and MPI_File_iwrite_at_all.
+        ([in_turn(1, 2), in_turn(1, 2)], counters(NB_WRITES=4)),
+    ],
+)  # fmt: skip
+def test_what_nothing_decides_is_undecided(
+    ranks: list[list[Operation]], record: CounterRecord
+) -> None:
+    assert told(log(*ranks), record) is None
+
+
+def test_without_counters_nothing_is_decided() -> None:
+    assert told(log(FIELDS, FIELDS)) is None
+
+
+def test_a_size_that_occurs_twice_beside_an_unsynchronised_call_is_undecided() -> None:
+    later = [(size, start + 100, end + 100) for size, start, end in in_turn(5, 7)]
+    record = counters(COLL_WRITES=6, INDEP_WRITES=1)
+    assert told(log(in_turn(5, 5, 7), in_turn(5, 7), later), record) is None
+
+
+def test_nonblocking_operations_of_some_ranks_are_independent() -> None:
+    assert told(log(in_turn(1, 2, 3), in_turn(1, 2)), counters(NB_WRITES=5)) == [
+        [False] * 3,
+        [False] * 2,
+    ]
+
+
+def test_all_collective_and_all_independent_operations_need_no_segments_to_agree() -> None:
+    cut = log(FIELDS[:2], FIELDS)
+    assert told(cut, counters(COLL_WRITES=8)) == [[True] * 2, [True] * 4]
+    assert told(cut, counters(INDEP_WRITES=8)) == [[False] * 2, [False] * 4]
+
+
+def test_without_segments_a_file_with_both_kinds_is_undecided() -> None:
+    both = calls_of(None, [counters(COLL_WRITES=4, INDEP_WRITES=1)], NUMBERS, 4)
+    assert undecided(both)
+    assert not undecided(calls_of(None, [counters(COLL_WRITES=4, INDEP_READS=4)], NUMBERS, 4))
+
+
+@pytest.mark.parametrize(
+    ("record", "expected"),
+    [
+        (counters(COLL_WRITES=16, INDEP_WRITES=1, VIEWS=16), [False, *[True] * 16]),
+        (counters(COLL_WRITES=16, INDEP_WRITES=1, VIEWS=32), [True] * 17),
+        (counters(COLL_WRITES=16, INDEP_WRITES=1, VIEWS=4), [False] * 17),
+        (counters(COLL_WRITES=16, INDEP_WRITES=1), [False] * 17),
+    ],
+)
+def test_operations_have_a_view_each_where_as_many_views_were_set(
+    record: CounterRecord, expected: list[bool]
+) -> None:
+    calls = calls_of(log([*HEADER, *FIELDS], FIELDS, FIELDS, FIELDS), [record], NUMBERS, 4)
+    assert calls.own_view.tolist() == expected
+    assert calls.viewed.tolist() == [any(expected)]
+
+
+def test_many_operations_of_a_rank_are_told_in_one_pass() -> None:
+    # 2,000 collective writes and, on rank 0, an independent one behind each.
+    calls = [(1000, float(i), i + 0.4) for i in range(2000)]
+    mixed = [one for i, call in enumerate(calls) for one in (call, (8, i + 0.5, i + 0.6))]
+    found = told(log(mixed, calls), counters(COLL_WRITES=4000, INDEP_WRITES=2000))
+    assert found == [[True, False] * 2000, [True] * 2000]
