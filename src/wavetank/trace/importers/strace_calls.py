@@ -1,0 +1,333 @@
+"""What the calls in strace's logs do to files: descriptors, their positions, and the operations as rows.
+
+Descriptors are followed through open, dup, clone and close; positions through reads,
+writes, seeks and the calls that move bytes inside the kernel (copy_file_range, sendfile, splice).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from wavetank.trace.importers.strace_lines import Call, without_strings
+from wavetank.trace.importers.strace_logs import Log
+from wavetank.trace.importers.strace_ranks import Environment, environment_of
+from wavetank.trace.ops import OPS_BY_NAME
+from wavetank.trace.paths import is_kept
+from wavetank.trace.schema import UNKNOWN
+
+_DESCRIPTOR = re.compile(r"^(?P<fd>\d+)<(?P<path>[^>]*)>")
+_STAT_SIZE = re.compile(r"\bst_size=(\d+)")
+_VECTOR_LENGTH = re.compile(r"iov_len=(\d+)")
+_SIDE = r"(\d+)(?:<([^>]*)>)?"
+_PLACE = r"(?:NULL|\[(-?\d+)\](?: => \[-?\d+\])?|0x[0-9a-f]+)"
+# copy_file_range(3</a>, NULL, 4</b>, [5], 20, 0): from, its offset, to, its offset, length, flags
+_FROM_TO = re.compile(rf"^{_SIDE}, {_PLACE}, {_SIDE}, {_PLACE}, ")
+# sendfile(4</b>, 3</a>, [0] => [30], 30): to, from, the offset of from, length
+_TO_FROM = re.compile(rf"^{_SIDE}, {_SIDE}, {_PLACE}, ")
+
+_NAMES = {"pread64": "pread", "pwrite64": "pwrite", "fadvise64": "", "sendfile64": "sendfile"}
+_WITH_FLAGS = {"preadv2": ("readv", "preadv"), "pwritev2": ("writev", "pwritev")}
+_AT_POSITION = {"read", "write", "readv", "writev"}
+_AT_OFFSET = {"pread", "pwrite", "preadv", "pwritev"}
+_TWO_FILES = {  # the operations of the side that is read, and of the one that is written
+    "copy_file_range": ("copy_file_range", "copy_file_range_to"),
+    "sendfile": ("sendfile", "sendfile_to"),
+    "splice": ("sendfile", "sendfile_to"),  # as the tracer has it
+}
+_OF_DESCRIPTOR = {"fsync", "fdatasync", "ftruncate", "fallocate", "fstat"}
+_OPENS = {"open", "openat", "creat"}
+_DUPS = {"dup", "dup2", "dup3"}
+_STARTS = {"clone", "clone3", "fork", "vfork"}
+
+
+@dataclass
+class _Description:
+    """An open file: descriptors made by dup and fork share it."""
+
+    path: str
+    handle: int
+    position: int | None
+    appends: bool = False
+
+
+@dataclass
+class Process:
+    """A process with its descriptors; threads share one.
+
+    Attributes:
+        pid: its id; 0 where the log has none.
+        environment: what that says of its rank; None: not in the log.
+        log_rank: number of its log, where those are of ranks.
+        same_as: the process that it turned out to be a thread of.
+    """
+
+    pid: int
+    environment: Environment | None = None
+    log_rank: int | None = None
+    descriptors: dict[int, _Description] = field(default_factory=dict)
+    handles: int = 0
+    same_as: Process | None = None
+
+
+Columns = tuple[int, str, int, int, int, int, int, int, int, int]
+
+
+@dataclass
+class Rows:
+    """Single operations being collected.
+
+    Attributes:
+        process: of each row.
+        columns: code, path, handle, size, moved, offset, start, end, argument, errno of each row.
+    """
+
+    process: list[Process] = field(default_factory=list)
+    columns: list[Columns] = field(default_factory=list)
+
+    def add(
+        self, process: Process, name: str, of: _Description | str, call: Call, *, size: int = 0, moved: int = 0,
+        offset: int | None = None, arg: int = 0,
+    ) -> None:  # fmt: skip
+        """Add an operation on an open file, or on a path that could not be opened."""
+        path, handle = (of, UNKNOWN) if isinstance(of, str) else (of.path, of.handle)
+        self.process.append(process)
+        self.columns.append((
+            OPS_BY_NAME[name].code, path, handle, size, moved, UNKNOWN if offset is None else offset, call.start_ns,
+            call.end_ns, arg, call.error,
+        ))  # fmt: skip
+
+
+class Reader:
+    """Takes calls one after another."""
+
+    def __init__(self) -> None:
+        self._rows = Rows()
+        self._threads: dict[tuple[int, int], Process] = {}
+        self._sizes: dict[str, int] = {}  # of files, as far as they are known
+        self.started = 0
+        self.command: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> Rows:
+        """The operations; those of threads are their process's."""
+        for position, process in enumerate(self._rows.process):
+            if process.same_as is not None:
+                self._rows.process[position] = process.same_as
+        return self._rows
+
+    def processes(self) -> Iterator[Process]:
+        """All processes that made a call."""
+        yield from {id(one): one for one in self._threads.values()}.values()
+
+    def take(self, log: Log, call: Call) -> None:
+        """Take the next call."""
+        # Ranks' logs may be of several hosts, where processes have the same ids.
+        space = 0 if log.pid is not None else id(log)
+        pid = (log.pid if log.pid is not None else call.pid) or 0
+        process = self._threads.get((space, pid))
+        if process is None:
+            process = self._threads[space, pid] = Process(pid, log_rank=log.rank)
+        name = _NAMES.get(call.name, call.name)
+        if name in _WITH_FLAGS:  # an offset of -1 is the file's position
+            at_position, at_offset = _WITH_FLAGS[name]
+            name = at_position if _offset(call) is None else at_offset
+        if name in _STARTS:
+            self._child(process, space, call)
+        elif name == "execve" and call.result == 0:
+            self._execve(process, call)
+        elif name in _OPENS:
+            self._open(process, name, call)
+        elif name in _TWO_FILES:
+            self._move(process, name, call)
+        elif (seen := _DESCRIPTOR.match(call.arguments)) is not None:
+            of = self._description(process, int(seen["fd"]), seen["path"])
+            if of is not None:
+                self._on_descriptor(process, name, int(seen["fd"]), of, call)
+
+    def _execve(self, process: Process, call: Call) -> None:
+        if not self.command:
+            head = call.arguments.split("]", 1)[0]
+            self.command = tuple(re.findall(r'"([^"]*)"', head)[1:])
+        environment = environment_of(call.arguments)
+        if environment is not None:
+            process.environment = environment
+
+    def _child(self, parent: Process, space: int, call: Call) -> None:
+        pid = call.result
+        if pid <= 0:
+            return
+        known = self._threads.get((space, pid))  # it may have made calls before clone came back
+        if "CLONE_THREAD" in call.arguments or "CLONE_FILES" in call.arguments:
+            if known is not None and known is not parent:
+                known.same_as = parent
+            self._threads[space, pid] = parent
+            return
+        self.started += 1
+        if known is None:
+            self._threads[space, pid] = Process(
+                pid, parent.environment, parent.log_rank, dict(parent.descriptors), parent.handles
+            )
+        elif known is not parent:
+            known.environment = known.environment or parent.environment
+            known.descriptors = {**parent.descriptors, **known.descriptors}
+
+    def _open(self, process: Process, name: str, call: Call) -> None:
+        named = re.match(r"\s*<([^>]*)>", call.after)
+        quoted = re.search(r'"((?:[^"\\]|\\.)*)"', call.arguments)
+        fd = call.result
+        path = named[1] if named and fd >= 0 else quoted[1] if quoted else ""
+        if not path.startswith("/") or not is_kept(path):
+            process.descriptors.pop(fd, None)
+            return
+        flags = _flags(name, call.arguments)
+        if fd < 0:
+            self._rows.add(process, "open", path, call, arg=flags)
+            return
+        if flags & os.O_TRUNC or flags & (os.O_CREAT | os.O_EXCL) == os.O_CREAT | os.O_EXCL:
+            self._sizes[path] = 0
+        of = _Description(path, process.handles, 0, bool(flags & os.O_APPEND))
+        process.handles += 1
+        process.descriptors[fd] = of
+        self._rows.add(process, "open", of, call, arg=flags)
+
+    def _description(self, process: Process, fd: int, path: str) -> _Description | None:
+        """The open file of a descriptor; None where it is no file whose I/O counts."""
+        path = path.removesuffix(" (deleted)")
+        if not path.startswith("/") or not is_kept(path):
+            return None
+        of = process.descriptors.get(fd)
+        if of is None or of.path != path:  # opened before strace came
+            of = process.descriptors[fd] = _Description(path, process.handles, None)
+            process.handles += 1
+        return of
+
+    def _move(self, process: Process, name: str, call: Call) -> None:
+        """Bytes that go from one file to another inside the kernel: a row for each side that is a file.
+
+        The length that such a call gives is a bound and no request: the rows' size is what was moved.
+        """
+        seen = (_TO_FROM if name == "sendfile" else _FROM_TO).match(call.arguments)
+        if seen is None:
+            return
+        fd, path, place, to_fd, to_path, to_place = seen.groups() if name != "sendfile" else (
+            seen[3], seen[4], seen[5], seen[1], seen[2], None,
+        )  # fmt: skip
+        moved = max(call.result, 0)
+        reads, writes = _TWO_FILES[name]
+        for op, number, file, at in ((reads, fd, path, place), (writes, to_fd, to_path, to_place)):
+            of = self._description(process, int(number), file or "")
+            if of is not None:
+                offset = None if at is None else int(at)
+                self._data(process, op, of, call, moved, offset, written=op == writes)
+
+    def _data(
+        self, process: Process, name: str, of: _Description, call: Call, size: int, offset: int | None, *, written: bool
+    ) -> None:  # fmt: skip
+        """An operation that moves data, at an offset or, where that is None, at the file's position."""
+        moved = max(call.result, 0)
+        at = offset
+        if at is None:
+            at = self._sizes.get(of.path) if written and of.appends else of.position
+            of.position = None if at is None else at + moved
+        self._rows.add(process, name, of, call, size=size, moved=moved, offset=at)
+        if written:
+            self._grown(of.path, at, moved)
+
+    def _on_descriptor(
+        self, process: Process, name: str, fd: int, of: _Description, call: Call
+    ) -> None:
+        if name in _AT_POSITION | _AT_OFFSET:
+            offset = _offset(call) if name in _AT_OFFSET else None
+            size, written = _asked(name, call), "write" in name
+            if name in _AT_OFFSET and offset is None:  # it failed, or its line is cut short
+                self._rows.add(process, name, of, call, size=size, moved=max(call.result, 0))
+            else:
+                self._data(process, name, of, call, size, offset, written=written)
+        elif name == "lseek":
+            self._seek(process, of, call)
+        elif name == "close":
+            self._rows.add(process, "close", of, call)
+            process.descriptors.pop(fd, None)
+        elif name in _OF_DESCRIPTOR:
+            offset, arg = self._of_descriptor(name, of.path, call)
+            self._rows.add(process, name, of, call, offset=offset, arg=arg)
+        elif call.result >= 0 and (
+            name in _DUPS or (name == "fcntl" and "F_DUPFD" in call.arguments)
+        ):
+            process.descriptors[call.result] = of
+            self._rows.add(process, "dup", of, call)
+
+    def _seek(self, process: Process, of: _Description, call: Call) -> None:
+        at = call.result if call.result >= 0 else None
+        of.position = of.position if at is None else at
+        word = call.arguments.rsplit(",", 1)[1].strip()
+        whence = {"SEEK_SET": 0, "SEEK_CUR": 1, "SEEK_END": 2}.get(word, 0)
+        if at is not None and re.search(r", *0, *SEEK_END$", call.arguments):
+            self._sizes[of.path] = at
+        self._rows.add(process, "lseek", of, call, offset=at, arg=whence)
+
+    def _of_descriptor(self, name: str, path: str, call: Call) -> tuple[int | None, int]:
+        """Offset and argument as the tracer has them; what the call says of the file's size is kept."""
+        if name == "ftruncate":
+            size = _number(call.arguments.rsplit(",", 1)[-1], 0)
+            if not call.error:
+                self._sizes[path] = size
+            return None, size
+        if name == "fallocate":
+            numbers = [int(n) for n in re.findall(r", *(\d+)", call.arguments)[-2:]]
+            offset, end = (numbers[0], sum(numbers)) if len(numbers) == 2 else (0, 0)
+            return offset, end
+        if name == "fstat" and (known := _STAT_SIZE.search(call.arguments)):
+            self._sizes[path] = int(known[1])
+        return None, 0
+
+    def _grown(self, path: str, at: int | None, written: int) -> None:
+        """A file's size behind a write."""
+        if written and at is None:
+            self._sizes.pop(path, None)
+        elif written and at is not None and path in self._sizes:
+            self._sizes[path] = max(self._sizes[path], at + written)
+
+
+def _flags(name: str, arguments: str) -> int:
+    """The flags of an open, by their names: O_WRONLY|O_CREAT|O_TRUNC."""
+    if name == "creat":
+        return os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    flags = 0
+    for flag in re.findall(
+        r"\bO_[A-Z]+", without_strings(arguments)
+    ):  # a file's name may look like a flag
+        flags |= getattr(os, flag, 0)
+    return flags
+
+
+def _offset(call: Call) -> int | None:
+    """The offset of a call that has one: its last argument, before the flags of preadv2 and pwritev2.
+
+    None where it is -1, which means the file's position, or the line is cut short.
+    """
+    words = call.arguments.rsplit(",", 2 if call.name in _WITH_FLAGS else 1)
+    offset = _number(words[1] if len(words) > 1 else "", -1)
+    return None if offset < 0 else offset
+
+
+def _asked(name: str, call: Call) -> int:
+    """Bytes asked for: an argument, or the sum of the parts' lengths."""
+    moved = max(call.result, 0)
+    if "v" in name:
+        lengths = [
+            int(length) for length in _VECTOR_LENGTH.findall(without_strings(call.arguments))
+        ]
+        return max(sum(lengths), moved)  # strace leaves out parts of long vectors
+    words = call.arguments.rsplit(",", 2)
+    return _number(words[-2 if name in _AT_OFFSET else -1], moved)
+
+
+def _number(word: str, otherwise: int) -> int:
+    try:
+        return int(word.strip())
+    except ValueError:
+        return otherwise
