@@ -89,7 +89,8 @@ def kernel_tables(kernel: Kernel) -> list[Table]:
         rows: list[list[Cell]] = [
             [_phases(refused.ph_ids), refused.reason] for refused in kernel.ior_refused
         ]
-        tables.append(Table("Refused by IOR", ["phases", "reason"], rows))
+        note = None if kernel.approximate else "With --approximate it gets lines that come near."
+        tables.append(Table("Refused by IOR", ["phases", "reason"], rows, note=note))
     return tables
 
 
@@ -144,13 +145,15 @@ def _ior_tables(kernel: Kernel) -> list[Table]:
     lines: list[list[Cell]] = []
     for line in kernel.ior:
         row = issued[line.ph_ids]
+        if line.before is not None:
+            lines.append([f"before {_phases(line.ph_ids)}", line.before, "", "", ""])
         theirs = int(line.command.split(" -t ")[1].split()[0])
         lines.append(
             [_phases(line.ph_ids), line.command, _becomes(request[line.ph_ids[0]], theirs),
              _becomes(row.model.operations, row.kernel.operations), _becomes(row.model.bytes, row.kernel.bytes)]
         )  # fmt: skip
     columns = ["phases", "command", "request_bytes", "operations", "bytes"]
-    note = "Run each in the directory of the kernel's files."
+    note = "Run them in this order in a directory of their own; lines marked 'before' make what the next one reads."
     return [
         Table("IOR", columns, lines, note=note),
         Table("Not reproduced by IOR", ["phases", "what"], _sentences(kernel)),

@@ -84,6 +84,10 @@ class IorLine(Record):
 
     ph_ids: tuple[int, ...]
     command: str
+    before: str | None = Field(
+        default=None,
+        description="line that makes the files which this one reads; None: the lines before it leave them, or it writes",
+    )
     not_reproduced: tuple[str, ...] = Field(
         description="roundings and differences, a sentence each"
     )

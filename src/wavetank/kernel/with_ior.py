@@ -38,11 +38,13 @@ class IorProgram:
         path: the program.
         family: MPI that it is linked with ("openmpi", "mpich"); None when that cannot be told.
         tells_operations: it writes the time of every operation where it is asked to (from 4.0 on).
+        takes_seed: the order of random offsets can be given (from 4.0 on).
     """
 
     path: str
     family: str | None
     tells_operations: bool
+    takes_seed: bool = True
 
 
 def find_ior() -> IorProgram:
@@ -59,7 +61,9 @@ def find_ior() -> IorProgram:
         )
     content = Path(path).read_bytes()
     family = "mpich" if b"libmpich" in content else "openmpi" if b"libmpi.so" in content else None
-    return IorProgram(path, family, b"savePerOpDataCSV" in content)
+    return IorProgram(
+        path, family, b"savePerOpDataCSV" in content, b"random-offset-seed" in content
+    )
 
 
 @dataclass(frozen=True)
@@ -214,7 +218,7 @@ class _Line:
             outputs += f",summaryFile={summary}"
         if ior.tells_operations:
             outputs += f",savePerOpDataCSV={self._stem}"
-        words = self._ior.command().split()
+        words = self._ior.command("4.0" if ior.takes_seed else "3.3").split()
         argv = (ior.path, *words[words.index("ior") + 1 :], "-O", outputs)
         job = Job(argv, self._ior.n_tasks, placement=self._placement)
         self._fill_files()

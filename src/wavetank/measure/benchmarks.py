@@ -21,7 +21,7 @@ from wavetank.kernel.result import ReplayResult
 from wavetank.kernel.scratch import scratch_folder
 from wavetank.kernel.with_fio import io_of, phases_of, settings_of
 from wavetank.kernel.with_ior import Nodes, find_ior, run_ior
-from wavetank.kernel.writers.fio import FioJob, FioPlan, fio_plan
+from wavetank.kernel.writers.fio import FioJob, FioPlan, escaped, fio_plan
 from wavetank.launchers.registry import launcher
 from wavetank.measure.run import Performer
 from wavetank.measure.views import file_hosts
@@ -170,7 +170,7 @@ class _Share:
     def run(self, root: str) -> tuple[str, list[dict[str, Any]]]:
         """Version of fio, and its report of each job."""
         common, *sections = FioPlan(tuple(self.jobs), {}, ()).text().split("\n\n")
-        text = "\n\n".join([f"{common}\ndirectory={_escaped(root)}", *sections])
+        text = "\n\n".join([f"{common}\ndirectory={escaped(root)}", *sections])
         argv = ["fio", "--output-format=json", "-"]
         done = self.host.run(argv, timeout_s=RUN_TIMEOUT_S, stdin=text)
         try:
@@ -183,11 +183,6 @@ class _Share:
                 f"fio on {self.host.name} failed in {', '.join(wrong)}: {done.stderr.strip()}"
             )
         return str(report.get("fio version", "unknown")), report["jobs"]
-
-
-def _escaped(path: str) -> str:
-    """A path in a job file: a colon would part two of them."""
-    return path.replace(":", "\\:")
 
 
 class ClusterFiles:

@@ -26,7 +26,7 @@ def ior_table(kernel: Kernel) -> ReportTable:
     rows = [
         (
             text(id_range(line.ph_ids)),
-            text(line.command),
+            text(line.command if line.before is None else f"{line.before}; {line.command}"),
             text(" ".join(line.not_reproduced) or "nothing"),
         )
         for line in kernel.ior

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -234,3 +235,47 @@ def irregular(n_ranks: int = 1) -> Model:
     return model(
         n_ranks, [model_file(1, "/data/index", 1000, 1000)], [one], [program], name="irregular"
     )
+
+
+def shuffled(n: int) -> list[int]:
+    """0 to n - 1 in no order, the same each time."""
+    found = list(range(n))
+    random.Random(n).shuffle(found)
+    return found
+
+
+def at_random(n: int = 64, rs: int = 4096, n_ranks: int = 1, calls: tuple[str, ...] = ("pwrite", "pread"),
+              spread: int = 1, before: int | None = None) -> Model:  # fmt: skip
+    """Each rank makes n operations of each call on one file, at places of its own in no order.
+
+    Args:
+        n: operations of a call on each rank.
+        rs: bytes of each.
+        n_ranks: ranks.
+        calls: a phase of each.
+        spread: of the places only each so-manieth is used.
+        before: size of the file before the run; None: the run makes it.
+    """
+    ranks = tuple(range(n_ranks))
+    runs = tuple(
+        tuple(
+            Run(count=1, rs=rs, offset=(rank * n + at) * rs * spread, disp=0, moved=rs)
+            for at in shuffled(n)
+        )
+        for rank in ranks
+    )
+    phases = [
+        phase(number, 1, ranks, n, [member(call, rs)], [ListedOffsets(runs=runs)])
+        for number, call in enumerate(calls, start=1)
+    ]
+    opens = "MPI_File_open" if calls[0].startswith("MPI") else "open"
+    flags = MPI_CREATE_RDWR if opens != "open" else O_RDWR | O_CREAT
+    steps: tuple[Step, ...] = (
+        FileStep(iop_type=opens, file_id=1, handle=0, arg=flags),
+        *(DataStep(ph_id=one.ph_id, n=n) for one in phases),
+        FileStep(iop_type=opens.replace("open", "close"), file_id=1, handle=0),
+    )
+    size = n * rs * n_ranks * spread
+    return model(
+        n_ranks, [model_file(1, "/s/data", size, before)], phases, [Program(ranks=ranks, steps=steps)], name="random"
+    )  # fmt: skip

@@ -205,3 +205,33 @@ def test_the_last_job_of_a_rank_that_writes_a_file_flushes_it(tmp_path):
     flushed = plan.flushed()
     assert [job.flush for job in flushed.jobs] == [job.write for job in plan.jobs]
     assert flushed.text().count("end_fsync=1") == sum(job.write for job in plan.jobs) > 0
+
+
+def test_random_places_become_random_jobs_with_one_seed(tmp_path):
+    model = km.at_random(n=64, spread=4)
+    plan = fio_plan(make_kernel(model, km.written(model, tmp_path), approximate=True))
+    write, read = plan.jobs
+    # within the bytes of the application: the highest place is 4 * 63 * 4096; the lowest 0
+    assert (write.offset, write.region, write.count) == (0, (4 * 63 + 1) * 4096, 64)
+    assert "rw=randwrite\n" in write.section() and "rw=randread\n" in read.section()
+    assert all("\nrandseed=1" in job.section() and "norandommap" not in job.section() for job in plan.jobs)  # fmt: skip
+    assert any("in an order of fio's own" in note for note in plan.not_reproduced[1])
+
+
+def test_places_that_recur_may_recur_in_fios_order(tmp_path):
+    from wavetank.model.phase import ListedOffsets, Run
+
+    # 64 writes on 16 places
+    runs = tuple(Run(count=1, rs=512, offset=at // 4 * 512, disp=0, moved=512) for at in km.shuffled(64))  # fmt: skip
+    one = km.phase(1, 1, (0,), 64, [km.member("pwrite", 512)], [ListedOffsets(runs=(runs,))])
+    model = km.model(1, [km.model_file(1, "/s/f", 16 * 512)], [one], [])
+    (job,) = fio_plan(make_kernel(model, km.written(model, tmp_path), approximate=True)).jobs
+    assert (job.region, job.count) == (16 * 512, 64)
+    assert "norandommap=1\nrandom_generator=tausworthe" in job.section()
+
+
+def test_a_colon_in_a_name_does_not_part_it(tmp_path):
+    one = km.phase(1, 1, (0,), 4, [km.member("pwrite", 80, 80)], [km.linear(b=80)])
+    model = km.model(1, [km.model_file(1, "/s/at:10:30", 320)], [one], [])
+    (job,) = fio_plan(kernel_of(model, tmp_path)).jobs
+    assert "filename=at\\:10\\:30\n" in job.section()

@@ -1,8 +1,8 @@
 """A kernel's phases as a fio job file: one job for each rank of a phase (fio 3).
 
 fio's psync, sync, pvsync and vsync engines make the calls that the phase makes; "rw=read:SKIP" leaves a
-gap after each block, which gives a constant displacement. Phases of different ranks that overlap in time
-run together; otherwise a phase waits for the one before (stonewall).
+gap after each block, which gives a constant displacement; "rw=randread" takes blocks of a region at random.
+Phases of different ranks that overlap in time run together; otherwise a phase waits for the one before (stonewall).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from wavetank.kernel import calls
 from wavetank.kernel.groups import Group, differences, is_short, overlap
 from wavetank.kernel.operations import totals
 from wavetank.kernel.plan import Kernel, Refused
-from wavetank.kernel.writers.means import mean_operations
+from wavetank.kernel.writers.means import IN_ORDER, MeanOperations, mean_operations
 from wavetank.model.phase import Phase, Run
 
 ENGINES = {
@@ -23,6 +23,9 @@ ENGINES = {
 }  # fmt: skip
 
 
+SEED = 1
+"""Of random places, of every job: a file is read in the order in which it was written."""
+_RANDOM = "random, within the same bytes as the application's, in an order of fio's own."
 _ALWAYS = "Ranks meet only where a job waits for all before it; pauses are left out."
 
 
@@ -42,6 +45,9 @@ class FioJob:
     waits: bool  # for all jobs before it
     half: bool = False  # another job of the same rank does the phase's other direction
     flush: bool = False  # have what it wrote on storage at its end, inside of its time
+    region: int | None = (
+        None  # bytes from the offset on in which blocks lie at random; None: they are in order
+    )
 
     @property
     def name(self) -> str:
@@ -56,20 +62,31 @@ class FioJob:
         lines = [
             f"[{self.name}]",
             *(["stonewall"] if self.waits else []),
-            f"filename={self.file}",
+            f"filename={escaped(self.file)}",
             f"ioengine={self.engine}",
-            f"rw={verb}" + (f":{self.skip}" if self.skip else ""),
+            f"rw={verb}" + (f":{self.skip}" if self.skip else "")
+            if self.region is None
+            else f"rw=rand{verb}",
             f"bs={self.block}",
             f"offset={self.offset}",
-            f"size={span}",
+            f"size={span if self.region is None else self.region}",
             f"io_size={self.count * self.block}",
             f"number_ios={self.count}",
+            *([] if self.region is None else self._order(self.region)),
             *(["end_fsync=1"] if self.flush else []),
         ]
         return "\n".join(lines)
 
+    def _order(self, region: int) -> list[str]:
+        """Options of random places: each block at most once, unless there are more operations than blocks."""
+        repeats = self.count * self.block > region
+        return [
+            f"randseed={SEED}",
+            *(["norandommap=1", "random_generator=tausworthe"] if repeats else []),
+        ]
+
     def operations(self) -> list[Run]:
-        """What the job does, in order."""
+        """What the job does, in order; at random: as many blocks from the offset on."""
         return [
             Run(
                 count=self.count,
@@ -109,6 +126,11 @@ class FioPlan:
             "overwrite=0", "fsync_on_close=0", "allow_file_create=1", "random_generator=lfsr",
         ]  # fmt: skip
         return "\n\n".join(["\n".join(common), *(job.section() for job in self.jobs)]) + "\n"
+
+
+def escaped(path: str) -> str:
+    """A path in a job file: a colon would part two of them."""
+    return path.replace(":", "\\:")
 
 
 def fio_plan(kernel: Kernel) -> FioPlan:
@@ -158,16 +180,30 @@ def _approximated(
             FioJob(
                 ph_id=phase.ph_id, rank=rank, file=name, engine=engine, write=mean.write, block=mean.size,
                 offset=first, skip=0, count=mean.per_rank, waits=task == 0 and (waits or number > 0),
-                half=len(means) > 1,
+                half=len(means) > 1, region=_region(mean, first, end),
             )
-            for task, (rank, first) in enumerate(zip(group.ranks(), mean.first, strict=True))
+            for task, (rank, first, end) in enumerate(zip(group.ranks(), mean.first, mean.end, strict=True))
         ]  # fmt: skip
         jobs += made
         total = totals(run for job in made for run in job.operations())
-        notes += mean.notes(reason, total, mean.size, alternates=len(means) > 1)
+        notes += mean.notes(
+            reason,
+            total,
+            mean.size,
+            alternates=len(means) > 1,
+            offsets=_RANDOM if mean.random else IN_ORDER,
+        )
     if phase.level == "mpiio":
         notes.append("MPI-IO calls become pread and pwrite.")
     return jobs, [*dict.fromkeys(notes), _ALWAYS]
+
+
+def _region(mean: MeanOperations, first: int, end: int) -> int | None:
+    """Where random operations of one rank lie, whole blocks, bytes: a read does not go past the end of the file."""
+    if not mean.random:
+        return None
+    whole = (end - first) // mean.size if not mean.write else -(-(end - first) // mean.size)
+    return max(whole, 1) * mean.size
 
 
 def _refusal(group: Group) -> str | None:

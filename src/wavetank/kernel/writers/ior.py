@@ -1,14 +1,18 @@
 """The nearest IOR command lines of a kernel's phases (method, section 3; P15 table II).
 
 IOR lays out -s segments, each with one block of -b bytes for each task, each block read or written
-by transfers of -t bytes in order (IOR user guide). What of a phase that layout cannot say is listed
-with the line: the operations that the line will produce are worked out and compared.
+by transfers of -t bytes in order, or with -z in random order (IOR user guide). What of a phase that layout cannot
+say is listed with the line: the operations that the line will produce are worked out and compared.
+
+The lines run one after another in a directory that holds none of their files: a line that reads more than those
+before it have left comes with one that makes its files (``IorLine.before``). A line that IOR would refuse is not made.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from wavetank.kernel import calls
 from wavetank.kernel.groups import (
@@ -24,9 +28,20 @@ from wavetank.kernel.groups import (
 )
 from wavetank.kernel.operations import totals
 from wavetank.kernel.plan import IorLine, Kernel, Refused
-from wavetank.kernel.writers.means import Notes, expressed, mean_operations
+from wavetank.kernel.writers.means import (
+    IN_ORDER,
+    MeanOperations,
+    Notes,
+    expressed,
+    mean_operations,
+)
 from wavetank.model.phase import Run, Series
 
+SEED = 1
+"""Of random offsets (-z), of every line: a file is read in the order in which it was written."""
+_WITH_SEED = ("4.0",)  # versions of which --random-offset-seed is an option
+_NAME_DIVIDER = "@"  # between several names in -o
+_LARGEST_MPI = 2**31 - 1  # bytes: IOR counts them in an int
 TRANSFER_UNIT = 8
 """bytes: IOR refuses a transfer size that is not a multiple of its access size, sizeof(long long)."""
 MOST_NAMED = 8  # phases in a sentence
@@ -46,20 +61,27 @@ class IorParameters:
     transfer: int
     file: str
     fsync: bool = False  # after the last write, inside of the timing
+    random: bool = False  # transfers in random order, each place once
 
     def command(self, version: str = "4.0") -> str:
         """The command line, in the dialect of IOR 2.10 (P16, P18) or of 3.x and 4.x."""
         program = "./IOR" if version.startswith("2") else "ior"
+        seed = [f"--random-offset-seed={SEED}"] if version in _WITH_SEED else []
         words = [
             "mpirun", "-np", str(self.n_tasks), program, "-w" if self.write else "-r", "-N", str(self.n_tasks),
             "-a", self.api, *(["-c"] if self.collective else []), *(["-F"] if self.file_per_process else []),
             "-s", str(self.segments), "-b", str(self.block), "-t", str(self.transfer), "-k",
-            *(["-e"] if self.fsync else []), "-o", in_a_folder(self.file) if self.api == "MPIIO" else self.file,
+            *(["-e"] if self.fsync else []), *(["-z", *seed] if self.random else []), "-o",
+            in_a_folder(self.file) if self.api == "MPIIO" else self.file,
         ]  # fmt: skip
         return " ".join(words)
 
     def operations(self, task: int) -> list[Run]:
-        """What one task does, in order, offsets in its file."""
+        """What one task does, in order, offsets in its file.
+
+        At random: the places in ascending order. In a shared file IOR deals all tasks' places out by chance: these
+        are as many as each gets on average.
+        """
         per_block = self.block // self.transfer
         first = 0 if self.file_per_process else task * self.block
         stride = self.block if self.file_per_process else self.n_tasks * self.block
@@ -73,6 +95,13 @@ class IorParameters:
                 moved=self.block)
             for segment in range(self.segments)
         ]  # fmt: skip
+
+    def extents(self) -> dict[str, int]:
+        """Bytes of each file that the run uses, by the names that IOR gives them."""
+        size = self.segments * self.block
+        if self.file_per_process:
+            return {f"{self.file}.{task:08d}": size for task in range(self.n_tasks)}
+        return {self.file: self.n_tasks * size}
 
 
 def parse_command(command: str) -> IorParameters:
@@ -94,6 +123,7 @@ def parse_command(command: str) -> IorParameters:
         transfer=int(option["-t"]),
         file=option["-o"].removeprefix("./"),
         fsync="-e" in words,
+        random="-z" in words,
     )
 
 
@@ -109,9 +139,11 @@ def ior_lines(
     """
     lines: list[IorLine] = []
     refused: list[Refused] = []
-    found = list(expressed(kernel, series, _expressed, _approximated))
+    roughly = partial(_approximated, version=version)
+    found = list(expressed(kernel, series, _expressed, roughly))
     beside = _Surroundings([group for group, _, _ in found])
     synced = synced_files(kernel)
+    left = _FilesLeft()
     for group, made, reason in found:
         ph_ids = tuple(phase.ph_id for phase in group.phases)
         fsync = all(file.file_id in synced for file in group.files)
@@ -119,13 +151,35 @@ def ior_lines(
             refused.append(Refused(ph_ids=ph_ids, reason=reason))
         for parameters, notes in made:
             line = replace(parameters, fsync=fsync and parameters.write)
+            before = left.maker_of(line)
             lines.append(
                 IorLine(
                     ph_ids=ph_ids, command=line.command(version),
-                    not_reproduced=(*notes, *beside.of(group)),
+                    before=None if before is None else before.command(version),
+                    not_reproduced=(*notes, *beside.of(group, made_before=before is not None)),
                 )
             )  # fmt: skip
+            left.run(line)
     return lines, refused
+
+
+class _FilesLeft:
+    """How long files are that lines leave, run one after another: IOR removes a file before it writes it."""
+
+    def __init__(self) -> None:
+        self._size: dict[str, int] = {}
+
+    def run(self, line: IorParameters) -> None:
+        """Run a line, and before it the one that makes what it reads."""
+        for name, size in line.extents().items():
+            self._size[name] = size if line.write else max(size, self._size.get(name, 0))
+
+    def maker_of(self, line: IorParameters) -> IorParameters | None:
+        """A line that makes what another reads; None where that is there."""
+        sizes = self._size
+        if line.write or all(sizes.get(name, -1) >= size for name, size in line.extents().items()):
+            return None
+        return replace(line, write=True, fsync=True, random=False, collective=False)
 
 
 _Line = tuple[IorParameters, Notes]
@@ -137,8 +191,8 @@ def _expressed(group: Group) -> tuple[list[_Line], str | None]:
     if reason is not None:
         return [], reason
     parameters = ior_parameters(group)
-    if parameters.block == 0:
-        return [], "what is read is less than one transfer of IOR's"
+    if (reason := _cannot_run(parameters)) is not None:
+        return [], reason
     theirs = [parameters.operations(task) for task in range(parameters.n_tasks)]
     reason = other_places(group, theirs, parameters.transfer)
     notes = tuple(_rounding(group, parameters))
@@ -147,8 +201,20 @@ def _expressed(group: Group) -> tuple[list[_Line], str | None]:
     return [(parameters, notes)], reason
 
 
-def _approximated(group: Group, reason: str) -> Iterator[_Line]:
-    """A line for each direction of a group that IOR cannot express."""
+def _cannot_run(line: IorParameters) -> str | None:
+    """Why IOR would end with an error; None if it runs."""
+    if line.block == 0:
+        return "what is read is less than one transfer of IOR's"
+    if line.api == "MPIIO" and line.transfer > _LARGEST_MPI:
+        return f"a transfer of {line.transfer} bytes is more than IOR's MPI-IO interface takes ({_LARGEST_MPI})"
+    if _NAME_DIVIDER in line.file:
+        return f"its file's name, {line.file}, holds {_NAME_DIVIDER}, at which IOR divides names"
+    return None
+
+
+def _approximated(group: Group, reason: str, version: str) -> tuple[list[_Line], str | None]:
+    """A line for each direction of a group that IOR cannot express; without one why IOR would refuse them."""
+    lines: list[_Line] = []
     phase = group.phases[0]
     means = mean_operations(group)
     for mean in means:
@@ -163,12 +229,31 @@ def _approximated(group: Group, reason: str) -> Iterator[_Line]:
             block=mean.per_rank * transfer,
             transfer=transfer,
             file=_file(group),
+            random=mean.random and not phase.collective and mean.per_rank > 1,
         )
+        if (wrong := _cannot_run(parameters)) is not None:
+            return [], wrong
         made = totals(
             run for task in range(parameters.n_tasks) for run in parameters.operations(task)
         )
-        notes = mean.notes(reason, made, transfer, alternates=len(means) > 1)
-        yield parameters, tuple(notes)
+        offsets = _random_places(mean, parameters, version) if mean.random else IN_ORDER
+        notes = mean.notes(reason, made, transfer, alternates=len(means) > 1, offsets=offsets)
+        lines.append((parameters, tuple(notes)))
+    return lines, None
+
+
+def _random_places(mean: MeanOperations, ior: IorParameters, version: str) -> str:
+    """Where IOR's operations lie in place of random ones."""
+    if not ior.random:
+        return f"the application's are random; IOR has no random collective calls, and {IN_ORDER}"
+    region = max(ior.extents().values())
+    theirs = f"bytes {min(mean.first)} to {max(mean.end)}"
+    text = f"random, each place of the first {region} bytes once; the application's are random in {theirs}."
+    if ior.n_tasks > 1 and not ior.file_per_process:
+        text += " IOR deals the places of all tasks out by chance: tasks make different numbers of operations."
+    if version not in _WITH_SEED:
+        text += f" IOR {version} has no option for the seed: the order is another in each run."
+    return text
 
 
 def _file(group: Group) -> str:
@@ -237,8 +322,8 @@ class _Surroundings:
         for group in groups:
             self._by_ranks.setdefault(frozenset(group.ranks()), []).append(group)
 
-    def of(self, group: Group) -> Iterator[str]:
-        """Sentences on one group."""
+    def of(self, group: Group, *, made_before: bool) -> Iterator[str]:
+        """Sentences on one group; ``made_before``: a line makes what its line reads."""
         phase = group.phases[0]
         ranks = group.ranks()
         if group.per_process:
@@ -256,7 +341,9 @@ class _Surroundings:
         metadata = sum(sum(one.metadata_ops.values()) for one in group.phases)
         if metadata:
             yield "Calls that move no data (open, close, seek, ...) become IOR's own open and close."
-        if calls.reads(name) and phase.file_id in self._written:
+        if made_before:
+            yield "What the line reads is made by the line before it, of IOR's own content; -C reads another task's."
+        elif calls.reads(name) and phase.file_id in self._written:
             yield "The line reads what a write line left, from the cache of the same node where it still is; -C reads another's."
         concurrent = [other.phases[0].ph_id for other in self._beside(group)]
         if concurrent:

@@ -1,7 +1,8 @@
 """Phases that a benchmark cannot express, as operations of equal size: what ``--approximate`` asks for.
 
 Each direction of a phase (writes, reads) becomes, on every rank, the same number of operations of their mean
-size, one after another. Operations and bytes come near; order and places in the file do not, and are told.
+size, one after another or, where the application's are so and the benchmark can, in random order. Operations and
+bytes come near; order and places in the file do not, and are told.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
+
+import numpy as np
 
 from wavetank.kernel import calls
 from wavetank.kernel.groups import Group, phase_groups
@@ -19,6 +22,9 @@ from wavetank.model.phase import Phase, Run, Series
 P = TypeVar("P")  # a benchmark's parameters
 Notes = tuple[str, ...]
 """What a benchmark's line does not reproduce."""
+IN_ORDER = "each rank's operations lie one after another, and not where the application's lie."
+_FEWEST = 8  # different steps from place to place of operations that follow no order
+_LOOKED_AT = 4096
 
 
 @dataclass(frozen=True)
@@ -32,6 +38,8 @@ class MeanOperations:
         size: mean of the bytes that an operation moves, rounded up to whole bytes.
         per_rank: operations of each rank, the mean of the ranks' rounded; at least one.
         first: lowest offset of each rank, bytes, 0 where it is not known; in the order of the group's ranks.
+        end: where the highest operation of each rank ends, bytes.
+        random: whether the places of most ranks' operations follow no order.
     """
 
     write: bool
@@ -41,8 +49,12 @@ class MeanOperations:
     size: int
     per_rank: int
     first: tuple[int, ...]
+    end: tuple[int, ...]
+    random: bool
 
-    def notes(self, reason: str, kernel: Totals, size: int, *, alternates: bool) -> Iterator[str]:
+    def notes(
+        self, reason: str, kernel: Totals, size: int, *, alternates: bool, offsets: str = IN_ORDER
+    ) -> Iterator[str]:
         """What of the application is approximate, and by how much.
 
         Args:
@@ -50,6 +62,7 @@ class MeanOperations:
             kernel: what the benchmark will do.
             size: its request size, bytes.
             alternates: whether the application does both directions in turns.
+            offsets: where the benchmark's operations lie.
         """
         yield f"Approximate, because {reason}."
         if self.model.operations != kernel.operations:
@@ -63,7 +76,7 @@ class MeanOperations:
                 else f"{self.smallest} to {self.largest}"
             )
             yield f"Request size {sizes} becomes {size}."
-        yield "Offsets: each rank's operations lie one after another, and not where the application's lie."
+        yield f"Offsets: {offsets}"
         if alternates:
             yield "Reads and writes, which the application does in turns, become all of one kind and then all of the other."
 
@@ -72,7 +85,7 @@ def expressed(
     kernel: Kernel,
     series: Sequence[Series],
     exactly: Callable[[Group], tuple[list[tuple[P, Notes]], str | None]],
-    roughly: Callable[[Group, str], Iterator[tuple[P, Notes]]],
+    roughly: Callable[[Group, str], tuple[list[tuple[P, Notes]], str | None]],
 ) -> Iterator[tuple[Group, list[tuple[P, Notes]], str | None]]:
     """Each group of a kernel's phases with a benchmark's lines for it, or with why it is refused.
 
@@ -80,7 +93,7 @@ def expressed(
         kernel: where it says "approximate", what cannot be expressed becomes mean operations.
         series: of the model: equal phases that recur go together.
         exactly: a group's lines, and why they are not exact enough to be given unasked.
-        roughly: lines for a group of which ``exactly`` makes none, with the reason.
+        roughly: lines for a group of which ``exactly`` makes none, given the reason; without lines why not.
     """
     for group in phase_groups(kernel, series):
         made, reason = exactly(group)
@@ -88,8 +101,10 @@ def expressed(
             yield group, made, None
         elif not kernel.approximate or not (made or mean_operations(group)):
             yield group, [], reason
+        elif made:
+            yield group, made, None
         else:
-            yield group, made or list(roughly(group, reason)), None
+            yield group, *roughly(group, reason)
 
 
 def mean_operations(group: Group) -> list[MeanOperations]:
@@ -114,7 +129,24 @@ def _mean(group: Group, write: bool) -> MeanOperations | None:
         size=-(-model.bytes // model.operations),
         per_rank=max(1, round(model.operations / len(by_rank))),
         first=tuple(min((_lowest(run) for run in runs), default=0) for runs in by_rank),
+        end=tuple(max((_highest(run) for run in runs), default=0) for runs in by_rank),
+        random=2 * sum(map(lie_at_random, by_rank)) > len(by_rank),
     )
+
+
+def lie_at_random(runs: Sequence[Run]) -> bool:
+    """Whether the places of one rank's operations follow no order, by the first ``_LOOKED_AT`` of them.
+
+    Of the steps from one to the next there are ``_FEWEST`` different ones or more, none is more than a quarter of all,
+    and a quarter or more lead back.
+    """
+    offsets: list[int] = []
+    for run in runs:
+        n = min(run.count, _LOOKED_AT - len(offsets))
+        offsets += [run.offset + i * run.disp for i in range(n)]
+    different, often = np.unique(np.diff(np.array(offsets, dtype=np.int64)), return_counts=True)
+    n_back = int(often[different < 0].sum())
+    return len(different) >= _FEWEST and 4 * int(often.max()) < len(offsets) <= 4 * n_back + 1
 
 
 def direction_runs(phases: Sequence[Phase], rank: int, write: bool) -> list[Run]:
@@ -135,6 +167,10 @@ def direction_runs(phases: Sequence[Phase], rank: int, write: bool) -> list[Run]
 
 def _lowest(run: Run) -> int:
     return min(run.offset, run.offset + (run.count - 1) * run.disp)
+
+
+def _highest(run: Run) -> int:
+    return max(run.offset, run.offset + (run.count - 1) * run.disp) + run.rs
 
 
 def _changed(ours: int, theirs: int) -> str:

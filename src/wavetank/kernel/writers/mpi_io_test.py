@@ -113,8 +113,12 @@ def _expressed(group: Group) -> tuple[list[_Line], str | None]:
     return [(found, notes)], reason
 
 
-def _approximated(group: Group, reason: str) -> Iterator[_Line]:
+def _approximated(group: Group, reason: str) -> tuple[list[_Line], str | None]:
     """A line for each direction of a group that the program cannot express."""
+    return list(_mean_lines(group, reason)), None
+
+
+def _mean_lines(group: Group, reason: str) -> Iterator[_Line]:
     phase, names = group.phases[0], [file.name for file in group.files]
     means = mean_operations(group)
     for mean in means:
