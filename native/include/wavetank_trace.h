@@ -153,7 +153,10 @@ enum wt_column {
 #define WT_STOPPED ".stopped.wt"
 #define WT_NEST 3 /* loops around a row, at most */
 #define WT_TIMES_BUCKETS 32
-#define WT_PAUSE_NS 1000000000u   /* a pause this long ends rows; in a loop it is in every repetition */
+#define WT_PAUSE_NS 1000000000u /* a pause this long ends rows; in a loop it is in every repetition */
+#define WT_PAUSE_SEEN_NS                                                                                     \
+    100000000u             /* so does one this long that is more than a WT_PAUSE_SHARE-th of the time */
+#define WT_PAUSE_SHARE 256 /* since the process's first operation; readers need not see it */
 #define WT_ROWS_BYTES (64u << 10) /* coded rows are written when they have grown past this */
 #define WT_BLOCK_BYTES (8u << 10) /* a block of rows ends with the group that takes it to this size */
 #define WT_META_BYTES (64u << 10)
@@ -170,7 +173,7 @@ struct wt_row { /* a fold; FoldTable in schema.py */
     uint32_t op;
     int32_t file, handle, view, error;
     uint16_t depth;  /* loops around it; those of its wt_nest are valid */
-    uint16_t paused; /* a pause of WT_PAUSE_NS lies before it */
+    uint16_t paused; /* a pause that ends rows lies before it */
 };
 
 struct wt_around {                                   /* a loop, as one of its rows has it */

@@ -9,7 +9,8 @@ _Atomic uint64_t wt_ticks;
 #define STRIDES 256                 /* last displacement by handle, direct mapped */
 #define SETTLED (WT_GROUP_ROWS / 4) /* rows that folding leaves stay up to here, to fold with more */
 
-static uint64_t n_recorded; /* operations in closed rows */
+static uint64_t n_recorded;  /* operations in closed rows */
+static uint64_t first_start; /* of the first operation of all, clock units */
 static uint64_t last_tick, posix_since_tick;
 static struct {
     int32_t handle;
@@ -111,6 +112,9 @@ static void close_row(void) {
 
 static void open_with(const struct wt_event *e, bool rested) {
     struct wt_row *row = row_at(wt_tail->n_rows);
+    if (WT_UNLIKELY(first_start == 0)) {
+        first_start = e->start;
+    }
     wt_tail->has_open = 0; /* a kill meanwhile leaves it out */
     row->depth = 0;
     row->paused = rested;
@@ -146,9 +150,13 @@ static bool plausible_stride(const struct wt_row *row, const struct wt_event *e)
     return strides[slot].handle == e->handle && strides[slot].op == e->op && strides[slot].disp == disp;
 }
 
-/* Whether a long pause lies between the open row's last operation and this one. */
+/* Whether a long pause lies between the open row's last operation and this one: WT_PAUSE_NS, or enough of the
+ * time since the first operation to be seen in a plot. At most WT_PAUSE_SHARE such pauses double that time,
+ * so that they add few rows however long a program runs. */
 static bool paused(const struct wt_row *row, const struct wt_event *e) {
-    return (int64_t)(e->start - row->end) > (int64_t)wt_pause_units;
+    int64_t units = (int64_t)(e->start - row->end), long_units = (int64_t)wt_pause_units;
+    return WT_UNLIKELY(units > long_units / (WT_PAUSE_NS / WT_PAUSE_SEEN_NS)) &&
+           (units > long_units || (uint64_t)units > (e->start - first_start) / WT_PAUSE_SHARE);
 }
 
 static bool take(struct wt_row *row, const struct wt_event *e) {

@@ -7,10 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from fold_builder import PROVENANCE
 from tracer_run import Call, calls, compile_c, need, run_traced
 
 from waiting import HANG_S
 from wavetank import native
+from wavetank.model.extract import extract_model
 from wavetank.trace.ops import OPS, OPS_BY_NAME
 from wavetank.trace.part import read_part
 from wavetank.trace.reader import read_trace
@@ -219,6 +221,35 @@ def test_no_row_hides_a_pause_of_more_than_a_second(
                 last = first + (count - 1) * disp
                 assert first // step == last // step, "a row from before a pause to behind it"
         assert [call for call in calls(trace) if call.op != "open"] == wanted
+
+
+BURSTS = """
+import os, time
+fd = os.open("data.bin", os.O_CREAT | os.O_RDWR)
+for burst in range(6):
+    for i in range(20):
+        os.write(fd, b"x" * 100)
+    {flush}
+    time.sleep(0.2)
+"""
+
+
+@pytest.mark.parametrize("flush", ["", "os.fsync(fd)"])
+def test_bursts_between_shorter_pauses_keep_their_times(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flush: str
+) -> None:
+    run_traced([sys.executable, "-c", BURSTS.format(flush=flush)], tmp_path, monkeypatch)
+    trace = read_trace(tmp_path / "run.trace", loops=True)
+    writes = [call for call in calls(trace) if call.op == "write"]
+    assert writes == [Call("write", "data.bin", i * 100, 100, 100) for i in range(120)]
+    (phase,) = (model := extract_model(trace, PROVENANCE)).phases
+    assert phase.ph_nrep == 120
+    # Each burst's operations are between two pauses of 0.2 s: what is drawn of one touches no other's.
+    offsets = {point.offset_first // 2000 for point in model.timeline}
+    assert offsets == set(range(6))
+    for point in model.timeline:
+        assert point.offset_first // 2000 == point.offset_last // 2000
+    assert trace.n_folds is not None and trace.n_folds < 30
 
 
 @pytest.mark.parametrize("ending", ["ended", "killed"])

@@ -79,6 +79,13 @@ class TimelinePoint(Record):
     offset_first: int | None
     offset_last: int | None
     count: int
+    ph_id: int | None = Field(
+        default=None, description="the phase that it is a part of; None in older models"
+    )
+    scattered: bool = Field(
+        default=False,
+        description="True: the offsets follow no order, and offset_first is that of the first operation only",
+    )
 
 
 class Model(Document):

@@ -25,6 +25,7 @@ from wavetank.model.file_table import make_files
 from wavetank.model.fold import fold
 from wavetank.model.folded import blocks, unfold_idle
 from wavetank.model.from_totals import model_from_totals
+from wavetank.model.idle import find_idle
 from wavetank.model.names import join_names
 from wavetank.model.passes import OpKinds
 from wavetank.model.phases import clocks, find_series, make_phases
@@ -72,6 +73,7 @@ def extract_model(
     levels = rules.levels or (Level.POSIX, Level.MPIIO)
     gap_s = rules.shortest_gap_s
     trace, named, names = join_names(trace, in_order(without_races(trace.folds)))
+    idle = find_idle(named, ops)
     single = unfold_idle(named, gap_s)
     events = process_events(trace.ranks)
     pieces = between_processes(single, events)
@@ -133,7 +135,7 @@ def extract_model(
         communicators=_communicators(trace, rows),
         programs=shared_programs(make_programs(activity, ph_id, phases, rules.pauses_s, events)),
         relations=relate_levels(activity, ph_id),
-        timeline=make_timeline(activity),
+        timeline=make_timeline(activity, idle, ph_id),
         warnings=(
             *trace.warnings,
             *notes,

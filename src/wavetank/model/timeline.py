@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from wavetank.model.activity import Activity
 from wavetank.model.application import TimelinePoint
-from wavetank.model.data_rows import DataRows
-from wavetank.model.folded import Folded
+from wavetank.model.folded import members
+from wavetank.model.idle import IdleTimes
 from wavetank.model.rank_phase import RankPhase
 from wavetank.trace.schema import UNKNOWN, Int64Array
 
@@ -20,129 +21,240 @@ MAX_OF_ONE_RANK = 20_000
 """Points where one rank alone has more parts than ``MAX_POINTS``; its phases take more room than that."""
 MAX_PIECES = 100
 """Points of one rank's part in one phase."""
+MAX_SCATTERED = 1000
+"""The same where its operations lie in no order: each point is one place."""
+LINE = 3
+"""Operations of a run that are more than two places that any line goes through."""
 WANTED_PIECES = 8
 """Pieces of each rank's part in a phase for which ranks are left out."""
 
 
 def make_timeline(
-    activity: Activity,
+    activity: Activity, idle: IdleTimes, ph_ids: Int64Array
 ) -> tuple[TimelinePoint, ...]:
     """Stretches of operations of one call: each part of a phase once or, where there is room, in pieces.
 
-    Where there are more parts than points, evenly spaced ranks stand for all. Of one rank's parts all are
-    kept up to ``MAX_OF_ONE_RANK``, then ones at nearly even distances in time.
+    No stretch goes on across an idle time. Where there are more parts than points, evenly spaced ranks stand for
+    all. Of one rank's parts all are kept up to ``MAX_OF_ONE_RANK``, then ones at nearly even distances in time.
+
+    Args:
+        activity: the trace taken apart.
+        idle: idle times of its ranks.
+        ph_ids: the phase of each of its parts.
     """
-    own = [part for part in activity.parts if part.level == activity.own_level[part.file]]
+    own = [
+        number
+        for number, part in enumerate(activity.parts)
+        if part.level == activity.own_level[part.file]
+    ]
+    parts = activity.parts
     # Of many ranks fewer are kept, so that what each does with its turns of reads and writes is seen.
-    n_wanted = sum(min(part.last_row - part.first_row + 1, WANTED_PIECES) for part in own)
+    n_wanted = sum(
+        min(parts[number].last_row - parts[number].first_row + 1, WANTED_PIECES) for number in own
+    )
     if n_wanted > MAX_POINTS and len(own) > MAX_POINTS // WANTED_PIECES:
-        ranks = sorted({part.rank for part in own})
+        ranks = sorted({parts[number].rank for number in own})
         n_ranks = max(1, MAX_POINTS * len(ranks) // n_wanted)
         kept = {ranks[i * len(ranks) // n_ranks] for i in range(n_ranks)}
-        own = [part for part in own if part.rank in kept]
+        own = [number for number in own if parts[number].rank in kept]
         if len(own) > MAX_OF_ONE_RANK:
             own = _thinned(own, activity)
     if not own:
         return ()
-    pieces = max(1, min(MAX_PIECES, MAX_POINTS // len(own)))
+    room = max(1, MAX_POINTS // len(own))
+    body = members(activity.rows.table)
     points: list[TimelinePoint] = []
-    data = activity.data
-    for part in own:
-        if (data.listed[part.first_row : part.last_row + 1] >= 0).any():
-            points.extend(_points_of_lists(activity, part, pieces))
-            continue
-        n_rows = part.last_row - part.first_row + 1
-        n_points = min(pieces, n_rows)
-        edges = [part.first_row + n_rows * point // n_points for point in range(n_points + 1)]
-        for first, last in pairwise(edges):
-            points += _points(activity, part, first, last)
+    for number in own:
+        one = _Part(activity, parts[number], int(ph_ids[number]), body)
+        points.extend(one.points(idle, room))
     return tuple(points)
 
 
-def _points(activity: Activity, part: RankPhase, first: int, stop: int) -> Iterator[TimelinePoint]:
-    """Rows [first, stop) as one stretch of each call."""
-    op = activity.data.op[first:stop]
-    codes, at = np.unique(op, return_index=True)
-    for code in codes[np.argsort(at)].tolist():
-        yield _point(activity, part, first + np.flatnonzero(op == code))
-
-
-def _thinned(parts: list[RankPhase], activity: Activity) -> list[RankPhase]:
+def _thinned(own: Sequence[int], activity: Activity) -> list[int]:
     """Parts at nearly even distances in time: exactly even ones would miss what recurs at that distance."""
-    seq = activity.rows.table.seq[activity.data.row[[part.first_row for part in parts]]]
-    step = len(parts) / MAX_OF_ONE_RANK
+    first = [activity.parts[number].first_row for number in own]
+    seq = activity.rows.table.seq[activity.data.row[first]]
+    step = len(own) / MAX_OF_ONE_RANK
     place = np.arange(MAX_OF_ONE_RANK)
     golden = place * ((5**0.5 - 1) / 2) % 1.0
     chosen = np.argsort(seq, kind="stable")[((place + golden) * step).astype(np.int64)]
-    return [parts[number] for number in np.sort(chosen).tolist()]
+    return [own[at] for at in np.sort(chosen).tolist()]
 
 
-def _point(activity: Activity, part: RankPhase, rows: Int64Array) -> TimelinePoint:
-    data, table = activity.data, activity.rows.table
-    first, last = int(rows[0]), int(rows[-1])
-    begin, end = int(data.row[first]), int(data.row[last])
-    known = int(data.offset[first]) != UNKNOWN
-    timed = int(table.start_ns[begin]) != UNKNOWN and int(table.end_ns[end]) != UNKNOWN
-    operations = int(data.count[rows].sum())
-    return TimelinePoint(
-        rank=part.rank,
-        file_id=activity.file_ids[part.file],
-        iop_type=activity.rows.ops[int(data.op[first])].name,
-        rs=int(data.size[first]),
-        tick_first=int(table.tick[begin]),
-        tick_last=int(table.tick[end] + (table.count[end] - 1) * table.tick_step[end]),
-        start_s=int(table.start_ns[begin]) / 1e9 if timed else None,
-        end_s=int(table.end_ns[end]) / 1e9 if timed else None,
-        offset_first=int(data.offset[first]) if known else None,
-        offset_last=_last_offset(data, last) if known else None,
-        count=operations,
-    )
+@dataclass(frozen=True)
+class _Stretch:
+    """Operations of a part between two idle times.
 
-
-def _points_of_lists(activity: Activity, part: RankPhase, pieces: int) -> list[TimelinePoint]:
-    """Evenly spaced stretches of a part's operations, each at the place of its first one.
-
-    Rows with lists hold many places, between which there is no line.
+    Attributes:
+        rows: of DataRows, ascending.
+        low, high: of each row its first operation, and the one after its last.
+        start_ns, end_ns: when it began and ended; UNKNOWN without times.
+        scattered: calls of a kind lie now further, now nearer in the file, from row to row.
     """
-    data, table = activity.data, activity.rows.table
-    n = part.high - part.low
-    edges = part.low + np.arange(min(pieces, n) + 1) * n // min(pieces, n)
-    (row, within), (last_row, last_within) = data.locate(edges[:-1]), data.locate(edges[1:] - 1)
-    source, last_source = data.row[row], data.row[last_row]
-    timed = (table.start_ns[source] != UNKNOWN) & (table.end_ns[last_source] != UNKNOWN)
-    columns = (
-        timed, row, np.diff(edges), data.sizes(row, within), data.offsets(row, within),
-        table.tick[source] + within * table.tick_step[source],
-        table.tick[last_source] + last_within * table.tick_step[last_source],
-        _time(table, source, within), _time(table, last_source, last_within + 1),
-    )  # fmt: skip
-    return [
-        TimelinePoint(
-            rank=part.rank,
-            file_id=activity.file_ids[part.file],
-            iop_type=activity.rows.ops[int(data.op[at])].name,
+
+    rows: Int64Array
+    low: Int64Array
+    high: Int64Array
+    start_ns: int
+    end_ns: int
+    scattered: bool
+
+
+class _Part:
+    """One rank's part in a phase."""
+
+    def __init__(self, activity: Activity, part: RankPhase, ph_id: int, body: Int64Array) -> None:
+        self._activity, self._part, self._ph_id = activity, part, ph_id
+        self._rows = np.arange(part.first_row, part.last_row + 1)
+        self._source = activity.data.row[self._rows]
+        self._body = body[self._source]  # operations from one of a row to its next
+
+    def points(self, idle: IdleTimes, room: int) -> Iterator[TimelinePoint]:
+        """Its points.
+
+        Args:
+            idle: of all ranks.
+            room: points that are wanted at most; there are more where idle times divide it.
+        """
+        stretches = list(self._stretches(idle))
+        data = self._activity.data
+        is_listed = (data.listed[self._rows] >= 0).any()
+        for stretch in stretches:
+            most = MAX_SCATTERED if stretch.scattered or is_listed else MAX_PIECES
+            pieces = min(most, room) // len(stretches)
+            if is_listed:
+                yield from self._places(stretch, max(pieces, 1))
+                continue
+            n_rows = len(stretch.rows)
+            n_points = max(1, min(pieces, n_rows))
+            edges = [n_rows * point // n_points for point in range(n_points + 1)]
+            for first, stop in pairwise(edges):
+                yield from self._of_each_call(stretch, first, stop)
+
+    def _stretches(self, idle: IdleTimes) -> Iterator[_Stretch]:
+        data, table = self._activity.data, self._activity.rows.table
+        rows, seq = self._rows, table.seq[self._source]
+        count = data.count[rows]
+        last_seq = seq + (count - 1) * self._body
+        between = idle.of_rank(self._part.rank, int(seq[0]), int(last_seq.max()))
+        # The operations of interleaved rows have no places of their own in the rank's sequence.
+        if not len(between) or (table.strand[self._source] >= 0).any():
+            yield self._stretch(rows, np.zeros_like(count), count, None, None)
+            return
+        latest = np.maximum.accumulate(last_seq)
+        edges = [int(seq[0]), *between.seq.tolist(), int(latest[-1]) + 1]
+        ends = [None, *between.end_ns.tolist()]
+        starts = [*between.start_ns.tolist(), None]
+        for (a, b), after, before in zip(pairwise(edges), ends, starts, strict=True):
+            # Rows that may have operations from a on, and before b.
+            near = slice(int(np.searchsorted(latest, a)), int(np.searchsorted(seq, b)))
+            step = self._body[near]
+            low = np.clip(-((seq[near] - a) // step), 0, count[near])
+            high = np.clip(-((seq[near] - b) // step), 0, count[near])
+            some = low < high
+            if some.any():
+                yield self._stretch(rows[near][some], low[some], high[some], after, before)
+
+    def _stretch(
+        self, rows: Int64Array, low: Int64Array, high: Int64Array, after: int | None, before: int | None
+    ) -> _Stretch:  # fmt: skip
+        """Operations of rows; what of a row lies beyond an idle time began or ended with that."""
+        data, table = self._activity.data, self._activity.rows.table
+        source = data.row[rows]
+        start = int(table.start_ns[source].min())
+        end = int(table.end_ns[source].max())
+        scattered = self._leads_back(rows, low)
+        if start == UNKNOWN or int(table.end_ns[source].min()) == UNKNOWN:
+            return _Stretch(rows, low, high, UNKNOWN, UNKNOWN, scattered)
+        start = start if after is None else max(start, after)
+        end = end if before is None else min(end, before)
+        return _Stretch(rows, low, high, start, max(start, end), scattered)
+
+    def _leads_back(self, rows: Int64Array, low: Int64Array) -> bool:
+        data = self._activity.data
+        op = data.op[rows]
+        for code in np.unique(op).tolist():
+            steps = np.diff(data.offsets(rows[op == code], low[op == code]))
+            if (steps < 0).any() and (steps > 0).any():
+                return True
+        return False
+
+    def _of_each_call(self, stretch: _Stretch, first: int, stop: int) -> Iterator[TimelinePoint]:
+        """Some of a stretch's rows as one point for each call."""
+        op = self._activity.data.op[stretch.rows[first:stop]]
+        codes, at = np.unique(op, return_index=True)
+        for code in codes[np.argsort(at)].tolist():
+            yield self._of_rows(stretch, first + np.flatnonzero(op == code))
+
+    def _of_rows(self, stretch: _Stretch, at: Int64Array) -> TimelinePoint:
+        data, table = self._activity.data, self._activity.rows.table
+        rows, low, high = stretch.rows[at], stretch.low[at], stretch.high[at]
+        begin, end = int(data.row[rows[0]]), int(data.row[rows[-1]])
+        first = int(data.offsets(rows[:1], low[:1])[0])
+        known, n = first != UNKNOWN, int((high - low).sum())
+        scattered = known and stretch.scattered and n > 1 and (len(rows) > 1 or n < LINE)
+        last = int(data.offsets(rows[-1:], high[-1:] - 1)[0])
+        return self._point(
+            int(rows[0]), int(data.size[rows[0]]), n,
+            (int(table.tick[begin] + low[0] * table.tick_step[begin]),
+             int(table.tick[end] + (high[-1] - 1) * table.tick_step[end])),
+            self._times(stretch, begin, end),
+            (first, first if scattered else last) if known else (None, None),
+            scattered,
+        )  # fmt: skip
+
+    def _times(self, stretch: _Stretch, begin: int, end: int) -> tuple[int, int]:
+        """Of some rows of a stretch: their own times, as far as they are within it."""
+        table = self._activity.rows.table
+        if stretch.start_ns == UNKNOWN:
+            return UNKNOWN, UNKNOWN
+        start = max(int(table.start_ns[begin]), stretch.start_ns)
+        return start, max(start, min(int(table.end_ns[end]), stretch.end_ns))
+
+    def _places(self, stretch: _Stretch, pieces: int) -> Iterator[TimelinePoint]:
+        """Evenly spaced operations of a stretch, each for those up to the next one: between places there is no line.
+
+        Rows with lists hold many places. As if all operations of the stretch were equally long.
+        """
+        data, table = self._activity.data, self._activity.rows.table
+        length = stretch.high - stretch.low
+        ends = np.cumsum(length)
+        n = int(ends[-1])
+        edges = np.arange(min(pieces, n) + 1) * n // min(pieces, n)
+        at = np.searchsorted(ends, edges[:-1], side="right")
+        row = stretch.rows[at]
+        within = stretch.low[at] + edges[:-1] - (ends - length)[at]
+        offsets, sizes = data.offsets(row, within), data.sizes(row, within)
+        source = data.row[row]
+        ticks = table.tick[source] + within * table.tick_step[source]
+        span = stretch.end_ns - stretch.start_ns
+        times = stretch.start_ns + span * edges // n
+        known = stretch.start_ns != UNKNOWN
+        for i, (first, stop) in enumerate(pairwise(edges.tolist())):
+            place = int(offsets[i]) if int(offsets[i]) != UNKNOWN else None
+            yield self._point(
+                int(row[i]), int(sizes[i]), stop - first, (int(ticks[i]), int(ticks[min(i + 1, len(ticks) - 1)])),
+                (int(times[i]), int(times[i + 1])) if known else (UNKNOWN, UNKNOWN), (place, place), stop - first > 1,
+            )  # fmt: skip
+
+    def _point(
+        self, row: int, size: int, count: int, ticks: tuple[int, int], times: tuple[int, int],
+        offsets: tuple[int | None, int | None], scattered: bool,
+    ) -> TimelinePoint:  # fmt: skip
+        activity = self._activity
+        timed = UNKNOWN not in times
+        return TimelinePoint(
+            rank=self._part.rank,
+            file_id=activity.file_ids[self._part.file],
+            ph_id=self._ph_id,
+            iop_type=activity.rows.ops[int(activity.data.op[row])].name,
             rs=size,
-            tick_first=tick,
-            tick_last=last_tick,
-            start_s=start / 1e9 if known else None,
-            end_s=end / 1e9 if known else None,
-            offset_first=offset,
-            offset_last=offset,
+            tick_first=ticks[0],
+            tick_last=ticks[1],
+            start_s=times[0] / 1e9 if timed else None,
+            end_s=times[1] / 1e9 if timed else None,
+            offset_first=offsets[0],
+            offset_last=offsets[1],
             count=count,
+            scattered=scattered,
         )
-        for known, at, count, size, offset, tick, last_tick, start, end in zip(
-            *(column.tolist() for column in columns), strict=True
-        )
-    ]
-
-
-def _time(table: Folded, row: Int64Array, within: Int64Array) -> Int64Array:
-    """When operations of rows begin, ns, as if all were equally long."""
-    span = table.end_ns[row] - table.start_ns[row]
-    times: Int64Array = table.start_ns[row] + span * within // table.count[row]
-    return times
-
-
-def _last_offset(data: DataRows, row: int) -> int:
-    where = np.array([row])
-    return int(data.offsets(where, data.count[where] - 1)[0])

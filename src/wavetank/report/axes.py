@@ -90,7 +90,7 @@ def legend_over_figure(figure: Figure, colours: Mapping[str, str]) -> None:
 
 
 def rectangles(
-    intervals: Sequence[tuple[float, float]], low: float, high: float, colour: str, url: str
+    intervals: Sequence[tuple[float, float]], low: float, high: float, colour: str, url: str | None
 ) -> PathPatch:
     """Rectangles of equal height as one mark.
 
@@ -99,7 +99,7 @@ def rectangles(
         low: lower edge, y.
         high: upper edge, y.
         colour: fill.
-        url: see ``Plot.tip``.
+        url: see ``Plot.tip``; None: no tip.
     """
     vertices: list[tuple[float, float]] = []
     for left, right in intervals:

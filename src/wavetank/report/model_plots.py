@@ -149,7 +149,11 @@ def spatial_pattern(model: Model, axis: Axis, name: str = "spatial") -> Plot:
     plot = Plot(
         name=name,
         title=f"Spatial pattern over {axis}",
-        caption=_spatial_caption(len(chosen), len(model.files)),
+        caption=_spatial_caption(
+            len(chosen),
+            len(model.files),
+            any(point.scattered for file_id in chosen for point in by_file[file_id]),
+        ),
         alt="Offset over "
         + f"{axis}: "
         + "; ".join(f"{names[f]}: {_spatial_words(by_file[f])}" for f in chosen),
@@ -202,13 +206,14 @@ def _spatial_panel(
 def _segments(
     points: Sequence[TimelinePoint], extent: _Extent, top: float
 ) -> tuple[list[tuple[float, float]], list[int]]:
-    """One stroke per stretch, each that can be told apart at the plot's resolution once."""
+    """A stroke for each stretch, a dot for one in no order; each that can be told apart at the plot's resolution once."""
     width, height = (extent.span[1] - extent.span[0]) / ax.N_COLUMNS, top / _N_LEVELS
     seen: set[tuple[int, int, int, int]] = set()
     vertices: list[tuple[float, float]] = []
     for point in points:
         (left, right), (first, last) = extent.of(point), _offsets(point)
-        right = max(right, left + width)
+        # The round end of a stroke of almost no length is a dot.
+        right = left + width / 8 if point.scattered else max(right, left + width)
         key = (
             int((left - extent.span[0]) / width),
             int((right - extent.span[0]) / width),
@@ -332,8 +337,10 @@ def _share(phase: Phase, kind: str) -> float:
     return of_kind / max(sum(one.rs for one in phase.pattern), 1)
 
 
-def _spatial_caption(n_shown: int, n_files: int) -> str:
+def _spatial_caption(n_shown: int, n_files: int, scattered: bool) -> str:
     text = "Offset in the file; blue strokes are reads, orange strokes are writes."
+    if scattered:
+        text += " Dots are places of operations in no order, evenly chosen where there are many."
     if n_shown < n_files:
         text += f" The {n_shown} files with most bytes of {n_files:,}."
     return text

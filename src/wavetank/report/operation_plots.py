@@ -158,7 +158,13 @@ def gantt(model: Model, axis: Literal["time", "tick"], name: str = "gantt") -> P
     rows = [
         (id_range(phase.ph_id for phase in phases), phases) for phases, _ in series_rows(model, own)
     ]
+    at_work = _at_work(model) if axis == "time" else {}
     caption = "A bar lasts from the first rank's start to the last rank's end in the phase."
+    if at_work:
+        caption = (
+            "A thin line lasts from the first rank's start to the last rank's end in the phase; "
+            "bars show when ranks moved data in it."
+        )
     if any(len(_kinds(phase)) > 1 for phase in own):
         caption += " A phase that reads and writes in turn has both, reads above."
     if len(rows) > MAX_GANTT_ROWS:
@@ -191,11 +197,24 @@ def gantt(model: Model, axis: Literal["time", "tick"], name: str = "gantt") -> P
         mixed = len({kind for phase in phases for kind in _kinds(phase)}) > 1
         for kind in ("write", "read", "other"):
             some = [phase for phase in phases if kind in _kinds(phase)]
-            bars = ax.merge_columns((_phase_ends(phase, axis) for phase in some), (low, high))
+            whole = ax.merge_columns((_phase_ends(phase, axis) for phase in some), (low, high))
+            bars = ax.merge_columns(
+                (
+                    ends
+                    for phase in some
+                    for ends in at_work.get((phase.ph_id, kind), [_phase_ends(phase, axis)])
+                ),
+                (low, high),
+            )
             if bars:
                 tip = plot.tip(f"{label}: {_phases_words(some, kind)}")
                 top = row - 0.31 if not mixed or kind == "read" else row
                 bottom = row if mixed and kind == "read" else row + 0.31
+                if whole != bars:
+                    middle = (top + bottom) / 2
+                    axes.add_patch(
+                        ax.rectangles(whole, middle - 0.03, middle + 0.03, LIGHT[kind], None)
+                    )
                 axes.add_patch(ax.rectangles(bars, top, bottom, LIGHT[kind], tip))
     axes.set_yticks(range(len(shown)), [shorten(label, 46) for label in labels])
     axes.set_xlim(max(low - margin, -margin), high + margin)
@@ -211,6 +230,15 @@ def gantt(model: Model, axis: Literal["time", "tick"], name: str = "gantt") -> P
         axes, {kind: LIGHT[kind] for kind in ("read", "write", "other") if kind in kinds}
     )
     return plot
+
+
+def _at_work(model: Model) -> dict[tuple[int, str], list[tuple[float, float]]]:
+    """When ranks of the timeline moved data in each phase, seconds, by phase and kind of operation."""
+    found: dict[tuple[int, str], list[tuple[float, float]]] = defaultdict(list)
+    for point in model.timeline:
+        if point.ph_id is not None and point.start_s is not None and point.end_s is not None:
+            found[point.ph_id, ax.kind_of(point.iop_type)].append((point.start_s, point.end_s))
+    return found
 
 
 def _by_file(own: Sequence[Phase]) -> list[tuple[str, list[Phase]]]:

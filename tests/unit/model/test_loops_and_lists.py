@@ -285,9 +285,10 @@ def test_a_mix_is_counted_as_darshan_counts() -> None:
 def test_the_timeline_of_random_accesses_shows_where_they_went() -> None:
     events = scattered("pwrite", 3000, 512)
     points = model_with(events, None).timeline
-    assert len(points) == 100
+    assert len(points) == 1000
     assert sum(point.count for point in points) == 3000
-    assert [point.offset_first for point in points] == [event.offset for event in events[::30]]
+    assert [point.offset_first for point in points] == [event.offset for event in events[::3]]
+    assert all(point.scattered for point in points)
     starts = [point.start_s for point in points]
     assert starts == sorted(starts)
 

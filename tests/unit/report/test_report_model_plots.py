@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -119,6 +120,72 @@ def test_a_single_operation_is_a_stroke_as_long_as_its_bytes() -> None:
     plot = model_plots.spatial_pattern(model.model_copy(update={"timeline": (point,)}), "time")
     assert "4 KiB" in words(plot)
     assert "offsets 0 B to 4.0 KiB" in plot.alt
+
+
+def vertices(plot) -> list[list[tuple[float, float]]]:
+    """Of each filled or stroked shape of the plot, in its axes' units."""
+    return [
+        [(float(x), float(y)) for x, y in patch.get_path().vertices]
+        for shown in plot.figure.axes
+        for patch in shown.patches
+    ]
+
+
+def bursts() -> list[Event]:
+    """40 bursts of 15 writes of 1 ms, one every 350 ms: one phase."""
+    return [
+        Event(0, "pwrite", 0, (burst * 15 + i) * 100, 100, start_ns=(burst * 350 + i) * 10**6, duration_ns=10**6)
+        for burst in range(40)
+        for i in range(15)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "plotted", [model_plots.temporal_pattern, operation_plots.gantt], ids=["temporal", "gantt"]
+)
+def test_bursts_are_drawn_when_they_were(plotted) -> None:
+    marks = vertices(plotted(model_of(bursts()), "time"))[-1]
+    corners = [marks[i : i + 5] for i in range(0, len(marks), 5)]
+    column = 14.0 / axes.N_COLUMNS
+    assert len(corners) == 40
+    for burst, corner in enumerate(corners):
+        left, right = corner[0][0], corner[1][0]
+        assert left == pytest.approx(burst * 0.35, abs=1.5 * column)
+        assert right == pytest.approx(burst * 0.35 + 0.015, abs=1.5 * column)
+
+
+def test_the_gantt_chart_has_a_line_from_the_first_burst_to_the_last() -> None:
+    line, _ = vertices(operation_plots.gantt(model_of(bursts()), "time"))
+    assert line[0][0] == pytest.approx(0.0, abs=0.1)
+    assert line[1][0] == pytest.approx(39 * 0.35 + 0.015, abs=0.1)
+
+
+def test_random_places_are_dots() -> None:
+    offsets = list(range(300))
+    random.Random(2).shuffle(offsets)
+    events = [Event(0, "pread", 0, at * 4096, 4096, start_ns=i * 10**6) for i, at in enumerate(offsets)]  # fmt: skip
+    plot = model_plots.spatial_pattern(model_of(events), "time")
+    (strokes,) = vertices(plot)
+    span = plot.figure.axes[0].get_xlim()
+    column = (span[1] - span[0]) / axes.N_COLUMNS
+    pairs = [(strokes[i], strokes[i + 1]) for i in range(0, len(strokes), 2)]
+    assert len(pairs) > 250
+    assert all(
+        right[0] - left[0] < 1.01 * column and right[1] - left[1] <= 4096 for left, right in pairs
+    )
+
+
+def test_of_very_many_random_places_some_are_dots_and_none_is_a_line() -> None:
+    offsets = list(range(6000))
+    random.Random(3).shuffle(offsets)
+    events = [
+        Event(0, "pread", 0, at * 4096, 4096, start_ns=i * 1000) for i, at in enumerate(offsets)
+    ]
+    plot = model_plots.spatial_pattern(model_of(events), "time")
+    (strokes,) = vertices(plot)
+    assert len(strokes) // 2 > 500
+    assert all(strokes[i + 1][1] - strokes[i][1] <= 4096 for i in range(0, len(strokes), 2))
+    assert "Dots are places of operations in no order" in plot.caption
 
 
 def test_a_model_without_offsets_says_so() -> None:
