@@ -52,6 +52,7 @@ struct file_action {
     struct open_file *open;        /* NULL where there is none: stat, unlink, ... */
     int64_t arg, offset;           /* offset -1: not known */
     int32_t error;                 /* errno with which it failed in the traced run */
+    bool refused;                  /* made so that it fails with that error (refusals.h) */
     int32_t view, communicator, info;
     bool direct; /* open with O_DIRECT */
 };
@@ -70,6 +71,7 @@ struct backend {
     data_call (*data)(enum call call);
     bool (*act)(const struct file_action *action); /* false: reason() says why */
     const char *(*reason)(void);                   /* of the last failure */
+    int (*error)(void);                            /* the same as errno; 0 where it is none */
     void (*end)(void);
 };
 

@@ -25,6 +25,11 @@ static const char *null_reason(void) {
     return "";
 }
 
+static int null_error(void) {
+    return 0;
+}
+
 static void null_end(void) {}
 
-const struct backend BACKEND_NULL = {"null", null_start, null_data, null_act, null_reason, null_end};
+const struct backend BACKEND_NULL = {"null",      null_start, null_data, null_act,
+                                     null_reason, null_error, null_end};

@@ -4,6 +4,8 @@
 #include "copies.h"
 #include "failure.h"
 #include "mappings.h"
+#include "refusals.h"
+#include "unseen.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -98,13 +100,16 @@ static int open_nameless(const char *path, int flags, bool *named) {
     return *named ? open(path, O_CREAT | O_EXCL | flags, 0644) : fd;
 }
 
+static const char *path_of(const struct file_action *a) {
+    return a->refused ? refused_path(name_of(a)->path, a->error) : name_of(a)->path;
+}
+
 static bool posix_open(const struct file_action *a) {
     /* Flags that do not change what the storage does, or that make no regular file, stay behind. */
     const int kept = O_ACCMODE | O_CREAT | O_EXCL | O_TRUNC | O_APPEND | O_SYNC | O_DSYNC | O_DIRECT;
-    int flags = ((int)a->arg & (a->error == ENOTDIR ? kept | O_DIRECTORY : kept)) | O_CLOEXEC |
-                (a->direct ? O_DIRECT : 0);
-    bool nameless = ((int)a->arg & O_TMPFILE) == O_TMPFILE, named = false;
-    const char *path = name_of(a)->path;
+    int flags = ((int)a->arg & kept) | O_CLOEXEC | (a->direct ? O_DIRECT : 0);
+    bool nameless = ((int)a->arg & O_TMPFILE) == O_TMPFILE && !a->refused, named = false;
+    const char *path = path_of(a);
     int fd = nameless ? open_nameless(path, flags, &named) : open(path, flags, 0644);
     if (fd < 0)
         return false;
@@ -122,15 +127,21 @@ static bool posix_open(const struct file_action *a) {
     return true;
 }
 
-/* The traced resulting position is reached the way the application did; an end of file that lies elsewhere is
+/* The traced resulting position is reached the way the application did; a hole that lies elsewhere is
  * noticed, and mended, before the next operation. */
 static bool posix_seek(const struct file_action *a) {
     struct open_file *f = a->open;
     int64_t place;
-    if (a->arg == SEEK_CUR)
+    if (a->error) /* before the beginning, or data behind the end */
+        place = lseek(f->fd, a->arg > SEEK_END ? INT64_MAX : INT64_MIN, (int)a->arg);
+    else if (a->arg == SEEK_CUR)
         place = lseek(f->fd, a->offset < 0 ? 0 : a->offset - f->position, SEEK_CUR);
     else if (a->arg == SEEK_END)
-        place = lseek(f->fd, 0, SEEK_END);
+        place = lseek(f->fd, a->offset < 0 ? 0 : a->offset - unseen_size(f->fd), SEEK_END);
+    else if (a->arg == SEEK_DATA)
+        place = lseek(f->fd, a->offset < 0 ? 0 : a->offset, SEEK_DATA);
+    else if (a->arg == SEEK_HOLE) /* from the byte before it: there is none at the end itself */
+        place = lseek(f->fd, a->offset > 0 ? a->offset - 1 : 0, SEEK_HOLE);
     else
         place = lseek(f->fd, a->offset < 0 ? 0 : a->offset, SEEK_SET);
     if (place < 0)
@@ -162,14 +173,22 @@ static bool posix_dup(struct open_file *f) {
     return true;
 }
 
-static bool is_missing_or_done(int result) {
-    return result == 0 || errno == ENOENT;
+/* A call on two names that failed, of which the plan has one: no file has the other. */
+static bool posix_two_names(const struct file_action *a) {
+    char other[4096];
+    const char *path = path_of(a);
+    int (*call)(const char *, const char *) = a->call == CALL_RENAME ? rename : link;
+    if (snprintf(other, sizeof other, "%s.wavetank-copy.none", name_of(a)->path) >= (int)sizeof other) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    return (a->arg ? call(other, path) : call(path, other)) == 0;
 }
 
 static bool posix_link(const struct file_action *a, const char *to) {
     char of_descriptor[32];
     if (!a->open || !a->open->nameless)
-        return link(name_of(a)->path, to) == 0;
+        return link(path_of(a), to) == 0;
     snprintf(of_descriptor, sizeof of_descriptor, "/proc/self/fd/%d", a->open->fd);
     return linkat(AT_FDCWD, of_descriptor, AT_FDCWD, to, AT_SYMLINK_FOLLOW) == 0;
 }
@@ -185,11 +204,11 @@ static bool posix_symlink(const struct file_action *a, const struct plan_name *l
         errno = ENAMETOOLONG;
         return false;
     }
-    return symlink(target, link->path) == 0;
+    return symlink(target, a->refused ? refused_path(link->path, a->error) : link->path) == 0;
 }
 
 static bool act(const struct file_action *a) {
-    const char *path = name_of(a)->path;
+    const char *path = path_of(a);
     const struct plan_name *to = a->other ? &a->other->names[a->other_name] : NULL;
     struct stat facts;
     switch (a->call) {
@@ -216,24 +235,24 @@ static bool act(const struct file_action *a) {
     case CALL_FALLOCATE:
         return fallocate(a->open->fd, 0, 0, a->arg) == 0;
     case CALL_FSTAT:
-        return fstat(a->open->fd, &facts) == 0;
-    /* An application asks for files that are not there, too. */
+        return fstat(a->open->fd, a->refused ? (struct stat *)(void *)refused_path("", a->error) : &facts) ==
+               0;
     case CALL_STAT:
-        return is_missing_or_done(stat(path, &facts));
+        return stat(path, &facts) == 0;
     case CALL_ACCESS:
-        return is_missing_or_done(access(path, F_OK));
-    case CALL_UNLINK:
-        return is_missing_or_done(unlink(path));
+        return access(path, F_OK) == 0;
+    case CALL_UNLINK: /* also by remove(), of a folder */
+        return (a->arg & AT_REMOVEDIR ? unlinkat(AT_FDCWD, path, AT_REMOVEDIR) : remove(path)) == 0;
     case CALL_RENAME:
-        return rename(path, to->path) == 0;
+        return to ? rename(path, to->path) == 0 : posix_two_names(a);
     case CALL_LINK:
-        return posix_link(a, to->path);
+        return to ? posix_link(a, to->path) : posix_two_names(a);
     case CALL_SYMLINK:
-        return posix_symlink(a, to);
+        return to ? posix_symlink(a, to) : posix_two_names(a);
     case CALL_MKDIR:
-        return mkdir(path, 0755) == 0 || errno == EEXIST;
+        return mkdir(path, 0755) == 0;
     case CALL_RMDIR:
-        return is_missing_or_done(rmdir(path));
+        return rmdir(path) == 0;
     case CALL_MMAP:
         return mapping_make(a);
     case CALL_MUNMAP:
@@ -254,13 +273,18 @@ static bool posix_act(const struct file_action *action) {
 }
 
 static void posix_start(const struct plan *plan) {
-    (void)plan;
+    refusals_start(plan);
 }
 
 static const char *posix_reason(void) {
     return strerror(last_errno);
 }
 
+static int posix_error(void) {
+    return last_errno;
+}
+
 static void posix_end(void) {}
 
-const struct backend BACKEND_POSIX = {"posix", posix_start, posix_data, posix_act, posix_reason, posix_end};
+const struct backend BACKEND_POSIX = {"posix",      posix_start, posix_data, posix_act,
+                                      posix_reason, posix_error, posix_end};

@@ -1,8 +1,10 @@
 #include "mappings.h"
 
 #include "failure.h"
+#include "refusals.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -17,7 +19,8 @@ bool mapping_make(const struct file_action *a) {
     const struct open_file *f = a->open;
     int protection = f->readable && f->writable ? PROT_READ | PROT_WRITE : PROT_READ;
     off_t offset = a->offset < 0 ? 0 : (off_t)a->offset, page = sysconf(_SC_PAGESIZE);
-    void *place = mmap(NULL, (size_t)a->arg, protection, f->readable ? MAP_SHARED : MAP_PRIVATE, f->fd,
+    void *near = a->refused ? (void *)(uintptr_t)refused_path("", a->error) : NULL;
+    void *place = mmap(near, (size_t)a->arg, protection, f->readable ? MAP_SHARED : MAP_PRIVATE, f->fd,
                        offset - offset % page);
     if (place == MAP_FAILED)
         return false;

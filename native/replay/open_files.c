@@ -5,6 +5,7 @@
 #include "flush.h"
 #include "known.h"
 #include "reach.h"
+#include "refusals.h"
 #include "unseen.h"
 
 #include <errno.h>
@@ -78,13 +79,45 @@ static enum io_kind kind_of(enum call call) {
     }
 }
 
-void act(struct replay *r, const struct file_action *action, int32_t traced_error) {
-    const struct backend *backend = backend_of(r, CALLS[action->call].layer);
+/* What may have happened already, or has another rank to do it: ranks may race to remove a file, or to make a
+ * folder. */
+static bool is_tolerable(enum call call, int error) {
+    switch (call) {
+    case CALL_STAT:
+    case CALL_ACCESS:
+    case CALL_UNLINK:
+    case CALL_RMDIR:
+        return error == ENOENT;
+    case CALL_MKDIR:
+        return error == EEXIST;
+    default:
+        return call == CALL_M_DELETE;
+    }
+}
+
+/* How a call that failed in the traced run is made; false: not at all. */
+static bool prepare_refusal(struct replay *r, struct file_action *action) {
+    if (r->settings->null || CALLS[action->call].layer != LAYER_POSIX)
+        return true;
+    const enum refusal refusal = refusal_of(action);
+    action->refused = refusal == BY_THE_FILTER;
+    r->other_results += refusal == NOT_POSSIBLE;
+    return refusal != NOT_POSSIBLE;
+}
+
+void act(struct replay *r, const struct file_action *wanted, int32_t traced_error) {
+    const struct backend *backend = backend_of(r, CALLS[wanted->call].layer);
+    struct file_action own = *wanted;
+    const struct file_action *action = &own;
     if (!traced_error)
         wait_for_file(r, action);
+    else if (!prepare_refusal(r, &own))
+        return;
     int64_t start = now_ns();
     bool done = backend->act(action);
     int64_t end = now_ns();
+    const int error = done ? 0 : backend->error();
+    r->other_results += !r->settings->null && error != traced_error;
     activity_calls(&r->activity, kind_of(action->call), start, end);
     r->metadata_ns += end - start;
     r->metadata_operations++;
@@ -95,7 +128,7 @@ void act(struct replay *r, const struct file_action *action, int32_t traced_erro
         reach_forget(action);
         known_acted(action);
     }
-    if (!done && traced_error == 0)
+    if (!done && traced_error == 0 && !is_tolerable(action->call, error))
         fail(&(struct doing){CALLS[action->call].name, name_of(action)->name, action->offset, -1}, "%s",
              backend->reason());
     if (r->settings->null && action->open) { /* the null backend keeps no state of its own */
@@ -146,44 +179,4 @@ bool needs_open_file(enum call call) {
     default:
         return true;
     }
-}
-
-bool is_seek(enum call call) {
-    return call == CALL_LSEEK || call == CALL_M_SEEK;
-}
-
-/* Seeks whose target the plan leaves to the next data call: position, or -1 when none comes. */
-void make_pending_seeks(struct replay *r, struct open_file *f, int64_t position) {
-    struct file_action action = {.call = f->layer == LAYER_POSIX ? CALL_LSEEK : CALL_M_SEEK,
-                                 .file = f->file,
-                                 .open = f,
-                                 .arg = f->pending_whence,
-                                 .offset = position < 0 ? f->position : position};
-    for (; f->pending_seeks > 0; f->pending_seeks--)
-        act(r, &action, 0);
-}
-
-void make_null_seeks(struct replay *r, struct open_file *f, int64_t n) {
-    struct file_action action = {
-        .call = CALL_LSEEK, .file = f->file, .open = f, .arg = SEEK_CUR, .offset = f->position};
-    int64_t start = now_ns();
-    for (int64_t i = 0; i < n; i++)
-        if (!backend_of(r, LAYER_POSIX)->act(&action))
-            act(r, &action, 0); /* says why */
-    int64_t end = now_ns();
-    activity_calls(&r->activity, IO_METADATA, start, end);
-    r->metadata_ns += end - start;
-    r->metadata_operations += n;
-}
-
-void place_pointer(struct replay *r, struct open_file *f, int64_t position) {
-    act(r,
-        &(struct file_action){.call = f->layer == LAYER_POSIX ? CALL_LSEEK : CALL_M_SEEK,
-                              .file = f->file,
-                              .open = f,
-                              .arg = SEEK_SET,
-                              .offset = position},
-        0);
-    f->position = position;
-    r->extra_seeks++;
 }

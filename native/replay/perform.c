@@ -6,6 +6,7 @@
 #include "known.h"
 #include "ranks.h"
 #include "reach.h"
+#include "refusals.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -39,27 +40,6 @@ void replay_prepare(struct replay *r, const struct settings *settings, const str
     BACKEND_MPIIO.start(plan);
 }
 
-/* Where a seek leads of which the plan says that the next data call starts there; -1 when there is none. A
- * call that moved nothing is none. */
-static int64_t next_position(struct replay *r, const struct plan_step *seek) {
-    const struct plan_step *end = r->plan->steps + r->plan->n_steps;
-    for (const struct plan_step *step = seek + 1; step < end; step++) {
-        bool same = step->file == seek->file && step->handle == seek->handle;
-        if (step->kind == STEP_FILE && same && (is_seek(step->call) || !needs_open_file(step->call)))
-            return -1;
-        if (step->kind != STEP_DATA || r->plan->phases[step->phase].file != seek->file)
-            continue;
-        const struct phase_state *p = enter_phase(r, step->phase);
-        const struct member_state *m = &p->members[p->next];
-        if ((step->handle >= 0 ? step->handle : m->member->handle) != seek->handle)
-            continue;
-        if (!m->member->placed || m->run >= m->member->n_runs)
-            return -1;
-        return m->member->runs[m->run].offset + m->i * m->member->runs[m->run].disp;
-    }
-    return -1;
-}
-
 static void perform_file_step(struct replay *r, const struct plan_step *step) {
     const struct plan_file *file = &r->plan->files[step->file];
     struct file_action action = {.call = step->call,
@@ -86,9 +66,10 @@ static void perform_file_step(struct replay *r, const struct plan_step *step) {
             if (!action.open) /* closed already, or its open failed as in the traced run */
                 return;
         }
-        if (is_seek(step->call) && step->offset < 0 && i == 0)
+        const bool leads = is_seek(step->call) && !step->error;
+        if (leads && step->offset < 0 && i == 0)
             action.offset = next_position(r, step);
-        if (is_seek(step->call) && action.offset < 0) { /* made when the next data call comes */
+        if (leads && action.offset < 0) { /* made when the next data call comes */
             action.open->pending_seeks += step->count;
             action.open->pending_whence = step->arg;
             return;
@@ -105,6 +86,33 @@ static void perform_file_step(struct replay *r, const struct plan_step *step) {
     }
 }
 
+/* A data call that failed in the traced run. */
+static void perform_failed_data(struct replay *r, const struct plan_step *step, struct open_file *f) {
+    const struct call_facts *facts = &CALLS[step->call];
+    const bool posix = facts->layer == LAYER_POSIX;
+    data_call issue = backend_of(r, facts->layer)->data(step->call);
+    for (int64_t i = 0; i < step->count; i++) {
+        int64_t moved = -1, start = now_ns();
+        int error = 0;
+        whereabouts->done++;
+        if (r->settings->null)
+            continue;
+        if (!posix && completion_of(step->call) == COMPLETES_AT_ONCE)
+            moved = issue(f, r->read_buffer, step->size, step->offset < 0 ? 0 : step->offset);
+        else if (!posix || !refused_data(step->call, f, step->size, step->offset, step->error, &moved))
+            error = -1; /* left out */
+        if (error == 0 && moved < 0)
+            error = posix ? errno : backend_of(r, facts->layer)->error();
+        int64_t end = now_ns();
+        activity_calls(&r->activity, IO_METADATA, start, end);
+        r->metadata_ns += end - start;
+        r->metadata_operations += error >= 0;
+        r->other_results += error != step->error;
+        if (moved > 0 && facts->place == PLACE_POINTER)
+            f->position += moved;
+    }
+}
+
 /* A call that moved nothing in the traced run: at the end of a file, or of 0 bytes in a collective. */
 static void perform_empty_step(struct replay *r, const struct plan_step *step) {
     const struct call_facts *facts = &CALLS[step->call];
@@ -113,6 +121,10 @@ static void perform_empty_step(struct replay *r, const struct plan_step *step) {
         return;
     if (f->pending_seeks)
         make_pending_seeks(r, f, step->offset);
+    if (step->error) {
+        perform_failed_data(r, step, f);
+        return;
+    }
     data_call issue = backend_of(r, facts->layer)->data(step->call);
     const bool reads = facts->kind == KIND_READ;
     const bool meets = r->settings->verify && !reads && facts->layer == LAYER_MPIIO && facts->collective &&
@@ -219,6 +231,19 @@ static bool completes_copy(const struct replay *r, const struct plan_step *step)
     return is_copy(next) && !starts_copy(next);
 }
 
+static void perform_steps(struct replay *r, int32_t from, int32_t to);
+
+static void perform_repeat(struct replay *r, int32_t at) {
+    const struct plan_step *repeat = &r->plan->steps[at];
+    struct loop loop = {.first = at + 1, .end = repeat->end, .left = repeat->count, .around = r->loop};
+    r->loop = &loop;
+    while (loop.left > 0 && !r->stopped) {
+        loop.left--;
+        perform_steps(r, loop.first, loop.end);
+    }
+    r->loop = loop.around;
+}
+
 static void perform_steps(struct replay *r, int32_t from, int32_t to) {
     for (int32_t i = from; i < to && !r->stopped; i++) {
         const struct plan_step *step = &r->plan->steps[i];
@@ -253,8 +278,7 @@ static void perform_steps(struct replay *r, int32_t from, int32_t to) {
                 perform_pause(r, (int64_t)((double)step->count * r->settings->pause_factor));
             break;
         case STEP_REPEAT:
-            for (int64_t n = 0; n < step->count && !r->stopped; n++)
-                perform_steps(r, i + 1, step->end);
+            perform_repeat(r, i);
             i = step->end - 1;
             break;
         }
@@ -328,7 +352,7 @@ void replay_renew(struct replay *r) {
     activity_clear(&r->activity);
     memset(r->unflushed, 0, (size_t)r->plan->n_files * sizeof *r->unflushed);
     r->metadata_ns = r->metadata_operations = r->sync_ns = r->syncs = 0;
-    r->extra_seeks = r->waited_opens = r->waited_reads = r->long_reads = 0;
+    r->extra_seeks = r->waited_opens = r->waited_reads = r->long_reads = r->other_results = 0;
     r->compared = (struct compared){0};
     progress_clear(r->progress);
 }

@@ -39,6 +39,13 @@ struct phase_state {
     struct latencies latencies;
 };
 
+/* A repeat that is being performed. */
+struct loop {
+    int32_t first, end; /* steps: of its body */
+    int64_t left;       /* repetitions after this one */
+    const struct loop *around;
+};
+
 struct replay {
     const struct settings *settings;
     const struct plan *plan;
@@ -59,6 +66,7 @@ struct replay {
     } * buffers;
     int32_t n_buffers;
     struct phase_state *copy_phase; /* of the read side of a copy that has begun */
+    const struct loop *loop;        /* the innermost one; NULL outside of repeats */
     struct pacer pacer;
     int64_t start_ns, end_ns;
     struct activity activity;
@@ -67,6 +75,7 @@ struct replay {
     int64_t waited_opens;     /* that found no file at first, made by another rank later */
     int64_t waited_reads;     /* that came before another rank's write of the bytes */
     int64_t long_reads;       /* that moved more than in the traced run: the file is larger */
+    int64_t other_results;    /* calls that failed, or did not, unlike those of the traced run */
     struct compared compared; /* by --verify */
     /* of a session's runs (session.c) */
     struct progress *progress; /* NULL outside of sessions */

@@ -1,5 +1,5 @@
-/* What performing a plan is made of: open files (open_files.c), data operations (data.c) and calls that are
- * completed later (later.c).
+/* What performing a plan is made of: open files (open_files.c), seeks (seeks.c), data operations (data.c) and
+ * calls that are completed later (later.c).
  */
 #ifndef WAVETANK_REPLAY_PARTS_H
 #define WAVETANK_REPLAY_PARTS_H
@@ -21,7 +21,11 @@ struct open_file *find_open(const struct replay *r, const struct plan_file *file
 void act(struct replay *r, const struct file_action *action, int32_t traced_error);
 struct open_file *open_unasked(struct replay *r, const struct plan_file *file, enum call_kind kind);
 bool needs_open_file(enum call call);
+
+/* ---- seeks.c ---- */
+
 bool is_seek(enum call call);
+int64_t next_position(struct replay *r, const struct plan_step *seek);
 void make_pending_seeks(struct replay *r, struct open_file *f, int64_t position);
 void make_null_seeks(struct replay *r, struct open_file *f, int64_t n);
 void place_pointer(struct replay *r, struct open_file *f, int64_t position);

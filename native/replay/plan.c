@@ -27,7 +27,9 @@ static void parse_file(struct parser *p, const char *root) {
     struct plan_file *f = &plan->files[plan->n_files++];
     f->id = (int32_t)number_from(p, 0, INT32_MAX);
     f->content = (int32_t)number_from(p, 0, INT32_MAX);
-    f->made_in_run = strcmp(word(p), "output") == 0;
+    const char *role = word(p);
+    f->made_in_run = strcmp(role, "output") == 0;
+    f->never_there = strcmp(role, "none") == 0;
     f->prepared = number_from(p, 0, INT64_MAX);
     f->names = NULL;
     f->n_names = 0;

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { PLAN_VERSION = 4 };
+enum { PLAN_VERSION = 5 };
 
 struct plan_name {
     char *name; /* below the root */
@@ -21,6 +21,7 @@ struct plan_file {
     int32_t id;
     int32_t content;         /* number of the file whose pattern its bytes have */
     bool made_in_run;        /* by some rank: not there beforehand */
+    bool never_there;        /* looked for only */
     int64_t prepared;        /* bytes that are there beforehand */
     struct plan_name *names; /* its own first; then those that it has before, after or beside it */
     int32_t n_names;
@@ -87,7 +88,7 @@ struct plan_step {
     int32_t info;             /* file: index, -1 for none */
     int32_t view;             /* file: index, -1 for none */
     int32_t communicator;     /* file, sync: index, -1 for none */
-    int32_t error;            /* file: errno of the traced call, 0 for success */
+    int32_t error;            /* file, empty: errno of the traced call, 0 for success */
     int32_t end;              /* repeat: index of the first step after its body */
     int64_t handle;      /* which open of the file; -1: its latest (file, empty), the call's own (data) */
     int64_t arg, offset; /* file; offset -1 for none */

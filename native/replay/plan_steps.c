@@ -40,6 +40,9 @@ static void parse_do(struct parser *p) {
     step->count = number_from(p, 1, INT64_MAX);
     step->info = optional_index(p, p->plan->n_infos);
     step->name = name_of_file(p, step->file);
+    const bool of_two = step->call == CALL_RENAME || step->call == CALL_LINK || step->call == CALL_SYMLINK;
+    if (of_two && !step->error) /* one name is enough for a call that failed */
+        BAD(p, "a call on two names has one:", name);
 }
 
 /* pair CALL FROM NAME TO NAME ERROR: a call on two names */
@@ -66,7 +69,7 @@ static void parse_data(struct parser *p) {
     step->null_seeks = number_from(p, 0, INT64_MAX);
 }
 
-/* empty CALL FILE HANDLE OFFSET SIZE COUNT */
+/* empty CALL FILE HANDLE OFFSET SIZE COUNT ERROR */
 static void parse_empty(struct parser *p) {
     struct plan_step *step = add_step(p, STEP_EMPTY);
     char *name = word(p);
@@ -78,6 +81,7 @@ static void parse_empty(struct parser *p) {
     step->offset = number(p);
     step->size = number_from(p, 0, INT64_MAX);
     step->count = number_from(p, 1, INT64_MAX);
+    step->error = (int32_t)number_from(p, 0, INT32_MAX);
     note_size(p->plan, step->call, step->size);
 }
 

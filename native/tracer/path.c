@@ -14,8 +14,9 @@
 
 /* only_known: the name is worth a row only if the file has one already. Programs look for files in many
  * places where there are none, and at directories. facts: of the file that the name led to; NULL: they are
- * found, if the name is there and new. */
-static int32_t number(int dirfd, const char *path, bool only_known, const struct wt_facts *facts) {
+ * found, if the name is there and new. size_kept: the call has not changed the file's size. */
+static int32_t number(int dirfd, const char *path, bool only_known, const struct wt_facts *facts,
+                      bool size_kept) {
     char name[WT_PATH_BYTES];
     struct wt_facts found;
     int32_t file = WT_UNKNOWN;
@@ -26,12 +27,13 @@ static int32_t number(int dirfd, const char *path, bool only_known, const struct
     bool known = wt_file_is_known(name);
     if (known || (wt_path_kept(name) && wt_name(dirfd, path, name) > 0)) {
         known = known || wt_file_is_known(name);
-        if (!known && !only_known && facts == NULL && wt_look(AT_FDCWD, name, 0, 0, &found) &&
+        if (!known && !only_known && facts == NULL && wt_look(AT_FDCWD, name, 0, STATX_SIZE, &found) &&
             S_ISREG(found.mode)) {
             facts = &found;
         }
         if (known || !only_known) {
-            file = wt_file_of_path(name, facts, 0, false);
+            bool sized = size_kept && facts != NULL && S_ISREG(facts->mode);
+            file = wt_file_of_path(name, facts, sized ? facts->size : 0, sized);
         }
     }
     wt_unlock();
@@ -46,7 +48,7 @@ static void record(uint32_t op, int32_t file, int64_t arg, int error, uint64_t t
 
 static void of_path(uint32_t op, int dirfd, const char *path, int64_t arg, int result, int error, uint64_t t0,
                     uint64_t t1) {
-    int32_t file = number(dirfd, path, op == WT_OP_ACCESS || result < 0, NULL);
+    int32_t file = number(dirfd, path, op == WT_OP_ACCESS || result < 0, NULL, op != WT_OP_TRUNCATE);
     record(op, file, arg, result < 0 ? error : 0, t0, t1);
     errno = error;
 }
@@ -67,7 +69,7 @@ static void folder_made(int dirfd, const char *path, mode_t mode, int result, in
         wt_file_made(&facts);
         wt_unlock();
     }
-    int32_t file = number(dirfd, path, result < 0, there ? &facts : NULL);
+    int32_t file = number(dirfd, path, result < 0, there ? &facts : NULL, false);
     record(WT_OP_MKDIR, file, mode, result < 0 ? error : 0, t0, t1);
     errno = error;
 }
@@ -84,14 +86,14 @@ OF_PATH(truncate64, TRUNCATE, AT_FDCWD, path, size, (const char *path, off64_t s
 
 static bool is_regular(int dirfd, const char *path, struct wt_facts *facts) {
     int error = errno;
-    bool seen = wt_look(dirfd, path, AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC, 0, facts);
+    bool seen = wt_look(dirfd, path, AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC, STATX_SIZE, facts);
     errno = error;
     return seen && S_ISREG(facts->mode);
 }
 
 static void unlinked(int dirfd, const char *path, int64_t arg, const struct wt_facts *facts, int result,
                      int error, uint64_t t0, uint64_t t1) {
-    int32_t file = number(dirfd, path, result < 0, facts);
+    int32_t file = number(dirfd, path, result < 0, facts, true);
     record(WT_OP_UNLINK, file, arg, result < 0 ? error : 0, t0, t1);
     errno = error;
 }
@@ -138,11 +140,12 @@ static void of_two(uint32_t op, int old_dir, const char *old, int new_dir, const
     }
     /* The new name leads to it now, whatever the two names led to before. */
     if (result == 0 && new != NULL &&
-        wt_look(new_dir, new, AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC, 0, &facts) && !S_ISLNK(facts.mode)) {
+        wt_look(new_dir, new, AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC, STATX_SIZE, &facts) &&
+        !S_ISLNK(facts.mode)) {
         moved = &facts;
     }
-    record(op, number(old_dir, old, result < 0, moved), 0, result < 0 ? error : 0, t0, t1);
-    record(op, number(new_dir, new, result < 0, moved), 1, result < 0 ? error : 0, t1, t1);
+    record(op, number(old_dir, old, result < 0, moved, true), 0, result < 0 ? error : 0, t0, t1);
+    record(op, number(new_dir, new, result < 0, moved, true), 1, result < 0 ? error : 0, t1, t1);
     errno = error;
 }
 
@@ -172,7 +175,7 @@ static void symlink_seen(const char *target, int dirfd, const char *link, int re
     wt_unlock();
     if (kept) {
         bool there = wt_look(AT_FDCWD, behind, AT_STATX_DONT_SYNC, 0, &facts);
-        int32_t of_target = number(AT_FDCWD, behind, false, there ? &facts : NULL);
+        int32_t of_target = number(AT_FDCWD, behind, false, there ? &facts : NULL, false);
         wt_lock();
         int32_t of_link = wt_file_of_link(name, behind, there ? &facts : NULL, 0, false);
         wt_unlock();
@@ -194,7 +197,7 @@ static void stat_seen(int dirfd, const char *path, unsigned mode, int result, ui
     int error = errno;
     if (path != NULL && path[0] != 0) {
         bool data = result == 0 && S_ISREG(mode);
-        record(WT_OP_STAT, number(dirfd, path, !data, NULL), 0, result < 0 ? error : 0, t0, t1);
+        record(WT_OP_STAT, number(dirfd, path, !data, NULL, true), 0, result < 0 ? error : 0, t0, t1);
         errno = error;
         return;
     }

@@ -13,6 +13,7 @@ from wavetank.cli.output import Cell, Table, format_option, print_tables
 
 if TYPE_CHECKING:
     from wavetank.kernel.fidelity import PhaseFidelity
+    from wavetank.kernel.plan import Kernel
 
 _OUTSIDE_TOLERANCE = 3
 
@@ -62,7 +63,7 @@ def command(kernel: Path, model: Path, which: str, tolerance: float, output_form
              row.ranks_with_other_offsets]
             for row in rows
         ],
-        note=(_exact(ours.doubts) if all(row.exact or row.left_to_mpi for row in rows)
+        note=(_exact(ours, which) if all(row.exact or row.left_to_mpi for row in rows)
               else f"{len(outside)} of {len(rows)} outside of the tolerance of {tolerance:g} %.") + _races(rows),
     )  # fmt: skip
     differences: list[list[Cell]] = [
@@ -72,6 +73,9 @@ def command(kernel: Path, model: Path, which: str, tolerance: float, output_form
         table,
         *([Table("Differences", ["phases", "what"], differences)] if differences else []),
     ]
+    if which == "replay" and ours.not_reproduced:
+        said: list[list[Cell]] = [[sentence] for sentence in ours.not_reproduced]
+        tables.append(Table("Said by the kernel", ["what"], said))
     extrapolated = None if ours.extrapolation is None else ours.extrapolation.sentence()
     if extrapolated is not None:
         table = replace(table, note=f"{table.note} The kernel and its model are {extrapolated}.")
@@ -90,11 +94,13 @@ def command(kernel: Path, model: Path, which: str, tolerance: float, output_form
         sys.exit(_OUTSIDE_TOLERANCE)
 
 
-def _exact(doubts: tuple[str, ...]) -> str:
-    """What to say of a kernel that does what its model says."""
-    if not doubts:
-        return "Exact."
-    return f"The kernel does what its model says, which is not all that the application did: {'; '.join(doubts)}."
+def _exact(kernel: Kernel, which: str) -> str:
+    """What to say of a kernel that does what its model says; of one that leaves something out, no more than that."""
+    if kernel.doubts:
+        return f"The kernel does what its model says, which is not all that the application did: {'; '.join(kernel.doubts)}."
+    if which == "replay" and kernel.not_reproduced:
+        return "Exact as far as the model tells; what the kernel leaves out, changes or does not know is below."
+    return "Exact."
 
 
 def _races(rows: list[PhaseFidelity]) -> str:

@@ -5,6 +5,8 @@ The list is compared with the C program's (native/replay/calls.h) in the tests.
 
 from __future__ import annotations
 
+import errno
+import os
 from dataclasses import dataclass
 
 COPIES = frozenset({"copy_file_range", "copy_file_range_to", "sendfile", "sendfile_to"})
@@ -77,6 +79,40 @@ def performed(name: str) -> str | None:
         return name
     stand_in = substitute(name)
     return stand_in.name if stand_in else None
+
+
+_ON_NAMES = frozenset(
+    {"open", "stat", "access", "unlink", "truncate", "rename", "link", "symlink", "mkdir", "rmdir"}
+)
+_BY_THE_FILTER = _ON_NAMES | (POSIX_DATA - COPIES - {"aio_read", "aio_write"}) | {"fstat", "mmap"}
+
+
+def fails_again(name: str, error: int, arg: int) -> bool:
+    """Whether a call that failed is sure to fail with the same error in the replay (native/replay/refusals.c).
+
+    Args:
+        name: of the call.
+        error: errno.
+        arg: as in FileStep.
+    """
+    if name in _BY_THE_FILTER:
+        return True
+    if name == "lseek":
+        return error == (errno.ENXIO if arg > os.SEEK_END else errno.EINVAL)
+    if name == "ftruncate":
+        return error == errno.EINVAL and arg < 0
+    return name in ("MPI_File_open", "MPI_File_delete")  # for want of the file; see fidelity_names
+
+
+def is_performed(name: str, error: int, arg: int) -> bool:
+    """Whether the replay makes a call that failed: not where it would succeed."""
+    return not error or is_mpi(name) or name == "close" or fails_again(name, error, arg)
+
+
+def by_the_filter(name: str, error: int) -> bool:
+    """Whether the storage of a replay has no part in a failure: the replay's own system refuses the call."""
+    storage = {errno.ENOENT, errno.EEXIST} if name in _ON_NAMES else set()
+    return name in _BY_THE_FILTER and error not in storage
 
 
 def is_mpi(name: str) -> bool:

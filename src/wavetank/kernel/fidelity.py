@@ -11,7 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from wavetank.kernel.doubts import UNDECIDED
+from wavetank.kernel.fidelity_names import names_differences, size_differences
 from wavetank.kernel.fidelity_order import OrderFidelity, compare_order
+from wavetank.kernel.fidelity_parts import parted_differences
 from wavetank.kernel.fidelity_phase import found_alike, rank_differences
 from wavetank.kernel.lower import lower
 from wavetank.kernel.operations import (
@@ -84,7 +86,8 @@ def replay_fidelity(kernel: Kernel, model: Model) -> list[PhaseFidelity]:
     """The replay against the model: a row for each of the model's phases, and one for what lies beside phases.
 
     The last row, of no phase, is about calls that move no data (open, seek, sync, rename, ...), collectives, and
-    the order of everything. It is left out where there is neither.
+    the order of everything; about what is there before the run, too: the calls that succeeded find their files,
+    in the sizes that they had. It is left out where there is none of it.
 
     Raises:
         KernelError: the kernel cannot be lowered.
@@ -98,12 +101,16 @@ def replay_fidelity(kernel: Kernel, model: Model) -> list[PhaseFidelity]:
             _replayed(phase, plan, model, made, order.differences, mpi_files)
             for phase in model.phases
         ),
-        *_beside_phases(plan, model, made, order),
+        *_beside_phases(plan, kernel, model, made, order),
     ]
 
 
 def _beside_phases(
-    plan: PlannedRun, model: Model, made: dict[int, Counter[int]], order: OrderFidelity
+    plan: PlannedRun,
+    kernel: Kernel,
+    model: Model,
+    made: dict[int, Counter[int]],
+    order: OrderFidelity,
 ) -> Iterator[PhaseFidelity]:
     """The calls that move no data and collectives, and operations of ranks or phases that the model lacks."""
     ranks_of = {phase.ph_id: set(phase.ph_processid) for phase in model.phases}
@@ -123,6 +130,8 @@ def _beside_phases(
         rank, what = next(iter(order.differences.items()))
         others = f" (and {len(order.differences) - 1} more)" if len(order.differences) > 1 else ""
         differences.append(f"rank {rank}{others}: {what}")
+    differences += [*size_differences(kernel, model), *names_differences(plan, kernel)]
+    differences += [f"rank {rank}: {what}" for rank, what in parted_differences(plan)]
     if order.n_model or order.n_kernel or differences:
         yield PhaseFidelity(
             (), "replay", Totals(order.n_model, 0), Totals(order.n_kernel + foreign, 0),

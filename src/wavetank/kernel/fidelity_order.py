@@ -6,8 +6,6 @@ that equal order is equality. Nothing is unfolded.
 
 from __future__ import annotations
 
-import errno
-import os
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +15,7 @@ from wavetank.kernel.file_names import paths_of
 from wavetank.kernel.files import is_stored, safe_names
 from wavetank.kernel.plan import Kernel
 from wavetank.kernel.plan_reader import PlannedRun, PlannedStep, distinct
-from wavetank.kernel.steps import flat
+from wavetank.kernel.steps import are_of_one_call, flat
 from wavetank.model.application import Model
 from wavetank.model.phase import (
     DataStep,
@@ -33,7 +31,6 @@ from wavetank.model.phase import (
 from wavetank.model.views import programs_by_view
 
 _Entry = tuple[object, ...]
-_MADE = os.O_CREAT | os.O_EXCL | os.O_TRUNC
 _LARGEST_EMPTY = 1 << 30  # bytes; a larger request that moved nothing asks for 0
 
 
@@ -250,9 +247,10 @@ class _ModelSteps:
         """A call; of one on two names the second step says both."""
         if step.iop_type in calls.ON_TWO_NAMES:
             before, after = around[0], around[-1]
-            if _belong(step, after) and self._is_stored(after):
+            if are_of_one_call(step, after) and self._is_stored(after):
                 return
-            if _belong(before, step) and isinstance(before, FileStep) and self._is_stored(before):
+            is_second = are_of_one_call(before, step) and self._is_stored(before)
+            if is_second and isinstance(before, FileStep):
                 self.n_calls += times
                 yield ("pair", step.iop_type, self._name(before), self._name(step), step.error)
                 return
@@ -279,18 +277,27 @@ class _ModelSteps:
 
     def _call(self, step: FileStep) -> _Entry | None:
         name = calls.performed(step.iop_type)
-        if name is None or name in calls.ON_TWO_NAMES:
+        if name is None or (name in calls.ON_TWO_NAMES and not step.error):
+            return None
+        if not calls.is_performed(name, step.error, step.arg):
             return None
         if name != step.iop_type:
             self.replaced.add(step.iop_type)
         if name in calls.DATA:
             size = step.size if step.size <= _LARGEST_EMPTY else 0
-            return ("empty", name, step.file_id, step.handle, step.offset, size, step.count)
+            return (
+                "empty",
+                name,
+                step.file_id,
+                step.handle,
+                step.offset,
+                size,
+                step.error,
+                step.count,
+            )
         arg = step.arg
         if name == "MPI_Wait":
             arg = 0
-        elif name == "open" and step.error == errno.ENOENT:
-            arg &= ~_MADE
         communicator = None
         if name == "MPI_File_open":
             communicator = (
@@ -304,16 +311,6 @@ class _ModelSteps:
             None if view is None or view < 0 else self._views[view], communicator, step.error,
             None if step.info_id is None else self._model.infos[step.info_id], step.count,
         )  # fmt: skip
-
-
-def _belong(old: Step, new: Step) -> bool:
-    """Whether two steps are the two names of one call."""
-    return (
-        isinstance(old, FileStep)
-        and isinstance(new, FileStep)
-        and new.iop_type == old.iop_type
-        and (old.arg, new.arg) == (0, 1)
-    )
 
 
 class _PlanSteps:
@@ -366,9 +363,9 @@ class _PlanSteps:
             first, second = self._name(old, old_name), self._name(new, new_name)
             entry = ("pair", name, first, second, int(error))
         elif kind == "empty":
-            name, file, handle, offset, size, count = words
+            name, file, handle, offset, size, count, error = words
             entry = (
-                "empty", name, int(file), int(handle), _number(offset), int(size), int(count),
+                "empty", name, int(file), int(handle), _number(offset), int(size), int(error), int(count),
             )  # fmt: skip
         return entry
 
@@ -379,11 +376,8 @@ class _PlanSteps:
         name, file, handle, arg, offset, view, communicator, error, count, info, named = words
         if name == "MPI_File_open" and int(file) not in self._opened:
             return None  # the model does not know when the file was opened
-        flags = int(arg)
-        if name == "open" and int(error) == errno.ENOENT:
-            flags &= ~_MADE
         return (
-            "do", name, self._name(file, named), int(handle), 0 if name == "MPI_Wait" else flags, _number(offset),
+            "do", name, self._name(file, named), int(handle), 0 if name == "MPI_Wait" else int(arg), _number(offset),
             _entry_of(self._views, view), _entry_of(self._plan.communicators, communicator), int(error),
             _entry_of(self._plan.infos, info), int(count),
         )  # fmt: skip

@@ -142,7 +142,7 @@ def apply_names(
     for file, base in zip(files, made, strict=True):
         own = paths_of(file)
         of_file = uses.get(file.file_id, Uses())
-        plan = plan_names(file, of_file, there_before=base.role != "output")
+        plan = plan_names(file, of_file, there_before=base.is_prepared)
         kept = [names[numbers[places[file.file_id, k]]] for k in plan.order]
         changes: dict[str, Any] = {"name": kept[0], "other_names": tuple(
             KernelName(name=name, prepared=plan.prepared.get(k))

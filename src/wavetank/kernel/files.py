@@ -6,13 +6,13 @@ import os
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
-from typing import Literal
 
 import numpy as np
 
 from wavetank.kernel import calls
+from wavetank.kernel.beforehand import Evidence, evidence_of
 from wavetank.kernel.operations import member_runs
-from wavetank.kernel.plan import KernelFile
+from wavetank.kernel.plan import KernelFile, Role
 from wavetank.kernel.steps import flat
 from wavetank.model.application import View
 from wavetank.model.file import ModelFile
@@ -94,7 +94,7 @@ def kernel_files(
         programs: that the kernel performs.
         views: of the model.
     """
-    flags = _open_flags(programs)
+    evidence = evidence_of(programs, phases)
     made = _made_by_name(programs)
     origins = _origins(programs)
     names = safe_names({file.file_id: file.file_name for file in files})
@@ -106,7 +106,7 @@ def kernel_files(
             file,
             names[file.file_id],
             by_file.get(file.file_id, []),
-            flags.get(file.file_id, 0),
+            evidence.get(file.file_id, Evidence()),
             views,
         ).model_copy(update={"content_of": origins.get(file.file_id)})
         if file.file_id not in made
@@ -128,7 +128,7 @@ def _made_by_name(programs: Sequence[Program]) -> set[int]:
                 continue
             seen.add(step.file_id)
             is_target = step.iop_type in calls.ON_TWO_NAMES and step.arg == 1
-            if is_target or step.iop_type in ("mkdir", "rmdir"):
+            if is_target or step.iop_type == "mkdir":
                 made.add(step.file_id)
     return made
 
@@ -150,44 +150,51 @@ def _origins(programs: Sequence[Program]) -> dict[int, int]:
     return origins
 
 
-def _open_flags(programs: Sequence[Program]) -> dict[int, int]:
-    """The flags of all POSIX opens of each file, together."""
-    flags: defaultdict[int, int] = defaultdict(int)
-    for program in programs:
-        for step, _ in flat(program.steps):
-            if isinstance(step, FileStep) and step.iop_type == "open" and not step.error:
-                flags[step.file_id] |= step.arg
-    return flags
-
-
 def _kernel_file(
-    file: ModelFile, name: str, phases: Sequence[Phase], flags: int, views: Sequence[View]
+    file: ModelFile, name: str, phases: Sequence[Phase], evidence: Evidence, views: Sequence[View]
 ) -> KernelFile:
-    size = _size_beforehand(file, phases, flags, views)
-    if not phases and not flags & os.O_CREAT:  # looked at only: there, and empty
-        return KernelFile(file_id=file.file_id, name=name, role="input", prepare_bytes=0)
+    size = _size_beforehand(file, phases, evidence, views)
+    if evidence.is_never_there:
+        return KernelFile(file_id=file.file_id, name=name, role="none", prepare_bytes=0)
+    if evidence.is_folder:
+        role: Role = "output" if size is None else "both"
+        return KernelFile(
+            file_id=file.file_id, name=name, role=role, prepare_bytes=0, folder=role == "both"
+        )
     written = any(not calls.reads(member.iop_type) for phase in phases for member in phase.pattern)
-    role: Literal["input", "output", "both"]
-    role = "output" if size is None else "both" if written else "input"
+    role = "output" if size is None else "both" if written or evidence.changes else "input"
     return KernelFile(file_id=file.file_id, name=name, role=role, prepare_bytes=size or 0)
 
 
 def _size_beforehand(
-    file: ModelFile, phases: Sequence[Phase], flags: int, views: Sequence[View]
+    file: ModelFile, phases: Sequence[Phase], evidence: Evidence, views: Sequence[View]
 ) -> int | None:
     """Bytes that must be there before the run; None when the run makes the file itself.
 
-    A file that was there, but empty and to be created, or to be made or emptied before anything was read, is what
-    an earlier run or another rank left: the run makes it.
+    A file that was there, but empty and to be created, or to be made or emptied before anything was read or needed
+    it, is what an earlier run or another rank left: the run makes it. Of a file that is looked at and never opened
+    no call sees the size.
     """
+    before, flags = file.file_size_before, evidence.flags
+    if evidence.must_be_there or not (phases or evidence.made_by or evidence.missed_by):
+        if before is not None:
+            return before if evidence.is_opened or phases else 0
+        return max(_read_first(file, phases, views), evidence.mapped_bytes)
+    if evidence.missed_by:
+        return None
     reads_first = bool(phases) and calls.reads(phases[0].pattern[0].iop_type)
-    if file.file_size_before is not None and not (
-        (file.file_size_before == 0 and flags & os.O_CREAT)
+    if before is not None and not (
+        (before == 0 and flags & os.O_CREAT)
         or (flags & os.O_TRUNC and flags & os.O_CREAT and not reads_first)
     ):
-        return file.file_size_before
-    if file.file_size_before == 0:
+        return before
+    if before == 0:
         return None
+    return _read_first(file, phases, views) or None
+
+
+def _read_first(file: ModelFile, phases: Sequence[Phase], views: Sequence[View]) -> int:
+    """How far the reads reach that come before any write."""
     highest = 0
     for phase in phases:  # in order of first occurrence
         if not calls.reads(phase.pattern[0].iop_type):
@@ -197,7 +204,7 @@ def _size_beforehand(
                 in_view = phase.offset_view is not None
                 end = _end_in_views(phase, index, views) if in_view else _end(phase, index)
                 highest = max(highest, file.file_size if end is None else end)
-    return highest or None
+    return highest
 
 
 def _end_in_views(phase: Phase, index: int, views: Sequence[View]) -> int | None:

@@ -15,13 +15,14 @@ from wavetank.kernel import calls
 from wavetank.kernel.below import needs_places
 from wavetank.kernel.doubts import doubts_of
 from wavetank.kernel.extrapolated import performable
+from wavetank.kernel.failures import Failures
 from wavetank.kernel.file_names import apply_names
 from wavetank.kernel.files import is_stored, kernel_files
 from wavetank.kernel.order import find_waits
 from wavetank.kernel.order_processes import own_programs
 from wavetank.kernel.overlaps import without_overlaps
 from wavetank.kernel.plan import Kernel
-from wavetank.kernel.steps import flat
+from wavetank.kernel.steps import are_of_one_call, flat
 from wavetank.kernel.unopened import unopened_files, with_opens
 from wavetank.kernel.writers.ior import ior_lines
 from wavetank.model.application import Model
@@ -136,6 +137,7 @@ class _Selection:
         self.touched: set[int] = set()
         self._unknown_calls: Counter[str] = Counter()
         self._file_calls: set[str] = set()
+        self._failures = Failures()
         self._null_seeks = 0
         self.programs = [
             Program(ranks=program.ranks, steps=self._steps(program.steps, len(program.ranks)))
@@ -209,23 +211,19 @@ class _Selection:
                     self._null_seeks += times * step.null_seeks
             elif not isinstance(step, FileStep):
                 kept.append(step)
-            elif step.iop_type in calls.ON_TWO_NAMES and index not in renamed:
+            elif step.iop_type in calls.ON_TWO_NAMES and index not in renamed and not step.error:
                 self._unknown_calls[step.iop_type] += times * step.count
             elif self._performs_step(step, times):
                 kept.append(step)
         return tuple(kept)
 
     def _renamed(self, steps: Sequence[Step]) -> set[int]:
-        """Indices of the calls on two names of which both are known, and stored."""
+        """Indices of the calls on two names of which both are known, and stored. Of a call that failed one may do."""
         found: set[int] = set()
         for index, (old, new) in enumerate(pairwise(steps)):
-            if (
-                isinstance(old, FileStep)
-                and isinstance(new, FileStep)
-                and old.iop_type == new.iop_type
-                and old.iop_type in calls.ON_TWO_NAMES
-                and (old.arg, new.arg) == (0, 1)
-                and all(is_stored(self._names[step.file_id]) for step in (old, new))
+            if are_of_one_call(old, new) and all(
+                isinstance(step, FileStep) and is_stored(self._names[step.file_id])
+                for step in (old, new)
             ):
                 found |= {index, index + 1}
         return found
@@ -240,6 +238,8 @@ class _Selection:
             self._unknown_calls[step.iop_type] += times * step.count
             return False
         self.touched.add(step.file_id)
+        if not self._failures.takes(step, times):
+            return False
         self._file_calls.add(step.iop_type)
         return True
 
@@ -272,6 +272,7 @@ class _Selection:
                 if self._file_calls & calls.MAPPED
                 else []
             ),
+            *self._failures.sentences(),
             *self._communicators(),
             *self._inherited(),
             *(

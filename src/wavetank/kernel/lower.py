@@ -28,7 +28,7 @@ from wavetank.model.phase import (
 )
 from wavetank.model.runs import RunArrays
 
-PLAN_VERSION = 4
+PLAN_VERSION = 5
 
 
 def lower(kernel: Kernel) -> str:
@@ -72,7 +72,10 @@ def _lines(kernel: Kernel) -> Iterator[str]:
         for index, step in enumerate(program.steps):
             for wait in waits.before.get((number, index), ()):
                 yield f" await {wait.number} {len(wait.writers)} {' '.join(map(str, wait.writers))}"
-            yield from lines.of([_without_own_sync(step, index, program, ends)])
+            following = program.steps[index + 1 : index + 2]
+            yield from lines.of(
+                [_without_own_sync(step, index, program, ends)], after=next(iter(following), None)
+            )
             for wait in waits.after.get((number, index), ()):
                 yield f" signal {wait.number} {len(wait.readers)} {' '.join(map(str, wait.readers))}"
         yield "end"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -11,7 +9,7 @@ import numpy as np
 
 from wavetank.kernel import calls
 from wavetank.kernel.plan import Kernel
-from wavetank.kernel.steps import flat
+from wavetank.kernel.steps import are_of_one_call, flat
 from wavetank.model.phase import (
     DataStep,
     FileStep,
@@ -20,6 +18,7 @@ from wavetank.model.phase import (
     Phase,
     ProcessStep,
     Program,
+    RepeatStep,
     Step,
     SyncStep,
 )
@@ -65,17 +64,23 @@ class ProgramLines:
         self._latest: Phase | None = (
             None  # of the last data, as long as no synchronisation followed
         )
-        self._old_name = (0, 0)  # file and name of the last call on an old name
+        self._old_name: tuple[int, int] | None = (
+            None  # file and name of a call of which the new name comes next
+        )
 
-    def of(self, steps: Sequence[Step], depth: int = 1) -> Iterator[str]:
-        """Lines of the next steps."""
+    def of(self, steps: Sequence[Step], depth: int = 1, after: Step | None = None) -> Iterator[str]:
+        """Lines of the next steps; ``after`` is the step that comes after them, if it matters."""
         indent = " " * depth
-        for step in steps:
+        for step, following in zip(steps, (*steps[1:], after), strict=True):
             if isinstance(step, DataStep):
-                if self._was_parted(step):
+                before, self._latest = self._latest, self._phases[step.ph_id]
+                if _was_parted(before, self._latest):
                     yield f"{indent}tick"
                 yield f"{indent}data {step.ph_id} {step.n} {_optional(step.handle)} {int(step.single)} {step.null_seeks}"
             elif isinstance(step, FileStep):
+                if are_of_one_call(step, following):
+                    self._old_name = (step.file_id, step.name)
+                    continue
                 line = self._file_step(step)
                 if line is not None:
                     yield indent + line
@@ -90,9 +95,42 @@ class ProgramLines:
             elif isinstance(step, MixStep):
                 yield from self._of_mix(step, depth)
             else:
-                yield f"{indent}repeat {step.times}"
-                yield from self.of(step.steps, depth + 1)
-                yield f"{indent}end"
+                yield from self._of_repeat(step, depth)
+
+    def _of_repeat(self, repeat: RepeatStep, depth: int) -> Iterator[str]:
+        """The lines of a repeat. A tick that parts only its first repetition from what is before stands before it."""
+        indent = " " * depth
+        first, last = self._first_data(repeat.steps), self._last_data(repeat.steps, self._latest)
+        at_entry = first is not None and _was_parted(self._latest, first)
+        between = first is not None and repeat.times > 1 and _was_parted(last, first)
+        if at_entry and not between:
+            yield f"{indent}tick"
+        if at_entry != between:
+            self._latest = first
+        yield f"{indent}repeat {repeat.times}"
+        yield from self.of(repeat.steps, depth + 1)
+        if between and not at_entry:
+            yield f"{indent} tick"
+            self._latest = None
+        yield f"{indent}end"
+
+    def _first_data(self, steps: Sequence[Step]) -> Phase | None:
+        """The phase of the first data, unless a synchronisation comes before it."""
+        for step, _ in flat(steps):
+            if isinstance(step, SyncStep):
+                return None
+            if isinstance(step, DataStep):
+                return self._phases[step.ph_id]
+        return None
+
+    def _last_data(self, steps: Sequence[Step], before: Phase | None) -> Phase | None:
+        """The phase of the last data, as long as no synchronisation followed."""
+        for step, _ in flat(steps):
+            if isinstance(step, SyncStep):
+                before = None
+            elif isinstance(step, DataStep):
+                before = self._phases[step.ph_id]
+        return before
 
     def _of_mix(self, mix: MixStep, depth: int) -> Iterator[str]:
         """The lines of a mix; some thousands at once where a line depends on no step before it."""
@@ -116,19 +154,6 @@ class ProgramLines:
             if block := "\n".join(filter(None, lines)):
                 yield block
 
-    def _was_parted(self, step: DataStep) -> bool:
-        """Whether only messages between ranks, which a replay does not send, part a phase from the one before."""
-        phase, before = self._phases[step.ph_id], self._latest
-        self._latest = phase
-        return (
-            before is not None
-            and phase.level == "mpiio"
-            and before is not phase
-            and before.file_id == phase.file_id
-            and [member.iop_type for member in before.pattern]
-            == [member.iop_type for member in phase.pattern]
-        )
-
     def _file_step(self, step: FileStep) -> str | None:
         name = calls.performed(step.iop_type)
         if name is None:
@@ -136,24 +161,30 @@ class ProgramLines:
         if name in calls.DATA:
             # A request that moved nothing may ask for anything (copy_file_range: 2^63); it needs no such buffer.
             size = step.size if step.size <= _LARGEST_EMPTY else 0
-            return f"empty {name} {step.file_id} {step.handle} {_optional(step.offset)} {size} {step.count}"
-        if name in calls.ON_TWO_NAMES:
-            if step.arg == 0:
-                self._old_name = (step.file_id, step.name)
-                return None
-            old, old_name = self._old_name
+            return f"empty {name} {step.file_id} {step.handle} {_optional(step.offset)} {size} {step.count} {step.error}"
+        if self._old_name is not None and name in calls.ON_TWO_NAMES:
+            (old, old_name), self._old_name = self._old_name, None
             return f"pair {name} {old} {old_name} {step.file_id} {step.name} {step.error}"
         arg = step.arg
         if name == "MPI_Wait":
             arg = int(step.file_id in self._one_by_one)
-        if name == "open" and step.error == errno.ENOENT:
-            # For want of its directory: below the root there is one for all files, and it would be made.
-            arg &= ~(os.O_CREAT | os.O_EXCL | os.O_TRUNC)
         # Negative offsets and arguments have no meaning here; "-" is what the plan writes for unknown.
         return (
             f"do {name} {step.file_id} {step.handle} {arg} {_optional(step.offset)} {_optional(step.view_id)} "
             f"{self._communicators.of_open(step)} {step.error} {step.count} {_optional(step.info_id)} {step.name}"
         )
+
+
+def _was_parted(before: Phase | None, phase: Phase) -> bool:
+    """Whether only messages between ranks, which a replay does not send, part a phase from the one before."""
+    return (
+        before is not None
+        and phase.level == "mpiio"
+        and before is not phase
+        and before.file_id == phase.file_id
+        and [member.iop_type for member in before.pattern]
+        == [member.iop_type for member in phase.pattern]
+    )
 
 
 def _one_by_one(program: Program, phases: dict[int, Phase]) -> frozenset[int]:

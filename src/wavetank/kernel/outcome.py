@@ -165,6 +165,8 @@ def _facts(reports: Sequence[Mapping[str, Any]]) -> dict[str, str]:
         facts["reads_that_waited_for_the_bytes"] = str(waited)
     if longer := total("long_reads"):
         facts["reads_longer_than_traced"] = str(longer)
+    if other := total("other_results"):
+        facts["calls_with_another_result"] = str(other)
     facts |= _compared(
         [sum(counts) for counts in zip(*(r["compared"] for r in reports), strict=True)]
     )

@@ -38,6 +38,9 @@ def _below_the_root(name: str) -> str:
     return name
 
 
+Role = Literal["input", "output", "both", "none"]
+
+
 class KernelFile(Record):
     """A file that the kernel works on, below the root directory given at run time."""
 
@@ -48,10 +51,11 @@ class KernelFile(Record):
     other_names: tuple[KernelName, ...] = Field(
         default=(), description="by which steps name it too; FileStep.name counts them from 1"
     )
-    role: Literal["input", "output", "both"] = Field(
-        description="input files are made before the measurement, never measured"
+    role: Role = Field(
+        description="input files are made before the measurement, never measured; none: looked for only, and never there"
     )
     prepare_bytes: int = Field(description="size to make beforehand; 0: the kernel creates it")
+    folder: bool = Field(default=False, description="made beforehand as a folder")
     content_of: int | None = Field(
         default=None,
         description="file whose pattern its bytes have, because it is renamed or linked from that; None: its own",
@@ -70,8 +74,13 @@ class KernelFile(Record):
     @property
     def prepared_names(self) -> tuple[str, ...]:
         """Those that are there before the run."""
-        first = () if self.role == "output" else (self.name,)
+        first = (self.name,) if self.is_prepared else ()
         return (*first, *(other.name for other in self.other_names if other.prepared))
+
+    @property
+    def is_prepared(self) -> bool:
+        """Whether it is there before the run."""
+        return self.role in ("input", "both")
 
     @property
     def content_id(self) -> int:
@@ -104,8 +113,8 @@ class Kernel(Document):
     """A kernel of one model."""
 
     kind: ClassVar[str] = "kernel"
-    version: ClassVar[int] = 3
-    older: ClassVar[tuple[int, ...]] = (1, 2)
+    version: ClassVar[int] = 4
+    older: ClassVar[tuple[int, ...]] = (1, 2, 3)
     error: ClassVar[type[WavetankError]] = KernelError
 
     application: str

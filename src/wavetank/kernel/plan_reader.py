@@ -90,6 +90,7 @@ class PlannedRun:
 
     n_ranks: int = 0
     names: dict[int, list[str]] = field(default_factory=dict)  # of each file, the first its own
+    roles: dict[int, str] = field(default_factory=dict)  # of each file
     views: list[tuple[int, ...]] = field(default_factory=list)
     infos: list[tuple[tuple[str, str], ...]] = field(default_factory=list)
     communicators: list[tuple[int, ...]] = field(default_factory=list)
@@ -107,8 +108,8 @@ def read_plan(text: str) -> PlannedRun:
     lines = (line for line in text.splitlines() if line.strip())
     runs: list[str] = []  # lines of runs that follow each other are read together
     try:
-        if next(lines).split() != ["wavetank-plan", "4"]:
-            raise KernelError("not a plan of version 4")
+        if next(lines).split() != ["wavetank-plan", "5"]:
+            raise KernelError("not a plan of version 5")
         for line in lines:
             if line.lstrip().startswith("run "):
                 runs.append(line)
@@ -140,6 +141,7 @@ def _line(plan: PlannedRun, words: list[str], lines: Iterator[str]) -> None:
         plan.n_ranks = int(rest[0])
     elif keyword == "file":
         plan.names[int(rest[0])] = [unquote(rest[4])]
+        plan.roles[int(rest[0])] = rest[2]
     elif keyword == "name":
         plan.names[int(rest[0])].append(unquote(rest[1]))
     elif keyword == "view":

@@ -45,7 +45,7 @@ def prepare_files(
     missing = [
         file
         for file in kernel.files
-        if file.prepare_bytes > 0 and not _is_prepared(root / file.name, file)
+        if file.prepare_bytes > 0 and not _has_content(root / file.name, file)
     ]
     _check_space(kernel, missing, root)
     try:
@@ -61,9 +61,12 @@ def prepare_files(
             _remove(root / file.name)  # it may be a link to another one of the files
             write_content(root / file.name, file.content_id, file.prepare_bytes)
         for file in kernel.files:
-            if file.role != "output" and file.prepare_bytes == 0:
+            if file.is_prepared and file.prepare_bytes == 0:
                 _remove(root / file.name)
-                write_content(root / file.name, file.content_id, 0)
+                if file.folder:
+                    (root / file.name).mkdir()
+                else:
+                    write_content(root / file.name, file.content_id, 0)
         for file in kernel.files:
             _link_names(file, root)
     except OSError as error:
@@ -139,7 +142,7 @@ def _refuse_others(kernel: Kernel, root: Path, ours: set[str]) -> None:
         )
 
 
-def _is_prepared(path: Path, file: KernelFile) -> bool:
+def _has_content(path: Path, file: KernelFile) -> bool:
     """Whether a file has the size, and at three places the content, that it must have."""
     try:
         facts = path.stat()

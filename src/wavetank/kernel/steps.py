@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from wavetank.kernel import calls
 from wavetank.model.phase import (
     DataStep,
     FileStep,
@@ -28,3 +29,14 @@ def flat(steps: Sequence[Step], times: int = 1) -> Iterator[tuple[PlainStep, int
                 yield inner, times * count
         else:
             yield step, times
+
+
+def are_of_one_call(old: Step | None, new: Step | None) -> bool:
+    """Whether two steps are the two names of one call: rename, link, symlink."""
+    return (
+        isinstance(old, FileStep)
+        and isinstance(new, FileStep)
+        and old.iop_type == new.iop_type
+        and old.iop_type in calls.ON_TWO_NAMES
+        and (old.arg, new.arg) == (0, 1)
+    )

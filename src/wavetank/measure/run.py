@@ -297,8 +297,11 @@ def remove_written(bench: Bench) -> None:
 
 
 def link_names(bench: Bench) -> None:
-    """Make the further names that files have before the kernel runs."""
+    """Make the further names that files have before the kernel runs, and what is there without a byte: files and folders."""
     for file in bench.kernel.files:
+        if file.is_prepared and file.prepare_bytes == 0:
+            make = ["mkdir", "-p"] if file.folder else ["touch"]
+            _by_file_hosts(bench, [*make, "--", str(PurePosixPath(bench.root, file.name))])
         for other in file.other_names:
             link = PurePosixPath(bench.root, other.name)
             target = PurePosixPath(bench.root, file.name)

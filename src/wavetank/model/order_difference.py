@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from errno import errorcode
 
 import numpy as np
 
 from wavetank.model.application import Model
+from wavetank.model.call_result import asked_text, result_and_argument
 from wavetank.model.inherited import AROUND
 from wavetank.model.laid_out import LaidOut, Leaf, TooLongError, lay_out
 from wavetank.model.phase import DataStep, FileStep, MixStep, RepeatStep, Step, SyncStep
@@ -165,7 +167,8 @@ class _Programs:
                 file = self._one.files[step.file_id]
                 if file.key in given and step.iop_type in AROUND:
                     return None
-                key = (step.iop_type, file.key, step.name, step.handle, step.offset)
+                result = result_and_argument(step)
+                key = (step.iop_type, file.key, step.name, step.handle, step.offset, *result)
                 return self._numbers.of(key, _file_text(step, file)), step.count
             if isinstance(step, SyncStep):
                 text = f"a collective of communicator {step.communicator}"
@@ -177,7 +180,8 @@ class _Programs:
 
 def _file_text(step: FileStep, file: Named) -> str:
     where = "" if step.offset is None else f" at {step.offset}"
-    return f"{step.iop_type} of {file.text}{where}"
+    result = f" failed ({errorcode.get(step.error, step.error)})" if step.error else ""
+    return f"{step.iop_type}{asked_text(step)} of {file.text}{where}{result}"
 
 
 def _between(steps: Sequence[Step], of_all: Set[int]) -> Sequence[Step]:

@@ -272,7 +272,7 @@ def test_a_request_far_beyond_what_it_moved_asks_for_that_only(tmp_path):
     assert (
         str(ask) not in text
         and "linear 1 300000 0 0 0 300000" in text
-        and "empty copy_file_range 1 0 300000 0 1" in text
+        and "empty copy_file_range 1 0 300000 0 1 0" in text
     )
     assert "-b 300000 -t 300000" in kernel.ior[0].command
     assert any(str(ask) in sentence for sentence in kernel.not_reproduced)

@@ -32,7 +32,7 @@ def test_a_kernel_of_a_hundred_million_operations_has_as_short_a_plan_as_a_small
 def test_the_plan_reads_as_the_kernel(tmp_path):
     lines = [line.strip() for line in plan_of(km.abyss(10_000), tmp_path).splitlines()]
     assert lines[:4] == [
-        "wavetank-plan 4",
+        "wavetank-plan 5",
         "ranks 4",
         "file 1 1 input 10000 reads1.fastq",
         "file 2 2 input 10000 reads2.fastq",
@@ -41,8 +41,8 @@ def test_the_plan_reads_as_the_kernel(tmp_path):
     assert "linear 2 8191 0 8191 0 1809" in lines
     # data PHASE COUNT HANDLE SINGLE NULL_SEEKS
     assert "data 1 2 - 0 6" in lines
-    # empty CALL FILE HANDLE OFFSET SIZE COUNT
-    assert "empty read 1 0 10000 8191 1" in lines
+    # empty CALL FILE HANDLE OFFSET SIZE COUNT ERROR
+    assert "empty read 1 0 10000 8191 1 0" in lines
     assert lines[-1] == "plan-end"
 
 

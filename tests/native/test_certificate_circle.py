@@ -1,0 +1,109 @@
+"""The whole circle over real programs: where the certificate says exact, the traced replay's operations are the model's."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from fixed_point_run import Round, go_round
+from tracer_run import FAMILIES, compile_c, need
+
+from wavetank.kernel.fidelity import replay_fidelity
+from wavetank.model.difference import compare_models
+
+ZIP = """
+import zipfile
+with zipfile.ZipFile("z.zip", "w") as z:
+    z.write("input"); z.writestr("b", "x" * 1000)
+with zipfile.ZipFile("z.zip", "a") as z:
+    z.writestr("c", "y" * 5000)
+with zipfile.ZipFile("z.zip") as z:
+    [z.read(name) for name in z.namelist()]
+"""
+NPZ = """
+import numpy as np
+np.savez("a.npz", x=np.arange(10_000), y=np.ones((50, 60)))
+found = np.load("a.npz")
+found["x"].sum(); found["y"].sum()
+np.load("given.npy", mmap_mode="r").sum()
+"""
+SQL = """
+create table t(a, b);
+insert into t select value, hex(randomblob(200)) from generate_series(1, 500);
+create index i on t(b);
+update t set b = 'x' where a % 7 = 0;
+delete from t where a > 300;
+vacuum;
+"""
+SERIAL = {
+    "sqlite3": ["sqlite3", "db.sqlite", SQL],
+    "tar c": ["tar", "cf", "archive.tar", "input", "folder"],
+    "tar x": ["tar", "xf", "given.tar"],
+    "sort": ["sort", "-S", "100k", "-T", ".", "-o", "sorted", "text"],
+    "dd": ["dd", "if=input", "of=input", "bs=4096", "count=3", "seek=2", "conv=notrunc"],
+    "cp": ["cp", "-r", "folder", "other"],
+    "cp over": ["cp", "input", "text"],
+    "tail -c": ["tail", "-c", "5000", "input"],
+    "tail -n": ["tail", "-n", "5", "text"],
+    "zipfile": [sys.executable, "-c", ZIP],
+    "npz": [sys.executable, "-c", NPZ],
+}
+
+
+def around(family: str, argv: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch) -> Round:
+    """Go round, and compare the certificate's word with the diff's."""
+    found = go_round(family, argv, folder, monkeypatch)
+    wrong = [
+        row.differences
+        for row in replay_fidelity(found.kernel, found.model)
+        if not (row.exact or row.left_to_mpi)
+    ]
+    differences = compare_models(found.model, found.again).differences
+    assert (wrong, differences) == ([], ())
+    return found
+
+
+def given(folder: Path) -> None:
+    """What the programs work on."""
+    np = pytest.importorskip("numpy")
+    work = folder / "work"
+    (work / "folder").mkdir(parents=True)
+    for name in ("input", "folder/a", "folder/b"):
+        (work / name).write_bytes(bytes(i % 251 for i in range(1000)) * 300)
+    lines = [f"{i * 7919 % 10_007} of a text to be sorted" for i in range(10_007)]
+    (work / "text").write_text("\n".join(lines))
+    np.save(work / "given.npy", np.arange(30_000))
+    subprocess.run(["tar", "cf", "given.tar", "folder"], cwd=work, check=True)
+    subprocess.run(["rm", "-r", "folder/b"], cwd=work, check=True)
+
+
+@pytest.mark.parametrize("name", SERIAL)
+def test_programs_of_every_day(name, tmp_path, monkeypatch):
+    argv = SERIAL[name]
+    need("libwavetank-trace.so", argv[0], "tar")
+    given(tmp_path)
+    around("none", argv, tmp_path, monkeypatch)
+
+
+def test_a_script_that_makes_moves_links_and_removes(tmp_path, monkeypatch):
+    need("libwavetank-trace.so", "dd")
+    need("libwavetank-trace-openmpi.so", "mpirun.openmpi")
+    given(tmp_path)
+    script = (
+        "mkdir -p d/e; cp input d/e/x; rm -r d; cat text > g; mv g h; ln h k; ln -s k l; cat l > m; test -e nope; rm h k l"
+    )  # fmt: skip
+    around("openmpi", ["sh", "-c", script], tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_program_of_mpi_that_runs_again_over_its_own_files(family, tmp_path, monkeypatch):
+    """Its files are there already, as those of a second run are."""
+    compiler, _, starter = FAMILIES[family]
+    need(f"libwavetank-trace-{family}.so", compiler, starter[0])
+    program = compile_c("bt_io.c", tmp_path / "program", compiler=compiler)
+    argv = [*starter, "-n", "4", str(program), "bt.out", "12", "2"]
+    (tmp_path / "work").mkdir()
+    subprocess.run(argv, cwd=tmp_path / "work", check=True, capture_output=True)
+    around(family, argv, tmp_path, monkeypatch)

@@ -1,0 +1,120 @@
+"""What is hard to replay: the traced replay makes the same calls, with the same results, at the same places."""
+
+from __future__ import annotations
+
+import errno
+import subprocess
+from pathlib import Path
+
+import pytest
+from fixed_point_run import Round, assert_equal, go_round
+from tracer_run import FAMILIES, PROGRAMS, compile_c, need
+
+from wavetank.kernel.fidelity import replay_fidelity
+from wavetank.kernel.steps import flat
+from wavetank.model.difference import compare_models
+from wavetank.model.phase import FileStep
+
+
+def around(case: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Round:
+    need("libwavetank-trace.so", "gcc")
+    program = compile_c("hard_cases.c", folder / "program")
+    found = go_round("none", [str(program), case], folder, monkeypatch)
+    assert compare_models(found.model, found.again).differences == ()
+    assert [
+        row.differences for row in replay_fidelity(found.kernel, found.model) if not row.exact
+    ] == []
+    assert calls_of(found.again) == calls_of(found.model)
+    return found
+
+
+def calls_of(model) -> list[tuple[str, str, int]]:
+    """Calls that move no data of rank 0: name, file's base name, errno."""
+    names = {file.file_id: Path(file.file_name).name for file in model.files}
+    (program,) = model.programs
+    return [
+        (step.iop_type, names[step.file_id], step.error)
+        for step, times in flat(program.steps)
+        if isinstance(step, FileStep)
+        for _ in range(times * step.count)
+    ]
+
+
+def given(folder: Path, **sizes: int) -> None:
+    """Files in the folder where the program runs."""
+    work = folder / "work"
+    work.mkdir(exist_ok=True)
+    for name, size in sizes.items():
+        (work / name.replace("_", "-")).write_bytes(b"x" * size)
+
+
+def test_a_file_that_is_opened_and_then_emptied_is_there_before_in_its_size(tmp_path, monkeypatch):
+    given(tmp_path, looked_at=700)
+    (tmp_path / "work" / "old.h5").write_bytes(b"x" * 96)
+    found = around("reopened", tmp_path, monkeypatch)
+    assert {(f.name, f.role, f.prepare_bytes) for f in found.kernel.files} == {
+        ("old.h5", "both", 96), ("looked-at", "both", 700),
+    }  # fmt: skip
+    # the last write ends at 3 * 4096 + 2048
+    assert (tmp_path / "root" / "old.h5").stat().st_size == 14336
+
+
+def test_calls_that_failed_fail_with_the_same_errors(tmp_path, monkeypatch):
+    (tmp_path / "work").mkdir()
+    found = around("failed", tmp_path, monkeypatch)
+    roles = {file.name: file.role for file in found.kernel.files}
+    assert roles["never"] == "none" and roles["later"] == "output"
+    assert not (tmp_path / "root" / "never").exists()
+    assert {error for _, _, error in calls_of(found.again)} >= {2, 6, 9, 17, 20, 22, 39}
+    (sentence,) = found.kernel.not_reproduced
+    # what the storage is asked for: files that are not there, and such as are
+    assert "1 rmdir (ENOTEMPTY)" in sentence and "stat" not in sentence
+
+
+def test_a_file_without_permission_is_refused_again(tmp_path, monkeypatch):
+    given(tmp_path, secret=100)
+    (tmp_path / "work" / "secret").chmod(0)
+    found = around("denied", tmp_path, monkeypatch)
+    assert ("open", "secret", errno.EACCES) in calls_of(found.again)
+    assert "without asking the storage" in " ".join(found.kernel.not_reproduced)
+
+
+def test_seeks_from_the_end_lead_where_they_led(tmp_path, monkeypatch):
+    given(tmp_path, input=300_000)
+    around("ends", tmp_path, monkeypatch)
+
+
+def test_files_that_are_only_mapped_or_measured_have_their_size(tmp_path, monkeypatch):
+    given(tmp_path, input=300_000, part=5000)
+    found = around("mapped", tmp_path, monkeypatch)
+    assert {(f.name, f.prepare_bytes) for f in found.kernel.files} == {
+        ("input", 300_000), ("part", 5000), ("copy", 0),
+    }  # fmt: skip
+
+
+def test_seeks_of_loops_lead_to_the_next_repetition(tmp_path, monkeypatch):
+    given(tmp_path, input=300_000)
+    found = around("loops", tmp_path, monkeypatch)
+    assert_equal(found)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_loops_of_seeks_through_views_stay_loops(family, tmp_path, monkeypatch):
+    """Segments of four transfers each: messages part the segments, and nothing parts the transfers of one."""
+    compiler, _, starter = FAMILIES[family]
+    need(f"libwavetank-trace-{family}.so", compiler, starter[0])
+    program = compile_c("viewed_blocks.c", tmp_path / "program", compiler=compiler)
+    found = go_round(family, [*starter, "-n", "2", str(program), "3", "4"], tmp_path, monkeypatch)
+    assert_equal(found)
+    assert compare_models(found.model, found.again).differences == ()
+
+
+def test_records_of_a_fortran_program_are_sought_where_they_were(tmp_path, monkeypatch):
+    _, compiler, starter = FAMILIES["openmpi"]
+    need("libwavetank-trace-openmpi.so", compiler, starter[0])
+    program = tmp_path / "program"
+    subprocess.run([compiler, "-o", str(program), str(PROGRAMS / "direct_records.f90")], check=True)
+    argv = [*starter, "-n", "2", str(program), "12", "4"]
+    found = go_round("openmpi", argv, tmp_path, monkeypatch)
+    assert_equal(found)
+    assert compare_models(found.model, found.again).differences == ()
