@@ -1,22 +1,44 @@
-"""Writes a Darshan log with as many DXT segments as wanted, out of a small one that Darshan wrote.
+"""Writes a Darshan log with the DXT segments that are wanted, out of a small one that Darshan wrote.
 
-The small log's header, job, names and counters are kept byte by byte; its DXT_POSIX module is replaced by
-one with more segments, in the layout of darshan-dxt-log-format.h, and the header's map is set to it.
+What is not given is kept byte by byte: the job's record but for its number of processes, mount points and versions.
+Counters are set so far as segments tell them. Layouts: darshan-log-format.h and darshan-dxt-log-format.h.
 """
 
 from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from darshan.backend.cffi_backend import counter_names, fcounter_names
 
 from wavetank.trace.importers import darshan_header
 from wavetank.trace.importers.dxt import RECORD, SEGMENT
 from wavetank.trace.importers.libdarshan import open_log
+from wavetank.trace.schema import Int64Array
 
 MIB = 1 << 20
+_N_MODULES = 64
+_HEADER = darshan_header.MODULE_MAP + (16 + 4) * _N_MODULES  # bytes
+_N_PROCESSES = 40  # where it is in the job's record, bytes
+_COUNTERS = {"DXT_POSIX": "POSIX", "DXT_MPIIO": "MPI-IO"}
+
+
+@dataclass(frozen=True)
+class Calls:
+    """Calls of one rank on one file at one level: columns of equal length, in their order."""
+
+    rank: int
+    file: int  # index into the names
+    is_write: np.ndarray  # bool
+    offset: Int64Array
+    size: Int64Array
+    start_s: np.ndarray
+    end_s: np.ndarray
+    collective: np.ndarray | bool = False
 
 
 def write(sample: Path, target: Path, n_segments: int, kind: str) -> None:
@@ -52,7 +74,83 @@ def write(sample: Path, target: Path, n_segments: int, kind: str) -> None:
     target.write_bytes(bytes(log_bytes) + packed)
 
 
-def _records(content: bytes) -> list[tuple[int, int, int, bytes, int, int]]:
+def write_calls(
+    sample: Path, target: Path, names: Sequence[str], n_ranks: int, calls: dict[str, list[Calls]]
+) -> None:
+    """Write a log of these calls, by module ("DXT_POSIX", "DXT_MPIIO"), with the counters of both levels.
+
+    ``sample``: a log that has both modules and their counters.
+    """
+    with open_log(sample) as log:
+        modules = log.modules()
+    content = sample.read_bytes()
+    names_at, _ = struct.unpack_from("<QQ", content, darshan_header.MODULE_MAP - 16)
+    job = bytearray(zlib.decompress(content[_HEADER:names_at]))
+    struct.pack_into("<q", job, _N_PROCESSES, n_ranks)
+    header = bytearray(content[:_HEADER])
+    header[darshan_header.MODULE_MAP : darshan_header.MODULE_MAP + 16 * _N_MODULES] = bytes(
+        16 * _N_MODULES
+    )
+    out = bytearray(header) + zlib.compress(bytes(job))
+    ids = [0x1000 + number for number in range(len(names))]
+    table = b"".join(
+        struct.pack("<Q", number) + name.encode() + b"\0"
+        for number, name in zip(ids, names, strict=True)
+    )
+    parts = {-1: table}
+    for name, of_module in calls.items():
+        parts[modules[name].index] = b"".join(_dxt(ids, one) for one in of_module)
+        counters = modules[_COUNTERS[name]]
+        parts[counters.index] = b"".join(
+            _counted(counters.name, ids[one.file], one) for one in of_module
+        )
+    for number, part in sorted(parts.items()):
+        packed = zlib.compress(part)
+        struct.pack_into("<QQ", out, darshan_header.MODULE_MAP + 16 * number, len(out), len(packed))
+        out += packed
+    target.write_bytes(bytes(out))
+
+
+def _dxt(ids: Sequence[int], calls: Calls) -> bytes:
+    """A record: writes first, then reads."""
+    found = []
+    for of_kind in (calls.is_write, ~calls.is_write):
+        segments = np.zeros(int(of_kind.sum()), dtype=SEGMENT)
+        for name, column in (
+            ("offset", calls.offset),
+            ("length", calls.size),
+            ("start_s", calls.start_s),
+            ("end_s", calls.end_s),
+        ):
+            segments[name] = column[of_kind]
+        found.append(segments)
+    host = b"node".ljust(64, b"\0")
+    head = RECORD.pack(ids[calls.file], calls.rank, 0, host, len(found[0]), len(found[1]))
+    return head + found[0].tobytes() + found[1].tobytes()
+
+
+def _counted(module: str, record_id: int, calls: Calls) -> bytes:
+    """A record of counters, those that are known; times are 0."""
+    prefix = module.replace("-", "")
+    together = np.broadcast_to(calls.collective, len(calls.size))
+    kinds = [(f"{prefix}_COLL_", together), (f"{prefix}_INDEP_", ~together)]
+    if module == "POSIX":
+        kinds = [(f"{prefix}_", np.ones(len(calls.size), dtype=bool))]
+    values: dict[str, int] = {f"{kinds[0][0]}OPENS": 1}
+    for way, done, some in (
+        ("WRITE", "WRITTEN", calls.is_write),
+        ("READ", "READ", ~calls.is_write),
+    ):
+        values |= {f"{kind}{way}S": int((mine & some).sum()) for kind, mine in kinds}
+        values[f"{prefix}_BYTES_{done}"] = int(calls.size[some].sum())
+        ends = (calls.offset + calls.size)[some] - 1
+        values[f"{prefix}_MAX_BYTE_{done}"] = int(ends.max(initial=-1))
+    numbers = [values.get(name, 0) for name in counter_names(module)]
+    times = [0.0] * len(fcounter_names(module))
+    return struct.pack(f"<Qq{len(numbers)}q{len(times)}d", record_id, calls.rank, *numbers, *times)
+
+
+def _records(content: bytes) -> Iterable[tuple[int, int, int, bytes, int, int]]:
     found, at = [], 0
     while at < len(content):
         found.append(RECORD.unpack_from(content, at))

@@ -33,9 +33,12 @@ KINDS = (
     "sequential", "strided", "ten phases", "read, write", "two files", "seek, read", "5 writes, read",
     "random", "random sizes", "random r, w", "random mix", "mix, 100 files", "mix, seeks", "stray seeks", "read and pread",
     "mix, bursts", "mix, MPI-IO",
-    "two scans", "long period", "near period",
+    "two scans", "long period", "near period", "lines", "lines, MPI-IO",
 )  # fmt: skip
-"""A mix: random calls on random files by random sizes at random offsets, in no order."""
+"""A mix: random calls on random files by random sizes at random offsets, in no order.
+
+Lines: 32 at one distance, then a jump to the next plane, as of BT-IO simple; by MPI-IO each is a POSIX call in a call of MPI-IO.
+"""
 
 
 def chunk(kind: str, rank: int, first: int, n: int, total: int) -> FoldTable:
@@ -72,15 +75,24 @@ def chunk(kind: str, rank: int, first: int, n: int, total: int) -> FoldTable:
             size = generator.integers(1, 1 << 20, n)
         elif kind == "random r, w":
             op[i % 2 == 1] = write
+    elif kind.startswith("lines"):
+        line = i // 2 if kind == "lines, MPI-IO" else i
+        offset = (line // 32 * 4096 + line % 32 * 64) * 1280 + rank
+        size[:] = 1280
+        of_line = OPS_BY_NAME["MPI_File_write_at"].code if kind == "lines, MPI-IO" else write
+        op = np.where(i % 2 == 0, write, of_line).astype(np.uint8)
     elif kind in KINDS[KINDS.index("random mix") :]:
         op, file, size, offset = mixed(kind, first, i)
     zero, none = np.zeros(n, dtype=np.int64), np.full(n, -1, dtype=np.int32)
-    tick = i if kind == "mix, MPI-IO" else zero
+    tick, start = i if kind == "mix, MPI-IO" else zero, i * 1000
+    subtick = i - tick
+    if kind == "lines, MPI-IO":
+        tick, subtick, start = i // 2 + (i % 2 == 0), zero, i // 2 * 2000
     return FoldTable(
         rank=np.full(n, rank, dtype=np.int32), seq=i, op=op, file=file, handle=file,
         count=np.ones(n, dtype=np.int64), size=size, moved=size, offset=offset, disp=zero, view=none, view_offset=offset,
-        view_disp=zero, tick=tick, subtick=i - tick, tick_step=zero, subtick_step=zero, start_ns=i * 1000, end_ns=i * 1000 + 500,
-        busy_ns=np.full(n, 500, dtype=np.int64), arg=zero, error=np.zeros(n, dtype=np.int32),
+        view_disp=zero, tick=tick, subtick=subtick, tick_step=zero, subtick_step=zero, start_ns=start, end_ns=i * 1000 + 500,
+        busy_ns=i * 1000 + 500 - start, arg=zero, error=np.zeros(n, dtype=np.int32),
     )  # fmt: skip
 
 

@@ -105,7 +105,7 @@ bool wt_loop(const struct wt_table *t, const uint32_t *code, struct wt_loop *loo
     return true;
 }
 
-WT_WIDE void wt_member_sums(const int64_t *column, int64_t low, int64_t high, int64_t period, int64_t *sums) {
+WT_INLINE void member_sums(const int64_t *column, int64_t low, int64_t high, int64_t period, int64_t *sums) {
     uint64_t several[2 * LANES] = {0}; /* repetitions at once */
     int64_t width = period < LANES ? LANES / period * period : period;
     for (int64_t member = 0; member < period; member++)
@@ -119,6 +119,12 @@ WT_WIDE void wt_member_sums(const int64_t *column, int64_t low, int64_t high, in
     for (; low + period <= high; low += period)
         for (int64_t member = 0; member < period; member++)
             sums[member] = (int64_t)((uint64_t)sums[member] + (uint64_t)column[low + member]);
+}
+
+WT_WIDE void wt_part_sums(const int64_t *column, const int64_t *bounds, int64_t n_parts, int64_t period,
+                          int64_t *sums) {
+    for (int64_t part = 0; part < n_parts; part++)
+        member_sums(column, bounds[2 * part], bounds[2 * part + 1], period, sums + part * period);
 }
 
 WT_WIDE void wt_stretch(const struct wt_table *t, int64_t low, int64_t high, struct wt_stretch *out) {

@@ -99,9 +99,10 @@ struct wt_loop {
 /* Whether all repetitions are of the codes and sizes of the first; and where their distances stay. */
 WT_EXPORT bool wt_loop(const struct wt_table *table, const uint32_t *code, struct wt_loop *loop);
 
-/* Of each member of a loop, the sum of a column in its whole repetitions. */
-WT_EXPORT void wt_member_sums(const int64_t *column, int64_t low, int64_t high, int64_t period,
-                              int64_t *sums);
+/* Of each member of each part of a loop, the sum of a column. bounds: first row of each part and the one
+ * behind its last one, 2 * n_parts; sums: n_parts * period. */
+WT_EXPORT void wt_part_sums(const int64_t *column, const int64_t *bounds, int64_t n_parts, int64_t period,
+                            int64_t *sums);
 
 struct wt_stretch {
     int64_t asked; /* bytes */

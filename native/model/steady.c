@@ -223,8 +223,9 @@ WT_WIDE static int64_t link_sizes(const uint32_t *restrict code, const int64_t *
 bool wt_survey_steady(const struct wt_table *t, const struct wt_kinds *kinds,
                       const struct wt_parting *parting, int64_t low, int64_t high, int64_t period,
                       struct wt_run *run, struct wt_survey *out) {
-    int64_t all = high + 1; /* with the row behind them */
-    if (!same_kinds(t, low, all, period) || !same_ties(t, low, all, period))
+    int64_t all = high + 1;      /* with the row behind them */
+    int64_t from = low - period; /* what lies before them may tell more of what ties them */
+    if (!same_kinds(t, from, all, period) || !same_ties(t, from, all, period))
         return false;
     if (parting->apart && !none_apart(parting->apart, low - period, high))
         return false;

@@ -140,6 +140,49 @@ static void look(const struct wt_table *t, int64_t low, int64_t n, struct block 
                 bend(b->steps + i, t->view_offset + low + i, 1);
 }
 
+/* Communication that a rank has made: its ticks that were no calls of MPI-IO. Of a call and of an operation
+ * that one is made of the numbers differ, as the call has begun and is a tick itself: each kind of operation
+ * is compared with its own kind. Numbers begin anywhere. */
+struct talk {
+    int64_t calls;   /* before the operation that was met last */
+    int64_t said[2]; /* communication before the last operation that is no call, and before the last call */
+    bool known[2];
+};
+
+static void forget(struct talk *talk) {
+    talk->known[0] = talk->known[1] = false;
+}
+
+/* Whether communication lies between an operation and the next one, `ticks` later. */
+WT_INLINE bool talks_before(struct talk *talk, int64_t tick, int64_t ticks, bool call, bool next_call) {
+    talk->calls += call;
+    int64_t said = tick - talk->calls, more = said - talk->said[next_call];
+    bool talks = talk->known[next_call] ? more != 0 : ticks > call;
+    if (talks && talk->known[next_call] && ticks > call)
+        talk->said[!next_call] += more; /* it lies before the next operation of the other kind, too */
+    talk->said[next_call] = said;
+    talk->known[next_call] = true;
+    return talks;
+}
+
+/* Meets rows (low, high], which are like those `period` rows before them; row low is met. */
+static void pass_talk(const struct wt_table *t, const struct wt_kinds *kinds, int64_t low, int64_t high,
+                      int64_t period, struct talk *talk) {
+    int64_t turns = (high - low) / period;
+    for (int64_t i = 0; i < period; i++)
+        talk->calls += (turns + (i < (high - low) % period)) * kinds->calls[t->op[low + i]];
+    bool met[2] = {false, false};
+    int64_t calls = talk->calls;
+    for (int64_t i = high; i > high - period; i--) {
+        bool call = kinds->calls[t->op[i]];
+        if (i < high)
+            calls -= call;
+        if (!met[call])
+            talk->said[call] = t->tick[i] - calls;
+        met[call] = talk->known[call] = true;
+    }
+}
+
 static bool weavable(const struct wt_table *t, const struct wt_kinds *kinds, int64_t row,
                      const struct block *b, int64_t i) {
     uint8_t op = t->op[row];
@@ -168,6 +211,9 @@ void wt_survey(const struct wt_table *table, const struct wt_kinds *of_ops, cons
     if (!n)
         return;
     uint32_t code = number_of(t, 0, out);
+    struct talk talk = {0};
+    talk.said[kinds->calls[t->op[0]]] = t->tick[0];
+    talk.known[kinds->calls[t->op[0]]] = true;
     int64_t period = 0, next_try = 0, pause = ROWS;
     for (int64_t low = 0, rows; low < n; low += rows) {
         if (!period && low >= next_try)
@@ -176,6 +222,7 @@ void wt_survey(const struct wt_table *table, const struct wt_kinds *of_ops, cons
         if (period && rows > WT_MOST_PERIOD &&
             wt_survey_steady(t, kinds, &parting, low, low + rows, period, &run, out)) {
             code = codes[low + rows];
+            pass_talk(t, kinds, low, low + rows, period, &talk);
             pause = ROWS;
             continue;
         }
@@ -205,7 +252,9 @@ void wt_survey(const struct wt_table *table, const struct wt_kinds *of_ops, cons
             bool one_rank = !(uint32_t)(t->rank[i] ^ t->rank[i + 1]);
             int64_t ticks = b.ticks[k];
             bool call = kinds->calls[op], next_call = kinds->calls[next_op];
-            bool talks = ticks > call;
+            if (!one_rank | (b.single[k] != 0))
+                forget(&talk);
+            bool talks = talks_before(&talk, t->tick[i + 1], ticks, call, next_call);
             bool joinable = !(b.single[k] | b.single[k + 1] | b.part[k]);
             if (apart)
                 joinable &= !apart[i];

@@ -47,7 +47,7 @@ def _library() -> ctypes.CDLL:
     return load(
         ("wt_matched", number, [pointer, number, number, number]),
         ("wt_loop", ctypes.c_bool, [table, pointer, ctypes.POINTER(_Loop)]),
-        ("wt_member_sums", None, [pointer, number, number, number, pointer]),
+        ("wt_part_sums", None, [pointer, pointer, number, number, pointer]),
         ("wt_stretch", None, [table, number, number, ctypes.POINTER(_Stretch)]),
         (
             "wt_parts_by_size", number,
@@ -67,11 +67,11 @@ class LoopParts:
     """Where a loop's members stay at equal distances.
 
     Attributes:
-        parts: first repetition of each part and the one behind its last.
+        parts: shape (parts, 2), first repetition of each and the one behind its last.
         irregular: shape (members,), whether the distance of a member's operations changes anywhere.
     """
 
-    parts: list[tuple[int, int]]
+    parts: Int64Array
     irregular: BoolArray
 
 
@@ -101,13 +101,22 @@ def loop_parts(
     if not _library().wt_loop(chunk.pointers, address(code), ctypes.byref(found)):
         return None
     n = found.n_parts
-    return LoopParts(list(zip(first[:n].tolist(), stop[:n].tolist(), strict=True)), irregular)
+    return LoopParts(np.stack([first[:n], stop[:n]], axis=1), irregular)
 
 
-def busy_of_members(chunk: Chunk, low: int, high: int, period: int) -> Int64Array:
-    """Time that each member of the loop in operations [low, high) took in all, nanoseconds."""
-    sums = np.empty(period, dtype=np.int64)
-    _library().wt_member_sums(chunk.pointers.busy_ns, low, high, period, address(sums))
+def busy_of_members(chunk: Chunk, bounds: Int64Array, period: int) -> Int64Array:
+    """Time that each member of each part of a loop took in all, nanoseconds; the parts' one behind the other.
+
+    Args:
+        chunk: the chunk.
+        bounds: shape (parts, 2), operations of each part.
+        period: members.
+    """
+    sums = np.empty(len(bounds) * period, dtype=np.int64)
+    parts = np.ascontiguousarray(bounds, dtype=np.int64)
+    _library().wt_part_sums(
+        chunk.pointers.busy_ns, address(parts), len(parts), period, address(sums)
+    )
     return sums
 
 

@@ -26,6 +26,7 @@ from wavetank.model.folded import (
 )  # fmt: skip
 from wavetank.model.going import union
 from wavetank.model.lists import ListStore
+from wavetank.model.nested import MIN_RUN
 from wavetank.model.passes import (
     JOINABLE,
     PARTED,
@@ -256,37 +257,49 @@ class Compactor:
         """Rows for the loop in operations [low, high): one for each stretch whose members stay regular."""
         low, high, period = loop
         table = chunk.table
-        seen = block_passes.loop_parts(chunk, code, loop, self.limits.repetitions, workspace)
+        first_ones = slice(low, low + period)
+        calls = self.kinds.calls[table.op[first_ones]]
+        levels = bool((calls != calls[0]).any())  # MPI-IO calls and what they are made of
+        shortest = MIN_RUN if levels else self.limits.repetitions
+        seen = block_passes.loop_parts(chunk, code, loop, shortest, workspace)
         if seen is None:
             return  # two signatures of one value
         n_rep = (high - low) // period
         irregular, parts = np.zeros(period, dtype=bool), seen.parts
-        if sum(stop - first for first, stop in parts) * 2 < n_rep:
-            first_ones = slice(low, low + period)
-            if (table.view[first_ones] >= 0).any() or (table.offset[first_ones] < 0).any():
+        if int((parts[:, 1] - parts[:, 0]).sum()) * 2 < n_rep:
+            if (
+                levels
+                or (table.view[first_ones] >= 0).any()
+                or (table.offset[first_ones] < 0).any()
+            ):
                 return
-            irregular, parts = seen.irregular, [(0, n_rep)]
-        for first, stop in parts:
-            a, b = low + first * period, low + stop * period
-            found.rows.append(self._loop_rows(chunk, a, b, irregular))
-            found.at.append(a + np.arange(period))
-            covered[a:b] = True
+            irregular, parts = seen.irregular, np.array([[0, n_rep]])
+        bounds = low + parts * period
+        found.rows.append(self._loop_rows(chunk, bounds, irregular))
+        found.at.append((bounds[:, :1] + np.arange(period)).ravel())
+        edges = np.zeros(high - low + 1, dtype=np.int8)
+        edges[bounds[:, 0] - low] += 1
+        edges[bounds[:, 1] - low] -= 1
+        covered[low:high] |= np.cumsum(edges[:-1], dtype=np.int8) > 0
 
-    def _loop_rows(self, chunk: Chunk, low: int, high: int, irregular: BoolArray) -> Folded:
+    def _loop_rows(self, chunk: Chunk, bounds: Int64Array, irregular: BoolArray) -> Folded:
+        """The rows of parts of a loop; of operations ``bounds`` each, shape (parts, 2)."""
         table, period = chunk.table, len(irregular)
-        heads, tails = slice(low, low + period), slice(high - period, high)
-        n = (high - low) // period
-        self._n_loops += 1
-        out: Columns = {name: getattr(table, name)[heads].copy() for name in NAMES}
-        out["count"] = np.full(period, n)
+        heads = (bounds[:, :1] + np.arange(period)).ravel()
+        tails = (bounds[:, 1:] - period + np.arange(period)).ravel()
+        n = np.repeat((bounds[:, 1] - bounds[:, 0]) // period, period)
+        out: Columns = {name: getattr(table, name)[heads] for name in NAMES}
+        out["count"] = n
         out["moved"] = n * out["size"] - (table.size[tails] - table.moved[tails])
         for name, step in STEPS:
             column = getattr(table, name)
             out[step] = (column[tails] - column[heads]) // (n - 1)
-        out["end_ns"] = table.end_ns[tails].copy()  # not a view, which would keep the chunk
-        out["busy_ns"] = block_passes.busy_of_members(chunk, low, high, period)
-        out["loop"] = np.full(period, self._n_loops)
-        for member in np.flatnonzero(irregular).tolist():
+        out["end_ns"] = table.end_ns[tails]
+        out["busy_ns"] = block_passes.busy_of_members(chunk, bounds, period)
+        out["loop"] = np.repeat(self._n_loops + 1 + np.arange(len(bounds)), period)
+        self._n_loops += len(bounds)
+        low, high = bounds[0].tolist()
+        for member in np.flatnonzero(irregular).tolist():  # the loop is one part
             offset = table.offset[low + member : high : period]
             out["listed"][member] = self._store.offsets.append(offset)
             out["disp"][member] = out["view_disp"][member] = offset[1] - offset[0]

@@ -114,9 +114,9 @@ def _by_rank(events: SingleOperations) -> SingleOperations:
 
 def _sequence(rank: Int32Array) -> Int64Array:
     """Number of each operation within its rank; ranks are sorted."""
-    position = np.arange(len(rank), dtype=np.int64)
+    within = np.arange(len(rank), dtype=np.int64)
     begin = np.append(0, 1 + np.flatnonzero(rank[1:] != rank[:-1]))
-    within: Int64Array = position - np.repeat(begin, np.diff(begin, append=len(rank)))
+    within -= np.repeat(begin, np.diff(begin, append=len(rank)))
     return within
 
 
@@ -138,13 +138,13 @@ def _row_starts(events: SingleOperations) -> np.ndarray:
             same &= column[1:] == column[:-1]
     if not same.any():
         return first
-    steps = tuple(np.diff(column) for column in (offset, events.tick, events.subtick))
     same &= (offset[1:] == UNKNOWN) == (offset[:-1] == UNKNOWN)
     equal = np.zeros(n, dtype=bool)  # equal[i]: link i goes on as link i - 1 does
     equal[1 : n - 1] = same[1:] & same[:-1]
-    for step in steps:
+    for column in (events.tick, events.subtick, offset):
+        step = np.diff(column)
         equal[1 : n - 1] &= step[1:] == step[:-1]
-    regular = same & (equal[: n - 1] | equal[1:n] | (steps[0] == size[:-1]) | (steps[0] == 0))
+    regular = same & (equal[: n - 1] | equal[1:n] | (step == size[:-1]) | (step == 0))
     turn = np.zeros(n - 1, dtype=bool)  # a regular link after one of another distance
     turn[1:] = regular[1:] & regular[:-1] & ~equal[1 : n - 1]
     first[1:] = ~regular | turn

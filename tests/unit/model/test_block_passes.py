@@ -74,9 +74,19 @@ def test_parts_of_loops_are_those_with_equal_steps(seed: int) -> None:
     changes |= np.diff(view_offset.reshape(turns, -1), n=2, axis=0) != 0
     assert found.irregular.tolist() == changes.any(axis=0).tolist()
     expected = equal_steps(both.reshape(-1).tolist(), 2 * period, shortest)
-    assert found.parts == (expected if changes.any() else [(0, turns)])
+    parts = list(map(tuple, found.parts.tolist()))
+    assert parts == (expected if changes.any() else [(0, turns)])
     busy = [sum(range(low + member, low + n, period)) for member in range(period)]
-    assert block_passes.busy_of_members(chunk, *loop).tolist() == busy
+    # As a whole, and as two parts one behind the other.
+    middle = low + turns // 2 * period
+    halves = [
+        sum(range(first + member, stop, period))
+        for first, stop in ((low, middle), (middle, low + n))
+        for member in range(period)
+    ]
+    whole, parted = np.array([[low, low + n]]), np.array([[low, middle], [middle, low + n]])
+    assert block_passes.busy_of_members(chunk, whole, period).tolist() == busy
+    assert block_passes.busy_of_members(chunk, parted, period).tolist() == halves
     other = code.copy()
     other[low + n - 1] += 1
     assert (block_passes.loop_parts(chunk, other, loop, shortest, Workspace()) is None) == (

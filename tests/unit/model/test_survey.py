@@ -81,7 +81,13 @@ def piece(random: np.random.Generator, rank: int) -> dict[str, np.ndarray]:
         case _:
             columns["handle"] = columns["handle"] + rare
     parallel = columns["op"] >= OPS_BY_NAME["MPI_File_read_at"].code
-    columns["ticks"] = columns["ticks"] + (parallel & (random.random() < 0.7))
+    if (
+        random.random() < 0.4
+    ):  # calls of MPI-IO, and what each is made of, which has a later tick and ends before
+        number = np.cumsum(parallel) - parallel
+        columns["ticks"] = columns["ticks"] + np.diff(number + ~parallel, prepend=0)
+    else:
+        columns["ticks"] = columns["ticks"] + (parallel & (random.random() < 0.7))
     return columns
 
 
@@ -142,10 +148,32 @@ def one_by_one(
         parted = row["weavable"] != following["weavable"] or row["rank"] != following["rank"]
         parted |= is_call != next_call
         parted |= ticks != 1 if next_call else bool(ticks > 0 and kinds.parting[following["op"]])
-        flags[i] |= (
-            JOINABLE * joinable | LINKED * linked | TALKS * (ticks > is_call) | PARTED * parted
-        )
+        flags[i] |= JOINABLE * joinable | LINKED * linked | PARTED * parted
+    for i, talks in enumerate(talks_of(rows, kinds)):
+        flags[i] |= TALKS * talks
     return flags, code, runs_of(rows, flags), counts_of(rows, flags, kinds)
+
+
+def talks_of(rows: list[dict[str, int]], kinds: OpKinds) -> list[bool]:
+    """Whether communication lies behind each row: ticks that are no calls of MPI-IO, counted for calls and for the rest.
+
+    What an MPI-IO call is made of begins a tick after it, so that the two counts differ where there is none.
+    """
+    found = []
+    made: dict[bool, int] = {bool(kinds.calls[rows[0]["op"]]): rows[0]["tick"]}
+    calls = 0
+    for row, following in itertools.pairwise(rows):
+        if row["rank"] != following["rank"] or not row["single"]:
+            made = {}
+        is_call, next_call = bool(kinds.calls[row["op"]]), bool(kinds.calls[following["op"]])
+        calls += is_call
+        count, near = following["tick"] - calls, following["tick"] - row["tick"] > is_call
+        more = count - made.get(next_call, count)
+        found.append(more != 0 if next_call in made else near)
+        if more and near:  # the other kind's next one lies behind it, too
+            made = {kind: number + more for kind, number in made.items()}
+        made[next_call] = count
+    return found
 
 
 def runs_of(rows: list[dict[str, int]], flags: list[int]) -> list[tuple[int, int]]:

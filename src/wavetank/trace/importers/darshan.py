@@ -98,12 +98,15 @@ def read(path: Path) -> Trace:
         for n, file in enumerate(files)
     )
     warnings += _of_calls(calls, files)
+    hosts = {rank: host for part in segments.values() for rank, host in part.hosts.items()}
+    levels = tuple(LEVELS[name] for name in segments)
     events = operations(segments, numbers, calls.collective, calls.own_view)
     on_mpi = {number for module in ("MPI-IO", "DXT_MPIIO") for number in users.get(module, ())}
     library = library_files((file.path for file in files), (files[n].path for n in on_mpi))
     left_out = {n for n, file in enumerate(files) if file.path in library}
     totals = _totals(counters, numbers)
     lost = missing_operations(segments, totals, numbers, out_of_memory, left_out)
+    segments.clear()  # as large as the operations
     events, told = _mended(events, counters, numbers, files, library, calls)
     warnings += [*told, *lost]
     if not len(events):
@@ -111,12 +114,11 @@ def read(path: Path) -> Trace:
             "the log has no DXT segments: totals per file are known, but neither order nor offsets, so there are no "
             "phases. Run the program again with DXT_ENABLE_IO_TRACE=1 (which records POSIX and MPI-IO calls, but no C "
             "streams), or trace it by wavetank"
-            if not segments
+            if not levels
             else "the log's DXT modules hold no segments"
         )
-    hosts = {rank: host for part in segments.values() for rank, host in part.hosts.items()}
     return Trace(
-        source="darshan-dxt" if segments else "darshan",
+        source="darshan-dxt" if levels else "darshan",
         command=_split(command),
         n_ranks=job.n_processes,
         mpi_library=None,
@@ -129,7 +131,7 @@ def read(path: Path) -> Trace:
         views=(),
         communicators=(),
         folds=fold(events),
-        levels=tuple(LEVELS[name] for name in segments),
+        levels=levels,
         warnings=tuple(dict.fromkeys(warnings)),
         lost=lost,
         totals=tuple(

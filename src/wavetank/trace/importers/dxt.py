@@ -97,21 +97,6 @@ def read_segments(path: Path, log: DarshanLog, module: DarshanModule) -> Segment
     )
 
 
-@dataclass(frozen=True)
-class _Columns:
-    """Operations of one module, in the log's order."""
-
-    rank: Int32Array
-    op: np.ndarray
-    file: Int32Array
-    mpi: np.ndarray  # bool
-    own_view: np.ndarray  # bool
-    size: Int64Array
-    offset: Int64Array
-    start_ns: Int64Array
-    end_ns: Int64Array
-
-
 def operations(
     modules: Mapping[str, Segments],
     numbers: Mapping[int, int],
@@ -120,41 +105,54 @@ def operations(
 ) -> SingleOperations:
     """Both modules' segments, sorted by the end of the operation within each rank.
 
+    Columns are made one by one, so that few are there twice at a time.
+
     Args:
         modules: segments by module.
         numbers: a file's number by Darshan's id.
         collective: shape (segments of DXT_MPIIO,), whether the operation was collective.
         own_view: shape (segments of DXT_MPIIO,), whether a file view was set for it alone: an MPI call before it.
     """
-    parts = [
-        _columns(name, segments, numbers, collective, own_view)
-        for name, segments in (modules or {"DXT_POSIX": _NONE}).items()
+    parts = list(modules.items()) or [("DXT_POSIX", _NONE)]
+
+    def joined(columns: list[np.ndarray]) -> np.ndarray:
+        return columns[0] if len(columns) == 1 else np.concatenate(columns)
+
+    def of_records(columns: list[np.ndarray]) -> np.ndarray:
+        each = [part.n_writes + part.n_reads for _, part in parts]
+        return joined([np.repeat(column, n) for column, n in zip(columns, each, strict=True)])
+
+    files = [
+        np.array([numbers[int(one)] for one in part.file], dtype=np.int32) for _, part in parts
     ]
-    rank = np.concatenate([part.rank for part in parts])
-    mpi = np.concatenate([part.mpi for part in parts])
-    end = np.concatenate([part.end_ns for part in parts])
+    rank = of_records([part.rank for _, part in parts])
+    mpi = joined([np.full(len(part), name == "DXT_MPIIO") for name, part in parts])
+    end = joined([_ns(part.segment["end_s"]) for _, part in parts])
     order = _order(rank, end, mpi)
 
-    def sorted_(name: str) -> np.ndarray:
-        columns = [getattr(part, name) for part in parts]
-        column = columns[0] if len(columns) == 1 else np.concatenate(columns)
+    def in_order(column: np.ndarray) -> np.ndarray:
         return column if order is None else column[order]
 
-    rank, mpi, start = sorted_("rank"), sorted_("mpi"), sorted_("start_ns")
-    tick, subtick = _clocks(rank, mpi, start, sorted_("own_view"))
-    file, size = sorted_("file"), sorted_("size")
+    rank, mpi, end = in_order(rank), in_order(mpi), in_order(end)
+    start = in_order(joined([_ns(part.segment["start_s"]) for _, part in parts]))
+    file = in_order(of_records(files))
+    op = in_order(joined([_codes(name, part, collective) for name, part in parts]))
+    size = in_order(joined([part.segment["length"].astype(np.int64) for _, part in parts]))
+    offset = in_order(joined([_offsets(name, part) for name, part in parts]))
+    views = [own_view if name == "DXT_MPIIO" else np.zeros(len(part), bool) for name, part in parts]
+    tick, subtick = _clocks(rank, mpi, start, in_order(joined(views)))
     return SingleOperations(
         rank=rank,
-        op=sorted_("op"),
+        op=op,
         file=file,
         handle=file,  # DXT does not tell one open of a file from the next
         size=size,
         moved=size,
-        offset=sorted_("offset"),
+        offset=offset,
         tick=tick,
         subtick=subtick,
         start_ns=start,
-        end_ns=sorted_("end_ns"),
+        end_ns=end,
         arg=np.broadcast_to(np.int64(0), len(rank)),
         error=np.broadcast_to(np.int32(0), len(rank)),
     )
@@ -175,34 +173,19 @@ _NONE = Segments(
 )  # fmt: skip
 
 
-def _columns(
-    name: str,
-    part: Segments,
-    numbers: Mapping[int, int],
-    collective: np.ndarray,
-    own_view: np.ndarray,
-) -> _Columns:
-    file = np.array([numbers[int(one)] for one in part.file], dtype=np.int32)
-    on_mpi = name == "DXT_MPIIO"
+def _codes(name: str, part: Segments, collective: np.ndarray) -> np.ndarray:
+    """Operation of each segment."""
     # Of each record writes lie before reads.
-    ways = np.tile(np.array([1, 0], dtype=np.uint8), len(file))
+    ways = np.tile(np.array([1, 0], dtype=np.uint8), len(part.rank))
     way = np.repeat(ways, np.column_stack((part.n_writes, part.n_reads)).ravel())
-    each = part.n_writes + part.n_reads
-    segment = part.segment
-    offset = segment["offset"].astype(np.int64)
-    if on_mpi:
+    return _ON_MPI[way, collective.astype(np.uint8)] if name == "DXT_MPIIO" else _ON_POSIX[way]
+
+
+def _offsets(name: str, part: Segments) -> Int64Array:
+    offset: Int64Array = part.segment["offset"].astype(np.int64)
+    if name == "DXT_MPIIO":
         offset[offset < 0] = UNKNOWN
-    return _Columns(
-        rank=np.repeat(part.rank, each),
-        op=_ON_MPI[way, collective.astype(np.uint8)] if on_mpi else _ON_POSIX[way],
-        file=np.repeat(file, each),
-        mpi=np.full(len(segment), on_mpi),
-        own_view=own_view if on_mpi else np.broadcast_to(np.False_, len(segment)),
-        size=segment["length"].astype(np.int64),
-        offset=offset,
-        start_ns=_ns(segment["start_s"]),
-        end_ns=_ns(segment["end_s"]),
-    )
+    return offset
 
 
 def _ns(seconds: np.ndarray) -> Int64Array:
@@ -233,7 +216,8 @@ def _clocks(
     """
     position = np.arange(len(rank), dtype=np.int64)
     if not mpi.any():
-        return np.broadcast_to(np.int64(0), len(rank)), position - _begin(rank)
+        position -= _begin(rank)
+        return np.broadcast_to(np.int64(0), len(rank)), position
     tick = np.zeros(len(rank), dtype=np.int64)
     subtick = np.zeros(len(rank), dtype=np.int64)
     bounds = np.flatnonzero(np.append(True, rank[1:] != rank[:-1]))
