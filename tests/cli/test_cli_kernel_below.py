@@ -3,12 +3,14 @@
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from waiting import HANG_S
 from wavetank.kernel.below import SENTENCE
+from wavetank.kernel.collectives import require_agreement
 from wavetank.kernel.plan import Kernel
 from wavetank.model.application import Model
 
@@ -50,6 +52,30 @@ def test_a_kernel_is_made_of_the_posix_calls_and_says_so(model: Path) -> None:
         assert phase.ph_nrep * len(phase.pattern) == WRITES
     below = Model.read(model.parent / "k.posix.model.json")
     assert [phase.ph_weight for phase in below.phases] == [BYTES] * N_FILES
+
+
+def test_a_log_with_offsets_keeps_the_level_and_what_was_collective(tmp_path: Path) -> None:
+    # S3D-IO under MPICH: counters of each file MPIIO_COLL_WRITES 16 and MPIIO_INDEP_WRITES 1, the header.
+    pytest.importorskip(
+        "darshan", reason="PyDarshan is not installed (pip install 'wavetank[darshan]')"
+    )
+    shutil.copy(DATA / "recorded/s3d_io_pnetcdf.mpich.darshan", tmp_path / "job.darshan")
+    assert run(tmp_path, "model", "job.darshan", "-o", "m.json").returncode == 0
+    done = run(tmp_path, "kernel", "m.json", "-o", "k.json")
+    assert done.returncode == 0, done.stderr
+    kernel = Kernel.read(tmp_path / "k.json")
+    assert kernel.doubts == ()
+    require_agreement(kernel)  # all ranks make the same collective calls in the same order
+    calls: Counter[tuple[str, tuple[int, ...]]] = Counter()
+    for phase in kernel.phases:
+        calls[phase.pattern[0].iop_type, phase.ph_processid] += phase.ph_np * phase.ph_niop
+    assert calls == {
+        ("MPI_File_write_at", (0,)): N_FILES,
+        ("MPI_File_write_at_all", (0, 1, 2, 3)): 16 * N_FILES,
+    }
+    assert len(kernel.phases) == 5 * N_FILES
+    # The log has no file views: what is told apart is who calls what, not where each byte lies.
+    assert any("overlap between ranks" in sentence for sentence in kernel.not_reproduced)
 
 
 def test_without_its_log_a_model_says_what_to_do(model: Path) -> None:

@@ -234,7 +234,8 @@ class Phase(Record):
         "all count as independent",
     )
     exact: bool = Field(
-        description="True when rs is the same in all repetitions and every offset list is LinearOffsets: unfolding gives back each event"
+        description="True when rs is the same in all repetitions and every offset list is LinearOffsets, and it is known which "
+        "calls were collective: unfolding gives back each event"
     )
     moved_last: tuple[int, ...] | None = Field(
         default=None,

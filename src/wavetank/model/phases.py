@@ -165,7 +165,7 @@ def _phase(
         view_ids=views if in_view and not same_view else None,
         collective=any(ops[op].collective for op in first.ops),
         collective_unknown=first.file in collective_unknown,
-        exact=linear,
+        exact=linear and not (first.level == Level.MPIIO and first.file in collective_unknown),
         moved_last=first.moved_last if short and len(moved_last) == 1 else None,
         metadata_ops=metadata_ops,
         tick_first=int(times.tick_first[members].min()),

@@ -420,7 +420,7 @@ def test_calls_of_which_the_log_does_not_say_whether_they_were_collective_are_no
     files = tuple(replace(file, collective_unknown=True) for file in trace.files)
     model = extract_model(replace(trace, files=files), MADE)
     own = [phase for phase in model.phases if phase.level == "mpiio"]
-    assert own and all(phase.collective_unknown for phase in own)
+    assert own and all(phase.collective_unknown and not phase.exact for phase in own)
     assert model_findings(model) == ()
     # BT-IO's are all collective.
     model = extract_model(open_trace(DARSHAN / "bt.W.4.mpi_io_full.darshan"), MADE)
