@@ -15,6 +15,7 @@ from wavetank.kernel.fidelity_names import names_differences, size_differences
 from wavetank.kernel.fidelity_order import OrderFidelity, compare_order
 from wavetank.kernel.fidelity_parts import parted_differences
 from wavetank.kernel.fidelity_phase import found_alike, rank_differences
+from wavetank.kernel.groups import ranks_of
 from wavetank.kernel.lower import lower
 from wavetank.kernel.operations import (
     Totals,
@@ -149,7 +150,7 @@ def ior_fidelity(kernel: Kernel, model_phases: Sequence[Phase]) -> list[PhaseFid
         if ior.file_per_process:
             theirs = [_runs([phase], phase.ph_processid[0], ior.write) for phase in group]
         else:
-            theirs = [_runs(group, rank, ior.write) for rank in group[0].ph_processid]
+            theirs = [_runs(group, rank, ior.write) for rank in ranks_of(group)]
         ours = [ior.operations(task) for task in range(ior.n_tasks)]
         notes = (*line.not_reproduced, *_other_calls(ior, group))
         rows.append(_benchmark(line.ph_ids, "ior", theirs, ours, notes))

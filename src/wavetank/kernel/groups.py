@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from wavetank.kernel.operations import fewest, first_difference, member_runs, normal, totals
 from wavetank.kernel.plan import Kernel, KernelFile
@@ -22,7 +23,10 @@ FILES_ON_THEIR_OWN = 4  # up to as many read-only files get a run each; more go 
 
 @dataclass(frozen=True)
 class Group:
-    """Phases that one run stands for: a series on one file, or the same phase on a file per rank."""
+    """Phases that one run stands for.
+
+    A series on one file, the same phase on a file per rank, or phases at random of different ranks on one file.
+    """
 
     phases: tuple[Phase, ...]
     files: tuple[KernelFile, ...]  # one, or one for each phase
@@ -32,17 +36,22 @@ class Group:
         """Whether each rank has a file of its own."""
         return len(self.files) > 1
 
+    @cached_property
+    def apart(self) -> bool:
+        """Whether its phases are of different ranks."""
+        return self.per_process or are_apart(self.phases)
+
     def ranks(self) -> list[int]:
         """Its ranks; with a file for each, in the order of the files."""
         if self.per_process:
             return [phase.ph_processid[0] for phase in self.phases]
-        return list(self.phases[0].ph_processid)
+        return ranks_of(self.phases)
 
     def runs(self, rank: int) -> list[Run] | None:
         """One rank's operations, in order; None where offsets are unknown."""
         phases = (
-            [phase for phase in self.phases if phase.ph_processid[0] == rank]
-            if self.per_process
+            [phase for phase in self.phases if rank in phase.ph_processid]
+            if self.apart
             else self.phases
         )
         found: list[Run] = []
@@ -62,6 +71,18 @@ class Group:
         if len(of) < _MANY:
             return 0
         return len(fewest(of))
+
+
+def are_apart(phases: Sequence[Phase]) -> bool:
+    """Whether phases are of different ranks, and not all of the same."""
+    return any(phase.ph_processid != phases[0].ph_processid for phase in phases[1:])
+
+
+def ranks_of(phases: Sequence[Phase]) -> list[int]:
+    """The ranks of phases on one file, which one run's tasks stand for, ascending."""
+    if not are_apart(phases):
+        return list(phases[0].ph_processid)
+    return sorted({rank for phase in phases for rank in phase.ph_processid})
 
 
 def phase_groups(kernel: Kernel, series: Sequence[Series]) -> Iterator[Group]:

@@ -18,6 +18,7 @@ from wavetank.job import Job, Placement
 from wavetank.kernel.benchmark_files import LocalFiles, TaskFiles
 from wavetank.kernel.benchmark_result import phase_of
 from wavetank.kernel.doubts import described
+from wavetank.kernel.groups import ranks_of
 from wavetank.kernel.ior_output import IorTimes, TaskOperations, parse_summary, read_operations
 from wavetank.kernel.outcome import failed, summarise
 from wavetank.kernel.plan import IorLine, Kernel
@@ -25,6 +26,7 @@ from wavetank.kernel.result import IoTime, PhaseResult, RankPhaseResult, ReplayR
 from wavetank.kernel.running import run_to_end
 from wavetank.kernel.writers.ior import IorParameters, parse_command
 from wavetank.launchers.base import Launcher
+from wavetank.model.phase import Phase
 
 _NAMES = ("ior", "IOR")
 _NS = 1e-9
@@ -208,7 +210,7 @@ class _Line:
         """The kernel's rank that each task stands for."""
         if self._ior.file_per_process:
             return [phase.ph_processid[0] for phase in self._phases]
-        return list(self._phases[0].ph_processid)
+        return ranks_of(self._phases)
 
     def perform(self, ior: IorProgram, launcher: Launcher, timeout_s: float | None) -> IorTimes:
         """Run IOR once."""
@@ -286,27 +288,29 @@ class _Line:
 
     def results(self, times: IorTimes, start_s: float) -> list[PhaseResult]:
         """The line's phases; those that one run stands for take their operations in order."""
-        tasks = [
-            self._operations(task, times.transfer_s) for task in range(self._ior.n_tasks)
-        ]  # by task, then by phase
-        if self._ior.file_per_process:
-            return [
-                phase_of(phase.ph_id, [self._rank(phase.ph_processid[0], stretches[0], start_s)])
-                for phase, stretches in zip(self._phases, tasks, strict=True)
-            ]
         ranks = self._ranks()
-        return [
-            phase_of(
-                phase.ph_id,
-                [
-                    self._rank(rank, stretches[number], start_s)
-                    for rank, stretches in zip(ranks, tasks, strict=True)
-                    if stretches[number].operations
-                ],
-            )
-            for number, phase in enumerate(self._phases)
-            if any(stretches[number].operations for stretches in tasks)
+        of_ranks = [
+            self._rank_results(rank, self._operations(task, times.transfer_s), start_s)
+            for task, rank in enumerate(ranks)
         ]
+        results = [
+            (phase, [found[phase.ph_id] for found in of_ranks if phase.ph_id in found])
+            for phase in self._phases
+        ]
+        return [phase_of(phase.ph_id, found) for phase, found in results if found]
+
+    def _of_rank(self, rank: int) -> list[Phase]:
+        return [phase for phase in self._phases if rank in phase.ph_processid]
+
+    def _rank_results(
+        self, rank: int, stretches: Sequence[TaskOperations], start_s: float
+    ) -> dict[int, RankPhaseResult]:
+        """What one task did, by phase."""
+        return {
+            phase.ph_id: self._rank(rank, done, start_s)
+            for phase, done in zip(self._of_rank(rank), stretches, strict=True)
+            if done.operations
+        }
 
     def _rank(self, rank: int, done: TaskOperations, start_s: float) -> RankPhaseResult:
         host = platform.node()
@@ -315,11 +319,7 @@ class _Line:
         return _rank(rank, host, done, self._ior, start_s)
 
     def _operations(self, task: int, transfer_s: float) -> list[TaskOperations]:
-        counts = (
-            [self._phases[task].ph_niop]
-            if self._ior.file_per_process
-            else [phase.ph_niop for phase in self._phases]
-        )
+        counts = [phase.ph_niop for phase in self._of_rank(self._ranks()[task])]
         table = self._stem.parent / f"{self._stem.name}-0-{task:05d}.csv"
         if table.exists():
             try:

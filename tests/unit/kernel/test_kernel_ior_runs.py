@@ -3,14 +3,16 @@
 from pathlib import Path
 
 import kernel_models as km
+import numpy as np
 import pytest
 
+from wavetank.kernel.fidelity import ior_fidelity
 from wavetank.kernel.from_model import make_kernel
 from wavetank.kernel.plan import IorLine, Kernel
+from wavetank.kernel.random_groups import lie_at_random
 from wavetank.kernel.writers.ior import parse_command
-from wavetank.kernel.writers.means import lie_at_random
 from wavetank.model.application import Model
-from wavetank.model.phase import Run
+from wavetank.model.phase import ListedOffsets, Run
 
 
 def kernel_of(model: Model, folder: Path, version: str = "4.0", *, exact: bool = False) -> Kernel:
@@ -114,10 +116,6 @@ def test_a_name_that_ior_would_part_is_refused(tmp_path, exact):
     assert kernel.ior == () and "at which IOR divides names" in kernel.ior_refused[0].reason
 
 
-def runs_at(offsets: list[int]) -> list[Run]:
-    return [Run(count=1, rs=8, offset=offset, disp=0, moved=8) for offset in offsets]
-
-
 @pytest.mark.parametrize(
     ("offsets", "random"),
     [
@@ -129,4 +127,64 @@ def runs_at(offsets: list[int]) -> list[Run]:
     ],
 )
 def test_places_are_random_where_steps_differ_and_lead_back(offsets, random):
-    assert lie_at_random(runs_at(offsets)) is random
+    assert lie_at_random(np.array(offsets, dtype=np.int64)) is random
+
+
+def apart(model: Model, *, files: bool, starts_s: tuple[float, ...] = (0.0, 0.5, 1.0)) -> Model:
+    """The first phase of a model at random, each rank's part as a phase of its own."""
+    (phase, *_) = model.phases
+    phases = []
+    for rank in phase.ph_processid:
+        (listed,) = phase.offset
+        phases.append(
+            km.phase(
+                rank + 1, rank + 1 if files else 1, (rank,), phase.ph_nrep, list(phase.pattern),
+                [type(listed).of([listed.of_rank(rank)])],
+                start_s=starts_s[rank], end_s=starts_s[rank] + 1.0,
+            )
+        )  # fmt: skip
+    names = [
+        km.model_file(rank + 1, f"/s/data.{rank}", 1 << 20) for rank in range(3 if files else 1)
+    ]
+    return model.model_copy(update={"phases": tuple(phases), "files": tuple(names), "programs": ()})
+
+
+@pytest.mark.parametrize("files", [False, True], ids=["one file", "a file for each"])
+def test_ranks_at_random_at_the_same_time_are_one_line(tmp_path, files):
+    kernel = kernel_of(apart(km.at_random(n_ranks=3), files=files), tmp_path)
+    (line,) = kernel.ior
+    ior = parse_command(line.command)
+    assert line.ph_ids == (1, 2, 3)
+    assert (ior.n_tasks, ior.random, ior.file_per_process) == (3, True, files)
+    (row,) = ior_fidelity(kernel, kernel.phases)
+    assert row.model.operations == row.kernel.operations == 3 * 64
+
+
+def test_ranks_at_random_one_after_another_are_lines_of_their_own(tmp_path):
+    model = apart(km.at_random(n_ranks=3), files=False, starts_s=(0.0, 2.0, 4.0))
+    assert [line.ph_ids for line in kernel_of(model, tmp_path).ior] == [(1,), (2,), (3,)]
+
+
+@pytest.mark.parametrize("moved", [0, 8], ids=["as IOR", "elsewhere"])
+def test_blocks_of_several_transfers_in_several_segments_are_iors_own_layout(tmp_path, moved):
+    # 3 ranks, 2 segments of 3 * 4 transfers of 4096 bytes; ``moved``: rank 2's last block lies further on
+    def blocks(rank: int) -> tuple[Run, ...]:
+        return tuple(
+            Run(count=4, rs=4096, offset=(segment * 3 + rank) * 16384 + moved * segment * (rank == 2),
+                disp=4096, moved=16384)
+            for segment in range(2)
+        )  # fmt: skip
+
+    listed = ListedOffsets(runs=tuple(map(blocks, range(3))))
+    one = km.phase(1, 1, (0, 1, 2), 8, [km.member("pwrite", 4096)], [listed])
+    kernel = kernel_of(
+        km.model(3, [km.model_file(1, "/s/f", 98304)], [one], []), tmp_path, exact=True
+    )
+    if moved:
+        assert kernel.ior == ()
+        return
+    (line,) = kernel.ior
+    ior = parse_command(line.command)
+    assert (ior.n_tasks, ior.segments, ior.block, ior.transfer) == (3, 2, 16384, 4096)
+    (row,) = ior_fidelity(kernel, kernel.phases)
+    assert row.ranks_with_other_offsets == 0 and row.model == row.kernel

@@ -26,7 +26,7 @@ from wavetank.kernel.groups import (
     stem_of,
     synced_files,
 )
-from wavetank.kernel.operations import totals
+from wavetank.kernel.operations import first_difference, totals
 from wavetank.kernel.plan import IorLine, Kernel, Refused
 from wavetank.kernel.writers.means import (
     IN_ORDER,
@@ -189,7 +189,8 @@ def _expressed(group: Group) -> tuple[list[_Line], str | None]:
     """The line that expresses a group, and why it does not do so exactly enough to be given unasked."""
     reason = refusal(group)
     if reason is not None:
-        return [], reason
+        segments = _segments(group)
+        return ([], reason) if segments is None else ([(segments, ())], None)
     parameters = ior_parameters(group)
     if (reason := _cannot_run(parameters)) is not None:
         return [], reason
@@ -199,6 +200,22 @@ def _expressed(group: Group) -> tuple[list[_Line], str | None]:
     if reason is not None:
         notes = (f"Approximate, because {reason}.", *notes)
     return [(parameters, notes)], reason
+
+
+def _segments(group: Group) -> IorParameters | None:
+    """Several segments of blocks of several transfers, where IOR makes just the group's operations."""
+    phase, ranks = group.phases[0], group.ranks()
+    runs = group.runs(ranks[0]) if len(phase.pattern) == 1 else None
+    if not runs or runs[0].disp != runs[0].rs or runs[0].rs % TRANSFER_UNIT:
+        return None
+    line = replace(
+        ior_parameters(group), segments=len(runs), block=runs[0].count * runs[0].rs, transfer=runs[0].rs
+    )  # fmt: skip
+    exact = all(
+        first_difference(group.runs(rank) or (), line.operations(task)) is None
+        for task, rank in enumerate(ranks)
+    )
+    return line if exact and _cannot_run(line) is None else None
 
 
 def _cannot_run(line: IorParameters) -> str | None:
@@ -336,7 +353,7 @@ class _Surroundings:
         name = phase.pattern[0].iop_type
         if phase.level == "mpiio" and "_at" not in name:
             yield f"{name} becomes a call with an explicit offset."
-        if len(group.phases) > 1 and not group.per_process:
+        if len(group.phases) > 1 and not group.apart:
             yield f"The {len(group.phases)} phases follow each other without what lies between them."
         metadata = sum(sum(one.metadata_ops.values()) for one in group.phases)
         if metadata:

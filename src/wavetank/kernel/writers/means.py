@@ -17,14 +17,13 @@ from wavetank.kernel import calls
 from wavetank.kernel.groups import Group, phase_groups
 from wavetank.kernel.operations import Totals, member_runs, totals
 from wavetank.kernel.plan import Kernel
+from wavetank.kernel.random_groups import LOOKED_AT, joined_at_random, lie_at_random
 from wavetank.model.phase import Phase, Run, Series
 
 P = TypeVar("P")  # a benchmark's parameters
 Notes = tuple[str, ...]
 """What a benchmark's line does not reproduce."""
 IN_ORDER = "each rank's operations lie one after another, and not where the application's lie."
-_FEWEST = 8  # different steps from place to place of operations that follow no order
-_LOOKED_AT = 4096
 
 
 @dataclass(frozen=True)
@@ -95,7 +94,8 @@ def expressed(
         exactly: a group's lines, and why they are not exact enough to be given unasked.
         roughly: lines for a group of which ``exactly`` makes none, given the reason; without lines why not.
     """
-    for group in phase_groups(kernel, series):
+    groups = phase_groups(kernel, series)
+    for group in joined_at_random(groups) if kernel.approximate else groups:
         made, reason = exactly(group)
         if reason is None:
             yield group, made, None
@@ -130,23 +130,15 @@ def _mean(group: Group, write: bool) -> MeanOperations | None:
         per_rank=max(1, round(model.operations / len(by_rank))),
         first=tuple(min((_lowest(run) for run in runs), default=0) for runs in by_rank),
         end=tuple(max((_highest(run) for run in runs), default=0) for runs in by_rank),
-        random=2 * sum(map(lie_at_random, by_rank)) > len(by_rank),
+        random=2 * sum(map(_at_random, by_rank)) > len(by_rank),
     )
 
 
-def lie_at_random(runs: Sequence[Run]) -> bool:
-    """Whether the places of one rank's operations follow no order, by the first ``_LOOKED_AT`` of them.
-
-    Of the steps from one to the next there are ``_FEWEST`` different ones or more, none is more than a quarter of all,
-    and a quarter or more lead back.
-    """
-    offsets: list[int] = []
-    for run in runs:
-        n = min(run.count, _LOOKED_AT - len(offsets))
-        offsets += [run.offset + i * run.disp for i in range(n)]
-    different, often = np.unique(np.diff(np.array(offsets, dtype=np.int64)), return_counts=True)
-    n_back = int(often[different < 0].sum())
-    return len(different) >= _FEWEST and 4 * int(often.max()) < len(offsets) <= 4 * n_back + 1
+def _at_random(runs: Sequence[Run]) -> bool:
+    """Whether one rank's operations lie in no order."""
+    head = runs[:LOOKED_AT]
+    places = [run.offset + i * run.disp for run in head for i in range(min(run.count, LOOKED_AT))]
+    return lie_at_random(np.array(places[:LOOKED_AT], dtype=np.int64))
 
 
 def direction_runs(phases: Sequence[Phase], rank: int, write: bool) -> list[Run]:
