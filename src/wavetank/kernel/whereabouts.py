@@ -51,6 +51,7 @@ class Watch:
         self.is_stuck = False
         self._still_since: float | None = None
         self.has_started = False
+        self._told_start = False
         self._over_since: float | None = None
 
     def over_for(self) -> float:
@@ -79,7 +80,9 @@ class Watch:
             self._still_since = None
             return False
         self._waiting[rank] = news
-        if news["state"] != "pauses":
+        if news["state"] == "starts" and not self.has_started:
+            self._tell_start(float(news["seconds"]))
+        elif news["state"] != "pauses":
             self._tell(f"no progress for {news['seconds']:.0f} s: rank {rank} {_doing(news)}")
         self.is_stuck = len(self._waiting) == self._n_ranks and all(
             each["state"] == "waits" for each in self._waiting.values()
@@ -87,6 +90,12 @@ class Watch:
         if self._still_since is None and self._all_wait_in_calls():
             self._still_since = time.monotonic()
         return self.is_stuck
+
+    def _tell_start(self, seconds: float) -> None:
+        """Once for all ranks: a launcher with many of them on few cores takes its time."""
+        if not self._told_start:
+            self._told_start = True
+            self._tell(f"MPI has not started all {self._n_ranks} ranks after {seconds:.0f} s")
 
     def is_stuck_for(self, seconds: float) -> bool:
         """Whether all ranks have stood for so long in calls in which they wait for each other.

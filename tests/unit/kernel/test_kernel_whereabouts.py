@@ -126,3 +126,15 @@ def test_ranks_that_move_again_are_not_stuck():
         watch.line(waiting(rank, "works", call="MPI_File_open", file="out"))
     watch.line('wavetank-replay-moving {"rank": 1}\n')
     assert not watch.is_stuck_for(0)
+
+
+def test_ranks_that_wait_for_the_launcher_to_start_all_are_told_once() -> None:
+    told: list[str] = []
+    watch = Watch(3, told.append)
+    for rank in range(3):
+        watch.line(waiting(rank, state="starts", seconds=60.0 + rank))
+    assert told == ["MPI has not started all 3 ranks after 60 s"]
+    watch.line("wavetank-replay-started")
+    watch.line(waiting(1, state="starts", seconds=90.0))
+    assert len(told) == 2
+    assert "rank 1" in told[1]
