@@ -16,6 +16,7 @@ from wavetank.model.call_result import asked_text, result_and_argument
 from wavetank.model.inherited import AROUND
 from wavetank.model.laid_out import LaidOut, Leaf, TooLongError, lay_out
 from wavetank.model.phase import DataStep, FileStep, MixStep, RepeatStep, Step, SyncStep
+from wavetank.model.tables import ranks_text
 
 
 @dataclass(frozen=True)
@@ -171,8 +172,9 @@ class _Programs:
                 key = (step.iop_type, file.key, step.name, step.handle, step.offset, *result)
                 return self._numbers.of(key, _file_text(step, file)), step.count
             if isinstance(step, SyncStep):
-                text = f"a collective of communicator {step.communicator}"
-                return self._numbers.of(("sync", step.communicator), text), step.count
+                ranks = self._one.model.communicators[step.communicator]
+                text = f"a collective of ranks {ranks_text(ranks)}"
+                return self._numbers.of(("sync", ranks), text), step.count
             return None
 
         return leaf

@@ -110,6 +110,29 @@ def test_collectives_of_all_ranks_around_everything_are_no_difference() -> None:
     assert found.field == "order of operations"
 
 
+def test_communicators_are_compared_by_their_ranks() -> None:
+    def run(communicators: tuple[tuple[int, ...], ...], number: int) -> Model:
+        events = [
+            event
+            for rank in (0, 1)
+            for event in (
+                Event(rank, "pwrite", offset=rank * 10, size=10),
+                Event(rank, "MPI_Barrier", arg=number),
+                Event(rank, "pread", offset=rank * 10, size=10),
+            )
+        ]
+        events.append(Event(2, "pwrite", offset=20, size=10))
+        return extract_model(
+            trace_of(events, communicators=communicators, paths=["/f"]), PROVENANCE
+        )
+
+    a = run(((0, 1), (0, 1, 2)), 0)
+    b = run(((0, 1, 2), (0, 1)), 1)
+    assert a.communicators != b.communicators
+    assert compare_models(a, b).same
+    assert not compare_models(a, run(((0, 1), (0, 1, 2)), 1)).same
+
+
 def test_files_of_equal_names_in_two_folders_are_told_apart() -> None:
     def copy(first: int) -> list[Event]:
         return [
