@@ -1,11 +1,12 @@
 import json
-import struct
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 from measure_fakes import FakeCluster, FakePerformer, abyss_kernel, abyss_result
 
+from darshan_logs import without_dxt
+from wavetank.campaign.results_folder import open_store
 from wavetank.cli.main import cli
 from wavetank.errors import WavetankError
 
@@ -119,14 +120,6 @@ DFTRACER = """\
 """
 
 
-def without_dxt(log):
-    """A Darshan log as most are: the map's entry of the DXT module is emptied."""
-    content = log.read_bytes()
-    entry = struct.pack("<QQ", 2348, 784)  # where DXT_POSIX lies in this log, and its length
-    assert content.count(entry) == 1
-    return content.replace(entry, bytes(16))
-
-
 @pytest.mark.parametrize("kind", ["darshan", "strace", "dftracer", "trace"])
 def test_each_kind_of_log_ends_in_a_ranking_and_a_report(tmp_path, faked, kind):
     log = tmp_path / f"run.{kind}"
@@ -148,12 +141,21 @@ def test_each_kind_of_log_ends_in_a_ranking_and_a_report(tmp_path, faked, kind):
     assert "<html" in (tmp_path / "out" / "report.html").read_text()
 
 
-def test_a_darshan_log_without_dxt_is_refused_with_what_to_do(tmp_path, faked):
-    log = tmp_path / "ior.darshan"
-    log.write_bytes(without_dxt(DARSHAN / "ior_seq_fpp_posix_1m.darshan"))
-    with pytest.raises(WavetankError, match=r"cannot be tried.*DXT_ENABLE_IO_TRACE=1"):
-        call(log, "-o", tmp_path / "out")
-    assert not (tmp_path / "out").exists()
+def test_a_darshan_log_without_dxt_is_tried_and_said_to_be_approximate_in_every_stage(
+    tmp_path, faked
+):
+    log = without_dxt(DARSHAN / "ior_seq_fpp_posix_1m.darshan", tmp_path)
+    done = call(log, "-o", tmp_path / "out", "--repetitions", "1", "--format", "json")
+    told = "approximate, made from Darshan's counters"
+    assert told in done.stderr
+    assert any(told in note for note in json.loads(done.stdout)["notes"])
+    assert told in (tmp_path / "out" / "report.html").read_text().replace("&#39;", "'")
+    with open_store(tmp_path / "out" / "results") as store:
+        measurement = store.measurements()[0]
+    assert any(told in finding for finding in measurement.findings)
+    for name in ("model.json", "kernel.json"):
+        assert json.loads((tmp_path / "out" / name).read_text())["approximation"] is not None
+    assert "exact:" not in (tmp_path / "out" / "report.html").read_text()
 
 
 def test_a_darshan_log_without_offsets_is_tried_by_its_posix_calls(tmp_path, faked):

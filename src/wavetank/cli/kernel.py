@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from wavetank.cli.model_output import as_table
 from wavetank.cli.output import Cell, Table, format_option, print_tables
 
 if TYPE_CHECKING:
@@ -76,7 +77,10 @@ def command(
 
 def kernel_tables(kernel: Kernel) -> list[Table]:
     """The tables of a kernel."""
+    from wavetank.model.approximation_tables import approximation_tables
+
     tables = [_replay_table(kernel), _file_table(kernel)]
+    tables += [as_table(table) for table in approximation_tables(kernel.approximation)]
     if kernel.not_reproduced:
         tables.append(
             Table(
@@ -104,6 +108,8 @@ def _replay_table(kernel: Kernel) -> Table:
         for phase in kernel.phases
     ]  # fmt: skip
     exact = "exact" if not kernel.not_reproduced else "with the differences below"
+    if kernel.approximation is not None:
+        exact = "approximate, with the differences below"
     return Table(
         "Replay",
         ["phase", "file", "operations", "ranks", "repetitions", "request_bytes", "weight_bytes"],

@@ -10,6 +10,14 @@ from wavetank.cli.output import Table, print_tables
 
 if TYPE_CHECKING:
     from wavetank.model.application import Model
+    from wavetank.model.table import ModelTable
+
+
+def as_table(table: ModelTable) -> Table:
+    """A table of a model as it is printed."""
+    return Table(
+        table.title, table.columns, table.rows, table.shown, table.note, table.key, table.shown_columns
+    )  # fmt: skip
 
 
 def print_model(model: Model, output_format: str) -> None:
@@ -17,18 +25,7 @@ def print_model(model: Model, output_format: str) -> None:
     from wavetank.model.tables import model_tables
 
     print_tables(
-        [
-            Table(
-                table.title,
-                table.columns,
-                table.rows,
-                table.shown,
-                table.note,
-                table.key,
-                table.shown_columns,
-            )
-            for table in model_tables(model)
-        ],
+        [as_table(table) for table in model_tables(model)],
         output_format,
         extra={"warnings": list(model.warnings)},
     )

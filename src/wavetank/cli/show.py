@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from wavetank.cli.model_output import as_table
 from wavetank.cli.output import Cell, Table, format_option, print_tables
 from wavetank.errors import DocumentError
 
@@ -105,6 +106,7 @@ def _show_trace(path: Path, output_format: str) -> None:
 
 
 def _show_kernel(kernel: Kernel, output_format: str) -> None:
+    from wavetank.model.approximation_tables import approximation_tables
     from wavetank.model.tables import phase_table
 
     files = [(f.file_id, f.name, f.role, f.prepare_bytes) for f in kernel.files]
@@ -116,6 +118,7 @@ def _show_kernel(kernel: Kernel, output_format: str) -> None:
     notes += [("IOR refused", refused.reason) for refused in kernel.ior_refused]
     print_tables(
         [
+            *(as_table(table) for table in approximation_tables(kernel.approximation)),
             Table("Files", ("file_id", "name", "role", "prepare_bytes"), files),
             Table(phases.title, phases.columns, phases.rows, phases.shown),
             Table("Not reproduced", ("kernel", "what"), notes),

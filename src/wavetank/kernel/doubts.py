@@ -24,6 +24,11 @@ def doubts_of(model: Model) -> tuple[str, ...]:
         if phase.level == "mpiio" and phase.collective_unknown
     )
     return (
+        *(
+            []
+            if model.approximation is None
+            else [f"the model is {model.approximation.sentence()}"]
+        ),
         *partial_sentences(model.lost),
         *(warning for warning in model.warnings if warning == SENTENCE),
         *([f"phase {ranks_text(undecided)}: {UNDECIDED}"] if undecided else []),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from wavetank.kernel import calls
 from wavetank.kernel.file_names import paths_of
-from wavetank.kernel.files import is_stored, safe_names
+from wavetank.kernel.files import safe_names
 from wavetank.kernel.plan import Kernel
 from wavetank.kernel.plan_reader import PlannedRun, PlannedStep, distinct
 from wavetank.kernel.steps import are_of_one_call, flat
@@ -29,6 +29,7 @@ from wavetank.model.phase import (
     SyncStep,
 )
 from wavetank.model.views import programs_by_view
+from wavetank.trace.paths import is_stored
 
 _Entry = tuple[object, ...]
 _LARGEST_EMPTY = 1 << 30  # bytes; a larger request that moved nothing asks for 0

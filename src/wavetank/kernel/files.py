@@ -27,13 +27,6 @@ from wavetank.model.phase import (
 from wavetank.model.plain_names import plain_name
 
 _NAME_LIMIT = 200  # bytes; file systems allow 255, and a temporary suffix needs some
-_NOT_STORAGE = ("/proc/", "/sys/", "/dev/")
-_IN_MEMORY = "/dev/shm/"  # noqa: S108 (a traced application's path, not ours)
-
-
-def is_stored(path: str) -> bool:
-    """Whether a traced path is a file that a storage system would hold."""
-    return not path.startswith(_NOT_STORAGE) or path.startswith(_IN_MEMORY)
 
 
 def safe_names(paths: Mapping[int, str]) -> dict[int, str]:

@@ -17,7 +17,7 @@ from wavetank.kernel.doubts import doubts_of
 from wavetank.kernel.extrapolated import performable
 from wavetank.kernel.failures import Failures
 from wavetank.kernel.file_names import apply_names
-from wavetank.kernel.files import is_stored, kernel_files
+from wavetank.kernel.files import kernel_files
 from wavetank.kernel.order import find_waits
 from wavetank.kernel.order_processes import own_programs
 from wavetank.kernel.overlaps import without_overlaps
@@ -42,6 +42,7 @@ from wavetank.model.phase import (
 from wavetank.model.run_times import run_times_of_phases
 from wavetank.model.runs import RunArrays
 from wavetank.model.views import programs_by_view
+from wavetank.trace.paths import is_stored
 
 _LARGEST_REQUEST = 1 << 30
 """bytes: a request of more needs as much memory; if it moved less, it is made that much smaller"""
@@ -106,6 +107,7 @@ def make_kernel(
         doubts=doubts_of(model),
         approximate=approximate,
         extrapolation=model.extrapolation,
+        approximation=model.approximation,
         run_times=model.run_times or run_times_of_phases(selection.phases, model.elapsed_s),
     )
     waits = find_waits(bare)

@@ -10,6 +10,7 @@ from pydantic import Field, field_validator, model_validator
 from wavetank.document import Document, Record
 from wavetank.errors import KernelError, WavetankError
 from wavetank.model.application import View
+from wavetank.model.approximation import Approximation
 from wavetank.model.extrapolation import Extrapolation
 from wavetank.model.phase import Phase, Program
 from wavetank.model.references import Known, require
@@ -146,6 +147,10 @@ class Kernel(Document):
     extrapolation: Extrapolation | None = Field(
         default=None,
         description="of a kernel that no run was traced for: what its model is made from",
+    )
+    approximation: Approximation | None = Field(
+        default=None,
+        description="of a kernel whose model no single operation is known of. No part of what the kernel does",
     )
     run_times: RunTimes | None = Field(
         default=None,

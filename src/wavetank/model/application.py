@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from wavetank.document import Document, Record
 from wavetank.errors import ModelError, WavetankError
+from wavetank.model.approximation import Approximation
 from wavetank.model.extrapolation import Extrapolation
 from wavetank.model.file import ModelFile
 from wavetank.model.phase import Phase, Program, Series
@@ -129,6 +130,10 @@ class Model(Document):
     )
     extrapolation: Extrapolation | None = Field(
         default=None, description="of a model that no run was traced for: what it is made from"
+    )
+    approximation: Approximation | None = Field(
+        default=None,
+        description="of a model that no single operation is known of: what is exact in it, and what is assumed",
     )
 
     @model_validator(mode="after")

@@ -171,6 +171,11 @@ def notes_of(a: Model, b: Model, sight: Sight, n_unknown: int, differ: bool) -> 
             ),
         )
     ]
+    found += [
+        f"{name} is {model.approximation.sentence()}"
+        for name, model in (("a", a), ("b", b))
+        if model.approximation is not None
+    ]
     if not sight.calls:
         which = (
             f"{sight.blind[0]} comes from a Darshan log, which tells"

@@ -20,11 +20,12 @@ from wavetank.model.activity import Activity
 from wavetank.model.application import Model, View
 from wavetank.model.check import in_order, mended
 from wavetank.model.compact import Compactor, Limits
+from wavetank.model.counted.approximate import approximate_trace
+from wavetank.model.counted.describe import approximation_of
 from wavetank.model.data_rows import data_rows
 from wavetank.model.file_table import make_files
 from wavetank.model.fold import fold
 from wavetank.model.folded import blocks, unfold_idle
-from wavetank.model.from_totals import model_from_totals
 from wavetank.model.idle import find_idle
 from wavetank.model.names import join_names
 from wavetank.model.passes import OpKinds
@@ -82,8 +83,9 @@ def extract_model(
     rows = prepare(table, ops, rules)
     rows, library_files = without_library_files(rows)
     data = data_rows(rows, levels)
-    if not len(data) and trace.totals:
-        return model_from_totals(trace, provenance, rules, name)
+    if not len(data) and (made := approximate_trace(trace, levels)) is not None:
+        model = extract_model(made.trace, provenance, rules, ops, name, limits)
+        return model.model_copy(update={"approximation": approximation_of(made, model.files)})
     if not len(data):
         raise ModelError(_nothing(trace, rules))
     # Only Darshan and DFTracer leave ticks out of MPI programs.

@@ -123,6 +123,11 @@ def _require_comparable(models: Sequence[Model], by_count: Mapping[int, Model]) 
             raise ModelError(
                 f"the model for np {n} is extrapolated itself. Give models of traced runs"
             )
+        if model.approximation is not None:
+            raise ModelError(
+                f"the model for np {n} is {model.approximation.sentence()}; functions would be of what is assumed. Give models "
+                "of traced runs"
+            )
         cut = [
             *model.lost,
             *(text for text in model.warnings if any(sign in text for sign in _INCOMPLETE)),

@@ -6,34 +6,20 @@ Column names are those of the method, section 2 (P18 table 1).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from posixpath import commonpath
 
 from wavetank.model.application import Model
+from wavetank.model.approximation_tables import approximation_tables
 from wavetank.model.file import ModelFile
 from wavetank.model.findings.find import model_findings
 from wavetank.model.findings.finding import Finding
 from wavetank.model.listed_sizes import ListedSizes
 from wavetank.model.own_level import levels_of_files
 from wavetank.model.phase import ListedOffsets, Offsets, Phase, Series
+from wavetank.model.table import Cell, ModelTable
 from wavetank.trace.partial import partial_sentences
 from wavetank.units import format_rate, format_size
-
-Cell = str | int | float | None
-
-
-@dataclass(frozen=True)
-class ModelTable:
-    """A titled table: ``rows`` with plain values, ``shown`` for people (may join rows)."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
-    shown: tuple[tuple[str, ...], ...]
-    note: str | None = None
-    key: str | None = None  # in JSON; the title's words by default
-    shown_columns: tuple[str, ...] | None = None  # of ``shown``, where they are others
 
 
 def model_tables(model: Model) -> tuple[ModelTable, ...]:
@@ -43,6 +29,7 @@ def model_tables(model: Model) -> tuple[ModelTable, ...]:
     lower = [phase for phase in model.phases if phase.level != level[phase.file_id]]
     names = short_names({file.file_id: file.file_name for file in model.files})
     tables = [
+        *approximation_tables(model.approximation),
         application_table(model),
         file_table(model),
         phase_table("Phases", own, model.series, names),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from wavetank.model.tables import Cell, ModelTable, exact_size
+from wavetank.model.table import Cell, ModelTable
+from wavetank.model.tables import exact_size
 from wavetank.trace.ops import OPS
 from wavetank.trace.schema import Int64Array, OpKind, Trace
 

@@ -8,11 +8,13 @@ from wavetank.report.tables import Column, ReportTable, id_range, text
 
 def kernel_words(kernel: Kernel) -> tuple[str, ...]:
     """What the replay does not reproduce, a sentence each."""
-    whence = (
+    whence: tuple[str, ...] = (
         ()
         if kernel.extrapolation is None
         else (f"The model is {kernel.extrapolation.sentence()}.",)
     )
+    if kernel.approximation is not None:
+        whence += tuple(f"Assumed: {sentence}" for sentence in kernel.approximation.assumed)
     if not kernel.not_reproduced:
         return (*whence, "The replay is exact: it issues the operations of the model.")
     return (

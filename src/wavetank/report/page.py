@@ -153,7 +153,14 @@ def model_part(model: Model, anchor: str, kernel: Kernel | None = None) -> Model
         pairs=operation_figures(model, anchor),
         kernel_lines=() if kernel is None else kernel_words(kernel),
         ior=None if kernel is None or not ior_table(kernel).rows else ior_table(kernel),
-        warnings=model.warnings,
+        warnings=(
+            *(
+                ()
+                if model.approximation is None
+                else (f"The model is {model.approximation.sentence()}.",)
+            ),
+            *model.warnings,
+        ),
     )
 
 

@@ -1,4 +1,4 @@
-"""Which paths are data: the tracer's default rule (native/tracer/files.c), for importers."""
+"""Which paths are data: the tracer's default rule (native/tracer/files.c) for importers; and which are stored files at all."""
 
 from __future__ import annotations
 
@@ -29,3 +29,17 @@ def is_kept(path: str) -> bool:
         or path.endswith(_CODE_SUFFIXES)
         or any(part in path for part in _CODE_PARTS)
     )
+
+
+_NOT_STORAGE = (
+    "/proc/",
+    "/sys/",
+    "/dev/",
+    "<STD",
+)  # the last: Darshan's <STDIN>, <STDOUT>, <STDERR>
+_IN_MEMORY = "/dev/shm/"  # noqa: S108 (a traced application's path, not ours)
+
+
+def is_stored(path: str) -> bool:
+    """Whether a traced path is a file that a storage system would hold."""
+    return not path.startswith(_NOT_STORAGE) or path.startswith(_IN_MEMORY)

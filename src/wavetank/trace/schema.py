@@ -15,6 +15,8 @@ from enum import IntEnum, StrEnum
 import numpy as np
 import numpy.typing as npt
 
+from wavetank.trace.counters import FileCounters
+
 Int64Array = npt.NDArray[np.int64]
 Int32Array = npt.NDArray[np.int32]
 UInt8Array = npt.NDArray[np.uint8]
@@ -231,20 +233,6 @@ class RankFacts:
 
 
 @dataclass(frozen=True)
-class FileTotals:
-    """What a source knows of one file over the whole run, where it has no order of operations."""
-
-    file: int  # index into Trace.files
-    level: Level
-    n_ranks: int | None
-    n_reads: int
-    n_writes: int
-    bytes_read: int
-    bytes_written: int
-    highest_offset: int | None  # last byte touched, from 0
-
-
-@dataclass(frozen=True)
 class Trace:
     """A trace in memory.
 
@@ -266,7 +254,7 @@ class Trace:
     levels: tuple[Level, ...]  # that the source records at all
     warnings: tuple[str, ...] = field(default=())
     lost: tuple[str, ...] = field(default=())
-    totals: tuple[FileTotals, ...] = field(default=())  # of sources with counters (Darshan)
+    counters: tuple[FileCounters, ...] = field(default=())  # of sources that count (Darshan)
     infos: tuple[Hints, ...] = ()  # MPI_Info objects given to MPI-IO; see FoldTable.offset and arg
     clocks: tuple[HostClock, ...] = ()  # of hosts that were compared; times are corrected by it
     durations: Durations = field(default_factory=Durations)

@@ -17,9 +17,9 @@ import numpy as np
 
 from wavetank.document import InputFile, provenance, sha256_of, write_whole
 from wavetank.errors import DocumentError, TraceError, UsageError
+from wavetank.trace.counters import DirectionCounters, FileCounters
 from wavetank.trace.schema import (
     FileIdentity,
-    FileTotals,
     FileView,
     FoldTable,
     Level,
@@ -85,7 +85,7 @@ def _write_parts(trace: Trace, folder: Path, source: Path) -> None:
     ):
         body[name] = getattr(trace, name)
     body["levels"] = [int(level) for level in trace.levels]
-    for name in ("ranks", "files", "views", "totals"):
+    for name in ("ranks", "files", "views", "counters"):
         body[name] = [dataclasses.asdict(entry) for entry in getattr(trace, name)]
     write_whole(folder / TABLES_NAME, json.dumps(body, indent=1) + "\n")
 
@@ -115,6 +115,10 @@ def read_imported(folder: Path) -> Trace:
                     if _COLUMN + f.name in packed  # traces imported before loops were known
                 }
             )
+        if not len(folds) and body.get("totals"):
+            raise TraceError(
+                f"{folder} was made of a log without DXT by an earlier version, which kept less of it. Convert the log again"
+            )
         return Trace(
             source=body["source"],
             command=tuple(body["command"]),
@@ -131,9 +135,7 @@ def read_imported(folder: Path) -> Trace:
             infos=tuple(tuple(map(tuple, info)) for info in body.get("infos", ())),
             warnings=tuple(body["warnings"]),
             lost=tuple(body.get("lost", ())),
-            totals=tuple(
-                FileTotals(**{**entry, "level": Level(entry["level"])}) for entry in body["totals"]
-            ),
+            counters=tuple(_counters(entry) for entry in body.get("counters", ())),
         )
     except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
         raise TraceError(f"{folder} is damaged: {error}. Convert the log again") from error
@@ -155,6 +157,16 @@ def _file(entry: dict[str, Any]) -> TracedFile:
         identity=FileIdentity(**identity) if identity else None,
         other_names=tuple(OtherName(**name) for name in names),
     )
+
+
+def _counters(entry: dict[str, Any]) -> FileCounters:
+    pairs: dict[str, Any] = {
+        name: tuple(map(tuple, entry.pop(name))) for name in ("common_sizes", "common_gaps")
+    }
+    for name in ("reads", "writes"):
+        way = entry.pop(name)
+        pairs[name] = DirectionCounters(**{**way, "by_size": tuple(way["by_size"])})
+    return FileCounters(**{**entry, "level": Level(entry["level"])}, **pairs)
 
 
 def _view(entry: dict[str, Any]) -> FileView:

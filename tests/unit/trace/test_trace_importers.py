@@ -10,7 +10,9 @@ from wavetank.errors import TraceError
 from wavetank.trace.importers import strace
 from wavetank.trace.open import kind_of, open_trace
 from wavetank.trace.ops import OPS_BY_NAME
+from wavetank.trace.paths import is_stored
 from wavetank.trace.schema import Level, Trace
+from wavetank.trace.store import read_imported, write_imported
 from wavetank.trace.unfold import unfold
 
 LOGS = Path(__file__).parents[2] / "data" / "darshan"
@@ -93,11 +95,42 @@ def test_offsets_that_darshan_does_not_know_are_unknown_and_said_to_be() -> None
 
 
 @darshan
-def test_totals_by_file_are_kept() -> None:
+def test_counters_of_each_file_are_kept() -> None:
     trace = open_trace(LOGS / "bt.W.4.mpi_io_full.darshan")
-    (posix,) = [total for total in trace.totals if total.level is Level.POSIX]
-    assert posix.bytes_written == posix.bytes_read == 22_118_400
-    assert posix.n_writes == 40
+    (posix,) = [one for one in trace.counters if one.level is Level.POSIX]
+    assert posix.writes.moved == posix.reads.moved == 22_118_400
+    assert (posix.writes.n, posix.common_sizes) == (40, ((552_960, 80),))
+    (mpi,) = [one for one in trace.counters if one.level is Level.MPIIO]
+    assert (mpi.rank, mpi.writes.n, mpi.writes.n_collective) == (None, 160, 160)
+    # 138,240 bytes are in the bin from 100 KiB to 1 MiB.
+    assert mpi.writes.by_size == (0, 0, 0, 0, 160, 0, 0, 0, 0, 0)
+
+
+@darshan
+def test_standard_streams_are_no_files_of_the_application() -> None:
+    trace = open_trace(LOGS / "ior_seq_fpp_posix_1m.darshan")
+    used = {trace.files[one.file].path for one in trace.counters}
+    assert not any(path.startswith("<STD") for path in used)
+    assert any("<STDOUT>" in warning for warning in trace.warnings)
+
+
+@pytest.mark.parametrize(
+    ("path", "stored"),
+    [
+        ("<STDIN>", False), ("<STDERR>", False), ("/proc/self/statm", False), ("/sys/devices/cpu", False),
+        ("/dev/urandom", False), ("/dev/shm/scratch", True), ("/data/proc/f", True),
+    ],
+)  # fmt: skip
+def test_what_the_system_shows_as_files_is_not_stored(path: str, stored: bool) -> None:
+    assert is_stored(path) is stored
+
+
+@darshan
+def test_an_imported_trace_keeps_its_counters(tmp_path: Path) -> None:
+    log = LOGS / "ior_strided_shared_mpiio_coll_256k.darshan"
+    trace = open_trace(log)
+    write_imported(trace, tmp_path / "t", log)
+    assert read_imported(tmp_path / "t").counters == trace.counters
 
 
 @darshan

@@ -1,7 +1,7 @@
 """Imports Darshan logs: DXT segments in bulk, or counters alone where there are no segments.
 
-Reads a log of Darshan 3.x through libdarshan-util; leaves a ``Trace``. Without DXT a log has totals per
-file but no order and no offsets, so the trace has no folds, only ``FileTotals``.
+Reads a log of Darshan 3.x through libdarshan-util; leaves a ``Trace``. Without DXT a log has counters of each
+file but no order and no offsets, so the trace has no folds, only ``FileCounters``.
 Source: docs/reference/trace-format.md, "Imported traces".
 """
 
@@ -16,6 +16,7 @@ from pathlib import Path, PurePath
 import numpy as np
 
 from wavetank.trace.fold import SingleOperations, fold
+from wavetank.trace.importers.darshan_counters import file_counters
 from wavetank.trace.importers.dxt import LEVELS, operations, read_segments
 from wavetank.trace.importers.dxt_collective import Calls, calls_of
 from wavetank.trace.importers.dxt_implied import (
@@ -29,7 +30,8 @@ from wavetank.trace.importers.dxt_implied import (
 from wavetank.trace.importers.dxt_missing import COUNTERS, missing_operations
 from wavetank.trace.importers.libdarshan import CounterRecord, library_path, open_log
 from wavetank.trace.importers.library_files import library_files
-from wavetank.trace.schema import UNKNOWN, FileTotals, Level, RankFacts, Trace, TracedFile
+from wavetank.trace.paths import is_stored
+from wavetank.trace.schema import UNKNOWN, RankFacts, Trace, TracedFile
 
 
 def software() -> str:
@@ -97,25 +99,25 @@ def read(path: Path) -> Trace:
         replace(file, collective_unknown=True) if undecided[n] else file
         for n, file in enumerate(files)
     )
-    warnings += _of_calls(calls, files)
+    warnings += _of_calls(calls, files) if segments else []
     hosts = {rank: host for part in segments.values() for rank, host in part.hosts.items()}
     levels = tuple(LEVELS[name] for name in segments)
     events = operations(segments, numbers, calls.collective, calls.own_view)
     on_mpi = {number for module in ("MPI-IO", "DXT_MPIIO") for number in users.get(module, ())}
     library = library_files((file.path for file in files), (files[n].path for n in on_mpi))
-    left_out = {n for n, file in enumerate(files) if file.path in library}
-    totals = _totals(counters, numbers)
-    lost = missing_operations(segments, totals, numbers, out_of_memory, left_out)
+    system = {file.path for file in files if not is_stored(file.path)}
+    left_out = {n for n, file in enumerate(files) if file.path in library | system}
+    counted = [one for one in file_counters(counters, numbers) if one.file not in left_out]
+    lost = missing_operations(segments, counted, numbers, out_of_memory, left_out)
     segments.clear()  # as large as the operations
-    events, told = _mended(events, counters, numbers, files, library, calls)
+    events, told = _mended(events, counters, numbers, files, (library, system), calls)
     warnings += [*told, *lost]
     if not len(events):
+        what = "the log's DXT modules hold no segments" if levels else "the log has no DXT segments"
         warnings.append(
-            "the log has no DXT segments: totals per file are known, but neither order nor offsets, so there are no "
-            "phases. Run the program again with DXT_ENABLE_IO_TRACE=1 (which records POSIX and MPI-IO calls, but no C "
-            "streams), or trace it by wavetank"
-            if not levels
-            else "the log's DXT modules hold no segments"
+            f"{what}: its counters tell how much was done to each file, but neither order nor offsets. For an exact model "
+            "run the program again with DXT_ENABLE_IO_TRACE=1 (which records POSIX and MPI-IO calls, but no C streams), "
+            "or trace it by wavetank"
         )
     return Trace(
         source="darshan-dxt" if levels else "darshan",
@@ -134,12 +136,7 @@ def read(path: Path) -> Trace:
         levels=levels,
         warnings=tuple(dict.fromkeys(warnings)),
         lost=lost,
-        totals=tuple(
-            one
-            for by_file in totals.values()
-            for one in by_file.values()
-            if one.file not in left_out
-        ),
+        counters=tuple(counted),
     )
 
 
@@ -185,12 +182,19 @@ def _first_names(files: Sequence[TracedFile], some: BoolArray) -> str:
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
+_FOREIGN = (
+    "files that only the MPI library used are left out: {}",
+    "standard streams, and what the system shows as files (/proc, /sys, /dev), are no files of the application, and are "
+    "left out: {}",
+)
+
+
 def _mended(
     events: SingleOperations,
     counters: dict[str, list[CounterRecord]],
     numbers: dict[int, int],
     files: Sequence[TracedFile],
-    library: set[str],
+    foreign: tuple[set[str], set[str]],
     calls: Calls,
 ) -> tuple[SingleOperations, list[str]]:
     """Operations of the application, and what was concluded about them, a sentence each."""
@@ -219,12 +223,11 @@ def _mended(
             f"offsets of MPI-IO operations are unknown ({unknown} of them): Darshan built with this MPI library (Open MPI) "
             "records none. The POSIX level has offsets"
         )
-    if library:
-        left_out = np.array([file.path in library for file in files])
-        events = some(events, ~left_out[events.file])
-        told.append(
-            f"files that only the MPI library used are left out: {_listed([PurePath(p).name for p in sorted(library)])}"
-        )
+    for paths, sentence in zip(foreign, _FOREIGN, strict=True):
+        if paths:
+            left_out = np.array([file.path in paths for file in files])
+            events = some(events, ~left_out[events.file])
+            told.append(sentence.format(_listed([PurePath(path).name for path in sorted(paths)])))
     told += _in_streams(counters, numbers, files) if len(events) else []
     return events, told
 
@@ -256,7 +259,7 @@ def _in_streams(
     for record in counters.get("STDIO", []):
         path = files[numbers[record.file]].path
         moved = record.counters["STDIO_BYTES_READ"] + record.counters["STDIO_BYTES_WRITTEN"]
-        if moved > 0 and not path.startswith("<STD"):
+        if moved > 0 and is_stored(path):
             found[PurePath(path).name] = found.get(PurePath(path).name, 0) + moved
     if not found:
         return []
@@ -268,57 +271,3 @@ def _in_streams(
 
 def _listed(names: list[str]) -> str:
     return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-
-
-def _totals(
-    counters: dict[str, list[CounterRecord]], numbers: dict[int, int]
-) -> dict[str, dict[int, FileTotals]]:
-    """Counters by module and file, summed over ranks."""
-    found: dict[str, dict[int, FileTotals]] = {}
-    for module, prefix, level in (
-        ("POSIX", "POSIX", Level.POSIX),
-        ("MPI-IO", "MPIIO", Level.MPIIO),
-        ("STDIO", "STDIO", Level.POSIX),
-    ):
-        by_file: dict[int, list[CounterRecord]] = {}
-        for record in counters.get(module, []):
-            by_file.setdefault(numbers[record.file], []).append(record)
-        found[module] = {
-            number: _file_totals(number, level, prefix, records)
-            for number, records in sorted(by_file.items())
-        }
-    return found
-
-
-def _file_totals(
-    number: int, level: Level, prefix: str, records: Sequence[CounterRecord]
-) -> FileTotals:
-    def total(*names: str) -> int:
-        return sum(
-            max(record.counters.get(f"{prefix}_{name}", 0), 0)
-            for record in records
-            for name in names
-        )
-
-    highest = [
-        record.counters.get(f"{prefix}_MAX_BYTE_{way}", -1)
-        for record in records
-        for way in ("READ", "WRITTEN")
-    ]
-    shared = any(record.rank < 0 for record in records)
-    return FileTotals(
-        file=number,
-        level=level,
-        n_ranks=None
-        if shared
-        else len(records),  # a shared record stands for several ranks, it does not say which
-        n_reads=total("READS")
-        if prefix != "MPIIO"
-        else total("INDEP_READS", "COLL_READS", "SPLIT_READS", "NB_READS"),
-        n_writes=total("WRITES")
-        if prefix != "MPIIO"
-        else total("INDEP_WRITES", "COLL_WRITES", "SPLIT_WRITES", "NB_WRITES"),
-        bytes_read=total("BYTES_READ"),
-        bytes_written=total("BYTES_WRITTEN"),
-        highest_offset=max(highest) if max(highest, default=-1) >= 0 else None,
-    )

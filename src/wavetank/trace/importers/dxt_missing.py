@@ -5,13 +5,13 @@ Reads the counters, which go on when DXT is out of memory, and the segments; lea
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from wavetank.trace.importers.dxt import Segments
-from wavetank.trace.schema import FileTotals
+from wavetank.trace.counters import FileCounters
+from wavetank.trace.importers.dxt import LEVELS, Segments
 
 COUNTERS = {"DXT_POSIX": "POSIX", "DXT_MPIIO": "MPI-IO"}
 """The module that counts what a module of segments records."""
@@ -26,7 +26,7 @@ class _Amount:
 
 def missing_operations(
     segments: Mapping[str, Segments],
-    totals: Mapping[str, Mapping[int, FileTotals]],
+    counted: Iterable[FileCounters],
     numbers: Mapping[int, int],
     out_of_memory: Collection[str],
     left_out: Collection[int] = (),
@@ -35,25 +35,28 @@ def missing_operations(
 
     Args:
         segments: by module.
-        totals: counters by module and file number.
+        counted: all counters of the application's files.
         numbers: a file's number by Darshan's id.
         out_of_memory: modules that ran out of memory in the traced run.
         left_out: numbers of files that are none of the application's.
     """
     found = []
-    for module, counting in COUNTERS.items():
+    counted = tuple(counted)
+    for module in COUNTERS:
         if module in segments:
-            recorded, missing = _amounts(
-                segments[module], totals.get(counting, {}), numbers, left_out
-            )
+            level = LEVELS[module]
+            mine = [one for one in counted if one.level is level and not one.streams]
+            recorded, missing = _amounts(segments[module], mine, numbers, left_out)
             if missing.operations:
                 found.append(_sentence(module, recorded, missing, module in out_of_memory))
-        if counting in out_of_memory:
-            found.append(
-                f"Darshan ran out of memory for its module {counting}: files are missing, and how many is not known. "
-                f"{_REMEDY}"
-            )
+    # Streams have no segments: their counters are used where there are no segments at all.
+    for counting in (*COUNTERS.values(), *(() if segments else ("STDIO",))):
+        found += [_without_records(counting)] if counting in out_of_memory else []
     return tuple(found)
+
+
+def _without_records(module: str) -> str:
+    return f"Darshan ran out of memory for its module {module}: files are missing, and how many is not known. {_REMEDY}"
 
 
 _REMEDY = "Record the run again with more memory for Darshan (DARSHAN_MODMEM, in MiB)"
@@ -61,7 +64,7 @@ _REMEDY = "Record the run again with more memory for Darshan (DARSHAN_MODMEM, in
 
 def _amounts(
     part: Segments,
-    totals: Mapping[int, FileTotals],
+    counted: Iterable[FileCounters],
     numbers: Mapping[int, int],
     left_out: Collection[int],
 ) -> tuple[_Amount, _Amount]:
@@ -75,15 +78,20 @@ def _amounts(
         of_file = recorded.setdefault(numbers[file], [0, 0])
         of_file[0] += n
         of_file[1] += moved
+    totals: dict[int, _Amount] = {}
+    for one in counted:
+        total = totals.setdefault(one.file, _Amount())
+        total.operations += one.n_operations
+        total.bytes += one.moved
     held, missing = _Amount(), _Amount()
     for number in {*recorded, *totals} - set(left_out):
         n, moved = recorded.get(number, (0, 0))
         held.operations += n
         held.bytes += moved
-        counted = totals.get(number)
-        if counted is not None and counted.n_reads + counted.n_writes > n:
-            missing.operations += counted.n_reads + counted.n_writes - n
-            missing.bytes += max(0, counted.bytes_read + counted.bytes_written - moved)
+        amount = totals.get(number)
+        if amount is not None and amount.operations > n:
+            missing.operations += amount.operations - n
+            missing.bytes += max(0, amount.bytes - moved)
             missing.files += 1
     return held, missing
 

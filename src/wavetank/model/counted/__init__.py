@@ -1,0 +1,1 @@
+"""Models of runs of which only counters are known: what they say exactly, and what has to be assumed."""

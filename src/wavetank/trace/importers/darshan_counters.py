@@ -1,0 +1,136 @@
+"""Darshan's counter modules (POSIX, MPI-IO, STDIO) as ``FileCounters``.
+
+Reads the records of ``libdarshan``; leaves one ``FileCounters`` for each. Names of counters are those of
+darshan-posix-log-format.h, darshan-mpiio-log-format.h and darshan-stdio-log-format.h, 3.5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from wavetank.trace.counters import DirectionCounters, FileCounters
+from wavetank.trace.importers.libdarshan import CounterRecord
+from wavetank.trace.schema import Level
+
+_BINS = (
+    "0_100", "100_1K", "1K_10K", "10K_100K", "100K_1M", "1M_4M", "4M_10M", "10M_100M", "100M_1G", "1G_PLUS",
+)  # fmt: skip
+_SLOTS = (1, 2, 3, 4)  # of the most frequent values of a kind
+_MODULES = (
+    ("POSIX", "POSIX", Level.POSIX),
+    ("MPI-IO", "MPIIO", Level.MPIIO),
+    ("STDIO", "STDIO", Level.POSIX),
+)
+
+
+def file_counters(
+    counters: Mapping[str, Sequence[CounterRecord]], numbers: Mapping[int, int]
+) -> tuple[FileCounters, ...]:
+    """All records of the counter modules.
+
+    Args:
+        counters: by the module's name.
+        numbers: of the files, by Darshan's id.
+    """
+    return tuple(
+        _of_record(_Values(record, prefix), numbers[record.file], level)
+        for module, prefix, level in _MODULES
+        for record in counters.get(module, ())
+    )
+
+
+class _Values:
+    """A record's counters by their names without the module's prefix."""
+
+    def __init__(self, record: CounterRecord, prefix: str) -> None:
+        self.rank = None if record.rank < 0 else record.rank
+        self.prefix = prefix
+        self._counters, self._times = record.counters, record.times
+
+    def __contains__(self, name: str) -> bool:
+        return f"{self.prefix}_{name}" in self._counters
+
+    def count(self, *names: str) -> int:
+        """The sum of some counters; what a record does not have or did not count is 0."""
+        return sum(max(self._counters.get(f"{self.prefix}_{name}", 0), 0) for name in names)
+
+    def known(self, name: str) -> int | None:
+        """A counter; None where there is none."""
+        value = self._counters.get(f"{self.prefix}_{name}", -1)
+        return None if value < 0 else value
+
+    def seconds(self, name: str) -> float:
+        """A sum of times."""
+        return max(self._times.get(f"{self.prefix}_F_{name}", 0.0), 0.0)
+
+    def at(self, name: str) -> float | None:
+        """A point in time; Darshan's 0 is never."""
+        return self.seconds(f"{name}_TIMESTAMP") or None
+
+    def common(self, kind: str, value: str) -> tuple[tuple[int, int], ...]:
+        """The most frequent values of a kind, and how often each came."""
+        pairs = (
+            (self.count(f"{kind}{slot}_{value}"), self.count(f"{kind}{slot}_COUNT"))
+            for slot in _SLOTS
+        )
+        return tuple(pair for pair in pairs if min(pair) > 0)
+
+
+def _of_record(values: _Values, file: int, level: Level) -> FileCounters:
+    shared = values.rank is None
+    # Opens of Darshan 3.4 and later count descriptors that fileno and dup gave, too.
+    opened = values.count("OPENS") - values.count("FILENOS", "DUPS")
+    return FileCounters(
+        file=file,
+        level=level,
+        rank=values.rank,
+        streams=values.prefix == "STDIO",
+        reads=_direction(values, "READ", level),
+        writes=_direction(values, "WRITE", level),
+        common_sizes=values.common("ACCESS", "ACCESS"),
+        common_gaps=values.common("STRIDE", "STRIDE"),
+        n_switches=values.known("RW_SWITCHES"),
+        n_opens=max(opened, 0) + values.count("INDEP_OPENS", "COLL_OPENS"),
+        n_collective_opens=values.count("COLL_OPENS"),
+        n_seeks=values.count("SEEKS"),
+        n_stats=values.count("STATS"),
+        n_syncs=values.count("FSYNCS", "SYNCS"),
+        n_data_syncs=values.count("FDSYNCS"),
+        n_flushes=values.count("FLUSHES"),
+        n_maps=values.count("MMAPS"),
+        n_renames=values.count("RENAME_SOURCES"),
+        n_views=values.count("VIEWS"),
+        alignment=values.known("FILE_ALIGNMENT"),
+        n_unaligned=values.known("FILE_NOT_ALIGNED"),
+        opened_s=values.at("OPEN_START"),
+        closed_s=values.at("CLOSE_END"),
+        meta_time_s=values.seconds("META_TIME"),
+        variance_bytes=values.seconds("VARIANCE_RANK_BYTES") if shared else None,
+        slowest_rank=values.known("SLOWEST_RANK") if shared else None,
+        slowest_bytes=values.known("SLOWEST_RANK_BYTES") if shared else None,
+    )
+
+
+def _direction(values: _Values, way: str, level: Level) -> DirectionCounters:
+    """Counters of reads ("READ") or writes ("WRITE")."""
+    ways, participle = f"{way}S", "READ" if way == "READ" else "WRITTEN"
+    n = values.count(ways)
+    together = 0
+    if level is Level.MPIIO:
+        together = values.count(f"COLL_{ways}", f"SPLIT_{ways}")
+        n = together + values.count(f"INDEP_{ways}", f"NB_{ways}")
+    if n == 0:
+        return DirectionCounters()
+    bins = tuple(f"SIZE_{way}_{'AGG_' * (level is Level.MPIIO)}{one}" for one in _BINS)
+    return DirectionCounters(
+        n=n,
+        moved=values.count(f"BYTES_{participle}"),
+        n_collective=together,
+        n_sequential=values.known(f"SEQ_{ways}"),
+        n_consecutive=values.known(f"CONSEC_{ways}"),
+        highest=values.known(f"MAX_BYTE_{participle}"),
+        by_size=tuple(values.count(name) for name in bins) if bins[0] in values else (),
+        first_s=values.at(f"{way}_START"),
+        last_s=values.at(f"{way}_END"),
+        time_s=values.seconds(f"{way}_TIME"),
+    )
