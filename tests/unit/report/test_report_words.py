@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import kernel_models as km
 import pytest
 
 from wavetank.measure.statistics import Estimate
+from wavetank.report.model_tables import application_table
 from wavetank.report.sizes import class_label, exact_size, size_class, size_scale
 from wavetank.report.svg import printable, short_name, shorten
 from wavetank.report.tables import id_range, ranks_words
@@ -102,3 +104,13 @@ def test_a_long_name_keeps_both_ends() -> None:
 def test_characters_that_would_hide_or_break_something_are_made_visible() -> None:
     assert printable("a\x00b\x1bc\u202ed\udc80") == "a�b�c�d�"
     assert shorten("two\nlines", 20) == "two�lines"
+
+
+def test_the_application_table_says_what_a_trace_lost() -> None:
+    lost = "5 of 9 operations are missing"
+    whole = km.abyss(100_000)
+    rows = application_table(whole.model_copy(update={"lost": (lost,)})).rows
+    assert [cell.text for cell in rows[-1]] == [
+        "trace", "what is missing", f"the trace is PARTIAL: {lost}",
+    ]  # fmt: skip
+    assert len(application_table(whole).rows) == len(rows) - 1

@@ -171,8 +171,8 @@ def _of_calls(calls: Calls, files: Sequence[TracedFile]) -> list[str]:
         )
     if calls.viewed.any():
         found.append(
-            f"as many file views were set on {_first_names(files, calls.viewed)} as there were operations that need one: each is "
-            "taken to have had a view of its own, which parts phases as communication does"
+            f"as many file views were set on {_first_names(files, calls.viewed)} as operations need one: each is taken to have had a "
+            "view of its own, and to be a phase"
         )
     return found
 

@@ -224,9 +224,8 @@ def _clocks(
     for first, end in zip(bounds, np.append(bounds[1:], len(rank)), strict=True):
         mine = slice(first, end)
         calls = position[mine][mpi[mine]]
-        views = np.append(
-            0, np.cumsum(own_view[calls])
-        )  # set before the n-th call, its own not among them
+        # Views set before the n-th call, its own not among them.
+        views = np.append(0, np.cumsum(own_view[calls]))
         tick[calls] = np.arange(len(calls)) + views[1:]
         others = position[mine][~mpi[mine]]
         begun = np.searchsorted(np.sort(start[calls]), start[others], side="right")
