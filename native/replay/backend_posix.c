@@ -238,6 +238,8 @@ static bool act(const struct file_action *a) {
         return fstat(a->open->fd, a->refused ? (struct stat *)(void *)refused_path("", a->error) : &facts) ==
                0;
     case CALL_STAT:
+        if (!a->error && name_of(a)->symlink && !unseen_exists(path)) /* a link that leads nowhere */
+            return lstat(path, &facts) == 0;
         return stat(path, &facts) == 0;
     case CALL_ACCESS:
         return access(path, F_OK) == 0;

@@ -9,6 +9,7 @@
 static void add_name(struct parser *p, struct plan_file *f, const char *root) {
     f->names = grown(f->names, f->n_names, sizeof *f->names);
     struct plan_name *added = &f->names[f->n_names++];
+    added->symlink = false;
     char *name = added->name = word(p);
     unescape(name);
     if (name[0] == '/' || !name[0] || strcmp(name, "..") == 0 || strncmp(name, "../", 3) == 0 ||

@@ -13,8 +13,9 @@
 enum { PLAN_VERSION = 5 };
 
 struct plan_name {
-    char *name; /* below the root */
-    char *path; /* with the root */
+    char *name;   /* below the root */
+    char *path;   /* with the root */
+    bool symlink; /* this rank makes it as a symbolic link */
 };
 
 struct plan_file {

@@ -56,6 +56,8 @@ static void parse_pair(struct parser *p) {
     step->name = name_of_file(p, step->file);
     step->other = index_of_file(p, number(p));
     step->other_name = name_of_file(p, step->other);
+    if (step->call == CALL_SYMLINK)
+        p->plan->files[step->other].names[step->other_name].symlink = true;
     step->error = (int32_t)number_from(p, 0, INT32_MAX);
 }
 

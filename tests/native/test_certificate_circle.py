@@ -97,6 +97,18 @@ def test_a_script_that_makes_moves_links_and_removes(tmp_path, monkeypatch):
     around("openmpi", ["sh", "-c", script], tmp_path, monkeypatch)
 
 
+def test_git(tmp_path, monkeypatch):
+    """It probes for names, renames what it wrote, makes links that lead nowhere, and starts programs of its own."""
+    need("libwavetank-trace.so", "git")
+    need("libwavetank-trace-openmpi.so", "mpirun.openmpi")
+    given(tmp_path)
+    person = "-c user.name=a -c user.email=a@example.org"
+    script = (
+        f"git init -q . && git add input text && git {person} commit -qm first && git repack -adq"
+    )
+    around("openmpi", ["sh", "-c", script], tmp_path, monkeypatch)
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_program_of_mpi_that_runs_again_over_its_own_files(family, tmp_path, monkeypatch):
     """Its files are there already, as those of a second run are."""

@@ -32,7 +32,8 @@ class Evidence:
         needed_by: ranks of which the first call that tells anything needs the file.
         missed_by: ranks that did not find it at first.
         made_by: ranks that could make it, by an open or by a call on its name.
-        is_used: whether any call on it succeeded.
+        is_used: whether any call on it succeeded, but for a symbolic link to its name.
+        is_pointed_at: whether such a link was made.
         is_opened: whether it was opened at all.
         is_folder: whether it is a folder.
         changes: whether a call changes its size or its names.
@@ -44,6 +45,7 @@ class Evidence:
     missed_by: set[int] = field(default_factory=set)
     made_by: set[int] = field(default_factory=set)
     is_used: bool = False
+    is_pointed_at: bool = False
     is_opened: bool = False
     is_folder: bool = False
     changes: bool = False
@@ -56,8 +58,8 @@ class Evidence:
 
     @property
     def is_never_there(self) -> bool:
-        """Whether it was looked for, and never there."""
-        return bool(self.missed_by) and not self.is_used
+        """Whether it was looked for or pointed at, and never there."""
+        return (bool(self.missed_by) or self.is_pointed_at) and not self.is_used
 
     def note(self, step: FileStep, rank: int) -> None:
         """Take one more call of a rank, in order."""
@@ -68,6 +70,9 @@ class Evidence:
                 self.needed_by.add(rank)
             elif not told and step.error == errno.ENOENT and not _makes(step):
                 self.missed_by.add(rank)
+            return
+        if step.iop_type == "symlink" and step.arg == 0:
+            self.is_pointed_at = True
             return
         self.is_used = True
         if step.iop_type in ("open", "MPI_File_open"):
@@ -138,6 +143,7 @@ def _join(all_ranks: Evidence, one: Evidence) -> None:
     all_ranks.missed_by |= one.missed_by
     all_ranks.made_by |= one.made_by
     all_ranks.is_used |= one.is_used
+    all_ranks.is_pointed_at |= one.is_pointed_at
     all_ranks.is_opened |= one.is_opened
     all_ranks.is_folder |= one.is_folder
     all_ranks.changes |= one.changes

@@ -53,6 +53,10 @@ def test_a_file_that_is_only_missed_is_never_there():
     assert (file.role, file.prepared_names) == ("none", ())
 
 
+def test_a_name_that_only_a_symbolic_link_leads_to_is_not_there():
+    assert made_of((call("symlink", 0),)).role == "none"
+
+
 def test_a_file_that_another_process_makes_is_not_there_for_the_one_that_needs_it():
     maker = (call("open", CREATING), ProcessStep(rank=1, event="begins"))
     file = made_of(maker, (call("open", km.O_RDONLY), DATA), phases=(WRITES,))
