@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections import defaultdict
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,8 @@ def data_operations(argv: list[str], where: Path, *, mpi: bool) -> dict[int, lis
     """Data operations by rank on files in ``where``, of one level, in order."""
     folder = where.parent / "benchmark.trace"
     shutil.rmtree(folder, ignore_errors=True)
-    trace(argv, folder, CaptureOptions())
+    captured = trace(argv, folder, CaptureOptions())
+    assert captured.index.exit_status == 0
     made = read_trace(folder)
     events = unfold(made.folds)
     found: defaultdict[int, list[Operation]] = defaultdict(list)
@@ -93,6 +95,24 @@ def test_fio_does_what_its_jobs_say(tmp_path, monkeypatch, name):
     assert sorted(made.values()) == sorted(said)
 
 
+@pytest.mark.parametrize(("spread", "n_places"), [(4, 253), (1, 64)], ids=["sparse", "dense"])
+def test_fio_goes_to_random_places_of_the_region_in_one_order(
+    tmp_path, monkeypatch, spread, n_places
+):
+    need("libwavetank-trace.so", "fio")
+    root = (tmp_path / "root").resolve()
+    root.mkdir()
+    model = km.at_random(n=64, spread=spread)
+    kernel = make_kernel(model, km.written(model, tmp_path), approximate=True)
+    (tmp_path / "kernel.fio").write_text(fio_plan(kernel).text())
+    monkeypatch.chdir(root)
+    written, read = data_operations(["fio", str(tmp_path / "kernel.fio")], root, mpi=False).values()
+    assert written == read
+    places = [offset // 4096 for _, offset, size in written if size == 4096 and offset % 4096 == 0]
+    assert len(places) == len(set(places)) == 64
+    assert max(places) < n_places and places != sorted(places)
+
+
 def benchmark(name: str) -> str:
     path = shutil.which(name)
     if path is None:
@@ -140,24 +160,34 @@ def test_ior_does_what_its_line_says(
 
 
 @pytest.mark.optional
-@pytest.mark.parametrize("name", ["bt", "strided pwrite", "a file per process"])
+@pytest.mark.parametrize(
+    "name",
+    ["bt", "strided pwrite", "strided pread", "a file per process", "random", "random, shared"],
+)
 def test_ior_does_what_the_lines_of_a_kernel_say(tmp_path, monkeypatch, name):
     """The lines as they are printed, of programs whose I/O is known, with files as they name them."""
     program = benchmark("ior")
     need("libwavetank-trace.so")
-    model = km.btio(4) if name == "bt" else FIO_MODELS[name]
+    others = {"bt": km.btio(4), "random": km.at_random(), "random, shared": km.at_random(n_ranks=3)}
+    model = others[name] if name in others else FIO_MODELS[name]
     kernel: Kernel = make_kernel(model, km.written(model, tmp_path), approximate=True)
     root = (tmp_path / "root").resolve()
     root.mkdir()
     monkeypatch.chdir(root)
     assert kernel.ior
-    for one in kernel.ior:
-        line = parse_command(one.command)
-        argv = start(program, one.command, "ior", line.n_tasks, tmp_path)
+    for command in (text for one in kernel.ior for text in (one.before, one.command) if text):
+        line = parse_command(command)
+        argv = start(program, command, "ior", line.n_tasks, tmp_path)
         made = data_operations(argv, root, mpi=line.api == "MPIIO")
+        said = {}
         for task in range(line.n_tasks):
             file = f"{line.file}.{task:08d}" if line.file_per_process else line.file
-            assert made[task] == unfolded(line.operations(task), file)
+            said[task] = unfolded(line.operations(task), file)
+        if line.random:  # IOR deals the places of all tasks out by chance
+            assert made != said
+            assert sorted(chain(*made.values())) == sorted(chain(*said.values()))
+        else:
+            assert made == said
 
 
 @pytest.mark.optional

@@ -18,8 +18,9 @@ LOOKED_AT = 4096  # operations of each rank
 def joined_at_random(groups: Iterable[Group]) -> list[Group]:
     """Groups of a kernel, those joined that one run of a benchmark at random offsets stands for.
 
-    They make the same call with the same request size at the same time, on different ranks: all on one file, or
-    each rank on a file of its own. A joined group stands where its first one stood.
+    They make the same call with the same request size on different ranks: all on one file, or each rank on a file of
+    its own. They do so at the same time, or between the same communications: that ranks of a short phase did not
+    meet was chance. A joined group stands where its first one stood.
     """
     left: list[Group | None] = list(groups)
     alike: defaultdict[tuple[object, ...], list[int]] = defaultdict(list)
@@ -36,7 +37,7 @@ def joined_at_random(groups: Iterable[Group]) -> list[Group]:
                 theirs = left[other]
                 if theirs is None or ranks & set(theirs.ranks()) or not _fits(together, theirs):
                     continue
-                if any(overlap(one, theirs) for one in together):
+                if any(_at_once(one, theirs) for one in together):
                     together.append(theirs)
                     ranks |= set(theirs.ranks())
                     left[other] = None
@@ -83,6 +84,13 @@ def lie_at_random(offsets: Int64Array) -> bool:
     different, often = np.unique(np.diff(offsets), return_counts=True)
     n_back = int(often[different < 0].sum())
     return len(different) >= _FEWEST and 4 * int(often.max()) < len(offsets) <= 4 * n_back + 1
+
+
+def _at_once(group: Group, other: Group) -> bool:
+    ours, theirs = group.phases[0], other.phases[0]
+    between_the_same = ours.tick_first <= theirs.tick_last and theirs.tick_first <= ours.tick_last
+    communicate = min(ours.tick_first, theirs.tick_first) > 0
+    return (communicate and between_the_same) or overlap(group, other)
 
 
 def _fits(together: Sequence[Group], other: Group) -> bool:

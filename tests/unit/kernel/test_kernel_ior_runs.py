@@ -130,7 +130,9 @@ def test_places_are_random_where_steps_differ_and_lead_back(offsets, random):
     assert lie_at_random(np.array(offsets, dtype=np.int64)) is random
 
 
-def apart(model: Model, *, files: bool, starts_s: tuple[float, ...] = (0.0, 0.5, 1.0)) -> Model:
+def apart(
+    model: Model, *, files: bool, starts_s: tuple[float, ...] = (0.0, 0.5, 1.0), tick: int = 0
+) -> Model:
     """The first phase of a model at random, each rank's part as a phase of its own."""
     (phase, *_) = model.phases
     phases = []
@@ -140,7 +142,7 @@ def apart(model: Model, *, files: bool, starts_s: tuple[float, ...] = (0.0, 0.5,
             km.phase(
                 rank + 1, rank + 1 if files else 1, (rank,), phase.ph_nrep, list(phase.pattern),
                 [type(listed).of([listed.of_rank(rank)])],
-                start_s=starts_s[rank], end_s=starts_s[rank] + 1.0,
+                start_s=starts_s[rank], end_s=starts_s[rank] + 1.0, tick_first=tick, tick_last=tick,
             )
         )  # fmt: skip
     names = [
@@ -158,6 +160,11 @@ def test_ranks_at_random_at_the_same_time_are_one_line(tmp_path, files):
     assert (ior.n_tasks, ior.random, ior.file_per_process) == (3, True, files)
     (row,) = ior_fidelity(kernel, kernel.phases)
     assert row.model.operations == row.kernel.operations == 3 * 64
+
+
+def test_ranks_at_random_between_the_same_barriers_are_one_line(tmp_path):
+    model = apart(km.at_random(n_ranks=3), files=False, starts_s=(0.0, 2.0, 4.0), tick=5)
+    assert [line.ph_ids for line in kernel_of(model, tmp_path).ior] == [(1, 2, 3)]
 
 
 def test_ranks_at_random_one_after_another_are_lines_of_their_own(tmp_path):

@@ -7,8 +7,10 @@ Phases of different ranks that overlap in time run together; otherwise a phase w
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import lcm
 
 from wavetank.kernel import calls
 from wavetank.kernel.groups import Group, differences, is_short, overlap
@@ -23,8 +25,7 @@ ENGINES = {
 }  # fmt: skip
 
 
-SEED = 1
-"""Of random places, of every job: a file is read in the order in which it was written."""
+_LARGEST_SEED = 2**62
 _RANDOM = "random, within the same bytes as the application's, in an order of fio's own."
 _ALWAYS = "Ranks meet only where a job waits for all before it; pauses are left out."
 
@@ -55,8 +56,8 @@ class FioJob:
         verb = ("-write" if self.write else "-read") if self.half else ""
         return f"phase-{self.ph_id}-rank-{self.rank}{verb}"
 
-    def section(self) -> str:
-        """The job file's section."""
+    def section(self, seed: int = 1) -> str:
+        """The job file's section; ``seed`` is that of random places."""
         span = (self.count - 1) * (self.block + self.skip) + self.block
         verb = "write" if self.write else "read"
         lines = [
@@ -72,18 +73,16 @@ class FioJob:
             f"size={span if self.region is None else self.region}",
             f"io_size={self.count * self.block}",
             f"number_ios={self.count}",
-            *([] if self.region is None else self._order(self.region)),
+            *([] if self.region is None else self._order(self.region, seed)),
             *(["end_fsync=1"] if self.flush else []),
         ]
         return "\n".join(lines)
 
-    def _order(self, region: int) -> list[str]:
+    def _order(self, region: int, seed: int) -> list[str]:
         """Options of random places: each block at most once, unless there are more operations than blocks."""
         repeats = self.count * self.block > region
-        return [
-            f"randseed={SEED}",
-            *(["norandommap=1", "random_generator=tausworthe"] if repeats else []),
-        ]
+        again = ["norandommap=1", "random_generator=tausworthe"] if repeats else []
+        return ["randrepeat=0", f"randseed={seed}", *again]  # else fio 3.33 does not heed the seed
 
     def operations(self) -> list[Run]:
         """What the job does, in order; at random: as many blocks from the offset on."""
@@ -125,7 +124,24 @@ class FioPlan:
             "[global]", "thread=0", "invalidate=0", "fadvise_hint=0", "fallocate=none", "create_on_open=1",
             "overwrite=0", "fsync_on_close=0", "allow_file_create=1", "random_generator=lfsr",
         ]  # fmt: skip
-        return "\n\n".join(["\n".join(common), *(job.section() for job in self.jobs)]) + "\n"
+        sections = (job.section(seed) for job, seed in zip(self.jobs, self._seeds(), strict=True))
+        return "\n\n".join(["\n".join(common), *sections]) + "\n"
+
+    def _seeds(self) -> list[int]:
+        """Seeds by which a rank's jobs on one file take random places in the same order.
+
+        fio 3 multiplies a job's seed by the job's number, from 1 on (init.c, setup_random_seeds).
+        """
+        numbers: defaultdict[tuple[int, str], list[int]] = defaultdict(list)
+        for number, job in enumerate(self.jobs, start=1):
+            if job.region is not None:
+                numbers[job.rank, job.file].append(number)
+        product = {of: lcm(*found) for of, found in numbers.items()}
+        of_jobs = [product.get((job.rank, job.file), _LARGEST_SEED) for job in self.jobs]
+        return [
+            found // number if found < _LARGEST_SEED else 1
+            for number, found in enumerate(of_jobs, start=1)
+        ]
 
 
 def escaped(path: str) -> str:
