@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from wavetank.kernel.plan import Kernel
 from wavetank.kernel.plan_reader import PlannedRun, PlannedStep
@@ -22,16 +22,15 @@ _REMOVE = frozenset({"unlink", "rmdir", "MPI_File_delete"})
 
 def names_differences(plan: PlannedRun, kernel: Kernel) -> Iterator[str]:
     """A sentence on each rank with calls that would not end as they did, the first such call of each."""
-    there = {name: True for file in kernel.files for name in file.prepared_names}
-    changes = {rank: Counter(_changed(plan, steps)) for rank, steps in _one_of_each(plan).items()}
+    there = {name for file in kernel.files for name in file.prepared_names}
+    one_of_each = _one_of_each(plan)
+    n_ranks = Counter(map(id, plan.programs.values()))
+    changes = {rank: _changed(plan, steps) for rank, steps in one_of_each.items()}
     everywhere: Counter[str] = Counter()
     for rank, names in changes.items():
-        n_ranks = sum(steps is plan.programs[rank] for steps in plan.programs.values())
-        for name in names:
-            everywhere[name] += n_ranks
-    for rank, steps in _one_of_each(plan).items():
-        of_others = {name for name, n in everywhere.items() if n > (name in changes[rank])}
-        walk = _Names(plan, there, of_others)
+        everywhere.update(dict.fromkeys(names, n_ranks[id(plan.programs[rank])]))
+    for rank, steps in one_of_each.items():
+        walk = _Names(plan, there, everywhere, changes[rank])
         walk.steps(steps)
         if walk.found:
             yield f"rank {rank}: {walk.found[0]}"
@@ -97,10 +96,20 @@ def _name(plan: PlannedRun, file: str, number: str) -> str:
 class _Names:
     """Follows the names of one rank's files."""
 
-    def __init__(self, plan: PlannedRun, there: Mapping[str, bool], of_others: set[str]) -> None:
+    def __init__(
+        self, plan: PlannedRun, there: Set[str], everywhere: Mapping[str, int], own: Set[str]
+    ) -> None:
+        """Of a rank.
+
+        Args:
+            plan: the plan.
+            there: names that are there before the run.
+            everywhere: how many ranks make or remove each name.
+            own: names that this rank makes or removes.
+        """
         self._plan = plan
-        self._of_others = of_others
-        self._there: dict[str, bool | None] = dict(there)
+        self._beforehand, self._everywhere, self._own = there, everywhere, own
+        self._there: dict[str, bool | None] = {}  # where this rank changed it
         self._nameless: set[str] = set()  # names of files that were opened by O_TMPFILE
         self.found: list[str] = []
 
@@ -116,7 +125,9 @@ class _Names:
                 self._pair(step.words)
 
     def _is(self, name: str) -> bool | None:
-        return None if name in self._of_others else self._there.get(name, False)
+        if self._everywhere.get(name, 0) > (name in self._own):
+            return None
+        return self._there.get(name, name in self._beforehand)
 
     def _need(self, call: str, name: str, wanted: bool) -> None:
         if self._is(name) is (not wanted):
