@@ -63,6 +63,35 @@ def test_kernel_prints_json_of_every_table(tmp_path):
     assert [row["phases"] for row in body["ior"]] == ["1-3", "4"]
 
 
+def ior_rows(tmp_path: Path, *options: object) -> list[dict[str, object]]:
+    km.written(km.btio(3), tmp_path)
+    printed = run(
+        kernel.command, tmp_path / "model.json", "-o", tmp_path / "k.json", "--approximate", "--format", "json",
+        *options,
+    )  # fmt: skip
+    assert printed.exit_code == 0
+    rows: list[dict[str, object]] = json.loads(printed.stdout)["ior"]
+    return rows
+
+
+def test_ior_lines_name_their_files_in_the_directory_under_test(tmp_path):
+    rows = ior_rows(tmp_path, "--ior-directory", "/mnt/my storage")
+    assert rows
+    assert all(str(row["command"]).endswith(" -o '/mnt/my storage/btio.full.out'") for row in rows)
+    # What is kept is relative to wherever the kernel runs.
+    assert all(line.command.endswith(" -o ./btio.full.out") for line in Kernel.read(tmp_path / "k.json").ior)  # fmt: skip
+
+
+def test_a_line_that_makes_an_input_comes_before_the_one_that_reads_it(tmp_path):
+    km.written(km.abyss(1_000_000), tmp_path)
+    printed = run(
+        kernel.command, tmp_path / "model.json", "-o", tmp_path / "k.json", "--format", "json"
+    )
+    rows = json.loads(printed.stdout)["ior"]
+    assert [row["phases"] for row in rows] == ["before 1", "1", "before 2", "2"]
+    assert " -w " in rows[0]["command"] and " -r " in rows[1]["command"]
+
+
 def test_kernel_of_a_damaged_model_is_an_error_that_names_it(tmp_path):
     (tmp_path / "model.json").write_text('{"schema": "wavetank.model/1"')
     result = run(kernel.command, tmp_path / "model.json", "-o", tmp_path / "k.json", ok=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
     help="Dialect of the IOR lines; 2.10 is that of the papers.",
 )  # fmt: skip
 @click.option(
+    "--ior-directory", type=click.Path(path_type=Path),
+    help="Directory on the storage under test: printed IOR lines name their files in it.",
+)  # fmt: skip
+@click.option(
     "--approximate", is_flag=True,
     help="Have IOR, fio and MPI-IO Test approximate phases that they cannot express; says by how much. "
     "Without it they are refused.",
@@ -38,8 +43,8 @@ if TYPE_CHECKING:
 )
 @format_option
 def command(
-    *, model: Path, output: Path, ior_version: str, approximate: bool, fio_file: Path | None, mpi_io_test: bool,
-    output_format: str,
+    *, model: Path, output: Path, ior_version: str, ior_directory: Path | None, approximate: bool,
+    fio_file: Path | None, mpi_io_test: bool, output_format: str,
 ) -> None:  # fmt: skip
     """Turn a model into a kernel: exact replay, and the nearest IOR lines.
 
@@ -59,7 +64,7 @@ def command(
         click.echo(f"wavetank: {SENTENCE}. Their model is {model}", err=True)
     kernel = make_kernel(source, model, ior_version, approximate)
     kernel.write(output)
-    tables = kernel_tables(kernel)
+    tables = kernel_tables(kernel, ior_directory)
     if fio_file is not None:
         from wavetank.document import write_whole
         from wavetank.kernel.writers.fio import fio_plan
@@ -75,8 +80,8 @@ def command(
     print_tables(tables, output_format, {"kernel": str(output)})
 
 
-def kernel_tables(kernel: Kernel) -> list[Table]:
-    """The tables of a kernel."""
+def kernel_tables(kernel: Kernel, ior_directory: Path | None = None) -> list[Table]:
+    """The tables of a kernel; ``ior_directory``: of the files in IOR's lines."""
     from wavetank.model.approximation_tables import approximation_tables
 
     tables = [_replay_table(kernel), _file_table(kernel)]
@@ -88,7 +93,7 @@ def kernel_tables(kernel: Kernel) -> list[Table]:
             )
         )
     if kernel.ior:
-        tables.extend(_ior_tables(kernel))
+        tables.extend(_ior_tables(kernel, ior_directory))
     if kernel.ior_refused:
         rows: list[list[Cell]] = [
             [_phases(refused.ph_ids), refused.reason] for refused in kernel.ior_refused
@@ -143,7 +148,7 @@ _FIRST = (
 )
 
 
-def _ior_tables(kernel: Kernel) -> list[Table]:
+def _ior_tables(kernel: Kernel, directory: Path | None) -> list[Table]:
     from wavetank.kernel.fidelity import ior_fidelity
 
     issued = {row.ph_ids: row for row in ior_fidelity(kernel, kernel.phases)}
@@ -152,18 +157,29 @@ def _ior_tables(kernel: Kernel) -> list[Table]:
     for line in kernel.ior:
         row = issued[line.ph_ids]
         if line.before is not None:
-            lines.append([f"before {_phases(line.ph_ids)}", line.before, "", "", ""])
+            lines.append(
+                [f"before {_phases(line.ph_ids)}", _in(line.before, directory), "", "", ""]
+            )
         theirs = int(line.command.split(" -t ")[1].split()[0])
         lines.append(
-            [_phases(line.ph_ids), line.command, _becomes(request[line.ph_ids[0]], theirs),
+            [_phases(line.ph_ids), _in(line.command, directory), _becomes(request[line.ph_ids[0]], theirs),
              _becomes(row.model.operations, row.kernel.operations), _becomes(row.model.bytes, row.kernel.bytes)]
         )  # fmt: skip
     columns = ["phases", "command", "request_bytes", "operations", "bytes"]
-    note = "Run them in this order in a directory of their own; lines marked 'before' make what the next one reads."
+    where = " in a directory of their own" if directory is None else ""
+    note = f"Run them in this order{where}; lines marked 'before' make what the next one reads."
     return [
         Table("IOR", columns, lines, note=note),
         Table("Not reproduced by IOR", ["phases", "what"], _sentences(kernel)),
     ]
+
+
+def _in(command: str, directory: Path | None) -> str:
+    """An IOR line with its file in a directory; without one as it is."""
+    if directory is None:
+        return command
+    options, name = command.rsplit(" -o ", 1)
+    return f"{options} -o {quote(str(directory / name))}"
 
 
 def _fio_tables(plan: FioPlan) -> list[Table]:
