@@ -83,6 +83,14 @@ def test_streams_are_in_the_model(tmp_path: Path) -> None:
     model = extract_model(open_trace(without_dxt(log, tmp_path)), PROVENANCE)
     names = {Path(file.file_name).name for file in model.files if file.n_operations}
     assert "coverage.hist" in names
+    # Three reads of 28 bytes after it was closed are those of a socket that had got its descriptor.
+    (hist,) = (file for file in model.files if file.file_name.endswith("coverage.hist"))
+    assert (hist.file_fileaccesstype, hist.n_operations, hist.file_size) == ("W", 1, 581)
+    assert any(warning.startswith("operations were left out (3)") for warning in model.warnings)
+    assert any(
+        warning.startswith("of 2 files some operations may be of others")
+        for warning in model.warnings
+    )
     assert model.app_st >= with_segments.app_st
 
 

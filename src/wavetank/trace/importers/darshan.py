@@ -16,7 +16,7 @@ from pathlib import Path, PurePath
 import numpy as np
 
 from wavetank.trace.fold import SingleOperations, fold
-from wavetank.trace.importers.darshan_counters import file_counters
+from wavetank.trace.importers.darshan_counters import file_counters, without_stale_counts
 from wavetank.trace.importers.dxt import LEVELS, operations, read_segments
 from wavetank.trace.importers.dxt_collective import Calls, calls_of
 from wavetank.trace.importers.dxt_implied import (
@@ -113,6 +113,9 @@ def read(path: Path) -> Trace:
     events, told = _mended(events, counters, numbers, files, (library, system), calls)
     warnings += [*told, *lost]
     if not len(events):
+        closed = _closed_streams(counters, numbers)
+        counted, n_stale, n_mixed = without_stale_counts(counted, closed)
+        warnings += _stale(n_stale, n_mixed)
         what = "the log's DXT modules hold no segments" if levels else "the log has no DXT segments"
         warnings.append(
             f"{what}: its counters tell how much was done to each file, but neither order nor offsets. For an exact model "
@@ -182,6 +185,10 @@ def _first_names(files: Sequence[TracedFile], some: BoolArray) -> str:
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
+_STALE = (
+    "operations were left out ({}): Darshan counts them for a file whose stream was closed before, because another file or "
+    "socket had got its descriptor"
+)
 _FOREIGN = (
     "files that only the MPI library used are left out: {}",
     "standard streams, and what the system shows as files (/proc, /sys, /dev), are no files of the application, and are "
@@ -201,10 +208,7 @@ def _mended(
     told = []
     events, n = without_closed_streams(events, _closed_streams(counters, numbers))
     if n:
-        told.append(
-            f"operations were left out ({n}): Darshan counts them for a file whose stream was closed before, because "
-            "another file or socket had got its descriptor"
-        )
+        told.append(_STALE.format(n))
     events, n = with_whole_requests(events)
     if n:
         told.append(
@@ -247,6 +251,17 @@ def _closed_streams(
         if record.counters.get("POSIX_FILENOS", 0) == record.counters["POSIX_OPENS"] > 0
         and (at := closed.get((record.file, record.rank), 0.0)) > 0
     }
+
+
+def _stale(n_left_out: int, n_mixed: int) -> list[str]:
+    """What is said of counters of descriptors that belonged to streams."""
+    found = [_STALE.format(n_left_out)] if n_left_out else []
+    if n_mixed:
+        found.append(
+            f"of {n_mixed} files some operations may be of others: Darshan goes on counting for a file whose stream was closed "
+            "when another file or socket gets its descriptor, and counters do not tell how many"
+        )
+    return found
 
 
 def _in_streams(

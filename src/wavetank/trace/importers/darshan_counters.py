@@ -7,6 +7,7 @@ darshan-posix-log-format.h, darshan-mpiio-log-format.h and darshan-stdio-log-for
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from wavetank.trace.counters import DirectionCounters, FileCounters
 from wavetank.trace.importers.libdarshan import CounterRecord
@@ -37,6 +38,42 @@ def file_counters(
         for module, prefix, level in _MODULES
         for record in counters.get(module, ())
     )
+
+
+def without_stale_counts(
+    counted: Sequence[FileCounters], closed_ns: Mapping[tuple[int, int], int]
+) -> tuple[list[FileCounters], int, int]:
+    """Counters without what began after the last stream on a file was closed; see ``dxt_implied`` for why that is counted.
+
+    Args:
+        counted: all counters.
+        closed_ns: by (file, rank), -1 for all ranks, when the last stream on a file that was opened as a stream only was
+            closed, ns.
+
+    Returns:
+        The counters, how many operations were left out, and of how many files operations before and after are counted
+        together.
+    """
+    found, n, mixed = [], 0, set()
+    for record in counted:
+        closed = closed_ns.get((record.file, -1 if record.rank is None else record.rank))
+        if closed is None or record.level is not Level.POSIX or record.streams:
+            found.append(record)
+            continue
+        kept = record
+        for name in ("reads", "writes"):
+            way: DirectionCounters = getattr(record, name)
+            if way.first_s is not None and way.first_s * 1e9 >= closed:
+                n += way.n
+                kept = (
+                    replace(kept, reads=DirectionCounters())
+                    if name == "reads"
+                    else replace(kept, writes=DirectionCounters())
+                )
+            elif way.last_s is not None and way.last_s * 1e9 > closed:
+                mixed.add(record.file)
+        found.append(kept)
+    return found, n, len(mixed)
 
 
 class _Values:
