@@ -1,6 +1,7 @@
 #include "flush.h"
 
 #include "failure.h"
+#include "members.h"
 #include "unseen.h"
 
 #include <errno.h>
@@ -108,29 +109,36 @@ static void flush_file(struct replay *r, const struct plan_file *file) {
         fail(&(struct doing){"fsync", file->name, -1, -1}, "%s", strerror(error));
 }
 
-void flush_all(struct replay *r) {
-    int64_t start = now_ns();
-    for (int32_t i = 0; i < r->plan->n_files; i++) {
-        const struct plan_file *file = &r->plan->files[i];
-        if (!r->unflushed[i].waits)
-            continue;
-        whereabouts_enter(RANK_WORKS, "fsync", file->name, -1, -1);
-        flush_file(r, file);
-        int64_t end = now_ns();
-        activity_calls(&r->activity, IO_FLUSH, start, end);
-        r->final_flush_ns += end - start;
-        start = end;
-    }
+static void flush_waiting(void *to, struct replay *r, struct plan_file *file) {
+    int64_t *start = to;
+    if (!of(r, file)->waits)
+        return;
+    whereabouts_enter(RANK_WORKS, "fsync", file->name, -1, -1);
+    flush_file(r, file);
+    int64_t end = now_ns();
+    activity_calls(&r->activity, IO_FLUSH, *start, end);
+    r->final_flush_ns += end - *start;
+    *start = end;
 }
 
-int64_t flush_left(const struct replay *r) {
+void flush_all(struct replay *r) {
+    int64_t start = now_ns();
+    members_each_written(r, flush_waiting, &start);
+    for (int32_t i = 0; i < r->plan->n_files; i++)
+        flush_waiting(&start, r, &r->plan->files[i]);
+}
+
+static void add_left(void *to, struct replay *r, struct plan_file *file) {
+    const int64_t bytes = of(r, file)->bytes;
+    struct unseen_facts facts;
+    if (bytes > 0 && look_whatever_its_name(r, file, &facts))
+        *(int64_t *)to += facts.regular && facts.size < bytes ? facts.size : bytes;
+}
+
+int64_t flush_left(struct replay *r) {
     int64_t left = 0;
-    for (int32_t i = 0; i < r->plan->n_files; i++) {
-        const struct plan_file *file = &r->plan->files[i];
-        const int64_t bytes = r->unflushed[i].bytes;
-        struct unseen_facts facts;
-        if (bytes > 0 && look_whatever_its_name(r, file, &facts))
-            left += facts.regular && facts.size < bytes ? facts.size : bytes;
-    }
+    members_each_written(r, add_left, &left);
+    for (int32_t i = 0; i < r->plan->n_files; i++)
+        add_left(&left, r, &r->plan->files[i]);
     return left;
 }

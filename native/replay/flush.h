@@ -24,6 +24,6 @@ void flush_all(struct replay *r);
 
 /* Bytes that are counted still, of each file no more than it has: what is removed or cut off is not missed.
  * The system may have written them back by itself. */
-int64_t flush_left(const struct replay *r);
+int64_t flush_left(struct replay *r);
 
 #endif

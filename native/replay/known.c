@@ -139,6 +139,23 @@ static void look_at(int32_t file, struct open_file *f, const char *path) {
     ranges_add(&k->others, one_piece(0, INT64_MAX));
 }
 
+void known_turned(int32_t file) {
+    if (!all_known.is_on)
+        return;
+    const struct plan_file *turned = &all_known.plan->files[file];
+    struct knowledge *k = knowledge_of(file);
+    settle_growing(file);
+    ranges_clear(&k->holds);
+    ranges_clear(&k->others);
+    ranges_clear(&k->fresh);
+    k->has_inode = k->loses_name = false;
+    if (turned->made_in_run ||
+        turned->family->written) /* by this rank at an earlier visit, or by another one */
+        ranges_add(&k->others, one_piece(0, INT64_MAX));
+    else
+        ranges_add(&k->holds, one_piece(0, turned->prepared));
+}
+
 static bool is_collective(enum call call) {
     return call == CALL_M_OPEN || call == CALL_M_CLOSE || call == CALL_M_SYNC || call == CALL_M_SET_VIEW ||
            call == CALL_M_SET_SIZE || call == CALL_M_PREALLOCATE || call == CALL_M_SEEK_SHARED;

@@ -19,6 +19,9 @@ void known_wrote(const struct open_file *f, const void *key, int64_t position, i
 /* This rank has made a call that moves no data. */
 void known_acted(const struct file_action *action);
 
+/* A file stands for another member of its family from now on. */
+void known_turned(int32_t file);
+
 /* Ranks of a communicator have met, or one is told by another: what the one knows, the other knows. */
 void known_meet(int32_t communicator);
 void known_tell(const int32_t *ranks, int32_t n_ranks);

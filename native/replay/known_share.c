@@ -189,7 +189,8 @@ static void find_shared(void) {
     }
     ranks_add_up(users, all_known.plan->n_files);
     for (int32_t i = 0; i < all_known.plan->n_files; i++)
-        all_known.shared[i] = users[i] > 1;
+        all_known.shared[i] =
+            users[i] > 1 && !all_known.plan->files[i].family; /* each rank is at another member */
     free(users);
 }
 

@@ -4,6 +4,7 @@
 #include "failure.h"
 #include "flush.h"
 #include "known.h"
+#include "members.h"
 #include "ranks.h"
 #include "reach.h"
 #include "refusals.h"
@@ -49,14 +50,20 @@ static void perform_file_step(struct replay *r, const struct plan_step *step) {
                                  .error = step->error,
                                  .view = step->view,
                                  .other = step->other < 0 ? NULL : &r->plan->files[step->other],
-                                 .name = step->name,
+                                 .name = file->family ? 0 : step->name,
                                  .other_name = step->other_name,
                                  .communicator = step->communicator,
                                  .info = step->info,
                                  .direct = r->settings->direct};
     bool opens = step->call == CALL_OPEN || step->call == CALL_M_OPEN;
-    whereabouts_enter(RANK_WORKS, CALLS[step->call].name, name_of(&action)->name, step->offset, -1);
+    const bool turns = file->family && step->name;
+    if (!turns)
+        whereabouts_enter(RANK_WORKS, CALLS[step->call].name, name_of(&action)->name, step->offset, -1);
     for (int64_t i = 0; i < step->count; i++) {
+        if (turns) {
+            members_next(r, file);
+            whereabouts_enter(RANK_WORKS, CALLS[step->call].name, file->name, step->offset, -1);
+        }
         if (opens) {
             action.open = slot_for(r, step->handle, file, CALLS[step->call].layer);
         } else if (step->call == CALL_LINK) { /* of a file without a name, that is open */
@@ -338,6 +345,7 @@ static void rewind_phases(struct replay *r) {
         for (int32_t k = 0; p->members && k < p->phase->n_members; k++)
             p->members[k].run = 0, p->members[k].i = 0;
     }
+    members_rewind(r);
 }
 
 void replay_renew(struct replay *r) {
@@ -351,6 +359,7 @@ void replay_renew(struct replay *r) {
     r->pacer = (struct pacer){0};
     activity_clear(&r->activity);
     memset(r->unflushed, 0, (size_t)r->plan->n_files * sizeof *r->unflushed);
+    members_renew(r);
     r->metadata_ns = r->metadata_operations = r->sync_ns = r->syncs = 0;
     r->extra_seeks = r->waited_opens = r->waited_reads = r->long_reads = r->other_results = 0;
     r->compared = (struct compared){0};

@@ -52,11 +52,8 @@ struct replay {
     struct phase_state *phases;
     struct open_file **open_files;
     int32_t n_open_files;
-    struct unflushed {
-        bool waits;            /* this rank wrote, and has not flushed since */
-        int64_t bytes;         /* written since the last flush */
-    } * unflushed;             /* by file index */
-    int64_t synchronous_bytes; /* written where each write waits for storage */
+    struct unflushed *unflushed; /* by file index */
+    int64_t synchronous_bytes;   /* written where each write waits for storage */
     char *read_buffer, *fill_buffer;
     struct pattern pattern;
     struct spare_buffer { /* of calls that are completed later */

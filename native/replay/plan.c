@@ -33,6 +33,7 @@ static void parse_file(struct parser *p, const char *root) {
     f->never_there = strcmp(role, "none") == 0;
     f->prepared = number_from(p, 0, INT64_MAX);
     f->names = NULL;
+    f->family = NULL;
     f->n_names = 0;
     add_name(p, f, root);
 }
@@ -41,6 +42,53 @@ static void parse_file(struct parser *p, const char *root) {
 static void parse_name(struct parser *p, const char *root) {
     int32_t file = index_of_file(p, number(p));
     add_name(p, &p->plan->files[file], root);
+}
+
+static struct plan_family *family_of(struct parser *p) {
+    struct plan_file *f = &p->plan->files[index_of_file(p, number(p))];
+    if (!f->family)
+        BAD(p, "it names a file without members", "");
+    return f->family;
+}
+
+/* members FILE N: files that take turns at being that file, each in a line "member PREPARED NAME" */
+static void parse_members(struct parser *p, const char *root) {
+    struct plan_file *f = &p->plan->files[index_of_file(p, number(p))];
+    if (f->family)
+        BAD(p, "a file has members twice", "");
+    struct plan_family *family = f->family = must_alloc(sizeof *family);
+    family->n_members = (int32_t)number_from(p, 1, INT32_MAX);
+    family->members = must_alloc((size_t)family->n_members * sizeof *family->members);
+    family->at_hand = -1;
+    size_t longest = 0;
+    for (int32_t i = 0; i < family->n_members; i++) {
+        if (!next_line(p) || strcmp(word(p), "member") != 0)
+            BAD(p, "a file has fewer members than it says", "");
+        family->members[i].prepared = number_from(p, 0, INT64_MAX);
+        char *name = family->members[i].name = word(p);
+        unescape(name);
+        if (!name[0] || strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+            BAD(p, "a member's name leaves its folder:", name);
+        if (strlen(name) > longest)
+            longest = strlen(name);
+    }
+    family->root_length = strlen(root) + 1;
+    family->folder_length = strlen(f->path) + 1;
+    family->path = must_alloc(family->folder_length + longest + 1);
+    snprintf(family->path, family->folder_length + 1, "%s/", f->path);
+}
+
+/* visits FILE RANK N MEMBER ...: which members a rank turns to, from 0, in order */
+static void parse_visits(struct parser *p) {
+    struct plan_family *family = family_of(p);
+    if (number(p) != p->rank)
+        return;
+    if (family->visits)
+        BAD(p, "a rank visits members twice", "");
+    family->n_visits = number_from(p, 1, INT64_MAX / 8);
+    family->visits = must_alloc((size_t)family->n_visits * sizeof *family->visits);
+    for (int64_t i = 0; i < family->n_visits; i++)
+        family->visits[i] = (int32_t)number_from(p, 0, family->n_members - 1);
 }
 
 static void parse_view(struct parser *p) {
@@ -121,6 +169,8 @@ static void parse_call(struct parser *p) {
     if (member->call == N_CALLS || CALLS[member->call].kind == KIND_FILE)
         BAD(p, "this program does not know the data call", name);
     member->placed = strcmp(word(p), "placed") == 0;
+    if (p->plan->files[phase->file].family && CALLS[member->call].kind == KIND_WRITE)
+        p->plan->files[phase->file].family->written = true;
     member->handle = number(p);
 }
 
@@ -212,6 +262,10 @@ struct plan *plan_parse(char *text, const char *root, int rank) {
             parse_file(&p, root);
         } else if (strcmp(keyword, "name") == 0) {
             parse_name(&p, root);
+        } else if (strcmp(keyword, "members") == 0) {
+            parse_members(&p, root);
+        } else if (strcmp(keyword, "visits") == 0) {
+            parse_visits(&p);
         } else if (strcmp(keyword, "view") == 0) {
             parse_view(&p);
         } else if (strcmp(keyword, "info") == 0) {

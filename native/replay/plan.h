@@ -8,14 +8,38 @@
 #include "calls.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-enum { PLAN_VERSION = 5 };
+enum { PLAN_VERSION = 6 };
 
 struct plan_name {
     char *name;   /* below the root */
     char *path;   /* with the root */
     bool symlink; /* this rank makes it as a symbolic link */
+};
+
+/* What a rank wrote to a file, and no call has brought to storage since. */
+struct unflushed {
+    bool waits;    /* this rank wrote, and has not flushed since */
+    int64_t bytes; /* written since the last flush */
+};
+
+struct plan_member_file {
+    char *name;       /* below the family's folder */
+    int64_t prepared; /* bytes that are there beforehand */
+};
+
+/* Files that take turns at being one file of the plan. */
+struct plan_family {
+    struct plan_member_file *members;
+    int32_t n_members, at_hand; /* -1: none */
+    int32_t *visits;            /* this rank's, by member */
+    int64_t n_visits, next;
+    char *path; /* of the member at hand: root, folder, name */
+    size_t root_length, folder_length;
+    struct unflushed *counts; /* by member; NULL: nothing was written */
+    bool written;             /* by some rank's phases */
 };
 
 struct plan_file {
@@ -26,7 +50,8 @@ struct plan_file {
     int64_t prepared;        /* bytes that are there beforehand */
     struct plan_name *names; /* its own first; then those that it has before, after or beside it */
     int32_t n_names;
-    char *name, *path; /* of the first */
+    char *name, *path;          /* of the first */
+    struct plan_family *family; /* NULL: it is one file */
 };
 
 /* An MPI file view: tiles of extent bytes, each with visible runs. */
@@ -85,7 +110,7 @@ struct plan_step {
     enum call call;      /* file, empty */
     int32_t phase, file; /* indices: data; file, empty */
     int32_t other;       /* file: index of the file that rename and its kin give a new name, -1 for none */
-    int32_t name, other_name; /* file: which of the file's names */
+    int32_t name, other_name; /* file: which of the file's names; of a family 1: of the next member */
     int32_t info;             /* file: index, -1 for none */
     int32_t view;             /* file: index, -1 for none */
     int32_t communicator;     /* file, sync: index, -1 for none */

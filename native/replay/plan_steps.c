@@ -20,7 +20,8 @@ static struct plan_step *add_step(struct parser *p, enum step_kind kind) {
 }
 
 static int32_t name_of_file(struct parser *p, int32_t file) {
-    return (int32_t)number_from(p, 0, p->plan->files[file].n_names - 1);
+    const struct plan_file *f = &p->plan->files[file];
+    return (int32_t)number_from(p, 0, f->family ? 1 : f->n_names - 1);
 }
 
 /* do CALL FILE HANDLE ARG OFFSET VIEW COMMUNICATOR ERROR COUNT INFO NAME */

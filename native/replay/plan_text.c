@@ -87,6 +87,17 @@ int32_t optional_index(struct parser *p, int32_t n) {
 }
 
 int32_t index_of_file(struct parser *p, int64_t id) {
+    int32_t low = 0,
+            high = p->plan->n_files; /* their numbers ascend, unless a person has edited the kernel */
+    while (low < high) {
+        int32_t middle = low + (high - low) / 2;
+        if (p->plan->files[middle].id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low < p->plan->n_files && p->plan->files[low].id == id)
+        return low;
     for (int32_t i = 0; i < p->plan->n_files; i++)
         if (p->plan->files[i].id == id)
             return i;

@@ -133,7 +133,7 @@ def _replay_table(kernel: Kernel) -> Table:
 
 
 def _file_table(kernel: Kernel) -> Table:
-    rows: list[list[Cell]] = [[file.name, file.role, file.prepare_bytes] for file in kernel.files]
+    rows: list[list[Cell]] = [[file.title, file.role, file.prepare_bytes] for file in kernel.files]
     return Table("Files", ["name", "role", "made_beforehand_bytes"], rows)
 
 

@@ -61,6 +61,11 @@ _LEVEL_SETS = {"none": (), "posix": ("posix",), "mpiio": ("mpiio",), "both": ("p
     help="Keep pauses of at least this long in the programs, seconds.  [default: none]",
 )
 @click.option(
+    "--each-file",
+    is_flag=True,
+    help="Model each file by itself, also where hundreds are used alike.  [default: those are one file with members]",
+)
+@click.option(
     "--allow-damaged",
     is_flag=True,
     help="Model what is left of a trace that was damaged.  [default: refuse it]",
@@ -76,6 +81,7 @@ def command(
     exact: bool,
     levels: str | None,
     pauses_s: float | None,
+    each_file: bool,
     allow_damaged: bool,
     output_format: str,
 ) -> None:
@@ -99,10 +105,11 @@ def command(
         similarity=None if exact else similarity,
         levels=_levels(levels),
         pauses_s=pauses_s,
+        families=not each_file,
     )
-    recorded = open_trace(trace)
-    _check_whole(recorded, allow_damaged)
-    model = extract_model(recorded, provenance([trace]), rules, name=name)
+    made_from = provenance([trace])
+    # Not kept here: the extraction drops what it has no more use for, and a large trace takes much room.
+    model = extract_model(_whole(open_trace(trace), allow_damaged), made_from, rules, name=name)
     if output is not None:
         model.write(output)
     print_model(model, output_format)
@@ -110,7 +117,7 @@ def command(
         click.echo(f"wrote {output}", err=True)
 
 
-def _check_whole(trace: Trace, allow_damaged: bool) -> None:
+def _whole(trace: Trace, allow_damaged: bool) -> Trace:
     """Say what the trace has lost before anything is made of it; refuse it unless that is wanted."""
     from wavetank.trace.open import require_whole
     from wavetank.trace.partial import partial_sentences
@@ -119,6 +126,7 @@ def _check_whole(trace: Trace, allow_damaged: bool) -> None:
         require_whole(trace, "model what is left with --allow-damaged")
     for sentence in partial_sentences(trace.lost):
         click.echo(f"wavetank: warning: {sentence}", err=True)
+    return trace
 
 
 def _levels(text: str | None) -> tuple[Level, ...] | None:

@@ -109,7 +109,7 @@ def _show_kernel(kernel: Kernel, output_format: str) -> None:
     from wavetank.model.approximation_tables import approximation_tables
     from wavetank.model.tables import phase_table
 
-    files = [(f.file_id, f.name, f.role, f.prepare_bytes) for f in kernel.files]
+    files = [(f.file_id, f.title, f.role, f.prepare_bytes) for f in kernel.files]
     phases = phase_table(
         "Phases", kernel.phases, (), {file.file_id: file.name for file in kernel.files}
     )

@@ -122,7 +122,7 @@ def report_trace(captured: Captured, folder: Path) -> None:
         return
     partial = "PARTIAL trace of " if recorded.lost else ""
     click.echo(
-        f"wavetank: {folder}: {partial}{index.n_ranks} rank(s), {len(index.files)} file(s), {n_operations:,} operations in "
+        f"wavetank: {folder}: {partial}{index.n_ranks} rank(s), {index.n_files} file(s), {n_operations:,} operations in "
         f"{n_folds:,} folds, {format_size(size)} on disk, run of {format_duration(index.elapsed_s)}",
         err=True,
     )

@@ -18,8 +18,7 @@ def drop_cached(kernel: Kernel, root: Path) -> str:
     Pages that are being written or mapped elsewhere stay; so do all on a file system in memory.
     """
     pages, left = 0, 0
-    for file in kernel.files:
-        path = root / file.name
+    for path in (root / name for file in kernel.files for name, _ in file.stored()):
         if not path.is_file():
             continue
         fd = os.open(path, os.O_RDONLY)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from wavetank.kernel.doubts import UNDECIDED
+from wavetank.kernel.fidelity_members import member_differences
 from wavetank.kernel.fidelity_names import names_differences, size_differences
 from wavetank.kernel.fidelity_order import OrderFidelity, compare_order
 from wavetank.kernel.fidelity_parts import parted_differences
@@ -123,6 +124,7 @@ def _beside_phases(
     )
     differences = [f"{n} {name} calls are left out" for name, n in sorted(order.left_out.items())]
     differences += order.replaced
+    differences += member_differences(plan, kernel, model)
     if foreign:
         differences.append(f"{foreign} data operations of ranks that take no part in their phase")
     if plan.n_ranks != model.n_ranks:

@@ -74,9 +74,14 @@ def _changed(plan: PlannedRun, steps: Sequence[PlannedStep]) -> set[str]:
         elif step.words[0] == "pair":
             _, _, old, old_name, new, new_name, _ = step.words
             names |= {_name(plan, old, old_name), _name(plan, new, new_name)}
-        elif step.words[0] == "do" and _changes(step.words):
+        elif step.words[0] == "do" and _is_one(plan, step.words) and _changes(step.words):
             names.add(_name(plan, step.words[2], step.words[-1]))
     return names
+
+
+def _is_one(plan: PlannedRun, words: Sequence[str]) -> bool:
+    """Whether a call is on one file: which member of several it is on changes with each visit, and is not followed."""
+    return int(words[2]) not in plan.members
 
 
 def _changes(words: Sequence[str]) -> bool:
@@ -119,7 +124,7 @@ class _Names:
             if step.inner is not None:
                 for _ in range(min(2, int(step.words[1]))):
                     self.steps(step.inner)
-            elif step.words[0] == "do":
+            elif step.words[0] == "do" and _is_one(self._plan, step.words):
                 self._call(step.words)
             elif step.words[0] == "pair":
                 self._pair(step.words)

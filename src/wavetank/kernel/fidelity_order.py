@@ -14,9 +14,10 @@ from wavetank.kernel import calls
 from wavetank.kernel.file_names import paths_of
 from wavetank.kernel.files import safe_names
 from wavetank.kernel.plan import Kernel
-from wavetank.kernel.plan_reader import PlannedRun, PlannedStep, distinct
+from wavetank.kernel.plan_reader import NEXT_MEMBER, PlannedRun, PlannedStep, distinct
 from wavetank.kernel.steps import are_of_one_call, flat
 from wavetank.model.application import Model
+from wavetank.model.members import NEXT
 from wavetank.model.phase import (
     DataStep,
     FileStep,
@@ -172,6 +173,7 @@ class _ModelSteps:
         self._names = {file.file_id: file.file_name for file in model.files}
         self._paths = {file.file_id: paths_of(file) for file in model.files}
         self._kernel_names = {file.file_id: list(file.names) for file in kernel.files}
+        self._several = {file.file_id for file in model.files if file.members is not None}
         below = dict.fromkeys(
             path for file_id in self._kernel_names for path in self._paths.get(file_id, ())
         )
@@ -263,6 +265,8 @@ class _ModelSteps:
 
     def _name(self, step: FileStep) -> tuple[int, str]:
         """The file and the name below the root by which the replay is to call it."""
+        if step.file_id in self._several and step.name == NEXT:
+            return step.file_id, NEXT_MEMBER
         named = self._paths[step.file_id]
         name = self._below_root.get(named[step.name] if 0 <= step.name < len(named) else "", "")
         known = self._kernel_names.get(step.file_id, [])

@@ -12,10 +12,11 @@ import numpy as np
 from wavetank.kernel import calls
 from wavetank.kernel.beforehand import Evidence, evidence_of
 from wavetank.kernel.operations import member_runs
-from wavetank.kernel.plan import KernelFile, Role
+from wavetank.kernel.plan import KernelFile, KernelMembers, Role
 from wavetank.kernel.steps import flat
 from wavetank.model.application import View
 from wavetank.model.file import ModelFile
+from wavetank.model.members import Members
 from wavetank.model.phase import (
     FileStep,
     LinearOffsets,
@@ -35,15 +36,14 @@ def safe_names(paths: Mapping[int, str]) -> dict[int, str]:
     A name is the path's last component; paths that share it get as many of their directories in
     front as keep them apart ("a-reads.fq", "b-reads.fq"). No name holds a slash, so none leaves the root.
     """
-    parts = {
-        file_id: [plain_name(part) for part in PurePosixPath(path).parts if part not in ("/", "")]
-        for file_id, path in paths.items()
-    }
-    names = {file_id: part[-1] if part else "file" for file_id, part in parts.items()}
+    names = {file_id: _last(path) for file_id, path in paths.items()}
+    parts: dict[int, list[str]] = {}  # of those that share a name: there may be a million paths
     depth = 1
     while clashes := _clashes(names):
         depth += 1
-        deeper = [file_id for group in clashes for file_id in group if len(parts[file_id]) >= depth]
+        sharing = [file_id for group in clashes for file_id in group]
+        parts.update({i: _parts(paths[i]) for i in sharing if i not in parts})
+        deeper = [file_id for file_id in sharing if len(parts[file_id]) >= depth]
         if not deeper:
             _number(names, clashes)
             break
@@ -52,6 +52,17 @@ def safe_names(paths: Mapping[int, str]) -> dict[int, str]:
     long = {i: name for i, name in names.items() if len(name) > _NAME_LIMIT}
     names |= {i: f"{i}-{name[-(_NAME_LIMIT - 20) :]}" for i, name in long.items()}
     return names
+
+
+def _parts(path: str) -> list[str]:
+    return [plain_name(part) for part in PurePosixPath(path).parts if part not in ("/", "")]
+
+
+def _last(path: str) -> str:
+    last = path.rpartition("/")[2]
+    if last not in ("", "."):
+        return plain_name(last)
+    return (_parts(path) or ["file"])[-1]
 
 
 def _clashes(names: Mapping[int, str]) -> list[list[int]]:
@@ -94,21 +105,24 @@ def kernel_files(
     by_file: defaultdict[int, list[Phase]] = defaultdict(list)
     for phase in phases:
         by_file[phase.file_id].append(phase)
-    return [
-        _kernel_file(
-            file,
-            names[file.file_id],
-            by_file.get(file.file_id, []),
-            evidence.get(file.file_id, Evidence()),
-            views,
-        ).model_copy(update={"content_of": origins.get(file.file_id)})
-        if file.file_id not in made
-        else KernelFile(
-            file_id=file.file_id, name=names[file.file_id], role="output", prepare_bytes=0,
-            content_of=origins.get(file.file_id),
-        )
-        for file in files
-    ]  # fmt: skip
+    found = []
+    for file in files:
+        number, name = file.file_id, names[file.file_id]
+        used, of_calls = by_file.get(number, []), evidence.get(number, Evidence())
+        if file.members is not None:
+            of_members = _several(file, file.members, name, used, of_calls, made=number in made)
+            found.append(of_members)
+        elif number in made:
+            origin = origins.get(number)
+            found.append(
+                KernelFile(
+                    file_id=number, name=name, role="output", prepare_bytes=0, content_of=origin
+                )
+            )
+        else:
+            one = _kernel_file(file, name, used, of_calls, views)
+            found.append(one.model_copy(update={"content_of": origins.get(number)}))
+    return found
 
 
 def _made_by_name(programs: Sequence[Program]) -> set[int]:
@@ -157,6 +171,42 @@ def _kernel_file(
     written = any(not calls.reads(member.iop_type) for phase in phases for member in phase.pattern)
     role = "output" if size is None else "both" if written or evidence.changes else "input"
     return KernelFile(file_id=file.file_id, name=name, role=role, prepare_bytes=size or 0)
+
+
+def _several(
+    file: ModelFile,
+    members: Members,
+    name: str,
+    phases: Sequence[Phase],
+    evidence: Evidence,
+    *,
+    made: bool,
+) -> KernelFile:
+    """A file with members, of which all are what the largest of them is by the rules for one file."""
+    before = members.size_before
+    largest = int(np.argmax(members.size if before is None else before))
+    sample = file.model_copy(
+        update={
+            "file_size": int(members.size[largest]),
+            "file_size_before": None if before is None else int(before[largest]),
+        }
+    )
+    one = _kernel_file(sample, name, phases, evidence, ())
+    sizes = members.size if before is None else before
+    if made or one.prepare_bytes == 0:
+        sizes = np.zeros(len(members), dtype=np.int64)
+    return KernelFile(
+        file_id=file.file_id,
+        name=name,
+        role="output" if made else one.role,
+        prepare_bytes=int(sizes.sum()),
+        folder=one.folder and not made,
+        members=KernelMembers(
+            names=tuple(safe_names(dict(enumerate(members.paths()))).values()),
+            prepare_bytes=sizes,
+            visits=members.visits,
+        ),
+    )
 
 
 def _size_beforehand(

@@ -142,12 +142,8 @@ def _shape(phase: Phase) -> object:
 
 def refusal(group: Group) -> str | None:
     """Why a benchmark with one request size, count and stride cannot express the phases; None if it can."""
-    phase = group.phases[0]
-    if len(phase.pattern) > 1:
-        members = ", ".join(member.iop_type for member in phase.pattern)
-        return f"it mixes operations ({members}) in one pattern; a benchmark's run writes everything or reads everything"
-    if phase.pattern[0].rs == 0:
-        return "its operations move nothing"
+    if (reason := _not_one_call_on_one_file(group)) is not None:
+        return reason
     for rank in group.ranks():
         n_runs = group.n_listed(rank)
         if n_runs <= _REGULAR:
@@ -165,6 +161,17 @@ def refusal(group: Group) -> str | None:
     if len(counts) > 1:
         return f"its ranks do different numbers of operations ({min(counts)} to {max(counts)})"
     return None
+
+
+def _not_one_call_on_one_file(group: Group) -> str | None:
+    phase = group.phases[0]
+    several = next((file.n_files for file in group.files if file.n_files > 1), None)
+    if several is not None:
+        return f"it is on {several:,} files one after another; a benchmark's task has one"
+    if len(phase.pattern) > 1:
+        members = ", ".join(member.iop_type for member in phase.pattern)
+        return f"it mixes operations ({members}) in one pattern; a benchmark's run writes everything or reads everything"
+    return "its operations move nothing" if phase.pattern[0].rs == 0 else None
 
 
 def other_places(group: Group, theirs: Sequence[Sequence[Run]], size: int) -> str | None:

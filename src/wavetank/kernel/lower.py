@@ -16,7 +16,7 @@ from wavetank.errors import KernelError
 from wavetank.kernel import calls
 from wavetank.kernel.lower_steps import Communicators, ProgramLines
 from wavetank.kernel.order import find_waits
-from wavetank.kernel.plan import Kernel
+from wavetank.kernel.plan import Kernel, KernelFile, KernelMembers
 from wavetank.model.phase import (
     LinearOffsets,
     ListedOffsets,
@@ -28,7 +28,7 @@ from wavetank.model.phase import (
 )
 from wavetank.model.runs import RunArrays
 
-PLAN_VERSION = 5
+PLAN_VERSION = 6
 
 
 def lower(kernel: Kernel) -> str:
@@ -44,9 +44,7 @@ def _lines(kernel: Kernel) -> Iterator[str]:
     yield f"wavetank-plan {PLAN_VERSION}"
     yield f"ranks {kernel.n_ranks}"
     for file in kernel.files:
-        yield f"file {file.file_id} {file.content_id} {file.role} {file.prepare_bytes} {quote(file.name)}"
-        for other in file.other_names:
-            yield f"name {file.file_id} {quote(other.name)}"
+        yield from _file(file)
     for view in kernel.views:
         runs = " ".join(
             f"{offset} {length}"
@@ -80,6 +78,23 @@ def _lines(kernel: Kernel) -> Iterator[str]:
                 yield f" signal {wait.number} {len(wait.readers)} {' '.join(map(str, wait.readers))}"
         yield "end"
     yield "plan-end"
+
+
+def _file(file: KernelFile) -> Iterator[str]:
+    yield f"file {file.file_id} {file.content_id} {file.role} {file.prepare_bytes} {quote(file.name)}"
+    for other in file.other_names:
+        yield f"name {file.file_id} {quote(other.name)}"
+    if file.members is not None:
+        yield from _members(file.file_id, file.members)
+
+
+def _members(file_id: int, members: KernelMembers) -> Iterator[str]:
+    yield f"members {file_id} {len(members.names)}"
+    for name, size in zip(members.names, members.prepare_bytes.tolist(), strict=True):
+        yield f" member {size} {quote(name)}"
+    for rank in members.visits.ranks:
+        visited = members.visits.of_rank(rank).tolist()
+        yield f"visits {file_id} {rank} {len(visited)} {' '.join(map(str, visited))}"
 
 
 def _hint(value: str) -> str:

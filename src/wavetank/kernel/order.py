@@ -144,9 +144,16 @@ def _add_pair(kernel: Kernel, pair: NamePair, waits: Waits) -> None:
 def _read_after_write(kernel: Kernel) -> Iterator[tuple[Phase, Phase]]:
     """Phases that write a file with later phases of other ranks that read it; outside of MPI, or write it."""
     outside = not _uses_mpi(kernel)
+    # Phases on members that one rank alone visits are on different files.
+    apart = {
+        file.file_id
+        for file in kernel.files
+        if file.members is not None and not file.members.visits.shared
+    }
     by_file: defaultdict[int, list[Phase]] = defaultdict(list)
     for phase in kernel.phases:
-        by_file[phase.file_id].append(phase)
+        if phase.file_id not in apart:
+            by_file[phase.file_id].append(phase)
     for phases in by_file.values():
         writes = [p for p in phases if any(not calls.reads(m.iop_type) for m in p.pattern)]
         later = [p for p in phases if outside or any(calls.reads(m.iop_type) for m in p.pattern)]

@@ -61,7 +61,7 @@ def name_pairs(kernel: Kernel) -> Iterator[NamePair]:
         for file_id in {**program.data, **program.calls}:
             users[file_id].append(program)
     for file in kernel.files:
-        if file.role == "output":
+        if file.role == "output" and file.members is None:
             yield from _inherited(file.file_id, users[file.file_id])
             yield from _removed(file.file_id, users[file.file_id], of_file[file.file_id], phases)
 

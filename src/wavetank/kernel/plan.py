@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import ClassVar, Literal, Self
 
+import numpy as np
 from pydantic import Field, field_validator, model_validator
 
 from wavetank.document import Document, Record
 from wavetank.errors import KernelError, WavetankError
 from wavetank.model.application import View
 from wavetank.model.approximation import Approximation
+from wavetank.model.column import Column
 from wavetank.model.extrapolation import Extrapolation
+from wavetank.model.members import Names, Visits
 from wavetank.model.phase import Phase, Program
 from wavetank.model.references import Known, require
 from wavetank.model.run_times import RunTimes
@@ -42,8 +46,44 @@ def _below_the_root(name: str) -> str:
 Role = Literal["input", "output", "both", "none"]
 
 
+class KernelMembers(Record):
+    """Files that take turns at being one file of the kernel; in its folder."""
+
+    names: Names = Field(
+        description="in the folder that has the file's name, as in ModelFile.members"
+    )
+    prepare_bytes: Column = Field(
+        description="size to make of each beforehand; one number stands for all"
+    )
+    visits: Visits
+
+    @model_validator(mode="after")
+    def _in_step(self) -> Self:
+        n = len(self.names)
+        if len(self.prepare_bytes) == 1 and n > 1:
+            self.__dict__["prepare_bytes"] = np.broadcast_to(self.prepare_bytes, n)
+        if len(self.prepare_bytes) != n:
+            raise ValueError(f"prepare_bytes holds {len(self.prepare_bytes)} numbers for {n} names")
+        if any(name in ("", ".", "..") or "/" in name or "\0" in name for name in self.names):
+            raise ValueError("a member's name leaves the folder")
+        if len(set(self.names)) != n:
+            raise ValueError("two members have one name")
+        if not n or int(self.visits.all().max(initial=-1)) >= n:
+            raise ValueError(f"visits name a member that is not there; there are {n}")
+        return self
+
+    def _values(self) -> tuple[object, ...]:
+        return self.names, self.prepare_bytes.tobytes(), self.visits
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, KernelMembers) and self._values() == other._values()
+
+    def __hash__(self) -> int:
+        return hash(self._values())
+
+
 class KernelFile(Record):
-    """A file that the kernel works on, below the root directory given at run time."""
+    """A file that the kernel works on, below the root directory given at run time; or a folder of several."""
 
     file_id: int
     name: str = Field(
@@ -62,20 +102,51 @@ class KernelFile(Record):
         description="file whose pattern its bytes have, because it is renamed or linked from that; None: its own",
     )
 
+    members: KernelMembers | None = Field(
+        default=None,
+        description="files that take turns at being this one, in a folder of its name; prepare_bytes is their sum",
+    )
+
     @field_validator("name")
     @classmethod
     def _stays_below_the_root(cls, name: str) -> str:
         return _below_the_root(name)
 
     @property
+    def n_files(self) -> int:
+        """Files that the record stands for."""
+        return 1 if self.members is None else len(self.members.names)
+
+    @property
+    def title(self) -> str:
+        """Its name for people."""
+        return self.name if self.members is None else f"{self.name} ({self.n_files:,} files)"
+
+    def stored(self) -> Iterator[tuple[str, int]]:
+        """What the storage system holds for it: name below the root, and bytes beforehand; not its further names."""
+        if self.members is None:
+            yield self.name, self.prepare_bytes
+        else:
+            for name, size in zip(
+                self.members.names, self.members.prepare_bytes.tolist(), strict=True
+            ):
+                yield f"{self.name}/{name}", size
+
+    def stored_names(self) -> Iterator[str]:
+        """All names that it has below the root at some time."""
+        for name, _ in self.stored():
+            yield name
+        yield from (other.name for other in self.other_names)
+
+    @property
     def names(self) -> tuple[str, ...]:
-        """All names; ``FileStep.name`` is an index."""
+        """All names; ``FileStep.name`` is an index, but where there are members."""
         return (self.name, *(other.name for other in self.other_names))
 
     @property
     def prepared_names(self) -> tuple[str, ...]:
         """Those that are there before the run."""
-        first = (self.name,) if self.is_prepared else ()
+        first = tuple(name for name, _ in self.stored()) if self.is_prepared else ()
         return (*first, *(other.name for other in self.other_names if other.prepared))
 
     @property
@@ -114,8 +185,8 @@ class Kernel(Document):
     """A kernel of one model."""
 
     kind: ClassVar[str] = "kernel"
-    version: ClassVar[int] = 4
-    older: ClassVar[tuple[int, ...]] = (1, 2, 3)
+    version: ClassVar[int] = 5  # 5: files with members
+    older: ClassVar[tuple[int, ...]] = (1, 2, 3, 4)
     error: ClassVar[type[WavetankError]] = KernelError
 
     application: str

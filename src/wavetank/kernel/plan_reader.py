@@ -19,6 +19,9 @@ from wavetank.model.phase import Run
 from wavetank.model.runs import RunArrays
 from wavetank.trace.schema import Int64Array
 
+NEXT_MEMBER = "the next member"
+"""Second name of a file with members."""
+
 
 @dataclass
 class PlannedCall:
@@ -91,6 +94,12 @@ class PlannedRun:
     n_ranks: int = 0
     names: dict[int, list[str]] = field(default_factory=dict)  # of each file, the first its own
     roles: dict[int, str] = field(default_factory=dict)  # of each file
+    members: dict[int, list[tuple[int, str]]] = field(
+        default_factory=dict
+    )  # of files with such: bytes beforehand, name in the file's folder
+    visits: dict[int, dict[int, Int64Array]] = field(
+        default_factory=dict
+    )  # of members, by file and rank
     views: list[tuple[int, ...]] = field(default_factory=list)
     infos: list[tuple[tuple[str, str], ...]] = field(default_factory=list)
     communicators: list[tuple[int, ...]] = field(default_factory=list)
@@ -108,8 +117,8 @@ def read_plan(text: str) -> PlannedRun:
     lines = (line for line in text.splitlines() if line.strip())
     runs: list[str] = []  # lines of runs that follow each other are read together
     try:
-        if next(lines).split() != ["wavetank-plan", "5"]:
-            raise KernelError("not a plan of version 5")
+        if next(lines).split() != ["wavetank-plan", "6"]:
+            raise KernelError("not a plan of version 6")
         for line in lines:
             if line.lstrip().startswith("run "):
                 runs.append(line)
@@ -139,11 +148,8 @@ def _line(plan: PlannedRun, words: list[str], lines: Iterator[str]) -> None:
     keyword, *rest = words
     if keyword == "ranks":
         plan.n_ranks = int(rest[0])
-    elif keyword == "file":
-        plan.names[int(rest[0])] = [unquote(rest[4])]
-        plan.roles[int(rest[0])] = rest[2]
-    elif keyword == "name":
-        plan.names[int(rest[0])].append(unquote(rest[1]))
+    elif keyword in _OF_FILES:
+        _of_file(plan, keyword, rest, lines)
     elif keyword == "view":
         plan.views.append(tuple(map(int, rest)))
     elif keyword == "info":
@@ -164,6 +170,28 @@ def _line(plan: PlannedRun, words: list[str], lines: Iterator[str]) -> None:
         steps = _steps(lines, {})
         for rank in _ranks(rest[0]):
             plan.programs[rank] = steps
+
+
+_OF_FILES = frozenset({"file", "name", "members", "visits"})
+
+
+def _of_file(plan: PlannedRun, keyword: str, rest: list[str], lines: Iterator[str]) -> None:
+    number = int(rest[0])
+    if keyword == "file":
+        plan.names[number] = [unquote(rest[4])]
+        plan.roles[number] = rest[2]
+    elif keyword == "name":
+        plan.names[number].append(unquote(rest[1]))
+    elif keyword == "members":
+        own = [next(lines).split() for _ in range(int(rest[1]))]
+        plan.members[number] = [(int(size), unquote(name)) for _, size, name in own]
+        plan.visits[number] = {}
+        plan.names[number].append(NEXT_MEMBER)
+    else:
+        visited = np.array(list(map(int, rest[3:])), dtype=np.int64)
+        if len(visited) != int(rest[2]):
+            raise ValueError("a rank has fewer visits than it says")
+        plan.visits[number][int(rest[1])] = visited
 
 
 def _latest(plan: PlannedRun) -> PlannedPhase:

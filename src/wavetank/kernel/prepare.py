@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from wavetank.document import write_whole
@@ -43,9 +44,10 @@ def prepare_files(
     ours = _made_here(root)
     _refuse_others(kernel, root, ours)
     missing = [
-        file
+        (name, file, size)
         for file in kernel.files
-        if file.prepare_bytes > 0 and not _has_content(root / file.name, file)
+        for name, size in file.stored()
+        if size > 0 and not _has_content(root / name, file.content_id, size)
     ]
     _check_space(kernel, missing, root)
     try:
@@ -53,20 +55,23 @@ def prepare_files(
             root / MARKER,
             json.dumps(sorted(ours | set(_names(kernel))), indent=1) + "\n",
         )
+        _make_folders(kernel, root)
         there = {name for file in kernel.files for name in file.prepared_names}
         for name in set(_names(kernel)) - there:
             _remove(root / name)
-        for file in missing:
-            progress(f"writing {file.name}, {format_size(file.prepare_bytes)}")
-            _remove(root / file.name)  # it may be a link to another one of the files
-            write_content(root / file.name, file.content_id, file.prepare_bytes)
+        for name, file, size in missing:
+            if file.members is None:
+                progress(f"writing {name}, {format_size(size)}")
+            _remove(root / name)  # it may be a link to another one of the files
+            write_content(root / name, file.content_id, size)
         for file in kernel.files:
-            if file.is_prepared and file.prepare_bytes == 0:
-                _remove(root / file.name)
-                if file.folder:
-                    (root / file.name).mkdir()
-                else:
-                    write_content(root / file.name, file.content_id, 0)
+            for name, size in file.stored() if file.is_prepared else ():
+                if size == 0:
+                    _remove(root / name)
+                    if file.folder:
+                        (root / name).mkdir()
+                    else:
+                        write_content(root / name, file.content_id, 0)
         for file in kernel.files:
             _link_names(file, root)
     except OSError as error:
@@ -74,7 +79,16 @@ def prepare_files(
 
 
 def _names(kernel: Kernel) -> list[str]:
-    return [name for file in kernel.files for name in file.names]
+    return [name for file in kernel.files for name in file.stored_names()]
+
+
+def _make_folders(kernel: Kernel, root: Path) -> None:
+    """Folders of files with members. A file that wavetank made under such a name gives way."""
+    for file in kernel.files:
+        if file.members is not None:
+            if (root / file.name).is_symlink() or (root / file.name).is_file():
+                (root / file.name).unlink()
+            (root / file.name).mkdir(exist_ok=True)
 
 
 def _link_names(file: KernelFile, root: Path) -> None:
@@ -96,6 +110,10 @@ def remove_files(kernel: Kernel, root: Path) -> None:
     for name in _names(kernel):
         if name in ours:
             _remove(root / name)
+    for file in kernel.files:
+        if file.members is not None and (root / file.name).is_dir():
+            with suppress(OSError):  # somebody else's files are in it
+                (root / file.name).rmdir()
     (root / MARKER).unlink(missing_ok=True)
 
 
@@ -142,17 +160,17 @@ def _refuse_others(kernel: Kernel, root: Path, ours: set[str]) -> None:
         )
 
 
-def _has_content(path: Path, file: KernelFile) -> bool:
+def _has_content(path: Path, content_id: int, size: int) -> bool:
     """Whether a file has the size, and at three places the content, that it must have."""
     try:
         facts = path.stat()
-        if facts.st_size != file.prepare_bytes or facts.st_blocks * 512 < file.prepare_bytes:
+        if facts.st_size != size or facts.st_blocks * 512 < size:
             return False
         with path.open("rb") as stream:
-            for offset in {0, file.prepare_bytes // 2, max(0, file.prepare_bytes - _SAMPLE)}:
+            for offset in {0, size // 2, max(0, size - _SAMPLE)}:
                 stream.seek(offset)
-                found = stream.read(min(_SAMPLE, file.prepare_bytes - offset))
-                if found != _expected(file.content_id, offset, len(found)):
+                found = stream.read(min(_SAMPLE, size - offset))
+                if found != _expected(content_id, offset, len(found)):
                     return False
     except OSError:
         return False
@@ -164,13 +182,16 @@ def _expected(file_id: int, offset: int, n: int) -> bytes:
     return (pattern() + pattern())[start : start + n]
 
 
-def _check_space(kernel: Kernel, missing: list[KernelFile], root: Path) -> None:
+def _check_space(kernel: Kernel, missing: list[tuple[str, KernelFile, int]], root: Path) -> None:
     """Room for the inputs, and for what the run will write: a full disk in the middle of a run wastes it."""
-    inputs = sum(file.prepare_bytes for file in missing)
+    inputs = sum(size for _, _, size in missing)
     outputs = sum(written_bytes(kernel).values())
     facts = os.statvfs(root)
     free = facts.f_bavail * facts.f_frsize
-    present = sum(_allocated(root / file.name) for file in (*missing, *_made_in_run(kernel)))
+    replaced = [name for name, _, _ in missing] + [
+        name for file in _made_in_run(kernel) for name, _ in file.stored()
+    ]
+    present = sum(_allocated(root / name) for name in replaced)
     if inputs + outputs <= free + present:
         return
     parts = [f"input files {format_size(inputs)}"] if inputs else []

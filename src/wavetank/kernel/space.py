@@ -27,6 +27,7 @@ def written_bytes(kernel: Kernel) -> dict[int, int]:
         for step, _ in flat(program.steps):
             if isinstance(step, FileStep) and step.iop_type in _CUT_OR_MOVED:
                 made.discard(step.file_id)
+    several = {file.file_id for file in kernel.files if file.members is not None}
     written: Counter[int] = Counter()
     ends: dict[int, int] = {}
     for phase in kernel.phases:
@@ -35,7 +36,10 @@ def written_bytes(kernel: Kernel) -> dict[int, int]:
                 moved, end = _reach(phase, index)
                 written[phase.file_id] += moved
                 ends[phase.file_id] = max(ends.get(phase.file_id, 0), end)
-    return {file_id: min(written[file_id], end) for file_id, end in ends.items()}
+    return {
+        file_id: written[file_id] if file_id in several else min(written[file_id], end)
+        for file_id, end in ends.items()
+    }
 
 
 def _reach(phase: Phase, index: int) -> tuple[int, int]:

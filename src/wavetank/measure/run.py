@@ -98,7 +98,7 @@ def lay_out(kernel: Kernel, cluster: RunningCluster, folder: str) -> Bench:
     """
     bench = Bench(kernel, kernel_hash(kernel), cluster, folder, {})
     directories = sorted(
-        {str(PurePosixPath(bench.root, file.name).parent) for file in kernel.files}
+        {str(PurePosixPath(bench.root, next(file.stored_names())).parent) for file in kernel.files}
     )
     _by_file_hosts(bench, ["mkdir", "-p", bench.root, *directories])
     return bench
@@ -292,10 +292,25 @@ def remove_written(bench: Bench) -> None:
     """Remove what an earlier run wrote."""
     written = [file for file in bench.kernel.files if file.role != "input"]
     if written:
-        paths = [str(PurePosixPath(bench.root, name)) for file in written for name in file.names]
+        folders = [
+            str(PurePosixPath(bench.root, file.name))
+            for file in written
+            if file.members is not None
+        ]
+        paths = [
+            str(PurePosixPath(bench.root, name))
+            for file in written
+            if file.members is None
+            for name in file.names
+        ]
         # Through every view: a client that still knows a name would open a file that is gone.
         for host in bench.cluster.compute_hosts:
-            host.run(["rm", "-f", "--", *paths], timeout_s=PREPARE_TIMEOUT_S)
+            if paths:
+                host.run(["rm", "-f", "--", *paths], timeout_s=PREPARE_TIMEOUT_S)
+            if folders:
+                host.run(
+                    ["find", *folders, "-mindepth", "1", "-delete"], timeout_s=PREPARE_TIMEOUT_S
+                )
 
 
 def link_names(bench: Bench) -> None:
@@ -337,9 +352,11 @@ def _caches(
 def _sizes(bench: Bench, role: str) -> dict[str, int]:
     files: tuple[KernelFile, ...] = bench.kernel.files
     return {
-        f"{bench.folder}/{file.name}": file.prepare_bytes
+        f"{bench.folder}/{name}": size
         for file in files
-        if file.role == role and file.prepare_bytes > 0
+        if file.role == role
+        for name, size in file.stored()
+        if size > 0
     }
 
 

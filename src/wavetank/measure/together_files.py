@@ -56,7 +56,10 @@ def renew_together(benches: Sequence[Bench], cluster: RunningCluster, *, apart: 
 def _outputs(bench: Bench) -> dict[str, int]:
     """Files that the kernel makes, as a byte each: one that is there keeps its server."""
     return {
-        f"{bench.folder}/{file.name}": 1 for file in bench.kernel.files if file.role == "output"
+        f"{bench.folder}/{name}": 1
+        for file in bench.kernel.files
+        if file.role == "output"
+        for name, _ in file.stored()
     }
 
 

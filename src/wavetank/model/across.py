@@ -8,7 +8,7 @@ method, section 2, "Across ranks".
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
 from wavetank.model.listed_sizes import ListedSizes
@@ -29,8 +29,13 @@ class Group:
     parts: tuple[int, ...]
 
 
-def group_ranks(parts: Sequence[RankPhase], rules: Rules) -> list[Group]:
-    """Put parts of different ranks together."""
+def group_ranks(
+    parts: Sequence[RankPhase], rules: Rules, several: Container[int] = ()
+) -> list[Group]:
+    """Put parts of different ranks together.
+
+    ``several``: files that stand for several; where these differ in size, the first one's says nothing.
+    """
     by_call: dict[tuple[object, ...], dict[Shape, list[int]]] = defaultdict(
         lambda: defaultdict(list)
     )
@@ -41,7 +46,8 @@ def group_ranks(parts: Sequence[RankPhase], rules: Rules) -> list[Group]:
             part.level, part.file, part.ops, part.slots, part.n_rep, part.view == UNKNOWN,
             part.offsets_known, part.regular,
         )  # fmt: skip
-        by_call[call][(part.rs, disp)].append(number)
+        size = (0,) * len(part.runs) if part.file in several and not part.regular else part.rs
+        by_call[call][(size, disp)].append(number)
     groups: list[Group] = []
     for shapes in by_call.values():
         for members in _classes(shapes, rules):

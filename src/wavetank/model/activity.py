@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from wavetank.model.alike import Families
 from wavetank.model.data_rows import DataRows
 from wavetank.model.rank_phase import RankPhase
 from wavetank.model.rows import Rows
@@ -24,6 +25,7 @@ class Activity:
         parts: the ranks' parts of phases, in the order of ``data``.
         file_ids: index into the trace's files -> file_id.
         own_level: the level at which the application itself uses a file.
+        families: files that stand for several, which are used alike.
     """
 
     rows: Rows
@@ -31,6 +33,7 @@ class Activity:
     parts: Sequence[RankPhase]
     file_ids: Mapping[int, int]
     own_level: Mapping[int, Level]
+    families: Families = field(default_factory=dict)
 
     def own_levels(self) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
         """``own_level`` as an array over files; 255 for others, and for -1 (its last entry)."""

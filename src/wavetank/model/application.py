@@ -93,8 +93,10 @@ class Model(Document):
     """The I/O model of one application run."""
 
     kind: ClassVar[str] = "model"
-    version: ClassVar[int] = 3  # 2: listed offsets are columns; 3: steps of mixes
-    older: ClassVar[tuple[int, ...]] = (1, 2)
+    version: ClassVar[int] = (
+        4  # 2: listed offsets are columns; 3: steps of mixes; 4: files with members
+    )
+    older: ClassVar[tuple[int, ...]] = (1, 2, 3)
     error: ClassVar[type[WavetankError]] = ModelError
 
     application: str = Field(description="the program's name, for titles")

@@ -9,6 +9,7 @@ section 2.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import PurePath
 
 import numpy as np
@@ -17,6 +18,7 @@ from wavetank.document import Provenance
 from wavetank.errors import ModelError
 from wavetank.model.across import group_ranks
 from wavetank.model.activity import Activity
+from wavetank.model.alike import Families, fold_alike
 from wavetank.model.application import Model, View
 from wavetank.model.check import in_order, mended
 from wavetank.model.compact import Compactor, Limits
@@ -74,12 +76,18 @@ def extract_model(
     levels = rules.levels or (Level.POSIX, Level.MPIIO)
     gap_s = rules.shortest_gap_s
     trace, named, names = join_names(trace, in_order(without_races(trace.folds)))
+    families: Families = {}
+    if rules.families:
+        trace, named, families = fold_alike(trace, named, ops)
+    of_mpi = set() if Level.MPIIO in levels else _of_mpi_library(named, ops)
     idle = find_idle(named, ops)
     single = unfold_idle(named, gap_s)
     events = process_events(trace.ranks)
     pieces = between_processes(single, events)
     folds = fold(pieces, gap_s, compactor(rules, ops, limits, weaves=not events))
     table, notes = mended(folds, trace)
+    trace = replace(trace, folds=table)  # the rows as recorded are not needed any more
+    del named, single, pieces, folds
     rows = prepare(table, ops, rules)
     rows, library_files = without_library_files(rows)
     data = data_rows(rows, levels)
@@ -92,16 +100,15 @@ def extract_model(
     by_time = trace.source in ("wavetank", "strace")
     own_level = _own_levels(rows, levels, by_time)
     file_ids = {file: number for number, file in enumerate(own_level, start=1)}
-    rows, data, ranges = find_ranges(rows, data, levels, rules)
+    rows, data, ranges = find_ranges(rows, data, levels, rules, families)
     parts = describe(data, ranges)
-    activity = Activity(rows, data, parts, file_ids, own_level)
+    activity = Activity(rows, data, parts, file_ids, own_level, families)
     times = clocks(activity)
     unknown = {number for number, file in enumerate(trace.files) if file.collective_unknown}
-    if Level.MPIIO not in levels:
-        unknown |= _of_mpi_library(named, ops)
+    unknown |= of_mpi
     counts_calls = trace.source.startswith("darshan")  # no communication
     phases, ph_id = make_phases(
-        activity, group_ranks(parts, rules), times, by_time, counts_calls, unknown
+        activity, group_ranks(parts, rules, families), times, by_time, counts_calls, unknown
     )
     series = find_series(phases)
     files = make_files(trace, activity, phases, series)
@@ -114,7 +121,7 @@ def extract_model(
         source=trace.source,
         n_ranks=trace.n_ranks,
         app_np=len({rank for phase in own for rank in phase.ph_processid}),
-        app_nfiles=sum(file.n_operations > 0 for file in files),
+        app_nfiles=sum(file.n_files for file in files if file.n_operations > 0),
         app_st=sum(phase.ph_weight for phase in own),
         elapsed_s=trace.elapsed_s,
         run_times=run_times_of_rows(rows, trace.elapsed_s),

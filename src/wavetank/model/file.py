@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from wavetank.document import Record
+from wavetank.model.members import Members
 
 
 class FileName(Record):
@@ -19,11 +20,12 @@ class FileName(Record):
 
 
 class ModelFile(Record):
-    """One file of the application."""
+    """One file of the application, or a family of files that were used alike."""
 
     file_id: int = Field(description="from 1")
     file_name: str = Field(
-        description="the name that it had last where it was renamed, else the one that was used first"
+        description="the name that it had last where it was renamed, else the one that was used first; "
+        "of several files, with * for what differs"
     )
     other_names: tuple[FileName, ...] = Field(
         default=(), description="by which it went too, in the order of their first use"
@@ -53,3 +55,18 @@ class ModelFile(Record):
         description="Darshan: offset equal to the end of the rank's last operation"
     )
     file_system: str | None = None
+    members: Members | None = Field(
+        default=None,
+        description="files that were used alike, one at a time: all sizes and counts of this record are their sums; "
+        "None: it is one file",
+    )
+
+    @property
+    def n_files(self) -> int:
+        """Files that the record stands for."""
+        return 1 if self.members is None else len(self.members)
+
+    def title(self, folder: str = "") -> str:
+        """Its name for people, without the folder that it is said to be below."""
+        name = self.file_name.removeprefix(folder)
+        return name if self.members is None else f"{name} ({self.n_files:,} files)"

@@ -12,9 +12,18 @@ from wavetank.model.phase import FileStep
 from wavetank.model.row_kind import NEXT_DATA, RowKind
 from wavetank.trace.schema import UNKNOWN, Int64Array, Level, OpKind
 
+_BY_POINTER = frozenset({"read", "readv", "write", "writev"})
 
-def distinct_steps(activity: Activity, index: Int64Array, file_steps: list[FileStep]) -> Int64Array:
-    """Number the different file steps, and append them to ``file_steps``."""
+
+Known = dict[tuple[int, ...], int]
+"""Numbers of file steps by what they are made from."""
+
+
+def distinct_steps(
+    activity: Activity, index: Int64Array, file_steps: list[FileStep], known: Known | None = None
+) -> Int64Array:
+    """Number the different file steps of some rows, and append those that are not ``known`` to ``file_steps``."""
+    known = {} if known is None else known
     rows = activity.rows
     table = take(rows.table, index)
     if not len(index):
@@ -27,6 +36,9 @@ def distinct_steps(activity: Activity, index: Int64Array, file_steps: list[FileS
     is_data = activity.codes(lambda op: op.kind in (OpKind.READ, OpKind.WRITE))
     failed_data = is_data[table.op] & (kind == RowKind.FILE)
     position[empty | failed_data] = table.offset[empty | failed_data]
+    if activity.families:  # where a member ends is no part of what is done with it
+        by_pointer = activity.codes(lambda op: op.name in _BY_POINTER)[table.op]
+        position[empty & by_pointer & np.isin(table.file, list(activity.families))] = UNKNOWN
     size = np.where(empty | failed_data, table.size, 0)
     mpi_open = activity.codes(lambda op: op.kind == OpKind.OPEN and op.level == Level.MPIIO)
     size = np.where(mpi_open[table.op], table.size, size)  # its communicator + 1
@@ -44,8 +56,12 @@ def distinct_steps(activity: Activity, index: Int64Array, file_steps: list[FileS
         axis=1,
     )  # fmt: skip
     distinct, inverse = distinct_rows(columns)
-    first = len(file_steps)
-    for file, slot, code, at, asked, arg, info_id, view, error in distinct.tolist():
+    numbers = np.empty(len(distinct), dtype=np.int64)
+    for place, row in enumerate(distinct.tolist()):
+        numbers[place] = known.setdefault(tuple(row), len(file_steps))
+        if numbers[place] < len(file_steps):
+            continue
+        file, slot, code, at, asked, arg, info_id, view, error = row
         op = rows.ops[code]
         is_open = op.kind == OpKind.OPEN
         file_steps.append(
@@ -65,4 +81,4 @@ def distinct_steps(activity: Activity, index: Int64Array, file_steps: list[FileS
                 error=error,
             )
         )
-    return first + inverse
+    return numbers[inverse]

@@ -7,21 +7,25 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from os.path import commonpath
 from typing import Literal
 
 import numpy as np
 
 from wavetank.model.activity import Activity
+from wavetank.model.alike import Family
 from wavetank.model.darshan_counts import darshan_counts
 from wavetank.model.data_rows import DataRows
 from wavetank.model.file import FileName, ModelFile
 from wavetank.model.list_passes import highest as how_far
+from wavetank.model.members import Members, Visits
 from wavetank.model.offsets import ViewPositions, is_contiguous
 from wavetank.model.phase import Phase, Series
+from wavetank.model.plain_names import folder_of
 from wavetank.model.rows import Rows
 from wavetank.model.rules import LEVEL_NAMES, BoolArray
 from wavetank.model.runs import RunArrays
-from wavetank.trace.schema import UNKNOWN, FileView, Int64Array, Level, OpKind, Trace
+from wavetank.trace.schema import UNKNOWN, FileView, Int64Array, Level, OpKind, Trace, TracedFile
 
 AccessMode = Literal["sequential", "strided", "random", "unknown"]
 
@@ -79,7 +83,37 @@ def make_files(
                 file_system=traced[file].file_system,
             )
         )
+        if (family := activity.families.get(file)) is not None:
+            found[-1] = _of_family(found[-1], family, traced)
     return tuple(found)
+
+
+def _of_family(file: ModelFile, family: Family, traced: Sequence[TracedFile]) -> ModelFile:
+    """The record of several files: sizes are sums, and it is shared where one of them is."""
+    paths = [traced[member].path for member in family.members[1:].tolist()]
+    paths.insert(0, family.first_path)
+    common = commonpath({folder_of(path) for path in paths})
+    folder = f"{common.rstrip('/')}/" if common else ""
+    known = bool((family.size_before >= 0).all())
+    visits = Visits.of(family.ranks.tolist(), family.n_visits, family.order)
+    return file.model_copy(
+        update={
+            "file_size": int(family.size.sum()),
+            "file_size_highest_offset": int(family.size.sum()) if file.file_nphase else None,
+            "file_size_before": int(family.size_before.sum()) if known else None,
+            "file_accessmode": "sequential"
+            if family.sequential and file.file_nphase
+            else file.file_accessmode,
+            "file_accesstype": "shared" if visits.shared else "unique",
+            "members": Members(
+                folder=folder,
+                names=[path.removeprefix(folder) for path in paths],
+                size=family.size,
+                size_before=family.size_before if known else None,
+                visits=visits,
+            ),
+        }
+    )
 
 
 def direction(reads: bool, writes: bool) -> Literal["R", "W", "W/R", "none"]:

@@ -70,7 +70,7 @@ def join_names(trace: Trace, table: FoldTable) -> tuple[Trace, FoldTable, list[s
     """
     paths = [plain_path(file.path) for file in trace.files]
     plain = all(file.identity is None and file.symlink_to is None for file in trace.files)
-    if plain and len(set(paths)) == len(paths):
+    if len(set(paths)) == len(paths) and (plain or _all_apart(trace.files)):
         return trace, table, []
     if len(table) and int(table.file.max()) >= len(paths):
         return trace, table, []  # damage, which is found later
@@ -112,6 +112,14 @@ def join_names(trace: Trace, table: FoldTable) -> tuple[Trace, FoldTable, list[s
         view = np.where(codes[table.op], name_of[table.file], table.view).astype(np.int32)
     joined = replace(table, file=of_entry[table.file].astype(np.int32), view=view)
     return replace(trace, files=tuple(traced)), joined, notes
+
+
+def _all_apart(files: tuple[TracedFile, ...]) -> bool:
+    """Whether each name leads to a file of its own, as far as is known."""
+    if any(file.symlink_to is not None for file in files):
+        return False
+    known = [file.identity for file in files if file.identity is not None]
+    return len(set(known)) == len(known)
 
 
 def _first(values: Iterable[tuple[_T, ...]]) -> tuple[_T, ...]:

@@ -13,6 +13,7 @@ cover as much.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -43,13 +44,16 @@ class Ranges:
         return len(self.low)
 
 
-def find_patterns(data: DataRows, parted: BoolArray, rules: Rules) -> Ranges:
+def find_patterns(
+    data: DataRows, parted: BoolArray, rules: Rules, several: Collection[int] = ()
+) -> Ranges:
     """Ranges of operations that repeat one pattern.
 
     Args:
         data: operations by stream.
         parted: shape (rows - 1,), whether a boundary lies between a row and the next.
         rules: what is similar.
+        several: files that stand for several, which are used one after another.
     """
     n = len(data)
     if n == 0:
@@ -59,12 +63,26 @@ def find_patterns(data: DataRows, parted: BoolArray, rules: Rules) -> Ranges:
     mixed = mixed_rows(data, rules)
     linked = ~parted & (symbol[1:] == symbol[:-1]) & _similar_sizes(data, rules)
     linked &= ~mixed[1:] & ~mixed[:-1]
+    together = _of_several(data, symbol, parted, several) if len(several) else None
+    if together is not None:
+        linked = np.where(
+            together[1:] & together[:-1], ~parted & (symbol[1:] == symbol[:-1]), linked
+        )
+        linked &= together[1:] == together[:-1]
     start = np.flatnonzero(np.append(True, ~linked))  # first row of each stretch
-    low, high = _part_by_displacement(data, start, np.append(start[1:], n), rules)
+    stop = np.append(start[1:], n)
+    whole = np.zeros(len(start), dtype=bool) if together is None else together[start]
+    low, high = _part_by_displacement(data, start[~whole], stop[~whole], rules)
     order = np.argsort(low)
     low, high = low[order], high[order]
     patterns, low, high = find_nested(_stretches(data, symbol, parted, low, high), rules)
-    ranges = [_with_member_cuts(data, patterns, rules)]
+    last = stop[whole] - 1
+    ranges = [
+        _with_member_cuts(data, patterns, rules),
+        Ranges(
+            data.first_op[start[whole]], data.first_op[last] + data.count[last], np.ones_like(last)
+        ),
+    ]
     # Short pieces next to each other, with no boundary between, may hold a longer pattern.
     short = high - low < MIN_RUN
     with_next = np.zeros(len(low), dtype=bool)
@@ -85,6 +103,27 @@ def find_patterns(data: DataRows, parted: BoolArray, rules: Rules) -> Ranges:
     order = np.argsort(merged.low)
     columns = merged.low[order], merged.high[order], merged.period[order]
     return Ranges(*join_irregular(data, symbol, parted, columns, rules, mixed))
+
+
+def _of_several(
+    data: DataRows, symbol: Int64Array, parted: BoolArray, several: Collection[int]
+) -> BoolArray:
+    """Rows in stretches of one call on files one after another, whose sizes follow no rule.
+
+    What a few of them have in common is chance, and parts nothing.
+    """
+    found = np.isin(data.file, list(several)) & (data.block < 0) & (data.listed < 0)
+    if not found.any():
+        return found
+    linked = ~parted & (symbol[1:] == symbol[:-1]) & found[1:] & found[:-1]
+    start = np.flatnonzero(np.append(True, ~linked))
+    stop = np.append(start[1:], len(data))
+    long = (stop - start >= SHORT) & found[start]
+    chosen = np.zeros(len(data), dtype=bool)
+    for a, b in zip(start[long].tolist(), stop[long].tolist(), strict=True):
+        moved = data.moved[a : min(b, a + 4 * _BEGINNING)]
+        chosen[a:b] = len(np.unique(moved)) >= SHORT
+    return chosen
 
 
 def mixed_rows(data: DataRows, rules: Rules) -> BoolArray:

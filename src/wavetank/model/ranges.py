@@ -5,6 +5,8 @@ Reads rows and data rows; leaves ranges, and the rows fit for them: mixes taken 
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from wavetank.model.cut import cut_at, without_loops
 from wavetank.model.data_rows import DataRows, data_rows
 from wavetank.model.mixed import apart, find_mixes, loops_inside
@@ -16,18 +18,25 @@ from wavetank.trace.schema import Level
 
 
 def find_ranges(
-    rows: Rows, data: DataRows, levels: tuple[Level, ...], rules: Rules
+    rows: Rows,
+    data: DataRows,
+    levels: tuple[Level, ...],
+    rules: Rules,
+    several: Collection[int] = (),
 ) -> tuple[Rows, DataRows, Ranges]:
-    """The patterns, and the rows with their loops cut where a pattern begins."""
+    """The patterns, and the rows with their loops cut where a pattern begins.
+
+    ``several``: files that stand for several, which are used one after another.
+    """
     table = rows.table
     parted = boundaries(data, table.start_ns[data.row], table.end_ns[data.row], rules)
     mixes = find_mixes(data, parted, table)
     if len(loops := loops_inside(data, mixes)):
         rows = without_loops(rows, data, loops)
-        return find_ranges(rows, data_rows(rows, levels), levels, rules)
+        return find_ranges(rows, data_rows(rows, levels), levels, rules, several)
     if len(mixes):
         data = apart(data, mixes)
-    ranges = _patterns(rows, data, rules)
+    ranges = _patterns(rows, data, rules, several)
     cut = cut_at(rows, data, ranges.low)
     if cut is rows:
         return rows, data, ranges
@@ -35,12 +44,12 @@ def find_ranges(
     if not len(mixes):
         return cut, again, ranges
     # The same operations are mixed whether their loops are cut or not.
-    return find_ranges(cut, again, levels, rules)
+    return find_ranges(cut, again, levels, rules, several)
 
 
-def _patterns(rows: Rows, data: DataRows, rules: Rules) -> Ranges:
+def _patterns(rows: Rows, data: DataRows, rules: Rules, several: Collection[int]) -> Ranges:
     proxy, way = stand_in(data)
     table = rows.table
     parted = boundaries(proxy, table.start_ns[proxy.row], table.end_ns[proxy.row], rules)
-    found = find_patterns(proxy, parted, rules)
+    found = find_patterns(proxy, parted, rules, several)
     return Ranges(way.back(found.low), way.back(found.high), found.period)

@@ -31,6 +31,7 @@ class Rules:
         similarity: least and greatest ratio of similar values; None asks for equality.
         levels: those that are modelled; None: all that the trace has.
         pauses_s: seconds without I/O from which on a pause is kept in the programs; None: none is.
+        families: whether files that are used alike, one at a time, are one file with members.
     """
 
     split_at_communication: Mapping[Level, bool] = field(
@@ -40,6 +41,7 @@ class Rules:
     similarity: tuple[float, float] | None = (0.8, 1.2)
     levels: tuple[Level, ...] | None = None
     pauses_s: float | None = None
+    families: bool = True
 
     def __post_init__(self) -> None:
         low, high = self.similarity or (1.0, 1.0)

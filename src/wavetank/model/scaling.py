@@ -136,6 +136,12 @@ def _require_comparable(models: Sequence[Model], by_count: Mapping[int, Model]) 
             raise ModelError(
                 f"the run at np {n} is not whole: {cut[0]}. Trace it again, to its end"
             )
+    several = next((f for m in by_count.values() for f in m.files if f.members is not None), None)
+    if several is not None:
+        raise ModelError(
+            f"{several.title()} are one file with members, which follow no function yet. Make the models with "
+            "wavetank model --each-file"
+        )
     rules = {n: model.boundaries.model_dump_json() for n, model in by_count.items()}
     if len(set(rules.values())) > 1:
         raise ModelError(

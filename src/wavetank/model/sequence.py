@@ -7,7 +7,7 @@ level counts for each file: the POSIX calls that an MPI-IO call turns into are i
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from wavetank.model.activity import Activity
 from wavetank.model.distinct import distinct_rows
-from wavetank.model.file_steps import distinct_steps
+from wavetank.model.file_steps import Known, distinct_steps
 from wavetank.model.folded import blocks, weaves_of
 from wavetank.model.loops import compress
 from wavetank.model.mixes import with_mixes
@@ -27,7 +27,10 @@ from wavetank.model.row_kind import RowKind
 from wavetank.model.rules import BoolArray
 from wavetank.model.tokens import WEAVE, Tokens, with_pauses, with_processes
 from wavetank.model.woven_steps import WovenSteps
-from wavetank.trace.schema import Int64Array
+from wavetank.trace.schema import Int32Array, Int64Array
+
+_ROWS = 1 << 19
+"""Of which steps are made at a time, or of one rank."""
 
 
 def make_programs(
@@ -51,17 +54,36 @@ def make_programs(
     on_file |= _own_renames(activity)
     keep = (rows.kind == RowKind.SYNC_RANKS) | (on_file & (rows.kind != RowKind.IGNORED))
     file_steps: list[FileStep] = []
-    tokens = _tokens(activity, ph_id, keep, file_steps)
+    known: Known = {}
+    table = StepTable([], phases, file_steps)
     woven = WovenSteps(activity, ph_id, keep, phases, file_steps)
-    if pauses_s is not None:
-        tokens = with_pauses(activity, tokens, np.flatnonzero(keep), pauses_s)
-    if events:
-        tokens = with_processes(activity, tokens, events)
-    tokens, nulls = _absorb_null_seeks(tokens, ahead=pauses_s is None)
-    tokens, nulls = _join(tokens, nulls)
-    if (tokens.loop >= 0).any():
-        tokens, nulls = _join(*_without_short_loops(tokens, nulls))
-    return _programs(tokens, nulls, phases, file_steps, woven)
+    programs = _Programs(table, woven)
+    for some in _blocks_of_ranks(rows.table.rank):
+        of_some = np.zeros(len(keep), dtype=bool)
+        of_some[some] = keep[some]
+        tokens = _tokens(activity, ph_id, of_some, file_steps, known)
+        if pauses_s is not None:
+            tokens = with_pauses(activity, tokens, np.flatnonzero(of_some), pauses_s)
+        if events:
+            tokens = with_processes(activity, tokens, events)
+        tokens, nulls = _absorb_null_seeks(tokens, ahead=pauses_s is None)
+        tokens, nulls = _join(tokens, nulls)
+        if (tokens.loop >= 0).any():
+            tokens, nulls = _join(*_without_short_loops(tokens, nulls))
+        programs.add(tokens, nulls, phases)
+    return programs.made()
+
+
+def _blocks_of_ranks(rank: Int32Array) -> Iterator[slice]:
+    """Rows of some ranks at a time: steps of many millions take much room before they are joined."""
+    starts = np.append(np.flatnonzero(np.diff(rank, prepend=-1)), len(rank))
+    low = 0
+    for start, stop in pairwise(starts.tolist()):
+        if stop - low > _ROWS and start > low:
+            yield slice(low, start)
+            low = start
+    if low < len(rank):
+        yield slice(low, len(rank))
 
 
 def _own_renames(activity: Activity) -> BoolArray:
@@ -81,7 +103,11 @@ def _own_renames(activity: Activity) -> BoolArray:
 
 
 def _tokens(
-    activity: Activity, ph_id: Int64Array, keep: BoolArray, file_steps: list[FileStep]
+    activity: Activity,
+    ph_id: Int64Array,
+    keep: BoolArray,
+    file_steps: list[FileStep],
+    known: Known,
 ) -> Tokens:
     """One token per row; a data row that several phases share becomes several."""
     rows, data, parts = activity.rows, activity.data, activity.parts
@@ -90,7 +116,9 @@ def _tokens(
     woven = keep & (weave >= 0)
     heads = np.flatnonzero(woven)
     heads = heads[np.diff(weave[heads], prepend=-1) != 0]  # a weave is one token
-    index = np.union1d(np.flatnonzero(keep & ~woven), heads)
+    index = np.flatnonzero(keep & ~woven)
+    if len(heads):
+        index = np.union1d(index, heads)
     kind = np.where(woven[index], WEAVE, rows.kind[index].astype(np.int64))
     first_op = np.full(len(table), -1, dtype=np.int64)
     first_op[data.row] = data.first_op
@@ -120,7 +148,7 @@ def _tokens(
     index = index[repeat]
     kind = kind[repeat]
     other = np.flatnonzero(~np.isin(kind, (RowKind.DATA, RowKind.SYNC_RANKS, WEAVE)))
-    what[other] = distinct_steps(activity, index[other], file_steps)
+    what[other] = distinct_steps(activity, index[other], file_steps, known)
     what[kind == WEAVE] = weave[index[kind == WEAVE]]
     sync = kind == RowKind.SYNC_RANKS
     what[sync] = table.arg[index[sync]]
@@ -226,43 +254,48 @@ def _without_short_loops(tokens: Tokens, nulls: Int64Array) -> tuple[Tokens, Int
 # --- programs -------------------------------------------------------------------------------------
 
 
-def _programs(
-    tokens: Tokens,
-    nulls: Int64Array,
-    phases: Sequence[Phase],
-    file_steps: Sequence[FileStep],
-    woven: WovenSteps,
-) -> tuple[Program, ...]:
-    inside = inside_repetitions(tokens, phases)
-    if len(woven.broken):
-        inside[(tokens.kind == RowKind.DATA) & np.isin(tokens.what, woven.broken)] = 1
-    columns = np.stack([tokens.kind, tokens.what, tokens.n, nulls, inside], axis=1)
-    distinct, ids = distinct_rows(columns)
-    table = StepTable(distinct.tolist(), phases, file_steps)
-    by_length: dict[tuple[int, ...], list[tuple[list[int], list[Part]]]] = defaultdict(list)
-    programs: list[tuple[list[int], list[Part]]] = []
-    starts = np.flatnonzero(np.diff(tokens.rank, prepend=-1))
-    stops = np.append(starts[1:], len(tokens.rank))
-    for a, b in zip(starts.tolist(), stops.tolist(), strict=True):
-        parts = _parts(tokens, ids, a, b, lambda weave: woven.numbers(weave, table))
-        alike = by_length[tuple(len(part.ids) for part in parts)]
-        for first, other in alike:
-            if _same(parts, other):
-                first.append(a)
-                break
-        else:
-            alike.append(([a], parts))
-            programs.append(alike[-1])
-    found = []
-    for first, parts in programs:
-        nodes = with_mixes(table.nodes(parts), table.mixable())
-        found.append(
-            Program(
-                ranks=tuple(tokens.rank[first].tolist()),
-                steps=tuple(table.expand(node) for node in compress(nodes)),
-            )
+class _Programs:
+    """Programs as the tokens of more and more ranks come in; those that are equal are one."""
+
+    def __init__(self, table: StepTable, woven: WovenSteps) -> None:
+        self._table, self._woven = table, woven
+        self._by_length: dict[tuple[int, ...], list[tuple[list[int], list[Part]]]] = defaultdict(
+            list
         )
-    return tuple(found)
+        self._programs: list[tuple[list[int], list[Part]]] = []
+
+    def add(self, tokens: Tokens, nulls: Int64Array, phases: Sequence[Phase]) -> None:
+        """The tokens of further ranks."""
+        table, woven = self._table, self._woven
+        inside = inside_repetitions(tokens, phases)
+        if len(woven.broken):
+            inside[(tokens.kind == RowKind.DATA) & np.isin(tokens.what, woven.broken)] = 1
+        columns = np.stack([tokens.kind, tokens.what, tokens.n, nulls, inside], axis=1)
+        distinct, which = distinct_rows(columns)
+        ids = np.array([table.number(row) for row in distinct.tolist()], dtype=np.int64)[which]
+        starts = np.flatnonzero(np.diff(tokens.rank, prepend=-1))
+        stops = np.append(starts[1:], len(tokens.rank))
+        for a, b in zip(starts.tolist(), stops.tolist(), strict=True):
+            rank = int(tokens.rank[a])
+            parts = _parts(tokens, ids, a, b, lambda weave: woven.numbers(weave, table))
+            alike = self._by_length[tuple(len(part.ids) for part in parts)]
+            for ranks, other in alike:
+                if _same(parts, other):
+                    ranks.append(rank)
+                    break
+            else:
+                alike.append(([rank], parts))
+                self._programs.append(alike[-1])
+
+    def made(self) -> tuple[Program, ...]:
+        """The programs in the order of their first ranks."""
+        table = self._table
+        found = []
+        for ranks, parts in self._programs:
+            nodes = with_mixes(table.nodes(parts), table.mixable())
+            steps = tuple(table.expand(node) for node in compress(nodes))
+            found.append(Program(ranks=tuple(ranks), steps=steps))
+        return tuple(found)
 
 
 def _same(parts: list[Part], others: list[Part]) -> bool:

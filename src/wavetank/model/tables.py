@@ -194,7 +194,7 @@ def file_table(model: Model) -> ModelTable:
             values.append(", ".join(name.path for name in file.other_names) or None)
         rows.append(tuple(values))
         texts = ["-" if value is None else str(value) for value in values]
-        texts[1] = file.file_name.removeprefix(folder)
+        texts[1] = file.title(folder)
         texts[2] = exact_size(file.file_size)
         same = file.file_size_weights == file.file_size
         texts[3] = "the same" if same else exact_size(file.file_size_weights)

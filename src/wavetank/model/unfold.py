@@ -7,11 +7,13 @@ model. What a model does not keep is not given back: null seeks, and times.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from wavetank.errors import ModelError
+from wavetank.model.file import ModelFile
+from wavetank.model.members import NEXT
 from wavetank.model.phase import DataStep, FileStep, Phase, Program, Step
 from wavetank.model.runs import RunArrays
 from wavetank.trace.schema import UNKNOWN, Int64Array
@@ -41,6 +43,7 @@ class UnfoldedEvent:
     offset: int | None
     size: int
     moved: int
+    member: int | None = None  # of a file that stands for several: which one
 
 
 def phase_operations(phase: Phase, rank: int) -> Operations:
@@ -125,13 +128,23 @@ def flat_steps(steps: Sequence[Step]) -> Iterator[Step]:
 
 
 def unfold(
-    programs: Sequence[Program], phases: Sequence[Phase], rank: int
+    programs: Sequence[Program],
+    phases: Sequence[Phase],
+    rank: int,
+    files: Sequence[ModelFile] = (),
 ) -> Iterator[UnfoldedEvent]:
     """A rank's operations in exact order: data operations, and those that move nothing.
 
+    Args:
+        programs: of the model.
+        phases: of the model.
+        rank: whose operations.
+        files: of the model, for the members that operations are on.
+
     Raises:
-        ModelError: a program does not use up a phase's operations, or uses more.
+        ModelError: a program does not use up a phase's operations, or uses more; or the visits of a file's members.
     """
+    turns = _Turns(files, rank)
     program = program_of(programs, rank)
     by_id = {phase.ph_id: phase for phase in phases}
     operations: dict[int, Operations] = {}
@@ -144,13 +157,55 @@ def unfold(
             first = consumed.get(step.ph_id, 0)
             last = first + step.n * (1 if step.single else len(phase.pattern))
             consumed[step.ph_id] = last
-            yield from _events(phase, operations[step.ph_id], first, last)
+            for event in _events(phase, operations[step.ph_id], first, last):
+                yield turns.told(event)
         elif isinstance(step, FileStep):
             for _ in range(step.count):
-                yield UnfoldedEvent(
-                    step.iop_type, step.file_id, step.handle, step.offset, step.size, 0
+                if step.name == NEXT:
+                    turns.next(step.file_id)
+                yield turns.told(
+                    UnfoldedEvent(
+                        step.iop_type, step.file_id, step.handle, step.offset, step.size, 0
+                    )
                 )
     _check(consumed, by_id, rank)
+    turns.check()
+
+
+class _Turns:
+    """Which member of each file that stands for several a rank is at."""
+
+    def __init__(self, files: Sequence[ModelFile], rank: int) -> None:
+        self._visits = {
+            file.file_id: file.members.visits.of_rank(rank).tolist()
+            for file in files
+            if file.members is not None
+        }
+        self._done = dict.fromkeys(self._visits, 0)
+
+    def next(self, file_id: int) -> None:
+        """A call on the next member."""
+        if file_id in self._done:
+            self._done[file_id] += 1
+
+    def told(self, event: UnfoldedEvent) -> UnfoldedEvent:
+        """The event with its member."""
+        if event.file_id not in self._done:
+            return event
+        done, visits = self._done[event.file_id], self._visits[event.file_id]
+        if not 0 < done <= len(visits):
+            raise ModelError(
+                f"a program turns to visit {done} of {len(visits)} on file {event.file_id}"
+            )
+        return replace(event, member=visits[done - 1])
+
+    def check(self) -> None:
+        """Raise where visits are left."""
+        for file_id, done in self._done.items():
+            if done != len(self._visits[file_id]):
+                raise ModelError(
+                    f"a program makes {done} of {len(self._visits[file_id])} visits on file {file_id}"
+                )
 
 
 def _events(phase: Phase, done: Operations, first: int, last: int) -> Iterator[UnfoldedEvent]:

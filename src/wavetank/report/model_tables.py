@@ -57,7 +57,6 @@ def application_table(model: Model) -> ReportTable:
 
 def file_table(model: Model) -> ReportTable:
     """The file level, largest first."""
-    names = names_of(model)
     folder = common_folder(file.file_name for file in model.files)
     used = [file for file in model.files if file.n_operations]
     files = sorted(used, key=lambda file: (-file.file_size, file.file_id))
@@ -86,7 +85,7 @@ def file_table(model: Model) -> ReportTable:
     for file in files:
         cells = [
             number(file.file_id),
-            text(names[file.file_id]),
+            text(file.title(folder)),
             _size(file.file_size),
             number(file.file_np),
             _known(file.file_accessmode),

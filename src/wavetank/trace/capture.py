@@ -48,6 +48,7 @@ from wavetank.trace.tail import pack_tails
 LEVELS = ("posix", "mpiio", "mpi")
 _LEVEL_WORDS = {"posix": "posix", "mpiio": "mpiio", "mpi": "sync"}  # WAVETANK_TRACE_LEVELS
 _GRACE_S = 10.0  # between asking the program to end and killing it
+_MOST_FILES = 1000  # that the index lists: the parts hold all, and nobody reads a million
 _NEEDED_BYTES = 1 << 20  # free space below which no run is started
 
 log = logging.getLogger(__name__)
@@ -168,6 +169,7 @@ def conclude(
     recorded = assemble(parts, [*notes, *warnings])
     recorded = replace(recorded, n_ranks=max(recorded.n_ranks, run.n_ranks or 0))
     ranks, _ = number_ranks(parts)
+    files = _one_of_each_path(recorded.files)
     index = TraceIndex(
         provenance=provenance(),
         command=run.argv,
@@ -200,8 +202,9 @@ def conclude(
                 striping=tuple(IndexStriping(**asdict(striping)) for striping in f.striping),
                 hints_in_force=dict(f.hints_in_force),
             )
-            for f in _one_of_each_path(recorded.files)
+            for f in files[:_MOST_FILES]
         ),
+        n_files=len(files),
         hints=tuple((f.path, key, value) for f in recorded.files for key, value in f.hints),
         clocks=tuple(IndexClock(**asdict(clock)) for clock in recorded.clocks),
         warnings=(

@@ -99,15 +99,15 @@ class CommonTables:
 
     def described_files(self) -> tuple[TracedFile, ...]:
         """The files, with what is known of them at the end."""
-        return tuple(
-            replace(
-                file,
+        files = list(self.files)
+        for number in {*self._given, *self._in_force, *self._striping}:
+            files[number] = replace(
+                files[number],
                 hints=tuple(self._given.get(number, {}).items()),
                 hints_in_force=self._in_force.get(number, ()),
                 striping=self._striping.get(number, ()),
             )
-            for number, file in enumerate(self.files)
-        )
+        return tuple(files)
 
     def _facts_of_files(self, part: Part, files: dict[int, int]) -> None:
         """Hints and striping; where ranks differ, the lowest one's."""

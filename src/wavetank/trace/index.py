@@ -78,7 +78,12 @@ class TraceIndex(Document):
     include: tuple[str, ...]
     exclude: tuple[str, ...]
     ranks: tuple[IndexRank, ...]
-    files: tuple[IndexFile, ...]
+    files: tuple[IndexFile, ...] = Field(
+        description="in the order of their first use; of many files the first ones"
+    )
+    n_files: int | None = Field(
+        default=None, description="all that the application touched; None in older traces"
+    )
     hints: tuple[tuple[str, str, str], ...] = Field(
         default=(), description="file, MPI_Info key, value"
     )

@@ -42,7 +42,7 @@ BLOCK_META, BLOCK_ROWS = 1, 2
 HINTS_IN_FORCE = 4  # enum wt_hints; the others were given by the application
 
 
-@dataclass
+@dataclass(slots=True)
 class PartFile:
     """A file as one process saw it."""
 
@@ -113,6 +113,13 @@ class Part:
     damage: str | None = None
     rows: Decoded | None = None
 
+    def forget_rows(self) -> None:
+        """Keep of its rows no more than that there are some, and when the last one ended."""
+        if self.rows is not None and len(self.columns.get("seq", ())):
+            latest = self.columns["end_ns"].max(keepdims=True)
+            few = {"seq": self.columns["seq"][:1].copy(), "end_ns": latest}
+            self.rows = replace(self.rows, columns=few)
+
     @property
     def columns(self) -> Columns:
         """Columns of the fold table."""
@@ -127,7 +134,11 @@ class _Fields:
         self.at = 0
 
     def number(self) -> int:
-        value = shift = 0
+        value = self.content[self.at]
+        self.at += 1
+        if value < 0x80:
+            return value
+        value, shift = value & 0x7F, 7
         while True:
             byte = self.content[self.at]
             self.at += 1
@@ -281,13 +292,17 @@ def _file(part: Part, fields: _Fields) -> None:
 
 
 def _identity(part: Part, fields: _Fields) -> None:
-    number, named, size, device, inode, born, generation = (fields.number() for _ in range(7))
+    read = fields.number
+    number, named, size, device, inode, born, generation = (
+        read(), read(), read(), read(), read(), read(), read()
+    )  # fmt: skip
     name = part.files.get(named)
     if name is not None:
         before = name.size_before if number == named and size == 0 else None
-        part.files[number] = replace(
-            name,
-            size_before=size - 1 if size else before,
+        part.files[number] = PartFile(
+            name.path,
+            size - 1 if size else before,
+            name.mount,
             identity=(device, inode, born or None),
             generation=generation >> 1,
             made=bool(generation & 1),

@@ -41,6 +41,7 @@ from wavetank.trace.schema import (
     Int64Array,
     Level,
     Trace,
+    without_repetition,
 )
 from wavetank.trace.shared_pointer import place_ordered_calls
 from wavetank.trace.store import is_imported, read_imported
@@ -135,7 +136,7 @@ def read_parts(path: Path, *, loops: bool = False) -> tuple[list[Part], list[str
 
 
 def assemble(parts: list[Part], warnings: list[str]) -> Trace:
-    """Join the parts of all processes into one trace."""
+    """Join the parts of all processes into one trace; they forget their rows."""
     ranks, notes = number_ranks(parts)
     stopped = _stopped(ranks)
     warnings = [*warnings, *stopped, *notes, *_part_warnings(ranks), *_unseen(parts)]
@@ -170,12 +171,11 @@ def assemble(parts: list[Part], warnings: list[str]) -> Trace:
             if part.rows is not None:
                 durations.append((part.rows.times_row + n_rows_before, part.rows.times_counts))
                 n_folds += part.rows.n_folds
+            part.forget_rows()
             n_rows_before += n_rows
     names = ["rank", *(name for name, _ in COLUMNS)]
     empty = CommonTables.empty()
-    folds = FoldTable(
-        **{name: np.concatenate([empty[name], *(c[name] for c in columns)]) for name in names}
-    )
+    folds = FoldTable(**{name: _column(name, empty, columns) for name in names})
     folds = place_ordered_calls(folds, tables.views, tables.communicators)
     started = datetime.fromtimestamp(origin / 1e9, UTC).isoformat() if parts else None
     return Trace(
@@ -197,6 +197,15 @@ def assemble(parts: list[Part], warnings: list[str]) -> Trace:
         clocks=clocks,
         durations=_joined(durations),
         n_folds=n_folds,
+    )
+
+
+def _column(
+    name: str, empty: dict[str, np.ndarray], parts: list[dict[str, np.ndarray]]
+) -> np.ndarray:
+    """A column of all parts, which lose theirs: of a large trace there is no room for both."""
+    return without_repetition(
+        np.concatenate([empty[name], *(columns.pop(name) for columns in parts)])
     )
 
 

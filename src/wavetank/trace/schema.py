@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -117,6 +118,16 @@ class FoldTable:
         return len(self.rank)
 
 
+_MANY = 1 << 20  # rows
+
+
+def without_repetition(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """A long column; one number stands for all where they are equal."""
+    if len(column) < _MANY or (column[:1024] != column[0]).any() or (column != column[0]).any():
+        return column
+    return np.broadcast_to(column[0].copy(), len(column))
+
+
 N_BUCKETS = 32
 
 
@@ -152,7 +163,7 @@ Hints = tuple[tuple[str, str], ...]
 """An MPI_Info: (key, value)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class FileIdentity:
     """Which file a name led to: the same of all names of one file."""
 
@@ -172,7 +183,7 @@ class OtherName:
     symlink: bool = False  # a symbolic link; else a hard link, or an earlier name
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class TracedFile:
     """A name that the application touched, and the file that it led to.
 

@@ -82,7 +82,7 @@ def test_a_failure_that_the_replay_cannot_repeat_is_no_exact_one(tmp_path, name,
     assert any(f"1 {name} ({errno.errorcode[error]})" in text for text in kernel.not_reproduced)
 
 
-PLAN = """wavetank-plan 5
+PLAN = """wavetank-plan 6
 ranks 1
 file 1 1 output 0 f
 phase 1 1

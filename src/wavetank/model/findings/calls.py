@@ -55,9 +55,10 @@ def many_small_files(io: Io) -> tuple[tuple[Finding, ...], set[int]]:
     small = {
         file_id: some
         for file_id, some in of_file.items()
-        if sum(one.moved_bytes for one in some) < SMALL_REQUEST_BYTES
+        if sum(one.moved_bytes for one in some) < SMALL_REQUEST_BYTES * io.several.get(file_id, 1)
     }
-    if len(small) < LEAST_FILES or not io.weighs(CALLS_OF_A_FILE * len(small)):
+    n_small = io.n_files(small)
+    if n_small < LEAST_FILES or not io.weighs(CALLS_OF_A_FILE * n_small):
         return (), set()
     found = tally([one for some in small.values() for one in some])
     of_bytes = io.share_of_bytes(found.moved_bytes)
@@ -65,8 +66,8 @@ def many_small_files(io: Io) -> tuple[tuple[Finding, ...], set[int]]:
         Finding(
             kind="many-small-files",
             sentence=(
-                f"{len(small):,} of {len(of_file):,} files move less than {format_size(SMALL_REQUEST_BYTES)} each: "
-                f"{format_size(found.moved_bytes / len(small))} on average, {format_size(found.moved_bytes)} in all "
+                f"{n_small:,} of {io.n_files(of_file):,} files move less than {format_size(SMALL_REQUEST_BYTES)} each: "
+                f"{format_size(found.moved_bytes / n_small)} on average, {format_size(found.moved_bytes)} in all "
                 f"({percent(of_bytes)} of the bytes)."
             ),
             remedy="Put them into one file of a container format: HDF5, NetCDF, ADIOS, SQLite, or an archive.",
@@ -111,7 +112,7 @@ def many_metadata_calls(io: Io, told: Collection[int]) -> tuple[Finding, ...]:
         Finding(
             kind="many-metadata-calls",
             sentence=(
-                f"{n:,} calls ask for names and attributes of {len(files):,} files ({most}): {beside}."
+                f"{n:,} calls ask for names and attributes of {io.n_files(files):,} files ({most}): {beside}."
             ),
             remedy="Open a file once and keep it open; ask for attributes once, by one rank.",
             ph_ids=(),
@@ -184,7 +185,7 @@ def read_back(io: Io) -> tuple[Finding, ...]:
     total = sum(one.moved_bytes for one in io.requests if not one.writes)
     if found.moved_bytes < max(LEAST_BYTES, SHARE * io.moved_bytes):
         return ()
-    files = len({one.phase.file_id for one in read})
+    files = io.n_files({one.phase.file_id for one in read})
     return (
         Finding(
             kind="read-back",

@@ -97,10 +97,10 @@ def _few(io: Io, verb: str, carriers: tuple[int, ...], some: list[Requests]) -> 
 
 
 def users(io: Io, is_write: bool) -> dict[int, set[int]]:
-    """Ranks that read, or write, each file, by file_id."""
+    """Ranks that read, or write, each file, by file_id; not of files that are several, of which each has its own."""
     found: dict[int, set[int]] = defaultdict(set)
     for one in io.requests:
-        if one.writes == is_write:
+        if one.writes == is_write and one.phase.file_id not in io.several:
             found[one.phase.file_id].update(one.phase.ph_processid)
     return found
 
@@ -232,6 +232,8 @@ def same_bytes(io: Io) -> tuple[Finding, ...]:
     for one in io.requests:
         if one.writes or not one.offsets_known or one.phase.ph_np < MANY_RANKS or one.collective:
             continue
+        if one.phase.file_id in io.several:
+            continue  # the same offsets of different files
         twice = one.moved_bytes - sum(_distinct(one).values())
         # At least half of the ranks read what another one reads.
         if twice * 2 >= one.moved_bytes:

@@ -7,7 +7,7 @@ and run of a phase really has, not those of its first operation.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
@@ -24,12 +24,28 @@ from wavetank.trace.ops import OPS_BY_NAME
 from wavetank.trace.schema import FileView, Int64Array
 
 
+class UsedFile(Protocol):
+    """A file of a model or a kernel."""
+
+    @property
+    def file_id(self) -> int:
+        """Its number."""
+
+    @property
+    def n_files(self) -> int:
+        """Files that it stands for: several that were used alike, one at a time."""
+
+
 class Source(Protocol):
     """What a model and a kernel have in common."""
 
     @property
     def n_ranks(self) -> int:
         """Of the run."""
+
+    @property
+    def files(self) -> Sequence[UsedFile]:
+        """All that it uses."""
 
     @property
     def phases(self) -> tuple[Phase, ...]:
@@ -121,6 +137,7 @@ class Io:
     requests: tuple[Requests, ...]
     programs: tuple[Program, ...]
     names: Mapping[int, str]  # of files, by file_id
+    several: Mapping[int, int]  # file_id -> files that it stands for, where these are several
     n_operations: int
     moved_bytes: int
 
@@ -131,6 +148,10 @@ class Io:
     def share_of_operations(self, n_operations: int) -> float:
         """Of all its data operations."""
         return n_operations / self.n_operations if self.n_operations else 0.0
+
+    def n_files(self, file_ids: Iterable[int]) -> int:
+        """Files that some numbers stand for."""
+        return sum(self.several.get(file_id, 1) for file_id in file_ids)
 
     def weighs(self, n_calls: int) -> bool:
         """Whether so many small requests or calls cost enough beside the bytes that are moved."""
@@ -154,6 +175,7 @@ def io_of(source: Source, names: Mapping[int, str]) -> Io:
         requests=found,
         programs=source.programs,
         names=names,
+        several={file.file_id: file.n_files for file in source.files if file.n_files > 1},
         n_operations=sum(one.n_operations for one in found),
         moved_bytes=sum(one.moved_bytes for one in found),
     )

@@ -77,7 +77,11 @@ def random_reads(io: Io) -> tuple[Finding, ...]:
     reads = [
         one
         for one in io.requests
-        if not one.writes and one.offsets_known and one.sizes_known and not one.collective
+        if not one.writes
+        and one.offsets_known
+        and one.sizes_known
+        and not one.collective
+        and one.phase.file_id not in io.several  # each begins at its start
     ]
     jumping = {}
     for one in by_file(reads):

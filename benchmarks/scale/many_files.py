@@ -1,0 +1,136 @@
+"""How time and memory grow with the number of files: trace, model, kernel, replay and report of a program of small files.
+
+    .venv/bin/python benchmarks/scale/many_files.py [--files 10000 100000] [--ranks 64] [--folder DIRECTORY]
+
+Each rank writes its share of the files, of sizes that follow no rule, and reads them again in random order. The ranks
+run one after another, so that two cores do for 64 of them. Every command of wavetank is a process of its own: printed
+are its processor time, its time by the clock, its peak resident memory, and the processor time for each call that was
+traced. Growth is the ratio to the size before: as many times as many files should take as many times as long.
+The limits of this project, at 1,000,000 files on 64 ranks: 60 s and 2 GiB for `model` and for `kernel` each.
+The replay's ranks run all at once; --skip replay leaves it out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+WAVETANK = [sys.executable, "-m", "wavetank"]
+CALLS_A_FILE = 7  # open, write, close; open, fstat, read, close
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one command took."""
+
+    cpu_s: float
+    clock_s: float
+    memory_mib: float
+
+
+def cost_of(command: list[str], log: Path) -> Cost:
+    """Run a command; its output goes to a file, which is shown when it fails."""
+    started = time.monotonic()
+    with log.open("wb") as stream:
+        child = subprocess.Popen(command, stdout=stream, stderr=subprocess.STDOUT)
+        _, status, used = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode != 0:
+        text = log.read_text(errors="replace")
+        raise SystemExit(f"{' '.join(command)} failed ({child.returncode}):\n{text[-2000:]}")
+    return Cost(used.ru_utime + used.ru_stime, time.monotonic() - started, used.ru_maxrss / 1024)
+
+
+def program_of(folder: Path, n_files: int, n_ranks: int) -> list[str]:
+    """The ranks one after another, numbered as a launcher numbers them."""
+    program = folder / "small_files"
+    subprocess.run(["cc", "-O2", "-o", str(program), str(HERE / "small_files.c")], check=True)
+    ranks = f'for r in $(seq 0 {n_ranks - 1}); do PMI_RANK=$r "$0" "$1" $r {n_ranks} {n_files} || exit 1; done'
+    return ["sh", "-c", ranks, str(program), str(folder / "data")]
+
+
+def commands(folder: Path, n_files: int, n_ranks: int) -> dict[str, list[str]]:
+    """By name, in the order of their use."""
+    trace, model, kernel = (folder / name for name in ("run.trace", "model.json", "kernel.json"))
+    return {
+        "untraced": program_of(folder, n_files, n_ranks),
+        "trace": [*WAVETANK, "trace", "-o", str(trace), "--include", str(folder / "data"), "--", *program_of(folder, n_files, n_ranks)],
+        "model": [*WAVETANK, "model", str(trace), "-o", str(model)],
+        "kernel": [*WAVETANK, "kernel", str(model), "-o", str(kernel)],
+        "fidelity": [*WAVETANK, "fidelity", str(kernel), str(model)],
+        "replay": [*WAVETANK, "replay", str(kernel), "--root", str(folder / "replay")],
+        "report": [*WAVETANK, "report", str(model), "-o", str(folder / "report.html")],
+    }  # fmt: skip
+
+
+def measure(n_files: int, n_ranks: int, base: Path, skip: list[str]) -> dict[str, Cost]:
+    """All commands on one number of files."""
+    found: dict[str, Cost] = {}
+    with tempfile.TemporaryDirectory(dir=base, prefix="wavetank-scale-") as name:
+        folder = Path(name)
+        for what, command in commands(folder, n_files, n_ranks).items():
+            if what in skip:
+                continue
+            if what in ("untraced", "trace"):
+                shutil.rmtree(folder / "data", ignore_errors=True)
+                (folder / "data").mkdir()
+            if what == "replay":  # the program's own files make room
+                shutil.rmtree(folder / "data")
+                (folder / "replay").mkdir()
+            found[what] = cost_of(command, folder / f"{what}.log")
+            yield_row(what, n_files, found[what])
+        for size in ("run.trace", "model.json", "kernel.json", "report.html"):
+            path = folder / size
+            if path.exists():
+                total = (
+                    sum(p.stat().st_size for p in path.rglob("*"))
+                    if path.is_dir()
+                    else path.stat().st_size
+                )
+                print(f"  {size}: {total / n_files:.1f} bytes a file", flush=True)
+    return found
+
+
+def yield_row(what: str, n_files: int, cost: Cost) -> None:
+    """One line of the table, as soon as it is known."""
+    ns = cost.cpu_s / (n_files * CALLS_A_FILE) * 1e9
+    print(
+        f"{n_files:>9,} {what:<10}{cost.cpu_s:>10.2f}{cost.clock_s:>10.2f}{cost.memory_mib:>12.0f}{ns:>12.0f}",
+        flush=True,
+    )
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--files", type=int, nargs="+", default=[10_000, 100_000])
+    parser.add_argument("--ranks", type=int, default=64)
+    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()))
+    parser.add_argument("--skip", nargs="*", default=[], help="commands that are left out")
+    given = parser.parse_args()
+    print(
+        f"{'files':>9} {'command':<10}{'cpu s':>10}{'clock s':>10}{'peak MiB':>12}{'ns a call':>12}"
+    )
+    before: tuple[int, dict[str, Cost]] | None = None
+    for n_files in given.files:
+        found = measure(n_files, given.ranks, given.folder, given.skip)
+        if before is not None:
+            growth = ", ".join(
+                f"{what} {cost.cpu_s / before[1][what].cpu_s:.1f}"
+                for what, cost in found.items()
+                if what in before[1] and before[1][what].cpu_s > 0
+            )
+            print(f"  growth for {n_files / before[0]:.1f} times the files: {growth}", flush=True)
+        before = n_files, found
+
+
+if __name__ == "__main__":
+    main()
