@@ -14,6 +14,7 @@ uint64_t wt_ns_of_units = (uint64_t)1 << 32, wt_pause_units = UINT64_MAX / 4; /*
 #define ANCHORS_APART_NS 100000000 /* nearer anchors would make a rough rate */
 
 static struct { uint64_t units, ns; } first, older, newer;
+static double ns_of_a_unit; /* between older and newer; 0: not known yet */
 
 static uint64_t clock_ns(clockid_t id) {
     struct timespec now;
@@ -53,6 +54,7 @@ void wt_clock_start(void) {
     read_both(&newer.units, &newer.ns);
     wt_start_mono_ns = newer.ns;
     first = older = newer;
+    ns_of_a_unit = 0;
 }
 
 void wt_clock_anchor(void) {
@@ -69,6 +71,7 @@ void wt_clock_anchor(void) {
         wt_pause_units = (uint64_t)(((unsigned __int128)WT_PAUSE_NS << 32) / wt_ns_of_units);
         newer.units = units;
         newer.ns = ns;
+        ns_of_a_unit = (double)(newer.ns - older.ns) / (double)(newer.units - older.units);
     }
     wt_tail->older_units = older.units;
     wt_tail->older_ns = older.ns - wt_start_mono_ns;
@@ -80,11 +83,10 @@ uint64_t wt_clock_ns(uint64_t units) {
     if (!wt_clock_is_tsc) {
         return units > wt_start_mono_ns ? units - wt_start_mono_ns : 0;
     }
-    uint64_t span_units = newer.units - older.units, span_ns = newer.ns - older.ns;
-    if (span_units == 0) {
+    if (ns_of_a_unit <= 0) {
         return newer.ns - wt_start_mono_ns;
     }
-    double ns = (double)(int64_t)(units - older.units) * ((double)span_ns / (double)span_units);
+    double ns = (double)(int64_t)(units - older.units) * ns_of_a_unit;
     int64_t since_start = (int64_t)(older.ns - wt_start_mono_ns) + (int64_t)ns;
     return since_start > 0 ? (uint64_t)since_start : 0;
 }

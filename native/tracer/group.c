@@ -47,6 +47,13 @@ static unsigned width_of(uint64_t entry) {
 static struct packing packing_of(const int64_t *values, unsigned n) {
     struct packing best = {.minimum = values[0]};
     uint64_t bits = 0;
+    for (unsigned i = 1; i < n; i++) {
+        bits |= (uint64_t)(values[i] ^ values[0]);
+    }
+    if (bits == 0) { /* most columns are one number */
+        return best;
+    }
+    bits = 0;
     unsigned n_wide[65] = {0};
     for (unsigned i = 1; i < n; i++) {
         best.minimum = values[i] < best.minimum ? values[i] : best.minimum;
@@ -94,29 +101,80 @@ static uint8_t *put_patches(uint8_t *at, const int64_t *values, unsigned n, cons
     return at;
 }
 
-static uint8_t *put_column(uint8_t *at, const int64_t *values, unsigned n, unsigned flags) {
-    struct packing packing = packing_of(values, n);
-    bool patched = packing.width < packing.widest;
-    uint64_t mask = patched ? ((uint64_t)1 << packing.width) - 1 : UINT64_MAX;
-    *at++ = (uint8_t)((packing.width + (patched ? WT_COLUMN_PATCHED : 0)) | flags);
-    *at++ = (uint8_t)packing.shift;
-    at = wt_put_varint(at, wt_zigzag(packing.minimum));
-    unsigned __int128 pending = 0;
-    unsigned n_pending = 0;
-    for (unsigned i = 0; i < n && packing.width > 0; i++) {
-        uint64_t entry = ((uint64_t)values[i] - (uint64_t)packing.minimum) >> packing.shift & mask;
-        pending |= (unsigned __int128)entry << n_pending;
-        n_pending += packing.width;
-        while (n_pending >= 8) {
-            *at++ = (uint8_t)pending;
-            pending >>= 8;
-            n_pending -= 8;
+static uint8_t *put_word(uint8_t *at, uint64_t word) { /* the lowest byte first; one store where it can be */
+    for (unsigned b = 0; b < 8; b++) {
+        at[b] = (uint8_t)(word >> (8 * b));
+    }
+    return at + 8;
+}
+
+/* The entries' lowest bits, one behind the other. */
+static uint8_t *put_bits(uint8_t *at, const int64_t *values, unsigned n, const struct packing *packing,
+                         uint64_t mask) {
+    const unsigned width = packing->width, shift = packing->shift;
+    const uint64_t minimum = (uint64_t)packing->minimum;
+    uint64_t pending = 0;
+    unsigned n_pending = 0; /* bits, below 64 */
+    for (unsigned i = 0; i < n && width > 0; i++) {
+        uint64_t entry = ((uint64_t)values[i] - minimum) >> shift & mask;
+        pending |= entry << n_pending;
+        n_pending += width;
+        if (n_pending >= 64) {
+            at = put_word(at, pending);
+            n_pending -= 64;
+            pending = n_pending > 0 ? entry >> (width - n_pending) : 0;
         }
     }
-    if (n_pending > 0) {
+    for (; n_pending > 0; n_pending = n_pending > 8 ? n_pending - 8 : 0) {
         *at++ = (uint8_t)pending;
+        pending >>= 8;
     }
-    return patched ? put_patches(at, values, n, &packing) : at;
+    return at;
+}
+
+static uint8_t *put_column(uint8_t *at, const int64_t *values, unsigned n, const struct packing *packing,
+                           unsigned flags) {
+    bool patched = packing->width < packing->widest;
+    uint64_t mask = patched ? ((uint64_t)1 << packing->width) - 1 : UINT64_MAX;
+    *at++ = (uint8_t)((packing->width + (patched ? WT_COLUMN_PATCHED : 0)) | flags);
+    *at++ = (uint8_t)packing->shift;
+    at = wt_put_varint(at, wt_zigzag(packing->minimum));
+    at = put_bits(at, values, n, packing, mask);
+    return patched ? put_patches(at, values, n, packing) : at;
+}
+
+/* Columns that are 0 throughout where every row is one operation outside of file views. */
+#define OF_SEVERAL                                                                                           \
+    (1u << WT_COL_COUNT | 1u << WT_COL_DISP | 1u << WT_COL_VIEW_OFFSET | 1u << WT_COL_VIEW_DISP |            \
+     1u << WT_COL_TICK_STEP | 1u << WT_COL_SUBTICK_STEP | 1u << WT_COL_BUSY)
+
+static bool all_single(const struct wt_row *rows, unsigned n) {
+    for (unsigned i = 0; i < n; i++) {
+        if (rows[i].count != 1 || rows[i].view >= 0 || rows[i].tick_step != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static uint8_t *put_columns(uint8_t *at, unsigned n, bool single) {
+    static const struct packing zeros = {0};
+    for (unsigned c = 0; c < WT_N_COLUMNS; c++) {
+        if (single && (OF_SEVERAL >> c & 1)) {
+            at = put_column(at, columns[c], n, &zeros, 0);
+            continue;
+        }
+        struct packing packing = packing_of(columns[c], n);
+        if (c == WT_COL_OFFSET) {
+            struct packing absolute = packing_of(absolute_offsets, n);
+            if (absolute.bits < packing.bits) {
+                at = put_column(at, absolute_offsets, n, &absolute, WT_COLUMN_ABSOLUTE);
+                continue;
+            }
+        }
+        at = put_column(at, columns[c], n, &packing, 0);
+    }
+    return at;
 }
 
 static unsigned key_index(const struct wt_row *row, unsigned *n_keys) {
@@ -142,20 +200,24 @@ static unsigned key_index(const struct wt_row *row, unsigned *n_keys) {
     return (*n_keys)++;
 }
 
-static void place_columns(const struct wt_row *row, unsigned i, struct key *key) {
-    bool many = row->count > 1;
+static void place_columns(const struct wt_row *row, unsigned i, struct key *key, bool single) {
     int64_t steps = (int64_t)row->count - 1;
-    columns[WT_COL_COUNT][i] = steps;
     columns[WT_COL_SIZE][i] = row->size;
     columns[WT_COL_SHORT][i] = (int64_t)row->count * row->size - row->moved;
     columns[WT_COL_OFFSET][i] = row->offset - key->next_offset;
     absolute_offsets[i] = row->offset;
-    columns[WT_COL_DISP][i] = many ? row->disp - row->size : 0;
-    bool viewed = row->view >= 0;
-    columns[WT_COL_VIEW_OFFSET][i] = viewed ? row->view_offset - key->next_view_offset : 0;
-    columns[WT_COL_VIEW_DISP][i] = viewed && many ? row->view_disp - row->size : 0;
     columns[WT_COL_ARG][i] = row->arg;
     columns[WT_COL_ERROR][i] = row->error;
+    if (!single) {
+        bool many = row->count > 1, viewed = row->view >= 0;
+        columns[WT_COL_COUNT][i] = steps;
+        columns[WT_COL_DISP][i] = many ? row->disp - row->size : 0;
+        columns[WT_COL_VIEW_OFFSET][i] = viewed ? row->view_offset - key->next_view_offset : 0;
+        columns[WT_COL_VIEW_DISP][i] = viewed && many ? row->view_disp - row->size : 0;
+        columns[WT_COL_TICK_STEP][i] = (int64_t)row->tick_step;
+        columns[WT_COL_SUBTICK_STEP][i] = many ? (int64_t)(row->subtick_step - (row->tick_step == 0)) : 0;
+        columns[WT_COL_BUSY][i] = 0;
+    }
     key->next_offset = row->offset + steps * row->disp + row->size;
     key->next_view_offset = row->view_offset + steps * row->view_disp + row->size;
 }
@@ -165,19 +227,17 @@ size_t wt_group_encode(const struct wt_row *rows, const struct wt_nest *nests, u
     /* Few rows: full precision costs nothing. Many: 1.6 % of each time. */
     unsigned mantissa = wt_event_times || wt_exact_times ? WT_MANTISSA_EXACT : n < 64 ? 12 : 5;
     unsigned n_keys = 0;
+    const bool single = all_single(rows, n);
     uint64_t base_ns = wt_clock_ns(rows[0].start), clock = base_ns;
     uint64_t tick = rows[0].tick, subtick = rows[0].subtick;
     for (unsigned i = 0; i < n; i++) {
         const struct wt_row *row = &rows[i];
         unsigned k = key_index(row, &n_keys);
         columns[WT_COL_KEY][i] = k;
-        place_columns(row, i, &keys[k]);
+        place_columns(row, i, &keys[k], single);
         uint64_t expected = i == 0 ? subtick : row->tick == tick ? subtick + 1 : 0;
         columns[WT_COL_TICK][i] = (int64_t)(row->tick - tick);
-        columns[WT_COL_TICK_STEP][i] = (int64_t)row->tick_step;
         columns[WT_COL_SUBTICK][i] = (int64_t)(row->subtick - expected);
-        columns[WT_COL_SUBTICK_STEP][i] =
-            row->count > 1 ? (int64_t)(row->subtick_step - (row->tick_step == 0)) : 0;
         tick = row->tick + (row->count - 1) * row->tick_step; /* what the reader knows */
         subtick = row->subtick + (row->count - 1) * row->subtick_step;
         uint64_t start = wt_clock_ns(row->start), end = wt_clock_ns(row->end);
@@ -188,11 +248,15 @@ size_t wt_group_encode(const struct wt_row *rows, const struct wt_nest *nests, u
         gap = gap << 1 | early;
         uint64_t elapsed = code_time(end > start ? end - start : 0, mantissa);
         clock = start + decode_time(elapsed, mantissa);
-        uint64_t busy = wt_clock_ns(row->start + row->busy) - wt_clock_ns(row->start);
         columns[WT_COL_GAP][i] = (int64_t)gap;
         columns[WT_COL_ELAPSED][i] = (int64_t)elapsed;
-        columns[WT_COL_BUSY][i] = row->count > 1 ? (int64_t)code_time(busy, mantissa) : 0;
-        clock += wt_loops_span(row, &nests[i]);
+        if (row->count > 1) {
+            uint64_t busy = wt_clock_ns(row->start + row->busy) - wt_clock_ns(row->start);
+            columns[WT_COL_BUSY][i] = (int64_t)code_time(busy, mantissa);
+        }
+        if (row->depth > 0) {
+            clock += wt_loops_span(row, &nests[i]);
+        }
     }
     uint8_t *at = out;
     *at++ = 'G';
@@ -209,13 +273,7 @@ size_t wt_group_encode(const struct wt_row *rows, const struct wt_nest *nests, u
     at = wt_put_varint(at, rows[0].tick);
     at = wt_put_varint(at, rows[0].subtick);
     at = wt_put_varint(at, base_ns);
-    for (unsigned c = 0; c < WT_N_COLUMNS; c++) {
-        if (c == WT_COL_OFFSET && packing_of(absolute_offsets, n).bits < packing_of(columns[c], n).bits) {
-            at = put_column(at, absolute_offsets, n, WT_COLUMN_ABSOLUTE);
-        } else {
-            at = put_column(at, columns[c], n, 0);
-        }
-    }
+    at = put_columns(at, n, single);
     if (!wt_event_times) {
         at = wt_times_encode(rows, nests, n, wt_loops_encode(rows, nests, n, at));
     }

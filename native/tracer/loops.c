@@ -37,8 +37,7 @@ static uint64_t mix(uint64_t hash, uint64_t value) {
 }
 
 static uint32_t key_of(const struct wt_row *row, const struct wt_nest *nest) {
-    uint64_t hash = mix(row->op, (uint64_t)row->size);
-    hash = mix(hash, row->count * 31u + (uint64_t)row->disp);
+    uint64_t hash = mix(row->op + row->count * 31u, (uint64_t)row->size + (uint64_t)row->disp * 0x632be5abu);
     for (unsigned d = 0; d < row->depth; d++) {
         hash = mix(hash, nest->around[d].n * 1024u + nest->around[d].at);
     }
@@ -160,33 +159,74 @@ static void pop(unsigned n_rows) {
     }
 }
 
-/* The rows on top are one more repetition of a loop that ends right below them. */
-static bool extend(unsigned loop) {
-    unsigned first = stack.loops[loop].first, n = stack.loops[loop].rows, top = first + n;
+/* Whether rows are one more repetition of a loop. */
+static bool repeats_loop(unsigned loop, const struct wt_row *rows, const struct wt_nest *nests) {
+    unsigned first = stack.loops[loop].first, n = stack.loops[loop].rows;
     for (unsigned i = 0; i < n; i++) {
-        const struct wt_row *body = &stack.rows[first + i], *row = &stack.rows[top + i];
-        const struct wt_nest *nest = &stack.nests[first + i], *other = &stack.nests[top + i];
+        const struct wt_row *body = &stack.rows[first + i], *row = &rows[i];
+        const struct wt_nest *nest = &stack.nests[first + i];
         const struct wt_around *around = &nest->around[body->depth - 1];
         if (row->depth + 1 != body->depth || !follows(body, around, row) || !same_row(body, row) ||
-            !same_loops(nest, other, row->depth) ||
-            wt_operations(body, nest) + wt_operations(row, other) > UINT32_MAX) {
+            !same_loops(nest, &nests[i], row->depth) ||
+            wt_operations(body, nest) + wt_operations(row, &nests[i]) > UINT32_MAX) {
             return false;
         }
     }
-    own_rows();
+    return true;
+}
+
+/* They are. The rows are not on the stack, or will be taken off; keys are left as they are. */
+static void add_repetition(unsigned loop, const struct wt_row *rows, const struct wt_nest *nests) {
+    unsigned first = stack.loops[loop].first, n = stack.loops[loop].rows;
     for (unsigned i = 0; i < n; i++) {
         struct wt_row *body = &stack.rows[first + i];
         struct wt_nest *nest = &stack.nests[first + i];
-        const struct wt_row *row = &stack.rows[top + i];
-        add_times(body, nest, row, &stack.nests[top + i]);
-        body->busy += row->busy;
-        span(body, nest, row, &stack.nests[top + i]);
+        add_times(body, nest, &rows[i], &nests[i]);
+        body->busy += rows[i].busy;
+        span(body, nest, &rows[i], &nests[i]);
         nest->around[body->depth - 1].n++;
-        stack.keys[first + i] = key_of(body, nest);
     }
-    pop(n);
+}
+
+static void find_keys(unsigned loop) {
+    unsigned first = stack.loops[loop].first, n = stack.loops[loop].rows;
+    for (unsigned i = first; i < first + n; i++) {
+        stack.keys[i] = key_of(&stack.rows[i], &stack.nests[i]);
+    }
+}
+
+/* The rows on top are one more repetition of a loop that ends right below them. */
+static bool extend(unsigned loop) {
+    unsigned top = stack.loops[loop].first + stack.loops[loop].rows;
+    if (!repeats_loop(loop, &stack.rows[top], &stack.nests[top])) {
+        return false;
+    }
+    own_rows();
+    add_repetition(loop, &stack.rows[top], &stack.nests[top]);
+    find_keys(loop);
+    pop(stack.loops[loop].rows);
     stack.n_loops = loop + 1;
     return true;
+}
+
+/* As many of `n` rows as are whole repetitions of the loop on top, which takes them from where they are. */
+static unsigned take_repetitions(const struct wt_row *rows, const struct wt_nest *nests, unsigned n) {
+    if (stack.n_loops == 0) {
+        return 0;
+    }
+    unsigned loop = stack.n_loops - 1, body = stack.loops[loop].rows, taken = 0;
+    if (stack.loops[loop].first + body != stack.n) {
+        return 0;
+    }
+    while (taken + body <= n && repeats_loop(loop, rows + taken, nests + taken)) {
+        own_rows();
+        add_repetition(loop, rows + taken, nests + taken);
+        taken += body;
+    }
+    if (taken > 0) {
+        find_keys(loop);
+    }
+    return taken;
 }
 
 static bool begins_loop(unsigned i) {
@@ -267,15 +307,18 @@ static bool extend_any(void) {
 /* For which bodies, bit n - 1 for n rows, the last row may be one of three repetitions. */
 static unsigned near_bodies(void) {
     unsigned found = 0;
-    if (stack.n > 2 * NEAR) {
-        const uint32_t *top = &stack.keys[stack.n - 1];
-        uint32_t key = *top;
-        for (unsigned n = 1; n <= NEAR; n++) {
-            found |= (unsigned)(top[-(int)n] == key) << (n - 1);
+    if (stack.n > NEAR) {
+        const uint32_t *below = &stack.keys[stack.n - 1 - NEAR];
+        uint32_t key = below[NEAR];
+        for (unsigned i = 0; i < NEAR; i++) {
+            found |= below[i] == key ? 1u << (NEAR - 1 - i) : 0;
         }
         return found;
     }
-    return (1u << NEAR) - 1;
+    for (unsigned n = 1; REPETITIONS * n <= stack.n; n++) {
+        found |= (unsigned)(stack.keys[stack.n - 1] == stack.keys[stack.n - 1 - n]) << (n - 1);
+    }
+    return found;
 }
 
 static bool find_loop(unsigned far) {
@@ -299,8 +342,8 @@ static unsigned seen_before(void) {
         return 0;
     }
     unsigned top = stack.n - 1;
-    uint64_t hash = mix(mix(stack.keys[top], stack.keys[top - 1]), stack.keys[top - 2]);
-    uint16_t *place = &stack.recent[hash % RECENT];
+    uint64_t hash = mix(stack.keys[top] + stack.keys[top - 1] * 31u, stack.keys[top - 2] * 961u);
+    uint16_t *place = &stack.recent[(hash >> 32) % RECENT];
     unsigned before = *place;
     *place = (uint16_t)(top + 1);
     return before > 0 && before <= top && top + 1 - before <= FAR ? top + 1 - before : 0;
@@ -320,6 +363,12 @@ unsigned wt_fold_loops(struct wt_row *rows, struct wt_nest *nests, unsigned n, s
     stack.n = stack.n_loops = 0;
     memset(stack.recent, 0, sizeof stack.recent);
     for (unsigned i = 0; i < n;) {
+        unsigned taken = take_repetitions(&rows[i], &nests[i], n - i);
+        if (taken > 0) {
+            i += taken;
+            settle();
+            continue;
+        }
         unsigned body = rows[i].depth ? nests[i].around[rows[i].depth - 1].rows : 1;
         if (rows[i].depth > 0) { /* a loop that was found before */
             stack.loops[stack.n_loops].first = (uint16_t)stack.n;

@@ -27,21 +27,26 @@ uint64_t *wt_not_written;
 static uint32_t block_ends[WT_ROWS_BYTES / WT_BLOCK_BYTES + 2];
 static unsigned n_block_ends;
 
-/* zlib's CRC-32, which a reader in any language has. */
+/* zlib's CRC-32, which a reader in any language has; eight bytes at once, by eight tables of 256. */
 static uint32_t crc32_of(const uint8_t *bytes, size_t n) {
-    static uint32_t table[256];
-    if (table[1] == 0) {
-        for (uint32_t i = 0; i < 256; i++) {
-            uint32_t value = i;
-            for (int bit = 0; bit < 8; bit++) {
-                value = (value >> 1) ^ (value & 1 ? 0xedb88320u : 0);
-            }
-            table[i] = value;
+    static uint32_t table[8 * 256];
+    for (uint32_t i = 0; i < 8 * 256 && table[8 * 256 - 1] == 0; i++) {
+        uint32_t value = i < 256 ? i : table[i - 256];
+        for (int bit = 0; bit < 8; bit++) {
+            value = (value >> 1) ^ (value & 1 ? 0xedb88320u : 0);
         }
+        table[i] = value;
     }
     uint32_t crc = 0xffffffffu;
-    for (size_t i = 0; i < n; i++) {
-        crc = table[(crc ^ bytes[i]) & 0xff] ^ (crc >> 8);
+    for (; n >= 8; n -= 8, bytes += 8) {
+        uint8_t low[4] = {(uint8_t)crc, (uint8_t)(crc >> 8), (uint8_t)(crc >> 16), (uint8_t)(crc >> 24)};
+        crc = 0;
+        for (unsigned k = 0; k < 8; k++) {
+            crc ^= table[(7 - k) * 256 + (bytes[k] ^ (k < 4 ? low[k] : 0))];
+        }
+    }
+    for (; n > 0; n--) {
+        crc = table[(crc ^ *bytes++) & 0xff] ^ (crc >> 8);
     }
     return ~crc;
 }

@@ -127,6 +127,16 @@ def test_regular_loops_are_rows_with_a_loop_number(
     assert (folds.handle_step[row - 2 : row + 1] == 1).all()  # each through a handle of its own
 
 
+def test_a_longer_loop_behind_shorter_ones_is_one_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = compile_c("uneven_loops.c", tmp_path / "uneven_loops")
+    assert len(calls(run_traced([str(program)], tmp_path, monkeypatch))) == 2 + 2 * (32 + 32 + 40)
+    folds = read_trace(tmp_path / "run.trace", loops=True).folds
+    writes = folds.op == OPS_BY_NAME["pwrite"].code
+    assert folds.count[writes].tolist() == [32, 32, 32, 32, 40, 40]
+
+
 def test_times_of_a_loop_are_its_first_its_last_and_their_sum(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
