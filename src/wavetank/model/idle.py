@@ -14,8 +14,8 @@ import numpy as np
 from wavetank.model.folded import as_folded, blocks, members
 from wavetank.trace.schema import UNKNOWN, FoldTable, Int64Array, Op, OpKind
 
-RESOLUTION = 700
-"""Parts of a run's time: what is shorter than one cannot be seen in a plot."""
+RESOLUTION = 200
+"""Parts of a run's time, each three columns of a plot: shorter idle times are not kept, and no rank has more of them."""
 MAX_IDLE = 20_000
 """Idle times that are kept: the longest ones."""
 
