@@ -100,6 +100,7 @@ enum wt_meta {
                                 2 x generation + whether this open made the file. The generation counts files
                                 of equal inode and birth that the process saw made */
     WT_META_SYMLINK = 16,    /* file id, path (string): the file's name is a symbolic link that leads there */
+    WT_META_DIRECTORY = 17,  /* file id: it is a directory */
 };
 
 enum wt_rank_source { WT_RANK_NONE = 0, WT_RANK_ENVIRONMENT = 1, WT_RANK_MPI = 2 };
@@ -247,6 +248,15 @@ struct wt_tail {
     X(35, AIO_WRITE, "aio_write", 1, WRITE, 0)                                                               \
     X(36, AIO_FSYNC, "aio_fsync", 1, SYNC, 0)                                                                \
     X(37, SYMLINK, "symlink", 1, NAMESPACE, 0)                                                               \
+    X(38, READDIR, "readdir", 1, STAT, 0)                                                                    \
+    X(39, CHMOD, "chmod", 1, NAMESPACE, 0)                                                                   \
+    X(40, FCHMOD, "fchmod", 1, NAMESPACE, 0)                                                                 \
+    X(41, CHOWN, "chown", 1, NAMESPACE, 0)                                                                   \
+    X(42, FCHOWN, "fchown", 1, NAMESPACE, 0)                                                                 \
+    X(43, UTIME, "utime", 1, NAMESPACE, 0)                                                                   \
+    X(44, FUTIME, "futime", 1, NAMESPACE, 0)                                                                 \
+    X(45, READLINK, "readlink", 1, STAT, 0)                                                                  \
+    X(46, MKNOD, "mknod", 1, NAMESPACE, 0)                                                                   \
     X(60, FILE_OPEN, "MPI_File_open", 2, OPEN, 1)                                                            \
     X(61, FILE_CLOSE, "MPI_File_close", 2, CLOSE, 1)                                                         \
     X(62, FILE_READ, "MPI_File_read", 2, READ, 0)                                                            \

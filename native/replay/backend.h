@@ -36,7 +36,9 @@ struct open_file {
     const struct plan_view *view; /* NULL: none */
     int32_t view_index;           /* -1: none */
     int fd;                       /* posix */
-    int *copies;                  /* posix: by dup */
+    void *listing;                /* posix: DIR * of a directory that is listed */
+    bool directory;
+    int *copies; /* posix: by dup */
     int n_copies;
     void *mpi_file;                   /* mpiio: MPI_File * */
     struct under_way *under_way;      /* oldest first */

@@ -7,6 +7,7 @@
 #include "refusals.h"
 #include "unseen.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -120,6 +121,8 @@ static bool posix_open(const struct file_action *a) {
     f->is_open = true;
     f->append = (flags & O_APPEND) != 0;
     f->synchronous = (flags & O_DSYNC) != 0; /* O_SYNC holds it */
+    f->directory = !nameless && (a->arg & O_DIRECTORY);
+    f->listing = NULL;
     f->readable = (flags & O_ACCMODE) != O_WRONLY;
     f->writable = (flags & O_ACCMODE) != O_RDONLY;
     f->position = 0;
@@ -150,18 +153,43 @@ static bool posix_seek(const struct file_action *a) {
     return true;
 }
 
+/* The stream that a directory is listed by has its descriptor. */
+static bool end_descriptor(struct open_file *f, int fd) {
+    if (!f->listing || dirfd(f->listing) != fd)
+        return close(fd) == 0;
+    DIR *listing = f->listing;
+    f->listing = NULL;
+    return closedir(listing) == 0;
+}
+
 /* An open file ends with the last of its descriptors. */
 static bool posix_close(struct open_file *f) {
     int fd = f->fd;
     if (f->n_copies > 0) {
         f->fd = f->copies[--f->n_copies];
-        return close(fd) == 0;
+        return end_descriptor(f, fd);
     }
     f->is_open = false;
     free(f->copies);
     f->copies = NULL;
     bool gone = !f->goes || unlink(f->goes) == 0;
-    return close(fd) == 0 && gone;
+    return end_descriptor(f, fd) && gone;
+}
+
+/* The next entry, or the end: how many there are is the directory's affair. */
+static bool posix_readdir(struct open_file *f) {
+    if (!f->listing)
+        f->listing = fdopendir(f->fd);
+    if (!f->listing)
+        return false;
+    errno = 0;
+    return readdir(f->listing) || errno == 0;
+}
+
+/* Times that were given are not in the plan: others are given. */
+static const struct timespec *times_of(const struct file_action *a, struct timespec times[2]) {
+    times[0] = times[1] = (struct timespec){.tv_sec = 1000000000};
+    return a->arg ? times : NULL;
 }
 
 static bool posix_dup(struct open_file *f) {
@@ -211,7 +239,27 @@ static bool act(const struct file_action *a) {
     const char *path = path_of(a);
     const struct plan_name *to = a->other ? &a->other->names[a->other_name] : NULL;
     struct stat facts;
+    struct timespec times[2];
+    char text[4096];
     switch (a->call) {
+    case CALL_READDIR:
+        return posix_readdir(a->open);
+    case CALL_READLINK:
+        return readlink(path, text, sizeof text) >= 0;
+    case CALL_MKNOD:
+        return mknod(path, S_IFREG | 0644, 0) == 0;
+    case CALL_CHMOD:
+        return chmod(path, (mode_t)a->arg & 07777) == 0;
+    case CALL_FCHMOD:
+        return fchmod(a->open->fd, (mode_t)a->arg & 07777) == 0;
+    case CALL_CHOWN:
+        return lchown(path, geteuid(), getegid()) == 0;
+    case CALL_FCHOWN:
+        return fchown(a->open->fd, geteuid(), getegid()) == 0;
+    case CALL_UTIME:
+        return utimensat(AT_FDCWD, path, times_of(a, times), AT_SYMLINK_NOFOLLOW) == 0;
+    case CALL_FUTIME:
+        return futimens(a->open->fd, times_of(a, times)) == 0;
     case CALL_OPEN:
         return posix_open(a);
     case CALL_CLOSE:

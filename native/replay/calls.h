@@ -45,6 +45,15 @@ enum call_place { PLACE_OFFSET, PLACE_POINTER, PLACE_SHARED, PLACE_NONE };
     X(SYMLINK, "symlink", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                         \
     X(MKDIR, "mkdir", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                             \
     X(RMDIR, "rmdir", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                             \
+    X(MKNOD, "mknod", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                             \
+    X(READDIR, "readdir", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                         \
+    X(READLINK, "readlink", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                       \
+    X(CHMOD, "chmod", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                             \
+    X(FCHMOD, "fchmod", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                           \
+    X(CHOWN, "chown", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                             \
+    X(FCHOWN, "fchown", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                           \
+    X(UTIME, "utime", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                             \
+    X(FUTIME, "futime", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                           \
     X(DUP, "dup", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                                 \
     X(MMAP, "mmap", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                               \
     X(MUNMAP, "munmap", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                           \

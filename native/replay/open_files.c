@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -79,6 +80,80 @@ static enum io_kind kind_of(enum call call) {
     }
 }
 
+static enum io_rate rate_of(const struct file_action *a) {
+    bool directory = a->open && a->open->directory;
+    switch (a->call) {
+    case CALL_OPEN:
+        return a->arg & O_CREAT ? RATE_CREATE : a->arg & O_DIRECTORY ? RATE_OPENDIR : RATE_OPEN;
+    case CALL_M_OPEN:
+        return RATE_OPEN;
+    case CALL_CLOSE:
+    case CALL_M_CLOSE:
+        return directory ? RATE_CLOSEDIR : RATE_CLOSE;
+    case CALL_READDIR:
+        return RATE_READDIR;
+    case CALL_STAT:
+    case CALL_FSTAT:
+    case CALL_M_GET_SIZE:
+        return RATE_STAT;
+    case CALL_ACCESS:
+        return RATE_ACCESS;
+    case CALL_UNLINK:
+    case CALL_M_DELETE:
+        return RATE_UNLINK;
+    case CALL_MKDIR:
+        return RATE_MKDIR;
+    case CALL_RMDIR:
+        return RATE_RMDIR;
+    case CALL_MKNOD:
+        return RATE_MKNOD;
+    case CALL_RENAME:
+        return RATE_RENAME;
+    case CALL_LINK:
+        return RATE_LINK;
+    case CALL_SYMLINK:
+        return RATE_SYMLINK;
+    case CALL_READLINK:
+        return RATE_READLINK;
+    case CALL_CHMOD:
+    case CALL_FCHMOD:
+    case CALL_CHOWN:
+    case CALL_FCHOWN:
+    case CALL_UTIME:
+    case CALL_FUTIME:
+        return RATE_ATTRIBUTES;
+    case CALL_TRUNCATE:
+    case CALL_FTRUNCATE:
+    case CALL_FALLOCATE:
+    case CALL_M_SET_SIZE:
+    case CALL_M_PREALLOCATE:
+        return RATE_RESIZE;
+    default:
+        return RATE_NONE;
+    }
+}
+
+/* Where a call makes a name in a folder that another rank makes a little later than in the traced run:
+ * whether the folder came. */
+static bool folder_came(struct replay *r, const struct file_action *action, int64_t since_ns) {
+    const struct plan_name *made =
+        action->other ? &action->other->names[action->other_name] : name_of(action);
+    const char *slash = strrchr(made->name, '/');
+    bool makes = action->other || action->call == CALL_MKDIR || action->call == CALL_MKNOD ||
+                 (action->call == CALL_OPEN && (action->arg & O_CREAT));
+    if (!makes || !slash || r->settings->null || unseen_exists(made->path))
+        return false;
+    char *folder = strdup(made->path);
+    if (!folder)
+        return false;
+    *strrchr(folder, '/') = 0;
+    while (!unseen_exists(folder) && now_ns() - since_ns < PATIENCE_NS)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    bool came = unseen_exists(folder);
+    free(folder);
+    return came;
+}
+
 /* What may have happened already, or has another rank to do it: ranks may race to remove a file, or to make a
  * folder. */
 static bool is_tolerable(enum call call, int error) {
@@ -113,12 +188,19 @@ void act(struct replay *r, const struct file_action *wanted, int32_t traced_erro
         wait_for_file(r, action);
     else if (!prepare_refusal(r, &own))
         return;
+    enum io_rate rate = rate_of(action);
     int64_t start = now_ns();
     bool done = backend->act(action);
+    if (!done && traced_error == 0 && backend->error() == ENOENT && folder_came(r, action, start)) {
+        activity_waits(&r->activity, start, now_ns());
+        r->waited_opens++;
+        start = now_ns();
+        done = backend->act(action);
+    }
     int64_t end = now_ns();
     const int error = done ? 0 : backend->error();
     r->other_results += !r->settings->null && error != traced_error;
-    activity_calls(&r->activity, kind_of(action->call), start, end);
+    activity_call(&r->activity, kind_of(action->call), rate, start, end);
     r->metadata_ns += end - start;
     r->metadata_operations++;
     if (done) {
@@ -172,6 +254,11 @@ bool needs_open_file(enum call call) {
     case CALL_SYMLINK:
     case CALL_MKDIR:
     case CALL_RMDIR:
+    case CALL_MKNOD:
+    case CALL_READLINK:
+    case CALL_CHMOD:
+    case CALL_CHOWN:
+    case CALL_UTIME:
     case CALL_MUNMAP: /* a mapping outlives its file's close */
     case CALL_MSYNC:
     case CALL_M_DELETE:

@@ -166,7 +166,11 @@ void wt_fd_opened(int fd, int dirfd, const char *name, int flags, int64_t size_b
     wt_lock();
     drop(fd); /* it was closed out of our sight */
     int32_t file = WT_UNKNOWN;
-    if (is_data(fd, &facts) && wt_path_of_fd(fd, path) > 0) {
+    bool data = is_data(fd, &facts);
+    if (!data && S_ISDIR(facts.mode) && wt_path_of_fd(fd, path) > 0) {
+        flags |= O_DIRECTORY;
+        file = wt_file_of_path(path, &facts, 0, false);
+    } else if (data && wt_path_of_fd(fd, path) > 0) {
         bool asked = (flags & (O_TRUNC | O_CREAT)) != 0;
         if (((flags & O_CREAT) != 0 && !size_known) || (flags & O_TMPFILE) == O_TMPFILE) {
             wt_file_made(&facts);

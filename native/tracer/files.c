@@ -109,6 +109,16 @@ static bool ends_with(const char *path, const char *suffix) {
     return n >= m && memcmp(path + n - m, suffix, m) == 0;
 }
 
+bool wt_path_included(const char *path) {
+    return matches_any(path, include_patterns);
+}
+
+/* Whether a path is the prefix's folder itself ("/usr" of "/usr/"), or lies below it. */
+static bool starts_with(const char *path, const char *prefix) {
+    size_t n = strlen(prefix);
+    return strncmp(path, prefix, n) == 0 || (strncmp(path, prefix, n - 1) == 0 && path[n - 1] == 0);
+}
+
 bool wt_path_kept(const char *path) {
     if (below(path, wt_directory, strlen(wt_directory))) {
         return false;
@@ -120,7 +130,7 @@ bool wt_path_kept(const char *path) {
         return false;
     }
     for (size_t i = 0; i < sizeof system_prefixes / sizeof *system_prefixes; i++) {
-        if (strncmp(path, system_prefixes[i], strlen(system_prefixes[i])) == 0) {
+        if (starts_with(path, system_prefixes[i])) {
             return false;
         }
     }

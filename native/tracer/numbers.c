@@ -109,6 +109,11 @@ static void describe_identity(int32_t file, int32_t of_name, const struct wt_fac
     wt_meta_number(facts->born_ns);
     wt_meta_number(2u * generation_of(facts) + facts->made);
     wt_meta_end();
+    if (S_ISDIR(facts->mode)) {
+        wt_meta_begin(WT_META_DIRECTORY);
+        wt_meta_number((uint64_t)file);
+        wt_meta_end();
+    }
 }
 
 /* A name leads to another file than before: to a new one, or to one that it led to once. */

@@ -1,5 +1,6 @@
-/* Calls on names: stat and its kin, unlink, rename, mkdir, link, symlink, truncate. A name that is left out
- * costs its look-up only. Links to folders are followed, a symbolic link at the end is a name itself. */
+/* Calls on names: stat and its kin, unlink, rename, mkdir, link, symlink, truncate, chmod. A name that is
+ * left out costs its look-up only. Links to folders are followed, a symbolic link at the end is a name
+ * itself. */
 #define _GNU_SOURCE
 #undef _FORTIFY_SOURCE
 #include "tracer.h"
@@ -12,11 +13,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+static bool is_no_link(const char *name) {
+    struct wt_facts own;
+    return wt_look(AT_FDCWD, name, AT_SYMLINK_NOFOLLOW, 0, &own) && !S_ISLNK(own.mode);
+}
+
 /* only_known: the name is worth a row only if the file has one already. Programs look for files in many
  * places where there are none, and at directories. facts: of the file that the name led to; NULL: they are
  * found, if the name is there and new. size_kept: the call has not changed the file's size. */
-static int32_t number(int dirfd, const char *path, bool only_known, const struct wt_facts *facts,
-                      bool size_kept) {
+int32_t wt_number_of_name(int dirfd, const char *path, bool only_known, const struct wt_facts *facts,
+                          bool size_kept) {
     char name[WT_PATH_BYTES];
     struct wt_facts found;
     int32_t file = WT_UNKNOWN;
@@ -28,7 +34,7 @@ static int32_t number(int dirfd, const char *path, bool only_known, const struct
     if (known || (wt_path_kept(name) && wt_name(dirfd, path, name) > 0)) {
         known = known || wt_file_is_known(name);
         if (!known && !only_known && facts == NULL && wt_look(AT_FDCWD, name, 0, STATX_SIZE, &found) &&
-            S_ISREG(found.mode)) {
+            (S_ISREG(found.mode) || (S_ISDIR(found.mode) && is_no_link(name)))) {
             facts = &found;
         }
         if (known || !only_known) {
@@ -48,7 +54,8 @@ static void record(uint32_t op, int32_t file, int64_t arg, int error, uint64_t t
 
 static void of_path(uint32_t op, int dirfd, const char *path, int64_t arg, int result, int error, uint64_t t0,
                     uint64_t t1) {
-    int32_t file = number(dirfd, path, op == WT_OP_ACCESS || result < 0, NULL, op != WT_OP_TRUNCATE);
+    int32_t file =
+        wt_number_of_name(dirfd, path, op == WT_OP_ACCESS || result < 0, NULL, op != WT_OP_TRUNCATE);
     record(op, file, arg, result < 0 ? error : 0, t0, t1);
     errno = error;
 }
@@ -60,52 +67,76 @@ OF_PATH(access, ACCESS, AT_FDCWD, path, mode, (const char *path, int mode), (pat
 OF_PATH(faccessat, ACCESS, dirfd, path, mode, (int dirfd, const char *path, int mode, int flags),
         (dirfd, path, mode, flags))
 
-static void folder_made(int dirfd, const char *path, mode_t mode, int result, int error, uint64_t t0,
-                        uint64_t t1) {
+/* A name that comes to be without an open: of a folder, or of an empty file. One that is there already (mkdir
+ * -p) is worth a row as a stat of it would be. */
+static void name_made(uint32_t op, int dirfd, const char *path, mode_t mode, int result, int error,
+                      uint64_t t0, uint64_t t1) {
     struct wt_facts facts;
-    bool there = result == 0 && wt_look(dirfd, path, AT_STATX_DONT_SYNC, 0, &facts);
-    if (there) {
+    bool was_there = result < 0 && error == EEXIST && wt_folder_counts(dirfd, path);
+    bool there = (result == 0 || was_there) && wt_look(dirfd, path, AT_STATX_DONT_SYNC, 0, &facts);
+    if (there && result == 0) {
         wt_lock();
         wt_file_made(&facts);
         wt_unlock();
     }
-    int32_t file = number(dirfd, path, result < 0, there ? &facts : NULL, false);
-    record(WT_OP_MKDIR, file, mode, result < 0 ? error : 0, t0, t1);
+    int32_t file = wt_number_of_name(dirfd, path, result < 0 && !was_there, there ? &facts : NULL, false);
+    record(op, file, mode, result < 0 ? error : 0, t0, t1);
     errno = error;
 }
 
-#define MAKE_FOLDER(name, dirfd, parameters, arguments)                                                      \
-    WT_SEEN(name, parameters, arguments, , folder_made(dirfd, path, mode, result, errno, t0, t1))
-MAKE_FOLDER(mkdir, AT_FDCWD, (const char *path, mode_t mode), (path, mode))
-MAKE_FOLDER(mkdirat, dirfd, (int dirfd, const char *path, mode_t mode), (dirfd, path, mode))
-OF_PATH(rmdir, RMDIR, AT_FDCWD, path, 0, (const char *path), (path))
+#define MAKE(name, OP, dirfd, parameters, arguments)                                                         \
+    WT_SEEN(name, parameters, arguments, , name_made(WT_OP_##OP, dirfd, path, mode, result, errno, t0, t1))
+MAKE(mkdir, MKDIR, AT_FDCWD, (const char *path, mode_t mode), (path, mode))
+MAKE(mkdirat, MKDIR, dirfd, (int dirfd, const char *path, mode_t mode), (dirfd, path, mode))
+
+static void node_made(int dirfd, const char *path, mode_t mode, int result, int error, uint64_t t0,
+                      uint64_t t1) {
+    if ((mode & S_IFMT) == 0 || S_ISREG(mode)) {
+        name_made(WT_OP_MKNOD, dirfd, path, mode & 07777, result, error, t0, t1);
+    }
+    errno = error;
+}
+
+#define MAKE_NODE(name, dirfd, parameters, arguments)                                                        \
+    WT_SEEN(name, parameters, arguments, , node_made(dirfd, path, mode, result, errno, t0, t1))
+MAKE_NODE(mknod, AT_FDCWD, (const char *path, mode_t mode, dev_t device), (path, mode, device))
+MAKE_NODE(mknodat, dirfd, (int dirfd, const char *path, mode_t mode, dev_t device),
+          (dirfd, path, mode, device))
+int __xmknod(int version, const char *path, mode_t mode, dev_t *device);
+MAKE_NODE(__xmknod, AT_FDCWD, (int version, const char *path, mode_t mode, dev_t *device),
+          (version, path, mode, device))
 OF_PATH(truncate, TRUNCATE, AT_FDCWD, path, size, (const char *path, off_t size), (path, size))
 OF_PATH(truncate64, TRUNCATE, AT_FDCWD, path, size, (const char *path, off64_t size), (path, size))
 
 /* ---- a name that goes: which file it led to is known before only ---- */
 
-static bool is_regular(int dirfd, const char *path, struct wt_facts *facts) {
+static struct wt_facts before_removal(int dirfd, const char *path) {
     int error = errno;
-    bool seen = wt_look(dirfd, path, AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC, STATX_SIZE, facts);
+    struct wt_facts facts;
+    if (!wt_look(dirfd, path, AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC, STATX_SIZE, &facts)) {
+        facts.mode = 0;
+    }
     errno = error;
-    return seen && S_ISREG(facts->mode);
+    return facts;
 }
 
-static void unlinked(int dirfd, const char *path, int64_t arg, const struct wt_facts *facts, int result,
-                     int error, uint64_t t0, uint64_t t1) {
-    int32_t file = number(dirfd, path, result < 0, facts, true);
-    record(WT_OP_UNLINK, file, arg, result < 0 ? error : 0, t0, t1);
+static void removed(int dirfd, const char *path, bool asked_for_folder, const struct wt_facts *facts,
+                    int result, int error, uint64_t t0, uint64_t t1) {
+    bool folder = asked_for_folder || S_ISDIR(facts->mode), known = S_ISREG(facts->mode) || folder;
+    int32_t file = wt_number_of_name(dirfd, path, result < 0, known && facts->mode != 0 ? facts : NULL, true);
+    record(folder ? WT_OP_RMDIR : WT_OP_UNLINK, file, 0, result < 0 ? error : 0, t0, t1);
     errno = error;
 }
 
-#define UNLINK(name, dirfd, path, arg, parameters, arguments)                                                \
-    WT_SEEN(name, parameters, arguments, struct wt_facts facts;                                              \
-            bool regular = is_regular(dirfd, path, &facts),                                                  \
-            unlinked(dirfd, path, arg, regular ? &facts : NULL, result, errno, t0, t1))
+#define REMOVE(name, dirfd, path, of_folders, parameters, arguments)                                         \
+    WT_SEEN(name, parameters, arguments, struct wt_facts facts = before_removal(dirfd, path),                \
+            removed(dirfd, path, of_folders, &facts, result, errno, t0, t1))
 
-UNLINK(unlink, AT_FDCWD, path, 0, (const char *path), (path))
-UNLINK(unlinkat, dirfd, path, flags, (int dirfd, const char *path, int flags), (dirfd, path, flags))
-UNLINK(remove, AT_FDCWD, path, 0, (const char *path), (path))
+REMOVE(unlink, AT_FDCWD, path, false, (const char *path), (path))
+REMOVE(rmdir, AT_FDCWD, path, true, (const char *path), (path))
+REMOVE(unlinkat, dirfd, path, (flags & AT_REMOVEDIR) != 0, (int dirfd, const char *path, int flags),
+       (dirfd, path, flags))
+REMOVE(remove, AT_FDCWD, path, false, (const char *path), (path))
 
 /* ---- two names of one file: a row for each; arg 0 is the old one, 1 the new ---- */
 
@@ -144,8 +175,8 @@ static void of_two(uint32_t op, int old_dir, const char *old, int new_dir, const
         !S_ISLNK(facts.mode)) {
         moved = &facts;
     }
-    record(op, number(old_dir, old, result < 0, moved, true), 0, result < 0 ? error : 0, t0, t1);
-    record(op, number(new_dir, new, result < 0, moved, true), 1, result < 0 ? error : 0, t1, t1);
+    record(op, wt_number_of_name(old_dir, old, result < 0, moved, true), 0, result < 0 ? error : 0, t0, t1);
+    record(op, wt_number_of_name(new_dir, new, result < 0, moved, true), 1, result < 0 ? error : 0, t1, t1);
     errno = error;
 }
 
@@ -175,7 +206,7 @@ static void symlink_seen(const char *target, int dirfd, const char *link, int re
     wt_unlock();
     if (kept) {
         bool there = wt_look(AT_FDCWD, behind, AT_STATX_DONT_SYNC, 0, &facts);
-        int32_t of_target = number(AT_FDCWD, behind, false, there ? &facts : NULL, false);
+        int32_t of_target = wt_number_of_name(AT_FDCWD, behind, false, there ? &facts : NULL, false);
         wt_lock();
         int32_t of_link = wt_file_of_link(name, behind, there ? &facts : NULL, 0, false);
         wt_unlock();
@@ -190,14 +221,15 @@ static void symlink_seen(const char *target, int dirfd, const char *link, int re
 SYMLINK(symlink, AT_FDCWD, (const char *target, const char *link), (target, link))
 SYMLINK(symlinkat, dirfd, (const char *target, int dirfd, const char *link), (target, dirfd, link))
 
-/* ---- stat: of regular files ---- */
+/* ---- stat: of regular files and directories ---- */
 
 /* An empty name with AT_EMPTY_PATH, or none at all, means the descriptor itself. */
 static void stat_seen(int dirfd, const char *path, unsigned mode, int result, uint64_t t0, uint64_t t1) {
     int error = errno;
     if (path != NULL && path[0] != 0) {
-        bool data = result == 0 && S_ISREG(mode);
-        record(WT_OP_STAT, number(dirfd, path, !data, NULL, true), 0, result < 0 ? error : 0, t0, t1);
+        bool data = result == 0 && (S_ISREG(mode) || (S_ISDIR(mode) && wt_folder_counts(dirfd, path)));
+        record(WT_OP_STAT, wt_number_of_name(dirfd, path, !data, NULL, true), 0, result < 0 ? error : 0, t0,
+               t1);
         errno = error;
         return;
     }

@@ -53,6 +53,11 @@ static bool is_any(const char *name, const char *const *names, size_t n) {
     return false;
 }
 
+bool wt_is_python(void) {
+    static const char *const names[] = {"python"};
+    return is_any(program_invocation_short_name, names, N(names));
+}
+
 static const char *next_argument(const char *argument) {
     return argument + strlen(argument) + 1;
 }

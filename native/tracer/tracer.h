@@ -77,6 +77,7 @@ void wt_note_program_of(int directory, const char *name, char *const env[]);
 extern char wt_arguments[];
 extern unsigned wt_argc;
 void wt_program_start(void);
+bool wt_is_python(void);
 bool wt_is_launcher(void);
 void wt_program_leave_out(void);
 
@@ -123,6 +124,16 @@ size_t wt_name_behind(const char *link, const char *target, char *out); /* where
 bool wt_links_to(const char *path, char *out); /* a symbolic link: the file at its end */
 void wt_folder_is_plain(const char *path);     /* the folder of this path has no link in it */
 
+/* ---- path.c: calls on names ---- */
+/* The number of a name's file. only_known: UNKNOWN where it has none yet. facts: of the file that the name
+ * led to; NULL: they are found, if the name is there and new. size_kept: the call has not changed the file's
+ * size. */
+int32_t wt_number_of_name(int dirfd, const char *path, bool only_known, const struct wt_facts *facts,
+                          bool size_kept);
+
+/* ---- folders.c: directories that are listed or looked at ---- */
+bool wt_folder_counts(int dirfd, const char *path); /* a look at it is worth a row */
+
 /* ---- numbers.c: names to file numbers ---- */
 uint64_t wt_hash(const char *text, size_t n);
 /* Of a name, and of the file that it led to where facts are given (NULL: whichever was met last). UNKNOWN:
@@ -140,6 +151,7 @@ int32_t wt_mount_of(const char *path); /* describes it when it is new; UNKNOWN: 
 void wt_mounts_reset(void);
 void wt_describe_striping(int32_t file, int32_t mount, const char *path); /* of Lustre */
 bool wt_path_kept(const char *path);
+bool wt_path_included(const char *path); /* --include names it */
 void wt_filter_start(const char *include, const char *exclude);
 void wt_leave_out(const char *path); /* this file, whatever name it is opened by */
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from wavetank.campaign.call_table import call_rows
 from wavetank.campaign.rows import Cell, Rows
 from wavetank.campaign.run_tables import baseline_rows, run_rows
 from wavetank.campaign.use_table import use_rows
@@ -23,6 +24,7 @@ def ranking_rows(comparison: Comparison) -> list[Rows]:
             continue
         rows: list[list[Cell]] = []
         shown = []
+        with_calls = not all(by_id[place.configuration].moves_data for place in ranking.places)
         for place in ranking.places:
             each = by_id[place.configuration]
             rows.append(
@@ -36,9 +38,13 @@ def ranking_rows(comparison: Comparison) -> list[Rows]:
                     "; ".join(place.ties_with), each.id in comparison.pareto, each.origin,
                     *(None if part is None else part.median for _, part in io_parts(each)),
                     each.not_on_disk_bytes,
+                    each.calls_per_s.median if each.calls_per_s else None,
                 ]
             )  # fmt: skip
             shown.append(_shown_place(place_range(place), each, bool(place.ties_with), currency))
+            if with_calls:
+                calls = each.calls_per_s
+                shown[-1].insert(_CALLS_AT, "-" if calls is None else f"{calls.median:,.0f}")
         tables.append(
             Rows(
                 f"Ranking of {ranking.application} by {ranking.by}",
@@ -64,9 +70,14 @@ def ranking_rows(comparison: Comparison) -> list[Rows]:
                     "metadata_time_s",
                     "flush_time_s",
                     "not_on_disk_bytes",
+                    "calls_per_s",
                 ),
                 rows,
-                RANKING_SHOWN,
+                (
+                    *RANKING_SHOWN[:_CALLS_AT],
+                    *(["calls/s"] if with_calls else []),
+                    *RANKING_SHOWN[_CALLS_AT:],
+                ),
                 shown,
             )
         )
@@ -79,6 +90,10 @@ RANKING_SHOWN = (
 )  # fmt: skip
 
 
+_CALLS_AT = RANKING_SHOWN.index("of peak")
+"""Where calls a second are shown, of applications that move no data."""
+
+
 def _shown_place(place: str, each: Configuration, tied: bool, currency: str) -> list[str]:
     return [
         place,
@@ -87,11 +102,11 @@ def _shown_place(place: str, each: Configuration, tied: bool, currency: str) -> 
         str(each.n_instances),
         show(each.io_time_s, "time"),
         *("-" if part is None else format_duration(part.median) for _, part in io_parts(each)),
-        format_rate(each.rate_bytes_per_s.median),
-        f"{each.iops.median:.0f}",
+        format_rate(each.rate_bytes_per_s.median) if each.moves_data else "no data",
+        f"{each.iops.median:.0f}" if each.moves_data else "no data",
         f"{each.usage_percent.median:.0f} %" if each.usage_percent else "-",
         f"{three_digits(each.cost.cost_tot.median)} {currency}" if each.cost else "-",
-        three_digits(each.cost.perf_cost.median) if each.cost else "-",
+        three_digits(each.cost.perf_cost.median) if each.cost and each.moves_data else "-",
         "; ".join(filter(None, ("tie" if tied else None, not_on_disk_words(each)))),
     ]
 
@@ -354,6 +369,7 @@ def all_rows(comparison: Comparison) -> list[Rows]:
         run_rows(comparison),
         baseline_rows(comparison),
         phase_rows(comparison),
+        call_rows(comparison),
         use_rows(comparison),
         cost_rows(comparison),
         other_cost_rows(comparison),

@@ -100,6 +100,35 @@ def kernel_tables(kernel: Kernel, ior_directory: Path | None = None) -> list[Tab
         ]
         note = None if kernel.approximate else "With --approximate it gets lines that come near."
         tables.append(Table("Refused by IOR", ["phases", "reason"], rows, note=note))
+    return [*tables, *_mdtest_tables(kernel)]
+
+
+def _mdtest_tables(kernel: Kernel) -> list[Table]:
+    """Mdtest's lines for the phases of calls that move no data, and which it cannot make."""
+    tables = []
+    if kernel.mdtest:
+        lines: list[list[Cell]] = [
+            [
+                _phases(line.md_ids) if line.md_ids else "-",
+                _phases(line.ph_ids) if line.ph_ids else "-",
+                line.command,
+            ]
+            for line in kernel.mdtest
+        ]
+        missing: list[list[Cell]] = [
+            [_phases(line.md_ids) if line.md_ids else "-", what]
+            for line in kernel.mdtest
+            for what in line.not_reproduced
+        ]
+        note = "Phases of calls that move no data are numbered by themselves (md_id). Run each in an empty directory."
+        tables.append(Table("mdtest", ["md_phases", "phases", "command"], lines, note=note))
+        if missing:
+            tables.append(Table("Not reproduced by mdtest", ["md_phases", "what"], missing))
+    if kernel.mdtest_refused:
+        rows: list[list[Cell]] = [
+            [_phases(one.md_ids), one.reason] for one in kernel.mdtest_refused
+        ]
+        tables.append(Table("Refused by mdtest", ["md_phases", "reason"], rows))
     return tables
 
 

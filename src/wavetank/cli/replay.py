@@ -294,7 +294,37 @@ def result_tables(kernel: Kernel, result: ReplayResult) -> list[Table]:
         "Settings", ["setting", "value"], [list(pair) for pair in result.settings.items()]
     )
     note = f"{format_duration(result.elapsed_s)} in all, metadata {format_duration(result.metadata_time_s)} over all ranks."
-    return [Table("Phases", columns, rows, shown, note=note), io_table(result), settings]
+    return [
+        Table("Phases", columns, rows, shown, note=note),
+        *calls_table(result),
+        io_table(result),
+        settings,
+    ]
+
+
+def calls_table(result: ReplayResult) -> list[Table]:
+    """Calls that move no data, by their kind; no table without any."""
+    from wavetank.units import format_duration
+
+    if not result.calls:
+        return []
+    rows: list[list[Cell]] = [[one.call, one.n, one.time_s, one.per_s] for one in result.calls]
+    shown = [
+        [
+            one.call, f"{one.n:,}", format_duration(one.time_s),
+            "-" if one.per_s is None else f"{one.per_s:,.0f}",
+        ]
+        for one in result.calls
+    ]  # fmt: skip
+    return [
+        Table(
+            "Calls that move no data",
+            ["call", "calls", "time_s", "calls_per_s"],
+            rows,
+            shown,
+            key="calls",
+        )
+    ]
 
 
 def io_table(result: ReplayResult) -> Table:

@@ -94,6 +94,19 @@ class PhaseEstimate(Record):
     )
 
 
+class CallEstimate(Record):
+    """Calls of one kind that move no data, on one configuration."""
+
+    call: str = Field(
+        description='"create" is an open that may create; "attributes" are chmod, chown and utime'
+    )
+    n: int = Field(description="of all ranks, in one run")
+    time_s: Estimate = Field(description="time in which a rank was at such a call")
+    per_s: Estimate | None = Field(
+        description="n / time_s; None where a repetition took no measurable time"
+    )
+
+
 class Run(Record):
     """The whole run of the application around its I/O."""
 
@@ -185,6 +198,12 @@ class Configuration(Record):
     )
     write_bytes_per_s: Estimate | None = Field(description="the same of phases that only write")
     iops: Estimate
+    calls: tuple[CallEstimate, ...] = Field(
+        default=(), description="calls that move no data; empty where the measurements do not tell"
+    )
+    calls_per_s: Estimate | None = Field(
+        default=None, description="all these calls / io_time; None where there are none"
+    )
     usage_percent: Estimate | None = Field(
         default=None,
         description="100 * rate / BW_PK, in the direction that moves most bytes; None without a peak",
@@ -204,6 +223,18 @@ class Configuration(Record):
     against: Against | None = Field(
         default=None, description="the baseline; None of the baseline itself, and without one"
     )
+
+    @property
+    def moves_data(self) -> bool:
+        """Whether there is a rate: applications that only ask for names and attributes have calls a second."""
+        return self.weight_bytes > 0
+
+    @property
+    def speed(self) -> Estimate:
+        """What a change is judged by: bytes a second, or calls a second where no data is moved."""
+        if self.moves_data or self.calls_per_s is None:
+            return self.rate_bytes_per_s
+        return self.calls_per_s
 
 
 class Place(Record):
@@ -247,7 +278,7 @@ class Effect(Record):
     first: str
     second: str
     rate_change_percent: Estimate = Field(
-        description="of the application's rate; values hold the medians' change alone"
+        description="of the application's rate, or of its calls a second where it moves no data; values hold the medians' change alone"
     )
     clear: bool = Field(
         description="the two are told apart, by the decisions for all pairs of the report together"

@@ -30,10 +30,10 @@ CRITERIA: tuple[Criterion, ...] = ("time", "cost", "ratio")
 
 
 def quantity(configuration: Configuration, by: Criterion) -> Estimate | None:
-    """What a criterion looks at; None where the configuration has no price."""
+    """What a criterion looks at; None where the configuration has no price, or no data for a ratio."""
     if by == "time":
         return configuration.io_time_s
-    if configuration.cost is None:
+    if configuration.cost is None or (by == "ratio" and not configuration.moves_data):
         return None
     return configuration.cost.cost_tot if by == "cost" else configuration.cost.perf_cost
 

@@ -46,9 +46,7 @@ def effects(
         if back[0] in told if known else _starts_second(turns, second.cluster == baseline):
             first, second, turns = second, first, back  # noqa: PLW2901
         told.update(turns[:1] if len(turns) == 1 else ())  # every pair tells a change the same way
-        change = change_percent(
-            first.rate_bytes_per_s.values, second.rate_bytes_per_s.values, confidence
-        )
+        change = change_percent(first.speed.values, second.speed.values, confidence)
         found.append(
             Effect(
                 application=first.application,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from wavetank.compare.comparison import (
+    CallEstimate,
     Configuration,
     Cost,
     OtherCost,
@@ -166,6 +167,8 @@ def describe(
             _per_second(sum(phase.operations for phase in result.phases), time)
             for result, time in zip(results, times, strict=True)
         ),
+        calls=_calls(results, over_runs),
+        calls_per_s=_calls_per_s(results, times, over_runs),
         usage_percent=None
         if peak is None
         else over_runs(usage_percent(rate, peak) for rate in rates),
@@ -185,6 +188,35 @@ def describe(
             )
         ),
     )
+
+
+def _calls(results: Sequence[ReplayResult], over_runs: Averager) -> tuple[CallEstimate, ...]:
+    """Calls that move no data by kind; none where a repetition does not tell them."""
+    by_run = [{one.call: one for one in result.calls} for result in results]
+    found = []
+    for name, first in by_run[0].items():
+        runs = [calls[name] for calls in by_run if name in calls]
+        if len(runs) < len(by_run):
+            continue
+        rates = [one.per_s for one in runs if one.per_s is not None]
+        found.append(
+            CallEstimate(
+                call=name,
+                n=first.n,
+                time_s=over_runs(one.time_s for one in runs),
+                per_s=over_runs(rates) if len(rates) == len(runs) else None,
+            )
+        )
+    return tuple(found)
+
+
+def _calls_per_s(
+    results: Sequence[ReplayResult], times: Sequence[float], over_runs: Averager
+) -> Estimate | None:
+    counts = [sum(one.n for one in result.calls) for result in results]
+    if not all(counts) or not all(time > 0 for time in times):
+        return None
+    return over_runs(count / time for count, time in zip(counts, times, strict=True))
 
 
 def _part(

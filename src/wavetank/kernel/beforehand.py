@@ -20,7 +20,11 @@ _MPI_CREATE = 1  # MPI_MODE_CREATE of Open MPI and MPICH
 _AT_REMOVEDIR = 0x200  # of unlinkat, <fcntl.h>
 _CHANGING = frozenset({"truncate", "ftruncate", "fallocate", "unlink", "rmdir", "rename"})
 # Successful calls on a name that they cannot make.
-_NEEDING = frozenset({"stat", "access", "truncate", "unlink", "rmdir", "MPI_File_delete"})
+_NEEDING = frozenset(
+    {
+        "stat", "access", "truncate", "unlink", "rmdir", "chmod", "chown", "utime", "readlink", "MPI_File_delete",
+    }
+)  # fmt: skip
 
 
 @dataclass
@@ -103,7 +107,9 @@ def _makes(step: FileStep) -> bool:
         return bool(step.arg & os.O_CREAT) or step.arg & os.O_TMPFILE == os.O_TMPFILE
     if step.iop_type == "MPI_File_open":
         return bool(step.arg & _MPI_CREATE)
-    return step.iop_type == "mkdir" or (step.iop_type in calls.ON_TWO_NAMES and step.arg == 1)
+    return step.iop_type in ("mkdir", "mknod") or (
+        step.iop_type in calls.ON_TWO_NAMES and step.arg == 1
+    )
 
 
 def _needs(step: FileStep) -> bool:

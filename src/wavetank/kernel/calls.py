@@ -17,8 +17,8 @@ POSIX_DATA = COPIES | {
 POSIX_FILE = frozenset(
     {
         "open", "close", "lseek", "fsync", "fdatasync", "aio_fsync", "sync_file_range", "ftruncate", "truncate",
-        "fallocate", "stat", "fstat", "access", "unlink", "rename", "link", "symlink", "mkdir", "rmdir", "dup", "mmap", "munmap",
-        "msync",
+        "fallocate", "stat", "fstat", "access", "unlink", "rename", "link", "symlink", "mkdir", "rmdir", "mknod", "readdir",
+        "readlink", "chmod", "fchmod", "chown", "fchown", "utime", "futime", "dup", "mmap", "munmap", "msync",
     }
 )  # fmt: skip
 ON_TWO_NAMES = frozenset({"rename", "link", "symlink"})

@@ -9,7 +9,7 @@ from wavetank.kernel.below import SENTENCE
 from wavetank.kernel.plan import Kernel
 from wavetank.model.application import Model
 from wavetank.model.own_level import own_phases
-from wavetank.model.tables import ranks_text
+from wavetank.model.table import ranks_text
 from wavetank.trace.partial import partial_sentences
 
 UNDECIDED = "it is not known which of these calls were collective: all are made as independent ones"

@@ -9,7 +9,7 @@ from wavetank.errors import KernelError
 from wavetank.model.application import Model
 from wavetank.model.extrapolation import Extrapolation, NotExtrapolated
 from wavetank.model.phase import LinearOffsets, ListedOffsets, Phase, UnknownOffsets
-from wavetank.model.tables import ranks_text
+from wavetank.model.table import ranks_text
 
 
 def performable(model: Model, approximate: bool) -> tuple[Model, tuple[str, ...]]:

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 
 from wavetank.kernel import calls
 from wavetank.kernel.file_names import paths_of
-from wavetank.kernel.files import safe_names
 from wavetank.kernel.plan import Kernel
 from wavetank.kernel.plan_reader import NEXT_MEMBER, PlannedRun, PlannedStep, distinct
 from wavetank.kernel.steps import are_of_one_call, flat
+from wavetank.kernel.tree_names import folders_of, tree_names
 from wavetank.model.application import Model
 from wavetank.model.members import NEXT
 from wavetank.model.phase import (
@@ -177,7 +177,9 @@ class _ModelSteps:
         below = dict.fromkeys(
             path for file_id in self._kernel_names for path in self._paths.get(file_id, ())
         )
-        found = safe_names(dict(enumerate(below)))
+        touched = [file for file in model.files if file.file_id in self._kernel_names]
+        folders = folders_of(touched, metadata_only=not model.phases)
+        found = tree_names(dict(enumerate(below)), folders)
         self._below_root = {path: found[number] for number, path in enumerate(below)}
         self._mpi_files = {p.file_id for p in model.phases if p.level == "mpiio"}
         self._mpi_files |= _opened_by_mpi(model)

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from wavetank.kernel import calls
-from wavetank.kernel.files import safe_names
 from wavetank.kernel.plan import KernelFile, KernelName
 from wavetank.kernel.steps import flat
+from wavetank.kernel.tree_names import tree_names
 from wavetank.model.file import ModelFile
 from wavetank.model.names import NAMED_OPS
 from wavetank.model.phase import FileStep, Program, RepeatStep, Step
@@ -55,7 +55,7 @@ def uses_of_names(programs: Sequence[Program]) -> dict[int, Uses]:
                 step.iop_type == "MPI_File_open" and step.arg & _MPI_CREATE
             ):
                 uses.created.add(step.name)
-            if step.iop_type in ("unlink", "MPI_File_delete") or (
+            if step.iop_type in ("unlink", "rmdir", "MPI_File_delete") or (
                 step.iop_type == "rename" and step.arg == 0
             ):
                 uses.gone.add(step.name)
@@ -123,7 +123,10 @@ def _renamed(step: Step, plans: Mapping[int, NamePlan]) -> Step:
 
 
 def apply_names(
-    files: Sequence[ModelFile], made: Sequence[KernelFile], programs: Sequence[Program]
+    files: Sequence[ModelFile],
+    made: Sequence[KernelFile],
+    programs: Sequence[Program],
+    folders: Collection[str] = (),
 ) -> tuple[list[KernelFile], list[Program], list[str]]:
     """The kernel's files with all their names, the programs by these, and sentences on what differs.
 
@@ -131,11 +134,13 @@ def apply_names(
         files: of the model.
         made: the kernel's files of these, in the same order, each with its file's own name.
         programs: the kernel's, by the names of the model.
+        folders: whose files keep their place in them (tree_names.py).
     """
     uses = uses_of_names(programs)
     plans: dict[int, NamePlan] = {}
     places = _places(files, uses)
-    names = safe_names(dict(enumerate(path for path, _ in dict.fromkeys(places.values()))))
+    unique = dict(enumerate(path for path, _ in dict.fromkeys(places.values())))
+    names = tree_names(unique, folders)
     numbers = {place: number for number, place in enumerate(dict.fromkeys(places.values()))}
     owners = Counter(path for file in files for path in paths_of(file))
     found, sentences = [], []

@@ -27,7 +27,7 @@ from wavetank.model.phase import (
 )
 from wavetank.model.plain_names import plain_name
 
-_NAME_LIMIT = 200  # bytes; file systems allow 255, and a temporary suffix needs some
+NAME_LIMIT = 200  # bytes; file systems allow 255, and a temporary suffix needs some
 
 
 def safe_names(paths: Mapping[int, str]) -> dict[int, str]:
@@ -49,8 +49,8 @@ def safe_names(paths: Mapping[int, str]) -> dict[int, str]:
             break
         for file_id in deeper:
             names[file_id] = "-".join(parts[file_id][-depth:])
-    long = {i: name for i, name in names.items() if len(name) > _NAME_LIMIT}
-    names |= {i: f"{i}-{name[-(_NAME_LIMIT - 20) :]}" for i, name in long.items()}
+    long = {i: name for i, name in names.items() if len(name) > NAME_LIMIT}
+    names |= {i: f"{i}-{name[-(NAME_LIMIT - 20) :]}" for i, name in long.items()}
     return names
 
 
@@ -116,7 +116,12 @@ def kernel_files(
             origin = origins.get(number)
             found.append(
                 KernelFile(
-                    file_id=number, name=name, role="output", prepare_bytes=0, content_of=origin
+                    file_id=number,
+                    name=name,
+                    role="output",
+                    prepare_bytes=0,
+                    content_of=origin,
+                    directory=file.directory or of_calls.is_folder,
                 )
             )
         else:
@@ -126,16 +131,16 @@ def kernel_files(
 
 
 def _made_by_name(programs: Sequence[Program]) -> set[int]:
-    """Files and directories that come to be by a call on their name, before anything else is done with them."""
+    """Files and directories that come to be by a call on their name, before the same rank does anything else with them."""
     made: set[int] = set()
-    seen: set[int] = set()
     for program in programs:
+        seen: set[int] = set()
         for step, _ in flat(program.steps):
             if not isinstance(step, FileStep) or step.error or step.file_id in seen:
                 continue
             seen.add(step.file_id)
             is_target = step.iop_type in calls.ON_TWO_NAMES and step.arg == 1
-            if is_target or step.iop_type == "mkdir":
+            if is_target or step.iop_type in ("mkdir", "mknod"):
                 made.add(step.file_id)
     return made
 
@@ -163,10 +168,10 @@ def _kernel_file(
     size = _size_beforehand(file, phases, evidence, views)
     if evidence.is_never_there:
         return KernelFile(file_id=file.file_id, name=name, role="none", prepare_bytes=0)
-    if evidence.is_folder:
-        role: Role = "output" if size is None else "both"
+    if file.directory or evidence.is_folder:
+        role: Role = "output" if size is None else "both" if evidence.changes else "input"
         return KernelFile(
-            file_id=file.file_id, name=name, role=role, prepare_bytes=0, folder=role == "both"
+            file_id=file.file_id, name=name, role=role, prepare_bytes=0, directory=True
         )
     written = any(not calls.reads(member.iop_type) for phase in phases for member in phase.pattern)
     role = "output" if size is None else "both" if written or evidence.changes else "input"
@@ -200,7 +205,7 @@ def _several(
         name=name,
         role="output" if made else one.role,
         prepare_bytes=int(sizes.sum()),
-        folder=one.folder and not made,
+        directory=one.directory,
         members=KernelMembers(
             names=tuple(safe_names(dict(enumerate(members.paths()))).values()),
             prepare_bytes=sizes,

@@ -18,13 +18,16 @@ from wavetank.kernel.extrapolated import performable
 from wavetank.kernel.failures import Failures
 from wavetank.kernel.file_names import apply_names
 from wavetank.kernel.files import kernel_files
+from wavetank.kernel.listings import with_entries
 from wavetank.kernel.order import find_waits
 from wavetank.kernel.order_processes import own_programs
 from wavetank.kernel.overlaps import without_overlaps
 from wavetank.kernel.plan import Kernel
 from wavetank.kernel.steps import are_of_one_call, flat
+from wavetank.kernel.tree_names import folders_of
 from wavetank.kernel.unopened import unopened_files, with_opens
 from wavetank.kernel.writers.ior import ior_lines
+from wavetank.kernel.writers.mdtest import mdtest_lines
 from wavetank.model.application import Model
 from wavetank.model.inherited import inherited_files
 from wavetank.model.names import NAME_CHANGES
@@ -85,7 +88,9 @@ def make_kernel(
         touched,
         kernel_files(touched, selection.phases, selection.programs, model.views),
         selection.programs,
+        folders_of(touched, metadata_only=not model.phases),
     )
+    files, of_listings = with_entries(files, programs)
     bare = Kernel(
         provenance=provenance(inputs=[model_path]),
         application=model.application,
@@ -93,6 +98,7 @@ def make_kernel(
         n_ranks=model.n_ranks,
         files=tuple(files),
         phases=tuple(selection.phases),
+        metadata=model.metadata,
         views=model.views,
         infos=model.infos,
         communicators=model.communicators,
@@ -103,6 +109,7 @@ def make_kernel(
             *stood_in,
             *selection.not_reproduced(),
             *of_names,
+            *of_listings,
         ),
         doubts=doubts_of(model),
         approximate=approximate,
@@ -116,7 +123,15 @@ def make_kernel(
             update={"not_reproduced": (*bare.not_reproduced, _WAITS.format(inferred))}
         )
     lines, refused = ior_lines(bare, model.series, ior_version)
-    return bare.model_copy(update={"ior": tuple(lines), "ior_refused": tuple(refused)})
+    of_mdtest, no_mdtest = mdtest_lines(bare)
+    return bare.model_copy(
+        update={
+            "ior": tuple(lines),
+            "ior_refused": tuple(refused),
+            "mdtest": tuple(of_mdtest),
+            "mdtest_refused": tuple(no_mdtest),
+        }
+    )
 
 
 class _Selection:
@@ -140,6 +155,7 @@ class _Selection:
         self._unknown_calls: Counter[str] = Counter()
         self._file_calls: set[str] = set()
         self._failures = Failures()
+        self._gives_times = False
         self._null_seeks = 0
         self.programs = [
             Program(ranks=program.ranks, steps=self._steps(program.steps, len(program.ranks)))
@@ -243,6 +259,7 @@ class _Selection:
         if not self._failures.takes(step, times):
             return False
         self._file_calls.add(step.iop_type)
+        self._gives_times |= step.iop_type in ("utime", "futime") and step.arg != 0
         return True
 
     def not_reproduced(self) -> list[str]:
@@ -275,6 +292,12 @@ class _Selection:
                 else []
             ),
             *self._failures.sentences(),
+            *(
+                ["chown and fchown give files to the replay's own user and group."]
+                if self._file_calls & {"chown", "fchown"}
+                else []
+            ),
+            *(["utime gives other times than the application did."] if self._gives_times else []),
             *self._communicators(),
             *self._inherited(),
             *(

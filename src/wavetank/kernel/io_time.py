@@ -5,17 +5,22 @@ Reads the spans that the replay program prints (native/replay/activity.h); leave
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wavetank.kernel.result import IoTime, PhaseResult, ReplayResult
+from wavetank.kernel.result import CallRate, IoTime, PhaseResult, ReplayResult
 
 _NS = 1e-9
 Spans = Sequence[Sequence[int]]
-"""Of one rank, in order: [ns since the last one's end, length, data, metadata, flush], all ns."""
+"""Of one rank, in order: [ns since the last one's end, length, data, metadata, flush], all ns.
+
+Then, of each kind of call that has a part in the metadata: its number, and ns.
+"""
+_KINDS = 3  # data, metadata, flush
 
 
 @dataclass(frozen=True)
@@ -24,6 +29,7 @@ class _Union:
 
     total: float
     by_kind: tuple[float, float, float]
+    by_call: tuple[float, ...]  # by its number
     at_least: float
     at_most: float
 
@@ -56,6 +62,10 @@ def phases_time_s(phases: Iterable[PhaseResult]) -> float:
     return covered
 
 
+Rates = Mapping[str, tuple[str, int]]
+"""Of one rank: what a number of a kind of call stands for, and how many there were."""
+
+
 def io_time(ranks: Sequence[Spans], not_on_disk_bytes: int) -> IoTime:
     """The union of all ranks' spans, split by the kind of call.
 
@@ -67,7 +77,7 @@ def io_time(ranks: Sequence[Spans], not_on_disk_bytes: int) -> IoTime:
         ranks: of each rank its spans.
         not_on_disk_bytes: kept as it is.
     """
-    found = _union([_absolute(spans) for spans in ranks])
+    found = _union([_absolute(spans, 0) for spans in ranks])
     data, metadata, flush = found.by_kind
     return IoTime(
         total_s=found.total * _NS,
@@ -80,20 +90,51 @@ def io_time(ranks: Sequence[Spans], not_on_disk_bytes: int) -> IoTime:
     )
 
 
-def _absolute(spans: Spans) -> NDArray[np.float64]:
-    """Shape (n, 5): start and end, ns since the common start, and the shares of time in each kind of call."""
-    told = np.asarray(spans, dtype=np.float64).reshape(-1, 5)
+def call_rates(ranks: Sequence[Spans], rates: Sequence[Rates]) -> tuple[CallRate, ...]:
+    """The calls that move no data by their kind, and how many a second there were.
+
+    A kind's time is that in which a rank was at such a call; kinds that are called at once share it as above.
+
+    Args:
+        ranks: of each rank its spans.
+        rates: of each rank its calls.
+    """
+    numbers = (number for spans in ranks for span in spans for number in span[2 + _KINDS :: 2])
+    n_calls = max(numbers, default=-1) + 1
+    return tuple(_rates(rates, _union([_absolute(spans, n_calls) for spans in ranks]).by_call))
+
+
+def _rates(rates: Sequence[Rates], by_call: tuple[float, ...]) -> Iterator[CallRate]:
+    names: dict[int, str] = {}
+    counts: Counter[int] = Counter()
+    for of_rank in rates:
+        for key, (name, n) in of_rank.items():
+            names[int(key)] = name
+            counts[int(key)] += n
+    for number, name in sorted(names.items()):
+        time_s = by_call[number] * _NS if number < len(by_call) else 0.0
+        n = counts[number]
+        yield CallRate(call=name, n=n, time_s=time_s, per_s=n / time_s if time_s > 0 else None)
+
+
+def _absolute(spans: Spans, n_calls: int) -> NDArray[np.float64]:
+    """Shape (n, 5 + n_calls): start and end, ns since the common start, and the shares of time in each kind of call."""
+    told = np.zeros((len(spans), 2 + _KINDS + n_calls))
+    for row, span in zip(told, spans, strict=True):
+        row[: 2 + _KINDS] = span[: 2 + _KINDS]
+        if n_calls:
+            row[[2 + _KINDS + number for number in span[2 + _KINDS :: 2]]] = span[3 + _KINDS :: 2]
     told = told[told[:, 1] > 0]
     ends = np.cumsum(told[:, 0] + told[:, 1])
     return np.column_stack((ends - told[:, 1], ends, told[:, 2:] / told[:, 1:2]))
 
 
 def _union(ranks: Sequence[NDArray[np.float64]]) -> _Union:
-    spans = np.concatenate(ranks) if ranks else np.empty((0, 5))
+    spans = np.concatenate(ranks) if ranks else np.empty((0, 2 + _KINDS))
     if len(spans) == 0:
-        return _Union(0.0, (0.0, 0.0, 0.0), 0.0, 0.0)
+        return _Union(0.0, (0.0, 0.0, 0.0), (), 0.0, 0.0)
     shares = spans[:, 2:]
-    busy = shares.sum(axis=1)
+    busy = shares[:, :_KINDS].sum(axis=1)
     whole = busy > 1 - 1e-9
     idle_log = np.log1p(-np.where(whole, 0.0, busy))
     # What begins or ends at each moment: ranks, ranks that are at I/O all along, log of idle shares, shares by kind.
@@ -104,7 +145,7 @@ def _union(ranks: Sequence[NDArray[np.float64]]) -> _Union:
     lengths = np.diff(moments[order])
     there, at_io = np.rint(state[:, 0]) > 0, np.rint(state[:, 1]) > 0
     kinds = np.maximum(state[:, 3:], 0.0)
-    sums = kinds.sum(axis=1)
+    sums = kinds[:, :_KINDS].sum(axis=1)
     parts = np.where(at_io, 1.0, np.where(there, -np.expm1(np.minimum(state[:, 2], 0.0)), 0.0))
     covered = lengths * parts
     split = covered[there] @ (kinds[there] / np.maximum(sums[there], 1e-12)[:, None])
@@ -112,9 +153,11 @@ def _union(ranks: Sequence[NDArray[np.float64]]) -> _Union:
         (lengths * np.where(at_io, 1.0, np.where(there, np.minimum(sums, 1.0), 0.0))).sum()
     )
     longest = max(
-        float(((rank[:, 1] - rank[:, 0]) * rank[:, 2:].sum(axis=1)).sum()) for rank in ranks
+        float(((rank[:, 1] - rank[:, 0]) * rank[:, 2 : 2 + _KINDS].sum(axis=1)).sum())
+        for rank in ranks
     )
     least = max(float(lengths[at_io].sum()), longest)
-    data, metadata, flush = (float(part) for part in split)
+    data, metadata, flush = (float(part) for part in split[:_KINDS])
     total = data + metadata + flush
-    return _Union(total, (data, metadata, flush), min(least, total), max(most, total))
+    by_call = tuple(float(part) for part in split[_KINDS:])
+    return _Union(total, (data, metadata, flush), by_call, min(least, total), max(most, total))

@@ -4,7 +4,8 @@ Sample (version 1 of the program), between other output of the launcher:
 
     wavetank-replay-result 1
     {"rank":0,"host":"c1","mpi":"Open MPI v4.1.4","elapsed_ns":1204118,...,
-     "io":{"sums":[1100342,3100,0],"merged_below_ns":0,"spans":[[81,3100,0,3100,0],[0,1100342,1100342,0,0]]},
+     "io":{"sums":[1100342,3100,0],"merged_below_ns":0,"spans":[[81,3100,0,3100,0,1,2900],[0,1100342,1100342,0,0]],
+           "rates":{"1":["open",1]}},
      "phases":[[1,27123457,3312,1100342,92,1203981,8812,[[148,3301],...]]]}    (on one line)
     wavetank-replay-result-end
 
@@ -24,7 +25,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from wavetank.kernel.io_time import io_time
+from wavetank.kernel.io_time import call_rates, io_time
 from wavetank.kernel.result import LatencySummary, PhaseResult, RankPhaseResult, ReplayResult
 from wavetank.kernel.whereabouts import place, where, who_died
 
@@ -75,14 +76,13 @@ def outcome(
                     latencies=Counter(dict(buckets)),
                 )
             )  # fmt: skip
+    spans = [report["io"]["spans"] for report in reports]
     return ReplayResult(
         status="ok",
         elapsed_s=max(report["elapsed_ns"] for report in reports) * _NS,
         metadata_time_s=sum(report["metadata_ns"] for report in reports) * _NS,
-        io=io_time(
-            [report["io"]["spans"] for report in reports],
-            sum(int(report["not_on_disk"]) for report in reports),
-        ),
+        io=io_time(spans, sum(int(report["not_on_disk"]) for report in reports)),
+        calls=call_rates(spans, [report["io"].get("rates", {}) for report in reports]),
         started_monotonic_ns=reports[0]["started"][0],
         started_realtime_ns=reports[0]["started"][1],
         phases=tuple(_phase(ph_id, ranks) for ph_id, ranks in sorted(by_phase.items())),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import ClassVar, Literal, Self
 
@@ -16,6 +16,7 @@ from wavetank.model.approximation import Approximation
 from wavetank.model.column import Column
 from wavetank.model.extrapolation import Extrapolation
 from wavetank.model.members import Names, Visits
+from wavetank.model.metadata import MetadataPhase
 from wavetank.model.phase import Phase, Program
 from wavetank.model.references import Known, require
 from wavetank.model.run_times import RunTimes
@@ -96,7 +97,11 @@ class KernelFile(Record):
         description="input files are made before the measurement, never measured; none: looked for only, and never there"
     )
     prepare_bytes: int = Field(description="size to make beforehand; 0: the kernel creates it")
-    folder: bool = Field(default=False, description="made beforehand as a folder")
+    directory: bool = False
+    entries: int = Field(
+        default=0,
+        description="of a directory that is listed: empty files to make in it beforehand, for entries of which no name is known",
+    )
     content_of: int | None = Field(
         default=None,
         description="file whose pattern its bytes have, because it is renamed or linked from that; None: its own",
@@ -155,9 +160,33 @@ class KernelFile(Record):
         return self.role in ("input", "both")
 
     @property
+    def folder(self) -> bool:
+        """Whether it is made beforehand as a folder."""
+        return self.directory and self.is_prepared
+
+    @property
+    def entry_names(self) -> Iterator[str]:
+        """Names of the empty files that a directory has beforehand."""
+        return (f"{self.name}/wavetank-entry-{number}" for number in range(1, self.entries + 1))
+
+    @property
     def content_id(self) -> int:
         """Number of the file whose pattern its bytes have."""
         return self.file_id if self.content_of is None else self.content_of
+
+
+def folders_beforehand(files: Sequence[KernelFile]) -> list[str]:
+    """Directories that must be there before a run, those above others first.
+
+    They are the kernel's own and those that its names lie in; what the run makes, and what lies below that, is not.
+    """
+    made = {file.name for file in files if file.directory and file.role == "output"}
+    found = {file.name for file in files if file.directory and file.is_prepared}
+    for name in (name for file in files for name in file.names):
+        parents = [str(parent) for parent in PurePosixPath(name).parents][:-1]
+        first_made = [place for place, parent in enumerate(parents) if parent in made]
+        found.update(parents[first_made[-1] + 1 :] if first_made else parents)
+    return sorted(found - made)
 
 
 class IorLine(Record):
@@ -181,6 +210,24 @@ class Refused(Record):
     reason: str
 
 
+class MdtestLine(Record):
+    """The nearest mdtest command line for one or more phases of calls that move no data."""
+
+    md_ids: tuple[int, ...] = Field(description="phases of calls that move no data")
+    ph_ids: tuple[int, ...] = Field(
+        default=(), description="phases of the data that it writes and reads"
+    )
+    command: str
+    not_reproduced: tuple[str, ...] = Field(description="differences, a sentence each")
+
+
+class MdtestRefused(Record):
+    """Phases of calls that move no data that mdtest cannot make."""
+
+    md_ids: tuple[int, ...]
+    reason: str
+
+
 class Kernel(Document):
     """A kernel of one model."""
 
@@ -196,6 +243,10 @@ class Kernel(Document):
     )
     files: tuple[KernelFile, ...]
     phases: tuple[Phase, ...]
+    metadata: tuple[MetadataPhase, ...] = Field(
+        default=(),
+        description="of the model, with the traced run's times: calls that move no data. What the kernel does is in programs",
+    )
     views: tuple[View, ...] = ()
     infos: tuple[tuple[tuple[str, str], ...], ...] = Field(
         default=(), description="hints (MPI_Info) that MPI files were given, of the model"
@@ -230,6 +281,8 @@ class Kernel(Document):
     )
     ior: tuple[IorLine, ...] = ()
     ior_refused: tuple[Refused, ...] = ()
+    mdtest: tuple[MdtestLine, ...] = ()
+    mdtest_refused: tuple[MdtestRefused, ...] = ()
 
     @model_validator(mode="after")
     def _holds_together(self) -> Self:

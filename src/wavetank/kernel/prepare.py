@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from wavetank.document import write_whole
 from wavetank.errors import KernelError
 from wavetank.kernel.pattern import FILE_STEP, PERIOD, content, pattern
-from wavetank.kernel.plan import Kernel, KernelFile
+from wavetank.kernel.plan import Kernel, KernelFile, folders_beforehand
 from wavetank.kernel.space import written_bytes
 from wavetank.units import format_size
 
@@ -50,15 +50,18 @@ def prepare_files(
         if size > 0 and not _has_content(root / name, file.content_id, size)
     ]
     _check_space(kernel, missing, root)
+    folders = folders_beforehand(kernel.files)
     try:
         write_whole(
             root / MARKER,
-            json.dumps(sorted(ours | set(_names(kernel))), indent=1) + "\n",
+            json.dumps(sorted({*ours, *_names(kernel), *_missing(folders, root)}), indent=1) + "\n",
         )
         _make_folders(kernel, root)
         there = {name for file in kernel.files for name in file.prepared_names}
-        for name in set(_names(kernel)) - there:
+        for name in sorted(set(_names(kernel)) - there - set(folders), reverse=True):
             _remove(root / name)
+        for name in folders:
+            (root / name).mkdir(exist_ok=True)
         for name, file, size in missing:
             if file.members is None:
                 progress(f"writing {name}, {format_size(size)}")
@@ -66,12 +69,13 @@ def prepare_files(
             write_content(root / name, file.content_id, size)
         for file in kernel.files:
             for name, size in file.stored() if file.is_prepared else ():
-                if size == 0:
+                if size == 0 and file.directory:
+                    (root / name).mkdir(exist_ok=True)
+                elif size == 0:
                     _remove(root / name)
-                    if file.folder:
-                        (root / name).mkdir()
-                    else:
-                        write_content(root / name, file.content_id, 0)
+                    write_content(root / name, file.content_id, 0)
+            for name in file.entry_names:
+                (root / name).touch()
         for file in kernel.files:
             _link_names(file, root)
     except OSError as error:
@@ -79,7 +83,15 @@ def prepare_files(
 
 
 def _names(kernel: Kernel) -> list[str]:
-    return [name for file in kernel.files for name in file.stored_names()]
+    """All that is made below the root, before or in the run, without the directories that only lead there."""
+    return [
+        *(name for file in kernel.files for name in file.stored_names()),
+        *(name for file in kernel.files for name in file.entry_names),
+    ]
+
+
+def _missing(folders: Sequence[str], root: Path) -> list[str]:
+    return [name for name in folders if not (root / name).is_dir()]
 
 
 def _make_folders(kernel: Kernel, root: Path) -> None:
@@ -107,9 +119,9 @@ def _link_names(file: KernelFile, root: Path) -> None:
 def remove_files(kernel: Kernel, root: Path) -> None:
     """Remove what ``prepare_files`` and a replay left below ``root``."""
     ours = _made_here(root)
-    for name in _names(kernel):
-        if name in ours:
-            _remove(root / name)
+    names = {*_names(kernel), *folders_beforehand(kernel.files)}
+    for name in sorted(names & ours, reverse=True):  # what lies in a directory before the directory
+        _remove(root / name)
     for file in kernel.files:
         if file.members is not None and (root / file.name).is_dir():
             with suppress(OSError):  # somebody else's files are in it

@@ -73,6 +73,19 @@ class IoTime(Record):
     at_most_s: float | None = None
 
 
+class CallRate(Record):
+    """Calls of one kind that move no data."""
+
+    call: str = Field(
+        description='"create" is an open that may create; "attributes" are chmod, chown and utime'
+    )
+    n: int = Field(description="of all ranks")
+    time_s: float = Field(
+        description="time in which a rank was at such a call; kinds of calls at once share it"
+    )
+    per_s: float | None = Field(description="n / time_s; None where it took no measurable time")
+
+
 class ReplayResult(Record):
     """One run of a kernel."""
 
@@ -83,6 +96,9 @@ class ReplayResult(Record):
     elapsed_s: float
     metadata_time_s: float = Field(description="opens, closes, seeks, syncs: sum over ranks")
     io: IoTime | None = Field(default=None, description="None in results of earlier versions")
+    calls: tuple[CallRate, ...] = Field(
+        default=(), description="calls that move no data; empty in results of earlier versions"
+    )
     started_monotonic_ns: int | None = Field(
         default=None, description="the replay's common start on rank 0's CLOCK_MONOTONIC"
     )

@@ -17,11 +17,17 @@ from typing import Any, Literal, Protocol
 
 from wavetank import __version__
 from wavetank.cluster.counters import Counters, RecordsCounters
-from wavetank.cluster.host import EndsMarked, NamesLauncher, RunningCluster, SetsEnvironment
+from wavetank.cluster.host import (
+    EndsMarked,
+    Host,
+    NamesLauncher,
+    RunningCluster,
+    SetsEnvironment,
+)
 from wavetank.document import provenance
 from wavetank.errors import MeasurementError, WavetankError
 from wavetank.job import Placement
-from wavetank.kernel.plan import Kernel, KernelFile
+from wavetank.kernel.plan import Kernel, KernelFile, folders_beforehand
 from wavetank.kernel.result import ReplayResult
 from wavetank.measure.attribution import EVERY_S, measured_use
 from wavetank.measure.cold import doubts_of_cold_reads, doubts_of_writes
@@ -32,6 +38,8 @@ from wavetank.measure.use import MeasuredUse
 from wavetank.measure.views import file_hosts
 
 PREPARE_TIMEOUT_S = 300.0
+COMMAND_LINE_BYTES = 64 * 1024
+"""bytes of names; Linux allows 128 KiB for one word (sh -c), and 2 MiB for all."""
 
 
 class Performer(Protocol):
@@ -63,7 +71,8 @@ class Bench:
 def kernel_hash(kernel: Kernel) -> str:
     """Hash of what a kernel does: equal for kernels that differ in whence they are and in the traced run's times only."""
     body = kernel.model_dump(
-        mode="json", exclude={"provenance", "model_sha256", "run_times", "approximation"}
+        mode="json",
+        exclude={"provenance", "model_sha256", "run_times", "approximation", "metadata"},
     )
     return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
 
@@ -86,7 +95,7 @@ def set_up(kernel: Kernel, cluster: RunningCluster, folder: str | None = None) -
     """
     bench = lay_out(kernel, cluster, folder or kernel_folder(kernel_hash(kernel)))
     placement = cluster.place_files(input_sizes(bench))
-    link_names(bench)
+    make_names(bench)
     return replace(bench, file_placement=dict(placement))
 
 
@@ -97,10 +106,8 @@ def lay_out(kernel: Kernel, cluster: RunningCluster, folder: str) -> Bench:
         ClusterError: a node or the file system failed.
     """
     bench = Bench(kernel, kernel_hash(kernel), cluster, folder, {})
-    directories = sorted(
-        {str(PurePosixPath(bench.root, next(file.stored_names())).parent) for file in kernel.files}
-    )
-    _by_file_hosts(bench, ["mkdir", "-p", bench.root, *directories])
+    _by_file_hosts(bench, ["mkdir", "-p", bench.root])
+    _make_folders(bench)
     return bench
 
 
@@ -285,11 +292,11 @@ def renew_files(bench: Bench) -> None:
     again = overwritten_sizes(bench)
     if again:
         bench.cluster.place_files(again)
-    link_names(bench)
+    make_names(bench)
 
 
 def remove_written(bench: Bench) -> None:
-    """Remove what an earlier run wrote."""
+    """Remove what an earlier run wrote; directories that are to be there are."""
     written = [file for file in bench.kernel.files if file.role != "input"]
     if written:
         folders = [
@@ -297,28 +304,58 @@ def remove_written(bench: Bench) -> None:
             for file in written
             if file.members is not None
         ]
-        paths = [
-            str(PurePosixPath(bench.root, name))
-            for file in written
-            if file.members is None
-            for name in file.names
-        ]
+        names = [name for file in written if file.members is None for name in file.names]
+        recursive = ["-r"] if any(file.directory for file in written) else []
         # Through every view: a client that still knows a name would open a file that is gone.
         for host in bench.cluster.compute_hosts:
-            if paths:
-                host.run(["rm", "-f", "--", *paths], timeout_s=PREPARE_TIMEOUT_S)
+            if names:
+                _on_names(bench, host, ["rm", "-f", *recursive], names)
             if folders:
                 host.run(
                     ["find", *folders, "-mindepth", "1", "-delete"], timeout_s=PREPARE_TIMEOUT_S
                 )
+        _make_folders(bench)
 
 
-def link_names(bench: Bench) -> None:
-    """Make the further names that files have before the kernel runs, and what is there without a byte: files and folders."""
+def make_names(bench: Bench) -> None:
+    """Make what takes no room: files that are looked at only, entries of listed directories, further names of files."""
+    _make_empty(bench)
+    _link_names(bench)
+
+
+def _make_empty(bench: Bench) -> None:
+    files = bench.kernel.files
+    empty = [
+        file.name
+        for file in files
+        if file.is_prepared and file.prepare_bytes == 0 and not file.directory
+    ]
+    empty += [name for file in files for name in file.entry_names]
+    for host in file_hosts(bench.cluster) if empty else ():
+        _on_names(bench, host, ["touch"], empty)
+
+
+def _make_folders(bench: Bench) -> None:
+    files = bench.kernel.files
+    folders = folders_beforehand(files)
+    folders += [file.name for file in files if file.members is not None]
+    for host in file_hosts(bench.cluster) if folders else ():
+        _on_names(bench, host, ["mkdir", "-p"], folders)
+
+
+def _on_names(bench: Bench, host: Host, command: Sequence[str], names: Sequence[str]) -> None:
+    """Run a command on names below the kernel's root, as many at once as a command line holds."""
+    paths = [str(PurePosixPath(bench.root, name)) for name in names]
+    if sum(map(len, paths)) < COMMAND_LINE_BYTES:
+        host.run([*command, "--", *paths], timeout_s=PREPARE_TIMEOUT_S)
+        return
+    argv = ["xargs", "-0", "-r", *command, "--"]
+    host.run(argv, timeout_s=PREPARE_TIMEOUT_S, stdin="".join(f"{path}\0" for path in paths))
+
+
+def _link_names(bench: Bench) -> None:
+    """Make the further names that files have before the kernel runs."""
     for file in bench.kernel.files:
-        if file.is_prepared and file.prepare_bytes == 0:
-            make = ["mkdir", "-p"] if file.folder else ["touch"]
-            _by_file_hosts(bench, [*make, "--", str(PurePosixPath(bench.root, file.name))])
         for other in file.other_names:
             link = PurePosixPath(bench.root, other.name)
             target = PurePosixPath(bench.root, file.name)

@@ -9,7 +9,7 @@ from wavetank.cluster.host import RunningCluster
 from wavetank.measure.run import (
     Bench,
     input_sizes,
-    link_names,
+    make_names,
     overwritten_sizes,
     remove_written,
 )
@@ -32,7 +32,7 @@ def set_up_together(
     sizes = [input_sizes(bench) | (_outputs(bench) if apart else {}) for bench in benches]
     placed = _place(sizes, cluster, apart)
     for bench in benches:
-        link_names(bench)
+        make_names(bench)
     return [
         replace(
             bench,
@@ -50,7 +50,7 @@ def renew_together(benches: Sequence[Bench], cluster: RunningCluster, *, apart: 
     if any(sizes):
         _place(sizes, cluster, apart)
     for bench in benches:
-        link_names(bench)
+        make_names(bench)
 
 
 def _outputs(bench: Bench) -> dict[str, int]:
@@ -58,7 +58,7 @@ def _outputs(bench: Bench) -> dict[str, int]:
     return {
         f"{bench.folder}/{name}": 1
         for file in bench.kernel.files
-        if file.role == "output"
+        if file.role == "output" and not file.directory
         for name, _ in file.stored()
     }
 

@@ -159,7 +159,10 @@ class _Search:
             [
                 number
                 for number, file in enumerate(files)
-                if file.other_names or file.symlink_to is not None or file.collective_unknown
+                if file.other_names
+                or file.symlink_to is not None
+                or file.collective_unknown
+                or file.directory
             ]
         ] = False
         loops = blocks(table)

@@ -11,6 +11,7 @@ from wavetank.errors import ModelError, WavetankError
 from wavetank.model.approximation import Approximation
 from wavetank.model.extrapolation import Extrapolation
 from wavetank.model.file import ModelFile
+from wavetank.model.metadata import MetadataPhase
 from wavetank.model.phase import Phase, Program, Series
 from wavetank.model.references import Known, require
 from wavetank.model.run_times import RunTimes
@@ -114,6 +115,10 @@ class Model(Document):
     requirements: Requirements
     files: tuple[ModelFile, ...]
     phases: tuple[Phase, ...]
+    metadata: tuple[MetadataPhase, ...] = Field(
+        default=(),
+        description="phases of calls that move no data, on files whose data the rank does not move",
+    )
     series: tuple[Series, ...]
     views: tuple[View, ...] = ()
     infos: tuple[tuple[tuple[str, str], ...], ...] = Field(

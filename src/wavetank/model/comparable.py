@@ -17,7 +17,7 @@ from wavetank.model.application import Model
 from wavetank.model.file import ModelFile
 from wavetank.model.listed_sizes import ListedSizes
 from wavetank.model.phase import ListedOffsets, Phase
-from wavetank.model.tables import ranks_text
+from wavetank.model.table import ranks_text
 from wavetank.trace.ops import OPS_BY_NAME
 from wavetank.trace.partial import partial_sentences
 from wavetank.trace.schema import OpKind

@@ -40,8 +40,8 @@ from wavetank.model.own_level import own_levels
 from wavetank.model.phase import ListedOffsets, Phase
 from wavetank.model.plain_names import plain_name
 from wavetank.model.sequences import MOST_OPERATIONS, NoSequenceError, Sequences, first_other
-from wavetank.model.table import Cell
-from wavetank.model.tables import numbers_text, offset_text, ranks_text
+from wavetank.model.table import Cell, ranks_text
+from wavetank.model.tables import numbers_text, offset_text
 
 
 @dataclass(frozen=True)

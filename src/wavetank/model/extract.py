@@ -29,13 +29,14 @@ from wavetank.model.file_table import make_files
 from wavetank.model.fold import fold
 from wavetank.model.folded import blocks, unfold_idle
 from wavetank.model.idle import find_idle
+from wavetank.model.metadata_phases import directories_of, metadata_phases
 from wavetank.model.names import join_names
 from wavetank.model.passes import OpKinds
 from wavetank.model.phases import clocks, find_series, make_phases
 from wavetank.model.processes import between_processes, process_events
 from wavetank.model.program_name import program_name
 from wavetank.model.ranges import find_ranges
-from wavetank.model.rank_phase import describe
+from wavetank.model.rank_phase import RankPhase, describe
 from wavetank.model.relations import relate_levels
 from wavetank.model.requirements import make_requirements
 from wavetank.model.row_kind import RowKind
@@ -70,14 +71,16 @@ def extract_model(
         limits: what of the trace is worth folding into loops and lists; the defaults if None.
 
     Raises:
-        ModelError: the trace has no data operations at the levels asked for, or holds what cannot be.
+        ModelError: the trace has no operations on files at the levels asked for, or holds what cannot be.
     """
     rules = rules or Rules()
     levels = rules.levels or (Level.POSIX, Level.MPIIO)
     gap_s = rules.shortest_gap_s
     trace, named, names = join_names(trace, in_order(without_races(trace.folds)))
     families: Families = {}
-    if rules.families:
+    if (
+        rules.families and (named.moved > 0).any()
+    ):  # a name and its folder are all there is to the others
         trace, named, families = fold_alike(trace, named, ops)
     of_mpi = set() if Level.MPIIO in levels else _of_mpi_library(named, ops)
     idle = find_idle(named, ops)
@@ -94,14 +97,14 @@ def extract_model(
     if not len(data) and (made := approximate_trace(trace, levels)) is not None:
         model = extract_model(made.trace, provenance, rules, ops, name, limits)
         return model.model_copy(update={"approximation": approximation_of(made, model.files)})
-    if not len(data):
-        raise ModelError(_nothing(trace, rules))
     # Only Darshan and DFTracer leave ticks out of MPI programs.
     by_time = trace.source in ("wavetank", "strace")
     own_level = _own_levels(rows, levels, by_time)
     file_ids = {file: number for number, file in enumerate(own_level, start=1)}
-    rows, data, ranges = find_ranges(rows, data, levels, rules, families)
-    parts = describe(data, ranges)
+    parts: list[RankPhase] = []
+    if len(data):
+        rows, data, ranges = find_ranges(rows, data, levels, rules, families)
+        parts = describe(data, ranges)
     activity = Activity(rows, data, parts, file_ids, own_level, families)
     times = clocks(activity)
     unknown = {number for number, file in enumerate(trace.files) if file.collective_unknown}
@@ -110,25 +113,35 @@ def extract_model(
     phases, ph_id = make_phases(
         activity, group_ranks(parts, rules, families), times, by_time, counts_calls, unknown
     )
+    directories = directories_of(trace.files, activity)
+    paths = [file.path for file in trace.files]
+    metadata = metadata_phases(activity, paths, directories, by_time=by_time)
+    if not phases and not metadata:
+        raise ModelError(_nothing(trace, rules))
     series = find_series(phases)
-    files = make_files(trace, activity, phases, series)
+    files = make_files(trace, activity, phases, series, directories)
     by_id = {file_id: LEVEL_NAMES[own_level[file]] for file, file_id in file_ids.items()}
     own = [phase for phase in phases if phase.level == by_id[phase.file_id]]
+    app_np = len(
+        {rank for phase in own for rank in phase.ph_processid}
+        or {rank for phase in metadata for rank in phase.ranks}
+    )
     return Model(
         provenance=provenance,
         application=name or program_name(trace.command),
         command=trace.command,
         source=trace.source,
         n_ranks=trace.n_ranks,
-        app_np=len({rank for phase in own for rank in phase.ph_processid}),
+        app_np=app_np,
         app_nfiles=sum(file.n_files for file in files if file.n_operations > 0),
         app_st=sum(phase.ph_weight for phase in own),
         elapsed_s=trace.elapsed_s,
         run_times=run_times_of_rows(rows, trace.elapsed_s),
         boundaries=rules.boundaries(),
-        requirements=make_requirements(files, own, parts, ph_id, times),
+        requirements=make_requirements(files, own, parts, ph_id, times, app_np),
         files=files,
         phases=tuple(phases),
+        metadata=metadata,
         series=tuple(series),
         views=tuple(
             View(
@@ -224,13 +237,11 @@ def _nothing(trace: Trace, rules: Rules) -> str:
     asked = " and ".join(LEVEL_NAMES[level] for level in rules.levels) if rules.levels else None
     n_rows = len(trace.folds)
     command = " ".join(trace.command) or trace.source
-    if n_rows == 0:
-        what = f"the trace of '{command}' holds no I/O at all"
-    else:
-        what = f"the trace of '{command}' holds no operation that moved data"
+    held = "I/O at all" if n_rows == 0 else "operation on a file"
+    what = f"the trace of '{command}' holds no {held}"
     if asked:
         what += f" at level {asked}"
-    hint = "Check that the program reads or writes files that the tracer was told to keep"
+    hint = "Check that the program uses files that the tracer was told to keep"
     if trace.warnings:
         hint += "; the trace says: " + "; ".join(trace.warnings)
     return f"{what}, so there is nothing to model. {hint}"

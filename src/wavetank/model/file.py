@@ -55,6 +55,7 @@ class ModelFile(Record):
         description="Darshan: offset equal to the end of the rank's last operation"
     )
     file_system: str | None = None
+    directory: bool = False
     members: Members | None = Field(
         default=None,
         description="files that were used alike, one at a time: all sizes and counts of this record are their sums; "

@@ -6,7 +6,7 @@ Counts at the level at which the application itself uses a file. Source: method,
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from os.path import commonpath
 from typing import Literal
 
@@ -31,9 +31,13 @@ AccessMode = Literal["sequential", "strided", "random", "unknown"]
 
 
 def make_files(
-    trace: Trace, activity: Activity, phases: Sequence[Phase], series: Sequence[Series]
+    trace: Trace,
+    activity: Activity,
+    phases: Sequence[Phase],
+    series: Sequence[Series],
+    directories: Collection[int] = (),
 ) -> tuple[ModelFile, ...]:
-    """One record for each file, in the order of their numbers."""
+    """One record for each file, in the order of their numbers; ``directories`` of the trace's files are such."""
     data, traced, views = activity.data, trace.files, trace.views
     n_files = len(traced)
     levels = activity.own_levels()
@@ -81,6 +85,7 @@ def make_files(
                 n_sequential=None if file in unknown else sequential[name][file],
                 n_consecutive=None if file in unknown else consecutive[name][file],
                 file_system=traced[file].file_system,
+                directory=file in directories,
             )
         )
         if (family := activity.families.get(file)) is not None:

@@ -15,7 +15,7 @@ from wavetank.model.functions import NoFunctionError, NoNameError, candidates, w
 from wavetank.model.group import Found, Group, Grouped
 from wavetank.model.group_fit import Fitter
 from wavetank.model.step_fit import StepFitter
-from wavetank.model.tables import ranks_text
+from wavetank.model.table import ranks_text
 
 
 def group_models(models: Mapping[int, Model]) -> Grouped:

@@ -29,8 +29,8 @@ _NAMELESS = re.compile(r"/#\d+$")  # what Linux calls a file that O_TMPFILE made
 
 NAMED_OPS = frozenset(
     {
-        "open", "stat", "access", "truncate", "unlink", "rename", "link", "symlink", "mkdir", "rmdir",
-        "MPI_File_open", "MPI_File_delete",
+        "open", "stat", "access", "truncate", "unlink", "rename", "link", "symlink", "mkdir", "rmdir", "mknod",
+        "chmod", "chown", "utime", "readlink", "MPI_File_open", "MPI_File_delete",
     }
 )  # fmt: skip
 """Calls on a file's name; all others are on what is open."""
@@ -97,6 +97,7 @@ def join_names(trace: Trace, table: FoldTable) -> tuple[Trace, FoldTable, list[s
             hints=_first(trace.files[n].hints for n in file.members),
             hints_in_force=_first(trace.files[n].hints_in_force for n in file.members),
             striping=_first(trace.files[n].striping for n in file.members),
+            directory=any(trace.files[n].directory for n in file.members),
             other_names=tuple(OtherName(spelled[path], file.paths[path]) for path in others),
         )
     of_entry[-1] = -1  # of rows without a file
@@ -133,7 +134,7 @@ class _Calls:
     def __init__(self, table: FoldTable, n_files: int) -> None:
         done = (table.error == 0) & (table.file >= 0)
         self.related = self._entries(table, done, ON_TWO_NAMES, n_files)
-        self.removed = self._entries(table, done, frozenset({"unlink"}), n_files)
+        self.removed = self._entries(table, done, frozenset({"unlink", "rmdir"}), n_files)
         renamed = np.flatnonzero(done & (table.op == OPS_BY_NAME["rename"].code) & (table.arg == 1))
         self.last_rename = np.full(n_files, UNKNOWN, dtype=np.int64)  # when each name was a new one
         np.maximum.at(self.last_rename, table.file[renamed], table.start_ns[renamed])

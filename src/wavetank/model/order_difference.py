@@ -16,7 +16,7 @@ from wavetank.model.call_result import asked_text, result_and_argument
 from wavetank.model.inherited import AROUND
 from wavetank.model.laid_out import LaidOut, Leaf, TooLongError, lay_out
 from wavetank.model.phase import DataStep, FileStep, MixStep, RepeatStep, Step, SyncStep
-from wavetank.model.tables import ranks_text
+from wavetank.model.table import ranks_text
 
 
 @dataclass(frozen=True)

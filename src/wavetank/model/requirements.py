@@ -20,8 +20,9 @@ def make_requirements(
     parts: Sequence[RankPhase],
     ph_id: Int64Array,
     times: PartTimes,
+    n_processes: int,
 ) -> Requirements:
-    """Requirements of the phases at the application's own level.
+    """Requirements of the phases at the application's own level, of ``n_processes`` ranks that do I/O.
 
     The rates reached are bytes over the time that the busiest rank spent in such operations; phases
     that mix reads and writes count for neither.
@@ -29,7 +30,7 @@ def make_requirements(
     own = {phase.ph_id: phase for phase in phases}
     return Requirements(
         storage_capacity_bytes=sum(file.file_size for file in files if file.n_operations),
-        n_processes=len({rank for phase in phases for rank in phase.ph_processid}),
+        n_processes=n_processes,
         needs_global_file_system=shared_files(files),
         reached_read_bytes_per_s=_rate("read", own, parts, ph_id, times),
         reached_write_bytes_per_s=_rate("write", own, parts, ph_id, times),

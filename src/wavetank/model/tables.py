@@ -15,9 +15,10 @@ from wavetank.model.file import ModelFile
 from wavetank.model.findings.find import model_findings
 from wavetank.model.findings.finding import Finding
 from wavetank.model.listed_sizes import ListedSizes
+from wavetank.model.metadata_tables import metadata_table
 from wavetank.model.own_level import levels_of_files
 from wavetank.model.phase import ListedOffsets, Offsets, Phase, Series
-from wavetank.model.table import Cell, ModelTable
+from wavetank.model.table import Cell, ModelTable, ranks_text
 from wavetank.trace.partial import partial_sentences
 from wavetank.units import format_rate, format_size
 
@@ -28,13 +29,12 @@ def model_tables(model: Model) -> tuple[ModelTable, ...]:
     own = [phase for phase in model.phases if phase.level == level[phase.file_id]]
     lower = [phase for phase in model.phases if phase.level != level[phase.file_id]]
     names = short_names({file.file_id: file.file_name for file in model.files})
-    tables = [
-        *approximation_tables(model.approximation),
-        application_table(model),
-        file_table(model),
-        phase_table("Phases", own, model.series, names),
-    ]
-    if own:
+    tables = [*approximation_tables(model.approximation), application_table(model)]
+    if own or not model.metadata:
+        tables += [file_table(model), phase_table("Phases", own, model.series, names)]
+    if model.metadata:
+        tables.append(metadata_table(model.metadata))
+    if own or model.metadata:
         tables.append(findings_table(model_findings(model)))
     if lower:
         tables.append(
@@ -153,7 +153,7 @@ def application_table(model: Model) -> ModelTable:
         ("application", model.application, model.application),
         *(("trace", sentence, sentence) for sentence in partial_sentences(model.lost)),
         ("app_np", model.app_np, f"{model.app_np} of {model.n_ranks} ranks do I/O"),
-        ("app_nfiles", model.app_nfiles, str(model.app_nfiles)),
+        ("app_nfiles", model.app_nfiles, _files_words(model)),
         ("app_st", model.app_st, exact_size(model.app_st)),
         (
             "storage_capacity",
@@ -173,6 +173,16 @@ def application_table(model: Model) -> ModelTable:
         columns=("field", "value"),
         rows=tuple((name, value) for name, value, _ in values),
         shown=tuple((name, text) for name, _, text in values),
+    )
+
+
+def _files_words(model: Model) -> str:
+    if model.app_nfiles or not model.metadata:
+        return str(model.app_nfiles)
+    n_directories = sum(file.directory for file in model.files)
+    return (
+        f"0 with data; {len(model.files) - n_directories:,} files and {n_directories:,} directories "
+        "are made, looked at or removed"
     )
 
 
@@ -342,24 +352,6 @@ def _counted(texts: Sequence[str]) -> str:
     """A pattern's members in a line: pwrite x 5 + pread."""
     runs = [(text, len(list(same))) for text, same in groupby(texts)]
     return " + ".join(text if n == 1 else f"{text} x {n}" for text, n in runs)
-
-
-def ranks_text(ranks: Sequence[int]) -> str:
-    """Ranks for people: 0-3, 8, 10-30 by 5."""
-    parts = []
-    position = 0
-    while position < len(ranks):
-        step = ranks[position + 1] - ranks[position] if position + 1 < len(ranks) else 1
-        end = position
-        while end + 1 < len(ranks) and ranks[end + 1] - ranks[end] == step:
-            end += 1
-        if end - position >= (1 if step == 1 else 2):
-            parts.append(f"{ranks[position]}-{ranks[end]}" + ("" if step == 1 else f" by {step}"))
-        else:
-            parts.append(str(ranks[position]))
-            end = position
-        position = end + 1
-    return ", ".join(parts)
 
 
 def offset_text(offset: Offsets) -> str:

@@ -1,4 +1,4 @@
-"""What was measured instead of the application: how exact it is, and the nearest IOR lines."""
+"""What was measured instead of the application: how exact it is, and the nearest lines of IOR and mdtest."""
 
 from __future__ import annotations
 
@@ -47,5 +47,35 @@ def ior_table(kernel: Kernel) -> ReportTable:
         ),
         rows=tuple(rows),
         caption="For comparison with other sites; measurements are replays, unless an application names another program.",
+        filterable=len(rows) > 12,
+    )
+
+
+def mdtest_table(kernel: Kernel) -> ReportTable | None:
+    """The nearest mdtest command lines of calls that move no data; None where there are no such calls."""
+    rows = [
+        (
+            text(id_range(line.md_ids) if line.md_ids else "\N{EN DASH}"),
+            text(line.command),
+            text(" ".join(line.not_reproduced) or "nothing"),
+        )
+        for line in kernel.mdtest
+    ]
+    rows += [
+        (text(id_range(refused.md_ids)), text("none"), text(refused.reason))
+        for refused in kernel.mdtest_refused
+    ]
+    if not rows:
+        return None
+    return ReportTable(
+        name="mdtest",
+        title="Nearest mdtest command lines",
+        columns=(
+            Column("md_ids", "Phases", help="of calls that move no data"),
+            Column("command", "Command", wide=True),
+            Column("not_reproduced", "Not reproduced", wide=True),
+        ),
+        rows=tuple(rows),
+        caption="For comparison with other sites; measurements are replays.",
         filterable=len(rows) > 12,
     )

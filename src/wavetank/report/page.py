@@ -11,6 +11,7 @@ from wavetank.compare.io_parts import not_on_disk_words
 from wavetank.kernel.plan import Kernel
 from wavetank.measure.statistics import intervals_words
 from wavetank.model.application import Model
+from wavetank.report.call_tables import call_results_table, metadata_table
 from wavetank.report.cluster_tables import cluster_tables
 from wavetank.report.cost_tables import cost_table, other_cost_table
 from wavetank.report.figures import (
@@ -23,7 +24,7 @@ from wavetank.report.figures import (
 )
 from wavetank.report.findings_table import findings_tables
 from wavetank.report.gather import Campaign
-from wavetank.report.kernel_tables import ior_table, kernel_words
+from wavetank.report.kernel_tables import ior_table, kernel_words, mdtest_table
 from wavetank.report.model_tables import application_table, file_table, phase_tables
 from wavetank.report.provenance import Surroundings, provenance_table, study_provenance
 from wavetank.report.result_tables import (
@@ -60,6 +61,7 @@ class ModelPart:
     pairs: tuple[Figure, ...]  # narrow figures, side by side
     kernel_lines: tuple[str, ...]
     ior: ReportTable | None
+    mdtest: ReportTable | None
     warnings: tuple[str, ...]
 
 
@@ -78,6 +80,7 @@ class ApplicationPart:
     baseline: ReportTable | None
     performance: tuple[Figure, ...]
     phase_results: ReportTable | None
+    call_results: ReportTable | None
     use: ReportTable | None
     cost: tuple[Figure, ...]
     own_runs: ReportTable | None
@@ -147,12 +150,14 @@ def model_part(model: Model, anchor: str, kernel: Kernel | None = None) -> Model
             application_table(model),
             file_table(model),
             *phase_tables(model),
+            *([metadata] if (metadata := metadata_table(model)) is not None else []),
             *findings_tables(model),
         ),
         figures=pattern_figures(model, anchor),
         pairs=operation_figures(model, anchor),
         kernel_lines=() if kernel is None else kernel_words(kernel),
         ior=None if kernel is None or not ior_table(kernel).rows else ior_table(kernel),
+        mdtest=None if kernel is None else mdtest_table(kernel),
         warnings=(
             *(
                 ()
@@ -188,6 +193,7 @@ def _application(campaign: Campaign, name: str, anchor: str) -> ApplicationPart:
         baseline=baseline_table(comparison, members),
         performance=performance_figures(members, own, model, comparison.own_runs, anchor),
         phase_results=phase_results if phase_results and phase_results.rows else None,
+        call_results=call_results_table(members),
         use=use_table(members),
         own_runs=own_runs_table(comparison, members),
         cost=cost_figures(comparison, members, anchor),
@@ -221,7 +227,11 @@ def _tiles(comparison: Comparison, members: Sequence[Configuration]) -> tuple[Ti
     tiles = [
         Tile("First in the ranking", f"{best.cluster_title}, {best.mapping}", note),
         Tile("I/O time", format_duration(best.io_time_s.median), _range(best, "time", currency)),
-        Tile("Transfer rate", rate(best.rate_bytes_per_s.median), _range(best, "rate", currency)),
+        Tile("Transfer rate", rate(best.rate_bytes_per_s.median), _range(best, "rate", currency))
+        if best.moves_data or best.calls_per_s is None
+        else Tile(
+            "Calls a second", f"{best.calls_per_s.median:,.0f}", _range(best, "calls", currency)
+        ),
     ]
     if best.cost is not None:
         shown = money(best.cost.cost_tot.median, currency)
@@ -232,6 +242,8 @@ def _tiles(comparison: Comparison, members: Sequence[Configuration]) -> tuple[Ti
 def _range(best: Configuration, what: str, currency: str) -> str:
     if what == "time":
         words = estimate_words(best.io_time_s, format_duration)
+    elif what == "calls" and best.calls_per_s is not None:
+        words = estimate_words(best.calls_per_s, lambda value: f"{value:,.0f}")
     elif what == "rate":
         words = estimate_words(best.rate_bytes_per_s, rate)
     elif best.cost is not None:

@@ -28,6 +28,7 @@ from wavetank.report.tables import (
 from wavetank.report.words import change, money, origins_words, place_words, rate
 from wavetank.units import exact_size, format_duration, format_size
 
+NO_DATA = Cell("no data", None)
 MAX_PHASE_ROWS = 400
 MAX_OTHER_PLACES = 100  # of a ranking by another criterion than the one that was asked for
 MAX_EFFECT_ROWS = 200
@@ -78,8 +79,11 @@ def ranking_table(comparison: Comparison, ranking: Ranking) -> ReportTable:
                     for _, part in io_parts(c)
                 ),
                 Cell(not_on_disk_words(c) or "\N{EN DASH}", c.not_on_disk_bytes),
-                estimated(c.rate_bytes_per_s, rate, rates),
-                number(c.iops.median, f"{c.iops.median:,.0f}"),
+                estimated(c.rate_bytes_per_s, rate, rates) if c.moves_data else NO_DATA,
+                number(c.iops.median, f"{c.iops.median:,.0f}") if c.moves_data else NO_DATA,
+                number(None)
+                if c.calls_per_s is None
+                else estimated(c.calls_per_s, lambda v: f"{v:,.0f}"),
                 estimated(c.usage_percent, lambda v: f"{v:.0f} %")
                 if c.usage_percent is not None
                 else number(None),
@@ -92,7 +96,7 @@ def ranking_table(comparison: Comparison, ranking: Ranking) -> ReportTable:
                 if c.cost is not None
                 else Cell("\N{EN DASH}", None, lines=(c.cost_missing,) if c.cost_missing else ()),
                 estimated(c.cost.perf_cost, short_number, ratios, strong=ranking.by == "ratio")
-                if c.cost is not None
+                if c.cost is not None and c.moves_data
                 else number(None),
                 Cell(_tied_words(tied), len(tied), lines=few(tied) if len(tied) > 1 else ()),
                 number(c.n_repetitions),
@@ -126,6 +130,13 @@ def ranking_table(comparison: Comparison, ranking: Ranking) -> ReportTable:
             ),
             Column("rate_bytes_per_s", "Rate", numeric=True),
             Column("iops", "IOPS", numeric=True),
+            Column(
+                "calls_per_s",
+                "Calls/s",
+                numeric=True,
+                help="calls that move no data, over the I/O time",
+                machine=any(c.moves_data for c in members),
+            ),
             Column(
                 "usage_percent",
                 "Usage",

@@ -116,6 +116,7 @@ def _of(application: ApplicationPart) -> list[ReportTable]:
         application.whole_run,
         application.baseline,
         application.phase_results,
+        application.call_results,
         application.use,
         application.own_runs,
         application.cost_parts,
@@ -126,7 +127,7 @@ def _of(application: ApplicationPart) -> list[ReportTable]:
     model = application.model
     if model is not None:
         tables += model.tables
-        tables += () if model.ior is None else (model.ior,)
+        tables += [table for table in (model.ior, model.mdtest) if table is not None]
     return tables
 
 

@@ -151,6 +151,7 @@ class CommonTables:
                 size_before,
                 identity=identity,
                 symlink_to=seen.symlink_to,
+                directory=seen.directory,
             )
         )
         return self._file_numbers[key]

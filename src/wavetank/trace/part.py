@@ -36,7 +36,7 @@ BLOCK_HEADER = struct.Struct("<IIII")
 BLOCK_META, BLOCK_ROWS = 1, 2
 (META_FILE, META_MOUNT, META_RANK, META_COMMAND, META_VIEW, META_COMM, META_INFO, META_END, META_NOTE,
  META_MOVED, META_CLOCK, META_STRIPING, META_HINTS, META_FILE_HINTS, META_IDENTITY,
- META_SYMLINK) = range(1, 17)  # fmt: skip
+ META_SYMLINK, META_DIRECTORY) = range(1, 18)  # fmt: skip
 (NOTE_IO_URING, NOTE_MISSED, NOTE_MAPPED, NOTE_OFFSETS, NOTE_STDIO, NOTE_STOPPED, NOTE_RAW, NOTE_UNSEEN,
  NOTE_UNLOADED, NOTE_RIGHTS, NOTE_BYPASSED, NOTE_OTHER_CLASS, NOTE_GO) = range(1, 14)  # fmt: skip
 HINTS_IN_FORCE = 4  # enum wt_hints; the others were given by the application
@@ -53,6 +53,7 @@ class PartFile:
     generation: int = 0  # among files of equal inode and birth, as the process counted them
     made: bool = False  # by the open that met it first
     symlink_to: str | None = None
+    directory: bool = False
 
 
 @dataclass
@@ -316,6 +317,12 @@ def _symlink(part: Part, fields: _Fields) -> None:
         part.files[number] = replace(part.files[number], symlink_to=target)
 
 
+def _directory(part: Part, fields: _Fields) -> None:
+    number = fields.number()
+    if number in part.files:
+        part.files[number] = replace(part.files[number], directory=True)
+
+
 def _mount(part: Part, fields: _Fields) -> None:
     number = fields.number()
     part.mounts[number] = (fields.text(), fields.text(), fields.text())
@@ -423,4 +430,5 @@ _READERS = {
     META_FILE_HINTS: _file_hints,
     META_IDENTITY: _identity,
     META_SYMLINK: _symlink,
+    META_DIRECTORY: _directory,
 }

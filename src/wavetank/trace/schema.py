@@ -45,7 +45,7 @@ class OpKind(StrEnum):
     SYNC = "sync"  # fsync, fdatasync, MPI_File_sync, msync
     RESIZE = "resize"  # truncate, ftruncate, fallocate, MPI_File_set_size, MPI_File_preallocate
     STAT = "stat"
-    NAMESPACE = "namespace"  # unlink, rename, mkdir
+    NAMESPACE = "namespace"  # unlink, rename, mkdir, chmod
     MAP = "map"  # mmap, munmap
     VIEW = "view"  # MPI_File_set_view
     SYNC_RANKS = "sync_ranks"  # a collective of MPI communication: an order between ranks
@@ -100,6 +100,7 @@ class FoldTable:
     end_ns: Int64Array  # end of the last operation
     busy_ns: Int64Array  # sum of the operations' durations
     # open: flags; seek: whence; resize: new size; sync_ranks: index into Trace.communicators;
+    # readdir: 1 at the end of the directory; mkdir, mknod, chmod: mode; utime: 1 where times are given, 0 for now;
     # MPI_File_set_view, MPI_File_set_info: index into Trace.infos + 1; else 0
     arg: Int64Array
     error: Int32Array  # errno of a failed operation, 0 for success
@@ -206,6 +207,7 @@ class TracedFile:
     collective_unknown: bool = (
         False  # which of its MPI-IO operations were collective, some of them being so
     )
+    directory: bool = False
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from wavetank.kernel.io_time import io_time
+from wavetank.kernel.io_time import call_rates, io_time
 
 S = 1_000_000_000
 
@@ -84,3 +84,35 @@ def test_the_parts_add_up_to_the_whole_with_many_spans():
 def test_without_a_call_there_is_no_io_time():
     of = io_time([[], []], 7)
     assert of.total_s == 0 and of.not_on_disk_bytes == 7
+
+
+RATES = {"0": ("create", 10), "3": ("stat", 20)}
+
+
+def test_calls_a_second_are_by_the_time_in_which_a_rank_is_at_such_calls():
+    # one rank: 1 s of creates and 3 s of stats in a span of 4 s
+    span = [0, 4 * S, 0, 4 * S, 0, 0, 1 * S, 3, 3 * S]
+    create, stat = call_rates([[span]], [RATES])
+    assert (create.call, create.n, create.time_s) == ("create", 10, pytest.approx(1.0))
+    assert create.per_s == pytest.approx(10.0)
+    assert (stat.time_s, stat.per_s) == (pytest.approx(3.0), pytest.approx(20 / 3))
+
+
+def test_ranks_at_once_count_once_for_a_kind_of_call():
+    # both create for 2 s at the same time: 20 calls in 2 s
+    span = [0, 2 * S, 0, 2 * S, 0, 0, 2 * S]
+    rates = {"0": ("create", 10)}
+    (create,) = call_rates([[span], [span]], [rates, rates])
+    assert (create.n, create.time_s, create.per_s) == (20, pytest.approx(2.0), pytest.approx(10.0))
+
+
+def test_ranks_one_after_another_add_up():
+    first, second = [0, 1 * S, 0, 1 * S, 0, 0, 1 * S], [1 * S, 1 * S, 0, 1 * S, 0, 0, 1 * S]
+    rates = {"0": ("create", 10)}
+    (create,) = call_rates([[first], [second]], [rates, rates])
+    assert (create.time_s, create.per_s) == (pytest.approx(2.0), pytest.approx(10.0))
+
+
+def test_calls_that_took_no_time_have_no_rate():
+    (create,) = call_rates([[]], [{"0": ("create", 1)}])
+    assert (create.time_s, create.per_s) == (0.0, None)

@@ -170,9 +170,10 @@ def model_of(
     n_ranks: int | None = None,
     views: tuple[FileView, ...] = (),
     communicators: tuple[tuple[int, ...], ...] = (),
+    paths: Sequence[str] | None = None,
 ) -> Model:
     """The model of these events."""
-    trace = trace_of(events, fold, n_ranks, views, communicators)
+    trace = trace_of(events, fold, n_ranks, views, communicators, paths)
     return extract_model(trace, PROVENANCE, rules)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from wavetank.model.application import Model
-from wavetank.model.findings import calls, ranks, sizes
+from wavetank.model.findings import calls, metadata, ranks, sizes
 from wavetank.model.findings.finding import Finding
 from wavetank.model.findings.requests import Source, io_of
 
@@ -37,7 +37,7 @@ def find(source: Source, names: Mapping[int, str]) -> tuple[Finding, ...]:
         *sizes.small_requests(io, told),
         *sizes.random_reads(io),
         *sizes.unaligned_writes(io, ranks.users(io, is_write=True)),
-        *calls.many_metadata_calls(io, in_small_files),
+        *(metadata.metadata_only(source) or calls.many_metadata_calls(io, in_small_files)),
         *calls.flushes(io),
         *calls.read_back(io),
     )

@@ -22,6 +22,7 @@ Kind = Literal[
     "small-requests",
     "unaligned-writes",
     "random-reads",
+    "metadata-only",
     "many-metadata-calls",
     "flush-after-each-write",
     "read-back",

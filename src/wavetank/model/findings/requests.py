@@ -18,6 +18,7 @@ from wavetank.model.application import View
 from wavetank.model.file_table import writes
 from wavetank.model.findings.finding import REQUEST_COST_BYTES, SHARE
 from wavetank.model.folded import BoolArray
+from wavetank.model.metadata import MetadataPhase
 from wavetank.model.offsets import is_contiguous
 from wavetank.model.phase import Phase, ProcessStep, Program, RepeatStep, Step
 from wavetank.trace.ops import OPS_BY_NAME
@@ -50,6 +51,10 @@ class Source(Protocol):
     @property
     def phases(self) -> tuple[Phase, ...]:
         """At all levels."""
+
+    @property
+    def metadata(self) -> tuple[MetadataPhase, ...]:
+        """Phases of calls that move no data."""
 
     @property
     def programs(self) -> tuple[Program, ...]:

@@ -1,0 +1,207 @@
+"""What ranks do with many files and directories, taken apart: stretches in which all ranks do the same with each item.
+
+Reads a kernel's programs; leaves ``Stretch``es, in order. Source: the phases of mdtest (hpc/ior, mdtest.c): create, stat,
+read and remove items.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from wavetank.kernel import calls
+from wavetank.kernel.plan import Kernel
+from wavetank.model.phase import (
+    DataStep,
+    FileStep,
+    MixStep,
+    Phase,
+    Program,
+    RepeatStep,
+    Step,
+    SyncStep,
+)
+
+CREATE, STAT, READ, RENAME, REMOVE = "C", "T", "E", "U", "r"  # mdtest's letters for its phases
+MOST_STRETCHES = 64  # between two collectives; more is calls in turns
+_PRINCIPAL = {
+    "mkdir": (CREATE, "directories"), "mknod": (CREATE, "files"), "stat": (STAT, None),
+    "unlink": (REMOVE, "files"), "rmdir": (REMOVE, "directories"),
+}  # fmt: skip
+_BESIDE = frozenset(
+    {
+        "fstat", "fsync", "fdatasync", "lseek", "dup", "futime", "fchmod", "fchown", "utime", "chmod", "chown", "access",
+        "close", "ftruncate", "fallocate", "sync_file_range",
+    }
+)  # fmt: skip
+"""Calls that may come with an item without making a stretch another one."""
+
+
+@dataclass
+class Items:
+    """What one rank does in a stretch: one principal call for each of its items, and others beside them."""
+
+    kind: str
+    objects: str
+    names: list[str] = field(default_factory=list)  # below the root, in order
+    write_bytes: set[int] = field(default_factory=set)
+    read_bytes: set[int] = field(default_factory=set)
+    beside: Counter[str] = field(default_factory=Counter)
+    calls: set[str] = field(default_factory=set)  # principal ones
+    ph_ids: set[int] = field(default_factory=set)
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """The same of all ranks.
+
+    Attributes:
+        stage: collectives before it.
+        by_rank: of each rank that does anything its items.
+    """
+
+    stage: int
+    by_rank: Mapping[int, Items]
+
+
+@dataclass(frozen=True)
+class Other:
+    """Calls that are no phase of mdtest, and why."""
+
+    calls: frozenset[str]
+    reason: str
+
+
+class _Rank:
+    """Takes one rank's steps apart."""
+
+    def __init__(self, kernel: Kernel, phases: Mapping[int, Phase]) -> None:
+        self._names = {file.file_id: file.names for file in kernel.files}
+        self._folders = {file.file_id for file in kernel.files if file.directory}
+        self._phases = phases
+        self._alone = {
+            number for number, ranks in enumerate(kernel.communicators) if len(ranks) < 2
+        }
+        self.stages: defaultdict[int, list[Items]] = defaultdict(list)
+        self._stage = 0
+        self.others: Counter[str] = Counter()
+
+    def see(self, steps: Sequence[Step]) -> None:
+        """In order; repeats are unfolded."""
+        for step in steps:
+            if isinstance(step, RepeatStep):
+                for _ in range(step.times):
+                    self.see(step.steps)
+            elif isinstance(step, MixStep):
+                self.see(tuple(step.each()))
+            elif isinstance(step, SyncStep):
+                self._stage += step.count * (step.communicator not in self._alone)
+            elif isinstance(step, FileStep):
+                self._see_call(step)
+            elif isinstance(step, DataStep):
+                self._see_data(step)
+
+    def _see_call(self, step: FileStep) -> None:
+        names = self._names.get(step.file_id)
+        if names is None:
+            return
+        name = names[step.name if step.name < len(names) else 0]
+        folder = step.file_id in self._folders
+        kind, objects = _PRINCIPAL.get(step.iop_type, (None, None))
+        if step.iop_type == "rename" and folder:
+            if step.arg == 0:
+                return  # the new name counts
+            kind, objects = RENAME, "directories"
+        if step.iop_type == "open" and not folder:
+            kind, objects = CREATE if step.arg & os.O_CREAT else READ, "files"
+        if kind is not None and not step.error and step.count == 1:
+            self._item(kind, objects or ("directories" if folder else "files"), name, step)
+        elif step.iop_type in _BESIDE and not folder and not step.error:
+            last = self._last()
+            if last is not None and last.names and last.names[-1] == name:
+                if step.iop_type != "close" or last.kind not in (CREATE, READ):
+                    last.beside[step.iop_type] += step.count
+            else:
+                self.others[step.iop_type] += step.count
+        elif step.iop_type != "access":
+            self.others[step.iop_type] += step.count
+
+    def _last(self) -> Items | None:
+        stage = self.stages.get(self._stage)
+        return stage[-1] if stage else None
+
+    def _item(self, kind: str, objects: str, name: str, step: FileStep) -> None:
+        stage = self.stages[self._stage]
+        if not stage or (stage[-1].kind, stage[-1].objects) != (kind, objects):
+            stage.append(Items(kind, objects))
+        stage[-1].names.append(name)
+        stage[-1].calls.add(step.iop_type)
+
+    def _see_data(self, step: DataStep) -> None:
+        phase = self._phases.get(step.ph_id)
+        last = self._last()
+        if phase is None or last is None or not last.names:
+            return
+        last.ph_ids.add(step.ph_id)
+        once = step.n == 1 and len(phase.pattern) == 1
+        moved = phase.pattern[0].rs if once else -1
+        same = self._names.get(phase.file_id, ("",))[0] == last.names[-1]
+        reads = calls.reads(phase.pattern[0].iop_type)
+        if not same or last.kind not in (CREATE, READ) or phase.level == "mpiio":
+            moved = -1
+        (last.read_bytes if reads else last.write_bytes).add(moved)
+
+
+def stretches(kernel: Kernel) -> tuple[list[Stretch], list[Other]]:
+    """The stretches in which all ranks do the same with items, and what is in none of them."""
+    phases = {phase.ph_id: phase for phase in kernel.phases}
+    of_rank: dict[int, Mapping[int, list[Items]]] = {}
+    others: Counter[str] = Counter()
+    for program in kernel.programs:
+        for rank, seen in _ranks_of(program, kernel, phases):
+            of_rank[rank] = seen.stages
+            others += seen.others
+    found: list[Stretch] = []
+    by_stage: defaultdict[int, dict[int, list[Items]]] = defaultdict(dict)
+    for rank, stages in of_rank.items():
+        for number, stage in stages.items():
+            by_stage[number][rank] = stage
+    unlike: list[Other] = []
+    for number in sorted(by_stage):
+        ranks = by_stage[number]
+        shapes = {tuple((items.kind, items.objects) for items in stage) for stage in ranks.values()}
+        longest = max(len(stage) for stage in ranks.values())
+        if len(shapes) > 1 or longest > MOST_STRETCHES:
+            names = frozenset(
+                name for stage in ranks.values() for items in stage for name in items.calls
+            )
+            why = (
+                "the ranks make different calls at the same time"
+                if len(shapes) > 1
+                else "its kinds of calls come in turns, and mdtest makes all of one kind and then all of the next"
+            )
+            unlike.append(Other(names, why))
+            continue
+        found += [
+            Stretch(number, {rank: stage[place] for rank, stage in ranks.items()})
+            for place in range(longest)
+        ]
+    if others:
+        unlike.append(
+            Other(
+                frozenset(others), f"mdtest makes no {', '.join(sorted(others))} calls of its own"
+            )
+        )
+    return found, unlike
+
+
+def _ranks_of(
+    program: Program, kernel: Kernel, phases: Mapping[int, Phase]
+) -> Iterator[tuple[int, _Rank]]:
+    """All ranks of a program do the same with the same names."""
+    seen = _Rank(kernel, phases)
+    seen.see(program.steps)
+    for rank in program.ranks:
+        yield rank, seen
