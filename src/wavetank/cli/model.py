@@ -107,9 +107,9 @@ def command(
         pauses_s=pauses_s,
         families=not each_file,
     )
-    made_from = provenance([trace])
     # Not kept here: the extraction drops what it has no more use for, and a large trace takes much room.
-    model = extract_model(_whole(open_trace(trace), allow_damaged), made_from, rules, name=name)
+    recorded = [_whole(open_trace(trace), allow_damaged)]
+    model = extract_model(recorded.pop(), provenance([trace]), rules, name=name)
     if output is not None:
         model.write(output)
     print_model(model, output_format)
