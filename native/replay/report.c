@@ -12,7 +12,7 @@
 
 /* [ph_id, bytes, operations, io_ns, first_ns, last_ns, max_ns, [[bucket, count], ...]]
  * bucket: see timing.h; block*32 + counter. Times are ns since the replay's common start. */
-static void print_phase(FILE *out, const struct replay *r, const struct phase_state *p) {
+static void print_phase(FILE *out, struct replay *r, const struct phase_state *p) {
     fprintf(out, "[%" PRId32 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",[",
             p->phase->id, p->bytes, p->operations, p->io_ns, p->first_ns - r->start_ns,
             p->last_ns - r->start_ns, p->latencies.max_ns);
@@ -36,7 +36,7 @@ static int64_t to_realtime_ns(void) {
     return (int64_t)real.tv_sec * 1000000000 + real.tv_nsec - now_ns();
 }
 
-void report(const struct replay *r) {
+void report(struct replay *r) {
     whereabouts->state = RANK_TELLS;
     char *text = NULL, host[256] = "";
     size_t length = 0;

@@ -160,7 +160,8 @@ static void note_bypassing(void) {
 static void note_namespaces(void) {
 #if __GLIBC_PREREQ(2, 35)
     const struct r_debug_extended *one = (const struct r_debug_extended *)&_r_debug;
-    for (one = _r_debug.r_version > 1 ? one->r_next : NULL; one != NULL; one = one->r_next) {
+    __asm__("" : "+r"(one)); /* the compiler takes the declared size, which is that of the first version */
+    for (one = one->base.r_version > 1 ? one->r_next : NULL; one != NULL; one = one->r_next) {
         if (one->base.r_map != NULL && *one->base.r_map->l_name) {
             note(WT_NOTE_BYPASSED, one->base.r_map->l_name);
             wt_part_wanted = true;

@@ -93,7 +93,7 @@ def start_sshd(host: Host, keys: Path, port: str = PORT, *options: str) -> None:
         log=f"sshd-{port}",
     )  # fmt: skip
     listens = ["sh", "-c", f"ss -ltn | grep -q ':{port} '"]
-    wait_until(host, listens, "sshd", 30, f"sshd-{port}")
+    wait_until(host, listens, "sshd", HANG_S, f"sshd-{port}")
 
 
 BUSYBOX_PORT = "2223"
@@ -167,7 +167,7 @@ NOT_OURS = (
 
 
 def state_of(host: Host) -> set[str]:
-    lines = host.run(["sh", "-c", STATE_OF_HOST]).stdout.splitlines()
+    lines = host.run(["sh", "-c", STATE_OF_HOST], timeout_s=HANG_S).stdout.splitlines()
     return {line for line in lines if line.strip() and not line.startswith(NOT_OURS)}
 
 
@@ -225,8 +225,7 @@ def test_the_user_s_own_programs_run_and_are_traced_over_ssh(
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "passed" in done.stdout
-    after = on_all(hosts.compute_hosts, state_of)
-    assert [now ^ then for now, then in zip(after, before, strict=True)] == [set()] * len(NODES)
+    hosts_are_as(hosts, before)
 
 
 def test_hosts_with_busybox_s_shell_and_tools_do(

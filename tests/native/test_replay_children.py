@@ -60,9 +60,9 @@ def test_children_of_several_mpi_ranks_are_replayed(
 
 @pytest.mark.e2e
 @pytest.mark.parametrize("family", FAMILIES)
-def test_two_hundred_children_at_once_are_replayed(
+def test_many_children_at_once_are_replayed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, family: str
 ) -> None:
     need(f"libwavetank-trace-{family}.so", "gcc", FAMILIES[family][2][0])
     program = compile_c("forks.c", tmp_path / "forks")
-    check(go_round(family, [str(program), "together", "200"], tmp_path, monkeypatch), tmp_path, 201)
+    check(go_round(family, [str(program), "together", "60"], tmp_path, monkeypatch), tmp_path, 61)
