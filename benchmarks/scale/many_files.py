@@ -1,4 +1,4 @@
-"""How time and memory grow with the number of files: trace, model, kernel, replay and report of a program of small files.
+"""How time and memory grow with the number of files: trace, model, kernel, fidelity and replay of a program of small files.
 
     .venv/bin/python benchmarks/scale/many_files.py [--files 10000 100000] [--ranks 64] [--folder DIRECTORY]
 
@@ -67,7 +67,6 @@ def commands(folder: Path, n_files: int, n_ranks: int) -> dict[str, list[str]]:
         "kernel": [*WAVETANK, "kernel", str(model), "-o", str(kernel)],
         "fidelity": [*WAVETANK, "fidelity", str(kernel), str(model)],
         "replay": [*WAVETANK, "replay", str(kernel), "--root", str(folder / "replay")],
-        "report": [*WAVETANK, "report", str(model), "-o", str(folder / "report.html")],
     }  # fmt: skip
 
 
@@ -87,7 +86,7 @@ def measure(n_files: int, n_ranks: int, base: Path, skip: list[str]) -> dict[str
                 (folder / "replay").mkdir()
             found[what] = cost_of(command, folder / f"{what}.log")
             yield_row(what, n_files, found[what])
-        for size in ("run.trace", "model.json", "kernel.json", "report.html"):
+        for size in ("run.trace", "model.json", "kernel.json"):
             path = folder / size
             if path.exists():
                 total = (
