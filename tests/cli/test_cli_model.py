@@ -92,8 +92,12 @@ def test_exact_asks_for_equal_sizes(model: Run) -> None:
     assert len(json.loads(model(events, "--format", "json", "--exact").stdout)["phases"]) == 2
 
 
-def test_a_trace_without_data_has_phases_of_calls_and_one_without_calls_is_refused(model: Run) -> None:
-    assert "Phases of calls that move no data" in model([Event(0, "open"), Event(0, "close")]).stdout
+def test_a_trace_without_data_has_phases_of_calls_and_one_without_calls_is_refused(
+    model: Run,
+) -> None:
+    assert (
+        "Phases of calls that move no data" in model([Event(0, "open"), Event(0, "close")]).stdout
+    )
     with pytest.raises(ModelError, match="no I/O at all"):
         model([])
 

@@ -66,8 +66,20 @@ def program_name(command: Sequence[str]) -> str:
         elif launched and "=" in word and "/" not in word.split("=", 1)[0]:
             position += 1
         elif base in _INTERPRETERS and position + 1 < len(command):
-            scripts = [w for w in command[position + 1 :] if not w.startswith("-")]
-            return PurePath(scripts[0]).name if scripts else base
+            return _script_name(base, command[position + 1 :])
         else:
             return base
     return "application"
+
+
+def _script_name(interpreter: str, words: Sequence[str]) -> str:
+    """Name of the script or module; the interpreter's own where its program is text on the command line."""
+    text = "e" if interpreter == "perl" else "c"
+    for index, word in enumerate(words):
+        if not word.startswith("-"):
+            return PurePath(word).name
+        if word == "-m" and interpreter.startswith("python"):
+            return words[index + 1] if index + 1 < len(words) else interpreter
+        if not word.startswith("--") and word.endswith(text):
+            return interpreter
+    return interpreter

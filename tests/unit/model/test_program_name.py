@@ -11,6 +11,11 @@ from wavetank.model.program_name import program_name
         ("srun -N1 -w n1 -n2 --mpi=pmix ./h", "h"),
         ("srun -J job --qos high --time 10 ./a.out", "a.out"),
         ("env A=1 python3 -u run.py", "run.py"),
+        ("mpirun -n 2 python3 -c import(os) /tmp/x", "python3"),
+        ("python3 -m pkg.tool in", "pkg.tool"),
+        ("sh -ec ./a;./b", "sh"),
+        ("sh -e ./job", "job"),
+        ("perl -e print", "perl"),
         ("", "application"),
     ],
 )
