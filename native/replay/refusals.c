@@ -159,6 +159,8 @@ enum refusal refusal_of(const struct file_action *a) {
     case CALL_FSTAT:
     case CALL_MMAP:
         return filtered;
+    case CALL_READLINK: /* of what is no link, or is not there */
+        return a->error == EINVAL || storage_refuses(a) ? BY_STORAGE : NOT_POSSIBLE;
     case CALL_LSEEK: /* to a place before the file, or to data behind it */
         return a->error == (a->arg > SEEK_END ? ENXIO : EINVAL) ? BY_STORAGE : NOT_POSSIBLE;
     case CALL_FTRUNCATE:

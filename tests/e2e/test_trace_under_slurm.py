@@ -29,7 +29,7 @@ WAVETANK = [sys.executable, "-c", "from wavetank.cli.main import main; main()"]
 def trace_by_srun(slurm: SlurmCluster, where: Path, *argv: str) -> None:
     done = subprocess.run(
         slurm.argv([*WAVETANK, "trace", "-o", str(where / "t"), "--", "srun", *argv]),
-        cwd=where, env=slurm.environment(), capture_output=True, text=True, timeout=HANG_S, check=False,
+        cwd=where, env={**slurm.environment(), "PWD": str(where)}, capture_output=True, text=True, timeout=HANG_S, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
 
