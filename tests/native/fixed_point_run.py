@@ -89,7 +89,7 @@ def data_order(steps: tuple[Step, ...], numbers: dict[int, int]) -> list[tuple[i
 def assert_equal(found: Round) -> None:
     performed = {phase.ph_id for phase in found.kernel.phases}
     names_again = {file.file_id: Path(file.file_name).name for file in found.again.files}
-    names = {file.file_id: file.name for file in found.kernel.files}
+    names = {file.file_id: Path(file.name).name for file in found.kernel.files}
     first = [phase for phase in found.model.phases if phase.ph_id in performed]
     again = [
         phase

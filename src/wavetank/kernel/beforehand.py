@@ -72,7 +72,9 @@ class Evidence:
         if step.error:
             if not told and step.error == errno.EEXIST:
                 self.needed_by.add(rank)
-            elif not told and step.error == errno.ENOENT:  # of a call that makes it: its folder is not there
+            elif (
+                not told and step.error == errno.ENOENT
+            ):  # of a call that makes it: its folder is not there
                 self.missed_by.add(rank)
             return
         if step.iop_type == "symlink" and step.arg == 0:
