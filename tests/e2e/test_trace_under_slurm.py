@@ -68,7 +68,9 @@ def test_mpi_ranks_are_traced_by_the_library_of_their_family(
     assert trace.n_ranks == N
     assert trace.mpi_library is not None
     assert trace.mpi_library.startswith("MPICH" if family == "mpich" else "Open MPI")
-    assert {Path(file.path).name for file in trace.files} == {"shared.bin", "after.txt"}
+    # PMIx looks at the working directory.
+    files = {Path(file.path).name for file in trace.files if not Path(file.path).is_dir()}
+    assert files == {"shared.bin", "after.txt"}
     events = unfold(trace.folds)
     for rank in range(N):
         names = [
