@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, PlainSerializer, WithJsonSchema
 
 from wavetank.trace.schema import Int64Array
 
@@ -56,3 +56,22 @@ Column = Annotated[
         {"anyOf": [{"type": "integer"}, {"type": "array", "items": {"type": "integer"}}]}
     ),
 ]
+
+ListColumn = Annotated[
+    Any,
+    BeforeValidator(as_column),
+    PlainSerializer(lambda column: column.tolist()),
+    WithJsonSchema({"type": "array", "items": {"type": "integer"}}),
+]
+"""A column that a file holds as a list always."""
+
+
+def at_least(least: int, message: str) -> AfterValidator:
+    """Refuses a column with a smaller number, with this message."""
+
+    def check(column: Int64Array) -> Int64Array:
+        if column.size and column.min() < least:
+            raise ValueError(message)
+        return column
+
+    return AfterValidator(check)

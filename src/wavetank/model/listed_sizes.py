@@ -3,15 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Self
+from typing import Protocol, Self
 
 import numpy as np
-from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
+from pydantic import Field, model_validator
 
 from wavetank.document import Record
-from wavetank.model.column import Column, as_column, different
+from wavetank.model.column import Column, ListColumn, as_column, different
 from wavetank.model.runs import RunArrays
 from wavetank.trace.schema import UNKNOWN, Int64Array
+
+
+class _Listed(Protocol):
+    @property
+    def n_runs(self) -> Int64Array: ...
+    @property
+    def count(self) -> Int64Array: ...
+    @property
+    def rs(self) -> Int64Array: ...
+
+
+def put_in_step(listed: _Listed, columns: Sequence[str]) -> None:
+    """Let these columns of listed runs hold a number for each run; one number stands for all.
+
+    Raises:
+        ValueError: a column is of another length, or a run cannot be.
+    """
+    if (listed.n_runs < 1).any():
+        raise ValueError("n_runs must be above 0")
+    n = int(listed.n_runs.sum())
+    for name in columns:
+        column = getattr(listed, name)
+        if column is None:
+            continue
+        if len(column) == 1 and n > 1:
+            listed.__dict__[name] = column = np.broadcast_to(column, n)
+        if len(column) != n:
+            raise ValueError(f"{name} holds {len(column)} numbers for {n} runs")
+    if (different(listed.count) < 1).any() or (different(listed.rs) < 0).any():
+        raise ValueError("a run has no repetition, or a negative request size")
 
 
 class ListedSizes(Record):
@@ -21,12 +51,7 @@ class ListedSizes(Record):
     a list stands for a column of equal numbers.
     """
 
-    n_runs: Annotated[
-        Any,
-        BeforeValidator(as_column),
-        PlainSerializer(lambda column: column.tolist()),
-        WithJsonSchema({"type": "array", "items": {"type": "integer"}}),
-    ] = Field(description="runs of each rank")
+    n_runs: ListColumn = Field(description="runs of each rank")
     count: Column = Field(description="repetitions of each run")
     rs: Column = Field(description="request size, bytes")
     moved: Column | None = Field(
@@ -35,17 +60,7 @@ class ListedSizes(Record):
 
     @model_validator(mode="after")
     def _in_step(self) -> Self:
-        if (self.n_runs < 1).any():
-            raise ValueError("n_runs must be above 0")
-        n = int(self.n_runs.sum())
-        for name in ("count", "rs", "moved"):
-            column = getattr(self, name)
-            if column is not None and len(column) == 1 and n > 1:
-                self.__dict__[name] = column = np.broadcast_to(column, n)
-            if column is not None and len(column) != n:
-                raise ValueError(f"{name} holds {len(column)} numbers for {n} runs")
-        if (different(self.count) < 1).any() or (different(self.rs) < 0).any():
-            raise ValueError("a run has no repetition, or a negative request size")
+        put_in_step(self, ("count", "rs", "moved"))
         return self
 
     @classmethod

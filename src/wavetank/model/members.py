@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
 
 from wavetank.document import Record
-from wavetank.model.column import Column, as_column
+from wavetank.model.column import Column, ListColumn, at_least
 from wavetank.trace.schema import Int64Array
 
 NEXT = 1
@@ -103,23 +103,13 @@ Names = Annotated[
 """A tuple of texts; in a file names that count up are runs."""
 
 
-def _as_counts(value: object) -> object:
-    column = as_column(value)
-    if isinstance(column, np.ndarray) and column.size and column.min() < 1:
-        raise ValueError("must be numbers above 0")
-    return column
-
-
 class Visits(Record):
     """Which rank works on which members, in order. A member may be visited again, and by several ranks."""
 
     ranks: tuple[int, ...] = Field(description="that visit members, ascending")
-    n_visits: Annotated[
-        Any,
-        BeforeValidator(_as_counts),
-        PlainSerializer(lambda column: column.tolist()),
-        WithJsonSchema({"type": "array", "items": {"type": "integer"}}),
-    ] = Field(description="of each of these ranks")
+    n_visits: Annotated[ListColumn, at_least(1, "must be numbers above 0")] = Field(
+        description="of each of these ranks"
+    )
     order: Column | None = Field(
         default=None,
         description="members by number, from 0, of the first rank's visits, then of the next one's; None: 0, 1, 2, ...",

@@ -16,7 +16,6 @@ from posixpath import commonpath
 import numpy as np
 
 from wavetank.model.activity import Activity
-from wavetank.model.folded import blocks
 from wavetank.model.metadata import (
     MetadataCall,
     MetadataPhase,
@@ -26,7 +25,7 @@ from wavetank.model.metadata import (
 )
 from wavetank.model.names import NAMED_OPS, ON_TWO_NAMES
 from wavetank.model.row_kind import RowKind
-from wavetank.model.rows import Rows
+from wavetank.model.rows import Rows, counted_before
 from wavetank.model.rules import BoolArray
 from wavetank.trace.schema import UNKNOWN, Int64Array, TracedFile
 
@@ -120,18 +119,9 @@ def _stages(rows: Rows) -> tuple[Int64Array, bool]:
     """
     table = rows.table
     meets = rows.kind == RowKind.SYNC_RANKS
-    n = np.where(meets, table.count, 0)
-    before = np.cumsum(n) - n
-    found = blocks(table)
-    if len(found):
-        inside = found.of_row >= 0
-        start = found.start[found.of_row[inside]]
-        ahead = np.cumsum(meets) - meets
-        before[inside] = before[start] + ahead[inside] - ahead[start]
     starts = np.flatnonzero(np.diff(table.rank, prepend=table.rank[0] - 1))
-    in_all = np.add.reduceat(n, starts)
-    stages = before - np.repeat(before[starts], np.diff(starts, append=len(table)))
-    return stages, bool((in_all == in_all[0]).all())
+    in_all = np.add.reduceat(np.where(meets, table.count, 0), starts)
+    return counted_before(table, meets), bool((in_all == in_all[0]).all())
 
 
 def _segments(

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 import numpy as np
-from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
+from pydantic import Field, model_validator
 
 from wavetank.document import Record
-from wavetank.model.column import Column, as_column, different
-from wavetank.model.listed_sizes import ListedSizes
+from wavetank.model.column import Column, ListColumn, as_column, at_least
+from wavetank.model.listed_sizes import ListedSizes, put_in_step
 from wavetank.model.runs import RunArrays
 from wavetank.trace.schema import Int64Array
 
@@ -73,12 +73,7 @@ class ListedOffsets(Record):
     """
 
     function: Literal["list"] = "list"
-    n_runs: Annotated[
-        Any,
-        BeforeValidator(as_column),
-        PlainSerializer(lambda column: column.tolist()),
-        WithJsonSchema({"type": "array", "items": {"type": "integer"}}),
-    ] = Field(description="runs of each rank")
+    n_runs: ListColumn = Field(description="runs of each rank")
     count: Column = Field(description="repetitions of each run")
     rs: Column = Field(description="request size, bytes")
     offset: Column = Field(description="of each run's first repetition, bytes")
@@ -105,19 +100,7 @@ class ListedOffsets(Record):
 
     @model_validator(mode="after")
     def _in_step(self) -> Self:
-        if (self.n_runs < 1).any():
-            raise ValueError("n_runs must be above 0")
-        n = int(self.n_runs.sum())
-        for name in ("count", "rs", "offset", "disp", "moved"):
-            column = getattr(self, name)
-            if column is None:
-                continue
-            if len(column) == 1 and n > 1:
-                self.__dict__[name] = column = np.broadcast_to(column, n)
-            if len(column) != n:
-                raise ValueError(f"{name} holds {len(column)} numbers for {n} runs")
-        if (different(self.count) < 1).any() or (different(self.rs) < 0).any():
-            raise ValueError("a run has no repetition, or a negative request size")
+        put_in_step(self, ("count", "rs", "offset", "disp", "moved"))
         if self.moved is not None and np.array_equal(self.moved, self.count * self.rs):
             self.__dict__["moved"] = None
         return self
@@ -358,24 +341,14 @@ class ProcessStep(Record):
     )
 
 
-def _as_numbers(value: object) -> object:
-    column = as_column(value)
-    if isinstance(column, np.ndarray) and column.size and column.min() < 0:
-        raise ValueError("must be numbers of steps, from 0")
-    return column
-
-
 class MixStep(Record):
     """Steps in no order: which of a few different ones comes when."""
 
     step: Literal["mix"] = "mix"
     steps: tuple[DataStep | FileStep, ...] = Field(description="the different ones")
-    order: Annotated[
-        Any,
-        BeforeValidator(_as_numbers),
-        PlainSerializer(lambda order: order.tolist()),
-        WithJsonSchema({"type": "array", "items": {"type": "integer"}}),
-    ] = Field(description="numbers into steps, from 0, in the order of the run")
+    order: Annotated[ListColumn, at_least(0, "must be numbers of steps, from 0")] = Field(
+        description="numbers into steps, from 0, in the order of the run"
+    )
 
     @model_validator(mode="after")
     def _names_steps(self) -> Self:

@@ -200,21 +200,27 @@ def _comm_step(table: Folded, level: UInt8Array) -> Int64Array:
     return np.where((table.count > 1) & (table.strand < 0), np.maximum(step, 0), 0)
 
 
-def comm_before(table: Folded, level: UInt8Array) -> Int64Array:
-    """Ticks that were not MPI-IO calls of the rank, before each row."""
-    mpiio = level == Level.MPIIO
-    calls = np.where(mpiio, table.count, 0)
-    before = np.cumsum(calls) - calls
+def counted_before(table: Folded, which: BoolArray) -> Int64Array:
+    """Operations of the rows ``which`` of the rank before the first one of each row."""
+    n = np.where(which, table.count, 0)
+    before: Int64Array = np.cumsum(n) - n
     found = blocks(table)
     if len(found):
         # Before the first operation of a loop's member come one of each member before it, not all of them.
         inside = found.of_row >= 0
         start = found.start[found.of_row[inside]]
-        ahead = np.cumsum(mpiio) - mpiio
+        ahead: Int64Array = np.cumsum(which) - which
         before[inside] = before[start] + ahead[inside] - ahead[start]
     if len(table):
         starts = np.flatnonzero(np.diff(table.rank, prepend=table.rank[0] - 1))
         before -= np.repeat(before[starts], np.diff(starts, append=len(table)))
+    return before
+
+
+def comm_before(table: Folded, level: UInt8Array) -> Int64Array:
+    """Ticks that were not MPI-IO calls of the rank, before each row."""
+    mpiio = level == Level.MPIIO
+    before = counted_before(table, mpiio)
     comm: Int64Array = table.tick - before
     woven = np.flatnonzero((table.strand >= 0) & mpiio)
     if len(woven):
