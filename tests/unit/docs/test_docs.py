@@ -111,3 +111,10 @@ def test_every_command_of_ours_is_in_the_documentation() -> None:
                       if not command.commands[sub].hidden]  # fmt: skip
     missing = [name for name in names if f"wavetank {name}" not in text]
     assert missing == []
+
+
+def test_the_index_of_decisions_names_each_of_them() -> None:
+    decisions = ROOT / "docs/decisions"
+    index = (decisions / "README.md").read_text()
+    pages = [page.name for page in sorted(decisions.glob("0*.md"))]
+    assert [page for page in pages if f"]({page})" not in index] == []
