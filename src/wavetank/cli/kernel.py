@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
@@ -95,9 +95,7 @@ def kernel_tables(kernel: Kernel, ior_directory: Path | None = None) -> list[Tab
     if kernel.ior:
         tables.extend(_ior_tables(kernel, ior_directory))
     if kernel.ior_refused:
-        rows: list[list[Cell]] = [
-            [_phases(refused.ph_ids), refused.reason] for refused in kernel.ior_refused
-        ]
+        rows = _reasons((refused.ph_ids, refused.reason) for refused in kernel.ior_refused)
         note = None if kernel.approximate else "With --approximate it gets lines that come near."
         tables.append(Table("Refused by IOR", ["phases", "reason"], rows, note=note))
     return [*tables, *_mdtest_tables(kernel)]
@@ -125,20 +123,19 @@ def _mdtest_tables(kernel: Kernel) -> list[Table]:
         if missing:
             tables.append(Table("Not reproduced by mdtest", ["md_phases", "what"], missing))
     if kernel.mdtest_refused:
-        rows: list[list[Cell]] = [
-            [_phases(one.md_ids), one.reason] for one in kernel.mdtest_refused
-        ]
+        rows = _reasons((one.md_ids, one.reason) for one in kernel.mdtest_refused)
         tables.append(Table("Refused by mdtest", ["md_phases", "reason"], rows))
     return tables
 
 
 def _replay_table(kernel: Kernel) -> Table:
+    from wavetank.model.tables import operations_text, request_sizes
     from wavetank.units import format_size
 
     names = {file.file_id: file.name for file in kernel.files}
     rows: list[list[Cell]] = [
-        [phase.ph_id, names[phase.file_id], " + ".join(member.iop_type for member in phase.pattern),
-         phase.ph_np, phase.ph_nrep, phase.pattern[0].rs, phase.ph_weight]
+        [phase.ph_id, names[phase.file_id], operations_text(phase),
+         phase.ph_np, phase.ph_nrep, request_sizes(phase), phase.ph_weight]
         for phase in kernel.phases
     ]  # fmt: skip
     exact = "exact" if not kernel.not_reproduced else "with the differences below"
@@ -229,7 +226,7 @@ def _fio_tables(plan: FioPlan) -> list[Table]:
     missing: list[list[Cell]] = [
         [str(ph_id), what] for ph_id, notes in plan.not_reproduced.items() for what in notes
     ]
-    refused: list[list[Cell]] = [[_phases(one.ph_ids), one.reason] for one in plan.refused]
+    refused = _reasons((one.ph_ids, one.reason) for one in plan.refused)
     return [
         Table("fio jobs", columns, jobs),
         Table("Not reproduced by fio", ["phases", "what"], missing),
@@ -242,7 +239,7 @@ def _line_tables(name: str, lines: Sequence[IorLine], refused: Sequence[Refused]
     missing: list[list[Cell]] = [
         [_phases(line.ph_ids), what] for line in lines for what in line.not_reproduced
     ]
-    reasons: list[list[Cell]] = [[_phases(one.ph_ids), one.reason] for one in refused]
+    reasons = _reasons((one.ph_ids, one.reason) for one in refused)
     return [
         Table(name, ["phases", "command"], commands),
         Table(f"Not reproduced by {name}", ["phases", "what"], missing),
@@ -272,6 +269,13 @@ def _sentences(kernel: Kernel) -> list[list[Cell]]:
         ["all" if sorted(ph_ids) == everything else _phases(ph_ids), sentence]
         for sentence, ph_ids in sorted(phases.items(), key=lambda item: importance(item[0]))
     ]
+
+
+def _reasons(refused: Iterable[tuple[Sequence[int], str]]) -> list[list[Cell]]:
+    """Rows of the phases that a benchmark cannot express, a row for each reason."""
+    from wavetank.kernel.plan import by_reason
+
+    return [[_phases(ph_ids), reason] for ph_ids, reason in by_reason(refused)]
 
 
 def _phases(ph_ids: Sequence[int]) -> str:

@@ -44,6 +44,7 @@ from wavetank.model.phase import (
 )
 from wavetank.model.run_times import run_times_of_phases
 from wavetank.model.runs import RunArrays
+from wavetank.model.tables import phases_text
 from wavetank.model.views import programs_by_view
 from wavetank.trace.paths import is_stored
 
@@ -302,7 +303,7 @@ class _Selection:
             *self._inherited(),
             *(
                 [
-                    f"The collective calls of phase {', '.join(map(str, self._moved_apart))} overlap between ranks: the "
+                    f"The collective calls of {phases_text(self._moved_apart)} overlap between ranks: the "
                     "trace keeps the first offset of each, not the file view. The replay lays the ranks' parts one "
                     "after another in the region that they share."
                 ]
@@ -366,7 +367,7 @@ class _Selection:
                 "are not in the model."
             )
         unplaced = [
-            str(phase.ph_id)
+            phase.ph_id
             for phase in self.phases
             if any(
                 isinstance(offsets, UnknownOffsets) and member.iop_type not in calls.SHARED_POINTER
@@ -376,7 +377,7 @@ class _Selection:
         ]
         if unplaced:
             sentences.append(
-                f"The offsets of phase {', '.join(unplaced)} are not known: the replay goes on where the file "
+                f"The offsets of {phases_text(unplaced)} are not known: the replay goes on where the file "
                 "pointer is."
             )
         return sentences

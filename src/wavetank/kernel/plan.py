@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import ClassVar, Literal, Self
 
@@ -208,6 +208,16 @@ class Refused(Record):
 
     ph_ids: tuple[int, ...]
     reason: str
+
+
+def by_reason(
+    refused: Iterable[tuple[Sequence[int], str]],
+) -> list[tuple[tuple[int, ...], str]]:
+    """Each reason once, with all phases that were refused for it, in order of the first one."""
+    phases: dict[str, list[int]] = {}
+    for numbers, reason in refused:
+        phases.setdefault(reason, []).extend(numbers)
+    return [(tuple(sorted(numbers)), reason) for reason, numbers in phases.items()]
 
 
 class MdtestLine(Record):

@@ -32,6 +32,7 @@ from wavetank.kernel.result import (
 )
 from wavetank.kernel.running import run_to_end
 from wavetank.kernel.writers.fio import FioJob, FioPlan, fio_plan
+from wavetank.model.tables import phases_text
 
 _NS = 1e-9
 
@@ -103,10 +104,10 @@ def run_fio(
 
 def settings_of(plan: FioPlan) -> dict[str, str]:
     """What a result says of how fio ran a plan."""
-    refused = [str(ph_id) for one in plan.refused for ph_id in one.ph_ids]
+    refused = [ph_id for one in plan.refused for ph_id in one.ph_ids]
     return {
         "program": "fio",
-        "not_performed": f"phase {', '.join(refused)}" if refused else "nothing",
+        "not_performed": phases_text(refused) if refused else "nothing",
         "elapsed": "with the start and end of fio",
         "metadata_time": "not told by fio",
         "flush": "end_fsync=1 of each rank's last job that writes a file; in its phase's time"

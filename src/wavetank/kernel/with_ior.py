@@ -27,6 +27,7 @@ from wavetank.kernel.running import run_to_end
 from wavetank.kernel.writers.ior import IorParameters, parse_command
 from wavetank.launchers.base import Launcher
 from wavetank.model.phase import Phase
+from wavetank.model.tables import phases_text
 
 _NAMES = ("ior", "IOR")
 _NS = 1e-9
@@ -130,7 +131,7 @@ def run_ior(
             times = run.perform(ior, launcher, timeout_s)
             phases += run.results(times, elapsed_s + times.open_s)
         except _LineError as error:
-            return failed(f"IOR, phase {', '.join(map(str, line.ph_ids))}: {error}", settings)
+            return failed(f"IOR, {phases_text(line.ph_ids)}: {error}", settings)
         elapsed_s += times.total_s
         metadata_s += times.open_s + times.close_s
         settings["ior"] = times.version
@@ -372,7 +373,7 @@ def _rank(
 def _settings(
     kernel: Kernel, ior: IorProgram, launcher: Launcher, *, flush: bool
 ) -> dict[str, str]:
-    refused = [str(ph_id) for one in kernel.ior_refused for ph_id in one.ph_ids]
+    refused = [ph_id for one in kernel.ior_refused for ph_id in one.ph_ids]
     together = [
         f"{line.ph_ids[0]} to {line.ph_ids[-1]}" for line in kernel.ior if len(line.ph_ids) > 1
     ]
@@ -380,7 +381,7 @@ def _settings(
         "program": "ior",
         "launcher": launcher.name,
         **described(kernel),
-        "not_performed": f"phase {', '.join(refused)}" if refused else "nothing",
+        "not_performed": phases_text(refused) if refused else "nothing",
         "phases_in_one_run": ", ".join(together) or "none",
         "elapsed": "sum of IOR's totalTime of each line",
         "metadata_time": "IOR's openTime and closeTime of each line",

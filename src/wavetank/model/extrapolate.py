@@ -23,7 +23,7 @@ from wavetank.model.phase import PatternMember, Phase
 from wavetank.model.rules import LEVELS, Rules
 from wavetank.model.scaling import Fit
 from wavetank.model.synthesis import synthesise
-from wavetank.model.tables import numbers_text
+from wavetank.model.tables import phases_text
 
 _NAMED = 3
 """Kinds of files that a sentence names; of more it says how many."""
@@ -280,7 +280,7 @@ class _Marker:
                 for reason in dict.fromkeys(group.step_reasons):
                     yield NotExtrapolated(ph_ids=(), what="calls that move no data", reason=reason)
         for (what, reason), numbers in dropped.items():
-            text = f"{what} (phase {numbers_text(sorted(set(numbers)))} of the largest run)"
+            text = f"{what} ({phases_text(sorted(set(numbers)))} of the largest run)"
             yield NotExtrapolated(ph_ids=(), what=text, reason=reason)
 
     def _dropped(self, group: Group) -> list[int]:

@@ -277,8 +277,8 @@ def _phase_row(phase: Phase, file_names: Mapping[int, str]) -> tuple[Cell, ...]:
         file_names.get(phase.file_id, ""),
         ranks_text(phase.ph_processid),
         phase.ph_np,
-        _counted([member.iop_type for member in members]),
-        _joined([_rs(phase, number) for number in range(len(members))]),
+        operations_text(phase),
+        request_sizes(phase),
         "; ".join(dict.fromkeys(offset_text(offset) for offset in phase.offset)),
         _joined([member.disp for member in members]),
         _joined([None if m.dist is None else f"({m.dist[0]}, {m.dist[1]})" for m in members]),
@@ -287,6 +287,16 @@ def _phase_row(phase: Phase, file_names: Mapping[int, str]) -> tuple[Cell, ...]:
         phase.ph_weight,
         ", ".join(f"{name} {count}" for name, count in phase.metadata_ops.items()),
     )
+
+
+def operations_text(phase: Phase) -> str:
+    """The operations of a phase's pattern: pwrite x 5 + pread."""
+    return _counted([member.iop_type for member in phase.pattern])
+
+
+def request_sizes(phase: Phase) -> Cell:
+    """The request sizes of a phase, bytes: a number where they are equal, else a text."""
+    return _joined([_rs(phase, number) for number in range(len(phase.pattern))])
 
 
 def _rs(phase: Phase, member: int) -> Cell:
@@ -318,6 +328,11 @@ def numbers_text(numbers: Sequence[int]) -> str:
     return (
         f"{text[: text.rindex(', ', 0, _LONGEST // 2)]} ... {numbers[-1]} ({len(numbers)} phases)"
     )
+
+
+def phases_text(numbers: Sequence[int]) -> str:
+    """Phases in a sentence: "phase 7", "phases 1-40"."""
+    return f"phase{'s' if len(numbers) > 1 else ''} {numbers_text(numbers)}"
 
 
 def _tell_series(text: list[str], series: Series, phases: Sequence[Phase]) -> None:

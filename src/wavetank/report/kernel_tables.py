@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wavetank.kernel.plan import Kernel
+from wavetank.kernel.plan import Kernel, by_reason
 from wavetank.report.tables import Column, ReportTable, id_range, text
 
 
@@ -34,8 +34,8 @@ def ior_table(kernel: Kernel) -> ReportTable:
         for line in kernel.ior
     ]
     rows += [
-        (text(id_range(refused.ph_ids)), text("none"), text(refused.reason))
-        for refused in kernel.ior_refused
+        (text(id_range(ph_ids)), text("none"), text(reason))
+        for ph_ids, reason in by_reason((one.ph_ids, one.reason) for one in kernel.ior_refused)
     ]
     return ReportTable(
         name="ior",
@@ -62,8 +62,8 @@ def mdtest_table(kernel: Kernel) -> ReportTable | None:
         for line in kernel.mdtest
     ]
     rows += [
-        (text(id_range(refused.md_ids)), text("none"), text(refused.reason))
-        for refused in kernel.mdtest_refused
+        (text(id_range(md_ids)), text("none"), text(reason))
+        for md_ids, reason in by_reason((one.md_ids, one.reason) for one in kernel.mdtest_refused)
     ]
     if not rows:
         return None
