@@ -1,4 +1,4 @@
-"""Imports trace folders of Recorder (uiuc-hpc) 2.4 and 2.5: POSIX, stdio and MPI-IO calls, and MPI's order.
+"""Imports trace folders of Recorder (uiuc-hpc) 2.4 to 3: POSIX, stdio and MPI-IO calls, and MPI's order.
 
 Reads what ``recorder_format`` unfolds; leaves a ``Trace``. Recorder keeps arguments, not results, and file
 names, not descriptors: what follows from that is said in the trace's warnings.
@@ -6,21 +6,38 @@ names, not descriptors: what follows from that is said in the trace's warnings.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 
+from wavetank.errors import TraceError
 from wavetank.trace.fold import SingleOperations, fold
-from wavetank.trace.importers.positions import follow
-from wavetank.trace.importers.recorder_calls import Names, Notes, collect, meaning
+from wavetank.trace.importers.positions import LOST, follow
+from wavetank.trace.importers.recorder_calls import (
+    Names,
+    Notes,
+    collect,
+    meaning,
+    refuse_rounded,
+)
 from wavetank.trace.importers.recorder_format import (
     RankCalls,
     RecorderTrace,
     is_recorder_folder,
     read_folder,
 )
-from wavetank.trace.schema import Level, RankFacts, Trace, TracedFile
+from wavetank.trace.importers.recorder_patterns import distances_begin, without_patterns
+from wavetank.trace.schema import (
+    UNKNOWN,
+    Int64Array,
+    Level,
+    RankFacts,
+    Trace,
+    TracedFile,
+)
 
 
 def recognises(path: Path, head: bytes) -> bool:
@@ -36,13 +53,18 @@ def read(path: Path) -> Trace:
         TraceError: it is damaged, incomplete or of an unknown version.
     """
     recorded = read_folder(path)
+    recorded = replace(recorded, ranks=without_patterns(recorded.ranks))
     files, notes = Names(), Notes()
     for rank, calls in enumerate(recorded.ranks):
+        refuse_rounded(calls.signatures, path)
         for signature in calls.signatures:
             collect(files, rank, signature)
     ids = {name: number for number, name in enumerate(files.communicators)}
     parts = [
-        _events_of_rank(rank, calls, files, ids, notes) for rank, calls in enumerate(recorded.ranks)
+        _events_of_rank(
+            rank, calls, recorded.patterns_within, _Tables(files, ids, notes), str(path)
+        )
+        for rank, calls in enumerate(recorded.ranks)
     ]
     events = SingleOperations(
         **{name: np.concatenate([getattr(part, name) for part in parts]) for name in vars(parts[0])}
@@ -67,21 +89,29 @@ def read(path: Path) -> Trace:
             for name, members in files.communicators.items()
         ),
         folds=fold(events),
-        levels=(Level.POSIX, Level.MPIIO),
+        levels=_levels(recorded),
         warnings=_warnings(recorded, notes),
         lost=recorded.lost,
     )
 
 
+@dataclass(frozen=True)
+class _Tables:
+    """What all ranks share."""
+
+    files: Names
+    communicators: dict[str, int]
+    notes: Notes
+
+
 def _events_of_rank(
-    rank: int, calls: RankCalls, files: Names, communicators: dict[str, int], notes: Notes
+    rank: int, calls: RankCalls, patterns_within: bool, tables: _Tables, where: str
 ) -> SingleOperations:
     meanings = [
-        meaning(rank, signature, files, communicators, notes) for signature in calls.signatures
+        meaning(rank, signature, tables.files, tables.communicators, tables.notes)
+        for signature in calls.signatures
     ]
-    order = np.argsort(
-        calls.end_ns, kind="stable"
-    )  # POSIX calls inside an MPI-IO call come before it
+    order = _as_they_ended(calls)
 
     def column(name: str, kind: type = np.int64) -> np.ndarray:
         values: np.ndarray = np.array([getattr(one, name) for one in meanings], dtype=kind)
@@ -91,8 +121,13 @@ def _events_of_rank(
         name: number for number, name in enumerate(dict.fromkeys(m.stream for m in meanings))
     }
     stream = np.array([streams[m.stream] for m in meanings], dtype=np.int64)[calls.signature]
-    position = follow(stream, column("absolute"), column("advance"))
-    offset = np.where(column("at_position", bool), position, column("offset"))
+    added = distances_begin(calls) if patterns_within else np.zeros(len(stream), dtype=np.int64)
+    offset = _offsets(stream, column, added, tables.notes)
+    if (offset < UNKNOWN).any():
+        raise TraceError(
+            f"{where}: offsets of rank {rank} that were recorded as patterns are negative: this build of Recorder writes "
+            "patterns in a way that is not known here. Trace again without RECORDER_INTRAPROCESS_PATTERN_RECOGNITION"
+        )
     opens = column("opens", bool)
     handle = np.zeros(len(stream), dtype=np.int64)
     for number in np.unique(stream[opens]):
@@ -120,6 +155,61 @@ def _events_of_rank(
     )
 
 
+def _as_they_ended(calls: RankCalls) -> np.ndarray:
+    """The order in which calls ended: POSIX calls inside an MPI-IO call come before it.
+
+    Times may be equal; where calls have depths, those tell: a call ends before the next one that is not inside it.
+    """
+    n = len(calls.signature)
+    depth = np.take(
+        np.array([one.depth for one in calls.signatures], dtype=np.int64), calls.signature
+    )
+    if not depth.any():
+        return np.argsort(calls.end_ns, kind="stable")
+    ends_before = np.full(n, n, dtype=np.int64)
+    for level in range(int(depth.max()) + 1):
+        not_deeper = np.append(np.flatnonzero(depth <= level), n)
+        mine = np.flatnonzero(depth == level)
+        ends_before[mine] = not_deeper[np.searchsorted(not_deeper, mine, side="right")]
+    return np.lexsort((-depth, ends_before))
+
+
+def _offsets(
+    stream: np.ndarray, column: Callable[..., np.ndarray], added: Int64Array, notes: Notes
+) -> Int64Array:
+    """Where each call is in its file, bytes; UNKNOWN where that cannot be told."""
+    unit, absolute = column("unit"), column("absolute")
+    sets_view = unit != UNKNOWN
+    # The view that is in force for each call: the number of the call that set it.
+    number = np.where(sets_view, np.arange(len(stream), dtype=np.int64), UNKNOWN)
+    view = follow(stream, number, np.zeros(len(stream), dtype=np.int64))
+    view = np.where(sets_view, number, view)
+    has_view = view != UNKNOWN
+    unit = np.where(has_view, unit[view], 1)
+    given = absolute != UNKNOWN
+    start = np.where(has_view, np.where(given, absolute + added, 0)[view], 0)
+    # A view begins where it says; a seek is in its units from there; what opens a file begins at its own start.
+    put = np.where(sets_view, start, start + (absolute + added) * unit)
+    put = np.where(given & (absolute != LOST) & (unit > 0), put, absolute)
+    put = np.where(given & (unit == 0), LOST, put)
+    advance = column("advance") + np.where(_moves(column), added, 0)
+    position = follow(stream, put, advance * unit + column("advance_bytes"))
+    at_position, explicit = column("at_position", bool), column("offset") != UNKNOWN
+    explicit &= ~at_position
+    hidden = (at_position | explicit) & (unit == 0)
+    notes.unknown_view += bool(hidden.any())
+    offset = np.where(at_position, position, UNKNOWN)
+    offset = np.where(explicit, start + (column("offset") + added) * unit, offset)
+    return np.where(hidden, UNKNOWN, offset)
+
+
+def _moves(column: Callable[..., np.ndarray]) -> np.ndarray:
+    """Calls that move the position by their offset: seeks from here."""
+    elsewhere = column("at_position", bool) | (column("offset") != UNKNOWN)
+    moves: np.ndarray = (column("absolute") == UNKNOWN) & ~elsewhere
+    return moves
+
+
 def _clocks(is_tick: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Logical clocks: every MPI call is a tick, POSIX calls count within it."""
     tick = np.cumsum(is_tick) - is_tick
@@ -132,6 +222,11 @@ def _clocks(is_tick: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, np.ndar
     return tick.astype(np.int64), subtick
 
 
+def _levels(recorded: RecorderTrace) -> tuple[Level, ...]:
+    posix, _communication, mpiio = recorded.recorded
+    return (*((Level.POSIX,) if posix else ()), *((Level.MPIIO,) if mpiio else ()))
+
+
 def _warnings(recorded: RecorderTrace, notes: Notes) -> tuple[str, ...]:
     found = [
         "Recorder keeps no results of calls: the bytes are those that were asked for, also where a read was short",
@@ -139,9 +234,30 @@ def _warnings(recorded: RecorderTrace, notes: Notes) -> tuple[str, ...]:
     ]
     if len(recorded.ranks) > 1:
         found.append("each rank's times begin at its own start: Recorder keeps no common clock")
+    posix, communication, mpiio = recorded.recorded
+    if not communication and len(recorded.ranks) > 1:
+        found.append(
+            "communication was not recorded (RECORDER_MPI_TRACING=1 does): phases are not parted by it, and the order "
+            "between ranks is not known"
+        )
+    found += [
+        f"Recorder's tracing of {name} was off: none of those calls are in the trace"
+        for name, there in (("POSIX calls", posix), ("MPI-IO", mpiio))
+        if not there
+    ]
     if notes.stdio:
         found.append(
             "stdio is recorded by Recorder as the program calls it, not as what reaches the file"
+        )
+        if recorded.is_3:
+            found.append(
+                "Recorder 3 records fread and fwrite only: what the program moved by fprintf, fputs, fgets or getc is missing"
+            )
+    if recorded.patterns_within:
+        found.append(
+            "offsets were recorded as distances from each function's first one "
+            "(RECORDER_INTRAPROCESS_PATTERN_RECOGNITION), and are summed up here as Recorder's source of November 2023 "
+            "writes them: check one of them where another version recorded"
         )
     if notes.appended:
         found.append("offsets in files opened for appending are unknown")

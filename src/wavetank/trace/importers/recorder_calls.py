@@ -1,15 +1,18 @@
 """What each of Recorder's call signatures stands for: an operation, its file, bytes, and place.
 
 Reads signatures (function and arguments, as text); leaves one ``Meaning`` each. Arguments are those that
-lib/recorder-posix.c and lib/recorder-mpi.c of Recorder 2.5 write.
+lib/recorder-posix.c and lib/recorder-mpi.c of Recorder 2.5 and 3.0 write.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from math import prod
+from pathlib import Path
 
+from wavetank.errors import TraceError
 from wavetank.trace.importers.mpi_types import SIZES
 from wavetank.trace.importers.positions import LOST
 from wavetank.trace.importers.recorder_format import Signature
@@ -27,7 +30,8 @@ _OPENS = {"open", "open64", "creat", "creat64", "fopen", "fopen64"}
 _CLOSES = {"close", "fclose"}
 _SEEKS = {"lseek", "lseek64", "fseek", "fseeko"}
 _OF_FILE = {"fsync": "fsync", "fdatasync": "fdatasync", "ftruncate": "ftruncate", "unlink": "unlink", "remove": "unlink",
-            "truncate": "truncate", "mkdir": "mkdir", "rmdir": "rmdir", "rename": "rename"}  # fmt: skip
+            "truncate": "truncate", "mkdir": "mkdir", "rmdir": "rmdir", "rename": "rename", "access": "access", "chmod": "chmod",
+           "chown": "chown", "lchown": "chown", "utime": "utime", "readlink": "readlink"}  # fmt: skip
 _WHENCE = {"0": "set", "1": "current", "2": "end", "MPI_SEEK_SET": "set", "MPI_SEEK_CUR": "current", "MPI_SEEK_END": "end",
            "SEEK_SET": "set", "SEEK_CUR": "current", "SEEK_END": "end"}  # fmt: skip
 _STDIO = {"fread", "fwrite", "vfprintf", "fopen", "fopen64", "fclose", "fseek", "fseeko"}
@@ -40,39 +44,46 @@ class Names:
 
     numbers: dict[str, int] = field(default_factory=dict)
     mpi: dict[str, str] = field(default_factory=dict)
-    views: dict[tuple[int, str], set[tuple[str, str, str]]] = field(
-        default_factory=dict
-    )  # by rank and id
     communicators: dict[str, set[int]] = field(default_factory=dict)
 
     def number(self, path: str) -> int:
         """A file's number in the trace."""
         return self.numbers.setdefault(path, len(self.numbers))
 
-    def view(self, rank: int, fid: str) -> tuple[int, int]:
-        """(first byte, bytes of an offset's unit) of a file's view; unit 0: it cannot be told."""
-        views = self.views.get((rank, fid), set())
-        if not views:
-            return 0, 1
-        displacement, etype, filetype = min(views)
-        if len(views) > 1 or etype not in SIZES or filetype not in SIZES:
-            return 0, 0
-        return int(displacement), SIZES[etype]
-
 
 @dataclass
 class Meaning:
-    """What a call signature stands for on a rank."""
+    """What a call signature stands for on a rank. Offsets are in the units of the file's view.
 
-    op: int = 0  # 0: nothing that a trace keeps
+    Attributes:
+        op: its code; 0: nothing that a trace keeps.
+        file: number of its file.
+        stream: whose position and view it uses.
+        size: bytes.
+        offset: where it is; UNKNOWN: see ``at_position``.
+        absolute: where it puts the position, or begins a view; UNKNOWN: nowhere.
+        advance: by how much it moves the position otherwise.
+        advance_bytes: the same, in bytes.
+        unit: bytes of a unit of the view that it sets; 0: it cannot be told; UNKNOWN: it sets none.
+        arg: as the operation has it.
+        at_position: it is where the position is.
+        shared: it is where the shared pointer is.
+        is_tick: it is a call of MPI.
+        opens: it opens a file.
+    """
+
+    op: int = 0
     file: int = UNKNOWN
-    stream: str = ""  # whose position it uses
+    stream: str = ""
     size: int = 0
     offset: int = UNKNOWN
     absolute: int = UNKNOWN
     advance: int = 0
+    advance_bytes: int = 0
+    unit: int = UNKNOWN
     arg: int = 0
     at_position: bool = False
+    shared: bool = False
     is_tick: bool = False
     opens: bool = False
 
@@ -92,11 +103,23 @@ def collect(names: Names, rank: int, signature: Signature) -> None:
     function, arguments = signature.function, signature.arguments
     if function == "MPI_File_open" and len(arguments) == 5:
         names.mpi[arguments[4]] = arguments[1]
-    elif function == "MPI_File_set_view" and len(arguments) == 6 and arguments[1].isdigit():
-        names.views.setdefault((rank, arguments[0]), set()).add(arguments[1:4])
     name = _communicator(signature, rank)
     if name:
         names.communicators.setdefault(name, set()).add(rank)
+
+
+def refuse_rounded(signatures: Iterable[Signature], where: Path) -> None:
+    """Refuse what a development version of Recorder wrote that leaves out offsets and rounds sizes up.
+
+    Raises:
+        TraceError: calls have no offset.
+    """
+    for one in signatures:
+        if one.function in _AT_OFFSET and len(one.arguments) < 4:
+            raise TraceError(
+                f"{where} has calls of {one.function} without offsets: the version of Recorder that wrote it leaves them "
+                "out and rounds sizes. Trace again with a release of Recorder, or by wavetank trace"
+            )
 
 
 def _communicator(signature: Signature, rank: int) -> str:
@@ -159,7 +182,7 @@ def _posix_operation(function: str, arguments: tuple[str, ...]) -> Meaning:
     elif function in _AT_POSITION:
         name, _, factors = _AT_POSITION[function]
         size = prod(max(_number(arguments, factor), 0) for factor in factors)
-        found = Meaning(op=_code(name), size=size, advance=size, at_position=True)
+        found = Meaning(op=_code(name), size=size, advance_bytes=size, at_position=True)
     elif function in _AT_OFFSET:
         size, offset = _number(arguments, 2), _number(arguments, 3)
         found = Meaning(op=_code(_AT_OFFSET[function]), size=size, offset=offset)
@@ -210,44 +233,43 @@ def _mpiio(
         return Meaning()
     if opened:
         communicator = communicators[_communicator(signature, rank)] + 1
-        found = Meaning(size=communicator, absolute=0, arg=_number(arguments, 2), opens=True)
+        found = Meaning(
+            size=communicator, absolute=0, unit=1, arg=_number(arguments, 2), opens=True
+        )
     elif operation.kind in {OpKind.READ, OpKind.WRITE}:
-        found = _transfer(function, arguments, names.view(rank, fid), notes)
+        found = _transfer(function, arguments, notes)
         if found.size < 0:
             return Meaning()
     else:
-        found = _without_data(operation, arguments, names.view(rank, fid))
+        found = _without_data(operation, arguments)
     return replace(found, op=operation.code, file=names.number(path), stream=f"mpi {fid}")
 
 
-def _without_data(operation: Op, arguments: tuple[str, ...], view: tuple[int, int]) -> Meaning:
-    start, unit = view
+def _without_data(operation: Op, arguments: tuple[str, ...]) -> Meaning:
     if operation.kind is OpKind.VIEW:
-        return Meaning(absolute=_number(arguments, 1) if unit else LOST)
+        etype, filetype = _text(arguments, 2), _text(arguments, 3)
+        plain = etype in SIZES and filetype in SIZES and _text(arguments, 1).isdigit()
+        return Meaning(absolute=_number(arguments, 1), unit=SIZES[etype] if plain else 0)
     if operation.name == "MPI_File_seek":
-        absolute, advance = _seek(_number(arguments, 1) * max(unit, 1), _text(arguments, 2))
-        if absolute >= 0:
-            absolute += start
-        return Meaning(absolute=absolute if unit else LOST, advance=advance)
+        absolute, advance = _seek(_number(arguments, 1), _text(arguments, 2))
+        return Meaning(absolute=absolute, advance=advance)
     return Meaning(arg=_number(arguments, 1) if operation.kind is OpKind.RESIZE else 0)
 
 
-def _transfer(
-    function: str, arguments: tuple[str, ...], view: tuple[int, int], notes: Notes
-) -> Meaning:
+def _transfer(function: str, arguments: tuple[str, ...], notes: Notes) -> Meaning:
     """An operation that moves data; size -1: how much cannot be told."""
-    start, unit = view
     explicit = "_at" in function
     at = 3 if explicit else 2  # behind the offset and the buffer
     if _text(arguments, at + 1) not in SIZES:
         notes.unknown_type += 1
         return Meaning(size=-1)
     size = max(_number(arguments, at), 0) * SIZES[arguments[at + 1]]
-    shared = "shared" in function or "ordered" in function
-    notes.unknown_view += not unit or shared
     if explicit:
-        return Meaning(size=size, offset=start + _number(arguments, 1) * unit if unit else UNKNOWN)
-    return Meaning(size=size, advance=0 if shared else size, at_position=not shared and unit > 0)
+        return Meaning(size=size, offset=_number(arguments, 1))
+    if "shared" in function or "ordered" in function:
+        notes.unknown_view += 1
+        return Meaning(size=size, shared=True)
+    return Meaning(size=size, advance_bytes=size, at_position=True)
 
 
 def _text(arguments: tuple[str, ...], index: int) -> str:

@@ -1,8 +1,7 @@
 """Reads a trace folder of Recorder: its calls by rank, unfolded from the grammar that it compressed them to.
 
-Reads a folder with ``VERSION``, ``recorder.mt`` (metadata and function names), and of each rank ``.cst`` (call
-signatures), ``.cfg`` (a context-free grammar of them) and ``.ts`` (times). Source: Recorder 2.4 and 2.5,
-include/recorder-logger.h and tools/reader.c (github.com/uiuc-hpc/Recorder).
+Reads the parts that ``recorder_parts`` finds: call signatures, a context-free grammar of them for each rank, and times.
+Source: Recorder 2.4 to 3.0, include/recorder-logger.h and tools/reader.c (github.com/uiuc-hpc/Recorder).
 """
 
 from __future__ import annotations
@@ -14,34 +13,34 @@ from pathlib import Path
 import numpy as np
 
 from wavetank.errors import TraceError
+from wavetank.trace.importers.recorder_parts import Parts, is_recorder_folder, read_parts
 
-_KNOWN = {(2, 4), (2, 5)}
-_METADATA = struct.Struct(
-    "<i4xddiii4x"
-)  # ranks, start, resolution, buffer, time compression, merged
+__all__ = ["RankCalls", "RecorderTrace", "Signature", "is_recorder_folder", "read_folder"]
+
 _SIGNATURE = struct.Struct("<iiii")  # number, rank, key length, count
-_KEY = struct.Struct("<QBBBi")  # thread, function, level, arguments, their length
+_KEY = struct.Struct("<QBBBi")  # thread, function, depth, arguments, their length
+_WIDE_KEY = struct.Struct("<QiBBi")
 _START_RULE = -1
 _DEEPEST = 500  # rules within rules
 _MOST_CALLS_A_TIME = 16  # of a grammar; one that unfolds to more is damage
 _FEW_CALLS = 1 << 16
-_LATEST_S = 1 << 40
 USER_FUNCTION = 255
 
 
 @dataclass(frozen=True)
 class Signature:
-    """A function with its arguments, as text."""
+    """A function with its arguments, as text, and how many calls it was made in."""
 
     function: str
     arguments: tuple[str, ...]
+    depth: int = 0
 
 
 @dataclass(frozen=True)
 class RankCalls:
     """All calls of a rank, in the order in which they began."""
 
-    signatures: tuple[Signature, ...]
+    signatures: tuple[Signature, ...]  # those that it made
     signature: np.ndarray  # shape (n,), index into signatures
     start_ns: np.ndarray  # since the rank's own start
     end_ns: np.ndarray
@@ -49,17 +48,25 @@ class RankCalls:
 
 @dataclass(frozen=True)
 class RecorderTrace:
-    """A trace folder."""
+    """A trace folder.
+
+    Attributes:
+        version: of Recorder.
+        started_s: UTC.
+        ranks: their calls.
+        lost: what could not be read, in words.
+        is_3: it is of Recorder 3.
+        patterns_within: offsets may be distances from the function's first one (``recorder_patterns``).
+        recorded: which of POSIX calls, communication and MPI-IO were recorded.
+    """
 
     version: str
-    started_s: float  # UTC
+    started_s: float
     ranks: tuple[RankCalls, ...]
-    lost: tuple[str, ...]  # what could not be read, in words
-
-
-def is_recorder_folder(path: Path) -> bool:
-    """Whether a folder holds a trace of Recorder."""
-    return (path / "recorder.mt").is_file() and (path / "VERSION").is_file()
+    lost: tuple[str, ...] = ()
+    is_3: bool = False
+    patterns_within: bool = False
+    recorded: tuple[bool, bool, bool] = (True, True, True)
 
 
 def read_folder(path: Path) -> RecorderTrace:
@@ -68,69 +75,45 @@ def read_folder(path: Path) -> RecorderTrace:
     Raises:
         TraceError: it is damaged, incomplete or of a version that is not known here.
     """
-    version = _content(path / "VERSION").decode(errors="replace").strip()
-    numbers = tuple(int(part) for part in version.split(".")[:2] if part.isdigit())
-    if numbers not in _KNOWN:
-        raise TraceError(
-            f"{path} is a trace of Recorder {version}; 2.4 and 2.5 are known here. Trace the program again with one "
-            "of those, or by wavetank trace"
-        )
-    content = _content(path / "recorder.mt")
-    try:
-        n_ranks, started, resolution, _buffer, compression, merged = _METADATA.unpack_from(content)
-    except struct.error:
-        raise TraceError(f"{path / 'recorder.mt'} is cut short") from None
-    if not content.endswith(b"\n"):
-        raise TraceError(f"{path / 'recorder.mt'} is cut short")
-    if n_ranks < 1 or compression != 0 or not 0 < resolution <= 1 or not 0 < started < _LATEST_S:
-        raise TraceError(
-            f"{path / 'recorder.mt'} is damaged: {n_ranks} ranks, resolution {resolution}"
-        )
-    functions = content[_METADATA.size :].decode(errors="replace").split("\n")[:-1]
-    grammars = _grammar_numbers(path, n_ranks) if merged else list(range(n_ranks))
-    signatures = [
-        _signatures(path / f"{0 if merged else rank}.cst", functions)
-        for rank in range(1 if merged else n_ranks)
-    ]
+    parts = read_parts(path)
+    tables = [_table(path, parts, i) for i in range(len(parts.signatures))]
     ranks, lost = [], []
-    for rank in range(n_ranks):
-        known = signatures[0 if merged else rank]
-        start, end = _times(path / f"{rank}.ts", resolution)
+    for rank, grammar in enumerate(parts.grammar_of):
+        known = tables[rank if len(tables) > 1 else 0]
+        start, end = _times(parts.times[rank], parts.resolution_s)
         most = _MOST_CALLS_A_TIME * max(len(start), _FEW_CALLS)
-        order = _unfolded(path / f"{grammars[rank]}.cfg", len(known), most)
+        order = _unfolded(path, parts.grammars[grammar], rank, len(known), most)
         if len(start) < len(order):
             lost.append(
                 f"rank {rank}: {len(order) - len(start)} calls have no times and are left out"
             )
         n = min(len(order), len(start))
-        ranks.append(RankCalls(known, order[:n], start[:n], end[:n]))
-    return RecorderTrace(version, started, tuple(ranks), tuple(lost))
+        used, place = np.unique(order, return_inverse=True)  # a table may be of all ranks
+        mine = tuple(known[i] for i in used.tolist())
+        ranks.append(RankCalls(mine, place.reshape(-1)[:n], start[:n], end[:n]))
+    return RecorderTrace(
+        parts.version, parts.started_s, tuple(ranks), tuple(lost), parts.is_3, parts.patterns_within, parts.recorded,
+    )  # fmt: skip
 
 
-def _content(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise TraceError(f"cannot read {path}: {error.strerror}") from error
+def _table(path: Path, parts: Parts, i: int) -> tuple[Signature, ...]:
+    """A table of call signatures, by number; the size of a function's number shows in the keys' lengths."""
+    keys = [_KEY] if parts.wide is False else [_WIDE_KEY, _KEY]
+    for key in keys:
+        found = _signatures(parts.signatures[i], parts.functions, key)
+        if found is not None:
+            return found
+    of = f" of rank {i}" if len(parts.signatures) > 1 else ""
+    raise TraceError(
+        f"{path} is damaged or cut short: its call signatures{of} do not fit Recorder {parts.version}'s. Copy the folder "
+        "again, or trace again"
+    )
 
 
-def _integers(path: Path) -> np.ndarray:
-    content = _content(path)
-    if len(content) % 4:
-        raise TraceError(f"{path} is cut short")
-    return np.frombuffer(content, dtype="<i4")
-
-
-def _grammar_numbers(path: Path, n_ranks: int) -> list[int]:
-    numbers = _integers(path / "ug.mt")
-    if len(numbers) < n_ranks:
-        raise TraceError(f"{path / 'ug.mt'} is cut short")
-    return [int(number) for number in numbers[:n_ranks]]
-
-
-def _signatures(path: Path, functions: list[str]) -> tuple[Signature, ...]:
-    content = _content(path)
-    damaged = TraceError(f"{path} is damaged or cut short")
+def _signatures(
+    content: bytes, functions: tuple[str, ...], key: struct.Struct
+) -> tuple[Signature, ...] | None:
+    """None: it is not such a table."""
     try:
         (n,) = struct.unpack_from("<i", content)
         found: dict[int, Signature] = {}
@@ -138,37 +121,38 @@ def _signatures(path: Path, functions: list[str]) -> tuple[Signature, ...]:
         for _ in range(n):
             number, _rank, length, _count = _SIGNATURE.unpack_from(content, at)
             at += _SIGNATURE.size
-            _thread, function, _level, n_arguments, text_length = _KEY.unpack_from(content, at)
-            text = content[at + _KEY.size : at + _KEY.size + text_length].decode(
+            _thread, function, depth, n_arguments, text_length = key.unpack_from(content, at)
+            text = content[at + key.size : at + key.size + text_length].decode(
                 errors="backslashreplace"
             )
             at += length
             arguments = tuple(text.split(" ")[:-1])
-            if length < _KEY.size or len(arguments) != n_arguments:
-                raise damaged
-            if function >= len(functions) and function != USER_FUNCTION:
-                raise damaged
-            found[number] = Signature(_function(function, functions, arguments), arguments)
+            if length != key.size + text_length or len(arguments) != n_arguments:
+                return None
+            if not 0 <= function < len(functions) and function != USER_FUNCTION:
+                return None
+            found[number] = Signature(_function(function, functions, arguments), arguments, depth)
     except struct.error:
-        raise damaged from None
+        return None
     if sorted(found) != list(range(n)):
-        raise damaged
+        return None
     return tuple(found[number] for number in range(n))
 
 
-def _function(number: int, functions: list[str], arguments: tuple[str, ...]) -> str:
-    if number == USER_FUNCTION:
+def _function(number: int, functions: tuple[str, ...], arguments: tuple[str, ...]) -> str:
+    if number >= len(functions):
         return arguments[1] if len(arguments) > 1 else ""
     return functions[number]
 
 
-def _unfolded(path: Path, n_signatures: int, most: int) -> np.ndarray:
+def _unfolded(path: Path, content: bytes, rank: int, n_signatures: int, most: int) -> np.ndarray:
     """The sequence of signatures' numbers that a grammar stands for."""
-    rules = _rules(path)
-    unfolded: dict[int, np.ndarray] = {}
     damaged = TraceError(
-        f"{path} is damaged: its grammar is not one of {n_signatures} call signatures"
+        f"{path} is damaged or cut short: the grammar of rank {rank} is not one of {n_signatures} call signatures. Copy "
+        "the folder again, or trace again"
     )
+    rules = _rules(content, damaged)
+    unfolded: dict[int, np.ndarray] = {}
 
     def visit(rule: int, depth: int) -> np.ndarray:
         if rule in unfolded:
@@ -190,12 +174,11 @@ def _unfolded(path: Path, n_signatures: int, most: int) -> np.ndarray:
     return visit(_START_RULE, 0)
 
 
-def _rules(path: Path) -> dict[int, list[tuple[int, int]]]:
-    numbers = _integers(path)
-    rules: dict[int, list[tuple[int, int]]] = {}
-    damaged = TraceError(f"{path} is damaged or cut short")
-    if not len(numbers):
+def _rules(content: bytes, damaged: TraceError) -> dict[int, list[tuple[int, int]]]:
+    if not content or len(content) % 4:
         raise damaged
+    numbers = np.frombuffer(content, dtype="<i4")
+    rules: dict[int, list[tuple[int, int]]] = {}
     at = 1
     for _ in range(int(numbers[0])):
         if at + 2 > len(numbers):
@@ -210,9 +193,8 @@ def _rules(path: Path) -> dict[int, list[tuple[int, int]]]:
     return rules
 
 
-def _times(path: Path, resolution_s: float) -> tuple[np.ndarray, np.ndarray]:
+def _times(content: bytes, resolution_s: float) -> tuple[np.ndarray, np.ndarray]:
     """Begin and end of each call, ns. Both are kept as distances from the begin of the call before."""
-    content = _content(path)
     steps = (
         np.frombuffer(content, dtype="<u4", count=len(content) // 8 * 2)
         .reshape(-1, 2)
