@@ -46,10 +46,11 @@ def run_plan(
     output_format: str,
     *,
     answer: bool = False,
+    show: Callable[[Comparison], None] | None = None,
 ) -> None:
     """Measure what is left of a plan, compare, print, and keep everything in ``folder``.
 
-    ``answer``: what to choose comes first, in words.
+    ``answer``: what to choose comes first, in words. ``show`` prints the comparison in another way.
 
     Raises:
         MeasurementError: nothing can be measured, or a part of the plan failed.
@@ -72,7 +73,10 @@ def run_plan(
         compare=lambda store: _compare(loaded, plan, store),
         holds_results=lambda store: bool(store.done()),
     )  # fmt: skip
-    print_comparison(comparison, output_format, answer=answer)
+    if show is None:
+        print_comparison(comparison, output_format, answer=answer)
+    else:
+        show(comparison)
     click.echo(f"Results: {folder}", err=True)
     _judge(outcome, plan)
 

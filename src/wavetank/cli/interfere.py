@@ -11,6 +11,8 @@ from wavetank.cli.output import Cell, Table, format_option, print_tables
 from wavetank.errors import MeasurementError, SpecError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from wavetank.campaign.course import Outcome
     from wavetank.campaign.store import Store
     from wavetank.cli.progress import Progress
@@ -62,13 +64,13 @@ def command(
     if dry_run:
         see_usable(folder)
     if dry_run or not plan.points:
-        _print_plan(loaded, plan, folder, fresh, output_format)
+        print_study_plan(loaded, plan, folder, fresh, output_format)
     if not plan.points:
         raise MeasurementError(
             f"nothing in study {said.name} can be measured; the plan above says why"
         )
     if not dry_run:
-        _run(loaded, plan, folder, fresh, output_format)
+        run_study_plan(loaded, plan, folder, fresh, output_format)
 
 
 def _with_duration(spec: InterfereSpec, duration: str | None) -> InterfereSpec:
@@ -85,9 +87,22 @@ def _with_duration(spec: InterfereSpec, duration: str | None) -> InterfereSpec:
         raise SpecError(f"--duration {duration!r} does not fit: {explain(error)}") from error
 
 
-def _run(
-    loaded: LoadedStudy, plan: InterferePlan, folder: Path, fresh: bool, output_format: str
+def run_study_plan(
+    loaded: LoadedStudy,
+    plan: InterferePlan,
+    folder: Path,
+    fresh: bool,
+    output_format: str,
+    *,
+    show: Callable[[Comparison], None] | None = None,
 ) -> None:
+    """Run what is left of a plan, compare, print, and keep everything in ``folder``.
+
+    ``show`` prints the comparison in another way.
+
+    Raises:
+        MeasurementError: a run failed.
+    """
     from wavetank.cli.campaign_run import measure_and_compare, print_comparison
     from wavetank.interfere.load import keep_copies
 
@@ -100,7 +115,10 @@ def _run(
         compare=lambda store: _compare(loaded, plan, store),
         holds_results=lambda store: bool(store.together()),
     )  # fmt: skip
-    print_comparison(comparison, output_format)
+    if show is None:
+        print_comparison(comparison, output_format)
+    else:
+        show(comparison)
     click.echo(f"Results: {folder}. A page of them: wavetank report {folder}", err=True)
     if outcome.n_failed:
         raise MeasurementError(
@@ -149,7 +167,7 @@ def _sentence(plan: InterferePlan, done: set[str]) -> str:
     )
 
 
-def _print_plan(
+def print_study_plan(
     loaded: LoadedStudy, plan: InterferePlan, folder: Path, fresh: bool, output_format: str
 ) -> None:
     """Print every run that will be made and every one that cannot, with the time that is left."""

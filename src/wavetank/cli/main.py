@@ -35,6 +35,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "try": ("attempt", "From a log to ranked clusters and a report, with sensible defaults."),
     "campaign": ("campaign", "Measure kernels on clusters by a plan, and rank the clusters."),
     "interfere": ("interfere", "Run groups of clients alone and together, and see what they do to each other."),
+    "papers": ("papers", "Measure published studies again, and judge each of their statements."),
     "instances": ("instances", "Which types of cloud instances suit an application, and what they cost."),
     "plot": ("plot", "Write plots of a model: temporal, spatial, sizes, operations, phases."),
     "report": ("report", "Write a campaign's report as one self-contained HTML file."),

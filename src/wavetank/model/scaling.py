@@ -221,7 +221,7 @@ _FIELDS: dict[str, Callable[[Phase], int | Fraction | None]] = {
 }
 
 
-def _mean_rs(phase: Phase, member: int) -> Fraction:
+def mean_request(phase: Phase, member: int) -> Fraction:
     """Request size; its mean where ranks differ by what does not divide."""
     offset = phase.offset[member]
     if offset.function != "list":
@@ -238,7 +238,7 @@ def _linear(part: str) -> Callable[[Phase, int], int | None]:
 
 
 _MEMBER_FIELDS: dict[str, Callable[[Phase, int], int | Fraction | None]] = {
-    "rs": _mean_rs,
+    "rs": mean_request,
     "disp": lambda phase, member: phase.pattern[member].disp,
     "a": _linear("a"),
     "b": _linear("b"),

@@ -24,7 +24,7 @@ TAB = f"{STATE}/pvfs2tab"
 START_TIMEOUT_S = 180.0
 HEALTH_TIMEOUT_S = 15.0
 PLACING_TRIES = 64
-GET = "install OrangeFS and name its prefix in file_system.prefix (not in Debian; https://github.com/waltligon/orangefs)"
+GET = "install OrangeFS and name its prefix in file_system.prefix (not in Debian; docs/how-to/install-orangefs.md)"
 # $1: the server's pid file, $2: the program's name. The program is ended and waited for.
 STOP = """pid=$(cat "$1" 2>/dev/null) || exit 0
 tries=0

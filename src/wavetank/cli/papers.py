@@ -1,0 +1,244 @@
+"""``wavetank papers``: published studies measured again, and each of their statements judged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from wavetank.cli.output import Cell, Table, format_option, print_tables
+from wavetank.errors import MeasurementError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wavetank.campaign.load import Loaded
+    from wavetank.campaign.plan import Plan
+    from wavetank.compare.comparison import Comparison, NotMeasured
+    from wavetank.papers.study import LoadedStudy
+
+RESULTS = "papers-{}"
+"""Folder of a study's results, in the working directory."""
+
+
+@click.group()
+def command() -> None:
+    """Measure published studies again, and judge each of their statements.
+
+    A study is a folder with a campaign, its clusters, and what the paper says. Those that come with wavetank have
+    short names; a folder of your own works too.
+
+    Example: wavetank papers run P18 --dry-run
+    """
+
+
+@command.command(name="list")
+@format_option
+def list_command(output_format: str) -> None:
+    """List the studies that come with wavetank.
+
+    Example: wavetank papers list
+    """
+    from wavetank.papers.study import find_study, shipped_studies
+
+    rows: list[list[Cell]] = []
+    for name in shipped_studies():
+        loaded = find_study(name)
+        study = loaded.study
+        rows.append([name, study.title, len(study.statements), _measures(loaded), study.reference])
+    columns = ("name", "title", "statements", "measures", "reference")
+    print_tables([Table("Studies", columns, rows)], output_format)
+
+
+@command.command()
+@click.argument("study")
+@click.option(
+    "--results", type=click.Path(path_type=Path, file_okay=False),
+    help="Folder of results: judge the statements by what it holds. Nothing is measured.",
+)  # fmt: skip
+@format_option
+def show(study: str, results: Path | None, output_format: str) -> None:
+    """Print what STUDY says and how its clusters differ from the paper's.
+
+    STUDY is a name of 'wavetank papers list', or a folder.
+
+    Example: wavetank papers show P18
+    """
+    from wavetank.campaign.store import COMPARISON
+    from wavetank.compare.comparison import Comparison
+    from wavetank.papers.study import find_study
+
+    loaded = find_study(study)
+    if results is not None:
+        _judged(loaded, Comparison.read(results / COMPARISON), (), output_format)
+        return
+    rows: list[list[Cell]] = [
+        [each.id, each.quote, each.source] for each in loaded.study.statements
+    ]
+    said = Table(
+        f"{loaded.study.paper}: {loaded.study.title}",
+        ("statement", "published", "source"),
+        rows,
+        note=loaded.study.reference,
+        key="statements",
+    )
+    print_tables([said], output_format, _about(loaded))
+    if output_format == "table":
+        for sentence in loaded.study.scaled:
+            click.echo(f"Not as in the paper: {sentence}")
+        click.echo(f"Files: {loaded.folder}")
+
+
+@command.command()
+@click.argument("study")
+@click.option("--dry-run", is_flag=True, help="Check everything and print the plan; start nothing.")
+@click.option(
+    "--results", type=click.Path(path_type=Path, file_okay=False),
+    help="Folder of the results.  [default: papers-STUDY]",
+)  # fmt: skip
+@click.option("--fresh", is_flag=True, help="Forget the results that the folder holds already.")
+@format_option
+def run(study: str, dry_run: bool, results: Path | None, fresh: bool, output_format: str) -> None:
+    """Measure STUDY, or go on where it ended, and print published against reproduced.
+
+    STUDY is a name of 'wavetank papers list', or a folder. Each statement holds, does not hold, or cannot be told,
+    with the reason. Configurations that this machine cannot have are left out, with the reason too. Exit status 1
+    when a part of the plan failed; what does not hold is no failure.
+
+    Example: wavetank papers run P18 --results p18
+    """
+    from wavetank.papers.study import find_study
+
+    loaded = find_study(study)
+    folder = (results or Path(RESULTS.format(loaded.study.paper))).resolve()
+    if loaded.study.campaign is not None:
+        _run_campaign(loaded, loaded.study.campaign, folder, dry_run, fresh, output_format)
+    elif loaded.study.interfere is not None:
+        _run_interfere(loaded, loaded.study.interfere, folder, dry_run, fresh, output_format)
+    elif dry_run:
+        raise UsageError(f"study {loaded.study.paper} measures nothing: run it without --dry-run")
+    else:
+        _judged(loaded, None, (), output_format)
+
+
+def _run_campaign(
+    study: LoadedStudy, file: Path, folder: Path, dry_run: bool, fresh: bool, output_format: str
+) -> None:
+    from wavetank.cli.campaign_run import print_forecast, run_plan
+
+    loaded, plan = _plan(study.path(file), folder)
+    if dry_run:
+        print_forecast(loaded, plan, folder, fresh, output_format)
+        return
+    if not plan.runs:
+        _nothing_to_measure(study, plan.impossible, output_format)
+    run_plan(
+        loaded, plan, folder, fresh, output_format,
+        show=lambda comparison: _judged(study, comparison, (), output_format),
+    )  # fmt: skip
+
+
+def _plan(path: Path, folder: Path) -> tuple[Loaded, Plan]:
+    from wavetank.campaign.clusters import read_cluster
+    from wavetank.campaign.load import load_campaign
+    from wavetank.campaign.plan import make_plan
+    from wavetank.campaign.spec import read_campaign
+
+    spec = read_campaign(path).model_copy(update={"output": folder})
+    loaded = load_campaign(spec, path.resolve().parent, read_cluster)
+    return loaded, make_plan(spec, loaded.applications, loaded.clusters)
+
+
+def _run_interfere(
+    study: LoadedStudy, file: Path, folder: Path, dry_run: bool, fresh: bool, output_format: str
+) -> None:
+    from wavetank.campaign.clusters import read_cluster
+    from wavetank.cli.interfere import print_study_plan, run_study_plan
+    from wavetank.interfere.load import load_study
+    from wavetank.interfere.plan import make_plan
+    from wavetank.interfere.spec import read_interfere
+
+    spec = read_interfere(study.path(file)).model_copy(update={"output": folder})
+    loaded = load_study(spec, read_cluster)
+    plan = make_plan(spec, loaded.groups, loaded.clusters)
+    if dry_run:
+        print_study_plan(loaded, plan, folder, fresh, output_format)
+        return
+    if not plan.points:
+        _nothing_to_measure(study, plan.impossible, output_format)
+    run_study_plan(
+        loaded, plan, folder, fresh, output_format,
+        show=lambda comparison: _judged(study, comparison, (), output_format),
+    )  # fmt: skip
+
+
+def _nothing_to_measure(
+    study: LoadedStudy, impossible: Sequence[NotMeasured], output_format: str
+) -> None:
+    """Judge what follows from models alone, and say why nothing can be measured."""
+    _judged(study, None, impossible, output_format)
+    raise MeasurementError(
+        f"nothing of study {study.study.paper} can be measured on this machine; the table above says why"
+    )
+
+
+def _judged(
+    study: LoadedStudy,
+    comparison: Comparison | None,
+    not_measured: Sequence[NotMeasured],
+    output_format: str,
+) -> None:
+    """Print published against reproduced, and what was left out."""
+    from wavetank.papers.judge import judge
+
+    verdicts = judge(study, comparison, not_measured)
+    rows: list[list[Cell]] = [
+        [
+            each.statement.id, each.statement.quote, each.statement.source, each.word,
+            each.reproduced or None, each.why,
+        ]
+        for each in verdicts
+    ]  # fmt: skip
+    columns = ("statement", "published", "source", "verdict", "reproduced", "why")
+    missing = not_measured if comparison is None else comparison.not_measured
+    tables = [Table(f"{study.study.paper}: published and reproduced", columns, rows, key="statements")]  # fmt: skip
+    if missing:
+        left_out: list[list[Cell]] = [
+            [
+                each.application,
+                each.cluster if comparison is None else comparison.title_of(each.cluster),
+                each.mapping,
+                each.reason,
+            ]
+            for each in missing
+        ]
+        tables.append(
+            Table("Not measured", ("application", "cluster", "mapping", "reason"), left_out)
+        )
+    counts = {
+        word: sum(each.word == word for each in verdicts)
+        for word in ("holds", "does not hold", "cannot be told")
+    }
+    print_tables(tables, output_format, {**_about(study), "verdicts": counts})
+    if output_format == "table":
+        click.echo(", ".join(f"{n} {word}" for word, n in counts.items()))
+        for sentence in study.study.scaled:
+            click.echo(f"Not as in the paper: {sentence}")
+
+
+def _measures(loaded: LoadedStudy) -> str:
+    if loaded.study.campaign is not None:
+        return "campaign"
+    return "interfere" if loaded.study.interfere is not None else "models alone"
+
+
+def _about(loaded: LoadedStudy) -> dict[str, object]:
+    study = loaded.study
+    return {
+        "paper": study.paper,
+        "title": study.title,
+        "reference": study.reference,
+        "not_as_in_the_paper": list(study.scaled),
+        "folder": str(loaded.folder),
+    }

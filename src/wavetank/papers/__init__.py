@@ -1,0 +1,1 @@
+"""Published studies as data: what a paper says, on which clusters, and whether what was measured here says the same."""

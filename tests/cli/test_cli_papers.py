@@ -1,0 +1,104 @@
+"""The command papers: lists, shows and plans studies, and judges what follows from models alone."""
+
+import json
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from wavetank.cli.main import cli
+from wavetank.papers.study import find_study
+
+MODEL = find_study("P18").path(Path("models/abyss.model.json"))
+
+ROWS = f"""
+paper: alone
+title: rows only
+reference: nowhere
+models: [{{name: m, files: [{MODEL}]}}]
+scaled: [files are smaller]
+statements:
+  - id: right
+    quote: 8191 bytes
+    source: table 1
+    says: {{claim: rows, model: m, tolerance: 0, rows: [{{np: 2, operation: read, phases: 2, request: 8191}}]}}
+  - id: wrong
+    quote: 4096 bytes
+    source: table 2
+    says: {{claim: rows, model: m, tolerance: 0, rows: [{{np: 2, operation: read, phases: 2, request: 4096}}]}}
+"""
+
+
+def run(*arguments):
+    return CliRunner().invoke(cli, ["papers", *map(str, arguments)])
+
+
+def test_list_names_each_study_with_what_it_measures():
+    done = run("list", "--format", "json")
+    assert done.exit_code == 0, done.output
+    measures = {row["name"]: row["measures"] for row in json.loads(done.output)["studies"]}
+    assert measures == {"DN": "interfere", "P15": "campaign", "P16": "campaign", "P18": "campaign"}
+
+
+def test_show_prints_quotes_with_their_sources_and_what_is_scaled():
+    done = run("show", "P18")
+    assert done.exit_code == 0, done.output
+    assert "NFS reports more data transfer rate and IOPS than PVFS" in done.output
+    assert "section 4.4, figure 4" in done.output
+    assert "Not as in the paper: The input files have 16,950,000 bytes" in done.output
+
+
+def test_dry_run_plans_and_leaves_nothing(tmp_path):
+    for name in ("P18", "DN"):
+        done = run("run", name, "--dry-run", "--results", tmp_path / "out", "--format", "json")
+        assert done.exit_code == 0, done.output
+        assert json.loads(done.output)["plan"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_study_of_models_alone_is_judged_at_once(tmp_path):
+    (tmp_path / "statements.yaml").write_text(ROWS)
+    done = run("run", tmp_path, "--format", "json")
+    assert done.exit_code == 0, done.output
+    body = json.loads(done.output)
+    assert [(row["statement"], row["verdict"]) for row in body["statements"]] == [
+        ("right", "holds"),
+        ("wrong", "does not hold"),
+    ]
+    assert body["verdicts"] == {"holds": 1, "does not hold": 1, "cannot be told": 0}
+    assert body["not_as_in_the_paper"] == ["files are smaller"]
+    assert list(tmp_path.iterdir()) == [tmp_path / "statements.yaml"]
+
+
+def test_a_study_whose_clusters_cannot_come_up_judges_its_models_and_fails_with_the_reason(tmp_path):  # fmt: skip
+    (tmp_path / "pvfs2.yaml").write_text(
+        "name: papers-nowhere\n"
+        "instance: {name: small, vcpus: 1, memory: 256 MiB}\n"
+        "nodes: {compute: 2, io: 1}\n"
+        "file_system: {kind: orangefs, prefix: /nowhere/orangefs}\n"
+    )
+    (tmp_path / "campaign.yaml").write_text(
+        f"name: nowhere\napplications: [{{name: m, model: {MODEL}}}]\nclusters: [pvfs2.yaml]\n"
+    )
+    better = (
+        "  - id: better\n    quote: more\n    source: figure 1\n"
+        "    says: {claim: better, these: {mappings: [1PxCN]}, those: {clusters: [papers-nowhere]}}\n"
+    )
+    (tmp_path / "statements.yaml").write_text(ROWS + better + "campaign: campaign.yaml\n")
+    done = run("run", tmp_path, "--results", tmp_path / "out", "--format", "json")
+    assert done.exit_code == 1
+    assert "can be measured on this machine" in str(done.exception)
+    body = json.loads(done.output)
+    assert [row["verdict"] for row in body["statements"]] == [
+        "holds",
+        "does not hold",
+        "cannot be told",
+    ]
+    (missing,) = body["not_measured"]
+    assert "/nowhere/orangefs" in missing["reason"]
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_study_that_is_not_there_is_a_usage_error():
+    done = run("run", "P12")
+    assert done.exit_code != 0
+    assert "DN, P15, P16, P18" in str(done.exception)
