@@ -47,6 +47,10 @@ class Request:
         timeout_s: seconds after which it is ended; None: never.
         trace: folder for a trace; None: it is not traced.
         options: of the trace.
+        placed: the node of each rank, in rank order, where it is decided already; then ``nodes``, ``mapping`` and
+            ``n_ranks`` say nothing.
+        streams: of the program; None: this process's own.
+        when_ended: is called as soon as the program has ended, before anything else is done.
     """
 
     wanted: Wanted
@@ -57,6 +61,9 @@ class Request:
     timeout_s: float | None = None
     trace: Path | None = None
     options: CaptureOptions = field(default_factory=CaptureOptions)
+    placed: tuple[str, ...] = ()
+    streams: running.Streams | None = None
+    when_ended: Callable[[running.Ended], None] = lambda _: None
 
 
 @dataclass(frozen=True)
@@ -76,7 +83,7 @@ class Done:
 def perform(
     cluster: DeployedCluster, request: Request, tell: Callable[[str], None] = lambda _: None
 ) -> Done:
-    """Run the program to its end with this process's standard streams.
+    """Run the program to its end, with this process's standard streams unless others are asked for.
 
     Args:
         cluster: that is up.
@@ -123,7 +130,8 @@ def perform(
             tell(_where(cluster, placed, starter, wanted))
             _warn_of_cores(cluster, placed, tell)
             started = datetime.now(UTC)
-            ended = running.run(argv, env, mark, hosts, request.timeout_s)
+            ended = running.run(argv, env, mark, hosts, request.timeout_s, request.streams)
+            request.when_ended(ended)
             if tracer is None or request.trace is None:
                 return Done(ended, len(placed), None)
             run = EndedRun(
@@ -149,6 +157,8 @@ def _refuse_launcher(request: Request) -> None:
 
 def _placed(cluster: DeployedCluster, request: Request) -> tuple[str, ...]:
     """The node of each rank, in rank order."""
+    if request.placed:
+        return request.placed
     compute = [host.name for host in cluster.compute_hosts]
     alone = request.launcher_name == "none"
     known = list(cluster.nodes.hosts) if alone else compute

@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import IO, Literal
 
 from wavetank.cluster.filesystems.base import on_all
 from wavetank.cluster.host import EndsMarked, Host
@@ -47,6 +47,14 @@ class Ended:
     why: Literal["itself", "interrupted", "time"]
     elapsed_s: float
     interrupt: int | None = None
+
+
+@dataclass(frozen=True)
+class Streams:
+    """Files that a program writes to in place of this process's standard streams; it reads nothing then."""
+
+    stdout: Path
+    stderr: Path
 
 
 @dataclass
@@ -83,8 +91,9 @@ def run(
     mark: str,
     hosts: Sequence[Host],
     timeout_s: float | None = None,
+    streams: Streams | None = None,
 ) -> Ended:
-    """Run to the end, with this process's standard streams. Whatever ends it, nothing of it stays on any node.
+    """Run to the end, with this process's standard streams or others. Whatever ends it, nothing of it stays on any node.
 
     Args:
         argv: on this machine: the launcher, or what reaches the node.
@@ -92,6 +101,7 @@ def run(
         mark: its value; ranks must have it in their environment (MARK).
         hosts: that ranks run on.
         timeout_s: seconds after which it is ended; None: never.
+        streams: of the program; None: this process's own.
 
     Raises:
         ClusterError: it cannot be started, or something of it does not end.
@@ -99,10 +109,11 @@ def run(
     began = time.monotonic()
     ends = None if timeout_s is None else began + timeout_s
     late = False
-    with _handled() as asked:
+    with _handled() as asked, _opened(streams) as (stdin, stdout, stderr):
         try:
             process = subprocess.Popen(
                 argv, cwd="/", env={**env, MARK: mark}, start_new_session=True,
+                stdin=stdin, stdout=stdout, stderr=stderr,
                 preexec_fn=_end_with_us,  # noqa: PLW1509 - one system call, which takes no lock
             )  # fmt: skip
         except OSError as error:
@@ -132,6 +143,21 @@ def run(
         elapsed_s=time.monotonic() - began,
         interrupt=interrupt,
     )
+
+
+_OpenStream = IO[bytes] | int | None
+
+
+@contextlib.contextmanager
+def _opened(
+    streams: Streams | None,
+) -> Iterator[tuple[_OpenStream, _OpenStream, _OpenStream]]:
+    """Standard input, output and error of a program; None: as this process has it."""
+    if streams is None:
+        yield None, None, None
+        return
+    with streams.stdout.open("wb") as stdout, streams.stderr.open("wb") as stderr:
+        yield subprocess.DEVNULL, stdout, stderr
 
 
 def _end_with_us() -> None:

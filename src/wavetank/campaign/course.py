@@ -17,6 +17,7 @@ from wavetank.cost.prices import PriceTable
 from wavetank.errors import WavetankError
 from wavetank.measure.perform import RawOutput
 from wavetank.measure.result import Measurement
+from wavetank.model.application import Model
 
 GIVE_UP_AFTER = 3
 """Failures in a row after which a cluster is given up: it is broken, not unlucky."""
@@ -98,10 +99,15 @@ class Course:
         return False
 
     def keep(
-        self, run: Run, measurement: Measurement, spent_s: float, raw: RawOutput | None
+        self,
+        run: Run,
+        measurement: Measurement,
+        spent_s: float,
+        raw: RawOutput | None,
+        model: Model | None = None,
     ) -> None:
-        """Store a finished measurement."""
-        self.store.add(measurement, run.key, spent_s, raw)
+        """Store a finished measurement; ``model``: of the trace of the application itself."""
+        self.store.add(measurement, run.key, spent_s, raw, model)
         self.failures_in_a_row[run.cluster] = 0
         self.done.add(run.key)
         self.rules.learn(run.key, measurement)

@@ -24,12 +24,15 @@ from wavetank.compare.effects import effects
 from wavetank.compare.metrics import Averager, StandingTime, configuration_id, describe, price_of
 from wavetank.compare.own_run import own_run_errors
 from wavetank.compare.rank import pareto_front, rank
+from wavetank.compare.trust import Judged, trust
+from wavetank.compare.trust_record import Trust
 from wavetank.compare.whole_run import run_times_of, with_run, with_savings
 from wavetank.cost.estimate import storage_cost
 from wavetank.cost.prices import PriceTable
 from wavetank.document import provenance
 from wavetank.kernel.io_time import io_time_s
 from wavetank.measure.result import Measurement
+from wavetank.measure.run import kernel_hash
 from wavetank.measure.statistics import intervals_words
 
 FULL = 100.0
@@ -78,6 +81,7 @@ def compare_campaign(
         )
         for application in plan.applications
     }
+    trusts = _trusts(spec, plan, configurations, decisions)
     by = spec.rank_by if prices is not None else "time"
     asked = {ranking.application: ranking for ranking in rankings if ranking.by == by}
     return Comparison(
@@ -110,10 +114,12 @@ def compare_campaign(
                 turned,
                 own_runs[application.name],
                 decisions=decisions,
+                trust=trusts.get(application.name),
             )
         ),
         not_measured=_not_measured(plan, store, configurations),
         own_runs=tuple(error for errors in own_runs.values() for error in errors),
+        trust=tuple(trusts.values()),
         notes=(
             *spec.notes,
             *(
@@ -198,6 +204,28 @@ def _own_run_errors(
 ) -> tuple[OwnRunError, ...]:
     own = application.own_runs.get((configuration.cluster, configuration.mapping))
     return () if own is None else own_run_errors(configuration, application.kernel, own)
+
+
+def _trusts(
+    spec: CampaignSpec,
+    plan: Plan,
+    configurations: Sequence[Configuration],
+    decisions: Decisions,
+) -> dict[str, Trust]:
+    """Every kernel of which the campaign ran the application itself too, by its name."""
+    own = {
+        kernel_hash(each.kernel): each.name for each in plan.applications if each.own is not None
+    }
+    found = {}
+    for each in plan.applications:
+        beside = own.get(kernel_hash(each.kernel)) if each.own is None else None
+        if beside is None:
+            continue
+        judged = Judged(each.name, beside, each.program, spec.pauses)
+        told = trust(judged, configurations, decisions, confidence=spec.confidence)
+        if told is not None:
+            found[each.name] = told
+    return found
 
 
 def _cost_fix(spec: CampaignSpec, application: Application, prices: PriceTable | None) -> Decimal:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import yaml
 
+from wavetank.application.own import OwnApplication, examine
 from wavetank.campaign.facts import ClusterFacts, with_titles
 from wavetank.campaign.plan import Application
 from wavetank.campaign.problems import Problems
@@ -52,8 +53,13 @@ def load_campaign(spec: CampaignSpec, base: Path, read_cluster: ReadCluster) -> 
     """
     problems = Problems()
     attempt = problems.attempt
-    applications = [attempt(partial(_application, entry, spec)) for entry in spec.applications]
     clusters = [attempt(partial(read_cluster, *source)) for source in spec.cluster_sources()]
+    # Nodes on this machine see its files.
+    here = all(each is None or each.memory_bytes is not None for each in clusters)
+    applications = [
+        attempt(partial(_application, entry, spec, nodes_are_here=here))
+        for entry in spec.applications
+    ]
     named = spec.prices
     prices = None if named is None else attempt(lambda: load_prices(named, base))
     others = [attempt(partial(load_prices, name, base)) for name in spec.other_prices]
@@ -104,6 +110,9 @@ def keep_copies(loaded: Loaded, store: Store) -> None:
         }
         if application.program != "replay":
             entry["program"] = application.program
+        if application.own is not None:
+            asked = application.own.asked.model_copy(update={"made_of": application.own.sha256})
+            entry["own"] = asked.model_dump(mode="json", exclude_defaults=True)
         if application.model is not None:
             application.model.write(store.model_path(application.name))
             entry["model"] = str(store.model_path(application.name).relative_to(store.folder))
@@ -158,7 +167,9 @@ def _keep_prices(prices: PriceTable, store: Store, named: str | None) -> str:
     return copy
 
 
-def _application(entry: ApplicationEntry, spec: CampaignSpec) -> Application:
+def _application(
+    entry: ApplicationEntry, spec: CampaignSpec, *, nodes_are_here: bool
+) -> Application:
     model = None if entry.model is None else Model.read(entry.model)
     if entry.kernel is not None:
         kernel = Kernel.read(entry.kernel)
@@ -169,11 +180,14 @@ def _application(entry: ApplicationEntry, spec: CampaignSpec) -> Application:
     own = {(run.cluster, run.mapping): Model.read(run.model) for run in entry.own_runs}
     for run in own.values():
         match_phases(kernel, run)  # before hours are spent on measuring
-    reason = why_not_with(kernel, entry.program)
+    if entry.own is not None:
+        own_program = examine(entry.own, kernel, nodes_are_here=nodes_are_here)
+        return _itself(entry, spec, kernel, model, own_program)
+    reason = why_not_with(kernel, entry.program) if entry.program != "own" else None
     if reason is not None:
         raise SpecError(reason)
     digest, name = kernel_hash(kernel), kernel.application
-    if entry.program != "replay":
+    if entry.program in ("ior", "fio"):
         if spec.pauses != "drop":
             raise SpecError(
                 f"'pauses: {spec.pauses}' is for the exact replay, and {entry.program} makes no pauses: leave one out"
@@ -188,6 +202,29 @@ def _application(entry: ApplicationEntry, spec: CampaignSpec) -> Application:
     if ways:
         digest = hashlib.sha256(f"{' '.join(ways)} {digest}".encode()).hexdigest()
     return Application(entry.name or name, kernel, digest, model, own, entry.program)
+
+
+def _itself(
+    entry: ApplicationEntry,
+    spec: CampaignSpec,
+    kernel: Kernel,
+    model: Model | None,
+    own: OwnApplication,
+) -> Application:
+    """The application itself, beside its kernel."""
+    if entry.own_runs:
+        raise SpecError(
+            "'own_runs' judge a kernel, and 'program: own' is no kernel: put them into the kernel's entry"
+        )
+    if spec.executor == "slurm":
+        raise SpecError(
+            "'program: own' runs the application on clusters that the campaign brings up, and executor slurm brings "
+            "none up. Run it as a job under 'wavetank trace', and name the models of its traces as 'own_runs'"
+        )
+    ways = "own flushed" if spec.flush else "own"
+    digest = hashlib.sha256(f"{ways} {own.sha256} {kernel_hash(kernel)}".encode()).hexdigest()
+    name = entry.name or f"{kernel.application} itself"
+    return Application(name, kernel, digest, model, program="own", own=own)
 
 
 def _make_folder(folder: Path) -> None:

@@ -13,15 +13,15 @@ from decimal import Decimal
 from math import comb
 from types import MappingProxyType
 
+from wavetank.application.own import OwnApplication
 from wavetank.campaign.facts import ClusterFacts
-from wavetank.campaign.spec import CampaignSpec
+from wavetank.campaign.spec import CampaignSpec, Performed
 from wavetank.campaign.store import Key
 from wavetank.compare.comparison import NotMeasured
 from wavetank.cost.estimate import bill
 from wavetank.cost.prices import PriceTable
 from wavetank.errors import CostError, MeasurementError
 from wavetank.kernel.plan import Kernel
-from wavetank.measure.benchmarks import Program
 from wavetank.measure.mapping import most_ranks_on_a_node, parse_mapping, place_ranks
 from wavetank.measure.rank_test import fewest_repetitions
 from wavetank.model.application import Model
@@ -45,7 +45,8 @@ class Application:
     own_runs: Mapping[tuple[str, str], Model] = field(
         default_factory=lambda: MappingProxyType({})
     )  # of the application itself, by cluster and mapping
-    program: Program = "replay"  # performs it
+    program: Performed = "replay"  # performs it
+    own: OwnApplication | None = None  # of program own: the application itself
 
 
 @dataclass(frozen=True)
@@ -269,7 +270,11 @@ def expected_s(application: Application, spent_s: Sequence[float]) -> float:
     if spent_s:
         return sum(spent_s) / len(spent_s)
     weight = sum(phase.ph_weight for phase in application.kernel.phases)
-    return START_S + weight / GUESSED_RATE_BYTES_PER_S
+    times = application.kernel.run_times
+    compute_s = 0.0
+    if application.own is not None and times is not None:
+        compute_s = times.compute_s or 0.0
+    return START_S + compute_s + weight / GUESSED_RATE_BYTES_PER_S
 
 
 def _rounds(

@@ -56,6 +56,10 @@ CREATE TABLE IF NOT EXISTS raw_output (
     stdout BLOB NOT NULL,
     stderr BLOB NOT NULL
 );
+CREATE TABLE IF NOT EXISTS own_model (
+    measurement_id INTEGER PRIMARY KEY,
+    document BLOB NOT NULL
+);
 CREATE TABLE IF NOT EXISTS together (
     key TEXT PRIMARY KEY,
     cluster_key TEXT NOT NULL,

@@ -7,10 +7,12 @@ was started is taken down also when the campaign is interrupted.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
+from wavetank.application.own import OwnApplication
+from wavetank.application.own_performer import OwnPerformer, Way
 from wavetank.campaign.alternation import Room, blocks, why_not_side_by_side
 from wavetank.campaign.course import Course, Observer, Outcome, announcement, begin, label
 from wavetank.campaign.disturbed import Repeats, repeats_of
@@ -42,6 +44,8 @@ from wavetank.measure.run import (
 )
 
 NO_ROOM = Room(0, 0)
+MakeOwn = Callable[[OwnApplication, RunningCluster, Way], OwnPerformer]
+"""Makes what runs an application itself on a cluster."""
 
 
 @dataclass
@@ -63,6 +67,7 @@ class _Campaign:
     performer: Performer
     watch: MachineWatch | None
     repeats: Repeats
+    make_own: MakeOwn
     closed: set[str] = field(default_factory=set)  # clusters that are not tried any more
     failed: set[Key] = field(default_factory=set)  # measurements
 
@@ -86,6 +91,7 @@ def run_campaign(
     prices: PriceTable | None = None,
     room: Room = NO_ROOM,
     watch: MachineWatch | None = None,
+    make_own: MakeOwn = OwnPerformer,
 ) -> Outcome:
     """Measure everything in the plan that is not done yet.
 
@@ -99,13 +105,14 @@ def run_campaign(
         prices: for a budget in money.
         room: what this machine has free for clusters that are up side by side.
         watch: of the machine's load; None: it is not recorded, and nothing is made again.
+        make_own: makes what runs an application itself.
 
     Raises:
         MeasurementError: results cannot be stored. What fails on a cluster is recorded, not raised.
     """
     course = begin(spec, plan, store, observer, prices)
     repeats = repeats_of(spec.repeat_disturbed, len(plan.runs), store.n_disturbed())
-    campaign = _Campaign(course, deployer, performer, watch, repeats)
+    campaign = _Campaign(course, deployer, performer, watch, repeats, make_own)
     take_down_leftovers(store, deployer, observer)
     waiting = [cluster for cluster in plan.clusters if campaign.left_on(cluster.name)]
     against = None
@@ -244,20 +251,28 @@ def _measure_run(campaign: _Campaign, site: _Site, run: Run) -> bool:
         reasons = () if measurement.load is None else measurement.load.disturbed
         course.observer.says(f"disturbed, and made again later: {label(run)}: {'; '.join(reasons)}")
         return True
-    course.keep(run, measurement, spent_s, raw_of(performer))
+    model = performer.model if isinstance(performer, OwnPerformer) else None
+    course.keep(run, measurement, spent_s, raw_of(performer), model)
     return False
 
 
 def _performer(campaign: _Campaign, running: RunningCluster, run: Run) -> Performer:
-    program = campaign.course.plan.application(run.application).program
-    if program == "replay":
-        return campaign.performer
-    return performer_of(program, running, flush=campaign.course.spec.flush)
+    application = campaign.course.plan.application(run.application)
+    flush = campaign.course.spec.flush
+    if application.own is not None:
+        return campaign.make_own(application.own, running, Way(flush=flush))
+    if application.program in ("ior", "fio"):
+        return performer_of(application.program, running, flush=flush)
+    return campaign.performer
 
 
 def _set_up(campaign: _Campaign, running: RunningCluster, run: Run, performer: Performer) -> Bench:
     application = campaign.course.plan.application(run.application)
-    bench = set_up(application.kernel, running, kernel_folder(application.kernel_sha256))
+    folder = kernel_folder(application.kernel_sha256)
+    if isinstance(performer, OwnPerformer):
+        bench = performer.set_up(application.kernel, folder)
+    else:
+        bench = set_up(application.kernel, running, folder)
     for _ in range(campaign.course.spec.warm_up):
         warm_up(bench, run.mapping, performer)
     return bench

@@ -11,6 +11,7 @@ from typing import Literal, Self, TypeVar
 
 from pydantic import Field, field_validator, model_validator
 
+from wavetank.application.own import OwnProgram, absolute
 from wavetank.campaign.problems import check_files
 from wavetank.compare.comparison import Criterion, Standing
 from wavetank.document import Record
@@ -26,6 +27,7 @@ T = TypeVar("T")
 Layout = Literal["striped", "one-server-per-file"]
 Executor = Literal["here", "slurm"]
 SideBySide = bool | Literal["auto"]
+Performed = Program | Literal["own"]
 ClusterSource = tuple[Path, Layout | None]
 """A cluster file, and the layout of input files that it is used with instead of its own."""
 
@@ -48,9 +50,12 @@ class ApplicationEntry(Record):
         min_length=1,
         description="for titles; the kernel's own (with its program, if that is not the replay)",
     )
-    program: Program = Field(
+    program: Performed = Field(
         default="replay",
-        description="what performs it: the exact replay, or the nearest IOR lines or fio jobs",
+        description="what performs it: the exact replay, the nearest IOR lines or fio jobs, or the application itself (own)",
+    )
+    own: OwnProgram | None = Field(
+        default=None, description="of program own: the application itself, to judge the kernel by"
     )
     own_runs: tuple[OwnRun, ...] = Field(
         default=(), description="runs of the application itself, to judge the kernel by"
@@ -64,6 +69,15 @@ class ApplicationEntry(Record):
     def _names_something(self) -> Self:
         if self.kernel is None and self.model is None:
             raise ValueError("name a kernel file, a model file, or both")
+        if self.program == "own" and self.own is None:
+            raise ValueError(
+                "'program: own' runs the application itself: say how with 'own', at least its 'argv'"
+            )
+        if self.own is not None and self.program != "own":
+            raise ValueError(
+                "'own' is of the application itself: write 'program: own' beside it, in an entry of its own beside that "
+                "of the kernel"
+            )
         return self
 
 
@@ -236,14 +250,15 @@ def read_campaign(path: Path) -> CampaignSpec:
     spec = read_yaml(path, CampaignSpec, "campaign")
     base = path.resolve().parent
 
-    def absolute(relative: Path | None) -> Path | None:
+    def below(relative: Path | None) -> Path | None:
         return None if relative is None else base / relative
 
     applications = tuple(
         entry.model_copy(
             update={
-                "kernel": absolute(entry.kernel),
-                "model": absolute(entry.model),
+                "kernel": below(entry.kernel),
+                "own": None if entry.own is None else absolute(entry.own, base),
+                "model": below(entry.model),
                 "own_runs": tuple(
                     run.model_copy(update={"model": base / run.model}) for run in entry.own_runs
                 ),

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
+from wavetank.campaign.kept import has_table, kept_texts, packed
 from wavetank.compare.comparison import Comparison
 from wavetank.document import Document
 from wavetank.errors import MeasurementError
@@ -25,6 +25,7 @@ from wavetank.measure.characterisation import Characterisation
 from wavetank.measure.perform import RawOutput
 from wavetank.measure.result import Measurement
 from wavetank.measure.together_result import TogetherMeasurement
+from wavetank.model.application import Model
 
 DocumentT = TypeVar("DocumentT", bound=Document)
 
@@ -80,7 +81,12 @@ class Store:
         return {Key(*row) for row in rows}
 
     def add(
-        self, measurement: Measurement, key: Key, spent_s: float, raw: RawOutput | None = None
+        self,
+        measurement: Measurement,
+        key: Key,
+        spent_s: float,
+        raw: RawOutput | None = None,
+        model: Model | None = None,
     ) -> None:
         """Commit a finished measurement.
 
@@ -89,6 +95,7 @@ class Store:
             key: under which it counts as done.
             spent_s: wall time that it took with its preparation, for estimates.
             raw: what its programs wrote, kept compressed; None when that is not known.
+            model: of the trace, where it was the application itself.
 
         Raises:
             MeasurementError: the disk is full or the store is damaged.
@@ -107,8 +114,15 @@ class Store:
         if raw is not None:
             statements.append(
                 (
-                    "INSERT INTO raw_output VALUES (last_insert_rowid(),?,?)",
-                    (zlib.compress(raw.stdout.encode()), zlib.compress(raw.stderr.encode())),
+                    "INSERT INTO raw_output SELECT max(id),?,? FROM measurement",
+                    (packed(raw.stdout), packed(raw.stderr)),
+                )
+            )
+        if model is not None:
+            statements.append(
+                (
+                    "INSERT INTO own_model SELECT max(id),? FROM measurement",
+                    (packed(model.to_json()),),
                 )
             )
         self._write_all(statements)
@@ -136,6 +150,7 @@ class Store:
             "deployment",
             "characterisation",
             "raw_output",
+            "own_model",
             "together",
             "beside",
         ):  # leases are facts, not results
@@ -213,8 +228,7 @@ class Store:
         return spent
 
     def _together_rows(self, columns: str) -> list[tuple[Any, Any]]:
-        there = "SELECT 1 FROM sqlite_master WHERE name = 'together'"
-        if self._connection.execute(there).fetchone() is None:  # made before there were such runs
+        if not has_table(self._connection, "together"):  # made before there were such runs
             return []
         rows = f"SELECT {columns} FROM together ORDER BY rowid"  # noqa: S608 - names of this class
         return self._connection.execute(rows).fetchall()
@@ -266,7 +280,7 @@ class Store:
             "SELECT measurement.id, finished_utc, spent_s, document, raw_output.measurement_id "
             "FROM measurement LEFT JOIN raw_output ON measurement.id = raw_output.measurement_id "
             "ORDER BY measurement.id"
-            if self._has_raw_output()
+            if has_table(self._connection, "raw_output")
             else "SELECT id, finished_utc, spent_s, document, NULL FROM measurement ORDER BY id"
         )
         return [
@@ -285,32 +299,24 @@ class Store:
         Raises:
             MeasurementError: there is no such measurement, or nothing was kept of it.
         """
-        rows = (
-            self._connection.execute(
-                "SELECT stdout, stderr FROM raw_output WHERE measurement_id = ?", (number,)
-            ).fetchall()
-            if self._has_raw_output()
-            else []
+        stdout, stderr = kept_texts(
+            self._connection, self.folder / DATABASE, "raw_output", ("stdout", "stderr"), number
         )
-        if not rows:
-            raise MeasurementError(
-                f"{self.folder} keeps no raw output of a measurement with number {number}. "
-                f"'wavetank campaign measurements {self.folder}' lists the numbers"
-            )
-        try:
-            stdout, stderr = (zlib.decompress(part).decode() for part in rows[0])
-        except (zlib.error, UnicodeDecodeError) as error:
-            raise MeasurementError(
-                f"the raw output {number} in {self.folder / DATABASE} is damaged: {error}"
-            ) from error
         return RawOutput(stdout, stderr)
 
-    def _has_raw_output(self) -> bool:
-        """Whether the store was made by a version that keeps raw output."""
-        found = self._connection.execute(
-            "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'raw_output'"
+    def own_model(self, number: int) -> Model:
+        """The model of the trace of a measurement of the application itself.
+
+        Args:
+            number: of the measurement in the store.
+
+        Raises:
+            MeasurementError: there is no such measurement, or it is one of a kernel.
+        """
+        (text,) = kept_texts(
+            self._connection, self.folder / DATABASE, "own_model", ("document",), number
         )
-        return found.fetchone() is not None
+        return self._parse(f"model {number}", text, Model)
 
     def failures(self) -> list[Failure]:
         """What failed in the last attempt."""

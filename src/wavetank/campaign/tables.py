@@ -5,6 +5,7 @@ from __future__ import annotations
 from wavetank.campaign.call_table import call_rows
 from wavetank.campaign.rows import Cell, Rows
 from wavetank.campaign.run_tables import baseline_rows, run_rows
+from wavetank.campaign.trust_tables import own_time_rows, trust_rows
 from wavetank.campaign.use_table import use_rows
 from wavetank.compare.comparison import Comparison, Configuration, Cost, Standing
 from wavetank.compare.effects import effects_shown, left_out_words, turn_words
@@ -375,6 +376,8 @@ def all_rows(comparison: Comparison) -> list[Rows]:
         other_cost_rows(comparison),
         effect_rows(comparison),
         own_run_rows(comparison),
+        trust_rows(comparison),
+        own_time_rows(comparison),
         advice_rows(comparison),
         not_measured_rows(comparison),
     ]

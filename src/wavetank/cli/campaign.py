@@ -126,6 +126,31 @@ def measurements(folder: Path, output_format: str) -> None:
     print_tables([table], output_format)
 
 
+@command.command(short_help="Print the model of a run of the application itself.")
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@click.argument("number", type=click.IntRange(1))
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the model to this file (JSON).",
+)  # fmt: skip
+@format_option
+def model(folder: Path, number: int, output: Path | None, output_format: str) -> None:
+    """Print the model of the trace of measurement NUMBER, a run of the application itself (program: own).
+
+    'wavetank campaign measurements' lists the numbers.
+
+    Example: wavetank campaign model results 17 -o run.model.json
+    """
+    from wavetank.campaign.results_folder import open_store
+    from wavetank.cli.model_output import print_model
+
+    with open_store(folder) as store:
+        found = store.own_model(number)
+    if output is not None:
+        found.write(output)
+    print_model(found, output_format)
+
+
 @command.command(short_help="Print what a measurement's programs wrote.")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 @click.argument("number", type=click.IntRange(1))

@@ -235,8 +235,19 @@ def _print_plan(loaded: Loaded, plan: Plan, ahead: Forecast | None, output_forma
             "estimated_duration_s": ahead.duration_s,
             "estimated_cost": None if ahead.cost is None else str(ahead.cost),
             "currency": loaded.prices.currency if loaded.prices else None,
+            "own": {
+                each.name: {"argv": each.own.asked.argv, "ranks": each.own.n_ranks}
+                for each in plan.applications
+                if each.own is not None
+            },
         }
-    note = _sentence(plan, ahead, loaded) if ahead is not None else None
+    notes = [_sentence(plan, ahead, loaded)] if ahead is not None else []
+    notes += [
+        f"{each.name} runs {each.own.sentence()}"
+        for each in plan.applications
+        if each.own is not None
+    ]
+    note = "\n".join(notes) or None
     print_tables([Table("Plan", columns, rows, note=note)], output_format, extra)
 
 

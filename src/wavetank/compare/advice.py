@@ -12,7 +12,8 @@ from wavetank.compare.effect_advice import effect_advice
 from wavetank.compare.effects import single_effects
 from wavetank.compare.run_advice import baseline_advice, run_advice
 from wavetank.compare.storage_advice import cached, full_storage
-from wavetank.compare.trust_advice import method, repetitions
+from wavetank.compare.trust_advice import beside_the_application, method, repetitions
+from wavetank.compare.trust_record import Trust
 from wavetank.compare.use_advice import use_advice
 from wavetank.kernel.plan import Kernel
 
@@ -26,6 +27,7 @@ def advise(
     own_runs: Sequence[OwnRunError] = (),
     *,
     decisions: Decisions,
+    trust: Trust | None = None,
 ) -> tuple[Advice, ...]:
     """All advice on one application.
 
@@ -37,6 +39,7 @@ def advise(
         effects: of any application.
         own_runs: errors against this application's own runs.
         decisions: for all pairs of the report.
+        trust: of the kernel beside the application itself; None where the campaign did not run it.
     """
     ours = {each.id: each for each in configurations if each.application == application}
     if not ranking.places:
@@ -55,5 +58,6 @@ def advise(
         *cached(application, list(ours.values())),
         *application_advice(application, kernel, ours[ranking.places[0].configuration]),
         *method(ours, application, own_runs),
+        *beside_the_application(ours, trust),
         *repetitions(application, decisions),
     )

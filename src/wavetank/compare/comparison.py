@@ -13,6 +13,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from wavetank.compare.interference import Interference
+from wavetank.compare.trust_record import Trust
 from wavetank.compare.use import ConfigurationUse, UseOf
 from wavetank.document import Document, Record
 from wavetank.errors import MeasurementError, WavetankError
@@ -363,6 +364,9 @@ class Comparison(Document):
     not_measured: tuple[NotMeasured, ...]
     own_runs: tuple[OwnRunError, ...] = Field(
         default=(), description="errors against the application's own runs, where there are any"
+    )
+    trust: tuple[Trust, ...] = Field(
+        default=(), description="kernels beside the application itself, where the campaign ran it"
     )
     notes: tuple[str, ...] = Field(description="what the reader must know to judge the numbers")
     titles: dict[str, str] = Field(

@@ -132,7 +132,7 @@ def describe(
     results = [each.result for each in measurements]
 
     peak = (peaks or {}).get(main_direction(kernel))
-    weights = [sum(phase.bytes for phase in result.phases) for result in results]
+    weights = [_moved_bytes(result) for result in results]
     times, doubt = io_times(results)
     rates = [_per_second(weight, time) for weight, time in zip(weights, times, strict=True)]
     run = _Run(instances, times, rates, standing or StandingTime())
@@ -164,7 +164,7 @@ def describe(
         read_bytes_per_s=_rate_of(results, kernel, "read", over_runs),
         write_bytes_per_s=_rate_of(results, kernel, "write", over_runs),
         iops=over_runs(
-            _per_second(sum(phase.operations for phase in result.phases), time)
+            _per_second(_operations(result), time)
             for result, time in zip(results, times, strict=True)
         ),
         calls=_calls(results, over_runs),
@@ -188,6 +188,18 @@ def describe(
             )
         ),
     )
+
+
+def _moved_bytes(result: ReplayResult) -> int:
+    if result.moved_bytes is not None:
+        return result.moved_bytes
+    return sum(phase.bytes for phase in result.phases)
+
+
+def _operations(result: ReplayResult) -> int:
+    if result.n_operations is not None:
+        return result.n_operations
+    return sum(phase.operations for phase in result.phases)
 
 
 def _calls(results: Sequence[ReplayResult], over_runs: Averager) -> tuple[CallEstimate, ...]:
@@ -260,6 +272,8 @@ def _phases(
     described = []
     by_id = [{phase.ph_id: phase for phase in result.phases} for result in results]
     for done in results[0].phases:
+        if not all(done.ph_id in phases for phases in by_id):
+            continue  # runs of the application itself may differ
         phase = modelled[done.ph_id]
         runs = [phases[done.ph_id] for phases in by_id]
         rates = [run.rate_bytes_per_s for run in runs]

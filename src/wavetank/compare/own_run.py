@@ -12,6 +12,7 @@ from wavetank.errors import ModelError
 from wavetank.kernel.plan import Kernel
 from wavetank.model.application import Model
 from wavetank.model.phase import Phase
+from wavetank.model.same_phases import same_phases
 
 SMALLEST_SHARE = 0.01
 """Phases with less than this share of the bytes are left out: their times are noise."""
@@ -61,12 +62,12 @@ def match_phases(kernel: Kernel, own: Model) -> dict[int, Phase]:
         ModelError: the run is of another application: it has no such phase.
     """
     total = sum(phase.ph_weight for phase in kernel.phases)
-    theirs = {_identity(phase): phase for phase in own.phases}
+    theirs = same_phases(kernel.phases, own.phases)
     matched = {}
     for phase in kernel.phases:
         if phase.ph_weight < SMALLEST_SHARE * total:
             continue
-        ran = theirs.get(_identity(phase))
+        ran = theirs.get(phase.ph_id)
         if ran is None:
             raise ModelError(
                 f"the own run of {own.application} has no phase like phase {phase.ph_id} of the "
@@ -83,9 +84,3 @@ def phase_io_time_s(phase: Phase) -> float | None:
     Not from first start to last end: the application computes between its operations.
     """
     return None if phase.io_time_s is None else phase.io_time_s / phase.ph_np
-
-
-def _identity(phase: Phase) -> tuple[object, ...]:
-    """What makes phases of two runs the same: who does what, how much, and in which size."""
-    operations = tuple((member.iop_type, member.rs) for member in phase.pattern)
-    return phase.level, phase.ph_processid, phase.ph_weight, operations

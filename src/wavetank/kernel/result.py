@@ -106,6 +106,13 @@ class ReplayResult(Record):
         default=None, description="the same on its CLOCK_REALTIME: ns since 1970"
     )
     phases: tuple[PhaseResult, ...]
+    moved_bytes: int | None = Field(
+        default=None,
+        description="by all calls; None: as much as the phases. The application itself may have others than its kernel",
+    )
+    n_operations: int | None = Field(
+        default=None, description="calls that moved data; None: as many as the phases"
+    )
     settings: dict[str, str] = Field(
         description="how it was run: pauses, flush, verify, O_DIRECT ..."
     )

@@ -23,10 +23,10 @@ from wavetank.measure.characterisation import (
     Where,
 )
 from wavetank.measure.cold import TOLERANCE, rates_of
+from wavetank.measure.conditions import origin_of
 from wavetank.measure.fio import fio_version, run_fio
 from wavetank.measure.iperf import has_iperf, stream_rate
 from wavetank.measure.requirement import Requirement
-from wavetank.measure.run import origin_of
 from wavetank.model.application import Model
 from wavetank.units import format_size, parse_size
 

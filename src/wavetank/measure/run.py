@@ -9,13 +9,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
-from wavetank import __version__
 from wavetank.cluster.counters import Counters, RecordsCounters
 from wavetank.cluster.host import (
     EndsMarked,
@@ -31,9 +30,10 @@ from wavetank.kernel.plan import Kernel, KernelFile, folders_beforehand
 from wavetank.kernel.result import ReplayResult
 from wavetank.measure.attribution import EVERY_S, measured_use
 from wavetank.measure.cold import doubts_of_cold_reads, doubts_of_writes
+from wavetank.measure.conditions import as_it_was, ills
 from wavetank.measure.disturbance import MachineWatch
 from wavetank.measure.mapping import as_placement_hosts, place_ranks
-from wavetank.measure.result import CacheState, Measurement, Origin
+from wavetank.measure.result import CacheState, Measurement
 from wavetank.measure.use import MeasuredUse
 from wavetank.measure.views import file_hosts
 
@@ -50,6 +50,16 @@ class Performer(Protocol):
 
     def versions(self) -> dict[str, str]:
         """Of the MPI library, the kernel program, ..."""
+
+
+@runtime_checkable
+class HasFilesOfItsOwn(Protocol):
+    """A performer that works on other files than the kernel's, and may do other I/O than the kernel says."""
+
+    doubts: tuple[str, ...]  # of the last run, a sentence each
+
+    def renew_files(self) -> None:
+        """Remove what the last run made, and place again what it changed."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +158,7 @@ def measure(
     """
     cluster, kernel = bench.cluster, bench.kernel
     placement = placement_of(bench, mapping)
-    renew_files(bench)
+    _renew(bench, performer)
     state = _caches(bench, cache, performer, placement)
     findings = [*kernel.doubts, *cluster.health()]
     if kernel.extrapolation is not None:
@@ -162,18 +172,20 @@ def measure(
         with _counting(cluster, watch_use) as counters:
             result = performer.perform(kernel, bench.root, placement)
     except WavetankError as error:
-        ills = _ills(cluster)
-        if not ills:
+        ailments = ills(cluster)
+        if not ailments:
             raise
-        raise MeasurementError(f"{error}{ills}") from error
+        raise MeasurementError(f"{error}{ailments}") from error
     if result.status != "ok":
         raise MeasurementError(
             f"{kernel.application} failed on {cluster.name} with {mapping}: {result.failure}"
-            + _ills(cluster)
+            + ills(cluster)
         )
     load = None if watch is None or before is None else watch.after(before)
     if load is not None and (doubt := load.doubt()) is not None:
         findings.append(doubt)
+    if isinstance(performer, HasFilesOfItsOwn):
+        findings += performer.doubts
     findings += [finding for finding in cluster.health() if finding not in findings]
     limits = cluster.limits()
     servers = [host.name for host in cluster.io_hosts]
@@ -212,31 +224,6 @@ def _use_of(
     return measured_use(counters, result, compute, placement.hosts[0][0])
 
 
-def as_it_was(
-    cluster: RunningCluster, limits: Mapping[str, str], versions: Mapping[str, str]
-) -> dict[str, Any]:
-    """Fields of a measurement that say what the cluster was: its identity, settings, limits, versions."""
-    return {
-        "cluster": cluster.name,
-        "cluster_spec_sha256": cluster.spec_sha256,
-        "instance_type": cluster.instance_type,
-        "n_instances": cluster.n_instances,
-        "origin": origin_of(limits),
-        "fs_settings": cluster.settings(),
-        "limits": dict(limits),
-        "versions": {"wavetank": __version__, **versions},
-    }
-
-
-def _ills(cluster: RunningCluster) -> str:
-    """What a failure may come from: daemons that died, nodes and mounts that are gone."""
-    try:
-        findings = cluster.health()
-    except WavetankError as error:
-        findings = [str(error)]
-    return f"; the cluster is not well: {'; '.join(findings)}" if findings else ""
-
-
 def placement_of(bench: Bench, mapping: str, nodes: Sequence[str] | None = None) -> Placement:
     """Where the kernel's ranks run, and how the launcher reaches them.
 
@@ -267,7 +254,7 @@ def warm_up(bench: Bench, mapping: str, performer: Performer) -> None:
     Raises:
         MeasurementError: the mapping does not fit, or the kernel failed.
     """
-    renew_files(bench)
+    _renew(bench, performer)
     result = performer.perform(bench.kernel, bench.root, placement_of(bench, mapping))
     if result.status != "ok":
         raise MeasurementError(
@@ -276,14 +263,11 @@ def warm_up(bench: Bench, mapping: str, performer: Performer) -> None:
         )
 
 
-def origin_of(limits: Mapping[str, str]) -> Origin:
-    """What a number is, by the limits in force where it was measured."""
-    enforced = [
-        value
-        for value in limits.values()
-        if not value.startswith(("no", "none")) and not value.endswith("by nothing")
-    ]
-    return "measured under emulated limits" if enforced else "measured"
+def _renew(bench: Bench, performer: Performer) -> None:
+    if isinstance(performer, HasFilesOfItsOwn):
+        performer.renew_files()
+    else:
+        renew_files(bench)
 
 
 def renew_files(bench: Bench) -> None:
@@ -382,7 +366,7 @@ def _caches(
     if cache == "cold":
         return CacheState(state="cold", how=bench.cluster.drop_caches())
     performer.perform(bench.kernel, bench.root, placement)
-    renew_files(bench)
+    _renew(bench, performer)
     return CacheState(state="warm", how="the kernel ran once before, with the same mapping")
 
 

@@ -15,9 +15,9 @@ from wavetank.cluster.host import RunningCluster
 from wavetank.document import provenance
 from wavetank.kernel.session import RankProgress, SessionRun
 from wavetank.measure.cold import TOLERANCE, possible_rate, read_limits
+from wavetank.measure.conditions import as_it_was
 from wavetank.measure.direction import direction
 from wavetank.measure.result import CacheState
-from wavetank.measure.run import as_it_was
 from wavetank.measure.sessions import Party, TogetherPerformer
 from wavetank.measure.together_result import Moved, PartyResult, PointKind, TogetherMeasurement
 from wavetank.units import format_rate

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from wavetank.compare.comparison import Comparison, Configuration, OwnRunError
+from wavetank.compare.comparison import Comparison, Configuration
 from wavetank.compare.effects import effects_shown
 from wavetank.measure.result import Measurement
 from wavetank.model.application import Model
-from wavetank.report import bar_plots, choice_plots, model_plots, operation_plots
+from wavetank.report import bar_plots, choice_plots, model_plots, operation_plots, trust_plot
 from wavetank.report.model_tables import by_level
 from wavetank.report.result_tables import sorted_effects
 from wavetank.report.svg import Plot
@@ -28,10 +28,10 @@ def _one(draw: Callable[[], Plot]) -> Figure:
 
 
 def performance_figures(
+    comparison: Comparison,
     members: Sequence[Configuration],
     measurements: Sequence[Measurement],
     model: Model | None,
-    own_runs: Sequence[OwnRunError],
     anchor: str,
 ) -> tuple[Figure, ...]:
     """Rate and IOPS, reads and writes apart where there are both, time, and the kernel's price in time."""
@@ -49,10 +49,14 @@ def performance_figures(
         )
         figures.append(_one(draw))
     by_id = {c.id: c for c in members}
-    judged = [each for each in own_runs if each.configuration in by_id]
+    judged = [each for each in comparison.own_runs if each.configuration in by_id]
     if judged:
         name = f"{anchor}-own-run"
         figures.append(_one(partial(choice_plots.own_run_times, judged, by_id, name)))
+    beside = [each for one in comparison.trust for each in one.times if each.configuration in by_id]
+    if beside:
+        name = f"{anchor}-own-time"
+        figures.append(_one(partial(trust_plot.own_times, beside, by_id, name)))
     return tuple(figures)
 
 

@@ -37,6 +37,7 @@ from wavetank.report.result_tables import (
 from wavetank.report.run_tables import baseline_table, whole_run_table
 from wavetank.report.study_part import StudyPart, study_part
 from wavetank.report.tables import ReportTable
+from wavetank.report.trust_table import own_times_table
 from wavetank.report.use_tables import use_table
 from wavetank.report.words import estimate_words, money, origins_words, place_words, rate
 from wavetank.units import format_duration, format_size
@@ -84,6 +85,7 @@ class ApplicationPart:
     use: ReportTable | None
     cost: tuple[Figure, ...]
     own_runs: ReportTable | None
+    own_times: ReportTable | None
     cost_parts: ReportTable | None
     other_costs: ReportTable | None
     effects: ReportTable | None
@@ -191,11 +193,12 @@ def _application(campaign: Campaign, name: str, anchor: str) -> ApplicationPart:
         ),
         whole_run=whole_run_table(comparison, members),
         baseline=baseline_table(comparison, members),
-        performance=performance_figures(members, own, model, comparison.own_runs, anchor),
+        performance=performance_figures(comparison, members, own, model, anchor),
         phase_results=phase_results if phase_results and phase_results.rows else None,
         call_results=call_results_table(members),
         use=use_table(members),
         own_runs=own_runs_table(comparison, members),
+        own_times=own_times_table(comparison, members),
         cost=cost_figures(comparison, members, anchor),
         cost_parts=cost_table(comparison, members) if priced else None,
         other_costs=other_cost_table(members) if any(c.other_costs for c in members) else None,

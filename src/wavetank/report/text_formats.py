@@ -119,6 +119,7 @@ def _of(application: ApplicationPart) -> list[ReportTable]:
         application.call_results,
         application.use,
         application.own_runs,
+        application.own_times,
         application.cost_parts,
         application.other_costs,
         application.effects,

@@ -1,0 +1,46 @@
+"""What a cluster was when something was measured on it: identity, settings, limits, and what may ail it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from wavetank import __version__
+from wavetank.cluster.host import RunningCluster
+from wavetank.errors import WavetankError
+from wavetank.measure.result import Origin
+
+
+def as_it_was(
+    cluster: RunningCluster, limits: Mapping[str, str], versions: Mapping[str, str]
+) -> dict[str, Any]:
+    """Fields of a measurement that say what the cluster was: its identity, settings, limits, versions."""
+    return {
+        "cluster": cluster.name,
+        "cluster_spec_sha256": cluster.spec_sha256,
+        "instance_type": cluster.instance_type,
+        "n_instances": cluster.n_instances,
+        "origin": origin_of(limits),
+        "fs_settings": cluster.settings(),
+        "limits": dict(limits),
+        "versions": {"wavetank": __version__, **versions},
+    }
+
+
+def ills(cluster: RunningCluster) -> str:
+    """What a failure may come from: daemons that died, nodes and mounts that are gone."""
+    try:
+        findings = cluster.health()
+    except WavetankError as error:
+        findings = [str(error)]
+    return f"; the cluster is not well: {'; '.join(findings)}" if findings else ""
+
+
+def origin_of(limits: Mapping[str, str]) -> Origin:
+    """What a number is, by the limits in force where it was measured."""
+    enforced = [
+        value
+        for value in limits.values()
+        if not value.startswith(("no", "none")) and not value.endswith("by nothing")
+    ]
+    return "measured under emulated limits" if enforced else "measured"
