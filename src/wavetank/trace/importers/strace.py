@@ -21,6 +21,8 @@ from wavetank.trace.importers.strace_logs import Logs, find_logs, is_folder_of_l
 from wavetank.trace.importers.strace_ranks import Candidate, Numbering, number_ranks
 from wavetank.trace.schema import UNKNOWN, Level, RankFacts, Trace, TracedFile
 
+_MAKE_IT = "strace -f -v -ttt -y -T -o FILE PROGRAM"
+
 
 def recognises(path: Path, head: bytes) -> bool:
     """Whether a file is strace's output, or a folder holds such files only."""
@@ -39,7 +41,11 @@ def read(path: Path) -> Trace:
         reader.take(log, call)
     if logs.count(lambda lines: lines.n_calls) == 0:
         raise TraceError(
-            f"{path} holds no system calls. Make it by: strace -f -v -ttt -y -T -o FILE PROGRAM"
+            f"{path} holds no system calls (a summary of strace -c has none). Make it by: {_MAKE_IT}"
+        )
+    if reader.unnamed and not reader.rows.columns:
+        raise TraceError(
+            f"{path} names no file of {reader.unnamed} calls that move data: strace was run without -y. Make it by: {_MAKE_IT}"
         )
     return _trace(logs, reader)
 
@@ -100,7 +106,9 @@ def _trace(logs: Logs, reader: Reader) -> Trace:
     op, handle, size, moved, offset, start, end, arg, error = (
         np.array([row[i] for row in columns], dtype=np.int64) for i in (0, 2, 3, 4, 5, 6, 7, 8, 9)
     )
-    origin = int(start[start >= 0].min()) if (start >= 0).any() else 0
+    timed = bool((start >= 0).any())
+    origin = int(start[start >= 0].min()) if timed else 0
+    since_1970 = timed and not logs.count(lambda lines: lines.of_day or lines.relative)
     start = np.where(start >= 0, start - origin, UNKNOWN)
     end = np.where(end >= 0, end - origin, UNKNOWN)
     events = SingleOperations(
@@ -123,8 +131,8 @@ def _trace(logs: Logs, reader: Reader) -> Trace:
         command=reader.command,
         n_ranks=ranked.numbering.n_ranks,
         mpi_library=None,
-        started_utc=datetime.fromtimestamp(origin / 1e9, UTC).isoformat() if origin else None,
-        elapsed_s=float(end.max()) / 1e9 if len(end) and origin else None,
+        started_utc=datetime.fromtimestamp(origin / 1e9, UTC).isoformat() if since_1970 else None,
+        elapsed_s=float(end.max()) / 1e9 if timed else None,
         ranks=ranked.facts(),
         files=tuple(TracedFile(path) for path in paths),
         views=(),
@@ -158,6 +166,21 @@ def _warnings(logs: Logs, reader: Reader, offset: np.ndarray) -> Iterable[str]:
         )
     if halves := logs.count(lambda lines: lines.halves):
         yield f"{halves} call(s) have only one half in the file and are left out"
+    if without := logs.count(lambda lines: lines.no_result):
+        yield f"{without} call(s) have no result in the log and are left out"
+    if reader.unnamed:
+        yield (
+            f"{reader.unnamed} call(s) that move data are left out: the log does not name their files (strace -y does)"
+        )
+    for name, requests in reader.unseen.items():
+        yield (
+            f"the program submitted {requests} request(s) by {name}: what they read and wrote is not in a log of strace"
+        )
+    if len(logs.logs) > 1 and logs.count(lambda lines: lines.relative):
+        yield (
+            "times are those since the line before, in any of the logs (strace -r): the order between processes cannot "
+            "be told (strace -ttt tells it)"
+        )
     if logs.count(lambda lines: lines.no_times):
         yield "there are no times in the file (strace -ttt writes them)"
     elif logs.count(lambda lines: lines.no_durations):

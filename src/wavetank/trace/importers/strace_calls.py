@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from wavetank.trace.importers.strace_forms import IN_ANGLES, unescaped
 from wavetank.trace.importers.strace_lines import Call, without_strings
 from wavetank.trace.importers.strace_logs import Log
 from wavetank.trace.importers.strace_ranks import Environment, environment_of
@@ -18,10 +20,14 @@ from wavetank.trace.ops import OPS_BY_NAME
 from wavetank.trace.paths import is_kept
 from wavetank.trace.schema import UNKNOWN
 
-_DESCRIPTOR = re.compile(r"^(?P<fd>\d+)<(?P<path>[^>]*)>")
+_DESCRIPTOR = re.compile(rf"^(?P<fd>\d+)(?:{IN_ANGLES})?(?=,|$)")
+_RESULT_PATH = re.compile(IN_ANGLES)
+_DIRECTORY = re.compile(rf"^(?:AT_FDCWD|-?\d+(?: /\* AT_FDCWD \*/)?){IN_ANGLES}, ")
+_IN_OUR_NAMESPACE = re.compile(r"/\* (\d+) in strace's PID NS \*/")
 _STAT_SIZE = re.compile(r"\bst_size=(\d+)")
+_RAW_FLAGS = re.compile(r"(?:, |\{flags=)(0x[0-9a-f]+|0)(?=,|$)(?!.*O_)")
 _VECTOR_LENGTH = re.compile(r"iov_len=(\d+)")
-_SIDE = r"(\d+)(?:<([^>]*)>)?"
+_SIDE = rf"(\d+)(?:{IN_ANGLES})?"
 _PLACE = r"(?:NULL|\[(-?\d+)\](?: => \[-?\d+\])?|0x[0-9a-f]+)"
 # copy_file_range(3</a>, NULL, 4</b>, [5], 20, 0): from, its offset, to, its offset, length, flags
 _FROM_TO = re.compile(rf"^{_SIDE}, {_PLACE}, {_SIDE}, {_PLACE}, ")
@@ -38,9 +44,17 @@ _TWO_FILES = {  # the operations of the side that is read, and of the one that i
     "splice": ("sendfile", "sendfile_to"),  # as the tracer has it
 }
 _OF_DESCRIPTOR = {"fsync", "fdatasync", "ftruncate", "fallocate", "fstat"}
-_OPENS = {"open", "openat", "creat"}
+_OPENS = {"open", "openat", "openat2", "creat"}
 _DUPS = {"dup", "dup2", "dup3"}
 _STARTS = {"clone", "clone3", "fork", "vfork"}
+_MOVE_DATA = _AT_POSITION | _AT_OFFSET | set(_TWO_FILES)
+# What makes descriptors that are no files; pipe2([3, 4], 0) and socketpair have them among the arguments.
+_NO_FILES = {"socket", "accept", "accept4", "eventfd", "eventfd2", "epoll_create", "epoll_create1", "pipe", "pipe2",
+             "socketpair", "timerfd_create", "signalfd4", "inotify_init1", "memfd_create", "io_uring_setup"}  # fmt: skip
+_PAIR = re.compile(r"[\[ ](\d+)(?:<[^>]*>)?(?=[,\]])")
+# Calls by which a program moves data that strace does not show, with the requests that each submits.
+_UNSEEN = {"io_uring_enter", "io_uring_enter2", "io_submit"}
+_WHENCE = {"SEEK_SET": 0, "SEEK_CUR": 1, "SEEK_END": 2, "0": 0, "1": 1, "2": 2}
 
 
 @dataclass
@@ -61,6 +75,7 @@ class Process:
         pid: its id; 0 where the log has none.
         environment: what that says of its rank; None: not in the log.
         log_rank: number of its log, where those are of ranks.
+        not_files: descriptors whose I/O does not count: standard streams, and what was opened and is no data.
         same_as: the process that it turned out to be a thread of.
     """
 
@@ -69,6 +84,7 @@ class Process:
     log_rank: int | None = None
     descriptors: dict[int, _Description] = field(default_factory=dict)
     handles: int = 0
+    not_files: set[int] = field(default_factory=lambda: {0, 1, 2})
     same_as: Process | None = None
 
 
@@ -108,6 +124,8 @@ class Reader:
         self._threads: dict[tuple[int, int], Process] = {}
         self._sizes: dict[str, int] = {}  # of files, as far as they are known
         self.started = 0
+        self.unnamed = 0  # calls that move data of descriptors that nothing in the log names
+        self.unseen: Counter[str] = Counter()  # requests that were submitted, by call
         self.command: tuple[str, ...] = ()
 
     @property
@@ -142,10 +160,17 @@ class Reader:
             self._open(process, name, call)
         elif name in _TWO_FILES:
             self._move(process, name, call)
+        elif name in _NO_FILES:
+            process.not_files |= {call.result, *map(int, _PAIR.findall(call.arguments))}
+        elif name in _UNSEEN:
+            self.unseen[name] += max(call.result, 0)
         elif (seen := _DESCRIPTOR.match(call.arguments)) is not None:
-            of = self._description(process, int(seen["fd"]), seen["path"])
+            fd, path = int(seen["fd"]), seen[2]
+            of = self._named(process, fd, path)
             if of is not None:
-                self._on_descriptor(process, name, int(seen["fd"]), of, call)
+                self._on_descriptor(process, name, fd, of, call)
+            elif path is None and name in _MOVE_DATA and fd not in process.not_files:
+                self.unnamed += 1
 
     def _execve(self, process: Process, call: Call) -> None:
         if not self.command:
@@ -156,7 +181,8 @@ class Reader:
             process.environment = environment
 
     def _child(self, parent: Process, space: int, call: Call) -> None:
-        pid = call.result
+        ours = _IN_OUR_NAMESPACE.search(call.after)
+        pid = call.result if ours is None else int(ours[1])
         if pid <= 0:
             return
         known = self._threads.get((space, pid))  # it may have made calls before clone came back
@@ -168,20 +194,20 @@ class Reader:
         self.started += 1
         if known is None:
             self._threads[space, pid] = Process(
-                pid, parent.environment, parent.log_rank, dict(parent.descriptors), parent.handles
-            )
+                pid, parent.environment, parent.log_rank, dict(parent.descriptors), parent.handles, set(parent.not_files)
+            )  # fmt: skip
         elif known is not parent:
             known.environment = known.environment or parent.environment
             known.descriptors = {**parent.descriptors, **known.descriptors}
 
     def _open(self, process: Process, name: str, call: Call) -> None:
-        named = re.match(r"\s*<([^>]*)>", call.after)
-        quoted = re.search(r'"((?:[^"\\]|\\.)*)"', call.arguments)
-        fd = call.result
-        path = named[1] if named and fd >= 0 else quoted[1] if quoted else ""
+        fd, path = call.result, _path_of_open(call)
         if not path.startswith("/") or not is_kept(path):
             process.descriptors.pop(fd, None)
+            if path.startswith("/"):
+                process.not_files.add(fd)
             return
+        process.not_files.discard(fd)
         flags = _flags(name, call.arguments)
         if fd < 0:
             self._rows.add(process, "open", path, call, arg=flags)
@@ -193,9 +219,17 @@ class Reader:
         process.descriptors[fd] = of
         self._rows.add(process, "open", of, call, arg=flags)
 
+    def _named(self, process: Process, fd: int, path: str | None) -> _Description | None:
+        """The open file of a descriptor that the log names, or that was opened by a name in the log."""
+        if path is None:
+            return process.descriptors.get(fd)
+        return self._description(process, fd, path)
+
     def _description(self, process: Process, fd: int, path: str) -> _Description | None:
         """The open file of a descriptor; None where it is no file whose I/O counts."""
-        path = path.removesuffix(" (deleted)")
+        path = unescaped(path.removesuffix(" (deleted)"))
+        if path.startswith("/memfd:"):
+            return None
         if not path.startswith("/") or not is_kept(path):
             return None
         of = process.descriptors.get(fd)
@@ -218,7 +252,8 @@ class Reader:
         moved = max(call.result, 0)
         reads, writes = _TWO_FILES[name]
         for op, number, file, at in ((reads, fd, path, place), (writes, to_fd, to_path, to_place)):
-            of = self._description(process, int(number), file or "")
+            of = self._named(process, int(number), file)
+            self.unnamed += of is None and file is None and int(number) not in process.not_files
             if of is not None:
                 offset = None if at is None else int(at)
                 self._data(process, op, of, call, moved, offset, written=op == writes)
@@ -263,9 +298,10 @@ class Reader:
     def _seek(self, process: Process, of: _Description, call: Call) -> None:
         at = call.result if call.result >= 0 else None
         of.position = of.position if at is None else at
-        word = call.arguments.rsplit(",", 1)[1].strip()
-        whence = {"SEEK_SET": 0, "SEEK_CUR": 1, "SEEK_END": 2}.get(word, 0)
-        if at is not None and re.search(r", *0, *SEEK_END$", call.arguments):
+        word = _name_of(call.arguments.rsplit(",", 1)[-1])
+        whence = _WHENCE.get(word, 0)
+        to_end = whence == _WHENCE["SEEK_END"]
+        if at is not None and to_end and re.search(r", *0, *[^,]*$", call.arguments):
             self._sizes[of.path] = at
         self._rows.add(process, "lseek", of, call, offset=at, arg=whence)
 
@@ -297,11 +333,32 @@ def _flags(name: str, arguments: str) -> int:
     if name == "creat":
         return os.O_WRONLY | os.O_CREAT | os.O_TRUNC
     flags = 0
+    if (number := _RAW_FLAGS.search(without_strings(arguments))) is not None:  # -X raw
+        return int(number[1], 0)
     for flag in re.findall(
         r"\bO_[A-Z]+", without_strings(arguments)
     ):  # a file's name may look like a flag
         flags |= getattr(os, flag, 0)
     return flags
+
+
+def _path_of_open(call: Call) -> str:
+    """The path that an open led to, or was asked for; relative where the log has no directory."""
+    named = _RESULT_PATH.match(call.after) if call.result >= 0 else None
+    if named is not None:
+        return unescaped(named[1])
+    quoted = re.search(r'"((?:[^"\\]|\\.)*)"', call.arguments)
+    path = unescaped(quoted[1]) if quoted else ""
+    directory = _DIRECTORY.match(call.arguments)
+    if path and not path.startswith("/") and directory is not None:
+        path = os.path.normpath(f"{unescaped(directory[1])}/{path}")
+    return path
+
+
+def _name_of(word: str) -> str:
+    """A constant's name: SEEK_SET, or of -X verbose 0 /* SEEK_SET */; else its number."""
+    commented = re.search(r"/\* (\w+) \*/", word)
+    return commented[1] if commented else word.strip()
 
 
 def _offset(call: Call) -> int | None:
