@@ -55,7 +55,8 @@ if TYPE_CHECKING:
 @click.option("--direct", is_flag=True, help="Open files with O_DIRECT.")
 @click.option(
     "--timeout", "timeout_s", type=click.FloatRange(min=0.1), metavar="SECONDS",
-    help="End the run after so many seconds; it then counts as failed.",
+    help="End the run after so many seconds; it then counts as failed. Ranks without progress for a quarter of it, at most a "
+    "minute, are named.",
 )  # fmt: skip
 @click.option(
     "--with", "program", type=click.Choice(["replay", "ior", "fio"]), default="replay", show_default=True,

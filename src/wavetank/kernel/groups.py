@@ -13,8 +13,7 @@ from functools import cached_property
 
 from wavetank.kernel.operations import fewest, first_difference, member_runs, normal, totals
 from wavetank.kernel.plan import Kernel, KernelFile
-from wavetank.kernel.steps import flat
-from wavetank.model.phase import FileStep, ListedOffsets, Phase, Run, Series
+from wavetank.model.phase import ListedOffsets, Phase, Run, Series
 
 _MANY = 1000  # runs that are counted before each becomes an object
 _REGULAR = 2  # runs that may be regular operations, the last of them short
@@ -301,13 +300,3 @@ def some(ranks: Sequence[int]) -> str:
     """The first ranks, for a sentence."""
     shown = ", ".join(map(str, ranks[:6]))
     return shown if len(ranks) <= 6 else f"{shown}, ..."
-
-
-def synced_files(kernel: Kernel) -> set[int]:
-    """Files that the application has on storage before it goes on: benchmarks do it once, after the last write."""
-    return {
-        step.file_id
-        for program in kernel.programs
-        for step, _ in flat(program.steps)
-        if isinstance(step, FileStep) and step.iop_type in ("fsync", "fdatasync", "MPI_File_sync")
-    }

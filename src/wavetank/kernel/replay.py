@@ -66,8 +66,8 @@ class ReplayOptions:
         direct: open files with O_DIRECT (POSIX level).
         null: perform nothing, to see the program's own cost.
         timeout_s: seconds after which the run is ended and counts as failed; None: none.
-        patience_s: seconds without progress after which a rank says what it is at; when all ranks then wait for
-            each other, the run is ended and counts as failed.
+        patience_s: seconds without progress after which a rank says what it is at, at most a quarter of ``timeout_s``; when
+            all ranks then wait for each other, the run is ended and counts as failed.
         start_patience_s: seconds within which a launcher must have started all ranks (MPI_Init is through on rank 0); then
             it is ended and the run counts as failed. Not asked of srun, which may wait for a place in a queue.
         stuck_patience_s: seconds after which ranks that all are in waits or collective calls, without progress, are ended
@@ -102,8 +102,14 @@ class ReplayOptions:
             *(["--verify"] if self.verify else []),
             *(["--direct"] if self.direct else []),
             *(["--null"] if self.null else []),
-            f"--watch={min(self.patience_s, (self.timeout_s or self.patience_s) / 4):g}",
+            f"--watch={self._quiet_s():g}",
         ]
+
+    def _quiet_s(self) -> float:
+        """Seconds without progress that a rank tells of; of a short limit a quarter, so that it is told before the end."""
+        if self.timeout_s is None:
+            return self.patience_s
+        return min(self.patience_s, self.timeout_s / 4)
 
     def described(self) -> dict[str, str]:
         """For the result."""

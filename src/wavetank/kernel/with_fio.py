@@ -119,12 +119,18 @@ def settings_of(plan: FioPlan) -> dict[str, str]:
 def io_of(jobs: Sequence[FioJob], phases: Sequence[PhaseResult]) -> IoTime:
     """The time in which jobs ran, by fio's own clock: opens are not in it, a flush is data time."""
     time_s = phases_time_s(phases)
-    flushed = {(job.rank, job.file) for job in jobs if job.flush}
-    left = sum(
-        job.count * job.block for job in jobs if job.write and (job.rank, job.file) not in flushed
-    )
+    left: dict[tuple[int, str], int] = {}
+    for job in jobs:
+        if job.write:
+            of = (job.rank, job.file)
+            synced = job.n_syncs > 0
+            left[of] = job.not_on_disk_bytes + (0 if synced else left.get(of, 0))
     return IoTime(
-        total_s=time_s, data_s=time_s, metadata_s=None, flush_s=None, not_on_disk_bytes=left
+        total_s=time_s,
+        data_s=time_s,
+        metadata_s=None,
+        flush_s=None,
+        not_on_disk_bytes=sum(left.values()),
     )
 
 

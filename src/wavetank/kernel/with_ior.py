@@ -146,8 +146,9 @@ def run_ior(
 
 
 def flushed_lines(kernel: Kernel) -> list[IorLine]:
-    """The kernel's lines with an fsync (-e) in the last one that writes each file."""
+    """The kernel's lines with an fsync (-e) in the last one that writes each file, unless each of its writes has one (-Y)."""
     last = {file: line for line in kernel.ior for file in _written_files(kernel, line)}
+    last = {file: line for file, line in last.items() if not parse_command(line.command).fsync_each}
     flushing = {id(line) for line in last.values()}
     return [
         line.model_copy(
@@ -167,7 +168,9 @@ def bytes_not_flushed(kernel: Kernel, lines: Sequence[IorLine]) -> int:
         files = _written_files(kernel, line)
         moved = sum(run.moved for task in range(ior.n_tasks) for run in ior.operations(task))
         for file in files:
-            left[file] = 0 if ior.fsync else left.get(file, 0) + moved // len(files)
+            left[file] = (
+                0 if ior.fsync or ior.fsync_each else left.get(file, 0) + moved // len(files)
+            )
     return sum(left.values())
 
 
@@ -385,7 +388,7 @@ def _settings(
         "phases_in_one_run": ", ".join(together) or "none",
         "elapsed": "sum of IOR's totalTime of each line",
         "metadata_time": "IOR's openTime and closeTime of each line",
-        "flush": "by -e in the last line that writes a file; IOR counts it with the data"
+        "flush": "by -e, or -Y, in the last line that writes a file; IOR counts it with the data"
         if flush and any(parse_command(line.command).write for line in kernel.ior)
         else "as the lines say",
         "percentiles": "of each phase's slowest rank"

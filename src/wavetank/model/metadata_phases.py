@@ -343,7 +343,7 @@ def _under_way(segment: Int64Array, start_ns: Int64Array, end_ns: Int64Array) ->
 
 def _families(paths: Sequence[str]) -> tuple[tuple[NameFamily, ...], int]:
     """The largest families of names below their common folder, and how many names are in none of them."""
-    folders = [path.rpartition("/")[0] for path in paths]
+    folders = [path.rpartition("/")[0] or "/" for path in paths]
     absolute = all(path.startswith("/") for path in paths)
     common = commonpath(set(folders)) if absolute else ""
     start = len(common) + 1 if common not in ("", "/") else 0

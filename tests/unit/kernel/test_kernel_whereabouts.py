@@ -7,6 +7,7 @@ import json
 import pytest
 
 from wavetank.kernel.outcome import outcome
+from wavetank.kernel.replay import ReplayOptions
 from wavetank.kernel.whereabouts import Watch
 
 READING = {
@@ -138,3 +139,10 @@ def test_ranks_that_wait_for_the_launcher_to_start_all_are_told_once() -> None:
     watch.line(waiting(1, state="starts", seconds=90.0))
     assert len(told) == 2
     assert "rank 1" in told[1]
+
+
+@pytest.mark.parametrize(
+    ("timeout_s", "watch"), [(None, "60"), (1000, "60"), (240, "60"), (100, "25"), (2, "0.5")]
+)
+def test_ranks_are_watched_for_a_minute_or_a_quarter_of_a_shorter_limit(timeout_s, watch):
+    assert f"--watch={watch}" in ReplayOptions(timeout_s=timeout_s).argv()

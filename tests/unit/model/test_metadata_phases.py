@@ -172,3 +172,10 @@ def test_that_no_data_is_moved_is_a_finding_with_the_calls() -> None:
 def test_a_trace_without_any_call_on_a_file_is_refused() -> None:
     with pytest.raises(ModelError, match="no operation on a file"):
         model_of([meet(0)], communicators=(MEET,))
+
+
+def test_calls_on_a_top_level_folder_are_of_the_family_of_its_name() -> None:
+    """As of a program that makes every folder above its own: "/" has no folder, "/scratch" has "/"."""
+    paths = ["/", "/scratch", "/scratch/run"]
+    (phase,) = model_of([on(0, "stat", file) for file in range(3)], paths=paths).metadata
+    assert [family.pattern for family in phase.names] == ["/", "/scratch", "/scratch/run"]

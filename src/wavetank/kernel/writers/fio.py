@@ -16,7 +16,8 @@ from wavetank.kernel import calls
 from wavetank.kernel.groups import Group, differences, is_short, overlap
 from wavetank.kernel.operations import totals
 from wavetank.kernel.plan import Kernel, Refused
-from wavetank.kernel.writers.means import IN_ORDER, MeanOperations, mean_operations
+from wavetank.kernel.syncs import SyncedWrites, Syncs
+from wavetank.kernel.writers.means import IN_ORDER, MeanOperations, Notes, mean_operations
 from wavetank.model.phase import Phase, Run
 
 ENGINES = {
@@ -46,6 +47,8 @@ class FioJob:
     waits: bool  # for all jobs before it
     half: bool = False  # another job of the same rank does the phase's other direction
     flush: bool = False  # have what it wrote on storage at its end, inside of its time
+    sync_every: int = 0  # writes after each of which the file is put on storage; 0: none
+    sync_call: str = "fsync"  # or "fdatasync"
     region: int | None = (
         None  # bytes from the offset on in which blocks lie at random; None: they are in order
     )
@@ -74,6 +77,7 @@ class FioJob:
             f"io_size={self.count * self.block}",
             f"number_ios={self.count}",
             *([] if self.region is None else self._order(self.region, seed)),
+            *([f"{self.sync_call}={self.sync_every}"] if self.sync_every else []),
             *(["end_fsync=1"] if self.flush else []),
         ]
         return "\n".join(lines)
@@ -83,6 +87,23 @@ class FioJob:
         repeats = self.count * self.block > region
         again = ["norandommap=1", "random_generator=tausworthe"] if repeats else []
         return ["randrepeat=0", f"randseed={seed}", *again]  # else fio 3.33 does not heed the seed
+
+    @property
+    def n_syncs(self) -> int:
+        """Calls that put the file on storage. fio 3 makes none of ``sync_every`` after the last write."""
+        return ((self.count - 1) // self.sync_every if self.sync_every else 0) + self.flush
+
+    @property
+    def not_on_disk_bytes(self) -> int:
+        """What it writes behind its last such call."""
+        if not self.write or self.flush:
+            return 0
+        blocks = (
+            self.count - (self.count - 1) // self.sync_every * self.sync_every
+            if self.sync_every
+            else self.count
+        )
+        return blocks * self.block
 
     def operations(self) -> list[Run]:
         """What the job does, in order; at random: as many blocks from the offset on."""
@@ -114,7 +135,10 @@ class FioPlan:
     def flushed(self) -> FioPlan:
         """The same with an fsync at the end of each rank's last job that writes a file."""
         last = {(job.rank, job.file): job for job in self.jobs if job.write}
-        jobs = (replace(job, flush=last.get((job.rank, job.file)) is job) for job in self.jobs)
+        jobs = (
+            replace(job, flush=job.flush or last.get((job.rank, job.file)) is job)
+            for job in self.jobs
+        )
         return replace(self, jobs=tuple(jobs))
 
     def text(self) -> str:
@@ -157,6 +181,7 @@ def fio_plan(kernel: Kernel) -> FioPlan:
     notes: dict[int, tuple[str, ...]] = {}
     refused: list[Refused] = []
     before: list[Group] = []
+    synced = SyncedWrites(kernel)
     for phase in kernel.phases:
         group = Group((phase,), (files[phase.file_id],))
         reason = _refusal(group)
@@ -171,16 +196,40 @@ def fio_plan(kernel: Kernel) -> FioPlan:
         before = [*before, group] if together else [group]
         if reason is not None:
             approximated, about = _approximated(phase, group, names[phase.file_id], reason, waits)
+            approximated, more = _synced(approximated, synced.of(group))
             jobs.extend(approximated)
-            notes[phase.ph_id] = tuple(about)
+            notes[phase.ph_id] = (*about, *more)
             continue
         made = [
             _job(phase, rank, names[phase.file_id], group.runs(rank) or [], waits and first)
             for first, rank in zip([True, *[False] * phase.ph_np], phase.ph_processid, strict=False)
         ]
+        made, more = _synced(made, synced.of(group))
         jobs.extend(made)
-        notes[phase.ph_id] = tuple(_notes(group, made))
+        notes[phase.ph_id] = (*_notes(group, made), *more)
     return FioPlan(tuple(jobs), notes, tuple(refused))
+
+
+def _synced(jobs: Sequence[FioJob], syncs: Syncs) -> tuple[list[FioJob], Notes]:
+    """Jobs that put what they write on storage where the application does, and what of that they do not do."""
+    if not syncs.n:
+        return list(jobs), ()
+    call = "fdatasync" if syncs.names == {"fdatasync"} else "fsync"
+    made = [
+        replace(
+            job, flush=syncs.at_end, sync_call=call,
+            sync_every=syncs.every if syncs.every is not None and syncs.every < job.count else 0,
+        )
+        if job.write else job
+        for job in jobs
+    ]  # fmt: skip
+    notes = []
+    n = sum(job.n_syncs for job in made)
+    if n != syncs.n:
+        notes.append(f"The application syncs {syncs.n} times, fio {n} times.")
+    if "fdatasync" in syncs.names and any(job.flush for job in made):
+        notes.append("The fdatasync after the last write becomes fsync (end_fsync=1).")
+    return made, tuple(notes)
 
 
 def _approximated(

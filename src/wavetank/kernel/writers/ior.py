@@ -20,14 +20,14 @@ from wavetank.kernel.groups import (
     differences,
     in_a_folder,
     other_places,
-    overlap,
     refusal,
-    some,
     stem_of,
-    synced_files,
 )
 from wavetank.kernel.operations import first_difference, totals
 from wavetank.kernel.plan import IorLine, Kernel, Refused
+from wavetank.kernel.syncs import SyncedWrites, Syncs
+from wavetank.kernel.writers.ior_surroundings import Surroundings
+from wavetank.kernel.writers.ior_syncs import SyncOptions, sync_options
 from wavetank.kernel.writers.means import (
     IN_ORDER,
     MeanOperations,
@@ -44,7 +44,6 @@ _NAME_DIVIDER = "@"  # between several names in -o
 _LARGEST_MPI = 2**31 - 1  # bytes: IOR counts them in an int
 TRANSFER_UNIT = 8
 """bytes: IOR refuses a transfer size that is not a multiple of its access size, sizeof(long long)."""
-MOST_NAMED = 8  # phases in a sentence
 
 
 @dataclass(frozen=True)
@@ -61,6 +60,7 @@ class IorParameters:
     transfer: int
     file: str
     fsync: bool = False  # after the last write, inside of the timing
+    fsync_each: bool = False  # after each write
     random: bool = False  # transfers in random order, each place once
 
     def command(self, version: str = "4.0") -> str:
@@ -71,7 +71,7 @@ class IorParameters:
             "mpirun", "-np", str(self.n_tasks), program, "-w" if self.write else "-r", "-N", str(self.n_tasks),
             "-a", self.api, *(["-c"] if self.collective else []), *(["-F"] if self.file_per_process else []),
             "-s", str(self.segments), "-b", str(self.block), "-t", str(self.transfer), "-k",
-            *(["-e"] if self.fsync else []), *(["-z", *seed] if self.random else []), "-o",
+            *(["-e"] if self.fsync else []), *(["-Y"] if self.fsync_each else []), *(["-z", *seed] if self.random else []), "-o",
             in_a_folder(self.file) if self.api == "MPIIO" else self.file,
         ]  # fmt: skip
         return " ".join(words)
@@ -123,6 +123,7 @@ def parse_command(command: str) -> IorParameters:
         transfer=int(option["-t"]),
         file=option["-o"].removeprefix("./"),
         fsync="-e" in words,
+        fsync_each="-Y" in words,
         random="-z" in words,
     )
 
@@ -141,22 +142,26 @@ def ior_lines(
     refused: list[Refused] = []
     roughly = partial(_approximated, version=version)
     found = list(expressed(kernel, series, _expressed, roughly))
-    beside = _Surroundings([group for group, _, _ in found])
-    synced = synced_files(kernel)
+    beside = Surroundings([group for group, _, _ in found])
+    synced = SyncedWrites(kernel)
     left = _FilesLeft()
     for group, made, reason in found:
         ph_ids = tuple(phase.ph_id for phase in group.phases)
-        fsync = all(file.file_id in synced for file in group.files)
+        syncs = synced.of(group)
+        elsewhere = all(file.file_id in synced.not_behind_writes for file in group.files)
         if reason is not None:
             refused.append(Refused(ph_ids=ph_ids, reason=reason))
         for parameters, notes in made:
-            line = replace(parameters, fsync=fsync and parameters.write)
+            options = _syncs(parameters, syncs, elsewhere, version)
+            line = replace(parameters, fsync=options.at_end, fsync_each=options.each)
             before = left.maker_of(line)
             lines.append(
                 IorLine(
                     ph_ids=ph_ids, command=line.command(version),
                     before=None if before is None else before.command(version),
-                    not_reproduced=(*notes, *beside.of(group, made_before=before is not None)),
+                    not_reproduced=(
+                        *notes, *options.notes, *beside.of(group, made_before=before is not None)
+                    ),
                 )
             )  # fmt: skip
             left.run(line)
@@ -180,6 +185,16 @@ class _FilesLeft:
         if line.write or all(sizes.get(name, -1) >= size for name, size in line.extents().items()):
             return None
         return replace(line, write=True, fsync=True, random=False, collective=False)
+
+
+def _syncs(line: IorParameters, syncs: Syncs, elsewhere: bool, version: str) -> SyncOptions:
+    """How a line has on storage what it writes."""
+    if not line.write:
+        return SyncOptions()
+    dealt = line.random and not line.file_per_process and line.n_tasks > 1
+    return sync_options(
+        syncs, api=line.api, n_tasks=line.n_tasks, dealt=dealt, elsewhere=elsewhere, version=version
+    )  # fmt: skip
 
 
 _Line = tuple[IorParameters, Notes]
@@ -321,71 +336,3 @@ def _rounding(group: Group, ior: IorParameters) -> Iterator[str]:
     if ior.transfer != rs:
         yield f"Request size {rs} becomes {ior.transfer}: IOR's must be a multiple of {TRANSFER_UNIT} bytes."
     yield from differences(group, [ior.operations(task) for task in range(ior.n_tasks)])
-
-
-def _name(group: Group) -> str:
-    return group.phases[0].pattern[0].iop_type
-
-
-class _Surroundings:
-    """What of a kernel is not in the operations of one line themselves."""
-
-    def __init__(self, groups: Sequence[Group]) -> None:
-        self._n_groups = len(groups)
-        self._written = {
-            group.phases[0].file_id for group in groups if not calls.reads(_name(group))
-        }
-        self._by_ranks: dict[frozenset[int], list[Group]] = {}
-        for group in groups:
-            self._by_ranks.setdefault(frozenset(group.ranks()), []).append(group)
-
-    def of(self, group: Group, *, made_before: bool) -> Iterator[str]:
-        """Sentences on one group; ``made_before``: a line makes what its line reads."""
-        phase = group.phases[0]
-        ranks = group.ranks()
-        if group.per_process:
-            example = f"{stem_of([file.name for file in group.files])}.00000000"
-            yield f"The files are named by IOR ({example}, ...); input files must be made under these names."
-        if ranks != list(range(len(ranks))):
-            yield f"IOR's tasks are ranks 0 to {len(ranks) - 1}, the application's are {some(ranks)}."
-        if phase.view_id is not None or phase.view_ids is not None:
-            yield "The MPI file view (many small pieces to an operation) becomes one contiguous block to an operation."
-        name = phase.pattern[0].iop_type
-        if phase.level == "mpiio" and "_at" not in name:
-            yield f"{name} becomes a call with an explicit offset."
-        if len(group.phases) > 1 and not group.apart:
-            yield f"The {len(group.phases)} phases follow each other without what lies between them."
-        metadata = sum(sum(one.metadata_ops.values()) for one in group.phases)
-        if metadata:
-            yield "Calls that move no data (open, close, seek, ...) become IOR's own open and close."
-        if made_before:
-            yield "What the line reads is made by the line before it, of IOR's own content; -C reads another task's."
-        elif calls.reads(name) and phase.file_id in self._written:
-            yield "The line reads what a write line left, from the cache of the same node where it still is; -C reads another's."
-        concurrent = [other.phases[0].ph_id for other in self._beside(group)]
-        if concurrent:
-            yield (
-                f"Other ranks do phase {_first_of(concurrent)} at the same time: start those lines together "
-                "with this one."
-            )
-        elif self._n_groups > 1:
-            yield "The order against the other phases is that in which the lines are run."
-        yield "Pauses between operations are left out."
-
-    def _beside(self, group: Group) -> list[Group]:
-        """Groups of other ranks that ran at the same time."""
-        ranks = group.ranks()
-        return [
-            other
-            for theirs, others in self._by_ranks.items()
-            if theirs.isdisjoint(ranks)
-            for other in others
-            if overlap(group, other)
-        ]
-
-
-def _first_of(ph_ids: Sequence[int]) -> str:
-    """Numbers of phases in a sentence: all of a few, the first of many."""
-    shown = ", ".join(str(ph_id) for ph_id in sorted(ph_ids)[:MOST_NAMED])
-    more = len(ph_ids) - MOST_NAMED
-    return shown if more <= 0 else f"{shown} and {more} more"

@@ -20,10 +20,10 @@ from wavetank.kernel.groups import (
     other_places,
     refusal,
     stem_of,
-    synced_files,
 )
 from wavetank.kernel.operations import totals
 from wavetank.kernel.plan import IorLine, Kernel, Refused
+from wavetank.kernel.syncs import SyncedWrites
 from wavetank.kernel.writers.means import Notes, expressed, mean_operations
 from wavetank.model.phase import Run, Series
 
@@ -84,7 +84,7 @@ def mpi_io_test_lines(
     """The nearest lines of a kernel, each with what it does not reproduce, and what is refused."""
     lines: list[IorLine] = []
     refused: list[Refused] = []
-    synced = synced_files(kernel)
+    synced = SyncedWrites(kernel).files
     for group, made, reason in expressed(kernel, series, _expressed, _approximated):
         ph_ids = tuple(phase.ph_id for phase in group.phases)
         if reason is not None:
