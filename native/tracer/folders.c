@@ -22,6 +22,19 @@ static bool is_at_or_above(const char *folder, const char *path) {
     return strncmp(folder, path, n) == 0 && (path[n] == 0 || path[n] == '/');
 }
 
+/* Shells look at $PWD and $OLDPWD when they start, MPI_Init (Open MPI's opal_getcwd, PMIx) at $PWD and
+ * $TMPDIR: also where these are not the folder that the process is in. */
+static bool is_named_at_the_start(const char *path, const char *name) {
+    static const char *const variables[] = {"HOME", "PWD", "OLDPWD", "TMPDIR"};
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        const char *value = getenv(variables[i]);
+        if (value != NULL && (strcmp(path, value) == 0 || strcmp(name, value) == 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Shells, interpreters and MPI libraries look at where they are, at their user's home and at places for
  * temporary files; Python's importer looks at the folders of its path. The program's own looks go elsewhere.
  */
@@ -41,8 +54,7 @@ bool wt_folder_counts(int dirfd, const char *path) {
     if (syscall(SYS_getcwd, here, sizeof here) > 0 && is_at_or_above(name, here)) {
         return false;
     }
-    const char *home = getenv("HOME");
-    if (home != NULL && strcmp(name, home) == 0) {
+    if (is_named_at_the_start(path, name)) {
         return false;
     }
     for (size_t i = 0; i < sizeof common / sizeof *common; i++) {

@@ -30,7 +30,7 @@ def run(
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [*WAVETANK, *arguments], cwd=where, capture_output=True, text=True, timeout=HANG_S, check=False,
-        env={**os.environ, "PWD": str(where), **(env or {})},  # a shell looks at the directory that it names
+        env={**os.environ, **(env or {})},
     )  # fmt: skip
 
 

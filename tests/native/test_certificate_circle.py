@@ -119,3 +119,22 @@ def test_a_program_of_mpi_that_runs_again_over_its_own_files(family, tmp_path, m
     (tmp_path / "work").mkdir()
     subprocess.run(argv, cwd=tmp_path / "work", check=True, capture_output=True)
     around(family, argv, tmp_path, monkeypatch)
+
+
+NAMES = ["all make a folder", "all make a file", "one gets the lock", "one makes what all use", "all wait until it is there",
+         "one removes what another made", "one renames what another made"]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("family", "case"),
+    [*(("openmpi", name) for name in NAMES), ("mpich", NAMES[0]), ("mpich", NAMES[3])],
+)
+def test_names_that_several_ranks_make_use_and_remove(family, case, tmp_path, monkeypatch):
+    """Messages and chance order the ranks; which of them came first, what they found tells."""
+    compiler, _, starter = FAMILIES[family]
+    need(f"libwavetank-trace-{family}.so", compiler, starter[0])
+    program = compile_c("shared_names.c", tmp_path / "program", compiler=compiler)
+    found = around(
+        family, [*starter, "-n", "4", str(program), str(NAMES.index(case))], tmp_path, monkeypatch
+    )
+    assert any(found.kernel.programs)

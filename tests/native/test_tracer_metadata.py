@@ -64,6 +64,32 @@ def test_looks_at_where_a_program_is_are_left_out_unless_asked_for(program, tmp_
     assert ("stat", "here", 0) in seen(trace)
 
 
+@pytest.mark.parametrize("variable", ["PWD", "OLDPWD", "TMPDIR"])
+def test_looks_at_what_the_environment_names_are_left_out(program, variable, tmp_path, monkeypatch):
+    """As of shells, which look at $PWD when they start, and of PMIx in MPI_Init."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.setenv(variable, str(elsewhere))
+    look = ["stat", "-c", "%n", str(elsewhere)]
+    assert not run_traced(look, tmp_path, monkeypatch).files
+    shutil.rmtree(tmp_path / "run.trace")
+    look[-1] = str(elsewhere / "inner")
+    (elsewhere / "inner").mkdir()
+    assert [name for _, name, _ in seen(run_traced(look, tmp_path, monkeypatch))] == ["inner"]
+
+
+@pytest.mark.parametrize("shell", ["dash", "bash"])
+def test_a_shell_in_another_directory_than_pwd_names_moves_nothing(shell, tmp_path, monkeypatch):
+    need("libwavetank-trace.so", shell)
+    elsewhere, here = tmp_path / "elsewhere", tmp_path / "here"
+    elsewhere.mkdir()
+    here.mkdir()
+    monkeypatch.setenv("PWD", str(elsewhere))
+    monkeypatch.setenv("OLDPWD", str(elsewhere))
+    trace = run_traced([shell, "-c", "echo text > file; :"], here, monkeypatch)
+    assert [Path(file.path).name for file in trace.files] == ["file"]
+
+
 def test_the_replay_of_such_a_program_makes_the_same_calls(program, tmp_path):
     (tmp_path / "work").mkdir()
     found = go_round([str(program), str(tmp_path / "work")], tmp_path / "work", tmp_path)

@@ -1,14 +1,17 @@
 """Whether a plan's calls on names find what the model's found: by which names are there before, and what the calls do to them.
 
-Names that another rank makes or removes are not followed: when that happens is not in the order of one rank.
+Names that another rank makes or removes are not followed: a replay waits for them (``order_made``), and where it cannot know for
+what, that is said.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 
+from wavetank.kernel.order_made import left_to_chance
 from wavetank.kernel.plan import Kernel
 from wavetank.kernel.plan_reader import PlannedRun, PlannedStep
 from wavetank.kernel.steps import flat
@@ -17,6 +20,8 @@ from wavetank.model.phase import FileStep
 
 _MPI_CREATE, _MPI_DELETES, _MPI_EXCL = 1, 16, 64  # MPI_MODE_* of Open MPI and MPICH
 _NEED = frozenset({"stat", "access", "truncate", "unlink", "rmdir"})
+_OPENS = frozenset({"open", "MPI_File_open"})
+_OF_FOLDERS = frozenset({errno.ENOENT, errno.ENOTDIR})  # a new file's folder is not there, or none
 _REMOVE = frozenset({"unlink", "rmdir", "MPI_File_delete"})
 
 
@@ -34,6 +39,11 @@ def names_differences(plan: PlannedRun, kernel: Kernel) -> Iterator[str]:
         walk.steps(steps)
         if walk.found:
             yield f"rank {rank}: {walk.found[0]}"
+    for number, name in left_to_chance(kernel):
+        yield (
+            f"rank {kernel.programs[number].ranks[0]}: whether {name} is there for it is chance: other ranks make or "
+            "remove it several times, and no collective orders them"
+        )
 
 
 def size_differences(kernel: Kernel, model: Model) -> Iterator[str]:
@@ -43,7 +53,7 @@ def size_differences(kernel: Kernel, model: Model) -> Iterator[str]:
         step.file_id
         for program in kernel.programs
         for step, _ in flat(program.steps)
-        if isinstance(step, FileStep) and step.iop_type in ("open", "MPI_File_open")
+        if isinstance(step, FileStep) and step.iop_type in _OPENS and not step.error
     }
     for file in kernel.files:
         size = before.get(file.file_id)
@@ -146,8 +156,7 @@ class _Names:
         call, flags, error = words[1], int(words[4]), int(words[8])
         name = _name(self._plan, words[2], words[-1])
         if error:
-            mpi = call == "MPI_File_delete" or (call == "MPI_File_open" and not flags & _MPI_CREATE)
-            if mpi and self._is(name):
+            if self._would_succeed(call, name, flags, error):
                 self.found.append(f"{call} of {name} failed, and would succeed")
             return
         if call in ("open", "MPI_File_open"):
@@ -160,6 +169,24 @@ class _Names:
             self._there[name] = False
         elif call == "mkdir":
             self._there[name] = True
+
+    def _would_succeed(self, call: str, name: str, flags: int, error: int) -> bool:
+        """Whether a call of MPI that failed has no reason to fail again. Those of POSIX fail by a filter where it must be."""
+        is_there = self._is(name)
+        if call == "MPI_File_delete":
+            return bool(is_there)
+        if call != "MPI_File_open":
+            return False
+        if not flags & _MPI_CREATE:
+            return bool(is_there)
+        if flags & _MPI_EXCL:
+            return is_there is False or error != errno.EEXIST
+        folder = name.rpartition("/")[0]
+        return error not in _OF_FOLDERS or not folder or self._has_names_below(folder)
+
+    def _has_names_below(self, folder: str) -> bool:
+        names = {*self._beforehand, *self._own, *self._everywhere}
+        return any(name == folder or name.startswith(f"{folder}/") for name in names)
 
     def _open(self, call: str, name: str, flags: int) -> None:
         if call == "open" and flags & os.O_TMPFILE == os.O_TMPFILE:

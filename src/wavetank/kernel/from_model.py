@@ -119,7 +119,7 @@ def make_kernel(
         run_times=model.run_times or run_times_of_phases(selection.phases, model.elapsed_s),
     )
     waits = find_waits(bare)
-    if inferred := waits.number - waits.n_of_processes:
+    if inferred := waits.number - waits.n_certain:
         bare = bare.model_copy(
             update={"not_reproduced": (*bare.not_reproduced, _WAITS.format(inferred))}
         )

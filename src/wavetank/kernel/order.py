@@ -10,10 +10,11 @@ signal; so no wait can contradict another one.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 
 from wavetank.kernel import calls
+from wavetank.kernel.order_made import Place, made_pairs
 from wavetank.kernel.order_names import NamePair, name_pairs
 from wavetank.kernel.order_processes import process_pairs
 from wavetank.kernel.plan import Kernel
@@ -58,8 +59,8 @@ class Waits:
     before: dict[tuple[int, int], list[Wait]] = field(default_factory=lambda: defaultdict(list))
     after: dict[tuple[int, int], list[Wait]] = field(default_factory=lambda: defaultdict(list))
     number: int = 0
-    n_of_processes: int = (
-        0  # of them those that the order of processes asks for: nothing is inferred
+    n_certain: int = (
+        0  # of them those of processes, and of names that were made and found: nothing is inferred
     )
 
 
@@ -81,8 +82,9 @@ def find_waits(kernel: Kernel) -> Waits:
     if pairs_of_processes := list(process_pairs(kernel)):
         for pair in pairs_of_processes:
             _add_pair(kernel, pair, waits)
-        waits.n_of_processes = waits.number
-    elif not _uses_mpi(kernel):
+    _add_made_waits(kernel, waits)
+    waits.n_certain = waits.number
+    if not pairs_of_processes and not _uses_mpi(kernel):
         _add_name_waits(kernel, waits)
     pairs = list(_read_after_write(kernel))
     if not pairs:
@@ -130,6 +132,42 @@ def _add_name_waits(kernel: Kernel, waits: Waits) -> None:
         steps = {place: kernel.programs[place[0]].steps for place in (*pair.first, pair.then)}
         if all(_is_free(found[place[1]]) for place, found in steps.items()):
             _add_pair(kernel, pair, waits)
+
+
+def _add_made_waits(kernel: Kernel, waits: Waits) -> None:
+    """Where a rank finds a name that another one made, with no collective between."""
+    pairs = made_pairs(kernel)
+    if not pairs:
+        return
+    places = _at(kernel, {place for pair in pairs for place in pair})
+    meetings = _meetings(kernel)
+    for first, then in pairs:
+        maker, user = places[first], places[then]
+        steps = (kernel.programs[program].steps[index] for program, index in (first, then))
+        if (
+            all(map(_is_free, steps))
+            and _unordered([maker], [user], meetings)
+            and len(maker.ranks) * len(user.ranks) <= _MOST_MESSAGES
+        ):
+            wait = Wait(waits.number, tuple(sorted(maker.ranks)), tuple(sorted(user.ranks)))
+            waits.number += 1
+            waits.after[first].append(wait)
+            waits.before[then].append(wait)
+
+
+def _at(kernel: Kernel, wanted: Set[Place]) -> dict[Place, _Place]:
+    """Top-level steps, with the collectives before each."""
+    found = {}
+    for number in {program for program, _ in wanted}:
+        program = kernel.programs[number]
+        syncs: Counter[_Key] = Counter()
+        for index, step in enumerate(program.steps):
+            if (number, index) in wanted:
+                before = syncs.copy()
+                ranks = frozenset(program.ranks)
+                found[number, index] = _Place(number, ranks, index, index, before, before)
+            _count_syncs(step, syncs)
+    return found
 
 
 def _add_pair(kernel: Kernel, pair: NamePair, waits: Waits) -> None:

@@ -82,6 +82,40 @@ def test_a_failure_that_the_replay_cannot_repeat_is_no_exact_one(tmp_path, name,
     assert any(f"1 {name} ({errno.errorcode[error]})" in text for text in kernel.not_reproduced)
 
 
+@pytest.mark.parametrize(
+    ("arg", "error", "before", "succeeds"),
+    [
+        (
+            km.MPI_CREATE_RDWR,
+            errno.EIO,
+            None,
+            True,
+        ),  # Open MPI 4.1 opens no shared file by a bare name
+        (km.MPI_CREATE_RDWR, errno.EACCES, 96, True),
+        (km.MPI_CREATE_RDWR | 64, errno.EEXIST, 96, False),  # MPI_MODE_EXCL
+        (km.MPI_CREATE_RDWR | 64, errno.EIO, None, True),
+        (km.MPI_RDONLY, errno.ENOENT, None, False),
+        (km.MPI_RDONLY, errno.EACCES, 96, True),
+    ],
+)
+def test_an_mpi_open_that_failed_and_would_succeed_is_no_exact_one(
+    arg, error, before, succeeds, tmp_path
+):
+    failing = FileStep(
+        iop_type="MPI_File_open", file_id=1, handle=0, arg=arg, error=error, communicator=0
+    )
+    opening = failing.model_copy(update={"arg": km.MPI_RDONLY, "error": 0})
+    closing = opening.model_copy(update={"iop_type": "MPI_File_close", "arg": 0})
+    steps = (failing, *((opening, closing) if before else ()))
+    file = km.model_file(1, "/run/f", 400, before)
+    model = km.model(
+        1, [file], [], [Program(ranks=(0,), steps=steps)], communicators=((0,),)
+    )  # fmt: skip
+    row = other_calls(make_kernel(model, km.written(model, tmp_path)), model)
+    told = "rank 0: MPI_File_open of f failed, and would succeed"
+    assert row.differences == ((told,) if succeeds else ())
+
+
 PLAN = """wavetank-plan 6
 ranks 1
 file 1 1 output 0 f
