@@ -131,7 +131,8 @@ def _names(kernel: Kernel) -> dict[str, _Name]:
                 if isinstance(inner, FileStep) and inner.file_id in names:
                     own = names[inner.file_id]
                     name = own[inner.name] if 0 <= inner.name < len(own) else own[0]
-                    _note(found, name, inner, (number, index), times * inner.count)
+                    count = 1 if inner.iop_type in calls.ON_TWO_NAMES else inner.count
+                    _note(found, name, inner, (number, index), times * count)
     return found
 
 
