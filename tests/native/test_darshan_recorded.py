@@ -23,7 +23,8 @@ from wavetank.model.file import ModelFile
 from wavetank.model.own_level import levels_of_files
 from wavetank.model.rules import Rules
 from wavetank.model.unfold import phase_operations
-from wavetank.trace.importers.libdarshan import CounterRecord, open_log
+from wavetank.trace.importers.counter_table import CounterRecord
+from wavetank.trace.importers.libdarshan import open_log
 from wavetank.trace.open import open_trace
 from wavetank.trace.schema import Level, Trace
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from wavetank.model.folded import as_folded, blocks, members
-from wavetank.trace.schema import UNKNOWN, FoldTable, Int64Array, Op, OpKind
+from wavetank.trace.schema import UNKNOWN, FoldTable, Int32Array, Int64Array, Op, OpKind
 
 RESOLUTION = 200
 """Parts of a run's time, each three columns of a plot: shorter idle times are not kept, and no rank has more of them."""
@@ -45,6 +45,16 @@ class IdleTimes:
         return IdleTimes(
             self.rank[within], self.seq[within], self.start_ns[within], self.end_ns[within]
         )
+
+    def before(self, rank: Int32Array, seq: Int64Array) -> Int64Array:
+        """How many of these idle times come before each of some operations: all of lower ranks, and those of its own."""
+        if not len(self):
+            return np.zeros(len(rank), dtype=np.int64)
+        n = int(max(self.seq.max(), seq.max(initial=0))) + 2
+        found: Int64Array = np.searchsorted(
+            self.rank * n + self.seq, rank.astype(np.int64) * n + seq, side="right"
+        )
+        return found
 
     def __len__(self) -> int:
         return len(self.rank)

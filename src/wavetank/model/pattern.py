@@ -22,7 +22,7 @@ import numpy as np
 from wavetank.model.data_rows import DataRows
 from wavetank.model.irregular import SHORT, join_irregular
 from wavetank.model.nested import MIN_RUN, Stretches, find_nested
-from wavetank.model.periods import find_periods
+from wavetank.model.periods import Found, find_periods
 from wavetank.model.rules import BoolArray, Rules
 from wavetank.model.runs import Steps, steps_of
 from wavetank.trace.schema import UNKNOWN, Int64Array
@@ -92,8 +92,8 @@ def find_patterns(
     ranges.append(Ranges(low[alone], high[alone], np.ones(int(alone.sum()), dtype=np.int64)))
     first = np.flatnonzero(with_next & ~with_previous)
     last = np.flatnonzero(with_previous & ~with_next)
-    for a, b in zip(low[first].tolist(), high[last].tolist(), strict=True):
-        ranges.append(_search(data, symbol, a, b, rules))
+    found = _search(data, symbol, low[first], high[last], rules)
+    ranges.append(_with_member_cuts(data, found, rules))
     merged = Ranges(
         *(
             np.concatenate([getattr(part, name) for part in ranges])
@@ -268,6 +268,9 @@ def _with_member_cuts(data: DataRows, patterns: Int64Array, rules: Rules) -> Ran
     ranges: list[tuple[int, int, int]] = []
     gaps = data.first_op[data.gap_row]
     for low, high, period in patterns.tolist():
+        if high - low < 3 * period:  # nothing changes in two repetitions
+            ranges.append((low, high, period))
+            continue
         offset = _offsets(data, low, high)[1]
         for gap in gaps[np.searchsorted(gaps, low) : np.searchsorted(gaps, high)].tolist():
             _close_gap(offset, gap - low, period)
@@ -303,16 +306,35 @@ def _offsets(data: DataRows, base: int, stop: int) -> tuple[Int64Array, Int64Arr
     return index, np.where(offset == UNKNOWN, 0, offset)
 
 
-def _search(data: DataRows, symbol: Int64Array, base: int, stop: int, rules: Rules) -> Ranges:
-    """Patterns of several operations in operations [base, stop), all in few operations per row."""
-    index, within = data.locate(np.arange(base, stop))
+def _search(
+    data: DataRows, symbol: Int64Array, low: Int64Array, high: Int64Array, rules: Rules
+) -> Int64Array:
+    """Patterns (low, high, period) of several operations in stretches [low, high), all in few operations per row."""
+    length = high - low
+    first = np.cumsum(length) - length
+    index, within = data.locate(np.repeat(low - first, length) + np.arange(int(length.sum())))
     symbols, sizes = symbol[index], data.sizes(index, within)
+    # Many ranks and files have stretches of the same operations.
+    known: dict[tuple[bytes, bytes], Found] = {}
+    found: list[tuple[int, int, int]] = []
+    for base, at, n in zip(low.tolist(), first.tolist(), length.tolist(), strict=True):
+        mine = slice(at, at + n)
+        key = symbols[mine].tobytes(), sizes[mine].tobytes()
+        patterns = known.get(key)
+        if patterns is None:
+            patterns = _periods(symbols[mine], sizes[mine], rules)
+            if n <= _BEGINNING:
+                known[key] = patterns
+        found.extend((base + a, base + b, period) for a, b, period in patterns)
+    return np.array(found, dtype=np.int64).reshape(-1, 3)
+
+
+def _periods(symbols: Int64Array, sizes: Int64Array, rules: Rules) -> Found:
     found = find_periods(symbols, sizes, rules, MAX_PIECES)
     if found is None:
         # Sizes without any regularity: the order of the calls alone makes the pattern.
         found = find_periods(symbols, np.ones_like(sizes), rules, len(symbols)) or []
-    patterns = np.array(found, dtype=np.int64).reshape(-1, 3)
-    return _with_member_cuts(data, patterns + np.array([base, base, 0]), rules)
+    return found
 
 
 def _member_cuts(offset: Int64Array, period: int, rules: Rules) -> list[int]:

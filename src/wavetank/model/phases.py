@@ -90,29 +90,51 @@ def make_phases(
     if by_time:
         ranks = np.array([part.rank for part in activity.parts], dtype=np.int64)
         launched = activity.rows.launched(ranks, times.start_ns)
-    order = sorted(groups, key=lambda group: _order(group, activity, times, launched, own_ticks))
+    columns = _Columns.of(times, launched)
+    order = sorted(groups, key=lambda group: _order(group, activity, columns, own_ticks))
     ph_id = np.zeros(len(activity.parts), dtype=np.int64)
     for number, group in enumerate(order, start=1):
         ph_id[list(group.parts)] = number
     metadata = _metadata(activity, ph_id)
+    dists = _dists([activity.parts[group.parts[0]] for group in order], activity)
     phases = [
-        _phase(activity, number, group, times, metadata.get(number, {}), collective_unknown)
-        for number, group in enumerate(order, start=1)
+        _phase(activity, number, group, columns, dist, metadata.get(number, {}), collective_unknown)
+        for number, (group, dist) in enumerate(zip(order, dists, strict=True), start=1)
     ]
     return phases, ph_id
 
 
+@dataclass(frozen=True)
+class _Columns:
+    """``PartTimes`` as lists: most phases have few parts, and single numbers are taken from lists in less time."""
+
+    tick_first: list[int]
+    tick_last: list[int]
+    start_ns: list[int]
+    end_ns: list[int]
+    busy_ns: list[int]
+    seq: list[int]
+    launched: list[int]
+
+    @classmethod
+    def of(cls, times: PartTimes, launched: Int64Array) -> _Columns:
+        columns = (
+            times.tick_first, times.tick_last, times.start_ns, times.end_ns, times.busy_ns, times.seq,
+            launched,
+        )  # fmt: skip
+        return cls(*(column.tolist() for column in columns))
+
+
 def _order(
-    group: Group, activity: Activity, times: PartTimes, launched: Int64Array, own_ticks: bool
+    group: Group, activity: Activity, times: _Columns, own_ticks: bool
 ) -> tuple[bool, int, int, int, int]:
-    members = list(group.parts)
-    first = activity.parts[members[0]]
-    tick = times.tick_first[members]
+    first = activity.parts[group.parts[0]]
+    ticks = [times.tick_first[part] for part in group.parts]
     return (
         first.level != activity.own_level[first.file],
-        int(launched[members].min()),
-        int(tick.max() if own_ticks else tick.min()),
-        int(times.seq[members].min()),
+        min(times.launched[part] for part in group.parts),
+        max(ticks) if own_ticks else min(ticks),
+        min(times.seq[part] for part in group.parts),
         first.rank,
     )
 
@@ -121,11 +143,12 @@ def _phase(
     activity: Activity,
     number: int,
     group: Group,
-    times: PartTimes,
+    times: _Columns,
+    dists: Sequence[tuple[int, int] | None],
     metadata_ops: dict[str, int],
     collective_unknown: Collection[int],
 ) -> Phase:
-    members = list(group.parts)
+    members = group.parts
     parts = [activity.parts[member] for member in members]
     ops = activity.rows.ops
     first = parts[0]
@@ -134,7 +157,7 @@ def _phase(
     in_view = first.view_runs is not None
     views = tuple(part.view for part in parts)
     same_view = len(set(views)) == 1
-    timed = bool((times.start_ns[members] != UNKNOWN).all())
+    timed = all(times.start_ns[member] != UNKNOWN for member in members)
     disp_view = first.disp_view
     moved_last = {part.moved_last for part in parts}
     short = moved_last != {tuple(int(run.size[-1]) for run in first.runs)}
@@ -154,7 +177,7 @@ def _phase(
                 disp_view=disp_view[position] if disp_view else None, dist=dist,
             )
             for position, (op, slot, rs, disp, dist) in enumerate(
-                zip(first.ops, first.slots, first.rs, first.disp, _dist(first, activity), strict=True)
+                zip(first.ops, first.slots, first.rs, first.disp, dists, strict=True)
             )
         ),
         offset=offset,
@@ -168,29 +191,37 @@ def _phase(
         exact=linear and not (first.level == Level.MPIIO and first.file in collective_unknown),
         moved_last=first.moved_last if short and len(moved_last) == 1 else None,
         metadata_ops=metadata_ops,
-        tick_first=int(times.tick_first[members].min()),
-        tick_last=int(times.tick_last[members].max()),
-        start_s=int(times.start_ns[members].min()) / 1e9 if timed else None,
-        end_s=int(times.end_ns[members].max()) / 1e9 if timed else None,
-        io_time_s=int(times.busy_ns[members].sum()) / 1e9 if timed else None,
+        tick_first=min(times.tick_first[member] for member in members),
+        tick_last=max(times.tick_last[member] for member in members),
+        start_s=min(times.start_ns[member] for member in members) / 1e9 if timed else None,
+        end_s=max(times.end_ns[member] for member in members) / 1e9 if timed else None,
+        io_time_s=sum(times.busy_ns[member] for member in members) / 1e9 if timed else None,
     )  # fmt: skip
 
 
-def _dist(part: RankPhase, activity: Activity) -> list[tuple[int, int] | None]:
-    """(tick, subtick) between the first two repetitions of each member."""
-    n_members = len(part.ops)
+def _dists(parts: Sequence[RankPhase], activity: Activity) -> list[list[tuple[int, int] | None]]:
+    """(tick, subtick) between the first two repetitions of each member, of each part."""
     data, table = activity.data, activity.rows.table
-    if part.n_rep == 1:
-        return [None] * n_members
-    first = part.low + np.arange(n_members)
-    both = np.concatenate([first, first + n_members])
-    row, within = data.locate(both)
-    source = data.row[row]
-    tick = table.tick[source] + within * table.tick_step[source]
-    subtick = table.subtick[source] + within * table.subtick_step[source]
+    n_members = [len(part.ops) if part.n_rep > 1 else 0 for part in parts]
+    n = np.array(n_members, dtype=np.int64)
+    low = np.repeat(np.array([part.low for part in parts], dtype=np.int64), n)
+    ends = np.cumsum(n)
+    first = low + np.arange(len(low)) - np.repeat(ends - n, n)
+    ticks = []
+    for operation in (first, first + np.repeat(n, n)):
+        row, within = data.locate(operation)
+        source = data.row[row]
+        ticks.append(
+            (
+                table.tick[source] + within * table.tick_step[source],
+                table.subtick[source] + within * table.subtick_step[source],
+            )
+        )
+    both = ((after - before).tolist() for before, after in zip(*ticks, strict=True))
+    dists = list(zip(*both, strict=True))
     return [
-        (int(tick[m + n_members] - tick[m]), int(subtick[m + n_members] - subtick[m]))
-        for m in range(n_members)
+        list(dists[end - count : end]) if count else [None] * len(part.ops)
+        for part, count, end in zip(parts, n_members, ends.tolist(), strict=True)
     ]
 
 

@@ -8,9 +8,10 @@ import numpy as np
 
 from wavetank.model.column import total
 from wavetank.model.data_rows import DataRows
-from wavetank.model.member import members_of
+from wavetank.model.member import Members, members_of
 from wavetank.model.pattern import Ranges
 from wavetank.model.runs import RunArrays, canonical
+from wavetank.model.small_parts import SMALL, Parts, describe_small
 from wavetank.trace.schema import UNKNOWN, Int32Array, Int64Array, UInt8Array
 
 
@@ -96,8 +97,27 @@ def describe(data: DataRows, ranges: Ranges) -> list[RankPhase]:
         & (data.first_op[first_row] == ranges.low)
         & (data.count[first_row] == ranges.high - ranges.low)
     )
+    small = plain & ~whole & (last_row - first_row < SMALL)
+    small &= ranges.high - ranges.low <= SMALL * ranges.period
+    small &= ranges.period <= SMALL
+    at_once = dict(
+        zip(
+            np.flatnonzero(small).tolist(),
+            describe_small(
+                data,
+                Parts(
+                    *(
+                        column[small]
+                        for column in (ranges.low, ranges.high, ranges.period, first_row, last_row)
+                    )
+                ),
+            ),
+            strict=True,
+        )
+    )
     of_row = (data.rank, data.file, data.level, data.view)
     columns = zip(
+        range(len(ranges)),
         ranges.low.tolist(),
         ranges.high.tolist(),
         ranges.period.tolist(),
@@ -120,20 +140,30 @@ def describe(data: DataRows, ranges: Ranges) -> list[RankPhase]:
             view,
             (high - low) // period,
             *(
-                _of_row(data, row, view)
+                at_once[number]
+                if number in at_once
+                else _of_row(data, row, view)
                 if is_row
                 else _of_rows(data, low, high, row, end_row, period, view)
                 if is_plain
                 else members_of(data, low, high, row, end_row, period)
             ),
         )
-        for low, high, period, row, end_row, is_row, is_plain, rank, file, level, view in columns
+        for (
+            number,
+            low,
+            high,
+            period,
+            row,
+            end_row,
+            is_row,
+            is_plain,
+            rank,
+            file,
+            level,
+            view,
+        ) in columns
     ]
-
-
-Members = tuple[
-    tuple[int, ...], tuple[int, ...], tuple[RunArrays, ...], tuple[RunArrays, ...] | None
-]
 
 
 def _of_row(data: DataRows, row: int, view: int) -> Members:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from wavetank.model.folded import BoolArray
-from wavetank.trace.schema import Int64Array
+from wavetank.trace.schema import UNKNOWN, Int64Array
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,44 @@ def canonical(
     if len(count) <= 1:
         return RunArrays(count, size, moved, offset, np.where(count > 1, disp, 0))
     link = (size[1:] == size[:-1]) & (moved[:-1] == count[:-1] * size[:-1])
+    return _runs(count, size, moved, offset, disp, link)[0]
+
+
+def canonical_each(
+    rows: RunArrays, starts: Int64Array, unknown: BoolArray | None = None
+) -> list[RunArrays]:
+    """``canonical`` of many short sequences of rows at once.
+
+    Args:
+        rows: all sequences, one behind the other.
+        starts: first row of each; each has one at least.
+        unknown: of each sequence, whether its offsets are not known; None: all are.
+    """
+    count, size, moved, offset, disp = rows.count, rows.size, rows.moved, rows.offset, rows.disp
+    if unknown is not None and unknown.any():
+        hidden = np.repeat(unknown, np.diff(starts, append=len(count)))
+        offset, disp = np.where(hidden, 0, offset), np.where(hidden, 0, disp)
+    link = (size[1:] == size[:-1]) & (moved[:-1] == count[:-1] * size[:-1])
+    link[starts[1:] - 1] = False
+    runs, first = _runs(count, size, moved, offset, disp, link)
+    first_op = np.cumsum(count) - count
+    edges = np.append(np.searchsorted(first, first_op[starts]), len(first))
+    if unknown is not None and unknown.any():
+        runs.offset[np.repeat(unknown, np.diff(edges))] = UNKNOWN
+    columns = runs.count, runs.size, runs.moved, runs.offset, runs.disp
+    bounds = edges.tolist()
+    return [RunArrays(*(column[a:b] for column in columns)) for a, b in pairwise(bounds)]
+
+
+def _runs(
+    count: Int64Array,
+    size: Int64Array,
+    moved: Int64Array,
+    offset: Int64Array,
+    disp: Int64Array,
+    link: BoolArray,
+) -> tuple[RunArrays, Int64Array]:
+    """The runs of rows that are linked as told, and the number of each run's first operation."""
     steps = steps_of(count, offset, disp, link)
     total = int(count.sum())
     # An operation between two runs belongs to the first of them; a run of two operations whose
@@ -129,7 +168,8 @@ def canonical(
     last_moved = np.where(
         is_row_end, moved[last_row] - (count[last_row] - 1) * size[last_row], size[last_row]
     )
-    return RunArrays(lengths, run_size, (lengths - 1) * run_size + last_moved, run_offset, values)
+    moved_by = (lengths - 1) * run_size + last_moved
+    return RunArrays(lengths, run_size, moved_by, run_offset, values), starts
 
 
 def _with_singles(

@@ -13,18 +13,19 @@ from wavetank.model.application import TimelinePoint
 from wavetank.model.folded import members
 from wavetank.model.idle import IdleTimes
 from wavetank.model.rank_phase import RankPhase
+from wavetank.model.timeline_points import (
+    LINE,
+    MAX_PIECES,
+    MAX_SCATTERED,
+    make_point,
+    points_of_parts,
+)
 from wavetank.trace.schema import UNKNOWN, Int64Array
 
 MAX_POINTS = 4000
 """Points of a timeline: more than a plot of 1600 pixels can tell apart."""
 MAX_OF_ONE_RANK = 20_000
 """Points where one rank alone has more parts than ``MAX_POINTS``; its phases take more room than that."""
-MAX_PIECES = 100
-"""Points of one rank's part in one phase."""
-MAX_SCATTERED = 1000
-"""The same where its operations lie in no order: each point is one place."""
-LINE = 3
-"""Operations of a run that are more than two places that any line goes through."""
 WANTED_PIECES = 8
 """Pieces of each rank's part in a phase for which ranks are left out."""
 
@@ -63,8 +64,12 @@ def make_timeline(
         return ()
     room = max(1, MAX_POINTS // len(own))
     body = members(activity.rows.table)
+    at_once = points_of_parts(activity, own, ph_ids, idle, body, room)
     points: list[TimelinePoint] = []
     for number in own:
+        if number in at_once:
+            points.extend(at_once[number])
+            continue
         one = _Part(activity, parts[number], int(ph_ids[number]), body)
         points.extend(one.points(idle, room))
     return tuple(points)
@@ -241,20 +246,16 @@ class _Part:
         self, row: int, size: int, count: int, ticks: tuple[int, int], times: tuple[int, int],
         offsets: tuple[int | None, int | None], scattered: bool,
     ) -> TimelinePoint:  # fmt: skip
-        activity = self._activity
-        timed = UNKNOWN not in times
-        return TimelinePoint(
-            rank=self._part.rank,
-            file_id=activity.file_ids[self._part.file],
-            ph_id=self._ph_id,
-            iop_type=activity.rows.ops[int(activity.data.op[row])].name,
-            rs=size,
-            tick_first=ticks[0],
-            tick_last=ticks[1],
-            start_s=times[0] / 1e9 if timed else None,
-            end_s=times[1] / 1e9 if timed else None,
-            offset_first=offsets[0],
-            offset_last=offsets[1],
-            count=count,
-            scattered=scattered,
+        code = int(self._activity.data.op[row])
+        return make_point(
+            self._activity,
+            self._part,
+            self._ph_id,
+            code,
+            size,
+            count,
+            ticks,
+            times,
+            offsets,
+            scattered,
         )

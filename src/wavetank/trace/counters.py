@@ -6,8 +6,10 @@ source saw; times are seconds since the start of the run.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, overload
 
 if TYPE_CHECKING:
     from wavetank.trace.schema import Level
@@ -83,3 +85,36 @@ class FileCounters:
     def n_operations(self) -> int:
         """Reads and writes."""
         return self.reads.n + self.writes.n
+
+
+class LaterCounters(Sequence[FileCounters]):
+    """Records that are made when they are first asked for: a trace with single operations does not need them."""
+
+    def __init__(self, make: Callable[[], Iterable[FileCounters]]) -> None:
+        """``make`` is called once at most."""
+        self._make = make
+
+    @cached_property
+    def _made(self) -> tuple[FileCounters, ...]:
+        return tuple(self._make())
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, tuple | LaterCounters) and self._made == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(self._made)
+
+    def __iter__(self) -> Iterator[FileCounters]:
+        return iter(self._made)
+
+    @overload
+    def __getitem__(self, index: int) -> FileCounters: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[FileCounters, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> FileCounters | tuple[FileCounters, ...]:
+        return self._made[index]

@@ -6,6 +6,7 @@ Every command that takes a trace comes through here.
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterator
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -48,9 +49,10 @@ class Importer(Protocol):
         """Import it."""
 
 
-def importer_names() -> list[str]:
-    """All names, ours first."""
-    return [*IMPORTERS, *(point.name for point in entry_points(group=ENTRY_POINTS))]
+def importer_names() -> Iterator[str]:
+    """All names, ours first. Installed packages are looked through when ours have been taken."""
+    yield from IMPORTERS
+    yield from (point.name for point in entry_points(group=ENTRY_POINTS))
 
 
 def importer(name: str) -> Importer:

@@ -9,6 +9,7 @@ Source: the method, section 1.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from typing import Any
@@ -267,7 +268,7 @@ class Trace:
     levels: tuple[Level, ...]  # that the source records at all
     warnings: tuple[str, ...] = field(default=())
     lost: tuple[str, ...] = field(default=())
-    counters: tuple[FileCounters, ...] = field(default=())  # of sources that count (Darshan)
+    counters: Sequence[FileCounters] = field(default=())  # of sources that count (Darshan)
     infos: tuple[Hints, ...] = ()  # MPI_Info objects given to MPI-IO; see FoldTable.offset and arg
     clocks: tuple[HostClock, ...] = ()  # of hosts that were compared; times are corrected by it
     durations: Durations = field(default_factory=Durations)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from wavetank.trace.importers.counter_table import CounterRecord
 from wavetank.trace.importers.dxt import SEGMENT, Segments
 from wavetank.trace.importers.dxt_collective import Calls, calls_of
-from wavetank.trace.importers.libdarshan import CounterRecord
 
 Operation = tuple[int, float, float]  # bytes, start and end in seconds
 FILE = 77

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from wavetank.trace.counters import DirectionCounters, FileCounters
+from wavetank.trace.importers.darshan_counters import Moved
 from wavetank.trace.importers.dxt import SEGMENT, Segments
 from wavetank.trace.importers.dxt_missing import missing_operations
-from wavetank.trace.schema import Level
 
 NUMBERS = {70: 0, 71: 1}
 
@@ -23,14 +22,16 @@ def segments(*records: tuple[int, int, int, int]) -> Segments:
     )  # fmt: skip
 
 
-def counted(number: int, writes: int, size: int, level: Level = Level.POSIX) -> FileCounters:
-    return FileCounters(number, level, 0, writes=DirectionCounters(writes, writes * size))
+def counted(*records: tuple[int, int, int], module: str = "POSIX") -> dict[str, Moved]:
+    """(file's number, operations, bytes of each)."""
+    file, n, size = (np.array(column) for column in zip(*records, strict=True))
+    return {module: Moved(file, n, n * size)}
 
 
 def test_counters_beyond_the_segments_are_missing_with_their_numbers() -> None:
     # 655,360 of 1,000 bytes were counted, 443,376 recorded: 211,984 of 211,984,000 bytes, 32.3 %, are missing.
     held = {"DXT_POSIX": segments((70, 0, 400_000, 1000), (71, 0, 43_376, 1000))}
-    totals = [counted(0, 400_000, 1000), counted(1, 255_360, 1000)]
+    totals = counted((0, 400_000, 1000), (1, 255_360, 1000))
     (sentence,) = missing_operations(held, totals, NUMBERS, {"DXT_POSIX"})
     for part in (
         "counted 655,360 POSIX operations of 655,360,000 bytes",
@@ -44,7 +45,7 @@ def test_counters_beyond_the_segments_are_missing_with_their_numbers() -> None:
 
 def test_both_levels_are_told_each() -> None:
     held = {"DXT_POSIX": segments((70, 0, 1, 10)), "DXT_MPIIO": segments((70, 0, 2, 10))}
-    totals = [counted(0, 3, 10), counted(0, 5, 10, Level.MPIIO)]
+    totals = counted((0, 3, 10)) | counted((0, 5, 10), module="MPI-IO")
     posix, mpiio = missing_operations(held, totals, NUMBERS, {"DXT_POSIX"})
     assert "counted 3 POSIX operations" in posix and "out of memory" in posix
     assert "counted 5 MPI-IO operations" in mpiio and "filter" in mpiio
@@ -52,25 +53,25 @@ def test_both_levels_are_told_each() -> None:
 
 def test_a_whole_log_misses_nothing_even_where_darshan_says_that_memory_ran_out() -> None:
     held = {"DXT_POSIX": segments((70, 0, 4, 10))}
-    assert missing_operations(held, [counted(0, 4, 10)], NUMBERS, {"DXT_POSIX"}) == ()
+    assert missing_operations(held, counted((0, 4, 10)), NUMBERS, {"DXT_POSIX"}) == ()
 
 
 def test_files_that_are_none_of_the_applications_do_not_count() -> None:
     held = {"DXT_POSIX": segments((70, 0, 4, 10))}
-    totals = [counted(0, 4, 10), counted(1, 9, 10)]
+    totals = counted((0, 4, 10), (1, 9, 10))
     assert missing_operations(held, totals, NUMBERS, (), {1}) == ()
     assert len(missing_operations(held, totals, NUMBERS, ())) == 1
 
 
 def test_counters_that_ran_out_of_memory_hide_how_much_is_missing() -> None:
     held = {"DXT_POSIX": segments((70, 0, 4, 10))}
-    (sentence,) = missing_operations(held, (), NUMBERS, {"POSIX"})
+    (sentence,) = missing_operations(held, {}, NUMBERS, {"POSIX"})
     assert "how many is not known" in sentence
-    (sentence,) = missing_operations({}, (), NUMBERS, {"MPI-IO"})
+    (sentence,) = missing_operations({}, {}, NUMBERS, {"MPI-IO"})
     assert "module MPI-IO" in sentence
 
 
 def test_records_of_streams_are_missing_where_the_counters_are_all_that_there_is() -> None:
-    (sentence,) = missing_operations({}, (), NUMBERS, {"STDIO"})
+    (sentence,) = missing_operations({}, {}, NUMBERS, {"STDIO"})
     assert "module STDIO" in sentence
-    assert missing_operations({"DXT_POSIX": segments((70, 0, 1, 1))}, (), NUMBERS, {"STDIO"}) == ()
+    assert missing_operations({"DXT_POSIX": segments((70, 0, 1, 1))}, {}, NUMBERS, {"STDIO"}) == ()

@@ -8,16 +8,19 @@ Source: docs/reference/trace-format.md, "Imported traces".
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
 
 import numpy as np
 
+from wavetank.trace.counters import FileCounters, LaterCounters
 from wavetank.trace.fold import SingleOperations, fold
-from wavetank.trace.importers.darshan_counters import file_counters, without_stale_counts
+from wavetank.trace.importers.counter_table import CounterTable
+from wavetank.trace.importers.darshan_counters import file_counters, moved, without_stale_counts
 from wavetank.trace.importers.dxt import LEVELS, operations, read_segments
+from wavetank.trace.importers.dxt_collective import COUNTERS as DECIDING
 from wavetank.trace.importers.dxt_collective import Calls, calls_of
 from wavetank.trace.importers.dxt_implied import (
     ON_MPI,
@@ -28,10 +31,12 @@ from wavetank.trace.importers.dxt_implied import (
     without_closed_streams,
 )
 from wavetank.trace.importers.dxt_missing import COUNTERS, missing_operations
-from wavetank.trace.importers.libdarshan import CounterRecord, library_path, open_log
+from wavetank.trace.importers.libdarshan import library_path, open_log
 from wavetank.trace.importers.library_files import library_files
 from wavetank.trace.paths import is_stored
 from wavetank.trace.schema import UNKNOWN, RankFacts, Trace, TracedFile
+
+_NO_FILES = np.empty(0, dtype=np.uint64)
 
 
 def software() -> str:
@@ -70,8 +75,8 @@ def read(path: Path) -> Trace:
             f"Darshan ran out of memory for its module {name} in the traced run"
             for name in sorted(out_of_memory - {*COUNTERS, *COUNTERS.values()})
         ]
-        counters: dict[str, list[CounterRecord]] = {
-            name: list(log.counters(modules[name]))
+        counters: dict[str, CounterTable] = {
+            name: log.counters(modules[name])
             for name in ("POSIX", "MPI-IO", "STDIO")
             if name in modules
         }
@@ -79,36 +84,32 @@ def read(path: Path) -> Trace:
             name: read_segments(path, log, modules[name]) for name in LEVELS if name in modules
         }
         command, mounts = log.command(), log.mounts()
-    ids = sorted(
-        {record.file for records in counters.values() for record in records}
-        | {int(i) for part in segments.values() for i in part.file}
-    )
+    used = {name: np.unique(table.file) for name, table in counters.items()}
+    used |= {name: np.unique(part.file) for name, part in segments.items()}
+    ids: list[int] = np.unique(np.concatenate([_NO_FILES, *used.values()])).tolist()
     numbers = {record_id: number for number, record_id in enumerate(ids)}
-    users = {
-        **{name: {numbers[r.file] for r in records} for name, records in counters.items()},
-        **{name: {numbers[int(i)] for i in part.file} for name, part in segments.items()},
-    }
-    files = tuple(
-        _traced_file(names.get(record_id, f"<record {record_id}>"), mounts) for record_id in ids
+    files = _traced_files(
+        [names.get(record_id, f"<record {record_id}>") for record_id in ids], mounts
     )
-    calls = calls_of(
-        segments.get("DXT_MPIIO"), counters.get("MPI-IO", []), numbers, job.n_processes
-    )
-    undecided = calls.undecided[True] | calls.undecided[False]
-    files = tuple(
-        replace(file, collective_unknown=True) if undecided[n] else file
-        for n, file in enumerate(files)
-    )
+    deciding = counters["MPI-IO"].records(*DECIDING) if "MPI-IO" in counters else []
+    calls = calls_of(segments.get("DXT_MPIIO"), deciding, numbers, job.n_processes)
+    for n in np.flatnonzero(calls.undecided[True] | calls.undecided[False]).tolist():
+        files[n] = replace(files[n], collective_unknown=True)
     warnings += _of_calls(calls, files) if segments else []
     hosts = {rank: host for part in segments.values() for rank, host in part.hosts.items()}
     levels = tuple(LEVELS[name] for name in segments)
     events = operations(segments, numbers, calls.collective, calls.own_view)
-    on_mpi = {number for module in ("MPI-IO", "DXT_MPIIO") for number in users.get(module, ())}
-    library = library_files((file.path for file in files), (files[n].path for n in on_mpi))
+    on_mpi = {one for name in ("MPI-IO", "DXT_MPIIO") for one in used.get(name, _NO_FILES).tolist()}
+    library = library_files(
+        [file.path for file in files], [files[numbers[one]].path for one in on_mpi]
+    )
     system = {file.path for file in files if not is_stored(file.path)}
     left_out = {n for n, file in enumerate(files) if file.path in library | system}
-    counted = [one for one in file_counters(counters, numbers) if one.file not in left_out]
-    lost = missing_operations(segments, counted, numbers, out_of_memory, left_out)
+    in_all = {name: moved(name, table, numbers) for name, table in counters.items()}
+    lost = missing_operations(segments, in_all, numbers, out_of_memory, left_out)
+    counted: Sequence[FileCounters] = LaterCounters(
+        lambda: (one for one in file_counters(counters, numbers) if one.file not in left_out)
+    )
     segments.clear()  # as large as the operations
     events, told = _mended(events, counters, numbers, files, (library, system), calls)
     warnings += [*told, *lost]
@@ -132,14 +133,14 @@ def read(path: Path) -> Trace:
         ranks=tuple(
             RankFacts(rank, hosts.get(rank, ""), 0, True) for rank in range(job.n_processes)
         ),
-        files=files,
+        files=tuple(files),
         views=(),
         communicators=(),
         folds=fold(events),
         levels=levels,
         warnings=tuple(dict.fromkeys(warnings)),
         lost=lost,
-        counters=tuple(counted),
+        counters=counted,
     )
 
 
@@ -150,12 +151,19 @@ def _split(command: str) -> tuple[str, ...]:
         return tuple(command.split())
 
 
-def _traced_file(path: str, mounts: Sequence[tuple[str, str]]) -> TracedFile:
-    inside = [m for m in mounts if path == m[0] or path.startswith(m[0].rstrip("/") + "/")]
-    if not inside:
-        return TracedFile(path)
-    point, kind = max(inside, key=lambda mount: len(mount[0]))
-    return TracedFile(path, point, kind)
+def _traced_files(paths: Iterable[str], mounts: Sequence[tuple[str, str]]) -> list[TracedFile]:
+    """Files with the mount point that each lies below: the longest one."""
+    longest = sorted(mounts, key=lambda mount: -len(mount[0]))
+    below = [(point, point.rstrip("/") + "/", kind) for point, kind in longest]
+    found = []
+    for path in paths:
+        for point, inside, kind in below:
+            if path.startswith(inside) or path == point:
+                found.append(TracedFile(path, point, kind))
+                break
+        else:
+            found.append(TracedFile(path))
+    return found
 
 
 def _of_calls(calls: Calls, files: Sequence[TracedFile]) -> list[str]:
@@ -198,8 +206,8 @@ _FOREIGN = (
 
 def _mended(
     events: SingleOperations,
-    counters: dict[str, list[CounterRecord]],
-    numbers: dict[int, int],
+    counters: Mapping[str, CounterTable],
+    numbers: Mapping[int, int],
     files: Sequence[TracedFile],
     foreign: tuple[set[str], set[str]],
     calls: Calls,
@@ -237,20 +245,24 @@ def _mended(
 
 
 def _closed_streams(
-    counters: dict[str, list[CounterRecord]], numbers: dict[int, int]
+    counters: Mapping[str, CounterTable], numbers: Mapping[int, int]
 ) -> dict[tuple[int, int], int]:
     """When the last stream on a file was closed, ns, by file and rank; of files opened as streams only."""
-    closed = {
-        (record.file, record.rank): record.times["STDIO_F_CLOSE_END_TIMESTAMP"]
-        for record in counters.get("STDIO", [])
-    }
-    return {
-        (numbers[record.file], record.rank): round(at * 1e9)
-        for record in counters.get("POSIX", [])
-        # Each fileno() counts as an open.
-        if record.counters.get("POSIX_FILENOS", 0) == record.counters["POSIX_OPENS"] > 0
-        and (at := closed.get((record.file, record.rank), 0.0)) > 0
-    }
+    if "STDIO" not in counters or "POSIX" not in counters:
+        return {}
+    streams, posix = counters["STDIO"], counters["POSIX"]
+    ends = streams.seconds("STDIO_F_CLOSE_END_TIMESTAMP").tolist()
+    closed = dict(
+        zip(zip(streams.file.tolist(), streams.rank.tolist(), strict=True), ends, strict=True)
+    )
+    opened = posix.count("POSIX_OPENS")
+    # Each fileno() counts as an open.
+    alone = np.flatnonzero((opened > 0) & (opened == posix.count("POSIX_FILENOS")))
+    found = {}
+    for file, rank in zip(posix.file[alone].tolist(), posix.rank[alone].tolist(), strict=True):
+        if (at := closed.get((file, rank), 0.0)) > 0:
+            found[numbers[file], rank] = round(at * 1e9)
+    return found
 
 
 def _stale(n_left_out: int, n_mixed: int) -> list[str]:
@@ -265,17 +277,20 @@ def _stale(n_left_out: int, n_mixed: int) -> list[str]:
 
 
 def _in_streams(
-    counters: dict[str, list[CounterRecord]],
-    numbers: dict[int, int],
+    counters: Mapping[str, CounterTable],
+    numbers: Mapping[int, int],
     files: Sequence[TracedFile],
 ) -> list[str]:
     """A sentence on files that were read or written by fread and its kin, of which Darshan has no segments."""
+    if "STDIO" not in counters:
+        return []
     found: dict[str, int] = {}
-    for record in counters.get("STDIO", []):
-        path = files[numbers[record.file]].path
-        moved = record.counters["STDIO_BYTES_READ"] + record.counters["STDIO_BYTES_WRITTEN"]
-        if moved > 0 and is_stored(path):
-            found[PurePath(path).name] = found.get(PurePath(path).name, 0) + moved
+    streams = counters["STDIO"]
+    amounts = streams.count("STDIO_BYTES_READ", "STDIO_BYTES_WRITTEN").tolist()
+    for file, amount in zip(streams.file.tolist(), amounts, strict=True):
+        path = files[numbers[file]].path
+        if amount > 0 and is_stored(path):
+            found[PurePath(path).name] = found.get(PurePath(path).name, 0) + amount
     if not found:
         return []
     return [

@@ -6,12 +6,14 @@ darshan-posix-log-format.h, darshan-mpiio-log-format.h and darshan-stdio-log-for
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from wavetank.trace.counters import DirectionCounters, FileCounters
-from wavetank.trace.importers.libdarshan import CounterRecord
-from wavetank.trace.schema import Level
+from wavetank.trace.importers.counter_table import CounterRecord, CounterTable
+from wavetank.trace.schema import Int64Array, Level
 
 _BINS = (
     "0_100", "100_1K", "1K_10K", "10K_100K", "100K_1M", "1M_4M", "4M_10M", "10M_100M", "100M_1G", "1G_PLUS",
@@ -25,7 +27,7 @@ _MODULES = (
 
 
 def file_counters(
-    counters: Mapping[str, Sequence[CounterRecord]], numbers: Mapping[int, int]
+    counters: Mapping[str, Iterable[CounterRecord]], numbers: Mapping[int, int]
 ) -> tuple[FileCounters, ...]:
     """All records of the counter modules.
 
@@ -38,6 +40,28 @@ def file_counters(
         for module, prefix, level in _MODULES
         for record in counters.get(module, ())
     )
+
+
+@dataclass(frozen=True)
+class Moved:
+    """Reads and writes that a module counted: columns, a row for each record."""
+
+    file: Int64Array  # number
+    operations: Int64Array
+    bytes: Int64Array
+
+
+def moved(module: str, table: CounterTable, numbers: Mapping[int, int]) -> Moved:
+    """The same as ``FileCounters.n_operations`` and ``moved`` of a module's records, all at once."""
+    prefix = "MPIIO" if module == "MPI-IO" else module
+    kinds = ("COLL_", "SPLIT_", "INDEP_", "NB_") if module == "MPI-IO" else ("",)
+    operations, size = (np.zeros(len(table), dtype=np.int64) for _ in range(2))
+    for way, done in (("READS", "READ"), ("WRITES", "WRITTEN")):
+        n = table.count(*(f"{prefix}_{kind}{way}" for kind in kinds))
+        operations += n
+        size += np.where(n > 0, table.count(f"{prefix}_BYTES_{done}"), 0)
+    file = np.array([numbers[one] for one in table.file.tolist()], dtype=np.int64)
+    return Moved(file, operations, size)
 
 
 def without_stale_counts(

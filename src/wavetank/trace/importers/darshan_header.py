@@ -54,6 +54,12 @@ def is_whole(path: Path) -> bool:
     return True
 
 
+def is_big_endian(path: Path) -> bool:
+    """Whether a log was written on a machine of the other byte order (older POWER, Blue Gene): all its numbers are so."""
+    with path.open("rb") as log:
+        return log.read(16)[8:] == _MAGIC.to_bytes(8, "big")
+
+
 def raw(path: Path, number: int, length: int) -> bytes | None:
     """The bytes of a module, unpacked: also of versions that the library refuses.
 

@@ -21,6 +21,7 @@ from wavetank.trace.ops import OPS_BY_NAME
 from wavetank.trace.schema import UNKNOWN, Int32Array, Int64Array, Level
 
 RECORD = struct.Struct("<Qqq64sqq")  # file, rank, shared, host, writes, reads
+_BIG_ENDIAN_RECORD = struct.Struct(">Qqq64sqq")
 SEGMENT = np.dtype([("offset", "<i8"), ("length", "<i8"), ("start_s", "<f8"), ("end_s", "<f8")])
 # Darshan after 3.5.0 adds a thread to each segment; PyDarshan 3.5.0 gives no segments of such a log at all.
 _SEGMENT_WITH_THREAD = np.dtype([*SEGMENT.descr, ("thread", "<i8")])
@@ -72,28 +73,33 @@ def read_segments(path: Path, log: DarshanLog, module: DarshanModule) -> Segment
             f"{path}: its module {module.name} (version {module.version}) cannot be read: damaged, or newer than the "
             "installed libdarshan-util knows (pip install --upgrade darshan)"
         )
-    records, parts, hosts = [], [], {}
+    # The library gives a module's bytes as they are in the log. All that is in a segment has eight.
+    swapped = darshan_header.is_big_endian(path)
+    header = _BIG_ENDIAN_RECORD if swapped else RECORD
+    records, parts, of_rank = [], [], {}
+    units = np.frombuffer(content, dtype=">i8" if swapped else "<i8", count=len(content) // 8)
     at = 0
     while at < len(content):
         if at + RECORD.size > len(content):
             raise TraceError(f"{path}: the module {module.name} is cut short")
-        file, rank, _shared, host, n_writes, n_reads = RECORD.unpack_from(content, at)
-        at += RECORD.size
+        file, rank, _shared, host, n_writes, n_reads = header.unpack_from(content, at)
+        at += header.size
         n = n_writes + n_reads
         if min(n_writes, n_reads) < 0 or at + n * layout.itemsize > len(content):
             raise TraceError(f"{path}: the module {module.name} is damaged or cut short")
-        parts.append(np.frombuffer(content, dtype=layout, count=n, offset=at))
+        parts.append(units[at // 8 : (at + n * layout.itemsize) // 8])
         at += n * layout.itemsize
         records.append((file, rank, n_writes, n_reads))
-        hosts[rank] = host.split(b"\0")[0].decode(errors="replace")
+        of_rank[rank] = host
+    segments = parts[0] if len(parts) == 1 else np.concatenate([units[:0], *parts])
     files, ranks, writes, reads = zip(*records, strict=True) if records else ((), (), (), ())
     return Segments(
         np.array(ranks, dtype=np.int32),
         np.array(files, dtype=np.uint64),
         np.array(writes, dtype=np.int64),
         np.array(reads, dtype=np.int64),
-        np.concatenate(parts) if parts else np.empty(0, dtype=layout),
-        hosts,
+        segments.astype("<i8", copy=False).view(layout),
+        {rank: host.split(b"\0")[0].decode(errors="replace") for rank, host in of_rank.items()},
     )
 
 
@@ -123,7 +129,7 @@ def operations(
         return joined([np.repeat(column, n) for column, n in zip(columns, each, strict=True)])
 
     files = [
-        np.array([numbers[int(one)] for one in part.file], dtype=np.int32) for _, part in parts
+        np.array([numbers[one] for one in part.file.tolist()], dtype=np.int32) for _, part in parts
     ]
     rank = of_records([part.rank for _, part in parts])
     mpi = joined([np.full(len(part), name == "DXT_MPIIO") for name, part in parts])

@@ -13,12 +13,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from wavetank.trace.importers.counter_table import CounterRecord
 from wavetank.trace.importers.dxt import Segments
 from wavetank.trace.importers.dxt_implied import BoolArray
-from wavetank.trace.importers.libdarshan import CounterRecord
 from wavetank.trace.schema import Int64Array
 
 _WAYS = {True: "WRITES", False: "READS"}
+COUNTERS = (
+    *(f"MPIIO_{kind}_{way}" for kind in ("COLL", "SPLIT", "INDEP", "NB") for way in _WAYS.values()),
+    "MPIIO_VIEWS",
+)
+"""Counters that decide."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +81,7 @@ def calls_of(
 
     Args:
         segments: of DXT_MPIIO; None: the log has none.
-        records: counters of module MPI-IO.
+        records: counters of module MPI-IO, ``COUNTERS`` among them.
         numbers: a file's number by Darshan's id.
         n_ranks: processes of the run.
     """

@@ -5,13 +5,14 @@ Reads the counters, which go on when DXT is out of memory, and the segments; lea
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from wavetank.trace.counters import FileCounters
-from wavetank.trace.importers.dxt import LEVELS, Segments
+from wavetank.trace.importers.darshan_counters import Moved
+from wavetank.trace.importers.dxt import Segments
+from wavetank.trace.schema import Int64Array
 
 COUNTERS = {"DXT_POSIX": "POSIX", "DXT_MPIIO": "MPI-IO"}
 """The module that counts what a module of segments records."""
@@ -26,7 +27,7 @@ class _Amount:
 
 def missing_operations(
     segments: Mapping[str, Segments],
-    counted: Iterable[FileCounters],
+    counted: Mapping[str, Moved],
     numbers: Mapping[int, int],
     out_of_memory: Collection[str],
     left_out: Collection[int] = (),
@@ -35,18 +36,15 @@ def missing_operations(
 
     Args:
         segments: by module.
-        counted: all counters of the application's files.
+        counted: what the counters of each module hold.
         numbers: a file's number by Darshan's id.
         out_of_memory: modules that ran out of memory in the traced run.
         left_out: numbers of files that are none of the application's.
     """
     found = []
-    counted = tuple(counted)
-    for module in COUNTERS:
-        if module in segments:
-            level = LEVELS[module]
-            mine = [one for one in counted if one.level is level and not one.streams]
-            recorded, missing = _amounts(segments[module], mine, numbers, left_out)
+    for module, counting in COUNTERS.items():
+        if module in segments and counting in counted:
+            recorded, missing = _amounts(segments[module], counted[counting], numbers, left_out)
             if missing.operations:
                 found.append(_sentence(module, recorded, missing, module in out_of_memory))
     # Streams have no segments: their counters are used where there are no segments at all.
@@ -63,37 +61,30 @@ _REMEDY = "Record the run again with more memory for Darshan (DARSHAN_MODMEM, in
 
 
 def _amounts(
-    part: Segments,
-    counted: Iterable[FileCounters],
-    numbers: Mapping[int, int],
-    left_out: Collection[int],
+    part: Segments, counted: Moved, numbers: Mapping[int, int], left_out: Collection[int]
 ) -> tuple[_Amount, _Amount]:
     """What the segments hold, and what the counters have beyond it, summed over files."""
     each = part.n_writes + part.n_reads
     ends = np.concatenate([[0], np.cumsum(part.segment["length"])])[np.cumsum(each)]
-    recorded: dict[int, list[int]] = {}
-    for file, n, moved in zip(
-        part.file.tolist(), each.tolist(), np.diff(ends, prepend=0).tolist(), strict=True
-    ):
-        of_file = recorded.setdefault(numbers[file], [0, 0])
-        of_file[0] += n
-        of_file[1] += moved
-    totals: dict[int, _Amount] = {}
-    for one in counted:
-        total = totals.setdefault(one.file, _Amount())
-        total.operations += one.n_operations
-        total.bytes += one.moved
-    held, missing = _Amount(), _Amount()
-    for number in {*recorded, *totals} - set(left_out):
-        n, moved = recorded.get(number, (0, 0))
-        held.operations += n
-        held.bytes += moved
-        amount = totals.get(number)
-        if amount is not None and amount.operations > n:
-            missing.operations += amount.operations - n
-            missing.bytes += max(0, amount.bytes - moved)
-            missing.files += 1
-    return held, missing
+    file = np.array([numbers[one] for one in part.file.tolist()], dtype=np.int64)
+    held_n, held_bytes = _by_file(len(numbers), file, each, np.diff(ends, prepend=0))
+    n, size = _by_file(len(numbers), counted.file, counted.operations, counted.bytes)
+    kept = np.ones(len(numbers), dtype=bool)
+    kept[list(left_out)] = False
+    more = np.flatnonzero(kept & (n > held_n))
+    held = _Amount(int(held_n[kept].sum()), int(held_bytes[kept].sum()))
+    beyond = np.maximum(size[more] - held_bytes[more], 0)
+    return held, _Amount(int((n - held_n)[more].sum()), int(beyond.sum()), len(more))
+
+
+def _by_file(n_files: int, file: Int64Array, *columns: Int64Array) -> list[Int64Array]:
+    """Sums of columns over each file, exactly (weights of ``bincount`` are floats)."""
+    found = []
+    for column in columns:
+        total = np.zeros(n_files, dtype=np.int64)
+        np.add.at(total, file, column)
+        found.append(total)
+    return found
 
 
 def _sentence(module: str, held: _Amount, missing: _Amount, out_of_memory: bool) -> str:

@@ -13,18 +13,21 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from ctypes.util import find_library
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from wavetank.errors import TraceError
 from wavetank.trace.importers import darshan_header
+from wavetank.trace.importers.counter_table import CounterTable, record_bytes
 
 _MODULE_NAMES = (
     "NULL", "POSIX", "MPI-IO", "H5F", "H5D", "PNETCDF_FILE", "PNETCDF_VAR", "BG/Q", "LUSTRE", "STDIO",
     "DXT_POSIX", "DXT_MPIIO", "MDHIM", "APXC", "APMPI", "HEATMAP", "DFS", "DAOS",
 )  # fmt: skip
 _COUNTER_PREFIXES = {"POSIX": "posix", "MPI-IO": "mpiio", "STDIO": "stdio"}
+# Version, counters and times of those whose records in a log are as in memory: Darshan 3.1.7 to 3.5.0.
+_CURRENT = {"POSIX": (4, 69, 17), "MPI-IO": (3, 51, 17), "STDIO": (2, 14, 15)}
 _MOST_COUNTERS = 256  # of a module; a list of names without its end is damage
 _CHUNK = 16 << 20  # bytes, the first try
 
@@ -65,16 +68,6 @@ class DarshanModule:
     index: int
     partial: bool
     length: int  # bytes in the log, compressed
-
-
-@dataclass(frozen=True)
-class CounterRecord:
-    """Counters of one file; rank -1 stands for all ranks together."""
-
-    file: int  # Darshan's record id
-    rank: int
-    counters: dict[str, int]
-    times: dict[str, float] = field(default_factory=dict)  # and rates: Darshan's "fcounters"
 
 
 @dataclass(frozen=True)
@@ -151,27 +144,25 @@ class DarshanLog:
         self._library.darshan_free(found)
         return mounts
 
-    def counters(self, module: DarshanModule) -> Iterator[CounterRecord]:
+    def counters(self, module: DarshanModule) -> CounterTable:
         """The records of a counter module ("POSIX", "MPI-IO", "STDIO")."""
         names = self._counter_names(module.name, "")
         times = self._counter_names(module.name, "f_")
+        size = record_bytes(names, times)
+        if _CURRENT[module.name] == (module.version, len(names), len(times)):
+            content = darshan_header.raw(self._path, module.index, module.length)
+            if content is not None and len(content) % size == 0:
+                return CounterTable(names, times, content)
+        # Of other versions and byte orders: the library turns them into records of the current version.
+        records: list[bytes] = []
         record = ctypes.c_void_p()
         while True:
             got = self._library.darshan_log_get_record(
                 self._handle, module.index, ctypes.byref(record)
             )
             if got < 1 or not record.value:
-                return
-            file = ctypes.c_uint64.from_address(record.value).value
-            values = (ctypes.c_int64 * (1 + len(names))).from_address(record.value + 8)
-            at = record.value + ctypes.sizeof(values) + 8
-            seconds = (ctypes.c_double * len(times)).from_address(at)
-            yield CounterRecord(
-                file,
-                values[0],
-                dict(zip(names, values[1:], strict=True)),
-                dict(zip(times, seconds, strict=True)),
-            )
+                return CounterTable(names, times, b"".join(records))
+            records.append(ctypes.string_at(record.value, size))
             self._library.darshan_free(record)
             record = ctypes.c_void_p()
 
@@ -220,7 +211,7 @@ def _probe(library: ctypes.CDLL, path: Path) -> None:
                 modules = log.modules()
                 log.job(), log.command(), log.names(), log.mounts()
                 for name in _COUNTER_PREFIXES.keys() & modules.keys():
-                    list(log.counters(modules[name]))
+                    log.counters(modules[name])
                 library.darshan_log_close(ctypes.c_void_p(handle))
         finally:
             os._exit(0)
