@@ -91,7 +91,8 @@ def test_times_follow_what_the_log_has(tmp_path: Path) -> None:
         return open_trace(written(tmp_path, lines))
 
     def starts(trace: Trace) -> list[int]:
-        return trace.folds.start_ns.tolist()  # six different calls, a row each
+        # Six different calls: a row each.
+        return [int(start) for start in trace.folds.start_ns]
 
     unix = trace_of("-f -ttt")
     assert unix.started_utc is not None and starts(unix) == [i * 10**9 for i in range(6)]
