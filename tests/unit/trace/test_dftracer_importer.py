@@ -1,0 +1,169 @@
+"""DFTracer's format: logs of a release, and lines as DataCrumbs writes them, which sees the system calls by eBPF.
+
+DataCrumbs' lines follow its sources: src/datacrumbs/server/process/writer/chrome_writer.cpp of 2026, and
+datacrumbs/writer/perfetto.py of 2025 (github.com/LLNL/datacrumbs, github.com/hariharan-devarajan/datacrumbs).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from wavetank.errors import TraceError
+from wavetank.trace.open import kind_of, open_trace
+from wavetank.trace.ops import OPS
+from wavetank.trace.schema import Trace
+from wavetank.trace.unfold import unfold
+
+SAMPLES = Path(__file__).parents[2] / "data" / "dftracer"
+Rows = list[tuple[str, int, int]]  # call, bytes, offset
+
+
+def rows(trace: Trace, name: str) -> Rows:
+    events = unfold(trace.folds)
+    return [
+        (OPS[int(events.op[i])].name, int(events.size[i]), int(events.offset[i]))
+        for i in range(len(events))
+        if trace.files[events.file[i]].path == name
+    ]
+
+
+def written(where: Path, *lines: str) -> Path:
+    log = where / "log.pfw"
+    log.write_text("\n".join(["[", *lines, "]"]))
+    return log
+
+
+def test_a_releases_log_of_a_python_program_has_its_calls() -> None:
+    log = SAMPLES / "python.pfw.gz"
+    assert kind_of(log) == "dftracer"
+    trace = open_trace(log)
+    table = [row for row in rows(trace, "/scratch/df/table") if row[1]]
+    assert table == [("write", 777, 777 * i) for i in range(30)] + [
+        ("read", 777, 777 * i) for i in (5, 3, 9, 27, 1)
+    ]
+    places = [row for row in rows(trace, "/scratch/df/places") if row[1]]
+    assert places == [("pwrite", 512, 2048 * i) for i in range(12)] + [
+        ("pread", 256, 4096 * i) for i in range(6)
+    ]
+    opened = unfold(trace.folds).arg[0]
+    assert opened & os.O_WRONLY and opened & os.O_CREAT and opened & os.O_TRUNC
+
+
+def test_stdio_is_followed_through_modes_items_and_fseek() -> None:
+    trace = open_trace(SAMPLES / "stdio.pfw")
+    moved = [row for row in rows(trace, "/scratch/df/st") if row[1]]
+    written_at = [("write", 10, 10 * i) for i in range(5)]
+    # What is appended has no place: the log does not tell the file's size.
+    assert moved == [*written_at, ("write", 3, -1), ("read", 8, 5)]
+
+
+def test_items_of_stdio_have_their_size(tmp_path: Path) -> None:
+    def event(i: int, name: str, arguments: str) -> str:
+        return (
+            f'{{"id":{i},"name":"{name}","cat":"STDIO","type":3,"pid":7,"tid":7,"ts":{i},"dur":0,"ph":1,'
+            f'"args":{{"fhash":"ab",{arguments}}}}}'
+        )
+
+    log = written(
+        tmp_path,
+        '{"name":"FH","cat":"dftracer","type":1,"pid":7,"tid":7,"ph":4,"args":{"name":"/d/x","value":"ab"}}',
+        event(1, "fopen", '"mode":"r+"'),
+        event(2, "fread", '"ret":3,"count":100,"size":8'),
+        event(3, "fseek", '"ret":0,"whence":1,"offset":6'),
+        event(4, "fwrite", '"ret":2,"count":2,"size":4'),
+        event(5, "fseek", '"ret":-1,"whence":0,"offset":-1'),
+        event(6, "fread", '"ret":1,"count":1,"size":1'),
+        event(7, "fseek", '"ret":0,"whence":2,"offset":0'),
+        event(8, "fread", '"ret":0,"count":1,"size":1'),
+    )
+    trace = open_trace(log)
+    assert rows(trace, "/d/x") == [
+        ("open", 0, -1), ("read", 800, 0), ("lseek", 0, 30), ("write", 8, 30), ("lseek", 0, -1), ("read", 1, 38),
+        ("lseek", 0, -1), ("read", 1, -1),
+    ]  # fmt: skip
+    assert unfold(trace.folds).moved.tolist() == [0, 24, 0, 8, 0, 1, 0, 0]
+
+
+def test_times_have_the_unit_that_the_log_says(tmp_path: Path) -> None:
+    name = '{"name":"FH","cat":"dftracer","ph":4,"args":{"name":"/d/x","value":"ab"}}'
+    read = '{"name":"read","cat":"POSIX","pid":7,"tid":7,"ts":5,"dur":2,"ph":1,"args":{"fhash":"ab","ret":1,"count":1}}'
+    for unit, ns in (("US", 1_000), ("NS", 1), ("MS", 1_000_000)):
+        metric = f'{{"name":"CM","cat":"dftracer","ph":4,"args":{{"name":"time_metric","value":"{unit}"}}}}'
+        trace = open_trace(written(tmp_path, name, metric, read))
+        assert trace.folds.busy_ns.tolist() == [2 * ns]
+
+
+def of_2026(i: int, name: str, arguments: str = '"fhash":77') -> str:
+    return f'{{"id":{i},"name":"{name}","cat":"sys","ph":"X","ts":{i * 10},"dur":3,"pid":9,"tid":7,"args":{{{arguments}}}}}'
+
+
+def of_2025(i: int, name: str, arguments: str = '"fhash":77') -> str:
+    return (
+        f'{{"id":{i},"pid":9,"tid":7,"name":"{name}","cat":"sys","ph":"X","ts":{i * 10_000},"dur":3000,'
+        f'"args":{{"hhash":5,{arguments}}}}}'
+    )
+
+
+NAMES = {
+    of_2026: '{"id":1,"name":"","cat":"","ph":"M","args":{"hash":77,"value":"/d/x"}}',
+    of_2025: '{"name":"FH","cat":"dftracer","ph":"M","args":{"name":"/d/x","value":77}}',
+}
+
+
+@pytest.mark.parametrize("event", NAMES, ids=["2026", "2025"])
+def test_datacrumbs_system_calls_are_read_as_far_as_they_tell(
+    tmp_path: Path, event: Callable[..., str]
+) -> None:
+    size = "size" if event is of_2026 else "size_sum"
+    log = written(
+        tmp_path,
+        NAMES[event],
+        event(1, "openat"),
+        event(2, "read", f'"fhash":77,"{size}":4096'),
+        event(3, "read", f'"{size}":100,"fhash":77'),
+        event(4, "read", f'"fhash":77,"{size}":18446744073709551605'),  # -11, EAGAIN
+        event(5, "read", f'"fhash":77,"{size}":50'),
+        event(6, "pread64", f'"fhash":77,"{size}":512'),
+        event(7, "lseek"),
+        event(8, "read", f'"fhash":77,"{size}":10'),
+        event(9, "close"),
+        event(10, "openat"),
+        event(11, "write", f'"fhash":77,"{size}":20'),
+        event(12, "vfs_read"),
+    )
+    assert kind_of(log) == "dftracer"
+    trace = open_trace(log)
+    assert rows(trace, "/d/x") == [
+        ("open", 0, -1), ("read", 4096, 0), ("read", 100, 4096), ("read", 0, 4196), ("read", 50, 4196),
+        ("pread", 512, -1), ("lseek", 0, -1), ("read", 10, -1), ("close", 0, -1), ("open", 0, -1), ("write", 20, -1),
+    ]  # fmt: skip
+    assert trace.ranks[0].pid == 7  # "tid" is the process
+    assert trace.folds.busy_ns[0] == 3000 and trace.folds.start_ns[1] == 10_000
+    assert any("neither offsets, flags" in warning for warning in trace.warnings)
+
+
+def test_what_datacrumbs_cannot_name_is_said(tmp_path: Path) -> None:
+    relative = '{"id":1,"name":"FH","cat":"x","ph":"M","args":{"hash":78,"value":"here"}}'
+    log = written(
+        tmp_path, NAMES[of_2026], relative, of_2026(1, "read"), of_2026(2, "read", '"fhash":78,"size":4'),
+        of_2026(3, "write", '"size":4'),
+    )  # fmt: skip
+    warnings = open_trace(log).warnings
+    assert any("1 operation(s) are on files" in warning for warning in warnings)
+    assert any("1 operation(s) name no file" in warning for warning in warnings)
+    unnamed = written(tmp_path, of_2026(1, "read", '"size":4'), of_2026(2, "write", '"size":4'))
+    with pytest.raises(TraceError, match="sys_io"):
+        open_trace(unnamed)
+
+
+def test_counters_are_refused_with_what_to_do(tmp_path: Path) -> None:
+    log = written(
+        tmp_path,
+        '{"id":1,"name":"read","cat":"sys","ph":"C","ts":10,"pid":9,"args":{"fhash":77,"size":4096,"frequency":3}}',
+    )
+    with pytest.raises(TraceError, match=r"mode 'profile'.*mode 'trace'"):
+        open_trace(log)
