@@ -21,6 +21,7 @@ from wavetank.errors import SpecError
 from wavetank.kernel.plan import Kernel
 from wavetank.launchers.family import mpi_family_of
 from wavetank.launchers.registry import recognise
+from wavetank.model.phase import ProcessStep
 from wavetank.programs import find_program
 from wavetank.units import Duration, format_duration, format_size
 
@@ -39,7 +40,11 @@ class OwnProgram(Record):
         default=None, description="folder whose files are in the folder of the run, or one file"
     )
     env: dict[str, str] = Field(default_factory=dict, description="environment of every rank")
-    ranks: int | None = Field(default=None, ge=1, description="the kernel's number without it")
+    ranks: int | None = Field(
+        default=None,
+        ge=1,
+        description="the kernel's number without it, processes that others start left out",
+    )
     launcher: Literal["openmpi", "mpich", "none"] | None = Field(
         default=None, description="starts the ranks; that of the program's MPI without it"
     )
@@ -157,12 +162,27 @@ def examine(asked: OwnProgram, kernel: Kernel, *, nodes_are_here: bool) -> OwnAp
         if asked.made_of is None:
             raise
         # Results of a campaign can be looked at where its program and input are not.
-        n_ranks = asked.ranks or kernel.n_ranks
+        n_ranks = asked.ranks or launched_ranks(kernel)
         return OwnApplication(asked, (), (), n_ranks, asked.launcher, asked.made_of, str(error))
 
 
+def launched_ranks(kernel: Kernel) -> int:
+    """How many processes are started for a kernel's application; the others of its ranks are started by these.
+
+    A rank that begins in another one's program, or when another one has ended, was started by the application.
+    """
+    later: set[int] = set()
+    for program in kernel.programs:
+        steps = [step for step in program.steps if isinstance(step, ProcessStep)]
+        begun = {step.rank for step in steps if step.event == "begins"}
+        later |= begun
+        if any(step.rank not in begun for step in steps):
+            later.update(program.ranks)
+    return max(kernel.n_ranks - len(later), 1)
+
+
 def _examine(asked: OwnProgram, kernel: Kernel, *, nodes_are_here: bool) -> OwnApplication:
-    n_ranks = asked.ranks or kernel.n_ranks
+    n_ranks = asked.ranks or launched_ranks(kernel)
     if asked.input is not None and not asked.input.exists():
         raise SpecError(f"input {asked.input} of the application itself: no such file or folder")
     files, folders = _input(asked, kernel)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from wavetank.errors import MeasurementError
+from wavetank.kernel.calls import ON_TWO_NAMES
 from wavetank.kernel.io_time import Spans, call_rates, io_time
 from wavetank.kernel.plan import Kernel
 from wavetank.kernel.result import IoTime, PhaseResult, RankPhaseResult, ReplayResult
@@ -33,6 +34,18 @@ LARGEST_SHARE = 0.1
 """Of the bytes: a run that moves so many more or fewer than the kernel is another program's or of another input."""
 _DATA, _METADATA, _FLUSH = 0, 1, 2
 _COMPLETING = frozenset({"MPI_Wait", "MPI_Test", "MPI_File_end"})
+_RATES = {
+    **{name: name for name in (
+        "open", "close", "readdir", "stat", "access", "unlink", "mkdir", "rmdir", "mknod", "rename", "link",
+        "symlink", "readlink",
+    )},
+    **dict.fromkeys(("chmod", "fchmod", "chown", "fchown", "utime", "futime"), "attributes"),
+    **dict.fromkeys(("truncate", "ftruncate", "fallocate"), "resize"),
+    **dict.fromkeys(("MPI_File_set_size", "MPI_File_preallocate"), "resize"),
+    "fstat": "stat", "MPI_File_get_size": "stat", "MPI_File_open": "open", "MPI_File_close": "close",
+    "MPI_File_delete": "unlink",
+}  # fmt: skip
+"""What calls are to a metadata server, as in native/replay/open_files.c."""
 _BY_KIND = {OpKind.READ: _DATA, OpKind.WRITE: _DATA, OpKind.SYNC: _FLUSH}
 
 
@@ -178,16 +191,16 @@ def _spans(
         of_rank: list[list[int]] = []
         last = 0
         for row, kind, start, end, busy in _timed(table, kinds, rows):
-            if kind == _METADATA:
-                counts[_call(ran.trace, table, row)] += int(table.count[row])
+            call = _call(ran.trace, table, row) if kind == _METADATA else None
+            if call is not None:
+                counts[call] += int(table.count[row])
             if end <= start:  # a clock that did not tick
                 continue
             parts = [0, 0, 0]
             parts[kind] = busy
             span = [start - last, end - start, *parts]
-            if kind == _METADATA:
-                name = _call(ran.trace, table, row)
-                span += [numbers.setdefault(name, len(numbers)), busy]
+            if call is not None:
+                span += [numbers.setdefault(call, len(numbers)), busy]
             of_rank.append(span)
             last = end
         spans.append(of_rank)
@@ -197,10 +210,15 @@ def _spans(
     return spans, told
 
 
-def _call(trace: Trace, table: Folded, row: int) -> str:
+def _call(trace: Trace, table: Folded, row: int) -> str | None:
+    """The kind of a call that moves no data, as the replay tells its number; None where it tells none."""
+    name, arg = OPS[int(table.op[row])].name, int(table.arg[row])
+    if name in ON_TWO_NAMES and arg:  # the second row of one call
+        return None
     file = int(table.file[row])
     directory = file >= 0 and trace.files[file].directory
-    return call_name(OPS[int(table.op[row])].name, int(table.arg[row]), directory=directory)
+    kind = call_name(_RATES.get(name, name), arg if name == "open" else 0, directory=directory)
+    return kind if name in _RATES else None
 
 
 def _with_flush(io: IoTime, flush_s: float) -> IoTime:

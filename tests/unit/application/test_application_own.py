@@ -12,7 +12,7 @@ from fold_builder import Event, trace_of
 from measure_fakes import PROVENANCE, FakeCluster, abyss_kernel
 from pydantic import ValidationError
 
-from wavetank.application.own import OwnProgram, absolute, examine
+from wavetank.application.own import OwnProgram, absolute, examine, launched_ranks
 from wavetank.application.own_folder import OwnFolder
 from wavetank.application.own_performer import OwnPerformer
 from wavetank.application.own_result import Ran, require_own_files, result_of
@@ -24,6 +24,7 @@ from wavetank.job import Placement
 from wavetank.kernel.from_model import make_kernel
 from wavetank.measure.perform import RawOutput
 from wavetank.model.extract import extract_model
+from wavetank.model.phase import ProcessStep, Program
 
 KERNEL = abyss_kernel(n_ranks=2)
 
@@ -112,6 +113,22 @@ def test_one_process_without_mpi_has_no_launcher() -> None:
     assert examine(program(), KERNEL, nodes_are_here=True).launcher is None
     with pytest.raises(SpecError, match="launcher none starts one process"):
         examine(program(launcher="none"), KERNEL, nodes_are_here=True)
+
+
+def test_processes_that_the_application_starts_are_not_started_for_it() -> None:
+    def with_steps(*steps: tuple[tuple[int, ...], tuple[ProcessStep, ...]]):
+        programs = tuple(Program(ranks=ranks, steps=of_rank) for ranks, of_rank in steps)
+        return abyss_kernel(n_ranks=3).model_copy(update={"programs": programs})
+
+    begins = tuple(ProcessStep(rank=rank, event="begins") for rank in (1, 2))
+    ended = tuple(ProcessStep(rank=rank, event="ended") for rank in (1, 2))
+    assert launched_ranks(with_steps(((0, 1, 2), ()))) == 3
+    assert launched_ranks(with_steps(((0,), (*begins, *ended)), ((1, 2), ()))) == 1
+    # One after the other: rank 2 begins when rank 1 has ended.
+    one_by_one = with_steps(((0,), ()), ((1,), ()), ((2,), ended[:1]))
+    assert launched_ranks(one_by_one) == 2
+    assert examine(program(), one_by_one, nodes_are_here=True).n_ranks == 2
+    assert examine(program(ranks=1), one_by_one, nodes_are_here=True).n_ranks == 1
 
 
 class Host:
@@ -255,6 +272,19 @@ def test_calls_that_move_nothing_and_flushes_are_parts_of_it(tmp_path: Path) -> 
         "close": (1, pytest.approx(0.001)),
     }
     assert result.settings["metadata_operations"] == "3"
+
+
+def test_calls_have_the_names_that_the_replay_gives_them(tmp_path: Path) -> None:
+    ran = run_of(
+        Event(0, "MPI_File_open", 1, start_ns=0, duration_ns=MS),
+        Event(0, "MPI_File_set_view", 1, start_ns=10 * MS, duration_ns=MS),
+        Event(0, "MPI_File_write", 1, size=1000, start_ns=20 * MS, duration_ns=MS),
+        Event(0, "MPI_File_close", 1, start_ns=30 * MS, duration_ns=MS),
+    )
+    result, _ = result_of(ran, kernel_of(ran, tmp_path), {})
+    assert [(call.call, call.n) for call in result.calls] == [("open", 1), ("close", 1)]
+    # A view moves nothing, and takes time all the same.
+    assert result.io is not None and result.io.metadata_s == pytest.approx(0.003)
 
 
 def test_the_flush_behind_the_program_is_in_its_io_time(tmp_path: Path) -> None:
