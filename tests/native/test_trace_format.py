@@ -120,6 +120,29 @@ def test_a_part_cut_anywhere_is_good_up_to_the_cut(part_bytes: bytes, tmp_path: 
     assert seen  # some cuts leave rows, some none
 
 
+def test_totals_of_rows_are_the_same_without_the_rows(part_bytes: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "part-x-1-0.wt"
+    chance = random.Random(3)
+    some = False
+    for _ in range(60):
+        content = bytearray(part_bytes[: chance.randrange(parts.HEADER.size, len(part_bytes) + 1)])
+        if chance.random() < 0.5:
+            content[chance.randrange(parts.HEADER.size, len(content) + 1) - 1] ^= 0x10
+        path.write_bytes(bytes(content))
+        try:
+            whole = parts.read_part(path, loops=True)
+        except TraceError:
+            continue
+        totals = parts.read_part(path, loops=True, rows=False)
+        assert totals.rows is None
+        assert totals.totals == whole.totals
+        assert totals.totals.operations == int(whole.columns["count"].sum())
+        assert totals.damage == whole.damage
+        assert list(totals.files.texts) == list(whole.files.texts)
+        some |= whole.totals.operations > 0
+    assert some
+
+
 def test_any_flipped_byte_is_noticed_or_harmless(part_bytes: bytes, tmp_path: Path) -> None:
     path = tmp_path / "part-x-1-0.wt"
     chance = random.Random(7)

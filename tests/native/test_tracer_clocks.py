@@ -12,7 +12,8 @@ from tracer_run import FAMILIES, compile_c, need, run_traced
 
 from wavetank.trace.clocks import common_times
 from wavetank.trace.ops import OPS_BY_NAME
-from wavetank.trace.part import Part, PartClock
+from wavetank.trace.part import Part
+from wavetank.trace.part_records import PartClock
 from wavetank.trace.reader import read_parts
 
 SECOND = 1_000_000_000

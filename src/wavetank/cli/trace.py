@@ -110,8 +110,7 @@ def report_trace(captured: Captured, folder: Path) -> None:
     index, recorded = captured.index, captured.trace
     for warning in index.warnings:
         click.echo(f"wavetank: warning: {warning}", err=True)
-    n_operations = int(recorded.folds.count.sum())
-    n_folds = len(recorded.folds) if recorded.n_folds is None else recorded.n_folds
+    n_operations, n_folds = captured.n_operations, recorded.n_folds
     size = sum(path.stat().st_size for path in folder.iterdir())
     if n_operations == 0:
         click.echo(

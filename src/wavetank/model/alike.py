@@ -16,11 +16,11 @@ from itertools import pairwise
 import numpy as np
 
 from wavetank.model.alike_groups import group_names
-from wavetank.model.distinct import distinct_rows
 from wavetank.model.folded import as_folded, blocks, part_rows
 from wavetank.model.members import NEXT
 from wavetank.model.names import NAMED_OPS
 from wavetank.model.rules import BoolArray
+from wavetank.trace.distinct import distinct_rows
 from wavetank.trace.schema import (
     UNKNOWN,
     FoldTable,
@@ -31,6 +31,7 @@ from wavetank.trace.schema import (
     OpKind,
     Trace,
 )
+from wavetank.trace.traced_files import TracedFiles
 
 FEWEST = 100
 """Files from which on those that are used alike are a family (Choice)."""
@@ -112,11 +113,8 @@ class _Search:
 
     def __init__(self, trace: Trace, table: FoldTable, ops: Mapping[int, Op]) -> None:
         self._trace, self._table, self._ops = trace, table, ops
-        self._before = np.fromiter(
-            (UNKNOWN if file.size_before is None else file.size_before for file in trace.files),
-            dtype=np.int64,
-            count=len(trace.files),
-        )
+        self._files = TracedFiles.of(trace.files)
+        self._before = self._files.size_before
         self._names: list[str] = []
 
     def _codes(self, chosen: Container[str]) -> BoolArray:
@@ -148,23 +146,16 @@ class _Search:
 
     def _usable(self) -> BoolArray:
         """Files with plain calls only, under one name."""
-        table, files = self._table, self._trace.files
+        table, files = self._table, self._files
         usable = np.zeros(len(files) + 1, dtype=bool)
         usable[table.file] = True
         usable[-1] = False
         odd = ~self._codes(_PLAIN)[table.op]
         odd |= (table.view != UNKNOWN) | (table.handle_step != 0)
         usable[table.file[odd]] = False
-        usable[
-            [
-                number
-                for number, file in enumerate(files)
-                if file.other_names
-                or file.symlink_to is not None
-                or file.collective_unknown
-                or file.directory
-            ]
-        ] = False
+        for attribute in ("other_names", "symlink_to", "collective_unknown"):
+            usable[files.numbers(attribute=attribute)] = False
+        usable[:-1] &= ~files.directory
         loops = blocks(table)
         if len(loops):
             inside = np.flatnonzero(loops.of_row >= 0)
@@ -179,7 +170,7 @@ class _Search:
         table = self._table
         kinds = self._kinds_of_use(usable)
         numbers = np.flatnonzero(usable)
-        paths = [self._trace.files[number].path for number in numbers.tolist()]
+        paths = self._files.paths.take(numbers)
         of_usable, self._names = group_names(paths, kinds[numbers], FEWEST)
         group = np.full(len(usable), -1, dtype=np.int64)
         group[numbers] = of_usable
@@ -204,13 +195,13 @@ class _Search:
         rows = np.flatnonzero(usable[table.file])
         file, calls = table.file[rows], bit[table.op[rows]]
         failed = table.error[rows] != 0
-        mask = np.zeros((4, n), dtype=np.int64)
+        mask = [np.zeros(n, dtype=np.int64) for _ in range(4)]
         np.bitwise_or.at(mask[0], file[~failed], calls[~failed])
         np.bitwise_or.at(mask[1], file[failed], calls[failed])
         opens = self._kinds(OpKind.OPEN)[table.op[rows]] & ~failed
         np.bitwise_or.at(mask[2], file[opens], table.arg[rows[opens]])
         mask[3] = np.sign(self._before)
-        return distinct_rows(np.ascontiguousarray(mask.T))[1]
+        return distinct_rows(mask)[1]
 
     def _broken(self, group: Int64Array) -> Int64Array:
         """Files of families with an open that outlives a visit, or that was not made in it."""
@@ -275,7 +266,7 @@ class _Search:
             numbers = members[in_order].astype(np.int64)
             ranks, n_visits = np.unique(table.rank[rows], return_counts=True)
             found[int(numbers[0])] = Family(
-                self._names[number], self._trace.files[numbers[0]].path, numbers, highest[numbers],
+                self._names[number], self._files.paths[int(numbers[0])], numbers, highest[numbers],
                 self._before[numbers], ranks.astype(np.int64), n_visits.astype(np.int64),
                 place[which.reshape(-1)], bool(sequential[number]),
             )  # fmt: skip
@@ -323,10 +314,12 @@ class _Search:
         table = self._table
         stands = np.arange(len(group), dtype=np.int32)
         stands[-1] = UNKNOWN
-        files = list(self._trace.files)
+        files = {}
         for file, family in families.items():
             stands[family.members] = file
-            files[file] = replace(files[file], path=family.name, size_before=None, identity=None)
+            files[file] = replace(
+                self._files[file], path=family.name, size_before=None, identity=None
+            )
         view = table.view.copy()
         first = visits.rows[visits.start]
         view[first] = UNKNOWN - NEXT
@@ -341,7 +334,7 @@ class _Search:
             places = np.flatnonzero(several)
             view[places + 1 + np.arange(len(places))] = UNKNOWN
             joined = replace(joined, view=view)
-        return replace(self._trace, files=tuple(files)), joined
+        return replace(self._trace, files=self._files.changed(files)), joined
 
     def _handles(self, group: Int64Array, visits: _Visits) -> Int32Array:
         """Handles of all rows; of families the number of the open within its visit, the lowest that is not in use.

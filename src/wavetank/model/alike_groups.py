@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 
-from wavetank.model.plain_names import folder_of
 from wavetank.trace.schema import Int64Array
+from wavetank.trace.texts import Texts
 
 _DIGITS = re.compile(r"[0-9]+")
 
 
-def group_names(paths: list[str], kinds: Int64Array, fewest: int) -> tuple[Int64Array, list[str]]:
+def group_names(paths: Texts, kinds: Int64Array, fewest: int) -> tuple[Int64Array, list[str]]:
     """Group paths of one kind each.
 
     First those that are equal but for numbers; of the rest those of one folder; of what is left then those of the
@@ -31,57 +32,52 @@ def group_names(paths: list[str], kinds: Int64Array, fewest: int) -> tuple[Int64
         The number of each path's group, -1 for none; and the groups' names, with "*" for what differs.
     """
     group = np.full(len(paths), -1, dtype=np.int64)
-    names: list[str] = []
-    left = list(range(len(paths)))
-    kind = kinds.tolist()
-    left = _taken(left, [(kind[i], _DIGITS.sub("0", paths[i])) for i in left], group, names, fewest)
-    numbered = len(names)
-    folder = {i: folder_of(paths[i]) for i in left}
-    left = [i for i in left if folder[i] != ""]
-    while left:
-        keys = [(kind[i], folder[i]) for i in left]
-        left = _taken(left, keys, group, names, fewest)
-        above = {path: folder_of(path) for path in {folder[i] for i in left}}
-        folder = {i: above[folder[i]] for i in left}
-        left = [i for i in left if folder[i] != ""]
-    for number in range(numbered, len(names)):
-        names[number] = f"{names[number]}/*"
-    _name_numbered(paths, group, names[:numbered], names)
+    first = paths.first_alike(kinds, digits=True)
+    left, firsts = _taken(np.arange(len(paths)), first, group, 0, fewest)
+    order = np.argsort(group, kind="stable")
+    bounds = np.searchsorted(group[order], np.arange(len(firsts) + 1)).tolist()
+    names = [_numbered(paths.take(order[low:high])) for low, high in pairwise(bounds)]
+    folders = paths.take(left).folders()
+    while len(left):
+        below_root = folders.length > 0
+        left, folders = left[below_root], folders.take(np.flatnonzero(below_root))
+        first = folders.first_alike(kinds[left], digits=False)
+        still, firsts = _taken(left, first, group, len(names), fewest)
+        names += [f"{folders[place]}/*" for place in firsts]
+        folders = folders.take(np.searchsorted(left, still)).folders()
+        left = still
     return group, _apart(names)
 
 
 def _taken(
-    left: list[int],
-    keys: list[tuple[int, str]],
-    group: Int64Array,
-    names: list[str],
-    fewest: int,
-) -> list[int]:
-    """Make groups of keys that come often enough; what is in none is left."""
-    numbers: dict[tuple[int, str], int] = {}
-    for key, n in Counter(keys).items():
-        if n >= fewest:
-            numbers[key] = len(names)
-            names.append(key[1])
-    for path, key in zip(left, keys, strict=True):
-        group[path] = numbers.get(key, -1)
-    return [path for path, key in zip(left, keys, strict=True) if key not in numbers]
+    left: Int64Array, first: Int64Array, group: Int64Array, n_groups: int, fewest: int
+) -> tuple[Int64Array, list[int]]:
+    """Make groups of those that are alike and many enough.
+
+    Args:
+        left: paths that are in no group, by number, ascending.
+        first: of each of them the place in ``left`` of the first one that is like it.
+        group: of all paths; filled in.
+        n_groups: that there are already.
+        fewest: paths of a group.
+
+    Returns:
+        The paths that are in no group still; and of each new group the place in ``left`` of its first path.
+    """
+    n_alike = np.bincount(first, minlength=len(left))
+    firsts = np.flatnonzero(n_alike >= fewest)
+    number = np.full(len(left), -1, dtype=np.int64)
+    number[firsts] = n_groups + np.arange(len(firsts))
+    group[left] = number[first]
+    return left[number[first] < 0], firsts.tolist()
 
 
-def _name_numbered(
-    paths: list[str], group: Int64Array, numbered: list[str], names: list[str]
-) -> None:
-    """Names with "*" for the numbers that differ; those that do not stay."""
-    order = np.argsort(group, kind="stable")
-    bounds = np.searchsorted(group[order], np.arange(len(numbered) + 1))
-    for number in range(len(numbered)):
-        members = [paths[i] for i in order[bounds[number] : bounds[number + 1]].tolist()]
-        texts = _DIGITS.split(members[0])
-        columns = zip(*(_DIGITS.findall(path) for path in members), strict=True)
-        shown = [column[0] if len(set(column)) == 1 else "*" for column in columns]
-        names[number] = texts[0] + "".join(
-            digits + text for digits, text in zip(shown, texts[1:], strict=True)
-        )
+def _numbered(paths: Texts) -> str:
+    """Names that are equal but for numbers, with "*" for those that differ."""
+    varies = paths.varying_numbers()
+    texts, numbers = _DIGITS.split(paths[0]), _DIGITS.findall(paths[0])
+    shown = ["*" if differs else digits for digits, differs in zip(numbers, varies, strict=False)]
+    return texts[0] + "".join(digits + text for digits, text in zip(shown, texts[1:], strict=True))
 
 
 def _apart(names: list[str]) -> list[str]:

@@ -47,9 +47,11 @@ from wavetank.model.timeline import make_timeline
 from wavetank.model.traced_times import run_times_of_rows
 from wavetank.model.views import shared_programs
 from wavetank.model.weave import kinds_of
+from wavetank.trace.memory import return_freed_memory
 from wavetank.trace.ops import OPS
 from wavetank.trace.schema import UNKNOWN, FoldTable, Int32Array, Int64Array, Level, Op, Trace
 from wavetank.trace.shared_pointer import without_races
+from wavetank.trace.traced_files import TracedFiles
 
 
 def extract_model(
@@ -82,6 +84,7 @@ def extract_model(
         rules.families and (named.moved > 0).any()
     ):  # a name and its folder are all there is to the others
         trace, named, families = fold_alike(trace, named, ops)
+    return_freed_memory()
     of_mpi = set() if Level.MPIIO in levels else _of_mpi_library(named, ops)
     idle = find_idle(named, ops)
     single = unfold_idle(named, gap_s)
@@ -107,19 +110,19 @@ def extract_model(
         parts = describe(data, ranges)
     activity = Activity(rows, data, parts, file_ids, own_level, families)
     times = clocks(activity)
-    unknown = {number for number, file in enumerate(trace.files) if file.collective_unknown}
-    unknown |= of_mpi
+    traced = TracedFiles.of(trace.files)
+    unknown = {*traced.numbers(attribute="collective_unknown"), *of_mpi}
     counts_calls = trace.source.startswith("darshan")  # no communication
     phases, ph_id = make_phases(
         activity, group_ranks(parts, rules, families), times, by_time, counts_calls, unknown
     )
-    directories = directories_of(trace.files, activity)
-    paths = [file.path for file in trace.files]
-    metadata = metadata_phases(activity, paths, directories, by_time=by_time)
+    directories = directories_of(traced, activity)
+    metadata = metadata_phases(activity, traced.paths, directories, by_time=by_time)
     if not phases and not metadata:
         raise ModelError(_nothing(trace, rules))
     series = find_series(phases)
     files = make_files(trace, activity, phases, series, directories)
+    return_freed_memory()
     by_id = {file_id: LEVEL_NAMES[own_level[file]] for file, file_id in file_ids.items()}
     own = [phase for phase in phases if phase.level == by_id[phase.file_id]]
     app_np = len(

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from wavetank.model.activity import Activity
-from wavetank.model.distinct import distinct_rows
-from wavetank.model.folded import take
 from wavetank.model.names import NAMED_OPS
 from wavetank.model.phase import FileStep
 from wavetank.model.row_kind import NEXT_DATA, RowKind
+from wavetank.trace.distinct import distinct_rows
 from wavetank.trace.schema import UNKNOWN, Int64Array, Level, OpKind
 
 _BY_POINTER = frozenset({"read", "readv", "write", "writev"})
@@ -24,38 +23,44 @@ def distinct_steps(
 ) -> Int64Array:
     """Number the different file steps of some rows, and append those that are not ``known`` to ``file_steps``."""
     known = {} if known is None else known
-    rows = activity.rows
-    table = take(rows.table, index)
+    rows, table = activity.rows, activity.rows.table
     if not len(index):
         return index
-    kind = rows.kind[index]
+    kind, codes, file = rows.kind[index], table.op[index], table.file[index]
     position = np.full(len(index), UNKNOWN, dtype=np.int64)
     seeks = np.flatnonzero((kind == RowKind.SEEK) | (kind == RowKind.NULL_SEEK))
     position[seeks] = rows.target[index[seeks]]
     empty = kind == RowKind.EMPTY
     is_data = activity.codes(lambda op: op.kind in (OpKind.READ, OpKind.WRITE))
-    failed_data = is_data[table.op] & (kind == RowKind.FILE)
-    position[empty | failed_data] = table.offset[empty | failed_data]
+    sized = empty | (is_data[codes] & (kind == RowKind.FILE))  # of no bytes, or failed
+    position[sized] = table.offset[index[sized]]
     if activity.families:  # where a member ends is no part of what is done with it
-        by_pointer = activity.codes(lambda op: op.name in _BY_POINTER)[table.op]
-        position[empty & by_pointer & np.isin(table.file, list(activity.families))] = UNKNOWN
-    size = np.where(empty | failed_data, table.size, 0)
-    mpi_open = activity.codes(lambda op: op.kind == OpKind.OPEN and op.level == Level.MPIIO)
-    size = np.where(mpi_open[table.op], table.size, size)  # its communicator + 1
+        by_pointer = activity.codes(lambda op: op.name in _BY_POINTER)[codes]
+        position[empty & by_pointer & np.isin(file, list(activity.families))] = UNKNOWN
+    mpi_open = activity.codes(lambda op: op.kind == OpKind.OPEN and op.level == Level.MPIIO)[codes]
+    sized |= mpi_open  # its communicator + 1
+    size = np.where(sized, table.size[index], 0)
     # Hints: see FoldTable.offset and arg.
     takes_info = activity.codes(lambda op: op.name in {"MPI_File_set_view", "MPI_File_set_info"})[
-        table.op
+        codes
     ]
-    info = np.where(mpi_open[table.op], table.offset, np.where(takes_info, table.arg - 1, UNKNOWN))
-    argument = np.where(takes_info, 0, table.arg)
-    columns = np.stack(
-        [
-            table.file.astype(np.int64), rows.slot[index].astype(np.int64), table.op.astype(np.int64),
-            position, size, argument, info, table.view.astype(np.int64), table.error.astype(np.int64),
-        ],
-        axis=1,
-    )  # fmt: skip
-    distinct, inverse = distinct_rows(columns)
+    argument, info = table.arg[index], np.full(len(index), UNKNOWN, dtype=np.int64)
+    info[takes_info] = argument[takes_info] - 1
+    info[mpi_open] = table.offset[index[mpi_open]]
+    argument = np.where(takes_info, 0, argument)
+    distinct, inverse = distinct_rows(
+        (
+            file,
+            rows.slot[index],
+            codes,
+            position,
+            size,
+            argument,
+            info,
+            table.view[index],
+            table.error[index],
+        )
+    )
     numbers = np.empty(len(distinct), dtype=np.int64)
     for place, row in enumerate(distinct.tolist()):
         numbers[place] = known.setdefault(tuple(row), len(file_steps))

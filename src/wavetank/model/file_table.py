@@ -21,11 +21,12 @@ from wavetank.model.list_passes import highest as how_far
 from wavetank.model.members import Members, Visits
 from wavetank.model.offsets import ViewPositions, is_contiguous
 from wavetank.model.phase import Phase, Series
-from wavetank.model.plain_names import folder_of
 from wavetank.model.rows import Rows
 from wavetank.model.rules import LEVEL_NAMES, BoolArray
 from wavetank.model.runs import RunArrays
 from wavetank.trace.schema import UNKNOWN, FileView, Int64Array, Level, OpKind, Trace, TracedFile
+from wavetank.trace.texts import Texts
+from wavetank.trace.traced_files import TracedFiles
 
 AccessMode = Literal["sequential", "strided", "random", "unknown"]
 
@@ -89,15 +90,16 @@ def make_files(
             )
         )
         if (family := activity.families.get(file)) is not None:
-            found[-1] = _of_family(found[-1], family, traced)
+            found[-1] = _of_family(found[-1], family, trace.files)
     return tuple(found)
 
 
 def _of_family(file: ModelFile, family: Family, traced: Sequence[TracedFile]) -> ModelFile:
     """The record of several files: sizes are sums, and it is shared where one of them is."""
-    paths = [traced[member].path for member in family.members[1:].tolist()]
-    paths.insert(0, family.first_path)
-    common = commonpath({folder_of(path) for path in paths})
+    paths = TracedFiles.of(traced).paths.take(family.members)
+    paths = paths.changed(np.zeros(1, dtype=np.int64), Texts.of([family.first_path]))
+    folders = paths.folders()
+    common = commonpath(set(folders.take(np.unique(folders.first_equal()))))
     folder = f"{common.rstrip('/')}/" if common else ""
     known = bool((family.size_before >= 0).all())
     visits = Visits.of(family.ranks.tolist(), family.n_visits, family.order)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavetank.model.list_passes import Stretches
-from wavetank.trace.schema import UNKNOWN, FoldTable, Int64Array, without_repetition
+from wavetank.trace.schema import UNKNOWN, FoldTable, Int64Array, one_after_another
 
 BoolArray = npt.NDArray[np.bool_]
 Columns = dict[str, npt.NDArray[Any]]
@@ -101,10 +101,7 @@ def take(table: Folded, index: Int64Array | BoolArray | slice) -> Folded:
 def joined(tables: list[Folded], lists: Lists) -> Folded:
     """Tables one after another."""
     return Folded(
-        **{
-            name: without_repetition(np.concatenate([getattr(part, name) for part in tables]))
-            for name in NAMES
-        },
+        **{name: one_after_another([getattr(part, name) for part in tables]) for name in NAMES},
         lists=lists,
     )
 

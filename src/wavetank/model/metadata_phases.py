@@ -27,7 +27,8 @@ from wavetank.model.names import NAMED_OPS, ON_TWO_NAMES
 from wavetank.model.row_kind import RowKind
 from wavetank.model.rows import Rows, counted_before
 from wavetank.model.rules import BoolArray
-from wavetank.trace.schema import UNKNOWN, Int64Array, TracedFile
+from wavetank.trace.schema import UNKNOWN, Int64Array
+from wavetank.trace.traced_files import TracedFiles
 
 MOST_PHASES = 256
 """Phases from which on those of the same ranks and calls are told as one (Choice)."""
@@ -365,7 +366,7 @@ def _where_they_differ(names: Sequence[str]) -> str:
     return "".join(column[0] if len(set(column)) == 1 else "*" for column in columns)
 
 
-def directories_of(files: Sequence[TracedFile], activity: Activity) -> set[int]:
+def directories_of(files: TracedFiles, activity: Activity) -> set[int]:
     """The files of a trace that are directories, by index: those that it says are, and those of calls on directories."""
     table = activity.rows.table
     done = (table.error == 0) & (table.file >= 0)
@@ -374,4 +375,4 @@ def directories_of(files: Sequence[TracedFile], activity: Activity) -> set[int]:
     some = done & (names | (opens & (table.arg & os.O_DIRECTORY == os.O_DIRECTORY)))
     some &= ~(opens & (table.arg & os.O_TMPFILE == os.O_TMPFILE))
     found = set(np.unique(table.file[some]).tolist())
-    return found | {number for number, file in enumerate(files) if file.directory}
+    return found.union(np.flatnonzero(files.directory).tolist())

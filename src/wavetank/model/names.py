@@ -7,7 +7,7 @@ was made on. What is one file, and what is not, is decided in docs/decisions/015
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -23,6 +23,8 @@ from wavetank.trace.schema import (
     Trace,
     TracedFile,
 )
+from wavetank.trace.texts import Texts
+from wavetank.trace.traced_files import TracedFiles
 
 _T = TypeVar("_T")
 _NAMELESS = re.compile(r"/#\d+$")  # what Linux calls a file that O_TMPFILE made
@@ -68,20 +70,26 @@ def join_names(trace: Trace, table: FoldTable) -> tuple[Trace, FoldTable, list[s
     Rows of calls on another name than the file's own have ``view`` below UNKNOWN, see ``FoldTable.view``. The name
     of a file is the one that it had last where it was renamed, else the one that was used first.
     """
-    paths = [plain_path(file.path) for file in trace.files]
-    plain = all(file.identity is None and file.symlink_to is None for file in trace.files)
-    if len(set(paths)) == len(paths) and (plain or _all_apart(trace.files)):
+    every = TracedFiles.of(trace.files)
+    names = every.paths
+    if not names.are_plain_paths():
+        names = Texts.of(map(plain_path, names))
+    first_equal = names.first_equal()
+    if every.apart and (first_equal == np.arange(len(names))).all():
         return trace, table, []
-    if len(table) and int(table.file.max()) >= len(paths):
+    if len(table) and int(table.file.max()) >= len(names):
         return trace, table, []  # damage, which is found later
-    calls = _Calls(table, len(paths))
-    files = _with_others(_by_identity(trace.files, paths, calls), trace.files, paths)
-    of_entry = np.arange(len(paths) + 1)
-    name_of = np.full(len(paths) + 1, UNKNOWN, dtype=np.int32)
-    traced = list(trace.files)
+    involved = _involved(every, names, first_equal)
+    entries = {number: every[number] for number in involved}
+    paths = {number: names[number] for number in involved}
+    calls = _Calls(table, len(names))
+    files = _with_others(_by_identity(entries, paths, calls), entries, paths)
+    of_entry = np.arange(len(names) + 1)
+    name_of = np.full(len(names) + 1, UNKNOWN, dtype=np.int32)
+    traced: dict[int, TracedFile] = {}
     spelled: dict[str, str] = {}
-    for number, path in enumerate(paths):
-        spelled.setdefault(path, trace.files[number].path)
+    for number, path in paths.items():
+        spelled.setdefault(path, entries[number].path)
     for file in files:
         first = min(file.members)
         own = _own_name(file, paths, calls)
@@ -90,20 +98,20 @@ def join_names(trace: Trace, table: FoldTable) -> tuple[Trace, FoldTable, list[s
         for member in file.members:
             of_entry[member] = first
             name_of[member] = places.get(paths[member], UNKNOWN)
-        known = next((n for n in file.members if trace.files[n].identity is not None), first)
+        known = next((n for n in file.members if entries[n].identity is not None), first)
         traced[first] = replace(
-            trace.files[known],
+            entries[known],
             path=spelled[own],
-            hints=_first(trace.files[n].hints for n in file.members),
-            hints_in_force=_first(trace.files[n].hints_in_force for n in file.members),
-            striping=_first(trace.files[n].striping for n in file.members),
-            directory=any(trace.files[n].directory for n in file.members),
+            hints=_first(entries[n].hints for n in file.members),
+            hints_in_force=_first(entries[n].hints_in_force for n in file.members),
+            striping=_first(entries[n].striping for n in file.members),
+            directory=any(entries[n].directory for n in file.members),
             other_names=tuple(OtherName(spelled[path], file.paths[path]) for path in others),
         )
     of_entry[-1] = -1  # of rows without a file
     notes = [
         f"{file.path} is the same file under another spelling of its name"
-        for path, file in zip(paths, trace.files, strict=True)
+        for path, file in zip(paths.values(), entries.values(), strict=True)
         if spelled[path] != file.path
     ]
     view = table.view
@@ -112,15 +120,22 @@ def join_names(trace: Trace, table: FoldTable) -> tuple[Trace, FoldTable, list[s
         codes[[op.code for name, op in OPS_BY_NAME.items() if name in NAMED_OPS]] = True
         view = np.where(codes[table.op], name_of[table.file], table.view).astype(np.int32)
     joined = replace(table, file=of_entry[table.file].astype(np.int32), view=view)
-    return replace(trace, files=tuple(traced)), joined, notes
+    return replace(trace, files=every.changed(traced)), joined, notes
 
 
-def _all_apart(files: tuple[TracedFile, ...]) -> bool:
-    """Whether each name leads to a file of its own, as far as is known."""
-    if any(file.symlink_to is not None for file in files):
-        return False
-    known = [file.identity for file in files if file.identity is not None]
-    return len(set(known)) == len(known)
+def _involved(files: TracedFiles, names: Texts, first_equal: Int64Array) -> list[int]:
+    """The entries that may be one file with another one, ascending: all others are files of their own."""
+    n = len(files)
+    chosen = np.bincount(first_equal, minlength=n)[first_equal] > 1
+    identity = files.identity_numbers()
+    known = identity >= 0
+    chosen[known] |= (np.bincount(identity[known]) > 1)[identity[known]]
+    links = files.numbers(attribute="symlink_to")
+    chosen[links] = True
+    targets = {plain_path(files[link].symlink_to or "") for link in links}
+    if targets:
+        chosen |= np.fromiter((name in targets for name in names), dtype=bool, count=n)
+    return [int(number) for number in np.flatnonzero(chosen)]
 
 
 def _first(values: Iterable[tuple[_T, ...]]) -> tuple[_T, ...]:
@@ -147,20 +162,23 @@ class _Calls:
         return np.bincount(table.file[rows], minlength=n_files)
 
 
-def _by_identity(files: tuple[TracedFile, ...], paths: list[str], calls: _Calls) -> list[_File]:
+def _by_identity(
+    files: Mapping[int, TracedFile], paths: Mapping[int, str], calls: _Calls
+) -> list[_File]:
     """One file for all names of each identity; those with the same names, one after another, are one too."""
     related: set[FileIdentity] = set()
     removed: set[FileIdentity] = set()
-    for number, file in enumerate(files):
+    for number, file in files.items():
         if file.identity is not None:
             if calls.related[number]:
                 related.add(file.identity)
             if calls.removed[number]:
                 removed.add(file.identity)
     found: dict[object, _File] = {}
-    for number, (file, path) in enumerate(zip(files, paths, strict=True)):
+    for number, file in files.items():
         if file.identity is None:
             continue
+        path = paths[number]
         doubtful = _is_doubtful(file) or (
             file.identity.born_ns is None and file.identity in removed
         )
@@ -182,15 +200,15 @@ def _is_doubtful(file: TracedFile) -> bool:
 
 
 def _with_others(
-    found: list[_File], files: tuple[TracedFile, ...], paths: list[str]
+    found: list[_File], files: Mapping[int, TracedFile], paths: Mapping[int, str]
 ) -> list[_File]:
     """The files, with the entries of which only the name is known: of the first file that has the name."""
     of_path: dict[str, _File] = {}
     for one in found:
         for path in one.paths:
             of_path.setdefault(path, one)
-    links = [n for n, file in enumerate(files) if file.identity is None and file.symlink_to]
-    plain = [n for n, file in enumerate(files) if file.identity is None and not file.symlink_to]
+    links = [n for n, file in files.items() if file.identity is None and file.symlink_to]
+    plain = [n for n, file in files.items() if file.identity is None and not file.symlink_to]
     for number in (*plain, *links):
         target = files[number].symlink_to
         behind = of_path.get(plain_path(target)) if target else None
@@ -202,7 +220,7 @@ def _with_others(
     return found
 
 
-def _own_name(file: _File, paths: list[str], calls: _Calls) -> str:
+def _own_name(file: _File, paths: Mapping[int, str], calls: _Calls) -> str:
     names = [path for path, symlink in file.paths.items() if not symlink] or list(file.paths)
     names = [path for path in names if not _NAMELESS.search(path)] or names
     last = max(file.members, key=lambda number: calls.last_rename[number])

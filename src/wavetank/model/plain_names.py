@@ -7,12 +7,6 @@ import re
 _UNSAFE = re.compile(r"[^\w.+=,@:-]+", re.ASCII)
 
 
-def folder_of(path: str) -> str:
-    """The folder that a path is in, without a slash at its end; empty where there is none. Of a million paths."""
-    folder, _, _ = path.rpartition("/")
-    return folder
-
-
 def plain_name(part: str) -> str:
     """A name of a file or folder with an underscore for each run of such characters; never "." or ".."."""
     cleaned = _UNSAFE.sub("_", part)

@@ -37,6 +37,7 @@ from wavetank.trace.schema import (
     Op,
     OpKind,
     UInt8Array,
+    without_repetition,
 )
 
 
@@ -96,9 +97,9 @@ def prepare(table: FoldTable, ops: Mapping[int, Op], rules: Rules) -> Rows:
         kind=kind,
         level=level,
         slot=slot.astype(np.int32),
-        comm=comm_before(table, level),
-        inside=inside_calls(table, level),
-        target=target,
+        comm=without_repetition(comm_before(table, level)),
+        inside=without_repetition(inside_calls(table, level)),
+        target=without_repetition(target),
         ops=ops,
     )
 

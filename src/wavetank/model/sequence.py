@@ -14,7 +14,6 @@ from itertools import pairwise
 import numpy as np
 
 from wavetank.model.activity import Activity
-from wavetank.model.distinct import distinct_rows
 from wavetank.model.file_steps import Known, distinct_steps
 from wavetank.model.folded import blocks, weaves_of
 from wavetank.model.loops import compress
@@ -27,6 +26,7 @@ from wavetank.model.row_kind import RowKind
 from wavetank.model.rules import BoolArray
 from wavetank.model.tokens import WEAVE, Tokens, with_pauses, with_processes
 from wavetank.model.woven_steps import WovenSteps
+from wavetank.trace.distinct import distinct_rows
 from wavetank.trace.schema import Int32Array, Int64Array
 
 _ROWS = 1 << 19
@@ -270,8 +270,7 @@ class _Programs:
         inside = inside_repetitions(tokens, phases)
         if len(woven.broken):
             inside[(tokens.kind == RowKind.DATA) & np.isin(tokens.what, woven.broken)] = 1
-        columns = np.stack([tokens.kind, tokens.what, tokens.n, nulls, inside], axis=1)
-        distinct, which = distinct_rows(columns)
+        distinct, which = distinct_rows([tokens.kind, tokens.what, tokens.n, nulls, inside])
         ids = np.array([table.number(row) for row in distinct.tolist()], dtype=np.int64)[which]
         starts = np.flatnonzero(np.diff(tokens.rank, prepend=-1))
         stops = np.append(starts[1:], len(tokens.rank))

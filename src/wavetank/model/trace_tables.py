@@ -8,6 +8,7 @@ from wavetank.model.table import Cell, ModelTable
 from wavetank.model.tables import exact_size
 from wavetank.trace.ops import OPS
 from wavetank.trace.schema import Int64Array, OpKind, Trace
+from wavetank.trace.traced_files import TracedFiles
 
 
 def trace_tables(trace: Trace) -> tuple[ModelTable, ...]:
@@ -77,9 +78,7 @@ def _call_table(trace: Trace) -> ModelTable:
 
 def _first_of_path(trace: Trace) -> Int64Array:
     """For each file of the trace the first one of its path: several may have had the name. -1 stays -1."""
-    first: dict[str, int] = {}
-    numbers = [first.setdefault(file.path, number) for number, file in enumerate(trace.files)]
-    return np.array([*numbers, -1], dtype=np.int64)
+    return np.append(TracedFiles.of(trace.files).paths.first_equal(), -1)
 
 
 def _duration_table(trace: Trace) -> ModelTable:

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import logging
 import os
-import shlex
 import shutil
 import signal
-import subprocess
-import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+
+import numpy as np
 
 from wavetank import native
 from wavetank.document import provenance
@@ -34,20 +32,18 @@ from wavetank.trace.index import (
     IndexStriping,
     TraceIndex,
 )
-from wavetank.trace.inherited import (
-    current_umask,
-    inherited_environment,
-    interrupts_are_ignored,
-)
+from wavetank.trace.inherited import inherited_environment
 from wavetank.trace.program import check_program, started_together
-from wavetank.trace.reader import assemble, number_ranks, read_parts
-from wavetank.trace.schema import Trace, TracedFile
+from wavetank.trace.program_run import interrupts_noted, run_to_its_end
+from wavetank.trace.ranks import number_ranks
+from wavetank.trace.reader import assemble, read_parts
+from wavetank.trace.schema import Int64Array, Trace
 from wavetank.trace.streams import UsersStream, as_variable, loss_warnings, users_streams
 from wavetank.trace.tail import pack_tails
+from wavetank.trace.traced_files import TracedFiles
 
 LEVELS = ("posix", "mpiio", "mpi")
 _LEVEL_WORDS = {"posix": "posix", "mpiio": "mpiio", "mpi": "sync"}  # WAVETANK_TRACE_LEVELS
-_GRACE_S = 10.0  # between asking the program to end and killing it
 _MOST_FILES = 1000  # that the index lists: the parts hold all, and nobody reads a million
 _NEEDED_BYTES = 1 << 20  # free space below which no run is started
 
@@ -77,10 +73,18 @@ class CaptureOptions:
 
 @dataclass(frozen=True)
 class Captured:
-    """A finished run."""
+    """A finished run.
+
+    Attributes:
+        index: as it was written.
+        trace: without its rows: ``read_trace`` reads them.
+        n_operations: that the rows stand for.
+        interrupted: by Ctrl-C.
+    """
 
     index: TraceIndex
     trace: Trace
+    n_operations: int
     interrupted: bool
 
 
@@ -117,7 +121,7 @@ def trace(argv: Sequence[str], out_dir: Path, options: CaptureOptions | None = N
     clock = time.monotonic()
     with interrupts_noted() as interrupts:
         try:
-            status = _run(command, process_env, interrupts)
+            status = run_to_its_end(command, process_env, interrupts)
         except OSError as error:
             shutil.rmtree(out_dir, ignore_errors=True)
             raise TraceError(f"cannot run {argv[0]}: {error.strerror}") from error
@@ -159,7 +163,7 @@ def conclude(
     """
     launcher, status = run.launcher, run.status
     pack_tails(out_dir)
-    parts, warnings = read_parts(out_dir)
+    parts, warnings = read_parts(out_dir, loops=True, rows=False)
     if launcher.mpi_family and status != 0 and not any(part.rank is not None for part in parts):
         shutil.rmtree(out_dir, ignore_errors=True)
         raise TraceError(
@@ -169,7 +173,9 @@ def conclude(
     recorded = assemble(parts, [*notes, *warnings])
     recorded = replace(recorded, n_ranks=max(recorded.n_ranks, run.n_ranks or 0))
     ranks, _ = number_ranks(parts)
-    files = _one_of_each_path(recorded.files)
+    traced = TracedFiles.of(recorded.files)
+    names = _one_of_each_path(traced)
+    files = [traced[number] for number in names[:_MOST_FILES].tolist()]
     index = TraceIndex(
         provenance=provenance(),
         command=run.argv,
@@ -202,10 +208,14 @@ def conclude(
                 striping=tuple(IndexStriping(**asdict(striping)) for striping in f.striping),
                 hints_in_force=dict(f.hints_in_force),
             )
-            for f in files[:_MOST_FILES]
+            for f in files
         ),
-        n_files=len(files),
-        hints=tuple((f.path, key, value) for f in recorded.files for key, value in f.hints),
+        n_files=len(names),
+        hints=tuple(
+            (traced[number].path, key, value)
+            for number in traced.numbers(attribute="hints")
+            for key, value in traced[number].hints
+        ),
         clocks=tuple(IndexClock(**asdict(clock)) for clock in recorded.clocks),
         warnings=(
             *recorded.warnings,
@@ -218,15 +228,14 @@ def conclude(
         index.write(out_dir / INDEX_NAME)
     except WavetankError as error:
         raise TraceError("; ".join([*recorded.lost, str(error)])) from error
-    return Captured(index, recorded, run.interrupted)
+    n_operations = sum(part.totals.operations for part in parts)
+    return Captured(index, recorded, n_operations, run.interrupted)
 
 
-def _one_of_each_path(files: Sequence[TracedFile]) -> list[TracedFile]:
-    """The first file of each name: one may have taken another's place."""
-    found: dict[str, TracedFile] = {}
-    for file in files:
-        found.setdefault(file.path, file)
-    return list(found.values())
+def _one_of_each_path(files: TracedFiles) -> Int64Array:
+    """The first file of each name, by number: one may have taken another's place."""
+    first = files.paths.first_equal()
+    return np.flatnonzero(first == np.arange(len(first)))
 
 
 def preload_libraries(launcher: Launcher) -> list[Path]:
@@ -347,69 +356,6 @@ def _clear(out_dir: Path, force: bool) -> None:
         )
     for path in ours:
         path.unlink()
-
-
-class Interrupts:
-    """Ctrl-C while a program is traced: the terminal sends it to the program as well, which gets time to end.
-
-    A second one kills the program. None of them costs the trace.
-    """
-
-    def __init__(self) -> None:
-        self.n = 0
-        self.process: subprocess.Popen[bytes] | None = None
-        self._timer: threading.Timer | None = None
-
-    def take(self, *_: object) -> None:
-        """The handler of the signal."""
-        self.n += 1
-        if self.process is None:
-            return
-        if self.n > 1:
-            self.process.kill()
-        else:
-            self._timer = threading.Timer(_GRACE_S, self.process.kill)
-            self._timer.daemon = True
-            self._timer.start()
-
-    def ended(self) -> None:
-        """The program has ended."""
-        self.process = None
-        if self._timer is not None:
-            self._timer.cancel()
-
-
-@contextmanager
-def interrupts_noted() -> Iterator[Interrupts]:
-    """Within it Ctrl-C raises nothing; it is noted."""
-    interrupts = Interrupts()
-    if threading.current_thread() is not threading.main_thread() or interrupts_are_ignored():
-        yield interrupts
-        return
-    before = signal.signal(signal.SIGINT, interrupts.take)
-    try:
-        yield interrupts
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def _run(command: Sequence[str], env: dict[str, str], interrupts: Interrupts) -> int:
-    """Run to the end; the status."""
-    log.info("running %s", shlex.join(command))
-    # By posix_spawn glibc would make it ignore two signals of glibc's own (32 and 33); with an umask Python forks.
-    with subprocess.Popen(command, env=env, close_fds=False, umask=current_umask()) as process:
-        interrupts.process = process
-        try:
-            return process.wait()
-        except BaseException:
-            process.terminate()
-            try:
-                process.wait(_GRACE_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
-            raise
-        finally:
-            interrupts.ended()
 
 
 def _run_warnings(recorded: Trace, launcher: Launcher, status: int, interrupted: bool) -> list[str]:

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wavetank.trace.part import Part, PartClock
+from wavetank.trace.part import Part
+from wavetank.trace.part_records import PartClock
 from wavetank.trace.schema import HostClock
 
 ROLE_REFERENCE, ROLE_COMPARED, ROLE_SHARED = 1, 2, 3  # enum wt_clock_role
@@ -27,6 +28,8 @@ class CommonTime:
 
     def of(self, own_ns: np.ndarray) -> np.ndarray:
         """Times since the process's start, by the common clock."""
+        if self.drift == 0:
+            return own_ns
         drifted: np.ndarray = own_ns + np.rint(own_ns * self.drift).astype(np.int64)
         return drifted
 

@@ -6,26 +6,27 @@ Reads the parts of the processes; leaves their columns with common numbers and c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from wavetank.trace.clocks import CommonTime
 from wavetank.trace.decoder import COLUMNS
-from wavetank.trace.identities import Identities
+from wavetank.trace.distinct import distinct_rows, first_places
+from wavetank.trace.identities import SeenFiles, seen_files
 from wavetank.trace.ops import OPS, OPS_BY_NAME
 from wavetank.trace.part import HINTS_IN_FORCE, Part
 from wavetank.trace.schema import (
     UNKNOWN,
-    FileIdentity,
     FileView,
     Hints,
     Int32Array,
+    Int64Array,
     OpKind,
     Striping,
-    TracedFile,
 )
 from wavetank.trace.striping import parse_striping
+from wavetank.trace.traced_files import TracedFiles
 
 _SYNC_OPS = np.array(
     [op.code for op in OPS.values() if op.kind is OpKind.SYNC_RANKS], dtype=np.uint8
@@ -36,26 +37,28 @@ _INFO_OPS = [OPS_BY_NAME[name].code for name in ("MPI_File_set_view", "MPI_File_
 class CommonTables:
     """Files, views, communicators and hints of all parts under common numbers."""
 
-    def __init__(self, parts: Sequence[Part], started_utc_ns: int) -> None:
-        """Empty ones.
+    def __init__(
+        self, parts: Sequence[Part], of_ranks: Sequence[Part], started_utc_ns: int
+    ) -> None:
+        """Those of parts, which forget their files.
 
         Args:
             parts: all that there are.
+            of_ranks: those of ranks, in the order of ranks: what they saw gets common numbers.
             started_utc_ns: of the run: what was made later was not there before.
         """
-        self._identities = Identities(parts)
         self._started_utc_ns = started_utc_ns
-        self.files: list[TracedFile] = []
         self.views: list[FileView] = []
         self.communicators: list[tuple[int, ...]] = []
         self.infos: list[Hints] = []
-        self._file_numbers: dict[tuple[str, FileIdentity | None], int] = {}
         self._info_numbers: dict[Hints, int] = {}
         self._given: dict[int, dict[str, str]] = {}
         self._in_force: dict[int, Hints] = {}
         self._striping: dict[int, tuple[Striping, ...]] = {}
         self._view_numbers: dict[FileView, int] = {}
         self._communicator_numbers: dict[tuple[int, ...], int] = {}
+        self._of_part: dict[int, _LocalNumbers] = {}
+        self.files = self._number_files(parts, of_ranks)
 
     @staticmethod
     def empty() -> dict[str, np.ndarray]:
@@ -67,21 +70,32 @@ class CommonTables:
     def globalise(self, part: Part, time: CommonTime, origin_ns: int) -> dict[str, np.ndarray]:
         """A part's columns with common numbers, and times since ``origin_ns`` on the common clock."""
         rows: dict[str, np.ndarray] = dict(part.columns)
-        files = {number: self._file(part, number) for number in sorted(part.files)}
-        rows["file"] = _renumber(rows["file"], files)
+        files = self._of_part[id(part)]
+        rows["file"] = files.common(rows["file"])
         views = {number: self._view(part, number) for number in sorted(part.views)}
         rows["view"] = _renumber(rows["view"], views)
+        self._renumber_arguments(part, rows)
+        shift = time.start_ns - origin_ns
+        for name in ("start_ns", "end_ns"):
+            rows[name] = time.of(rows[name]) + shift
+        return rows
+
+    def _renumber_arguments(self, part: Part, rows: dict[str, np.ndarray]) -> None:
+        """Communicators and hints that rows name: common numbers."""
         communicators = {n: self._communicator(part, n) for n in sorted(part.communicators)}
         # Rows name a communicator in arg (collectives) or, plus one, in size (MPI_File_open).
         sync = np.isin(rows["op"], _SYNC_OPS)
-        rows["arg"] = np.where(
-            sync, _renumber(np.where(sync, rows["arg"], -1), communicators), rows["arg"]
-        )
+        if sync.any():
+            rows["arg"] = np.where(
+                sync, _renumber(np.where(sync, rows["arg"], -1), communicators), rows["arg"]
+            )
         opens = rows["op"] == OPS_BY_NAME["MPI_File_open"].code
+        takes = np.isin(rows["op"], _INFO_OPS)
+        if not opens.any() and not takes.any():
+            return
         on = _renumber(np.where(opens, rows["size"] - 1, -1), communicators) + 1
         rows["size"] = np.where(opens, on, rows["size"])
         rows["moved"] = np.where(opens, on, rows["moved"])
-        takes = np.isin(rows["op"], _INFO_OPS)
         given = np.where(opens, rows["offset"], np.where(takes, rows["arg"] - 1, UNKNOWN))
         infos = {
             number: self._info(part.hint_sets[number])
@@ -91,25 +105,25 @@ class CommonTables:
         given = _renumber(given, infos)
         rows["offset"] = np.where(opens, given, rows["offset"])
         rows["arg"] = np.where(takes, given + 1, rows["arg"])
-        self._facts_of_files(part, files)
-        shift = time.start_ns - origin_ns
-        for name in ("start_ns", "end_ns"):
-            rows[name] = time.of(rows[name]) + shift
-        return rows
 
-    def described_files(self) -> tuple[TracedFile, ...]:
-        """The files, with what is known of them at the end."""
-        files = list(self.files)
-        for number in {*self._given, *self._in_force, *self._striping}:
-            files[number] = replace(
-                files[number],
-                hints=tuple(self._given.get(number, {}).items()),
-                hints_in_force=self._in_force.get(number, ()),
-                striping=self._striping.get(number, ()),
-            )
-        return tuple(files)
+    def described_files(self, of_ranks: Sequence[Part]) -> TracedFiles:
+        """The files, with what the parts of ranks know of them at the end; of ranks that differ the lowest one's."""
+        for part in of_ranks:
+            self._facts_of_files(part, self._of_part[id(part)])
+        numbers = sorted({*self._given, *self._in_force, *self._striping})
+        return self.files.changed(
+            {
+                number: replace(
+                    self.files[number],
+                    hints=tuple(self._given.get(number, {}).items()),
+                    hints_in_force=self._in_force.get(number, ()),
+                    striping=self._striping.get(number, ()),
+                )
+                for number in numbers
+            }
+        )
 
-    def _facts_of_files(self, part: Part, files: dict[int, int]) -> None:
+    def _facts_of_files(self, part: Part, files: _LocalNumbers) -> None:
         """Hints and striping; where ranks differ, the lowest one's."""
         in_force: dict[int, Hints] = {}
         given: dict[int, dict[str, str]] = {}
@@ -123,8 +137,8 @@ class CommonTables:
             self._given[file] = {**found, **self._given.get(file, {})}
         self._in_force = {**in_force, **self._in_force}
         for local, attribute in part.striping.items():
-            if local in files:
-                self._striping.setdefault(files[local], parse_striping(attribute))
+            if (file := files.get(local)) is not None:
+                self._striping.setdefault(file, parse_striping(attribute))
 
     def _info(self, hints: Hints) -> int:
         if hints not in self._info_numbers:
@@ -132,29 +146,69 @@ class CommonTables:
             self.infos.append(hints)
         return self._info_numbers[hints]
 
-    def _file(self, part: Part, number: int) -> int:
-        seen = part.files[number]
-        mount = part.mounts.get(seen.mount) if seen.mount is not None else None
-        identity = self._identities.of(part, seen)
-        key = (seen.path, identity)
-        if key in self._file_numbers:
-            return self._file_numbers[key]
-        self._file_numbers[key] = len(self.files)
-        size_before = seen.size_before
-        if identity is not None and (identity.born_ns or 0) >= self._started_utc_ns:
-            size_before = None  # another process of the run made it
-        self.files.append(
-            TracedFile(
-                seen.path,
-                mount[0] if mount else None,
-                mount[1] if mount else None,
-                size_before,
-                identity=identity,
-                symlink_to=seen.symlink_to,
-                directory=seen.directory,
-            )
+    def _number_files(self, parts: Sequence[Part], of_ranks: Sequence[Part]) -> TracedFiles:
+        """Give a number to each name of a file, in the order in which the ranks' parts describe them."""
+        seen = seen_files(parts)
+        place = {id(part): number for number, part in enumerate(parts)}
+        stretches = [
+            np.arange(seen.start[place[id(part)]], seen.start[place[id(part)] + 1])
+            for part in of_ranks
+        ]
+        index = np.concatenate([np.zeros(0, dtype=np.int64), *stretches])
+        key = (seen.path[index], seen.inode[index], seen.generation[index])
+        which = distinct_rows(key)[1]
+        came = first_places(which)
+        order = np.argsort(came)
+        number = np.empty(len(came), dtype=np.int64)
+        number[order] = np.arange(len(came))
+        common = number[which]
+        begin = 0
+        for part, stretch in zip(of_ranks, stretches, strict=True):
+            own = common[begin : begin + len(stretch)]
+            self._of_part[id(part)] = _LocalNumbers(part.files.number, own)
+            begin += len(stretch)
+        return self._traced(parts, seen, index[came[order]])
+
+    def _traced(self, parts: Sequence[Part], seen: SeenFiles, first: Int64Array) -> TracedFiles:
+        """The files that are described first at some places of what was seen."""
+        places: dict[tuple[str, str], int] = {}
+        place = [np.zeros(0, dtype=np.int64)]
+        size_before, born = place.copy(), place.copy()
+        inode, directory = [np.zeros(0, dtype=np.uint64)], [np.zeros(0, dtype=np.bool_)]
+        for part in parts:
+            described = part.files
+            found = {
+                number: places.setdefault((point, kind), len(places))
+                for number, (point, kind, _) in part.mounts.items()
+            }
+            place.append(_renumber(described.mount, found).astype(np.int64))
+            size_before.append(described.size_before)
+            inode.append(described.inode)
+            born.append(described.born)
+            directory.append(described.directory)
+            part.forget_files()
+        birth = np.concatenate(born)[first]
+        # Another process of the run made it.
+        made_later = (seen.volume[first] != UNKNOWN) & (birth >= self._started_utc_ns)
+        links = np.flatnonzero(seen.link[first] >= 0)
+        files = TracedFiles(
+            paths=seen.texts.take(seen.path[first]).copied(),
+            places=tuple(places),
+            place=np.concatenate(place)[first],
+            size_before=np.where(made_later, UNKNOWN, np.concatenate(size_before)[first]),
+            volumes=seen.volumes,
+            volume=seen.volume[first],
+            inode=np.concatenate(inode)[first],
+            born=birth,
+            generation=seen.generation[first],
+            directory=np.concatenate(directory)[first],
         )
-        return self._file_numbers[key]
+        return files.changed(
+            {
+                number: replace(files[number], symlink_to=seen.texts[int(seen.link[first[number]])])
+                for number in links.tolist()
+            }
+        )
 
     def _communicator(self, part: Part, number: int) -> int:
         ranks = part.communicators[number]
@@ -176,6 +230,27 @@ class CommonTables:
             self._view_numbers[view] = len(self.views)
             self.views.append(view)
         return self._view_numbers[view]
+
+
+@dataclass(frozen=True)
+class _LocalNumbers:
+    """The numbers that a part has for files, ascending, and their common ones."""
+
+    own: Int64Array
+    of_all: Int64Array
+
+    def common(self, numbers: np.ndarray) -> Int32Array:
+        """Common numbers; UNKNOWN for what is not described."""
+        size = int(self.own.max(initial=-1)) + 2
+        table = np.full(size, UNKNOWN, dtype=np.int32)
+        table[self.own] = self.of_all
+        return table[np.where((numbers >= 0) & (numbers < size), numbers, size - 1)]
+
+    def get(self, number: int) -> int | None:
+        """The common number of one file; None where it is not described."""
+        at = int(np.searchsorted(self.own, number))
+        known = at < len(self.own) and self.own[at] == number
+        return int(self.of_all[at]) if known else None
 
 
 def _renumber(numbers: np.ndarray, mapping: dict[int, int]) -> Int32Array:

@@ -62,8 +62,7 @@ def _parent(
 def _end_ns(own: Sequence[Part], time_of: dict[int, CommonTime], origin_ns: int) -> int | None:
     ends = []
     for part in own:
-        rows = part.columns.get("end_ns")
-        last = max(part.end_ns or 0, int(rows.max()) if rows is not None and len(rows) else 0)
+        last = max(part.end_ns or 0, part.totals.last_end_ns)
         if last > 0:
             ends.append(time_of[id(part)].start_ns - origin_ns + last)
     return max(ends, default=None)

@@ -120,7 +120,7 @@ class FoldTable:
         return len(self.rank)
 
 
-_MANY = 1 << 20  # rows
+_MANY = 1 << 16  # rows
 
 
 def without_repetition(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -128,6 +128,30 @@ def without_repetition(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
     if len(column) < _MANY or (column[:1024] != column[0]).any() or (column != column[0]).any():
         return column
     return np.broadcast_to(column[0].copy(), len(column))
+
+
+def one_after_another(columns: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """Columns as one: the memory that they lie in, if they are neighbours there; one number where all are equal."""
+    filled = [column for column in columns if len(column)]
+    if len(filled) < 2:
+        return filled[0] if filled else columns[0]
+    n = sum(map(len, filled))
+    if all(column.strides == (0,) for column in filled):
+        if all(column[0] == filled[0][0] for column in filled):
+            return np.broadcast_to(filled[0][0].copy(), n)
+        return np.concatenate(filled)
+    base = filled[0].base
+    at = [column.__array_interface__["data"][0] for column in filled]
+    ends = [begin + column.nbytes for begin, column in zip(at, filled, strict=True)]
+    neighbours = ends[:-1] == at[1:] and all(
+        column.base is base and column.strides == (column.itemsize,) for column in filled
+    )
+    if neighbours and isinstance(base, np.ndarray) and base.ndim == 1:
+        first = (at[0] - base.__array_interface__["data"][0]) // base.itemsize
+        whole: npt.NDArray[Any] = base[first : first + n]
+        if whole.dtype == filled[0].dtype and whole.nbytes == ends[-1] - at[0]:
+            return whole
+    return without_repetition(np.concatenate(filled))
 
 
 N_BUCKETS = 32
@@ -261,7 +285,7 @@ class Trace:
     started_utc: str | None
     elapsed_s: float | None  # of the traced program, first rank's start to last rank's end
     ranks: tuple[RankFacts, ...]
-    files: tuple[TracedFile, ...]
+    files: Sequence[TracedFile]
     views: tuple[FileView, ...]
     communicators: tuple[tuple[int, ...], ...]  # MPI_COMM_WORLD ranks of each
     folds: FoldTable

@@ -117,6 +117,19 @@ def test_a_file_has_the_name_that_it_was_renamed_to() -> None:
     ]  # fmt: skip
 
 
+def test_files_beside_those_of_several_names_stay_as_they_are() -> None:
+    # 40 files of their own, one of them reached by a link in another spelling; and one renamed to a name that came before.
+    names = [Name(f"/s/{i}", 100 + i) for i in range(40)]
+    names += [Name("/s/link", 105, symlink_to="/s//5"), Name("/s/new", 7), Name("/s/old", 7)]
+    events = [event for i in range(40) for event in writes(i, i)]
+    events += [*reads(40, 40), *writes(42, 41), *pair("rename", 42, 41), *reads(41, 42)]
+    found = {name: (others, n) for name, others, n in named(model_of(events, names))}
+    assert found["/s/5"] == (("/s/link",), 10)
+    assert found["/s/new"] == (("/s/old",), 10)
+    assert all(found[f"/s/{i}"] == ((), 5) for i in range(40) if i != 5)
+    assert len(found) == 41
+
+
 def test_checkpoints_of_one_temporary_name_and_different_final_ones_are_different_files() -> None:
     names = [Name("/s/tmp", 5), Name("/s/ckpt.0", 5), Name("/s/tmp", 6), Name("/s/ckpt.1", 6)]
     events = [

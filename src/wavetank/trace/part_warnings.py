@@ -1,0 +1,116 @@
+"""What the parts of a trace tell a user: what is missing, and what the tracer noticed and could not record."""
+
+from __future__ import annotations
+
+from wavetank.trace.part import (
+    NOTE_BYPASSED,
+    NOTE_GO,
+    NOTE_IO_URING,
+    NOTE_MAPPED,
+    NOTE_MISSED,
+    NOTE_OTHER_CLASS,
+    NOTE_RAW,
+    NOTE_RIGHTS,
+    NOTE_STDIO,
+    NOTE_STOPPED,
+    NOTE_UNLOADED,
+    NOTE_UNSEEN,
+    Part,
+)
+from wavetank.trace.ranks import RankParts
+
+
+def stopped_sentences(ranks: list[RankParts]) -> list[str]:
+    """A sentence for each reason for which the tracer stopped while its program went on."""
+    by_reason: dict[str, list[tuple[int, int]]] = {}
+    for entry in ranks:
+        for part in entry.parts:
+            if NOTE_STOPPED in part.notes:
+                by_reason.setdefault(part.notes[NOTE_STOPPED], []).append(
+                    (entry.rank, part.not_written)
+                )
+    sentences = []
+    for reason, found in by_reason.items():
+        n = sum(missed for _, missed in found)
+        what = (
+            f"{n:,} operation(s) after that are missing"
+            if n
+            else "what they did after that is missing"
+        )
+        sentences.append(
+            f"the trace of rank(s) {_listed([rank for rank, _ in found])} could not be written to its end ({reason}): "
+            + what
+        )
+    killed = [
+        entry.rank
+        for entry in ranks
+        if any(not (p.ended or p.keeps_last or NOTE_STOPPED in p.notes) for p in entry.parts)
+    ]
+    if killed:
+        sentences.append(
+            f"rank(s) {_listed(killed)} were killed, or still run, and the disk had no room to keep their last operations"
+        )
+    return sentences
+
+
+def part_warnings(ranks: list[RankParts]) -> list[str]:
+    """Sentences about processes that were cut short, and what of the others was not recorded."""
+    warnings = []
+    cut = [
+        e.rank
+        for e in ranks
+        if not all(part.ended or NOTE_STOPPED in part.notes for part in e.parts)
+    ]
+    if cut:
+        warnings.append(f"rank(s) {_listed(cut)} did not end in order: killed, or still running")
+    missed = sum(part.missed for e in ranks for part in e.parts)
+    noted = {note for e in ranks for part in e.parts for note in part.notes}
+    if missed or NOTE_MISSED in noted:
+        warnings.append(
+            f"{missed} operation(s) in signal handlers met the tracer at work and were not recorded"
+        )
+    if NOTE_MAPPED in noted:
+        warnings.append(
+            "files were mapped into memory; only the mapping is recorded, not the accesses"
+        )
+    if NOTE_STDIO in noted:
+        warnings.append(
+            "this C library's streams could not be followed; stdio (fread, fprintf, ...) is not seen"
+        )
+    return warnings
+
+
+_NOT_SEEN = {
+    NOTE_UNSEEN: "program(s) that were started are statically linked, and not seen",
+    NOTE_UNLOADED: "program(s) were started in an environment without LD_PRELOAD (env -i, sudo, a cleaned "
+    "environment), and are not seen; nor is what they start",
+    NOTE_RIGHTS: "program(s) that were started run with the rights of another user or group, for which the dynamic loader "
+    "leaves the tracer out, and are not seen",
+    NOTE_BYPASSED: "libraries were loaded with RTLD_DEEPBIND or by dlmopen: their calls go to the C library itself, and are "
+    "not seen",
+    NOTE_OTHER_CLASS: "program(s) that were started are of another word size (32 bits) than the tracer, and not seen",
+    NOTE_GO: "Go program(s) that were started make their system calls themselves: only what they do through C is seen",
+}
+
+
+def unseen_sentences(parts: list[Part]) -> list[str]:
+    """Sentences about what the tracer noticed and could not record."""
+    warnings = []
+    if any(NOTE_IO_URING in part.notes for part in parts):
+        warnings.append("the program uses io_uring: operations through it are not seen")
+    raw = sorted({name for part in parts for name in part.unseen.get(NOTE_RAW, ())})
+    if raw:
+        warnings.append(
+            f"the program makes system calls by syscall(2), which are not seen: {', '.join(raw)}"
+        )
+    for note, why in _NOT_SEEN.items():
+        names = sorted({name for part in parts for name in part.unseen.get(note, ())})
+        if names:
+            warnings.append(f"{why}: {', '.join(names)}")
+    return warnings
+
+
+def _listed(ranks: list[int]) -> str:
+    return ", ".join(map(str, ranks[:10])) + (
+        f" and {len(ranks) - 10} more" if len(ranks) > 10 else ""
+    )
