@@ -45,6 +45,7 @@ SERIAL = {
     "dd": ["dd", "if=input", "of=input", "bs=4096", "count=3", "seek=2", "conv=notrunc"],
     "cp": ["cp", "-r", "folder", "other"],
     "cp over": ["cp", "input", "text"],
+    "dd beside /": ["sh", "-c", "exec dd if=input of=other 5< /"],
     "tail -c": ["tail", "-c", "5000", "input"],
     "tail -n": ["tail", "-n", "5", "text"],
     "zipfile": [sys.executable, "-c", ZIP],

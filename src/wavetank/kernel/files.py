@@ -25,7 +25,7 @@ from wavetank.model.phase import (
     Program,
     Run,
 )
-from wavetank.model.plain_names import plain_name
+from wavetank.model.plain_names import ROOT, plain_name
 
 NAME_LIMIT = 200  # bytes; file systems allow 255, and a temporary suffix needs some
 
@@ -62,7 +62,7 @@ def _last(path: str) -> str:
     last = path.rpartition("/")[2]
     if last not in ("", "."):
         return plain_name(last)
-    return (_parts(path) or ["file"])[-1]
+    return (_parts(path) or [ROOT])[-1]
 
 
 def _clashes(names: Mapping[int, str]) -> list[list[int]]:

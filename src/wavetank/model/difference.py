@@ -38,7 +38,7 @@ from wavetank.model.order_difference import (
 )
 from wavetank.model.own_level import own_levels
 from wavetank.model.phase import ListedOffsets, Phase
-from wavetank.model.plain_names import plain_name
+from wavetank.model.plain_names import ROOT, plain_name
 from wavetank.model.sequences import MOST_OPERATIONS, NoSequenceError, Sequences, first_other
 from wavetank.model.table import Cell, ranks_text
 from wavetank.model.tables import numbers_text, offset_text
@@ -103,7 +103,7 @@ class _Comparison:
         self.sight = sight_of(a, b)
         self.n_equal, self.n_unknown = 0, 0
         calls: list[str] = []
-        self._of_a, self._of_b = (Sequences(model, self.sight.call, calls) for model in (a, b))
+        self._of_a, self._of_b = (Sequences(model, self.sight, calls) for model in (a, b))
         self._named_a: dict[int, Named] = {}
         self._named_b: dict[int, Named] = {}
         self._otherwise_folded: list[int] = []  # phases of a
@@ -188,7 +188,7 @@ class _Comparison:
         """The first step that differs, of models whose operations are the same file by file."""
         files_a, files_b = (
             {
-                pair[side].file_id: Named(number, PurePath(pair[side].file_name).name)  # type: ignore[union-attr]
+                pair[side].file_id: Named(number, PurePath(pair[side].file_name).name or "/")  # type: ignore[union-attr]
                 for number, pair in enumerate(pairs)
                 if pair[side] is not None
             }
@@ -276,6 +276,8 @@ def _name(file: ModelFile, length: int) -> str | None:
 def _flat_name(file: ModelFile, length: int) -> str | None:
     """The same in a replay, which has one folder: "dir-f_3" below its root stands for "dir/f 3"."""
     parts = PurePath(file.file_name).parts
+    if file.file_name == "/":
+        return ROOT
     return "-".join(map(plain_name, parts[-length:])) if len(parts) >= length else None
 
 
@@ -347,6 +349,11 @@ def _fields(phase: Phase, sight: Sight, offsets: bool) -> _Fields:
             " + ".join(sizes_key(phase, member, placed=offsets) for member in range(len(members))),
         ),
         *(where if offsets else ()),
+        *(
+            (("handle", " + ".join(str(member.handle) for member in members)),)
+            if sight.calls
+            else ()
+        ),
         ("ph_nrep", phase.ph_nrep),
         ("ph_niop", phase.ph_niop),
         ("ph_weight", phase.ph_weight),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+ROOT = "_root"
+"""What a replay calls the directory that has no name, /."""
 _UNSAFE = re.compile(r"[^\w.+=,@:-]+", re.ASCII)
 
 

@@ -7,12 +7,13 @@ how a trace was folded, and on pauses and calls between operations; the operatio
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from wavetank.model.application import Model
+from wavetank.model.comparable import Sight
 from wavetank.model.laid_out import LaidOut, TooLongError, lay_out
 from wavetank.model.phase import DataStep, Phase, Step
 from wavetank.model.unfold import Operations, phase_operations
@@ -44,6 +45,7 @@ class _Sequence:
     size: Int64Array  # bytes asked for
     moved: Int64Array
     offset: Int64Array  # UNKNOWN where the model does not know it
+    handle: Int64Array  # which open of the file; 0 where a source does not tell
 
     def __len__(self) -> int:
         return len(self.call)
@@ -52,12 +54,13 @@ class _Sequence:
         """One operation in words."""
         if number >= len(self):
             return "no further operation"
-        size, moved, offset = (
-            int(column[number]) for column in (self.size, self.moved, self.offset)
+        size, moved, offset, handle = (
+            int(column[number]) for column in (self.size, self.moved, self.offset, self.handle)
         )
         where = f" at {offset}" if offsets and offset != UNKNOWN else ""
         short = f", {moved} of them moved" if moved != size else ""
-        return f"{names[int(self.call[number])]} of {size} bytes{where}{short}"
+        through = f" through another open (handle {handle})" if handle else ""
+        return f"{names[int(self.call[number])]} of {size} bytes{where}{short}{through}"
 
 
 class Sequences:
@@ -65,12 +68,12 @@ class Sequences:
 
     Args:
         model: with its phases and programs.
-        call_of: a call's name as far as it is compared.
+        sight: what of calls is compared.
         names: the names of calls, numbered in the order of the list; names that it lacks are added.
     """
 
-    def __init__(self, model: Model, call_of: Callable[[str], str], names: list[str]) -> None:
-        self._call_of, self.names = call_of, names
+    def __init__(self, model: Model, sight: Sight, names: list[str]) -> None:
+        self._sight, self.names = sight, names
         self._programs = model.programs
         self._program_of = {
             rank: number for number, program in enumerate(model.programs) for rank in program.ranks
@@ -94,7 +97,7 @@ class Sequences:
         some = sorted(phases, key=lambda phase: phase.ph_id)
         parts = [self._columns(phase, phase_operations(phase, rank)) for phase in some]
         if not parts:
-            return _Sequence(*(np.empty(0, dtype=np.int64) for _ in range(4)))
+            return _Sequence(*(np.empty(0, dtype=np.int64) for _ in range(5)))
         if len(parts) == 1:
             return _Sequence(*parts[0])
         places = self._places(some, rank)
@@ -106,8 +109,10 @@ class Sequences:
         return _Sequence(*columns)
 
     def _columns(self, phase: Phase, done: Operations) -> tuple[Int64Array, ...]:
-        numbers = [self._number(self._call_of(member.iop_type)) for member in phase.pattern]
-        return np.array(numbers)[done.member], done.size, done.moved, done.offset
+        numbers = [self._number(self._sight.call(member.iop_type)) for member in phase.pattern]
+        handles = [member.handle if self._sight.calls else 0 for member in phase.pattern]
+        calls, through = np.array(numbers)[done.member], np.array(handles)[done.member]
+        return calls, done.size, done.moved, done.offset, through
 
     def _number(self, name: str) -> int:
         if name not in self.names:
@@ -190,7 +195,7 @@ def _by_rank(phases: Sequence[Phase]) -> dict[int, list[Phase]]:
 def _first_unequal(a: _Sequence, b: _Sequence, offsets: bool) -> int | None:
     n = min(len(a), len(b))
     unequal = (a.call[:n] != b.call[:n]) | (a.size[:n] != b.size[:n])
-    unequal |= a.moved[:n] != b.moved[:n]
+    unequal |= (a.moved[:n] != b.moved[:n]) | (a.handle[:n] != b.handle[:n])
     if offsets:
         unequal |= a.offset[:n] != b.offset[:n]
     if unequal.any():

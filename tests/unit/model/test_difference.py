@@ -401,3 +401,31 @@ def test_differences_read_the_same_in_every_process(tmp_path: Path) -> None:
         assert " #" in done.stdout  # what stands for a list of offsets
         said.add(done.stdout)
     assert len(said) == 1
+
+
+def through_two_opens(handles: list[int]) -> list[Event]:
+    """Writes of 10 bytes one behind the other, each through one of two opens of a file."""
+    opens = [Event(0, "open", 0, handle=handle, arg=1) for handle in (0, 1)]
+    writes = [
+        Event(0, "pwrite", 0, offset=10 * i, size=10, handle=handle)
+        for i, handle in enumerate(handles)
+    ]
+    return [*opens, *writes, *(Event(0, "close", 0, handle=handle) for handle in (0, 1))]
+
+
+def test_operations_through_another_open_of_the_file_differ() -> None:
+    """One open may be O_SYNC, O_DIRECT or O_APPEND, and the other not; each has a pointer of its own."""
+    turns = model_of(through_two_opens([0, 1] * 6))
+    assert compare_models(turns, model_of(through_two_opens([0, 1] * 6))).same
+    found = compare_models(turns, model_of(through_two_opens([1, 0] * 6))).differences
+    assert [(d.a, d.b) for d in found if d.field == "handle"] == [("0 + 1", "1 + 0")]
+    (first,) = (d for d in found if d.field.startswith("operation "))
+    assert (first.field, "through another open" in str(first.b)) == ("operation 1 of rank 0", True)
+
+
+def test_operations_through_two_opens_are_the_same_however_they_were_folded() -> None:
+    handles = [0, 1, 1, 0, 1, 0, 0, 0, 1, 1, 0, 1] * 5
+    a = model_of(through_two_opens(handles))
+    assert compare_models(a, one_by_one(a)).same
+    other = compare_models(a, one_by_one(model_of(through_two_opens([*handles[:-1], 0]))))
+    assert any("operation 60 of rank 0" in d.field for d in other.differences)
