@@ -167,3 +167,64 @@ def test_counters_are_refused_with_what_to_do(tmp_path: Path) -> None:
     )
     with pytest.raises(TraceError, match=r"mode 'profile'.*mode 'trace'"):
         open_trace(log)
+
+
+def one_process(pid: int, rank: int | None, host: str = "h1", offset: int = 0) -> str:
+    """A log of DFTracer's of a process that reads 8 B."""
+    at = f'"pid":{pid},"tid":{pid}'
+    mpi = f'{{"name":"PR","cat":"dftracer",{at},"ph":4,"args":{{"hhash":"{host}","name":"rank","value":"{rank}"}}}}\n'
+    return (
+        f'{{"name":"HH","cat":"dftracer",{at},"ph":4,"args":{{"hhash":"{host}","name":"node-{host}","value":"{host}"}}}}\n'
+        f'{{"name":"FH","cat":"dftracer",{at},"ph":4,"args":{{"hhash":"{host}","name":"/d/x","value":"ab"}}}}\n'
+        + (mpi if rank is not None else "")
+        + f'{{"name":"pread64","cat":"POSIX",{at},"ts":{100 - pid},"dur":1,"ph":1,'
+        f'"args":{{"hhash":"{host}","fhash":"ab","ret":8,"count":8,"offset":{offset}}}}}\n'
+    )
+
+
+def test_a_folder_of_logs_is_one_run_with_mpis_ranks(tmp_path: Path) -> None:
+    for pid, rank, host in ((7, 2, "h1"), (7, 0, "h2"), (9, 1, "h1")):
+        log = tmp_path / f"log-{pid}-{host}.pfw"
+        log.write_text(one_process(pid, rank, host, offset=100 * rank))
+    assert kind_of(tmp_path) == "dftracer"
+    trace = open_trace(tmp_path)
+    events = unfold(trace.folds)
+    assert [(int(r), int(o)) for r, o in zip(events.rank, events.offset, strict=True)] == [
+        (0, 0),
+        (1, 100),
+        (2, 200),
+    ]
+    assert [(one.host, one.pid) for one in trace.ranks] == [
+        ("node-h2", 7),
+        ("node-h1", 9),
+        ("node-h1", 7),
+    ]
+    assert any("with MPI's number" in warning for warning in trace.warnings)
+
+
+def test_processes_without_ranks_follow_by_their_ids(tmp_path: Path) -> None:
+    (tmp_path / "a.pfw").write_text(one_process(9, None, offset=5))
+    (tmp_path / "b.pfw").write_text(one_process(8, None))
+    trace = open_trace(tmp_path)
+    assert trace.n_ranks == 2 and [one.pid for one in trace.ranks] == [8, 9]
+    assert unfold(trace.folds).offset.tolist() == [0, 5]
+
+
+def test_a_folder_with_other_files_is_none_of_dftracers(tmp_path: Path) -> None:
+    (tmp_path / "a.pfw").write_text(one_process(9, None))
+    (tmp_path / "notes").write_text("no log")
+    assert kind_of(tmp_path) != "dftracer"
+
+
+def test_a_log_that_begins_with_names_is_recognised(tmp_path: Path) -> None:
+    names = [NAMES[of_2026].replace("/d/x", f"/d/{i}" * 50) for i in range(50)]
+    log = written(tmp_path, *names, NAMES[of_2026], of_2026(1, "openat"))
+    assert kind_of(log) == "dftracer"
+
+
+def test_lines_that_are_cut_short_are_counted(tmp_path: Path) -> None:
+    log = tmp_path / "log.pfw"
+    log.write_text((one_process(7, None) + one_process(7, None))[:-30])
+    trace = open_trace(log)
+    assert len(unfold(trace.folds)) == 1
+    assert any("1 line(s) are cut short" in warning for warning in trace.warnings)

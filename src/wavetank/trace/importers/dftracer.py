@@ -13,15 +13,13 @@ Sample lines (DataCrumbs of 2026, then of 2025: times in ns, "hhash" in all even
     {"id":9,"name":"read","cat":"sys","ph":"X","ts":1700,"dur":3,"pid":7,"tid":7,"args":{"fhash":77,"size":4096}}
     {"id":9,"pid":7,"tid":7,"name":"read","cat":"sys","ph":"X","ts":1700000,"dur":3000,"args":{"hhash":1,"fhash":77,"size_sum":4096}}
 Its "pid" is a thread and its "tid" the process; it has no offsets, no flags of opens, and of failed calls a size below 0.
-Leaves a ``Trace`` at POSIX level. Every process is a rank, in the order of their ids.
+Leaves a ``Trace`` at POSIX level. Every process is a rank: with MPI's number where the log has it, else in the order of ids.
 """
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -30,78 +28,65 @@ import numpy as np
 from wavetank.errors import TraceError
 from wavetank.trace import packed
 from wavetank.trace.fold import SingleOperations, fold
-from wavetank.trace.ops import OPS_BY_NAME
-from wavetank.trace.paths import is_kept
+from wavetank.trace.importers.dftracer_calls import (
+    NS,
+    SYSTEM_CALLS,
+    Collected,
+    number_of,
+    process_of,
+    take,
+)
 from wavetank.trace.schema import UNKNOWN, Level, RankFacts, Trace, TracedFile
 
-_NAMES = {
-    "open64": "open", "openat": "open", "creat": "open", "creat64": "open", "pread64": "pread", "pwrite64": "pwrite",
-    "lseek64": "lseek", "fopen": "open", "fopen64": "open", "fclose": "close", "fread": "read", "fwrite": "write",
-    "ftruncate64": "ftruncate", "__xstat64": "stat", "__fxstat64": "fstat", "openat2": "open", "fseek": "lseek",
-    "fseeko": "lseek", "fseeko64": "lseek", "preadv2": "preadv",
-    "pwritev2": "pwritev",
-}  # fmt: skip
 _COMPLETE = {"X", 1}  # 2.x writes numbers for the phases of Chrome's format
 _METADATA = {"M", 4}
 _COUNTERS = {"C"}  # DataCrumbs in its mode "profile"
-_SYSTEM_CALLS = "sys"  # DataCrumbs' category
-_CATEGORIES = {"POSIX", "STDIO", _SYSTEM_CALLS}
-_NS = {"NS": 1, "US": 1_000, "MS": 1_000_000, "S": 1_000_000_000}  # DFTracer's time_metric
+_CATEGORIES = {"POSIX", "STDIO", SYSTEM_CALLS}
 _FILES = {"FH", "file_hash"}
-_WRAPS = 1 << 63  # what C prints of a number below 0
-_MOVES_AT_POSITION = {"read", "write", "readv", "writev"}
-_MOVES_AT_OFFSET = {"pread", "pwrite", "preadv", "pwritev"}
+_HEAD_BYTES = 4096
 
 
 def recognises(path: Path, head: bytes) -> bool:
-    """Whether a file holds Chrome trace events of DFTracer."""
-    del path
+    """Whether a file holds Chrome trace events of DFTracer, or a folder holds such files only."""
+    if path.is_dir():
+        files = _files(path)
+        return bool(files) and all(recognises(one, _head(one)) for one in files)
     text = head.decode(errors="replace").lstrip()
-    return text.startswith(("[", "{")) and '"ph"' in text and '"cat"' in text and '"pid"' in text
+    events = text.startswith(("[", "{")) and '"ph"' in text and '"cat"' in text
+    # DataCrumbs' log may begin with names of files, which are of no process.
+    return events and ('"pid"' in text or ('"hash"' in text and '"value"' in text))
 
 
-@dataclass
-class _Open:
-    """A file that is open in a process: DFTracer tells positions only by what moved."""
-
-    handle: int
-    position: int | None
-    appends: bool
+def _files(path: Path) -> list[Path]:
+    """The logs at a path: DFTracer writes one for each process."""
+    if not path.is_dir():
+        return [path]
+    return sorted(one for one in path.iterdir() if one.is_file() and one.stat().st_size > 0)
 
 
-@dataclass
-class _Collected:
-    """Operations as they are read."""
-
-    rows: list[tuple[int, int, str, int, int, int, int, int, int, int, int]] = field(
-        default_factory=list
-    )
-    names: dict[str, str] = field(default_factory=dict)  # hash -> path
-    opened: dict[tuple[int, str], _Open] = field(default_factory=dict)
-    handles: dict[int, int] = field(default_factory=dict)
-    n_events: int = 0
-    n_without_file: int = 0
-    n_relative: int = 0
-    n_counters: int = 0
-    n_system_calls: int = 0
-    n_without_flags: int = 0
-    unit_ns: int = _NS["US"]
-    damaged_at: int | None = None
+def _head(path: Path) -> bytes:
+    try:
+        return packed.head(path, _HEAD_BYTES)
+    except TraceError:
+        return b""
 
 
 def read(path: Path) -> Trace:
-    """Import a file.
+    """Import a file, or a folder of them.
 
     Raises:
         TraceError: it cannot be read, or was written without metadata.
     """
-    collected = _Collected()
+    collected = Collected()
     events = sorted(
-        _events(path, collected),
-        key=lambda e: (_number(e.get("ts"), 0) + _number(e.get("dur"), 0), _number(e.get("id"), 0)),
+        (event for one in _files(path) for event in _events(one, collected)),
+        key=lambda e: (
+            number_of(e.get("ts"), 0) + number_of(e.get("dur"), 0),
+            number_of(e.get("id"), 0),
+        ),
     )
     for event in events:
-        _take(collected, event)
+        take(collected, event)
     if collected.n_counters and not collected.n_events:
         raise TraceError(
             f"{path} holds counters of calls, not the calls: DataCrumbs was in its mode 'profile'. Trace again in its mode "
@@ -120,17 +105,17 @@ def read(path: Path) -> Trace:
     return _trace(collected)
 
 
-def _lines(path: Path, collected: _Collected) -> Iterator[str]:
+def _lines(path: Path, collected: Collected) -> Iterator[str]:
+    number = 0
     try:
-        for number, line in enumerate(packed.lines(path)):
-            collected.damaged_at = number + 1
+        for line in packed.lines(path):
+            number += 1
             yield line
-        collected.damaged_at = None
-    except EOFError:
-        return  # cut short: what came before is kept, and a warning says so
+    except EOFError:  # cut short: what came before is kept, and a warning says so
+        collected.damaged.append(f"{path.name} after line {number}")
 
 
-def _events(path: Path, collected: _Collected) -> Iterator[dict[str, Any]]:
+def _events(path: Path, collected: Collected) -> Iterator[dict[str, Any]]:
     for line in _lines(path, collected):
         text = line.strip().rstrip(",")
         if not text.startswith("{"):
@@ -138,145 +123,37 @@ def _events(path: Path, collected: _Collected) -> Iterator[dict[str, Any]]:
         try:
             event = json.loads(text)
         except json.JSONDecodeError:
+            collected.n_broken += 1
             continue
         arguments = event.get("args")
         if not isinstance(arguments, dict):
             event["args"] = arguments = {}
         if event.get("ph") in _METADATA:
-            _metadata(collected, event.get("name"), arguments)
+            _metadata(collected, event, arguments)
         elif event.get("cat") in _CATEGORIES:
             collected.n_counters += event.get("ph") in _COUNTERS
             if event.get("ph") in _COMPLETE:
                 yield event
 
 
-def _metadata(collected: _Collected, name: object, arguments: dict[str, Any]) -> None:
+def _metadata(collected: Collected, event: dict[str, Any], arguments: dict[str, Any]) -> None:
+    name = event.get("name")
     if "hash" in arguments:  # DataCrumbs, under a name of the probe's
         collected.names[str(arguments["hash"])] = str(arguments.get("value"))
     elif name in _FILES:
         collected.names[str(arguments.get("value"))] = str(arguments.get("name"))
     elif name == "CM" and arguments.get("name") == "time_metric":
-        collected.unit_ns = _NS.get(str(arguments.get("value")), collected.unit_ns)
+        collected.unit_ns = NS.get(str(arguments.get("value")), collected.unit_ns)
+    elif name == "HH":
+        collected.hosts[str(arguments.get("value"))] = str(arguments.get("name"))
+    elif name == "PR" and arguments.get("name") == "rank":  # where it was built with MPI
+        rank = number_of(arguments.get("value"), UNKNOWN)
+        collected.mpi_ranks[process_of(event, arguments)] = int(rank)
 
 
-def _take(collected: _Collected, event: dict[str, Any]) -> None:
-    name = _NAMES.get(event.get("name", ""), event.get("name", ""))
-    if name not in OPS_BY_NAME:
-        return
-    collected.n_events += 1
-    collected.n_system_calls += event.get("cat") == _SYSTEM_CALLS
-    arguments = event["args"]
-    path = str(arguments.get("fname") or collected.names.get(str(arguments.get("fhash")), ""))
-    if not path:
-        collected.n_without_file += 1
-        return
-    of_system = event.get("cat") == _SYSTEM_CALLS
-    collected.n_relative += not path.startswith("/")
-    if not path.startswith("/") or not is_kept(path):
-        return
-    pid = int(_number(event.get("tid" if of_system else "pid"), 0))
-    unit_ns = 1 if of_system and "hhash" in arguments else collected.unit_ns
-    start = int(_number(event.get("ts"), 0)) * unit_ns
-    end = start + int(_number(event.get("dur"), 0)) * unit_ns
-    result: int | None
-    result, asked = _moved(event, arguments, of_system)
-    if name == "lseek" and event["cat"] != "POSIX":
-        result = None if of_system else _sought(arguments, collected.opened.get((pid, path)))
-    place = arguments.get("offset")
-    flags = _flags(arguments) if name == "open" else None
-    collected.n_without_flags += name == "open" and flags is None
-    handle, offset = _follow(
-        collected, (pid, path), name, result,
-        None if place is None else int(_number(place, 0)), flags
-    )  # fmt: skip
-    moves = name in _MOVES_AT_POSITION | _MOVES_AT_OFFSET
-    collected.rows.append((
-        pid, OPS_BY_NAME[name].code, path, handle, asked if moves else 0, max(result or 0, 0) if moves else 0,
-        UNKNOWN if offset is None else offset, start, end, 0, flags or 0,
-    ))  # fmt: skip
-
-
-def _moved(event: dict[str, Any], arguments: dict[str, Any], of_system: bool) -> tuple[int, int]:
-    """What a call returned, and the bytes that it asked for; of system calls that is what it moved."""
-    if of_system:
-        size = arguments.get("size", arguments.get("size_sum"))
-        moved = 0 if size is None else int(size)
-        result = moved if moved < _WRAPS else moved - 2 * _WRAPS
-        return result, max(result, 0)
-    result = int(_number(arguments.get("ret"), 0))
-    if event["cat"] == "STDIO" and "count" in arguments:  # fread and fwrite count items of a size
-        item = int(_number(arguments.get("size"), 1))
-        return result * item, int(_number(arguments["count"], 0)) * item
-    asked = arguments.get("count", arguments.get("size", arguments.get("nbytes")))
-    return result, int(_number(asked, max(result, 0)))
-
-
-def _sought(arguments: dict[str, Any], of: _Open | None) -> int | None:
-    """Where fseek(3), which returns 0, put a stream's position; None: it cannot be told; below 0: it failed."""
-    offset, whence = int(_number(arguments.get("offset"), 0)), arguments.get("whence")
-    if _number(arguments.get("ret"), 0) != 0:
-        return -1
-    if whence == os.SEEK_SET:
-        return offset
-    if whence == os.SEEK_CUR and of is not None and of.position is not None:
-        return of.position + offset
-    return None
-
-
-def _flags(arguments: dict[str, Any]) -> int | None:
-    """The flags of an open, of open(2) or of fopen(3); None: they are not told."""
-    flags, mode = arguments.get("flags"), arguments.get("mode")
-    if isinstance(flags, int):
-        return flags
-    if not isinstance(mode, str) or mode[:1] not in _MODES:
-        return None
-    found = _MODES[mode[:1]]
-    return found & ~os.O_WRONLY | os.O_RDWR if "+" in mode else found
-
-
-_MODES = {
-    "r": os.O_RDONLY, "w": os.O_WRONLY | os.O_CREAT | os.O_TRUNC, "a": os.O_WRONLY | os.O_CREAT | os.O_APPEND,
-}  # fmt: skip
-
-
-def _follow(
-    collected: _Collected, file: tuple[int, str], name: str, result: int | None, offset: int | None,
-    flags: int | None,
-) -> tuple[int, int | None]:  # fmt: skip
-    """The handle, and where the operation took place, as far as calls tell."""
-    pid, current = file[0], collected.opened.get(file)
-    if name == "open" or current is None:
-        handle = collected.handles.get(pid, 0)
-        collected.handles[pid] = handle + 1
-        # Writes of what may have been opened for appending are nobody knows where.
-        appends = flags is None or bool(flags & os.O_APPEND)
-        current = collected.opened[file] = _Open(handle, 0 if name == "open" else None, appends)
-    if name in _MOVES_AT_POSITION:
-        if "write" in name and current.appends:
-            current.position = None
-        at = current.position
-        current.position = None if at is None else at + max(result or 0, 0)
-        return current.handle, at
-    if name == "lseek":
-        if result is None or result >= 0:
-            current.position = result
-        return current.handle, result if result is not None and result >= 0 else None
-    if name == "close":
-        del collected.opened[file]
-    return current.handle, offset if name in _MOVES_AT_OFFSET else None
-
-
-def _number(value: object, default: float) -> float:
-    try:
-        return float(str(value))
-    except (TypeError, ValueError):
-        return default
-
-
-def _trace(collected: _Collected) -> Trace:
+def _trace(collected: Collected) -> Trace:
     rows = collected.rows
-    pids = sorted({row[0] for row in rows})
-    ranks = {pid: number for number, pid in enumerate(pids)}
+    ranks = _ranks(collected)
     paths = list(dict.fromkeys(row[2] for row in rows))
     numbers = {path: number for number, path in enumerate(paths)}
     columns = [
@@ -286,7 +163,7 @@ def _trace(collected: _Collected) -> Trace:
     rank = np.array([ranks[row[0]] for row in rows], dtype=np.int32)
     origin = int(start.min()) if len(start) else 0
     subtick = np.zeros(len(rows), dtype=np.int64)
-    for number in range(len(pids)):
+    for number in set(ranks.values()):
         mine = rank == number
         subtick[mine] = np.arange(int(mine.sum()))
     events = SingleOperations(
@@ -307,11 +184,11 @@ def _trace(collected: _Collected) -> Trace:
     return Trace(
         source="dftracer",
         command=(),
-        n_ranks=len(pids),
+        n_ranks=max(ranks.values(), default=-1) + 1,
         mpi_library=None,
         started_utc=None,
         elapsed_s=float((end - origin).max()) / 1e9 if len(end) else None,
-        ranks=tuple(RankFacts(number, "", pid, True) for number, pid in enumerate(pids)),
+        ranks=_facts(collected, ranks),
         files=tuple(TracedFile(path) for path in paths),
         views=(),
         communicators=(),
@@ -321,7 +198,37 @@ def _trace(collected: _Collected) -> Trace:
     )
 
 
-def _warnings(collected: _Collected) -> Iterator[str]:
+def _ranks(collected: Collected) -> dict[int, int]:
+    """The rank of each process's number: MPI's where the log has it, then the others by their ids."""
+    found = {
+        number: collected.mpi_ranks[process]
+        for process, number in collected.processes.items()
+        if collected.mpi_ranks.get(process, UNKNOWN) >= 0
+    }
+    if len(set(found.values())) < len(found):  # several runs in one folder
+        found = {}
+    following = max(found.values(), default=-1) + 1
+    for process in sorted(collected.processes, key=lambda one: (one[1], one[0])):
+        number = collected.processes[process]
+        if number not in found:
+            found[number] = following
+            following += 1
+    return found
+
+
+def _facts(collected: Collected, ranks: dict[int, int]) -> tuple[RankFacts, ...]:
+    facts = {
+        ranks[number]: RankFacts(
+            ranks[number], collected.hosts.get(host, ""), pid, True,
+            of_launcher=collected.mpi_ranks.get((host, pid)) == ranks[number],
+        )
+        for (host, pid), number in collected.processes.items()
+    }  # fmt: skip
+    n = max(facts, default=-1) + 1
+    return tuple(facts.get(rank, RankFacts(rank, "", 0, True)) for rank in range(n))
+
+
+def _warnings(collected: Collected) -> Iterator[str]:
     if collected.n_system_calls:
         yield (
             "DataCrumbs records neither offsets, flags of opens nor what calls asked for: places of seeks, pread, pwrite and "
@@ -330,7 +237,8 @@ def _warnings(collected: _Collected) -> Iterator[str]:
         yield "DataCrumbs does not record MPI: every process is a rank, in the order of process ids"
     if collected.n_system_calls < collected.n_events:
         yield "stdio is recorded by DFTracer as the program calls it, not as what reaches the file"
-        yield "DFTracer does not record MPI here: every process is a rank, in the order of process ids"
+        numbered = "with MPI's number" if collected.mpi_ranks else "in the order of process ids"
+        yield f"DFTracer does not record MPI here: every process is a rank, {numbered}"
         if collected.n_without_flags:
             yield (
                 f"{collected.n_without_flags} open(s) have no flags: writes to those files may be appended, and their "
@@ -342,5 +250,7 @@ def _warnings(collected: _Collected) -> Iterator[str]:
         )
     if collected.n_without_file:
         yield f"{collected.n_without_file} operation(s) name no file and are left out"
-    if collected.damaged_at is not None:
-        yield f"the file is cut short after line {collected.damaged_at}; what comes after is lost"
+    if collected.n_broken:
+        yield f"{collected.n_broken} line(s) are cut short or damaged, and are left out"
+    for what in collected.damaged:
+        yield f"the file is cut short: {what}; what comes after is lost"
