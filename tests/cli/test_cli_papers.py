@@ -3,7 +3,9 @@
 import json
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
+from measure_fakes import FakeCluster, FakePerformer, abyss_kernel, abyss_result
 
 from wavetank.cli.main import cli
 from wavetank.papers.study import find_study
@@ -102,3 +104,99 @@ def test_a_study_that_is_not_there_is_a_usage_error():
     done = run("run", "P12")
     assert done.exit_code != 0
     assert "DN, P15, P16, P18" in str(done.exception)
+
+
+LOCAL = """
+name: {name}
+provider: "null"
+instance: {{name: c3.2xlarge, vcpus: 8}}
+nodes: {{compute: 2}}
+file_system: {{kind: none}}
+"""
+
+THREE = """
+paper: three
+title: two clusters alike, and one that cannot be had
+reference: nowhere
+campaign: campaign.yaml
+statements:
+  - id: one-is-better
+    quote: one gives more than two
+    source: figure 1
+    says: {claim: better, these: {clusters: [one]}, those: {clusters: [two]}}
+  - id: two-is-no-gain
+    quote: two does not help
+    source: figure 1
+    says: {claim: no gain, before: {clusters: [one]}, after: {clusters: [two]}}
+  - id: pvfs2-is-worse
+    quote: PVFS2 gives less
+    source: figure 1
+    says: {claim: better, these: {clusters: [one]}, those: {clusters: [pvfs2]}}
+"""
+
+
+@pytest.fixture
+def three(tmp_path, monkeypatch):
+    """A study of three clusters, two of which come up at once and are equally fast."""
+    folder = tmp_path / "study"
+    folder.mkdir()
+    abyss_kernel().write(folder / "k.json")
+    for name in ("one", "two"):
+        (folder / f"{name}.yaml").write_text(LOCAL.format(name=name))
+    (folder / "pvfs2.yaml").write_text(
+        "name: pvfs2\ninstance: {name: small, vcpus: 1, memory: 256 MiB}\nnodes: {compute: 2, io: 1}\n"
+        "file_system: {kind: orangefs, prefix: /nowhere/orangefs}\n"
+    )
+    (folder / "campaign.yaml").write_text(
+        "name: three\napplications: [{kernel: k.json}]\nclusters: [one.yaml, two.yaml, pvfs2.yaml]\n"
+        "repetitions: 4\n"
+    )
+    (folder / "statements.yaml").write_text(THREE)
+    performer = FakePerformer(abyss_result)
+    monkeypatch.setattr("wavetank.measure.perform.ReplayPerformer", lambda **_: performer)
+    monkeypatch.setattr("wavetank.measure.disturbance.MachineWatch", lambda: None)
+    monkeypatch.setattr("wavetank.cluster.deploy.bring_up", lambda spec: FakeCluster(spec.name))
+    monkeypatch.setattr("wavetank.cluster.deploy.take_down", lambda name: None)
+    return folder, performer
+
+
+def verdicts(output):
+    return {row["statement"]: (row["verdict"], row["why"]) for row in output["statements"]}
+
+
+def test_a_run_judges_what_was_measured_and_says_what_was_left_out(three, tmp_path):
+    folder, performer = three
+    done = run("run", folder, "--results", tmp_path / "out", "--format", "json")
+    assert done.exit_code == 0, done.output
+    assert len(performer.calls) == 8  # 2 clusters, 4 repetitions
+    printed = json.loads(done.stdout)
+    found = verdicts(printed)
+    assert found["one-is-better"][0] == "does not hold"
+    assert found["two-is-no-gain"] == ("holds", None)
+    assert found["pvfs2-is-worse"][0] == "cannot be told"
+    assert "install-orangefs.md" in found["pvfs2-is-worse"][1]
+    (missing,) = printed["not_measured"]
+    assert missing["cluster"].startswith("OrangeFS, programs in /nowhere/orangefs")
+
+
+def test_a_second_run_measures_nothing_and_show_judges_the_same_results(three, tmp_path):
+    folder, performer = three
+    first = run("run", folder, "--results", tmp_path / "out", "--format", "json")
+    again = run("run", folder, "--results", tmp_path / "out", "--format", "json")
+    shown = run("show", folder, "--results", tmp_path / "out", "--format", "json")
+    assert len(performer.calls) == 8
+    assert again.stdout == first.stdout == shown.stdout
+
+
+def test_results_are_in_the_working_directory_unless_named(three, tmp_path, monkeypatch):
+    folder, _ = three
+    monkeypatch.chdir(tmp_path)
+    assert run("run", folder).exit_code == 0
+    assert (tmp_path / "papers-three" / "comparison.json").is_file()
+
+
+def test_show_of_a_folder_without_results_says_so(three, tmp_path):
+    folder, _ = three
+    done = run("show", folder, "--results", tmp_path / "nothing")
+    assert done.exit_code != 0
+    assert "comparison.json" in str(done.exception)
