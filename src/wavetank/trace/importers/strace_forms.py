@@ -9,7 +9,7 @@ Brings lines of strace 4 to 7 to one form, as -f -ttt -y -T writes it. Sample le
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from wavetank.trace.schema import UNKNOWN
 
@@ -19,6 +19,7 @@ _LINE = re.compile(
     r"(?:(?:(?P<clock>\d\d:\d\d:\d\d(?:\.\d+)?)|(?P<time>\d+\.\d+|\d{9,})) (?:\(\+ *\d+(?:\.\d+)?\) )?)?"
     r"(?:\[[ 0-9a-fx?]+\] ){0,2}(?P<rest>[a-z<_+-].*)$"
 )
+_USUAL = re.compile(r"(\d{1,7}) +(\d{9,}\.\d+) ([a-z<].*)$")  # the same of -f -ttt, for speed
 # What is between calls: signals, ends, stack traces (-k), notes, a summary (-c).
 _BETWEEN = re.compile(
     r"^(?:\[pid +\d+[^]]*\] |\d{1,7}(?:<[^>]*>)? +)?(?:[\d:.]+ )?(?:---|\+\+\+| *>|\[ Process|strace: |% time|------)"
@@ -38,8 +39,7 @@ IN_ANGLES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """A line without its leader.
 
     Attributes:
@@ -59,6 +59,8 @@ class Line:
 
 def parsed(text: str) -> Line | None:
     """A line; None where it has no leader and is no call's."""
+    if (usual := _USUAL.match(text)) is not None:
+        return Line(int(usual[1]), usual[2], False, False, usual[3])
     match = _LINE.match(without_colours(text))
     if match is None:
         return None

@@ -133,11 +133,13 @@ class LineReader:
 
     def _is_between(self, line: Line) -> bool:
         """Whether a line is a signal or an end; a thread's execve goes on under the process's own number."""
+        if not line.rest.startswith(("+", "-")):
+            return False
         if (superseded := _SUPERSEDED.match(line.rest)) is not None:
             started = self._pending.pop(int(superseded[1]), None)
             if started is not None:
                 self._pending[line.pid or 0] = started
-        return line.rest.startswith(("+", "-"))
+        return True
 
 
 def looks_like_lines(head: bytes) -> bool:
