@@ -1,6 +1,6 @@
 """What strace's options change in a line: colours, leaders, argument names, strings in hex.
 
-Brings lines of strace 4 to 7 to one form, as -f -ttt -y -T writes it. Sample leaders
+Brings lines of strace 6.1 to 7.2 to one form, as -f -ttt -y -T writes it. Sample leaders
     4242 1700000000.123456 read(                 -f -ttt in a file
     [pid  4242<cat>] 12:34:56.123456 read(       -f -tt -Y
     4242      0.000042 [   0] [00007f51a2f3c1d2] read(       -f -r -n -i
