@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct unflushed *of(struct replay *r, const struct plan_file *file) {
@@ -67,29 +68,66 @@ static bool cannot_be_flushed(int error) {
     return error == EINVAL || error == EROFS || error == ENOSYS || error == EOPNOTSUPP;
 }
 
-/* Files that another rank may have made of one, by giving it a new name: from `after` on the next one, NULL:
- * no more. */
-static const struct plan_file *made_from(const struct replay *r, const struct plan_file *file,
-                                         const struct plan_file *after) {
-    const struct plan_file *end = r->plan->files + r->plan->n_files;
-    for (const struct plan_file *other = after ? after + 1 : r->plan->files; other < end; other++)
-        if (other != file && other->content == file->id)
-            return other;
-    return NULL;
+/* A file of the plan that may come to be by giving another one a new name. */
+struct made_file {
+    int32_t content; /* number of that other one */
+    int32_t file;    /* index */
+};
+
+static int by_content(const void *a, const void *b) {
+    const struct made_file *one = a, *other = b;
+    if (one->content != other->content)
+        return one->content < other->content ? -1 : 1;
+    return (one->file > other->file) - (one->file < other->file);
+}
+
+/* Such files of all others, by those, then in the plan's order; looked for once. */
+static const struct made_file *all_made(const struct plan *plan, int32_t *n) {
+    static struct made_file *made;
+    static int32_t n_made;
+    if (!made) {
+        made = must_alloc(((size_t)plan->n_files + 1) * sizeof *made);
+        for (int32_t i = 0; i < plan->n_files; i++)
+            if (plan->files[i].content != plan->files[i].id)
+                made[n_made++] = (struct made_file){plan->files[i].content, i};
+        qsort(made, (size_t)n_made, sizeof *made, by_content);
+    }
+    *n = n_made;
+    return made;
+}
+
+/* Files that another rank may have made of one, by giving it a new name: from `*at` on the next one, NULL: no
+ * more. *at is -1 at first. */
+static const struct plan_file *made_from(const struct replay *r, const struct plan_file *file, int32_t *at) {
+    int32_t n;
+    const struct made_file *made = all_made(r->plan, &n);
+    if (*at < 0) {
+        int32_t low = 0, high = n;
+        while (low < high) {
+            const int32_t middle = low + (high - low) / 2;
+            if (made[middle].content < file->id)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        *at = low;
+    }
+    return *at < n && made[*at].content == file->id ? &r->plan->files[made[(*at)++].file] : NULL;
 }
 
 static int open_whatever_its_name(const struct replay *r, const struct plan_file *file) {
+    int32_t at = -1;
     int fd = open_by_any_name(file);
-    for (const struct plan_file *other = NULL;
-         fd < 0 && errno == ENOENT && (other = made_from(r, file, other));)
+    for (const struct plan_file *other; fd < 0 && errno == ENOENT && (other = made_from(r, file, &at));)
         fd = open_by_any_name(other);
     return fd;
 }
 
 static bool look_whatever_its_name(const struct replay *r, const struct plan_file *file,
                                    struct unseen_facts *facts) {
+    int32_t at = -1;
     bool found = look_by_any_name(file, facts);
-    for (const struct plan_file *other = NULL; !found && (other = made_from(r, file, other));)
+    for (const struct plan_file *other; !found && (other = made_from(r, file, &at));)
         found = look_by_any_name(other, facts);
     return found;
 }

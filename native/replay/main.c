@@ -143,7 +143,7 @@ int main(int argc, char **argv) {
         fflush(stdout);
     }
     prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); /* the default of 50 us is added to every sleep */
-    char *text = ranks_share_text(rank_number() == 0 ? plan_read_text(settings.plan) : NULL);
+    char *text = plan_share(rank_number() == 0 ? plan_read_text(settings.plan) : NULL);
     struct plan *plan = plan_parse(text, settings.root, rank_number());
     if (plan->n_ranks != rank_count())
         fail(NULL, "the kernel has %d ranks, %d were started", plan->n_ranks, rank_count());

@@ -6,14 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+static bool leaves_root(const char *name) {
+    const size_t length = strlen(name);
+    return name[0] == '/' || !length || strcmp(name, "..") == 0 || strncmp(name, "../", 3) == 0 ||
+           strstr(name, "/../") || (length > 2 && strcmp(name + length - 3, "/..") == 0);
+}
+
 static void add_name(struct parser *p, struct plan_file *f, const char *root) {
     f->names = grown(f->names, f->n_names, sizeof *f->names);
     struct plan_name *added = &f->names[f->n_names++];
     added->symlink = false;
     char *name = added->name = word(p);
     unescape(name);
-    if (name[0] == '/' || !name[0] || strcmp(name, "..") == 0 || strncmp(name, "../", 3) == 0 ||
-        strstr(name, "/../"))
+    if (leaves_root(name))
         BAD(p, "a file's name leaves the root:", name);
     size_t length = strlen(root) + 1 + strlen(name) + 1;
     added->path = must_alloc(length);
@@ -51,44 +56,65 @@ static struct plan_family *family_of(struct parser *p) {
     return f->family;
 }
 
-/* members FILE N: files that take turns at being that file, each in a line "member PREPARED NAME" */
+/* members FILE N folder|tree: files that take turns at being that file, in a folder of its name or below the
+ * root */
 static void parse_members(struct parser *p, const char *root) {
     struct plan_file *f = &p->plan->files[index_of_file(p, number(p))];
     if (f->family)
         BAD(p, "a file has members twice", "");
     struct plan_family *family = f->family = must_alloc(sizeof *family);
-    family->n_members = (int32_t)number_from(p, 1, INT32_MAX);
-    family->members = must_alloc((size_t)family->n_members * sizeof *family->members);
+    (void)number_from(p, 1, INT32_MAX); /* of all ranks */
+    const char *where = word(p);
+    if (strcmp(where, "folder") != 0 && strcmp(where, "tree") != 0)
+        BAD(p, "members lie in no", where);
     family->at_hand = -1;
-    size_t longest = 0;
-    for (int32_t i = 0; i < family->n_members; i++) {
-        if (!next_line(p) || strcmp(word(p), "member") != 0)
-            BAD(p, "a file has fewer members than it says", "");
-        family->members[i].prepared = number_from(p, 0, INT64_MAX);
-        char *name = family->members[i].name = word(p);
-        unescape(name);
-        if (!name[0] || strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-            BAD(p, "a member's name leaves its folder:", name);
-        if (strlen(name) > longest)
-            longest = strlen(name);
-    }
     family->root_length = strlen(root) + 1;
-    family->folder_length = strlen(f->path) + 1;
-    family->path = must_alloc(family->folder_length + longest + 1);
+    family->folder_length = strcmp(where, "tree") == 0 ? family->root_length : strlen(f->path) + 1;
+    family->path = must_alloc(family->folder_length + 1);
     snprintf(family->path, family->folder_length + 1, "%s/", f->path);
+    family->path[family->folder_length - 1] = '/';
 }
 
-/* visits FILE RANK N MEMBER ...: which members a rank turns to, from 0, in order */
+/* One of the members that a rank visits: member PREPARED NAME */
+static void parse_member(struct parser *p, struct plan_family *family, int32_t number) {
+    if (!next_line(p) || strcmp(word(p), "member") != 0)
+        BAD(p, "a rank has fewer members than it says", "");
+    family->members[number].prepared = number_from(p, 0, INT64_MAX);
+    char *name = family->members[number].name = word(p);
+    unescape(name);
+    if (leaves_root(name))
+        BAD(p, "a member's name leaves its folder:", name);
+    const size_t length = strlen(name);
+    if (length > family->longest)
+        family->longest = length;
+}
+
+/* visits FILE RANK MEMBERS VISITS NUMBER ...: the members that a rank turns to, a line each; and their order
+ * by number, from 0, of which nothing is said where each is visited once, in the order of the lines */
 static void parse_visits(struct parser *p) {
     struct plan_family *family = family_of(p);
-    if (number(p) != p->rank)
+    const bool mine = number(p) == p->rank;
+    const int32_t n_members = (int32_t)number_from(p, 1, INT32_MAX);
+    if (!mine) {
+        for (int32_t i = 0; i < n_members; i++)
+            if (!next_line(p))
+                BAD(p, "a rank has fewer members than it says", "");
         return;
+    }
     if (family->visits)
         BAD(p, "a rank visits members twice", "");
+    family->n_members = n_members;
     family->n_visits = number_from(p, 1, INT64_MAX / 8);
     family->visits = must_alloc((size_t)family->n_visits * sizeof *family->visits);
+    const bool in_order = !*p->line;
+    if (in_order && family->n_visits != n_members)
+        BAD(p, "a rank's visits have no order", "");
     for (int64_t i = 0; i < family->n_visits; i++)
-        family->visits[i] = (int32_t)number_from(p, 0, family->n_members - 1);
+        family->visits[i] = in_order ? (int32_t)i : (int32_t)number_from(p, 0, n_members - 1);
+    family->members = must_alloc((size_t)n_members * sizeof *family->members);
+    for (int32_t i = 0; i < n_members; i++)
+        parse_member(p, family, i);
+    family->path = must_grow(family->path, family->folder_length + family->longest + 1);
 }
 
 static void parse_view(struct parser *p) {

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PLAN_VERSION = 6 };
+enum { PLAN_VERSION = 7 };
 
 struct plan_name {
     char *name;   /* below the root */
@@ -26,20 +26,20 @@ struct unflushed {
 };
 
 struct plan_member_file {
-    char *name;       /* below the family's folder */
+    char *name;       /* below the family's folder, or below the root */
     int64_t prepared; /* bytes that are there beforehand */
 };
 
-/* Files that take turns at being one file of the plan. */
+/* Files that take turns at being one file of the plan: those that this rank visits. */
 struct plan_family {
-    struct plan_member_file *members;
-    int32_t n_members, at_hand; /* -1: none */
-    int32_t *visits;            /* this rank's, by member */
+    struct plan_member_file *members; /* in the order of their first visit */
+    int32_t n_members, at_hand;       /* -1: none */
+    int32_t *visits;                  /* this rank's, by member */
     int64_t n_visits, next;
-    char *path; /* of the member at hand: root, folder, name */
-    size_t root_length, folder_length;
-    struct unflushed *counts; /* by member; NULL: nothing was written */
-    bool written;             /* by some rank's phases */
+    char *path;                                 /* of the member at hand: root, folder, name */
+    size_t root_length, folder_length, longest; /* of names */
+    struct unflushed *counts;                   /* by member; NULL: nothing was written */
+    bool written;                               /* by some rank's phases */
 };
 
 struct plan_file {
@@ -140,6 +140,9 @@ struct plan {
 
 /* Read the plan's text (rank 0's file). */
 char *plan_read_text(const char *path);
+
+/* Of rank 0's text, NULL on other ranks: what concerns this rank. */
+char *plan_share(char *text);
 
 /* Parse; keep what this rank needs. text is changed. fail() names the line of a damaged plan. */
 struct plan *plan_parse(char *text, const char *root, int rank);

@@ -48,6 +48,8 @@ bool next_line(struct parser *p) {
             p->rest += strlen(p->rest);
         }
         p->line += strspn(p->line, " ");
+        if (strncmp(p->line, "#@", 2) == 0) /* plan_share: the number of the next line in the whole text */
+            p->number = strtoll(p->line + 2, NULL, 10) - 1;
     } while (!*p->line || *p->line == '#');
     return true;
 }

@@ -16,6 +16,10 @@ const char *rank_library(void); /* for the result: the MPI library's version, or
 /* Text of rank 0 (malloc'ed, NUL-terminated) to all ranks. */
 char *ranks_share_text(char *text);
 
+/* Bytes of rank 0 (malloc'ed, or NULL) to one rank, which gets them; all others, and who has none, get NULL.
+ */
+char *ranks_hand_out(int32_t rank, char *bytes, size_t length, size_t *n);
+
 /* Make the plan's communicators; before the clock starts. */
 void ranks_make_communicators(const struct plan *plan);
 void ranks_barrier(int communicator);

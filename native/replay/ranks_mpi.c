@@ -63,6 +63,28 @@ char *ranks_share_text(char *text) {
     return text;
 }
 
+char *ranks_hand_out(int32_t rank, char *bytes, size_t length, size_t *n) {
+    *n = length;
+    if (rank == 0 || (my_rank != 0 && my_rank != rank))
+        return bytes;
+    uint64_t left = length;
+    if (my_rank == 0) {
+        PMPI_Send(&left, 1, MPI_UINT64_T, rank, TAG_TEXT, MPI_COMM_WORLD);
+        for (uint64_t done = 0; done < left; done += BCAST_CHUNK)
+            PMPI_Send(bytes + done, (int)(left - done < BCAST_CHUNK ? left - done : BCAST_CHUNK), MPI_CHAR,
+                      rank, TAG_TEXT, MPI_COMM_WORLD);
+        free(bytes);
+        return NULL;
+    }
+    PMPI_Recv(&left, 1, MPI_UINT64_T, 0, TAG_TEXT, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    *n = left;
+    bytes = left ? must_alloc(left) : NULL;
+    for (uint64_t done = 0; done < left; done += BCAST_CHUNK)
+        PMPI_Recv(bytes + done, (int)(left - done < BCAST_CHUNK ? left - done : BCAST_CHUNK), MPI_CHAR, 0,
+                  TAG_TEXT, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    return bytes;
+}
+
 void ranks_make_communicators(const struct plan *plan) {
     MPI_Group world;
     PMPI_Comm_group(MPI_COMM_WORLD, &world);

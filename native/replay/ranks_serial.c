@@ -25,6 +25,11 @@ const char *rank_library(void) {
 char *ranks_share_text(char *text) {
     return text;
 }
+char *ranks_hand_out(int32_t rank, char *bytes, size_t length, size_t *n) {
+    (void)rank;
+    *n = length;
+    return bytes;
+}
 void ranks_make_communicators(const struct plan *plan) {
     (void)plan;
 }

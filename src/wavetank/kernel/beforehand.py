@@ -42,6 +42,7 @@ class Evidence:
         is_folder: whether it is a folder.
         changes: whether a call changes its size or its names.
         mapped_bytes: how long the longest mapping is.
+        apart: whether it stands for several files, each of which one rank alone uses.
     """
 
     flags: int = 0
@@ -54,11 +55,14 @@ class Evidence:
     is_folder: bool = False
     changes: bool = False
     mapped_bytes: int = 0
+    apart: bool = False
 
     @property
     def must_be_there(self) -> bool:
         """Whether a rank needs the file, and no other one could have made it before."""
-        return any(not self.made_by - {rank} for rank in self.needed_by)
+        return (self.apart and bool(self.needed_by)) or any(
+            not self.made_by - {rank} for rank in self.needed_by
+        )
 
     @property
     def is_never_there(self) -> bool:
@@ -120,8 +124,16 @@ def _needs(step: FileStep) -> bool:
     return step.iop_type in _NEEDING or (step.iop_type in ("rename", "link") and step.arg == 0)
 
 
-def evidence_of(programs: Sequence[Program], phases: Iterable[Phase]) -> dict[int, Evidence]:
-    """By file id: what the programs' calls show of each file."""
+def evidence_of(
+    programs: Sequence[Program], phases: Iterable[Phase], apart: Iterable[int] = ()
+) -> dict[int, Evidence]:
+    """By file id: what the programs' calls show of each file.
+
+    Args:
+        programs: of all ranks.
+        phases: that they perform.
+        apart: files that stand for several, each of which one rank alone uses.
+    """
     file_of = {phase.ph_id: phase.file_id for phase in phases}
     found: dict[int, Evidence] = {}
     for program in programs:
@@ -135,6 +147,9 @@ def evidence_of(programs: Sequence[Program], phases: Iterable[Phase]) -> dict[in
             for ranks in (one.needed_by, one.missed_by, one.made_by):
                 ranks.update(others if rank in ranks else ())
             _join(found.setdefault(file_id, Evidence()), one)
+    for file_id in apart:
+        if file_id in found:
+            found[file_id].apart = True
     return found
 
 

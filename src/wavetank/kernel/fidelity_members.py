@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from wavetank.kernel.plan import Kernel
 from wavetank.kernel.plan_reader import PlannedRun
 from wavetank.model.application import Model
@@ -32,17 +30,25 @@ def _difference(plan: PlannedRun, file: ModelFile) -> str | None:
     members, planned = file.members, plan.members.get(file.file_id)
     if members is None or planned is None:
         return "one file on one side, several on the other"
-    if len(planned) != len(members):
-        return f"{len(planned)} files, the model has {len(members)}"
-    if len({name for _, name in planned}) != len(planned):
-        return "two of its files have one name"
-    visits = plan.visits[file.file_id]
-    if set(visits) != set(members.visits.ranks):
+    if planned.n != len(members):
+        return f"{planned.n} files, the model has {len(members)}"
+    if set(planned.visits) != set(members.visits.ranks):
         return "other ranks work on its files than in the model"
-    for rank, visited in visits.items():
-        wanted = members.visits.of_rank(rank)
-        if not np.array_equal(visited, wanted):
-            both = min(len(visited), len(wanted))
-            place = next(iter(np.flatnonzero(visited[:both] != wanted[:both])), both)
+    name_of: dict[int, str] = {}  # of the model's members, in the plan
+    for rank, wanted in members.visits.by_rank():
+        visits = planned.visits[rank]
+        both = min(len(visits.order), len(wanted))
+        names = [visits.names[number] for number in visits.order[:both].tolist()]
+        place = next(
+            (
+                place
+                for place, (member, name) in enumerate(zip(wanted.tolist(), names, strict=False))
+                if name_of.setdefault(member, name) != name
+            ),
+            both,
+        )
+        if place < both or len(visits.order) != len(wanted):
             return f"rank {rank} turns to its files in another order than in the model, from visit {place + 1} on"
+    if len(set(name_of.values())) != len(name_of):
+        return "two of its files have one name"
     return None

@@ -16,8 +16,9 @@ from typing import Any, Literal
 from wavetank.kernel import calls
 from wavetank.kernel.plan import KernelFile, KernelName
 from wavetank.kernel.steps import flat
-from wavetank.kernel.tree_names import tree_names
+from wavetank.kernel.tree_names import top_folder, tree_names
 from wavetank.model.file import ModelFile
+from wavetank.model.members import Members
 from wavetank.model.names import NAMED_OPS
 from wavetank.model.phase import FileStep, Program, RepeatStep, Step
 
@@ -127,6 +128,8 @@ def apply_names(
     made: Sequence[KernelFile],
     programs: Sequence[Program],
     folders: Collection[str] = (),
+    *,
+    metadata_only: bool = False,
 ) -> tuple[list[KernelFile], list[Program], list[str]]:
     """The kernel's files with all their names, the programs by these, and sentences on what differs.
 
@@ -135,11 +138,17 @@ def apply_names(
         made: the kernel's files of these, in the same order, each with its file's own name.
         programs: the kernel's, by the names of the model.
         folders: whose files keep their place in them (tree_names.py).
+        metadata_only: the application moves no data: no file has a folder that is not the application's.
     """
     uses = uses_of_names(programs)
     plans: dict[int, NamePlan] = {}
     places = _places(files, uses)
     unique = dict(enumerate(path for path, _ in dict.fromkeys(places.values())))
+    of_members: dict[int, range] = {}  # numbers of the names of members that keep their directories
+    for file in files:
+        if file.members is not None and (metadata_only or _in_any(file.members, folders)):
+            of_members[file.file_id] = range(len(unique), len(unique) + len(file.members))
+            unique.update(enumerate(file.members.paths(), start=len(unique)))
     names = tree_names(unique, folders)
     numbers = {place: number for number, place in enumerate(dict.fromkeys(places.values()))}
     owners = Counter(path for file in files for path in paths_of(file))
@@ -153,6 +162,9 @@ def apply_names(
             KernelName(name=name, prepared=plan.prepared.get(k))
             for k, name in zip(plan.order[1:], kept[1:], strict=True)
         )}  # fmt: skip
+        if base.members is not None and file.file_id in of_members:
+            in_tree = tuple(names[number] for number in of_members[file.file_id])
+            changes["members"] = base.members.model_copy(update={"names": in_tree, "in_tree": True})
         if base.role == "input" and (of_file.gone or any(owners[path] > 1 for path in own)):
             changes["role"] = "both"  # the name is gone, or another file's, after the run
         found.append(base.model_copy(update=changes))
@@ -173,6 +185,12 @@ def apply_names(
             for program in programs
         ],
         sentences,
+    )
+
+
+def _in_any(members: Members, folders: Collection[str]) -> bool:
+    return bool(folders) and any(
+        top_folder(path, folders) is not None or path in folders for path in members.paths()
     )
 
 

@@ -98,7 +98,8 @@ def kernel_files(
         programs: that the kernel performs.
         views: of the model.
     """
-    evidence = evidence_of(programs, phases)
+    apart = [f.file_id for f in files if f.members is not None and not f.members.visits.shared]
+    evidence = evidence_of(programs, phases, apart)
     made = _made_by_name(programs)
     origins = _origins(programs)
     names = safe_names({file.file_id: file.file_name for file in files})

@@ -90,6 +90,7 @@ def make_kernel(
         kernel_files(touched, selection.phases, selection.programs, model.views),
         selection.programs,
         folders_of(touched, metadata_only=not model.phases),
+        metadata_only=not model.phases,
     )
     files, of_listings = with_entries(files, programs)
     bare = Kernel(

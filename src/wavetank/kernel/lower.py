@@ -28,7 +28,7 @@ from wavetank.model.phase import (
 )
 from wavetank.model.runs import RunArrays
 
-PLAN_VERSION = 6
+PLAN_VERSION = 7
 
 
 def lower(kernel: Kernel) -> str:
@@ -89,12 +89,22 @@ def _file(file: KernelFile) -> Iterator[str]:
 
 
 def _members(file_id: int, members: KernelMembers) -> Iterator[str]:
-    yield f"members {file_id} {len(members.names)}"
-    for name, size in zip(members.names, members.prepare_bytes.tolist(), strict=True):
-        yield f" member {size} {quote(name)}"
-    for rank in members.visits.ranks:
-        visited = members.visits.of_rank(rank).tolist()
-        yield f"visits {file_id} {rank} {len(visited)} {' '.join(map(str, visited))}"
+    """The members that each rank visits, for it alone, and their order where it is not that of the lines."""
+    yield f"members {file_id} {len(members.names)} {'tree' if members.in_tree else 'folder'}"
+    lines = [
+        f" member {size} {quote(name)}"
+        for name, size in zip(members.names, members.prepare_bytes.tolist(), strict=True)
+    ]
+    for rank, visited in members.visits.by_rank():
+        different, first, number = np.unique(visited, return_index=True, return_inverse=True)
+        by_visit = np.argsort(first)
+        order = ""
+        if len(different) < len(visited):
+            place = np.empty(len(different), dtype=np.int64)
+            place[by_visit] = np.arange(len(different))
+            order = f" {' '.join(map(str, place[number].tolist()))}"
+        yield f"visits {file_id} {rank} {len(different)} {len(visited)}{order}"
+        yield from (lines[member] for member in different[by_visit].tolist())
 
 
 def _hint(value: str) -> str:

@@ -11,17 +11,22 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from wavetank.kernel import calls
 from wavetank.kernel.plan import Kernel
+from wavetank.kernel.turns import FileNames, Turns
 from wavetank.model.phase import (
     DataStep,
     FileStep,
+    ListedOffsets,
     MixStep,
     Phase,
     Program,
     RepeatStep,
     Step,
     SyncStep,
+    UnknownOffsets,
 )
 
 CREATE, STAT, READ, RENAME, REMOVE = "C", "T", "E", "U", "r"  # mdtest's letters for its phases
@@ -77,8 +82,8 @@ class Other:
 class _Rank:
     """Takes one rank's steps apart."""
 
-    def __init__(self, kernel: Kernel, phases: Mapping[int, Phase]) -> None:
-        self._names = {file.file_id: file.names for file in kernel.files}
+    def __init__(self, kernel: Kernel, phases: Mapping[int, OfPhase], turns: Turns) -> None:
+        self._turns = turns
         self._folders = {file.file_id for file in kernel.files if file.directory}
         self._phases = phases
         self._alone = {
@@ -104,10 +109,10 @@ class _Rank:
                 self._see_data(step)
 
     def _see_call(self, step: FileStep) -> None:
-        names = self._names.get(step.file_id)
-        if names is None:
-            return
-        name = names[step.name if step.name < len(names) else 0]
+        for name, count in self._turns.calls(step):
+            self._see_one(step, name, count)
+
+    def _see_one(self, step: FileStep, name: str, count: int) -> None:
         folder = step.file_id in self._folders
         kind, objects = _PRINCIPAL.get(step.iop_type, (None, None))
         if step.iop_type == "rename" and folder:
@@ -116,17 +121,17 @@ class _Rank:
             kind, objects = RENAME, "directories"
         if step.iop_type == "open" and not folder:
             kind, objects = CREATE if step.arg & os.O_CREAT else READ, "files"
-        if kind is not None and not step.error and step.count == 1:
+        if kind is not None and not step.error and count == 1:
             self._item(kind, objects or ("directories" if folder else "files"), name, step)
         elif step.iop_type in _BESIDE and not folder and not step.error:
             last = self._last()
             if last is not None and last.names and last.names[-1] == name:
                 if step.iop_type != "close" or last.kind not in (CREATE, READ):
-                    last.beside[step.iop_type] += step.count
+                    last.beside[step.iop_type] += count
             else:
-                self.others[step.iop_type] += step.count
+                self.others[step.iop_type] += count
         elif step.iop_type != "access":
-            self.others[step.iop_type] += step.count
+            self.others[step.iop_type] += count
 
     def _last(self) -> Items | None:
         stage = self.stages.get(self._stage)
@@ -145,22 +150,47 @@ class _Rank:
         if phase is None or last is None or not last.names:
             return
         last.ph_ids.add(step.ph_id)
-        once = step.n == 1 and len(phase.pattern) == 1
-        moved = phase.pattern[0].rs if once else -1
-        same = self._names.get(phase.file_id, ("",))[0] == last.names[-1]
-        reads = calls.reads(phase.pattern[0].iop_type)
-        if not same or last.kind not in (CREATE, READ) or phase.level == "mpiio":
+        moved = phase.moved if step.n == 1 else -1
+        same = self._turns.at_hand(phase.file_id) == last.names[-1]
+        if not same or last.kind not in (CREATE, READ):
             moved = -1
-        (last.read_bytes if reads else last.write_bytes).add(moved)
+        (last.read_bytes if phase.reads else last.write_bytes).add(moved)
+
+
+@dataclass(frozen=True)
+class OfPhase:
+    """What is looked at of a phase of data.
+
+    Attributes:
+        file_id: its file.
+        reads: whether it reads.
+        moved: bytes asked for by each call where that is one size for all, and one call a step; else -1.
+    """
+
+    file_id: int
+    reads: bool
+    moved: int
+
+
+def _of_phase(phase: Phase) -> OfPhase:
+    (first, *others), (offsets, *_) = phase.pattern, phase.offset
+    sizes = {first.rs}
+    if isinstance(offsets, ListedOffsets):
+        sizes |= set(np.unique(offsets.rs).tolist())
+    elif isinstance(offsets, UnknownOffsets) and offsets.sizes is not None:
+        sizes |= set(np.unique(offsets.sizes.rs).tolist())
+    one_size = len(sizes) == 1 and not others and phase.level != "mpiio"
+    return OfPhase(phase.file_id, calls.reads(first.iop_type), first.rs if one_size else -1)
 
 
 def stretches(kernel: Kernel) -> tuple[list[Stretch], list[Other]]:
     """The stretches in which all ranks do the same with items, and what is in none of them."""
-    phases = {phase.ph_id: phase for phase in kernel.phases}
+    phases = {phase.ph_id: _of_phase(phase) for phase in kernel.phases}
+    file_names = FileNames(kernel.files)
     of_rank: dict[int, Mapping[int, list[Items]]] = {}
     others: Counter[str] = Counter()
     for program in kernel.programs:
-        for rank, seen in _ranks_of(program, kernel, phases):
+        for rank, seen in _ranks_of(program, kernel, phases, file_names):
             of_rank[rank] = seen.stages
             others += seen.others
     found: list[Stretch] = []
@@ -198,10 +228,13 @@ def stretches(kernel: Kernel) -> tuple[list[Stretch], list[Other]]:
 
 
 def _ranks_of(
-    program: Program, kernel: Kernel, phases: Mapping[int, Phase]
+    program: Program, kernel: Kernel, phases: Mapping[int, OfPhase], names: FileNames
 ) -> Iterator[tuple[int, _Rank]]:
-    """All ranks of a program do the same with the same names."""
-    seen = _Rank(kernel, phases)
-    seen.see(program.steps)
+    """All ranks of a program do the same, with the same names but for members of files."""
+    seen: _Rank | None = None
+    differ = names.differ(program)
     for rank in program.ranks:
+        if seen is None or differ:
+            seen = _Rank(kernel, phases, names.turns_of(rank))
+            seen.see(program.steps)
         yield rank, seen

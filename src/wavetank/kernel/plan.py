@@ -44,14 +44,25 @@ def _below_the_root(name: str) -> str:
     return name
 
 
+def _leaves(name: str) -> bool:
+    """Whether a member's name is none below its folder. Of a million names: parts are looked at where there may be dots."""
+    if name in ("", ".") or name[0] == "/" or name[-1] == "/" or "\0" in name or "//" in name:
+        return True
+    return ".." in name and ".." in name.split("/")
+
+
 Role = Literal["input", "output", "both", "none"]
 
 
 class KernelMembers(Record):
-    """Files that take turns at being one file of the kernel; in its folder."""
+    """Files that take turns at being one file of the kernel; in a folder of its own, or each in its directory."""
 
     names: Names = Field(
-        description="in the folder that has the file's name, as in ModelFile.members"
+        description="below the folder that has the file's name, or below the root; as in ModelFile.members"
+    )
+    in_tree: bool = Field(
+        default=False,
+        description="names are below the root, in the application's directories; the file's name is for people",
     )
     prepare_bytes: Column = Field(
         description="size to make of each beforehand; one number stands for all"
@@ -65,7 +76,7 @@ class KernelMembers(Record):
             self.__dict__["prepare_bytes"] = np.broadcast_to(self.prepare_bytes, n)
         if len(self.prepare_bytes) != n:
             raise ValueError(f"prepare_bytes holds {len(self.prepare_bytes)} numbers for {n} names")
-        if any(name in ("", ".", "..") or "/" in name or "\0" in name for name in self.names):
+        if any(_leaves(name) or ("/" in name and not self.in_tree) for name in self.names):
             raise ValueError("a member's name leaves the folder")
         if len(set(self.names)) != n:
             raise ValueError("two members have one name")
@@ -74,7 +85,7 @@ class KernelMembers(Record):
         return self
 
     def _values(self) -> tuple[object, ...]:
-        return self.names, self.prepare_bytes.tobytes(), self.visits
+        return self.names, self.in_tree, self.prepare_bytes.tobytes(), self.visits
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, KernelMembers) and self._values() == other._values()
@@ -109,7 +120,7 @@ class KernelFile(Record):
 
     members: KernelMembers | None = Field(
         default=None,
-        description="files that take turns at being this one, in a folder of its name; prepare_bytes is their sum",
+        description="files that take turns at being this one; prepare_bytes is their sum",
     )
 
     @field_validator("name")
@@ -132,10 +143,18 @@ class KernelFile(Record):
         if self.members is None:
             yield self.name, self.prepare_bytes
         else:
-            for name, size in zip(
-                self.members.names, self.members.prepare_bytes.tolist(), strict=True
-            ):
-                yield f"{self.name}/{name}", size
+            yield from zip(self.member_names(), self.members.prepare_bytes.tolist(), strict=True)
+
+    def member_names(self) -> Iterator[str]:
+        """Names below the root of its members, by number; none where it has none."""
+        if self.members is not None:
+            folder = "" if self.members.in_tree else f"{self.name}/"
+            yield from (folder + name for name in self.members.names)
+
+    @property
+    def own_folder(self) -> bool:
+        """Whether it stands for members in a folder of its name, which nothing else is in."""
+        return self.members is not None and not self.members.in_tree
 
     def stored_names(self) -> Iterator[str]:
         """All names that it has below the root at some time."""
@@ -180,10 +199,18 @@ def folders_beforehand(files: Sequence[KernelFile]) -> list[str]:
 
     They are the kernel's own and those that its names lie in; what the run makes, and what lies below that, is not.
     """
-    made = {file.name for file in files if file.directory and file.role == "output"}
-    found = {file.name for file in files if file.directory and file.is_prepared}
-    for name in (name for file in files for name in file.names):
-        parents = [str(parent) for parent in PurePosixPath(name).parents][:-1]
+    made, found, holding = set[str](), set[str](), set[str]()
+    for file in files:
+        in_tree = file.members is not None and file.members.in_tree
+        names = list(file.member_names()) if in_tree else [file.name]
+        if file.directory and file.role == "output":
+            made.update(names)
+        elif file.directory and file.is_prepared:
+            found.update(names)
+        names += [] if in_tree else [other.name for other in file.other_names]
+        holding.update(name.rpartition("/")[0] for name in names)
+    for folder in holding - {""}:
+        parents = [folder, *(str(parent) for parent in PurePosixPath(folder).parents)][:-1]
         first_made = [place for place, parent in enumerate(parents) if parent in made]
         found.update(parents[first_made[-1] + 1 :] if first_made else parents)
     return sorted(found - made)
@@ -242,8 +269,8 @@ class Kernel(Document):
     """A kernel of one model."""
 
     kind: ClassVar[str] = "kernel"
-    version: ClassVar[int] = 5  # 5: files with members
-    older: ClassVar[tuple[int, ...]] = (1, 2, 3, 4)
+    version: ClassVar[int] = 6  # 5: files with members; 6: these in the application's directories
+    older: ClassVar[tuple[int, ...]] = (1, 2, 3, 4, 5)
     error: ClassVar[type[WavetankError]] = KernelError
 
     application: str

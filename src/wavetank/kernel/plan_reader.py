@@ -88,18 +88,37 @@ class PlannedStep:
 
 
 @dataclass
+class PlannedVisits:
+    """The members that a rank turns to.
+
+    Attributes:
+        names: of each that it visits, below the file's folder or the root.
+        sizes: bytes beforehand.
+        order: which of them it turns to, in order.
+    """
+
+    names: list[str]
+    sizes: list[int]
+    order: Int64Array
+
+
+@dataclass
+class PlannedMembers:
+    """The members of a file: how many, whether they lie below the root, and the visits by rank."""
+
+    n: int
+    in_tree: bool
+    visits: dict[int, PlannedVisits] = field(default_factory=dict)
+
+
+@dataclass
 class PlannedRun:
     """A plan."""
 
     n_ranks: int = 0
     names: dict[int, list[str]] = field(default_factory=dict)  # of each file, the first its own
     roles: dict[int, str] = field(default_factory=dict)  # of each file
-    members: dict[int, list[tuple[int, str]]] = field(
-        default_factory=dict
-    )  # of files with such: bytes beforehand, name in the file's folder
-    visits: dict[int, dict[int, Int64Array]] = field(
-        default_factory=dict
-    )  # of members, by file and rank
+    members: dict[int, PlannedMembers] = field(default_factory=dict)  # of files with such
     views: list[tuple[int, ...]] = field(default_factory=list)
     infos: list[tuple[tuple[str, str], ...]] = field(default_factory=list)
     communicators: list[tuple[int, ...]] = field(default_factory=list)
@@ -117,8 +136,8 @@ def read_plan(text: str) -> PlannedRun:
     lines = (line for line in text.splitlines() if line.strip())
     runs: list[str] = []  # lines of runs that follow each other are read together
     try:
-        if next(lines).split() != ["wavetank-plan", "6"]:
-            raise KernelError("not a plan of version 6")
+        if next(lines).split() != ["wavetank-plan", "7"]:
+            raise KernelError("not a plan of version 7")
         for line in lines:
             if line.lstrip().startswith("run "):
                 runs.append(line)
@@ -183,15 +202,17 @@ def _of_file(plan: PlannedRun, keyword: str, rest: list[str], lines: Iterator[st
     elif keyword == "name":
         plan.names[number].append(unquote(rest[1]))
     elif keyword == "members":
-        own = [next(lines).split() for _ in range(int(rest[1]))]
-        plan.members[number] = [(int(size), unquote(name)) for _, size, name in own]
-        plan.visits[number] = {}
+        plan.members[number] = PlannedMembers(int(rest[1]), rest[2] == "tree")
         plan.names[number].append(NEXT_MEMBER)
     else:
-        visited = np.array(list(map(int, rest[3:])), dtype=np.int64)
-        if len(visited) != int(rest[2]):
-            raise ValueError("a rank has fewer visits than it says")
-        plan.visits[number][int(rest[1])] = visited
+        rank, n_members, n_visits = map(int, rest[1:4])
+        own = [next(lines).split() for _ in range(n_members)]
+        order = np.array(list(map(int, rest[4:])) or range(n_members), dtype=np.int64)
+        if len(order) != n_visits or int(order.max()) >= n_members:
+            raise ValueError("a rank's visits are not those that it says")
+        plan.members[number].visits[rank] = PlannedVisits(
+            [unquote(name) for _, _, name in own], [int(size) for _, size, _ in own], order
+        )
 
 
 def _latest(plan: PlannedRun) -> PlannedPhase:

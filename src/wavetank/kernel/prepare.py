@@ -95,9 +95,9 @@ def _missing(folders: Sequence[str], root: Path) -> list[str]:
 
 
 def _make_folders(kernel: Kernel, root: Path) -> None:
-    """Folders of files with members. A file that wavetank made under such a name gives way."""
+    """Folders of files with members of their own. A file that wavetank made under such a name gives way."""
     for file in kernel.files:
-        if file.members is not None:
+        if file.own_folder:
             if (root / file.name).is_symlink() or (root / file.name).is_file():
                 (root / file.name).unlink()
             (root / file.name).mkdir(exist_ok=True)
@@ -123,7 +123,7 @@ def remove_files(kernel: Kernel, root: Path) -> None:
     for name in sorted(names & ours, reverse=True):  # what lies in a directory before the directory
         _remove(root / name)
     for file in kernel.files:
-        if file.members is not None and (root / file.name).is_dir():
+        if file.own_folder and (root / file.name).is_dir():
             with suppress(OSError):  # somebody else's files are in it
                 (root / file.name).rmdir()
     (root / MARKER).unlink(missing_ok=True)

@@ -25,11 +25,11 @@ def folders_of(files: Iterable[ModelFile], *, metadata_only: bool) -> frozenset[
     """
     paths: list[str] = []
     found = set()
-    files = tuple(files)
-    if any(file.members is not None for file in files):
-        return frozenset()  # a family has a folder of its own, made before the run
     for file in files:
-        names = [file.file_name, *(name.path for name in file.other_names if not name.symlink)]
+        if file.members is not None:
+            names = list(file.members.paths())
+        else:
+            names = [file.file_name, *(name.path for name in file.other_names if not name.symlink)]
         paths += names
         if file.directory:
             found.update(names)
@@ -53,7 +53,7 @@ def tree_names(paths: Mapping[int, str], folders: Collection[str]) -> dict[int, 
         paths: by number; a path may come several times, and has a name for each.
         folders: directories that are kept, see ``folders_of``.
     """
-    tops = {number: _top(path, folders) for number, path in paths.items()}
+    tops = {number: top_folder(path, folders) for number, path in paths.items()}
     alone = {number: path for number, path in paths.items() if tops[number] is None}
     inside = {top for top in tops.values() if top is not None}
     known = set(alone.values())
@@ -72,7 +72,7 @@ def tree_names(paths: Mapping[int, str], folders: Collection[str]) -> dict[int, 
     return _apart(names)
 
 
-def _top(path: str, folders: Collection[str]) -> str | None:
+def top_folder(path: str, folders: Collection[str]) -> str | None:
     """The topmost folder above a path that is kept; None for none."""
     end = path.find("/", 1)
     while end > 0:

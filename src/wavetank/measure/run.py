@@ -283,12 +283,8 @@ def remove_written(bench: Bench) -> None:
     """Remove what an earlier run wrote; directories that are to be there are."""
     written = [file for file in bench.kernel.files if file.role != "input"]
     if written:
-        folders = [
-            str(PurePosixPath(bench.root, file.name))
-            for file in written
-            if file.members is not None
-        ]
-        names = [name for file in written if file.members is None for name in file.names]
+        folders = [str(PurePosixPath(bench.root, file.name)) for file in written if file.own_folder]
+        names = [name for file in written if not file.own_folder for name in file.stored_names()]
         recursive = ["-r"] if any(file.directory for file in written) else []
         # Through every view: a client that still knows a name would open a file that is gone.
         for host in bench.cluster.compute_hosts:
@@ -310,9 +306,11 @@ def make_names(bench: Bench) -> None:
 def _make_empty(bench: Bench) -> None:
     files = bench.kernel.files
     empty = [
-        file.name
+        name
         for file in files
-        if file.is_prepared and file.prepare_bytes == 0 and not file.directory
+        if file.is_prepared and not file.directory
+        for name, size in file.stored()
+        if size == 0
     ]
     empty += [name for file in files for name in file.entry_names]
     for host in file_hosts(bench.cluster) if empty else ():
@@ -322,7 +320,7 @@ def _make_empty(bench: Bench) -> None:
 def _make_folders(bench: Bench) -> None:
     files = bench.kernel.files
     folders = folders_beforehand(files)
-    folders += [file.name for file in files if file.members is not None]
+    folders += [file.name for file in files if file.own_folder]
     for host in file_hosts(bench.cluster) if folders else ():
         _on_names(bench, host, ["mkdir", "-p"], folders)
 

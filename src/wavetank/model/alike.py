@@ -9,6 +9,7 @@ What is a family, and what is not, is decided in docs/decisions/0238-files-used-
 
 from __future__ import annotations
 
+import os
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -41,8 +42,9 @@ FEWEST_A_RANK = 8
 _PLAIN = (
     "open", "close", "read", "write", "pread", "pwrite", "readv", "writev", "preadv", "pwritev", "lseek", "fsync",
     "fdatasync", "sync_file_range", "truncate", "ftruncate", "fallocate", "stat", "fstat", "access", "unlink", "mkdir",
-    "rmdir",
+    "rmdir", "mknod", "chmod", "chown", "utime", "fchmod", "fchown", "futime",
 )  # fmt: skip
+_MAKING = ("mkdir", "mknod")
 """Calls on files of families: each is on one file, by its name or through an open of its own."""
 
 
@@ -187,7 +189,11 @@ class _Search:
         return group
 
     def _kinds_of_use(self, usable: BoolArray) -> Int64Array:
-        """A number for each file: equal for files with the same kinds of calls, ways to open, and state before the run."""
+        """A number for each file: equal for files that are used by the same kinds of calls.
+
+        Equal are also the ways to open them, their state before the run, and whether the run's first call that
+        succeeds may make them: a kernel makes beforehand all files of a family or none.
+        """
         table, n = self._table, len(self._before)
         bit = np.zeros(256, dtype=np.int64)
         for number, name in enumerate(_PLAIN):
@@ -195,13 +201,28 @@ class _Search:
         rows = np.flatnonzero(usable[table.file])
         file, calls = table.file[rows], bit[table.op[rows]]
         failed = table.error[rows] != 0
-        mask = [np.zeros(n, dtype=np.int64) for _ in range(4)]
+        mask = [np.zeros(n, dtype=np.int64) for _ in range(5)]
         np.bitwise_or.at(mask[0], file[~failed], calls[~failed])
         np.bitwise_or.at(mask[1], file[failed], calls[failed])
         opens = self._kinds(OpKind.OPEN)[table.op[rows]] & ~failed
         np.bitwise_or.at(mask[2], file[opens], table.arg[rows[opens]])
         mask[3] = np.sign(self._before)
+        mask[4] = self._made_first(rows[~failed], file[~failed], n).astype(np.int64)
         return distinct_rows(mask)[1]
+
+    def _made_first(self, rows: Int64Array, file: Int32Array, n: int) -> BoolArray:
+        """Whether the first of some rows on each file is a call that may make it; by time where that is known."""
+        table = self._table
+        makes = self._codes(_MAKING)[table.op[rows]]
+        opens = self._kinds(OpKind.OPEN)[table.op[rows]]
+        makes |= opens & (table.arg[rows] & os.O_CREAT != 0)
+        start = table.start_ns[rows]
+        first = np.full(n, np.iinfo(np.int64).max)
+        np.minimum.at(first, file, start)
+        at_first = np.flatnonzero(start == first[file])[::-1]
+        found = np.zeros(n, dtype=bool)
+        found[file[at_first]] = makes[at_first]  # of several at one time the first row is set last
+        return found
 
     def _broken(self, group: Int64Array) -> Int64Array:
         """Files of families with an open that outlives a visit, or that was not made in it."""
@@ -211,6 +232,8 @@ class _Search:
         bad = [table.file[first[~by_name]]]
         through = self._through_opens(visits)
         rows, number = visits.rows[through], visits.number[through]
+        if not len(rows):
+            return np.unique(bad[0])
         n_handles = int(table.handle.max(initial=0)) + 1
         key = table.rank[rows].astype(np.int64) * n_handles + table.handle[rows]
         order = np.lexsort((rows, key))

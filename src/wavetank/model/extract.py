@@ -80,9 +80,7 @@ def extract_model(
     gap_s = rules.shortest_gap_s
     trace, named, names = join_names(trace, in_order(without_races(trace.folds)))
     families: Families = {}
-    if (
-        rules.families and (named.moved > 0).any()
-    ):  # a name and its folder are all there is to the others
+    if rules.families:
         trace, named, families = fold_alike(trace, named, ops)
     return_freed_memory()
     of_mpi = set() if Level.MPIIO in levels else _of_mpi_library(named, ops)

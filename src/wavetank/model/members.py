@@ -152,6 +152,11 @@ class Visits(Record):
         start = int(self.n_visits[:position].sum())
         return self.all()[start : start + int(self.n_visits[position])]
 
+    def by_rank(self) -> Iterator[tuple[int, Int64Array]]:
+        """Each rank that visits members, with these in order."""
+        parts = np.split(self.all(), np.cumsum(self.n_visits)[:-1])
+        return zip(self.ranks, parts, strict=True)
+
     @property
     def shared(self) -> bool:
         """Whether several ranks visit one member."""

@@ -7,22 +7,21 @@ the phases of that data (``Phase.metadata_ops``); all others are here, each in o
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from posixpath import commonpath
 
 import numpy as np
 
 from wavetank.model.activity import Activity
+from wavetank.model.folded import blocks
 from wavetank.model.metadata import (
     MetadataCall,
     MetadataPhase,
-    NameFamily,
-    Sharing,
     call_name,
 )
+from wavetank.model.metadata_names import Names
+from wavetank.model.metadata_objects import Objects
 from wavetank.model.names import NAMED_OPS, ON_TWO_NAMES
 from wavetank.model.row_kind import RowKind
 from wavetank.model.rows import Rows, counted_before
@@ -32,7 +31,6 @@ from wavetank.trace.traced_files import TracedFiles
 
 MOST_PHASES = 256
 """Phases from which on those of the same ranks and calls are told as one (Choice)."""
-_FAMILIES = 4  # of names, that are told
 _CREATED, _DIRECTORY = 1, 2  # bits of a label
 
 
@@ -61,9 +59,12 @@ def metadata_phases(
         return ()
     label = _labels(activity, index, directories)
     stage, alike = _stages(activity.rows)
-    segment_of, segments = _segments(activity.rows.table.rank[index], stage[index], label)
+    segment_of, segments = _segments(
+        activity.rows.table.rank[index], stage[index], label, _in_turns(activity, index)
+    )
     groups = _together(segments, alike=alike)
-    describe = _Phase(activity, index, label, segment_of, directories, paths).of
+    objects = Objects(activity, index, paths, directories)
+    describe = _Phase(activity, index, label, segment_of, objects).of
     found = [
         describe(rows, n_segments)
         for rows, n_segments in _rows_of(groups, segment_of, len(segments))
@@ -104,13 +105,27 @@ def _labels(activity: Activity, index: Int64Array, directories: Collection[int])
     n_handles = int(table.handle.max(initial=0)) + 2
     handle = table.rank.astype(np.int64) * n_handles + table.handle + 1
     named = activity.codes(lambda op: op.name in NAMED_OPS)[table.op[index]]
-    created = np.isin(handle[index], np.unique(handle[creating]))
+    created = _latest_creates(handle, index, opens, creating)
     created &= (table.handle[index] >= 0) & (~named | opens[index])
     created |= opens[index] & (table.arg[index] & os.O_CREAT != 0)
     label: Int64Array = (
         table.op[index].astype(np.int64) * 4 + is_directory * _DIRECTORY + created * _CREATED
     )
     return label
+
+
+def _latest_creates(
+    handle: Int64Array, index: Int64Array, opens: BoolArray, creating: BoolArray
+) -> BoolArray:
+    """Whether the latest open with the handle of each row of the index may have created the file."""
+    order = np.argsort(handle[index], kind="stable")
+    at = index[order]
+    begin = np.flatnonzero(np.diff(handle[at], prepend=-1))
+    first = np.repeat(begin, np.diff(begin, append=len(at)))
+    latest = np.maximum.accumulate(np.where(opens[at], np.arange(len(at)), -1))
+    found = np.zeros(len(index), dtype=bool)
+    found[order] = (latest >= first) & creating[at[latest]]
+    return found
 
 
 def _stages(rows: Rows) -> tuple[Int64Array, bool]:
@@ -125,10 +140,29 @@ def _stages(rows: Rows) -> tuple[Int64Array, bool]:
     return counted_before(table, meets), bool((in_all == in_all[0]).all())
 
 
+def _in_turns(activity: Activity, index: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """The first and last row of the index that each one of it takes turns with: those of its loop, or itself."""
+    loop = blocks(activity.rows.table).of_row[index]
+    low, high = np.arange(len(index)), np.arange(len(index))
+    inside = np.flatnonzero(loop >= 0)
+    if len(inside):
+        begin = np.flatnonzero(np.diff(loop[inside], prepend=-1))
+        n = np.diff(begin, append=len(inside))
+        low[inside] = np.repeat(inside[begin], n)
+        high[inside] = np.repeat(inside[begin + n - 1], n)
+    return low, high
+
+
 def _segments(
-    rank: np.ndarray, stage: Int64Array, label: Int64Array
+    rank: np.ndarray, stage: Int64Array, label: Int64Array, turns: tuple[Int64Array, Int64Array]
 ) -> tuple[Int64Array, list[_Segment]]:
     """Parts of each stretch between collectives, so that no kind of call is in two of them.
+
+    Args:
+        rank: of each row.
+        stage: collectives of the rank before it.
+        label: what it is.
+        turns: first and last row with which it takes turns, see ``_in_turns``.
 
     Returns:
         For each row the number of its segment, and the segments.
@@ -136,11 +170,11 @@ def _segments(
     new = (np.diff(rank, prepend=-1) != 0) | (np.diff(stage, prepend=-1) != 0)
     stretch = np.cumsum(new) - 1
     n_labels = int(label.max()) + 1
-    entries, first, inverse = np.unique(
-        stretch * n_labels + label, return_index=True, return_inverse=True
-    )
+    entries, inverse = np.unique(stretch * n_labels + label, return_inverse=True)
+    first = np.full(len(entries), len(label), dtype=np.int64)
     last = np.zeros(len(entries), dtype=np.int64)
-    np.maximum.at(last, inverse, np.arange(len(label)))
+    np.minimum.at(first, inverse, turns[0])
+    np.maximum.at(last, inverse, turns[1])
     number_of = np.zeros(len(entries), dtype=np.int64)
     parts: list[tuple[int, list[int]]] = []  # first row, labels
     reached, before = -1, -1
@@ -228,31 +262,31 @@ class _Phase:
     """Describes the rows of one phase."""
 
     def __init__(
-        self, activity: Activity, index: Int64Array, label: Int64Array, segment_of: Int64Array,
-        directories: Collection[int], paths: Sequence[str],
+        self, activity: Activity, index: Int64Array, label: Int64Array, segment_of: Int64Array, objects: Objects,
     ) -> None:  # fmt: skip
         self._activity, self._index, self._label = activity, index, label
-        self._segment_of = segment_of
-        self._directories = np.array(sorted(directories), dtype=np.int64)
-        self._paths = paths
+        self._segment_of, self._objects = segment_of, objects
+        self._names = Names(objects.paths)
 
     def of(self, at: Int64Array, n_segments: int) -> MetadataPhase:
         """The phase of some rows, by their places in the index."""
         table = self._activity.rows.table
-        rows, label = self._index[at], self._label[at]
+        rows = self._index[at]
         ranks = np.unique(table.rank[rows])
         timed = bool((table.start_ns[rows] != UNKNOWN).all())
-        files = np.unique(table.file[rows])
-        is_folder = np.isin(files, self._directories)
-        parents, sharing = self._parents(table.file[rows], table.rank[rows], len(ranks))
-        names, others = _families([self._paths[file] for file in files.tolist()])
+        objects, n_of_row = self._objects.of(at)
+        used = np.unique(np.repeat(table.rank[rows].astype(np.int64), n_of_row) << 32 | objects)
+        different = np.unique(used & 0xFFFFFFFF)
+        n_directories = int(self._objects.is_directory[different].sum())
+        parents, sharing = self._names.parents(used, len(ranks))
+        names, others = self._names.families(different)
         return MetadataPhase(
             md_id=0,
             ranks=tuple(ranks.tolist()),
-            calls=self._calls(rows, label, ranks, timed=timed),
+            calls=self._calls(at, ranks, timed=timed),
             n_calls=int(table.count[rows].sum()),
-            n_files=self._n_objects(rows[~np.isin(table.file[rows], self._directories)]),
-            n_directories=int(is_folder.sum()),
+            n_files=len(different) - n_directories,
+            n_directories=n_directories,
             n_parents=parents,
             sharing=sharing,
             names=names,
@@ -268,11 +302,10 @@ class _Phase:
             busy_s=int(table.busy_ns[rows].sum()) / 1e9 if timed else None,
         )  # fmt: skip
 
-    def _calls(
-        self, rows: Int64Array, label: Int64Array, ranks: np.ndarray, *, timed: bool
-    ) -> tuple[MetadataCall, ...]:
+    def _calls(self, at: Int64Array, ranks: np.ndarray, *, timed: bool) -> tuple[MetadataCall, ...]:
         """Each kind of call, in the order in which they come first."""
         table, ops = self._activity.rows.table, self._activity.rows.ops
+        rows, label = self._index[at], self._label[at]
         named: dict[tuple[str, bool], BoolArray] = {}
         _, first = np.unique(label, return_index=True)
         for place in np.sort(first).tolist():
@@ -293,40 +326,13 @@ class _Phase:
                     objects="directories" if folder else "files",
                     n=int(per_rank.sum()),
                     n_failed=int(table.count[mine][table.error[mine] != 0].sum()),
-                    n_objects=self._n_objects(mine),
+                    n_objects=len(np.unique(self._objects.of(at[some])[0])),
                     least=int(per_rank.min()),
                     most=int(per_rank.max()),
                     busy_s=int(table.busy_ns[mine].sum()) / 1e9 if timed else None,
                 )
             )
         return tuple(found)
-
-    def _n_objects(self, rows: Int64Array) -> int:
-        """Different files of some rows; of a family as many as there are calls on it, and no more than members."""
-        table, families = self._activity.rows.table, self._activity.families
-        files, inverse = np.unique(table.file[rows], return_inverse=True)
-        calls = np.zeros(len(files), dtype=np.int64)
-        np.add.at(calls, inverse, table.count[rows])
-        return sum(
-            min(n, len(families[file].members)) if file in families else 1
-            for file, n in zip(files.tolist(), calls.tolist(), strict=True)
-        )
-
-    def _parents(self, file: np.ndarray, rank: np.ndarray, n_ranks: int) -> tuple[int, Sharing]:
-        """How many directories the objects lie in, and how ranks share them."""
-        used = np.unique(rank.astype(np.int64) << 32 | file.astype(np.int64))
-        numbers: dict[str, int] = {}
-        of_file: dict[int, int] = {}
-        pairs = set()
-        for key in used.tolist():
-            number = key & 0xFFFFFFFF
-            if number not in of_file:
-                folder = self._paths[number].rpartition("/")[0]
-                of_file[number] = numbers.setdefault(folder, len(numbers))
-            pairs.add((key >> 32, of_file[number]))
-        if len(numbers) == 1:
-            return 1, "one"
-        return len(numbers), "own" if n_ranks == 1 or len(pairs) == len(numbers) else "several"
 
 
 def _under_way(segment: Int64Array, start_ns: Int64Array, end_ns: Int64Array) -> int:
@@ -340,30 +346,6 @@ def _under_way(segment: Int64Array, start_ns: Int64Array, end_ns: Int64Array) ->
     reached = np.maximum.accumulate(last)
     since = np.maximum(first[1:], reached[:-1])
     return int(last[0] - first[0] + np.maximum(last[1:] - since, 0).sum())
-
-
-def _families(paths: Sequence[str]) -> tuple[tuple[NameFamily, ...], int]:
-    """The largest families of names below their common folder, and how many names are in none of them."""
-    folders = [path.rpartition("/")[0] or "/" for path in paths]
-    absolute = all(path.startswith("/") for path in paths)
-    common = commonpath(set(folders)) if absolute else ""
-    start = len(common) + 1 if common not in ("", "/") else 0
-    members: dict[str, list[str]] = {}
-    for path in paths:
-        members.setdefault(re.sub(r"\d+", "*", path[start:]), []).append(path[start:])
-    largest = sorted(members.items(), key=lambda item: -len(item[1]))[:_FAMILIES]
-    told = tuple(
-        NameFamily(pattern=_where_they_differ(names), n=len(names)) for _, names in largest
-    )
-    return told, len(paths) - sum(one.n for one in told)
-
-
-def _where_they_differ(names: Sequence[str]) -> str:
-    """Names that differ in numbers only, with * for the numbers that do."""
-    if len(names) == 1:
-        return names[0]
-    columns = zip(*(re.split(r"(\d+)", name) for name in names), strict=True)
-    return "".join(column[0] if len(set(column)) == 1 else "*" for column in columns)
 
 
 def directories_of(files: TracedFiles, activity: Activity) -> set[int]:

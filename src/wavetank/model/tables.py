@@ -179,9 +179,10 @@ def application_table(model: Model) -> ModelTable:
 def _files_words(model: Model) -> str:
     if model.app_nfiles or not model.metadata:
         return str(model.app_nfiles)
-    n_directories = sum(file.directory for file in model.files)
+    n_directories = sum(file.n_files for file in model.files if file.directory)
+    n_files = sum(file.n_files for file in model.files) - n_directories
     return (
-        f"0 with data; {len(model.files) - n_directories:,} files and {n_directories:,} directories "
+        f"0 with data; {n_files:,} files and {n_directories:,} directories "
         "are made, looked at or removed"
     )
 
