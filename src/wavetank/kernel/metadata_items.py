@@ -15,6 +15,7 @@ import numpy as np
 
 from wavetank.kernel import calls
 from wavetank.kernel.plan import Kernel
+from wavetank.kernel.steps import flat
 from wavetank.kernel.turns import FileNames, Turns
 from wavetank.model.phase import (
     DataStep,
@@ -94,10 +95,11 @@ class _Rank:
         self.others: Counter[str] = Counter()
 
     def see(self, steps: Sequence[Step]) -> None:
-        """In order; repeats are unfolded."""
+        """In order; repeats are unfolded, but for those of data alone, whose repetitions say nothing more."""
         for step in steps:
             if isinstance(step, RepeatStep):
-                for _ in range(step.times):
+                alike = all(isinstance(inner, DataStep) for inner, _ in flat(step.steps))
+                for _ in range(1 if alike else step.times):
                     self.see(step.steps)
             elif isinstance(step, MixStep):
                 self.see(tuple(step.each()))

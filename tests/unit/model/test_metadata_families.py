@@ -2,61 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fold_builder import PROVENANCE, Event, trace_of
+from call_cases import CREATE, Case, N, benchmark, model_of, on
 
 from wavetank.model.application import Model
-from wavetank.model.extract import extract_model
-from wavetank.model.rules import Rules
 from wavetank.model.tables import model_tables
 from wavetank.model.unfold import unfold
-from wavetank.trace.schema import TracedFile
-
-CREATE = os.O_CREAT | os.O_WRONLY
-N = 110  # files of a rank
-
-Case = tuple[list[Event], list[str]]
-
-
-def on(rank: int, op: str, file: int, *, handle: int = -1, arg: int = 0, error: int = 0) -> Event:
-    return Event(rank, op, file, offset=-1, handle=handle, arg=arg, error=error)
-
-
-def meet(rank: int) -> Event:
-    return Event(rank, "MPI_Barrier", -1, offset=-1, handle=-1, communication=1)
-
-
-def benchmark(*, meets: bool = True, stride: int = 0, own: bool = True) -> Case:
-    """As mdtest does it: create, stat, open and remove, each of all files; of another rank's with a stride."""
-    n_ranks = 2
-    paths = [
-        f"/out/{f'tree.{rank}' if own else 'tree'}/file.{rank}.{i}"
-        for rank in range(n_ranks)
-        for i in range(N)
-    ]
-    events: list[Event] = []
-    for rank in range(n_ranks):
-        handle = 0
-        for place, kind in enumerate(("create", "stat", "open", "unlink")):
-            first = (rank + place * stride) % n_ranks * N
-            events += [meet(rank)] if meets else []
-            for file in range(first, first + N):
-                if kind in ("create", "open"):
-                    flags = CREATE if kind == "create" else 0
-                    events += [
-                        on(rank, "open", file, handle=handle, arg=flags),
-                        on(rank, "close", file, handle=handle),
-                    ]
-                    handle += 1
-                else:
-                    events.append(on(rank, kind, file))
-    return events, paths
 
 
 def directories() -> Case:
@@ -100,18 +55,6 @@ CASES: dict[str, Callable[[], Case]] = {
     "walk": walk,
     "twice": twice,
 }
-
-
-def model_of(case: Case, *, families: bool, fold: bool = False) -> Model:
-    events, paths = case
-    trace = trace_of(
-        events,
-        fold=fold,
-        paths=paths,
-        communicators=((0, 1),) if any(e.rank for e in events) else (),
-    )
-    files = tuple(TracedFile(path) for path in paths)
-    return extract_model(replace(trace, files=files), PROVENANCE, Rules(families=families))
 
 
 def calls(model: Model) -> dict[int, list[tuple[str, str]]]:

@@ -92,6 +92,7 @@ def mdtest_lines(kernel: Kernel) -> tuple[list[MdtestLine], list[MdtestRefused]]
     if not kernel.metadata:
         return [], []
     free = {phase.md_id: phase for phase in kernel.metadata}
+    calls = _Calls(kernel.metadata)
     if _one_after_another(kernel):
         reason = "its processes run one after another, and mdtest's ranks run at once"
         return [], [MdtestRefused(md_ids=tuple(free), reason=reason)]
@@ -102,13 +103,16 @@ def mdtest_lines(kernel: Kernel) -> tuple[list[MdtestLine], list[MdtestRefused]]
     refused: list[MdtestRefused] = []
     n_trees = len({name for one in trees for items in one.by_rank.values() for name in items.names})
     for group in _groups(found):
-        md_ids = tuple(_taken(group, free, n_trees))
+        taken = calls.taken(group, n_trees)
+        md_ids = tuple(dict.fromkeys(taken))
         parameters, reason = _parameters(group)
         ph_ids = sorted(
             {ph_id for one in group for items in one.by_rank.values() for ph_id in items.ph_ids}
         )
-        if not ph_ids and len(md_ids) < len(group):
+        if not ph_ids and len(taken) < len(group):
             parameters, reason = None, _IN_TURNS
+        for md_id in md_ids:
+            free.pop(md_id, None)
         if parameters is None:
             if md_ids:
                 refused.append(MdtestRefused(md_ids=md_ids, reason=reason))
@@ -328,18 +332,35 @@ def _below(folder: str, root: str) -> list[str]:
     return [part for part in folder[len(root) :].split("/") if part]
 
 
-def _taken(group: Sequence[Stretch], free: dict[int, MetadataPhase], n_trees: int) -> Iterator[int]:
-    """The model's phases that the stretches are, each once; with them may be the directories that items lie in."""
-    for one in group:
+class _Calls:
+    """The kinds of calls of the model's phases, each of which is of one stretch.
+
+    A kind that a rank makes early and late joins what lies between into one phase: several stretches are of one phase
+    then, each with kinds of its own.
+    """
+
+    def __init__(self, phases: Sequence[MetadataPhase]) -> None:
+        self._left = {
+            (phase.md_id, call.call, call.objects): (phase.ranks, call.n)
+            for phase in phases
+            for call in phase.calls
+        }
+
+    def taken(self, group: Sequence[Stretch], n_trees: int) -> list[int]:
+        """The phases that the stretches are of; with their calls may be those on directories that items lie in."""
+        return [md_id for one in group for md_id in self._of(one, n_trees)]
+
+    def _of(self, one: Stretch, n_trees: int) -> Iterator[int]:
         n = sum(len(items.names) for items in one.by_rank.values())
         wanted = _CALLS.get((_kind(one), _objects(one)), set())
-        for md_id, phase in list(free.items()):
-            mine = sum(call.n for call in phase.calls if call.call in wanted)
-            more = n_trees if _objects(one) == "directories" else 0
-            if phase.ranks == tuple(sorted(one.by_rank)) and n <= mine <= n + more:
-                free.pop(md_id)
+        more = n_trees if _objects(one) == "directories" else 0
+        for key, (ranks, mine) in self._left.items():
+            md_id, call, objects = key
+            alike = call in wanted and objects == _objects(one)
+            if alike and ranks == tuple(sorted(one.by_rank)) and n <= mine <= n + more:
+                del self._left[key]
                 yield md_id
-                break
+                return
 
 
 def _of_trees(trees: Sequence[Stretch], free: Mapping[int, MetadataPhase]) -> Iterator[int]:
@@ -392,7 +413,7 @@ def _again(before: MdtestLine, line: MdtestLine, parameters: MdtestParameters) -
     once_more = replace(parameters, iterations=times + 1, folder=folder)
     return before.model_copy(
         update={
-            "md_ids": (*before.md_ids, *line.md_ids),
+            "md_ids": tuple(dict.fromkeys((*before.md_ids, *line.md_ids))),
             "ph_ids": (*before.ph_ids, *line.ph_ids),
             "command": once_more.command(),
             "not_reproduced": tuple(dict.fromkeys((*before.not_reproduced, *line.not_reproduced))),
