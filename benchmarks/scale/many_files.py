@@ -1,4 +1,4 @@
-"""How time and memory grow with the number of files: trace, model, kernel, fidelity and replay of a program of small files.
+"""How time and memory grow with the number of files: every stage from the trace to the report of a program of small files.
 
     .venv/bin/python benchmarks/scale/many_files.py [--files 10000 100000] [--ranks 64] [--folder DIRECTORY]
 
@@ -7,7 +7,9 @@ run one after another, so that two cores do for 64 of them. Every command of wav
 are its processor time, its time by the clock, its peak resident memory, and the processor time for each call that was
 traced. Growth is the ratio to the size before: as many times as many files should take as many times as long.
 The limits of this project, at 1,000,000 files on 64 ranks: 60 s and 2 GiB for `model` and for `kernel` each.
-The replay's ranks run all at once; --skip replay leaves it out.
+The replay's ranks run all at once; "start" is the replay program that reads its plan and performs nothing. Both need
+Open MPI, and their memory is that of the largest process; --skip start replay leaves them out. "diff" compares the
+model with itself, "report" writes the page of a campaign that measured the kernel.
 """
 
 from __future__ import annotations
@@ -22,8 +24,12 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from wavetank import native
+
 HERE = Path(__file__).resolve().parent
 WAVETANK = [sys.executable, "-m", "wavetank"]
+STAGES = [sys.executable, str(HERE / "stages.py")]
+UNTIMED = ("campaign",)  # what a stage needs, and is none
 CALLS_A_FILE = 7  # open, write, close; open, fstat, read, close
 
 
@@ -59,15 +65,27 @@ def program_of(folder: Path, n_files: int, n_ranks: int) -> list[str]:
 
 def commands(folder: Path, n_files: int, n_ranks: int) -> dict[str, list[str]]:
     """By name, in the order of their use."""
-    trace, model, kernel = (folder / name for name in ("run.trace", "model.json", "kernel.json"))
+    names = ("run.trace", "model.json", "kernel.json", "plan", "campaign", "replay")
+    trace, model, kernel, plan, campaign, root = (folder / name for name in names)
     return {
         "untraced": program_of(folder, n_files, n_ranks),
         "trace": [*WAVETANK, "trace", "-o", str(trace), "--include", str(folder / "data"), "--", *program_of(folder, n_files, n_ranks)],
         "model": [*WAVETANK, "model", str(trace), "-o", str(model)],
         "kernel": [*WAVETANK, "kernel", str(model), "-o", str(kernel)],
         "fidelity": [*WAVETANK, "fidelity", str(kernel), str(model)],
-        "replay": [*WAVETANK, "replay", str(kernel), "--root", str(folder / "replay")],
+        "diff": [*WAVETANK, "diff", str(model), str(model)],
+        "plan": [*STAGES, "plan", str(kernel), str(plan)],
+        "start": _replay_program(n_ranks, plan, root),
+        "campaign": [*STAGES, "campaign", str(kernel), str(model), str(campaign)],
+        "report": [*WAVETANK, "report", str(campaign), "-o", str(folder / "report.html")],
+        "replay": [*WAVETANK, "replay", str(kernel), "--root", str(root)],
     }  # fmt: skip
+
+
+def _replay_program(n_ranks: int, plan: Path, root: Path) -> list[str]:
+    program = native.find("bin/wavetank-replay-openmpi", "read a plan")
+    start = ["mpirun", "--oversubscribe", "--allow-run-as-root", "-n", str(n_ranks)]
+    return [*start, str(program), "--plan", str(plan), "--root", str(root), "--null"]
 
 
 def measure(n_files: int, n_ranks: int, base: Path, skip: list[str]) -> dict[str, Cost]:
@@ -84,9 +102,11 @@ def measure(n_files: int, n_ranks: int, base: Path, skip: list[str]) -> dict[str
             if what == "replay":  # the program's own files make room
                 shutil.rmtree(folder / "data")
                 (folder / "replay").mkdir()
-            found[what] = cost_of(command, folder / f"{what}.log")
-            yield_row(what, n_files, found[what])
-        for size in ("run.trace", "model.json", "kernel.json"):
+            cost = cost_of(command, folder / f"{what}.log")
+            if what not in UNTIMED:
+                found[what] = cost
+                yield_row(what, n_files, cost)
+        for size in ("run.trace", "model.json", "kernel.json", "plan", "report.html"):
             path = folder / size
             if path.exists():
                 total = (

@@ -30,6 +30,7 @@ from wavetank.model.comparable import (
 from wavetank.model.file import ModelFile
 from wavetank.model.inherited import inherited_files
 from wavetank.model.laid_out import MOST_RUNS
+from wavetank.model.matched_files import FilePairs, matched_files
 from wavetank.model.order_difference import (
     Named,
     OrderedModel,
@@ -38,10 +39,10 @@ from wavetank.model.order_difference import (
 )
 from wavetank.model.own_level import own_levels
 from wavetank.model.phase import ListedOffsets, Phase
-from wavetank.model.plain_names import ROOT, plain_name
 from wavetank.model.sequences import MOST_OPERATIONS, NoSequenceError, Sequences, first_other
 from wavetank.model.table import Cell, ranks_text
 from wavetank.model.tables import numbers_text, offset_text
+from wavetank.model.visit_difference import first_other_visit
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ def compare_models(a: Model, b: Model) -> ModelDifference:
         for field in ("n_ranks", "app_np", "app_nfiles", "app_st")
         if getattr(a, field) != getattr(b, field)
     ]
-    pairs = _matched_files(a.files, b.files)
+    pairs = matched_files(a.files, b.files)
     for number, (file_a, file_b) in enumerate(pairs):
         if any(file is not None and file.n_operations for file in (file_a, file_b)):
             found += comparison.file(number, file_a, file_b)
@@ -109,6 +110,7 @@ class _Comparison:
         self._otherwise_folded: list[int] = []  # phases of a
         self._by_phases_alone: list[str] = []  # files
         self._order_unknown: list[str] = []
+        self._visits_unknown: list[str] = []
 
     def file(
         self, number: int, file_a: ModelFile | None, file_b: ModelFile | None
@@ -184,7 +186,7 @@ class _Comparison:
                 )
         return rows
 
-    def order(self, pairs: _FilePairs) -> Iterator[Difference]:
+    def order(self, pairs: FilePairs) -> Iterator[Difference]:
         """The first step that differs, of models whose operations are the same file by file."""
         files_a, files_b = (
             {
@@ -207,6 +209,26 @@ class _Comparison:
             return
         if first is not None:
             yield Difference("application", None, None, "order of operations", first.a, first.b)
+            return
+        yield from self._visits(pairs)
+
+    def _visits(self, pairs: FilePairs) -> Iterator[Difference]:
+        """The first visit of each family that differs, of models whose steps are the same."""
+        for file_a, file_b in pairs:
+            if file_a is None or file_b is None or file_a.members is file_b.members is None:
+                continue
+            name = PurePath(file_a.file_name).name
+            if file_a.members is None or file_b.members is None:
+                yield Difference(name, None, None, "files", file_a.n_files, file_b.n_files)
+            elif (other := first_other_visit(file_a.members, file_b.members)) is None:
+                continue
+            elif (
+                self.sight.calls
+                or file_a.members.visits.n_visits.sum() == file_b.members.visits.n_visits.sum()
+            ):
+                yield Difference(name, None, None, "order of visits", other.a, other.b)
+            else:  # visits of calls that one of the sources does not tell
+                self._visits_unknown.append(name)
 
     def notes(self) -> Iterator[str]:
         """What was compared in another way than phase by phase, or not at all."""
@@ -221,6 +243,11 @@ class _Comparison:
                 f"operations on {some} were compared by phases alone: there are more than {MOST_OPERATIONS:,} of a rank, "
                 "or the model does not tell their order"
             )
+        if self._visits_unknown:
+            yield (
+                f"the order in which files of {self._visits_unknown[0]} are visited was not compared: "
+                "one of the sources does not tell all calls"
+            )
         if self._order_unknown:
             yield (
                 f"the order of operations of {self._order_unknown[0]} was not compared: it has more than {MOST_RUNS:,} changes"
@@ -234,56 +261,6 @@ def _phases_of(model: Model, file: ModelFile | None) -> list[Phase]:
     """
     found = [phase for phase in model.phases if file is not None and phase.file_id == file.file_id]
     return sorted(found, key=lambda phase: phase.ph_processid)
-
-
-_FilePairs = list[tuple[ModelFile | None, ModelFile | None]]
-
-
-def _matched_files(a: Sequence[ModelFile], b: Sequence[ModelFile]) -> _FilePairs:
-    used_a, used_b = list(a), list(b)
-    pairs: _FilePairs = []
-    for length in range(_longest_name((*used_a, *used_b)), 0, -1):
-        # Of several files with one name, one in the other's place, the first first.
-        first_b = used_b[::-1]
-        by_name = {name: file for file in first_b if (name := _name(file, length)) is not None}
-        by_base = {PurePath(file.file_name).name: file for file in first_b}
-        for file in list(used_a):
-            name, flat = _name(file, length), _flat_name(file, length)
-            other = by_name.get(name or "") or by_base.get(flat or "")
-            if other is not None and other in used_b:
-                pairs.append((file, other))
-                used_a.remove(file)
-                used_b.remove(other)
-    first = {file.file_id: number for number, file in enumerate(a)}
-    pairs.sort(key=lambda pair: first[pair[0].file_id])  # type: ignore[union-attr]
-    return [
-        *pairs,
-        *zip_longest(
-            (file for file in used_a if file.n_operations),
-            (file for file in used_b if file.n_operations),
-        ),
-        *((file, None) for file in used_a if not file.n_operations),
-        *((None, file) for file in used_b if not file.n_operations),
-    ]
-
-
-def _name(file: ModelFile, length: int) -> str | None:
-    """The last parts of a file's path; None where it has fewer."""
-    parts = PurePath(file.file_name).parts
-    return "/".join(parts[-length:]) if len(parts) >= length else None
-
-
-def _flat_name(file: ModelFile, length: int) -> str | None:
-    """The same in a replay, which has one folder: "dir-f_3" below its root stands for "dir/f 3"."""
-    parts = PurePath(file.file_name).parts
-    if file.file_name == "/":
-        return ROOT
-    return "-".join(map(plain_name, parts[-length:])) if len(parts) >= length else None
-
-
-def _longest_name(files: Sequence[ModelFile]) -> int:
-    """The most parts that a path has."""
-    return max((len(PurePath(file.file_name).parts) for file in files), default=0)
 
 
 _FILE_FIELDS = (
