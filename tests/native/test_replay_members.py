@@ -90,3 +90,38 @@ def test_what_the_replay_reads_is_what_was_made_for_it(found: Round, tmp_path: P
     assert sizes == several.members.prepare_bytes.tolist()
     assert sum(sizes) == several.prepare_bytes > 0
     assert "exact." in wavetank("fidelity", "kernel.json", "model.json", cwd=tmp_path).lower()
+
+
+NO_DATA = f"""
+import os, random
+order = list(range({N}))
+random.Random(4).shuffle(order)
+for i in range({N}):
+    os.mkdir(f"set/d{{i}}")
+for i in range({N}):
+    os.close(os.open(f"set/d{{i}}/f", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644))
+for i in order:
+    os.stat(f"set/d{{i}}/f")
+    os.chmod(f"set/d{{i}}/f", 0o600)
+    os.stat(f"set/old{{i}}")
+for i in order:
+    os.unlink(f"set/d{{i}}/f")
+    os.rmdir(f"set/d{{i}}")
+"""
+
+
+def test_files_without_data_and_their_directories_are_replayed_in_their_order(
+    tmp_path: Path,
+) -> None:
+    need("libwavetank-trace.so")
+    work = tmp_path / "work"
+    (work / "set").mkdir(parents=True)
+    for i in range(N):
+        (work / "set" / f"old{i}").touch()
+    done = go_round([sys.executable, "-c", NO_DATA], work, tmp_path)
+    assert sorted(file.n_files for file in done.model.files) == [N, N, N]
+    assert [(call.call, call.n_objects) for call in done.model.metadata[0].calls] == [("mkdir", N)]
+    assert done.difference.startswith("The models stand for the same I/O.")
+    kept = {path.name for path in (tmp_path / "root").rglob("*")} - {".wavetank-files.json"}
+    assert {f"old{i}" for i in range(N)} <= kept
+    assert not any(name == "f" or name.startswith("d") for name in kept)

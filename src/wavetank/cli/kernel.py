@@ -13,7 +13,7 @@ from wavetank.cli.model_output import as_table
 from wavetank.cli.output import Cell, Table, format_option, print_tables
 
 if TYPE_CHECKING:
-    from wavetank.kernel.plan import IorLine, Kernel, Refused
+    from wavetank.kernel.plan import IorLine, Kernel, KernelFile, Refused
     from wavetank.kernel.writers.fio import FioPlan
 
 
@@ -158,9 +158,33 @@ def _replay_table(kernel: Kernel) -> Table:
     )
 
 
+_ALIKE = 16  # files that differ in numbers only, from which on people are shown one line for them
+
+
 def _file_table(kernel: Kernel) -> Table:
     rows: list[list[Cell]] = [[file.title, file.role, file.prepare_bytes] for file in kernel.files]
-    return Table("Files", ["name", "role", "made_beforehand_bytes"], rows)
+    columns = ["name", "role", "made_beforehand_bytes"]
+    return Table("Files", columns, rows, _files_for_people(kernel.files))
+
+
+def _files_for_people(files: Sequence[KernelFile]) -> list[list[str]]:
+    """A line for each file; one for many whose names differ in numbers only, and that are the same for the rest."""
+    from wavetank.model.metadata_names import name_shape, where_they_differ
+
+    groups: dict[tuple[object, ...], list[KernelFile]] = {}
+    for file in files:
+        own = file.file_id if file.members is not None else None
+        key = (name_shape(file.name), file.role, file.prepare_bytes, file.directory, own)
+        groups.setdefault(key, []).append(file)
+    shown = []
+    for alike in groups.values():
+        titles = [file.title for file in alike]
+        if len(alike) >= _ALIKE:
+            what = "directories" if alike[0].directory else "files"
+            pattern = where_they_differ([file.name for file in alike])
+            titles = [f"{pattern} ({len(alike):,} {what})"]
+        shown += [[title, alike[0].role, str(alike[0].prepare_bytes)] for title in titles]
+    return shown
 
 
 # What is in the IOR table's own columns, and then the rest by what matters most.

@@ -157,7 +157,6 @@ class _Search:
         usable[table.file[odd]] = False
         for attribute in ("other_names", "symlink_to", "collective_unknown"):
             usable[files.numbers(attribute=attribute)] = False
-        usable[:-1] &= ~files.directory
         loops = blocks(table)
         if len(loops):
             inside = np.flatnonzero(loops.of_row >= 0)
@@ -207,8 +206,7 @@ class _Search:
         opens = self._kinds(OpKind.OPEN)[table.op[rows]] & ~failed
         np.bitwise_or.at(mask[2], file[opens], table.arg[rows[opens]])
         mask[3] = np.sign(self._before)
-        mask[4] = self._made_first(rows[~failed], file[~failed], n).astype(np.int64)
-        return distinct_rows(mask)[1]
+        return distinct_rows([*mask, self._files.directory.astype(np.int64)])[1]
 
     def _made_first(self, rows: Int64Array, file: Int32Array, n: int) -> BoolArray:
         """Whether the first of some rows on each file is a call that may make it; by time where that is known."""

@@ -6,7 +6,7 @@ Reads paths by number; leaves what a phase says of its names. Each path is looke
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from posixpath import commonpath
 
 import numpy as np
@@ -23,10 +23,11 @@ class Names:
 
     Args:
         paths: of files and directories.
+        others: paths that some have instead.
     """
 
-    def __init__(self, paths: Sequence[str]) -> None:
-        self._paths = paths
+    def __init__(self, paths: Sequence[str], others: Mapping[int, str]) -> None:
+        self._paths, self._others = paths, others
         self._shape = np.full(
             len(paths), -1, dtype=np.int64
         )  # number of the path with * for numbers
@@ -35,11 +36,14 @@ class Names:
         self._folders: dict[str, int] = {}
         self._told: dict[bytes, tuple[tuple[NameFamily, ...], int]] = {}
 
+    def _path(self, number: int) -> str:
+        return self._others.get(number) or self._paths[number]
+
     def _look_at(self, objects: Int64Array) -> None:
         for number in objects[self._shape[objects] < 0].tolist():
-            path = self._paths[number]
+            path = self._path(number)
             folder = path.rpartition("/")[0]
-            self._shape[number] = self._shapes.setdefault(_NUMBER.sub("*", path), len(self._shapes))
+            self._shape[number] = self._shapes.setdefault(name_shape(path), len(self._shapes))
             self._folder[number] = self._folders.setdefault(folder, len(self._folders))
 
     def parents(self, used: Int64Array, n_ranks: int) -> tuple[int, Sharing]:
@@ -76,9 +80,9 @@ class Names:
         start = self._start(objects)
         told = tuple(
             NameFamily(
-                pattern=_where_they_differ(
+                pattern=where_they_differ(
                     [
-                        self._paths[number][start:]
+                        self._path(number)[start:]
                         for number in objects[self._shape[objects] == shapes[place]].tolist()
                     ]
                 ),
@@ -92,12 +96,17 @@ class Names:
         """Where names below the objects' common folder begin in their paths."""
         numbers = set(np.unique(self._folder[objects]).tolist())
         folders = [path or "/" for path, number in self._folders.items() if number in numbers]
-        absolute = all(self._paths[number].startswith("/") for number in objects.tolist())
+        absolute = all(self._path(number).startswith("/") for number in objects.tolist())
         common = commonpath(folders) if absolute else ""
         return len(common) + 1 if common not in ("", "/") else 0
 
 
-def _where_they_differ(names: Sequence[str]) -> str:
+def name_shape(name: str) -> str:
+    """The name with * for each number: equal for names that differ in numbers only."""
+    return _NUMBER.sub("*", name)
+
+
+def where_they_differ(names: Sequence[str]) -> str:
     """Names that differ in numbers only, with * for the numbers that do."""
     if len(names) == 1:
         return names[0]

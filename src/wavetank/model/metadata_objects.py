@@ -34,11 +34,10 @@ class Objects:
         directories: Collection[int],
     ) -> None:
         table, families = activity.rows.table, activity.families
-        self.paths = list(paths)
+        self.first_paths = {file: family.first_path for file, family in families.items()}
         self.is_directory: BoolArray = np.zeros(len(paths), dtype=bool)
         self.is_directory[list(directories)] = True
         for file, family in families.items():
-            self.paths[file] = family.first_path
             self.is_directory[family.members] = self.is_directory[file]
         self._first = table.file[index].astype(np.int64)  # where it is one object: its number
         self._n = np.ones(len(index), dtype=np.int64)

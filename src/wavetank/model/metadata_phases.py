@@ -64,7 +64,7 @@ def metadata_phases(
     )
     groups = _together(segments, alike=alike)
     objects = Objects(activity, index, paths, directories)
-    describe = _Phase(activity, index, label, segment_of, objects).of
+    describe = _Phase(activity, index, label, segment_of, objects, paths).of
     found = [
         describe(rows, n_segments)
         for rows, n_segments in _rows_of(groups, segment_of, len(segments))
@@ -263,10 +263,11 @@ class _Phase:
 
     def __init__(
         self, activity: Activity, index: Int64Array, label: Int64Array, segment_of: Int64Array, objects: Objects,
+        paths: Sequence[str],
     ) -> None:  # fmt: skip
         self._activity, self._index, self._label = activity, index, label
         self._segment_of, self._objects = segment_of, objects
-        self._names = Names(objects.paths)
+        self._names = Names(paths, objects.first_paths)
 
     def of(self, at: Int64Array, n_segments: int) -> MetadataPhase:
         """The phase of some rows, by their places in the index."""

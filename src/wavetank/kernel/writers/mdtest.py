@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from posixpath import commonpath
 
 from wavetank.kernel.groups import in_a_folder
+from wavetank.kernel.item_trees import tree_of
 from wavetank.kernel.metadata_items import (
     CREATE,
     READ,
@@ -288,7 +289,7 @@ def _layout(
     apart = len({folder for some in folders for folder in some}) == sum(map(len, folders))
     if not shared and not apart:
         return None, "some ranks share directories, and others do not"
-    trees = [tree for some in folders if (tree := _tree(some)) is not None]
+    trees = [tree for some in folders if (tree := tree_of(some)) is not None]
     if len(trees) < len(folders) or len({tree[:3] for tree in trees}) > 1:
         return (
             None,
@@ -301,35 +302,6 @@ def _layout(
         plain, unique=not shared, branches=branches, depth=depth, leaf_only=leaf_only,
         folder=above.split("/")[0] or "mdtest",
     ), ""  # fmt: skip
-
-
-def _tree(folders: Mapping[str, int]) -> tuple[int, int, bool, str] | None:
-    """Branches, depth, whether only leaves have items, and the root of a tree; None where it is none of mdtest's."""
-    if len(set(folders.values())) > 1:
-        return None
-    if len(folders) == 1:
-        return 1, 0, False, next(iter(folders))
-    root = commonpath(list(folders)) if all(folders) else ""
-    nodes = {folder: len(_below(folder, root)) for folder in folders}
-    leaf_only = root not in folders
-    everywhere = dict(nodes)
-    for folder in folders:
-        parts = _below(folder, root)
-        for level in range(len(parts)):
-            everywhere.setdefault("/".join([*([root] if root else []), *parts[:level]]), level)
-    depth = max(nodes.values())
-    at = Counter(everywhere.values())
-    branches = at[1]
-    complete = all(at[level] == branches**level for level in range(depth + 1))
-    wanted = branches**depth if leaf_only else sum(at.values())
-    children = Counter(folder.rpartition("/")[0] for folder, level in everywhere.items() if level)
-    if not complete or len(folders) != wanted or len(set(children.values())) > 1:
-        return None
-    return branches, depth, leaf_only, root
-
-
-def _below(folder: str, root: str) -> list[str]:
-    return [part for part in folder[len(root) :].split("/") if part]
 
 
 class _Calls:
