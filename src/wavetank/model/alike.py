@@ -206,6 +206,7 @@ class _Search:
         opens = self._kinds(OpKind.OPEN)[table.op[rows]] & ~failed
         np.bitwise_or.at(mask[2], file[opens], table.arg[rows[opens]])
         mask[3] = np.sign(self._before)
+        mask[4][self._made_first(rows[~failed], file[~failed], n)] = 1
         return distinct_rows([*mask, self._files.directory.astype(np.int64)])[1]
 
     def _made_first(self, rows: Int64Array, file: Int32Array, n: int) -> BoolArray:
