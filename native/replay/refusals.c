@@ -41,10 +41,11 @@ enum { LOOKED_AT = 3 };
 static const int FILE_CALLS[] = {
 #ifdef SYS_open
     SYS_open,      SYS_stat,       SYS_lstat,     SYS_access,     SYS_unlink,   SYS_rmdir,   SYS_mkdir,
-    SYS_rename,    SYS_link,       SYS_symlink,
+    SYS_rename,    SYS_link,       SYS_symlink,   SYS_chmod,      SYS_lchown,   SYS_mknod,
 #endif
     SYS_openat,    SYS_newfstatat, SYS_faccessat, SYS_faccessat2, SYS_unlinkat, SYS_mkdirat, SYS_renameat,
-    SYS_renameat2, SYS_linkat,     SYS_symlinkat, SYS_truncate,   SYS_fstat,    SYS_mmap};
+    SYS_renameat2, SYS_linkat,     SYS_symlinkat, SYS_truncate,   SYS_fstat,    SYS_mmap,    SYS_fchmodat,
+    SYS_fchownat,  SYS_utimensat,  SYS_mknodat};
 static const int DATA_CALLS[] = {SYS_read,  SYS_write,  SYS_pread64, SYS_pwrite64,
                                  SYS_readv, SYS_writev, SYS_preadv,  SYS_pwritev};
 enum {
@@ -127,8 +128,8 @@ const char *refused_path(const char *path, int32_t error) {
 /* Whether the files are as they must be for the storage to refuse a call. */
 static bool storage_refuses(const struct file_action *a) {
     const char *path = name_of(a)->path;
-    const bool makes =
-        (a->call == CALL_OPEN && (a->arg & O_CREAT)) || a->call == CALL_MKDIR || a->call == CALL_SYMLINK;
+    const bool makes = (a->call == CALL_OPEN && (a->arg & O_CREAT)) || a->call == CALL_MKDIR ||
+                       a->call == CALL_MKNOD || a->call == CALL_SYMLINK;
     const bool of_two = a->call == CALL_RENAME || a->call == CALL_LINK;
     if (of_two && !a->other) /* the plan has one of its names */
         return a->error == ENOENT && (a->arg != 0 || !unseen_exists(path));
@@ -138,7 +139,8 @@ static bool storage_refuses(const struct file_action *a) {
         return false;
     if (a->call == CALL_LINK || a->call == CALL_SYMLINK)
         return a->other && unseen_exists(a->other->names[a->other_name].path);
-    return ((a->call == CALL_OPEN && (a->arg & O_CREAT) && (a->arg & O_EXCL)) || a->call == CALL_MKDIR) &&
+    return ((a->call == CALL_OPEN && (a->arg & O_CREAT) && (a->arg & O_EXCL)) || a->call == CALL_MKDIR ||
+            a->call == CALL_MKNOD) &&
            unseen_exists(path);
 }
 
@@ -155,6 +157,10 @@ enum refusal refusal_of(const struct file_action *a) {
     case CALL_SYMLINK:
     case CALL_MKDIR:
     case CALL_RMDIR:
+    case CALL_MKNOD:
+    case CALL_CHMOD:
+    case CALL_CHOWN:
+    case CALL_UTIME:
         return storage_refuses(a) ? BY_STORAGE : filtered;
     case CALL_FSTAT:
     case CALL_MMAP:

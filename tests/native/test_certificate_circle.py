@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -45,6 +46,8 @@ SERIAL = {
     "dd": ["dd", "if=input", "of=input", "bs=4096", "count=3", "seek=2", "conv=notrunc"],
     "cp": ["cp", "-r", "folder", "other"],
     "cp over": ["cp", "input", "text"],
+    "cp links over": ["cp", "-a", "folder/.", "there"],
+    "cp -al": ["cp", "-al", "folder", "linked"],
     "dd beside /": ["sh", "-c", "exec dd if=input of=other 5< /"],
     "tail -c": ["tail", "-c", "5000", "input"],
     "tail -n": ["tail", "-n", "5", "text"],
@@ -73,6 +76,8 @@ def given(folder: Path) -> None:
     (work / "folder").mkdir(parents=True)
     for name in ("input", "folder/a", "folder/b"):
         (work / name).write_bytes(bytes(i % 251 for i in range(1000)) * 300)
+    (work / "folder" / "link").symlink_to("a")
+    shutil.copytree(work / "folder", work / "there", symlinks=True)
     lines = [f"{i * 7919 % 10_007} of a text to be sorted" for i in range(10_007)]
     (work / "text").write_text("\n".join(lines))
     np.save(work / "given.npy", np.arange(30_000))

@@ -82,8 +82,11 @@ def performed(name: str) -> str | None:
 
 
 _ON_NAMES = frozenset(
-    {"open", "stat", "access", "unlink", "truncate", "rename", "link", "symlink", "mkdir", "rmdir"}
-)
+    {
+        "open", "stat", "access", "unlink", "truncate", "rename", "link", "symlink", "mkdir", "rmdir", "mknod", "chmod",
+        "chown", "utime",
+    }
+)  # fmt: skip
 _BY_THE_FILTER = _ON_NAMES | (POSIX_DATA - COPIES - {"aio_read", "aio_write"}) | {"fstat", "mmap"}
 
 

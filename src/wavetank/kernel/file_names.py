@@ -23,7 +23,7 @@ from wavetank.model.names import NAMED_OPS
 from wavetank.model.phase import FileStep, Program, RepeatStep, Step
 
 # Calls that show that a name led to its file before. A stat may have been of a file that another one replaced.
-_LEADING = frozenset({"open", "MPI_File_open", "truncate"}) | calls.ON_TWO_NAMES
+_LEADING = frozenset({"open", "MPI_File_open", "truncate", "unlink"}) | calls.ON_TWO_NAMES
 _MPI_CREATE = 1  # MPI_MODE_CREATE of Open MPI and MPICH
 
 Prepared = Literal["link", "symlink"]
