@@ -18,6 +18,7 @@ import numpy as np
 
 from wavetank.model.alike_groups import group_names
 from wavetank.model.folded import as_folded, blocks, part_rows
+from wavetank.model.handed_on import handed_on
 from wavetank.model.members import NEXT
 from wavetank.model.names import NAMED_OPS
 from wavetank.model.rules import BoolArray
@@ -164,6 +165,9 @@ class _Search:
             high = np.maximum.reduceat(table.file[inside], np.searchsorted(inside, loops.start))
             several = (low != high)[loops.of_row[inside]]
             usable[table.file[inside[several]]] = False
+        changes = self._codes((*_MAKING, "unlink", "rmdir"))[table.op]
+        changes |= self._kinds(OpKind.OPEN)[table.op] & (table.arg & os.O_CREAT != 0)
+        usable[:-1] &= ~handed_on(table, len(files), changes)
         return usable
 
     def _grouped(self, usable: BoolArray) -> Int64Array:

@@ -128,3 +128,10 @@ def test_files_that_were_there_and_files_that_are_made_are_two_families() -> Non
         events += [on(0, "stat", i), *made] if i % 2 else [*made, on(0, "stat", i)]
     model = model_of((events, [f"/d/f{i}" for i in range(2 * N)]), families=True)
     assert [file.n_files for file in model.files] == [N, N]
+
+
+@pytest.mark.parametrize("meets", [True, False])
+def test_names_that_ranks_hand_on_stay_single_where_no_collective_orders_them(meets: bool) -> None:
+    # Rank 1 finds each file because rank 0 has made it: without a collective that alone says who came first.
+    model = model_of(benchmark(own=False, stride=1, meets=meets), families=True)
+    assert len(model.files) == (1 if meets else 2 * N)
