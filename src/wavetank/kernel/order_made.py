@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from wavetank.kernel import calls
 from wavetank.kernel.plan import Kernel
 from wavetank.kernel.steps import flat
-from wavetank.model.phase import FileStep, Step, SyncStep
+from wavetank.model.phase import FileStep, ProcessStep, Step, SyncStep
 
 _MPI_CREATE = 1  # MPI_MODE_CREATE of Open MPI and MPICH
 _REMOVE = frozenset({"unlink", "rmdir", "MPI_File_delete"})
@@ -69,8 +69,11 @@ def made_pairs(kernel: Kernel) -> list[tuple[Place, Place]]:
 def left_to_chance(kernel: Kernel) -> Iterator[tuple[int, str]]:
     """Programs with a name that others make or remove more than once, so that no order follows from what was found.
 
-    Left out are those that meet the others in collectives, which order them, and opens, for which a replay waits.
+    Left out are those that meet the others in collectives, which order them, opens, for which a replay waits, and the processes
+    of scripts and of programs that fork: each begins and ends where it did.
     """
+    if any(isinstance(step, ProcessStep) for one in kernel.programs for step in one.steps):
+        return
     syncs = [_n_collectives(program.steps) for program in kernel.programs]
     for name, found in _names(kernel).items():
         others = [program for program, _ in (*found.made, *found.removed)]

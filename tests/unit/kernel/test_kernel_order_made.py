@@ -15,7 +15,7 @@ from wavetank.kernel.lower import lower
 from wavetank.kernel.order import find_waits
 from wavetank.kernel.plan import Kernel
 from wavetank.model.application import Model
-from wavetank.model.phase import FileStep, Program, RepeatStep, Step, SyncStep
+from wavetank.model.phase import FileStep, ProcessStep, Program, RepeatStep, Step, SyncStep
 
 FOLDER, INNER, OTHER = 1, 2, 3
 MEET = SyncStep(communicator=0)
@@ -111,6 +111,12 @@ def test_a_name_that_is_made_again_and_again_is_left_to_chance_and_said(tmp_path
     model = of([again], [STAT])
     row = replay_fidelity(kernel_of(model, tmp_path), model)[-1]
     assert any("whether d is there for it is chance" in text for text in row.differences)
+    ended = ProcessStep(rank=1, event="ended")
+    script = of([again, ended, again], [STAT])
+    kernel = kernel_of(script, tmp_path)
+    assert not any(
+        "chance" in t for row in replay_fidelity(kernel, script) for t in row.differences
+    )
     met = of([*[MEET] * 3, again, MEET], [*[MEET] * 3, STAT, MEET])
     kernel = kernel_of(met, tmp_path)
     assert not any("chance" in t for row in replay_fidelity(kernel, met) for t in row.differences)
