@@ -3,6 +3,7 @@
  *   wavetank-nfs-mount SERVER:/EXPORT MOUNTPOINT [-o name=value,...]
  *     port=2049 mountport=20048 rsize=1048576 wsize=1048576 timeout=1 (seconds that attributes are believed)
  *     direct (no page cache) sync (writes are on disk when they return)
+ *     keepalive=60 (seconds between calls that do nothing)
  *
  * Stays in the foreground until it is unmounted or the server is gone. Locks are local to the node.
  */
@@ -16,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 struct client client;
@@ -26,6 +28,7 @@ struct options {
     const char *at;
     int port;
     int mount_port;
+    int keep_alive_s;
 };
 
 static void fail(const char *what, const char *why) {
@@ -179,15 +182,37 @@ static int take_requests(struct fuse_buf *buffer) {
     }
 }
 
-static int serve(void) {
+static int64_t now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void on_null(struct rpc_context *rpc, int status, void *data, void *private_data) {
+    (void)rpc;
+    (void)status; /* where the server is gone, rpc_service says so */
+    (void)data;
+    (void)private_data;
+}
+
+/* NFS servers close connections on which nothing comes: nfs-ganesha after 300 s, Linux after 360 s. */
+static int serve(int keep_alive_s) {
     struct fuse_buf buffer = {.mem = NULL};
+    const int64_t interval_ms = (int64_t)keep_alive_s * 1000;
+    int64_t next_call_ms = now_ms() + interval_ms;
     int fuse_fd = fuse_session_fd(client.session);
     int status = 0;
     fcntl(fuse_fd, F_SETFL, fcntl(fuse_fd, F_GETFL) | O_NONBLOCK);
     while (!fuse_session_exited(client.session)) {
         struct pollfd fds[] = {{.fd = fuse_fd, .events = POLLIN},
                                {.fd = rpc_get_fd(client.rpc), .events = (short)rpc_which_events(client.rpc)}};
-        if (poll(fds, 2, -1) < 0 && errno != EINTR)
+        int64_t left_ms = next_call_ms - now_ms();
+        if (left_ms <= 0) {
+            rpc_nfs3_null_async(client.rpc, on_null, NULL);
+            next_call_ms = now_ms() + interval_ms;
+            continue;
+        }
+        if (poll(fds, 2, (int)left_ms) < 0 && errno != EINTR)
             break;
         if (fds[1].revents != 0 && rpc_service(client.rpc, fds[1].revents) < 0) {
             const char *why = rpc_get_error(client.rpc);
@@ -216,6 +241,8 @@ static void parse_option(struct options *options, char *option) {
         client.read_size = number < LARGEST_TRANSFER ? (uint32_t)number : LARGEST_TRANSFER;
     else if (strcmp(option, "wsize") == 0 && number >= 4096)
         client.write_size = number < LARGEST_TRANSFER ? (uint32_t)number : LARGEST_TRANSFER;
+    else if (strcmp(option, "keepalive") == 0 && number >= 1 && number <= 3600)
+        options->keep_alive_s = (int)number;
     else if (strcmp(option, "timeout") == 0 && value != NULL)
         client.timeout_s = strtod(value, NULL);
     else if (strcmp(option, "direct") == 0)
@@ -243,7 +270,7 @@ static void parse(struct options *options, int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-    struct options options = {.port = 2049, .mount_port = 20048};
+    struct options options = {.port = 2049, .mount_port = 20048, .keep_alive_s = 60};
     char fuse_options[256];
     client.read_size = LARGEST_TRANSFER;
     client.write_size = LARGEST_TRANSFER;
@@ -262,7 +289,7 @@ int main(int argc, char **argv) {
     if (client.session == NULL || fuse_set_signal_handlers(client.session) != 0 ||
         fuse_session_mount(client.session, options.at) != 0)
         fail(options.at, "cannot mount");
-    int status = serve();
+    int status = serve(options.keep_alive_s);
     fuse_session_unmount(client.session);
     fuse_remove_signal_handlers(client.session);
     fuse_session_destroy(client.session);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ import pytest
 from contract_clusters import spec_of
 from leftovers import skip_unless_possible
 
-from waiting import HANG_S
+from waiting import HANG_S, until
 from wavetank.cluster import deploy
 from wavetank.cluster.filesystems import nfs
 from wavetank.errors import FileSystemError
@@ -112,3 +113,24 @@ def test_the_options_of_our_mount_are_read_back_from_its_process(
     if said["client"] == "Linux":
         pytest.skip("does not apply: the kernel says its options itself")
     assert said["mount options on c1"].endswith("wsize 65536 sync")
+
+
+def test_a_mount_that_nobody_uses_keeps_its_connection(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A server closes connections on which nothing comes for some minutes, and the mount would end.
+    monkeypatch.setenv("WAVETANK_STATE_DIR", str(tmp_path))
+    spec = spec_of("local-nfs", "idle")
+    skip_unless_possible(spec)
+    asked = spec.file_system.model_copy(update={"mount_options": {"keepalive": 1}})
+    with deploy.deployed(spec.model_copy(update={"file_system": asked})) as cluster:
+        if cluster.settings()["client"] == "Linux":
+            pytest.skip("does not apply: the kernel opens its connections again")
+        host = cluster.compute_hosts[0]
+
+        def bytes_sent() -> int:
+            said = host.run(["ss", "-tinH", "state", "established", "dport", "=", "2049"]).stdout
+            return int(re.search(r"bytes_sent:(\d+)", said)[1])
+
+        first = bytes_sent()
+        until(lambda: bytes_sent() >= first + 2 * 44, "calls on a mount that nobody uses")

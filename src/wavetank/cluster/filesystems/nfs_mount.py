@@ -18,7 +18,9 @@ from wavetank.programs import find_program
 MOUNT_PROGRAM = "bin/wavetank-nfs-mount"
 HAS_CLIENT = "grep -qw nfs /proc/filesystems && command -v mount.nfs >/dev/null"
 KERNEL_OPTIONS = frozenset({"rsize", "wsize", "sync", "noac", "actimeo"})
-FUSE_OPTIONS = frozenset({"rsize", "wsize", "sync", "timeout", "direct", "read_ahead_kb"})
+FUSE_OPTIONS = frozenset(
+    {"rsize", "wsize", "sync", "timeout", "direct", "read_ahead_kb", "keepalive"}
+)
 # One request of our mount; Linux's own default of 128 KiB would cut its 1 MiB reads in eight.
 READ_AHEAD_KB = 1024
 
