@@ -61,6 +61,19 @@ class Group:
             found.extend(runs)
         return normal(found)
 
+    @property
+    def n_files(self) -> int:
+        """Files that its phases are on, one after another; 1 where each phase is on a file of its own."""
+        return next((file.n_files for file in self.files if file.n_files > 1), 1)
+
+    def lists_sizes(self, rank: int) -> bool:
+        """Whether one rank's only phase lists many runs that differ in request size. None of them is looked at."""
+        listed = self.phases[0].offset[0]
+        if self.n_listed(rank) == 0 or not isinstance(listed, ListedOffsets):
+            return False
+        sizes = listed.of_rank(self.phases[0].ph_processid.index(rank)).size
+        return bool((sizes != sizes[0]).any())
+
     def n_listed(self, rank: int) -> int:
         """Runs of one rank where its only phase lists many; 0 elsewhere. None of them is looked at."""
         phase = self.phases[0]
@@ -164,9 +177,8 @@ def refusal(group: Group) -> str | None:
 
 def _not_one_call_on_one_file(group: Group) -> str | None:
     phase = group.phases[0]
-    several = next((file.n_files for file in group.files if file.n_files > 1), None)
-    if several is not None:
-        return f"it is on {several:,} files one after another; a benchmark's task has one"
+    if group.n_files > 1:
+        return f"it is on {group.n_files:,} files one after another; a benchmark's task has one"
     if len(phase.pattern) > 1:
         members = ", ".join(member.iop_type for member in phase.pattern)
         return f"it mixes operations ({members}) in one pattern; a benchmark's run writes everything or reads everything"

@@ -224,7 +224,7 @@ def unfold_rows(table: Folded, mask: BoolArray) -> Folded:
 def weaves_of(table: Folded) -> Int64Array:
     """The number of each row's weave in ``lists.weaves``; -1 for none."""
     if not table.lists.weaves:
-        return np.full(len(table), -1, dtype=np.int64)
+        return np.broadcast_to(np.int64(-1), len(table))
     firsts = np.array([weave.first for weave in table.lists.weaves], dtype=np.int64)
     found: Int64Array = np.searchsorted(firsts, table.strand, side="right") - 1
     return found
@@ -266,11 +266,11 @@ class Blocks:
 
 def blocks(table: FoldTable) -> Blocks:
     """The loops of a table, in order."""
-    of_row = np.full(len(table), -1, dtype=np.int64)
     inside = table.loop > 0
     if not inside.any():
         none = _no_rows()
-        return Blocks(none, none, none, of_row)
+        return Blocks(none, none, none, np.broadcast_to(np.int64(-1), len(table)))
+    of_row = np.full(len(table), -1, dtype=np.int64)
     new = inside.copy()
     new[1:] &= (table.loop[1:] != table.loop[:-1]) | (table.rank[1:] != table.rank[:-1])
     start = np.flatnonzero(new)

@@ -15,7 +15,11 @@ from wavetank.model.names import ON_TWO_NAMES
 from wavetank.model.phase import LinearOffsets, PatternMember, Phase, Series
 from wavetank.model.rank_phase import RankPhase
 from wavetank.model.row_kind import RowKind
+from wavetank.trace.distinct import distinct_rows
 from wavetank.trace.schema import UNKNOWN, Int32Array, Int64Array, Level, OpKind, UInt8Array
+
+_AT_A_TIME = 1 << 19
+"""Calls that move no data that are given to phases at a time: each takes 150 bytes while it is."""
 
 
 @dataclass(frozen=True)
@@ -255,34 +259,40 @@ def _metadata(activity: Activity, ph_id: Int64Array) -> dict[int, dict[str, int]
         return joined
 
     keys = key(data.level[starts], data.file[starts], data.rank[starts])
-    wanted = key(rows.level[index], table.file[index], table.rank[index])
-    stream = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    some = keys[stream] == wanted
-    index, stream = index[some], stream[some]
     n_rows = len(table) + 1
-    before = np.searchsorted(data.stream * n_rows + data.row, stream * n_rows + index) - 1
-    opens = activity.codes(lambda op: op.kind == OpKind.OPEN)[table.op[index]]
-    after = np.minimum(before + 1, len(data) - 1)
-    leading = (before < starts[stream]) | (
-        opens & (after > before) & (data.stream[after] == stream)
-    )
-    before = np.where(leading, after, before)
-    # Of a block's row the first operation: no part ends inside a block.
-    last = np.where(data.block[before] >= 0, 0, data.count[before] - 1)
-    operation = data.first_op[before] + np.where(leading, 0, last)
+    places = data.stream * n_rows + data.row
     lows = np.array([part.low for part in parts], dtype=np.int64)
-    phase = ph_id[np.searchsorted(lows, operation, side="right") - 1]
-    failed = (table.error[index] != 0).astype(np.int64)
-    joined = ((phase * 8 + rows.kind[index]) * 2 + failed) * 256 + table.op[index]
-    values, inverse = np.unique(joined, return_inverse=True)
-    totals = np.zeros(len(values), dtype=np.int64)
-    np.add.at(totals, inverse, table.count[index])
+    opening = activity.codes(lambda op: op.kind == OpKind.OPEN)
+    totals: dict[int, int] = defaultdict(int)
+    for begin in range(0, len(index), _AT_A_TIME):
+        some = index[begin : begin + _AT_A_TIME]
+        wanted = key(rows.level[some], table.file[some], table.rank[some])
+        stream = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        known = keys[stream] == wanted
+        some, stream = some[known], stream[known]
+        before = np.searchsorted(places, stream * n_rows + some) - 1
+        after = np.minimum(before + 1, len(data) - 1)
+        leading = (before < starts[stream]) | (
+            opening[table.op[some]] & (after > before) & (data.stream[after] == stream)
+        )
+        before = np.where(leading, after, before)
+        # Of a block's row the first operation: no part ends inside a block.
+        last = np.where(data.block[before] >= 0, 0, data.count[before] - 1)
+        operation = data.first_op[before] + np.where(leading, 0, last)
+        phase = ph_id[np.searchsorted(lows, operation, side="right") - 1]
+        failed = (table.error[some] != 0).astype(np.int64)
+        joined = ((phase * 8 + rows.kind[some]) * 2 + failed) * 256 + table.op[some]
+        distinct, which = distinct_rows([joined])
+        sums = np.zeros(len(distinct), dtype=np.int64)
+        np.add.at(sums, which, table.count[some])
+        for value, total in zip(distinct[:, 0].tolist(), sums.tolist(), strict=True):
+            totals[value] += total
     found: dict[int, dict[str, int]] = defaultdict(dict)
-    for value, total in zip(values.tolist(), totals.tolist(), strict=True):
+    for value, total in sorted(totals.items()):
         rest, op = divmod(value, 256)
         rest, failure = divmod(rest, 2)
         number, kind = divmod(rest, 8)
-        name = rows.ops[op].name + (" (failed)" if failure else _KIND_LABELS.get(kind, ""))
+        name = rows.ops[op].name + (" (failed)" if failure else _KIND_LABELS.get(RowKind(kind), ""))
         found[number][name] = total
     return found
 

@@ -58,10 +58,12 @@ def make_programs(
     table = StepTable([], phases, file_steps)
     woven = WovenSteps(activity, ph_id, keep, phases, file_steps)
     programs = _Programs(table, woven)
+    first_op = np.full(len(keep), -1, dtype=np.int64)
+    first_op[activity.data.row] = activity.data.first_op
     for some in _blocks_of_ranks(rows.table.rank):
         of_some = np.zeros(len(keep), dtype=bool)
         of_some[some] = keep[some]
-        tokens = _tokens(activity, ph_id, of_some, file_steps, known)
+        tokens = _tokens(activity, ph_id, of_some, first_op, file_steps, known)
         if pauses_s is not None:
             tokens = with_pauses(activity, tokens, np.flatnonzero(of_some), pauses_s)
         if events:
@@ -106,10 +108,14 @@ def _tokens(
     activity: Activity,
     ph_id: Int64Array,
     keep: BoolArray,
+    first_op: Int64Array,
     file_steps: list[FileStep],
     known: Known,
 ) -> Tokens:
-    """One token per row; a data row that several phases share becomes several."""
+    """One token per row; a data row that several phases share becomes several.
+
+    ``first_op`` is that of each row that moves data, and -1 of the others.
+    """
     rows, data, parts = activity.rows, activity.data, activity.parts
     table = rows.table
     weave = weaves_of(table)
@@ -120,8 +126,6 @@ def _tokens(
     if len(heads):
         index = np.union1d(index, heads)
     kind = np.where(woven[index], WEAVE, rows.kind[index].astype(np.int64))
-    first_op = np.full(len(table), -1, dtype=np.int64)
-    first_op[data.row] = data.first_op
     low = first_op[index]
     loops = blocks(table)
     loop = np.where(kind == WEAVE, -1, loops.of_row[index])

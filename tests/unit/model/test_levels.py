@@ -199,3 +199,27 @@ def test_the_level_below_tells_how_far_a_file_reaches_where_offsets_are_not_know
     (file,) = model_of(events).files
     assert (file.file_size, file.file_size_weights) == (400, 800)
     assert file.n_sequential is None  # Darshan's own counts are of known offsets
+
+
+def test_calls_without_data_are_counted_the_same_a_few_at_a_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Two files written in turn, with calls before, between and behind; one call fails.
+    events = [Event(0, "open", file=f, handle=f, arg=0o101) for f in (0, 1)]
+    for i in range(6):
+        events.append(Event(0, "pwrite", file=i % 2, offset=i * 10, size=10, handle=i % 2))
+        events.append(Event(0, "fsync", file=i % 2, handle=i % 2, offset=-1))
+        events.append(Event(0, "fstat", file=1 - i % 2, handle=1 - i % 2, offset=-1, error=i == 3))
+    events += [Event(0, "close", file=f, handle=f, offset=-1) for f in (1, 0)]
+    together = model_of(events)
+    assert together.phases[0].metadata_ops == {
+        "open": 1, "close": 1, "fsync": 3, "fstat": 2, "fstat (failed)": 1,
+    }  # fmt: skip
+    monkeypatch.setattr("wavetank.model.phases._AT_A_TIME", 2)
+    apart = model_of(events)
+    assert [phase.metadata_ops for phase in apart.phases] == [
+        phase.metadata_ops for phase in together.phases
+    ]
+    assert [list(phase.metadata_ops) for phase in apart.phases] == [
+        list(phase.metadata_ops) for phase in together.phases
+    ]

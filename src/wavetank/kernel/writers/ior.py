@@ -220,7 +220,9 @@ def _expressed(group: Group) -> tuple[list[_Line], str | None]:
 def _segments(group: Group) -> IorParameters | None:
     """Several segments of blocks of several transfers, where IOR makes just the group's operations."""
     phase, ranks = group.phases[0], group.ranks()
-    runs = group.runs(ranks[0]) if len(phase.pattern) == 1 else None
+    if group.n_files > 1 or len(phase.pattern) > 1 or group.lists_sizes(ranks[0]):
+        return None
+    runs = group.runs(ranks[0])
     if not runs or runs[0].disp != runs[0].rs or runs[0].rs % TRANSFER_UNIT:
         return None
     line = replace(
