@@ -111,6 +111,44 @@ def write_calls(
     target.write_bytes(bytes(out))
 
 
+def without_threads(log: Path, target: Path) -> bool:
+    """Write a log whose DXT segments have a thread, as PyDarshan reads it: without; whether it was one.
+
+    Darshan after 3.5.0 adds the threads. PyDarshan 3.5.0 gives no segments of such a log.
+    """
+    with open_log(log) as opened:
+        modules = opened.modules()
+    content = bytearray(log.read_bytes())
+    found = False
+    for name, version in (("DXT_POSIX", 1), ("DXT_MPIIO", 2)):
+        if name not in modules or modules[name].version != version + 1:
+            continue
+        module, found = modules[name], True
+        raw = darshan_header.raw(log, module.index, module.length)
+        assert raw is not None
+        packed = zlib.compress(b"".join(_thin(raw)))
+        versions_at = _HEADER - 4 * _N_MODULES
+        struct.pack_into("<I", content, versions_at + 4 * module.index, version)
+        place = darshan_header.MODULE_MAP + 16 * module.index
+        struct.pack_into("<QQ", content, place, len(content), len(packed))
+        content += packed
+    if found:
+        target.write_bytes(content)
+    return found
+
+
+def _thin(content: bytes) -> Iterable[bytes]:
+    """Records of segments with threads, without them."""
+    thick, at = SEGMENT.itemsize + 8, 0
+    while at < len(content):
+        counts = RECORD.unpack_from(content, at)[4:6]
+        yield content[at : at + RECORD.size]
+        at += RECORD.size
+        segments = np.frombuffer(content, dtype="<i8", count=sum(counts) * thick // 8, offset=at)
+        yield segments.reshape(-1, thick // 8)[:, :-1].tobytes()
+        at += segments.nbytes
+
+
 def _dxt(ids: Sequence[int], calls: Calls) -> bytes:
     """A record: writes first, then reads."""
     found = []

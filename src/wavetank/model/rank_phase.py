@@ -45,7 +45,7 @@ class RankPhase:
     @property
     def regular(self) -> bool:
         """Whether each member has one size and one displacement throughout."""
-        return all(len(run) == 1 for run in self.runs)
+        return all(len(run.count) == 1 for run in self.runs)
 
     @property
     def offsets_known(self) -> bool:
@@ -69,7 +69,7 @@ class RankPhase:
     @property
     def moved(self) -> int:
         """Bytes moved."""
-        return sum(total(run.moved) for run in self.runs)
+        return sum([total(run.moved) for run in self.runs])
 
     @property
     def moved_last(self) -> tuple[int, ...]:

@@ -17,6 +17,8 @@ from wavetank.model.timeline_points import (
     LINE,
     MAX_PIECES,
     MAX_SCATTERED,
+    Point,
+    checked,
     make_point,
     points_of_parts,
 )
@@ -65,14 +67,14 @@ def make_timeline(
     room = max(1, MAX_POINTS // len(own))
     body = members(activity.rows.table)
     at_once = points_of_parts(activity, own, ph_ids, idle, body, room)
-    points: list[TimelinePoint] = []
+    points: list[Point] = []
     for number in own:
         if number in at_once:
             points.extend(at_once[number])
             continue
         one = _Part(activity, parts[number], int(ph_ids[number]), body)
         points.extend(one.points(idle, room))
-    return tuple(points)
+    return checked(points)
 
 
 def _thinned(own: Sequence[int], activity: Activity) -> list[int]:
@@ -114,7 +116,7 @@ class _Part:
         self._source = activity.data.row[self._rows]
         self._body = body[self._source]  # operations from one of a row to its next
 
-    def points(self, idle: IdleTimes, room: int) -> Iterator[TimelinePoint]:
+    def points(self, idle: IdleTimes, room: int) -> Iterator[Point]:
         """Its points.
 
         Args:
@@ -184,14 +186,14 @@ class _Part:
                 return True
         return False
 
-    def _of_each_call(self, stretch: _Stretch, first: int, stop: int) -> Iterator[TimelinePoint]:
+    def _of_each_call(self, stretch: _Stretch, first: int, stop: int) -> Iterator[Point]:
         """Some of a stretch's rows as one point for each call."""
         op = self._activity.data.op[stretch.rows[first:stop]]
         codes, at = np.unique(op, return_index=True)
         for code in codes[np.argsort(at)].tolist():
             yield self._of_rows(stretch, first + np.flatnonzero(op == code))
 
-    def _of_rows(self, stretch: _Stretch, at: Int64Array) -> TimelinePoint:
+    def _of_rows(self, stretch: _Stretch, at: Int64Array) -> Point:
         data, table = self._activity.data, self._activity.rows.table
         rows, low, high = stretch.rows[at], stretch.low[at], stretch.high[at]
         begin, end = int(data.row[rows[0]]), int(data.row[rows[-1]])
@@ -216,7 +218,7 @@ class _Part:
         start = max(int(table.start_ns[begin]), stretch.start_ns)
         return start, max(start, min(int(table.end_ns[end]), stretch.end_ns))
 
-    def _places(self, stretch: _Stretch, pieces: int) -> Iterator[TimelinePoint]:
+    def _places(self, stretch: _Stretch, pieces: int) -> Iterator[Point]:
         """Evenly spaced operations of a stretch, each for those up to the next one: between places there is no line.
 
         Rows with lists hold many places. As if all operations of the stretch were equally long.
@@ -235,17 +237,33 @@ class _Part:
         span = stretch.end_ns - stretch.start_ns
         times = stretch.start_ns + span * edges // n
         known = stretch.start_ns != UNKNOWN
-        for i, (first, stop) in enumerate(pairwise(edges.tolist())):
-            place = int(offsets[i]) if int(offsets[i]) != UNKNOWN else None
-            yield self._point(
-                int(row[i]), int(sizes[i]), stop - first, (int(ticks[i]), int(ticks[min(i + 1, len(ticks) - 1)])),
-                (int(times[i]), int(times[i + 1])) if known else (UNKNOWN, UNKNOWN), (place, place), stop - first > 1,
+        last_ticks = np.append(ticks[1:], ticks[-1:])
+        code = self._activity.data.op[row]
+        columns = (
+            code,
+            sizes,
+            edges[:-1],
+            edges[1:],
+            ticks,
+            last_ticks,
+            times[:-1],
+            times[1:],
+            offsets,
+        )
+        for op, size, first, stop, tick, to_tick, start, end, offset in zip(
+            *(column.tolist() for column in columns), strict=True
+        ):
+            place = offset if offset != UNKNOWN else None
+            span_ns = (start, end) if known else (UNKNOWN, UNKNOWN)
+            yield make_point(
+                self._activity, self._part, self._ph_id, op, size, stop - first, (tick, to_tick), span_ns,
+                (place, place), stop - first > 1,
             )  # fmt: skip
 
     def _point(
         self, row: int, size: int, count: int, ticks: tuple[int, int], times: tuple[int, int],
         offsets: tuple[int | None, int | None], scattered: bool,
-    ) -> TimelinePoint:  # fmt: skip
+    ) -> Point:  # fmt: skip
         code = int(self._activity.data.op[row])
         return make_point(
             self._activity,

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 import numpy as np
+from pydantic import TypeAdapter
 
 from wavetank.model.activity import Activity
 from wavetank.model.application import TimelinePoint
@@ -26,27 +29,41 @@ LINE = 3
 _MANY_ROWS = 1 << 12  # of a part, from which on it is made by itself
 
 
+Point = dict[str, Any]
+"""The fields of a ``TimelinePoint``: all of a timeline's are checked in one call, which takes a third of the time."""
+
+
+@cache
+def _all_points() -> TypeAdapter[tuple[TimelinePoint, ...]]:
+    return TypeAdapter(tuple[TimelinePoint, ...])
+
+
+def checked(points: Sequence[Point]) -> tuple[TimelinePoint, ...]:
+    """The points of a timeline."""
+    return _all_points().validate_python(points)
+
+
 def make_point(
     activity: Activity, part: RankPhase, ph_id: int, code: int, size: int, count: int, ticks: tuple[int, int],
     times: tuple[int, int], offsets: tuple[int | None, int | None], scattered: bool,
-) -> TimelinePoint:  # fmt: skip
+) -> Point:  # fmt: skip
     """A point of a part; ``times`` in ns, UNKNOWN without."""
     timed = UNKNOWN not in times
-    return TimelinePoint(
-        rank=part.rank,
-        file_id=activity.file_ids[part.file],
-        ph_id=ph_id,
-        iop_type=activity.rows.ops[code].name,
-        rs=size,
-        tick_first=ticks[0],
-        tick_last=ticks[1],
-        start_s=times[0] / 1e9 if timed else None,
-        end_s=times[1] / 1e9 if timed else None,
-        offset_first=offsets[0],
-        offset_last=offsets[1],
-        count=count,
-        scattered=scattered,
-    )
+    return {
+        "rank": part.rank,
+        "file_id": activity.file_ids[part.file],
+        "ph_id": ph_id,
+        "iop_type": activity.rows.ops[code].name,
+        "rs": size,
+        "tick_first": ticks[0],
+        "tick_last": ticks[1],
+        "start_s": times[0] / 1e9 if timed else None,
+        "end_s": times[1] / 1e9 if timed else None,
+        "offset_first": offsets[0],
+        "offset_last": offsets[1],
+        "count": count,
+        "scattered": scattered,
+    }
 
 
 @dataclass(frozen=True)
@@ -71,7 +88,7 @@ class _Pieces:
 
 def points_of_parts(
     activity: Activity, own: Sequence[int], ph_ids: Int64Array, idle: IdleTimes, body: Int64Array, room: int
-) -> dict[int, list[TimelinePoint]]:  # fmt: skip
+) -> dict[int, list[Point]]:  # fmt: skip
     """The points of those parts that have no lists and not too many rows, by the part's number.
 
     Args:
@@ -84,7 +101,7 @@ def points_of_parts(
     """
     data, table = activity.data, activity.rows.table
     pieces = _cut(activity, own, idle, body)
-    made: dict[int, list[TimelinePoint]] = {own[at]: [] for at in np.unique(pieces.part).tolist()}
+    made: dict[int, list[Point]] = {own[at]: [] for at in np.unique(pieces.part).tolist()}
     if not made:
         return made
     new = np.ones(len(pieces.part), dtype=bool)

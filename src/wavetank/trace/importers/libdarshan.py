@@ -149,7 +149,7 @@ class DarshanLog:
         names = self._counter_names(module.name, "")
         times = self._counter_names(module.name, "f_")
         size = record_bytes(names, times)
-        if _CURRENT[module.name] == (module.version, len(names), len(times)):
+        if _CURRENT.get(module.name) == (module.version, len(names), len(times)):
             content = darshan_header.raw(self._path, module.index, module.length)
             if content is not None and len(content) % size == 0:
                 return CounterTable(names, times, content)
