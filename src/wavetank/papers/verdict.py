@@ -8,6 +8,8 @@ from typing import Literal
 
 from wavetank.papers.study import Statement
 
+MOST_REASONS = 2
+"""Reasons that a reader is told in full; of more, how many there are."""
 Word = Literal["holds", "does not hold", "cannot be told"]
 
 
@@ -55,6 +57,9 @@ def verdict_of(statement: Statement, findings: Sequence[Finding], reproduced: st
     if open_ or not findings:
         reasons = list(dict.fromkeys(each.why for each in open_ if each.why))
         agree = n - len(open_)
+        if len(reasons) > MOST_REASONS:
+            more = len(reasons) - MOST_REASONS
+            reasons = [*reasons[:MOST_REASONS], f"{more} more of this kind"]
         if agree:
             reasons.append(f"{agree} of {n} comparisons are as published")
         return Verdict(

@@ -115,6 +115,20 @@ def test_nothing_measured_at_all_cannot_be_told():
     assert "nfs with 1PxCN was not measured: no root" in (found.why or "")
 
 
+def test_of_many_reasons_two_are_told_and_the_others_counted():
+    clusters = [f"pvfs2-{n}df" for n in range(1, 5)]
+    missing = [
+        NotMeasured(application="a", cluster=each, mapping="1PxCN", reason="not installed")
+        for each in clusters
+    ]
+    says = BETTER | {"those": {"clusters": clusters}}
+    found = verdict(says, [configuration(NFS, runs(1))], missing)
+    assert found.why == (
+        "pvfs2-1df with 1PxCN was not measured: not installed; pvfs2-2df with 1PxCN was not measured: not installed; "
+        "2 more of this kind"
+    )
+
+
 def test_a_statement_about_nothing_in_the_campaign_cannot_be_told():
     found = verdict(BETTER, [configuration("other", runs(1))])
     assert (found.word, found.why) == (
