@@ -1,16 +1,19 @@
 """What tracing costs: added ns an operation, bytes an operation, the run time of ABYSS-P.
 
-    .venv/bin/python benchmarks/tracer/run.py [--operations N] [--repeat 7] [--darshan LIBRARY] [--abyss READS1 READS2]
+    .venv/bin/python benchmarks/tracer/run.py [--operations N] [--repeat 7] [--kinds KIND ...] [--no-calls] [--darshan LIBRARY]
+        [--abyss READS1 READS2]
 
 Every number is a median over paired runs in one session, against the same program without a tracer, and
 against DFTracer (the package dftracer of this Python, or DFTRACER_PRELOAD=path of libdftracer_preload.so), Darshan
 (libdarshan.so where the dynamic linker finds it, --darshan or DARSHAN_PRELOAD=path) and strace where they are installed.
 Darshan has memory for all segments, and is told to record below /dev, which it leaves out by itself; how many
 segments its log holds is said where they are not all.
+--no-calls: the calls themselves do nothing (no_calls.c), so that only the tracers' own time is left; caches stay warm.
 "added" is by the clock, "cpu" is the process's own processor time, which other work on the machine disturbs less.
 Memory is what the traced process had at most, more than the untraced one. The limits of this project:
-70 ns an operation that moves data or is one of a loop of several, 50 ns an lseek, 120 ns an irregular operation,
-5 bytes an irregular operation, 8 MiB of memory.
+70 ns an operation that moves data or is one of a loop of several, 50 ns an lseek, 120 ns an irregular operation (random
+sizes and places, or random places alone), 5 bytes an irregular operation, 8 MiB of memory. Kinds of calls on names
+(create, open, stat) are of a twentieth as many files; their memory grows by 64 bytes a name past 49,152.
 """
 
 from __future__ import annotations
@@ -32,12 +35,18 @@ from wavetank import native
 from wavetank.trace.open import open_trace
 
 HERE = Path(__file__).resolve().parent
-KINDS = ("read", "pwrite", "lseek", "loop", "irregular")
-MOVING = ("read", "pwrite", "irregular")  # of which every operation is a segment of Darshan's
+ON_NAMES = ("create", "open", "stat")
+KINDS = ("read", "pwrite", "lseek", "loop", "irregular", "random", *ON_NAMES)
+MOVING = (
+    "read",
+    "pwrite",
+    "irregular",
+    "random",
+)  # of which every operation is a segment of Darshan's
 DARSHAN = """MODMEM 256
-NAMEMEM 8
-MAX_RECORDS 5000 POSIX,STDIO,DXT_POSIX
-NAME_INCLUDE benchmark.bin$ *
+NAMEMEM 32
+MAX_RECORDS 200000 POSIX,STDIO,DXT_POSIX
+NAME_INCLUDE benchmark.bin$,f[0-9]+$ *
 """
 """Configuration of Darshan: 256 MiB hold 6 million segments of 40 bytes."""
 
@@ -84,27 +93,42 @@ def _dftracer() -> str | None:
 
 
 def one(
-    program: Path, where: Path, tracer: tuple[list[str], dict[str, str]], n: int, kind: str
+    program: Path,
+    where: Path,
+    tracer: tuple[list[str], dict[str, str]],
+    n: int,
+    kind: str,
+    below: str,
 ) -> tuple[float, int, int, float]:
-    """(ns an operation, bytes of trace, KiB of memory, ns of processor an operation) of one run."""
+    """(ns an operation, bytes of trace, KiB of memory, ns of processor an operation) of one run.
+
+    ``below``: a library to preload behind the tracer, or "".
+    """
     out = where / "out"
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir()
+    preload = " ".join(filter(None, (tracer[1].get("LD_PRELOAD"), below)))
+    env = {**os.environ, **tracer[1], **({"LD_PRELOAD": preload} if preload else {})}
     done = subprocess.run(
-        [*tracer[0], str(program), str(where / "data"), str(n), kind], env={**os.environ, **tracer[1]},
+        [*tracer[0], str(program), str(where / "data"), str(n), kind], env=env,
         capture_output=True, text=True, check=True, timeout=600,
     )  # fmt: skip
     ns, cpu_ns, memory = done.stdout.split()
     return float(ns), size_of(out), int(memory), float(cpu_ns)
 
 
-def operations(where: Path, n: int, repeat: int) -> None:
-    program = where / "operations"
+def operations(where: Path, n: int, repeat: int, kinds: list[str], no_calls: bool) -> None:
+    program, below = where / "operations", ""
     subprocess.run(["cc", "-O2", "-o", str(program), str(HERE / "operations.c")], check=True)
+    if no_calls:
+        below = str(where / "no_calls.so")
+        subprocess.run(
+            ["cc", "-O2", "-shared", "-fPIC", "-o", below, str(HERE / "no_calls.c")], check=True
+        )
     print(
         f"{'operation':<12}{'tracer':<22}{'ns/op':>9}{'added':>9}{'cpu':>9}{'ratio':>8}{'bytes/op':>10}{'memory':>12}"
     )
-    for kind in KINDS:
+    for kind in kinds:
         samples: dict[str, list[float]] = {}
         sizes: dict[str, float] = {}
         memory: dict[str, list[int]] = {}
@@ -113,8 +137,10 @@ def operations(where: Path, n: int, repeat: int) -> None:
             for name, tracer in tracers(
                 where
             ).items():  # side by side: what disturbs one disturbs all
-                count = n // 50 if name == "strace" else n
-                ns, size, most, cpu_ns = one(program, where, tracer, count, kind)
+                if name == "strace" and no_calls:
+                    continue  # it sees system calls, of which there are none
+                count = max(1, n // (50 if name == "strace" else 20 if kind in ON_NAMES else 1))
+                ns, size, most, cpu_ns = one(program, where, tracer, count, kind, below)
                 if name == "Darshan, DXT" and kind in MOVING and kept(where) < count:
                     print(f"{kind:<12}Darshan's log holds {kept(where):,} of {count:,} operations")
                 memory.setdefault(name, []).append(most)
@@ -170,6 +196,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--operations", type=int, default=1_000_000)
     parser.add_argument("--repeat", type=int, default=7)
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
+    parser.add_argument(
+        "--no-calls",
+        action="store_true",
+        help="calls that move data do nothing; kinds of names are left out",
+    )
     parser.add_argument("--darshan", metavar="LIBRARY", help="Darshan's runtime, without MPI")
     parser.add_argument("--abyss", nargs=2, type=Path, metavar="READS")
     chosen = parser.parse_args()
@@ -182,7 +214,8 @@ def main() -> None:
         where = Path(name)
         (where / "data").mkdir()
         (where / "darshan.conf").write_text(DARSHAN, encoding="ascii")
-        operations(where, chosen.operations, chosen.repeat)
+        kinds = [kind for kind in chosen.kinds if not (chosen.no_calls and kind in ON_NAMES)]
+        operations(where, chosen.operations, chosen.repeat, kinds, chosen.no_calls)
         if chosen.abyss:
             abyss(where, [path.resolve() for path in chosen.abyss], chosen.repeat)
 

@@ -9,7 +9,8 @@
 
 bool wt_clock_is_tsc;
 uint64_t wt_start_utc_ns, wt_start_mono_ns;
-uint64_t wt_ns_of_units = (uint64_t)1 << 32, wt_pause_units = UINT64_MAX / 4; /* until it is known */
+uint64_t wt_ns_of_units = (uint64_t)1 << 32;
+int64_t wt_pause_units = INT64_MAX / 2, wt_pause_seen_units = INT64_MAX / 2; /* until they are known */
 
 #define ANCHORS_APART_NS 100000000 /* nearer anchors would make a rough rate */
 
@@ -68,7 +69,8 @@ void wt_clock_anchor(void) {
             wt_ns_of_units =
                 (uint64_t)((double)(ns - first.ns) / (double)(units - first.units) * (double)(1ull << 32));
         }
-        wt_pause_units = (uint64_t)(((unsigned __int128)WT_PAUSE_NS << 32) / wt_ns_of_units);
+        wt_pause_units = (int64_t)(((unsigned __int128)WT_PAUSE_NS << 32) / wt_ns_of_units);
+        wt_pause_seen_units = wt_pause_units / (WT_PAUSE_NS / WT_PAUSE_SEEN_NS);
         newer.units = units;
         newer.ns = ns;
         ns_of_a_unit = (double)(newer.ns - older.ns) / (double)(newer.units - older.units);
@@ -79,14 +81,18 @@ void wt_clock_anchor(void) {
     wt_tail->newer_ns = newer.ns - wt_start_mono_ns;
 }
 
-uint64_t wt_clock_ns(uint64_t units) {
+struct wt_rate wt_clock_rate(void) {
     if (!wt_clock_is_tsc) {
-        return units > wt_start_mono_ns ? units - wt_start_mono_ns : 0;
+        return (struct wt_rate){.units = wt_start_mono_ns, .ns = 0, .ns_of_a_unit = 1};
     }
     if (ns_of_a_unit <= 0) {
-        return newer.ns - wt_start_mono_ns;
+        return (struct wt_rate){.units = newer.units, .ns = (int64_t)(newer.ns - wt_start_mono_ns)};
     }
-    double ns = (double)(int64_t)(units - older.units) * ns_of_a_unit;
-    int64_t since_start = (int64_t)(older.ns - wt_start_mono_ns) + (int64_t)ns;
-    return since_start > 0 ? (uint64_t)since_start : 0;
+    return (struct wt_rate){
+        .units = older.units, .ns = (int64_t)(older.ns - wt_start_mono_ns), .ns_of_a_unit = ns_of_a_unit};
+}
+
+uint64_t wt_clock_ns(uint64_t units) {
+    struct wt_rate rate = wt_clock_rate();
+    return wt_ns_at(&rate, units);
 }

@@ -23,7 +23,7 @@ static unsigned n_free, n_ofds;
 static int32_t next_handle;
 
 /* Pages are only backed when touched: a table for a million descriptors costs nothing until they are used. */
-static void *reserve(size_t bytes) {
+void *wt_reserve(size_t bytes) {
     void *memory = (void *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return memory == MAP_FAILED ? NULL : memory;
@@ -31,9 +31,9 @@ static void *reserve(size_t bytes) {
 
 void wt_fds_start(void) {
     wt_fd_limit = 0;
-    wt_fd_table = reserve(FDS_MAX * sizeof *wt_fd_table);
-    wt_ofds = reserve((FDS_MAX + 1) * sizeof *wt_ofds);
-    free_ofds = reserve(FDS_MAX * sizeof *free_ofds);
+    wt_fd_table = wt_reserve(FDS_MAX * sizeof *wt_fd_table);
+    wt_ofds = wt_reserve((FDS_MAX + 1) * sizeof *wt_ofds);
+    free_ofds = wt_reserve(FDS_MAX * sizeof *free_ofds);
     n_ofds = 1; /* 0 means not known */
     if (wt_fd_table && wt_ofds && free_ofds) {
         wt_fd_limit = FDS_MAX;
@@ -156,6 +156,15 @@ static int32_t number(int dirfd, const char *name, const char *own, const struct
     return wt_file_of_path(own, facts, size, size_known);
 }
 
+/* The number of a name that leads to the same file as before: no need to ask how the kernel names it. */
+static int32_t number_again(int dirfd, const char *name, const struct wt_facts *facts) {
+    static char path[WT_PATH_BYTES]; /* under the lock */
+    if (name == NULL || strstr(name, "..") != NULL || wt_absolute(dirfd, name, path) == 0) {
+        return WT_UNKNOWN;
+    }
+    return wt_file_if_same(path, facts);
+}
+
 void wt_fd_opened(int fd, int dirfd, const char *name, int flags, int64_t size_before, bool size_known,
                   uint64_t t0, uint64_t t1) {
     char path[WT_PATH_BYTES];
@@ -170,11 +179,14 @@ void wt_fd_opened(int fd, int dirfd, const char *name, int flags, int64_t size_b
     if (!data && S_ISDIR(facts.mode) && wt_path_of_fd(fd, path) > 0) {
         flags |= O_DIRECTORY;
         file = wt_file_of_path(path, &facts, 0, false);
-    } else if (data && wt_path_of_fd(fd, path) > 0) {
-        bool asked = (flags & (O_TRUNC | O_CREAT)) != 0;
+    } else if (data) {
         if (((flags & O_CREAT) != 0 && !size_known) || (flags & O_TMPFILE) == O_TMPFILE) {
             wt_file_made(&facts);
         }
+        file = number_again(dirfd, name, &facts);
+    }
+    if (data && file == WT_UNKNOWN && wt_path_of_fd(fd, path) > 0) {
+        bool asked = (flags & (O_TRUNC | O_CREAT)) != 0;
         bool no_link = (flags & O_NOFOLLOW) != 0 || (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL) ||
                        (flags & O_TMPFILE) == O_TMPFILE;
         file = number(dirfd, no_link ? NULL : name, path, &facts, asked ? size_before : facts.size,

@@ -21,6 +21,11 @@ static struct {
 static unsigned n_mounts;
 static char mount_lines[64 << 10];
 static size_t mount_bytes;
+static struct {
+    const char *line, *point;
+    size_t length;
+} points[2048]; /* of the lines, in their order */
+static unsigned n_points;
 static char include_patterns[PATTERNS_BYTES], exclude_patterns[PATTERNS_BYTES];
 
 /* Left out unless --include names them: the system's own files, and programs' code. */
@@ -178,24 +183,43 @@ static void copy_word(char *out, size_t room, const char *from, size_t n) {
     out[n] = 0;
 }
 
-/* "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw": the last line with the longest fitting
- * mount point covers the path. */
-int32_t wt_mount_of(const char *path) {
-    if (mount_bytes == 0) {
-        read_mounts();
-    }
-    const char *best = NULL;
-    size_t best_length = 0;
+/* "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw" */
+static void find_points(void) {
+    read_mounts();
+    n_points = 0;
     for (const char *line = mount_lines; *line;) {
         size_t n;
         const char *point = word(line, 4, &n);
-        if (n > 0 && n < sizeof mounts[0].point && below(path, point, n) && n >= best_length) {
-            best = line;
-            best_length = n;
+        if (n > 0 && n < sizeof mounts[0].point && n_points < sizeof points / sizeof *points) {
+            points[n_points].line = line;
+            points[n_points].point = point;
+            points[n_points++].length = n;
         }
         line += strcspn(line, "\n");
         line += *line == '\n';
     }
+}
+
+/* The last line with the longest fitting mount point covers the path. */
+static const char *line_of(const char *path) {
+    const char *best = NULL;
+    size_t best_length = 0, length = strlen(path);
+    for (unsigned i = 0; i < n_points; i++) {
+        size_t n = points[i].length;
+        if (n <= length && n >= best_length && (n == 1 || path[n] == '/' || path[n] == 0) &&
+            memcmp(path, points[i].point, n) == 0) {
+            best = points[i].line;
+            best_length = n;
+        }
+    }
+    return best;
+}
+
+int32_t wt_mount_of(const char *path) {
+    if (mount_bytes == 0) {
+        find_points();
+    }
+    const char *best = line_of(path);
     if (best == NULL) {
         return WT_UNKNOWN;
     }

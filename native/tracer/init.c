@@ -8,7 +8,6 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/single_threaded.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -29,29 +28,16 @@ __attribute__((weak)) bool wt_family_fits(void) {
 WT_EXPORT int wavetank_trace_claimed;
 bool wt_claimed;
 
-static atomic_bool lock;
+atomic_bool wt_locked;
+bool wt_finished;
 static bool started;
-static bool finished; /* the destructor has run: what comes now is written at once */
 
-void wt_lock(void) {
-    wt_inside++;
-    if (__libc_single_threaded) { /* no second thread can come while this one is here */
-        atomic_store_explicit(&lock, true, memory_order_relaxed);
-        return;
-    }
-    for (unsigned spins = 0; atomic_exchange_explicit(&lock, true, memory_order_acquire); spins++) {
+WT_COLD void wt_wait_for_lock(void) {
+    for (unsigned spins = 0; atomic_exchange_explicit(&wt_locked, true, memory_order_acquire); spins++) {
         if (spins > 100) {
             sched_yield();
         }
     }
-}
-
-void wt_unlock(void) {
-    if (WT_UNLIKELY(finished)) {
-        wt_runs_flush(true);
-    }
-    atomic_store_explicit(&lock, false, memory_order_release);
-    wt_inside--;
 }
 
 static void say(const char *text) {
@@ -117,7 +103,7 @@ static void fork_parent(void) {
 }
 
 static void fork_child(void) {
-    atomic_store(&lock, false);
+    atomic_store(&wt_locked, false);
     wt_inside = 0;
     if (wt_active) {
         wt_after_fork_in_child();
@@ -182,6 +168,7 @@ __attribute__((constructor(101))) void wt_start(void) {
     wt_clock_start();
     wt_active = true;
     wt_fds_start();
+    wt_files_start();
     describe_command();
     wt_mpi_describe_from_environment();
     wt_stdio_start();
@@ -220,5 +207,5 @@ void wt_finish(enum wt_end reason) {
 /* Streams are flushed by the C library after every destructor: tracing goes on, each operation on its own. */
 __attribute__((destructor(101))) static void stop(void) {
     wt_finish(WT_END_EXIT);
-    finished = true;
+    wt_finished = true;
 }

@@ -12,10 +12,8 @@
 
 #include <string.h>
 
-#define NEAR 16                    /* bodies of up to this many rows are looked for at every row */
 #define FAR (WT_GROUP_ROWS / 4)    /* longer ones where three rows in a row come again, up to this many */
 #define RECENT (WT_GROUP_ROWS * 2) /* where three rows in a row were seen last, direct mapped */
-#define REPETITIONS 3              /* that make a loop */
 
 static struct {
     struct wt_row *rows;
@@ -24,6 +22,7 @@ static struct {
     struct wt_nest *out_nests;
     unsigned n;
     uint32_t keys[WT_GROUP_ROWS]; /* hash of what must be the same in every repetition */
+    uint32_t ends[WT_GROUP_ROWS]; /* lowest bits of offsets, which must be at equal steps */
     struct {
         uint16_t first, rows;
     } loops[WT_GROUP_ROWS]; /* that are in no other */
@@ -58,7 +57,7 @@ static bool same_loops(const struct wt_nest *a, const struct wt_nest *b, unsigne
 
 /* Whether two rows differ in nothing but what a step may change. Clocks inside a row that asks for no bytes
  * are means, and free. */
-static bool same_row(const struct wt_row *a, const struct wt_row *b) {
+static inline bool same_row(const struct wt_row *a, const struct wt_row *b) {
     return a->op == b->op && a->size == b->size && a->count == b->count && a->moved == b->moved &&
            a->disp == b->disp && a->view == b->view && a->view_disp == b->view_disp && a->error == b->error &&
            a->paused == b->paused &&
@@ -245,7 +244,7 @@ static bool ends_loop(unsigned i) {
 
 /* Whether the last n rows are the third repetition of a body, at equal steps. */
 static bool repeats(unsigned n) {
-    if (stack.n < REPETITIONS * n || !begins_loop(stack.n - n) || !ends_loop(stack.n - 1)) {
+    if (stack.n < WT_REPETITIONS * n || !begins_loop(stack.n - n) || !ends_loop(stack.n - 1)) {
         return false;
     }
     for (unsigned i = 1; i <= n; i++) {
@@ -260,7 +259,7 @@ static bool repeats(unsigned n) {
             !same_row(&stack.rows[y], &stack.rows[z]) || depth == WT_NEST || stack.rows[y].depth != depth ||
             stack.rows[x].depth != depth || !same_loops(&stack.nests[x], &stack.nests[y], depth) ||
             !same_loops(&stack.nests[y], &stack.nests[z], depth) ||
-            wt_operations(&stack.rows[z], &stack.nests[z]) > UINT32_MAX / REPETITIONS) {
+            wt_operations(&stack.rows[z], &stack.nests[z]) > UINT32_MAX / WT_REPETITIONS) {
             return false;
         }
     }
@@ -269,7 +268,7 @@ static bool repeats(unsigned n) {
 
 /* The last 3 n rows become a loop of n rows. */
 static void make_loop(unsigned n) {
-    unsigned first = stack.n - REPETITIONS * n;
+    unsigned first = stack.n - WT_REPETITIONS * n;
     own_rows();
     for (unsigned i = 0; i < n; i++) {
         struct wt_row *x = &stack.rows[first + i], *y = x + n, *z = y + n;
@@ -277,7 +276,7 @@ static void make_loop(unsigned n) {
         add_times(x, nest, y, second);
         nest->around[x->depth] = step_of(x, y);
         struct wt_around *around = &nest->around[x->depth];
-        around->n = REPETITIONS;
+        around->n = WT_REPETITIONS;
         around->rows = n;
         around->at = i;
         x->depth++; /* from here times hold all */
@@ -286,7 +285,7 @@ static void make_loop(unsigned n) {
         span(x, nest, z, third);
         stack.keys[first + i] = key_of(x, nest);
     }
-    pop((REPETITIONS - 1) * n);
+    pop((WT_REPETITIONS - 1) * n);
     while (stack.n_loops > 0 && stack.loops[stack.n_loops - 1].first >= first) {
         stack.n_loops--; /* they are inside of the new one */
     }
@@ -304,32 +303,16 @@ static bool extend_any(void) {
     return false;
 }
 
-/* For which bodies, bit n - 1 for n rows, the last row may be one of three repetitions. */
-static unsigned near_bodies(void) {
-    unsigned found = 0;
-    if (stack.n > NEAR) {
-        const uint32_t *below = &stack.keys[stack.n - 1 - NEAR];
-        uint32_t key = below[NEAR];
-        for (unsigned i = 0; i < NEAR; i++) {
-            found |= below[i] == key ? 1u << (NEAR - 1 - i) : 0;
-        }
-        return found;
-    }
-    for (unsigned n = 1; REPETITIONS * n <= stack.n; n++) {
-        found |= (unsigned)(stack.keys[stack.n - 1] == stack.keys[stack.n - 1 - n]) << (n - 1);
-    }
-    return found;
-}
-
 static bool find_loop(unsigned far) {
-    for (unsigned bodies = near_bodies(); bodies != 0; bodies &= bodies - 1) {
+    for (uint32_t bodies = wt_near_bodies(stack.keys, stack.ends, stack.n); bodies != 0;
+         bodies &= bodies - 1) {
         unsigned n = (unsigned)__builtin_ctz(bodies) + 1;
         if (repeats(n)) {
             make_loop(n);
             return true;
         }
     }
-    if (far > NEAR && repeats(far)) {
+    if (far > WT_NEAR && wt_may_repeat(stack.keys, stack.ends, stack.n, far) && repeats(far)) {
         make_loop(far);
         return true;
     }
@@ -349,7 +332,7 @@ static unsigned seen_before(void) {
     return before > 0 && before <= top && top + 1 - before <= FAR ? top + 1 - before : 0;
 }
 
-static void settle(void) {
+static inline void settle(void) {
     while (extend_any() || find_loop(seen_before())) {
     }
 }
@@ -378,6 +361,7 @@ unsigned wt_fold_loops(struct wt_row *rows, struct wt_nest *nests, unsigned n, s
             if (stack.rows == out) {
                 copy_row(stack.n, &rows[i], &nests[i]);
             }
+            stack.ends[stack.n] = (uint32_t)rows[i].offset;
             stack.keys[stack.n++] = key_of(&rows[i], &nests[i]);
         }
         settle();

@@ -3,22 +3,27 @@
 #define _GNU_SOURCE
 #include "tracer.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
-/* Names remembered by hash; a file past it gets a new number, which the reader joins. */
-#define FILES_MAX (1u << 16)
+/* Slots for names, by hash: at first, and at most, 48 MiB. Three quarters are used; a file past them gets a
+ * new number at each call on its name, which the reader joins. */
+#define SLOTS_FIRST (1u << 16)
+#define SLOTS_MOST (1u << 21)
 /* Further files under names that are known; the ones past it have the name's number. */
 #define AGAIN_MAX (1u << 14)
 #define BIRTHS 1024 /* remembered */
 
 /* By the name's hash: the file that was met last under it. Where there were several, each also by the hash of
  * name and identity. */
-static struct {
+static struct name {
     uint64_t hash, identity; /* identity 0: not known */
     int32_t file;
-} known[FILES_MAX];
-static uint16_t used_slots[FILES_MAX];
-static unsigned n_known, n_again;
+} * known;
+static unsigned n_slots, n_known, n_again;
 static int32_t next_file;
 /* Births are told to a few ms only, and a freed inode is given out again at once: files that the process
  * makes are counted by inode and birth. */
@@ -27,10 +32,16 @@ static struct {
     uint32_t generation;
 } births[BIRTHS];
 
-void wt_files_reset(void) {
-    for (unsigned i = 0; i < n_known; i++) {
-        known[used_slots[i]].hash = 0;
+void wt_files_start(void) {
+    known = wt_reserve(SLOTS_FIRST * sizeof *known);
+    n_slots = SLOTS_FIRST;
+    if (known == NULL) {
+        wt_stop("no memory for the names of files", ENOMEM);
     }
+}
+
+void wt_files_reset(void) {
+    syscall(SYS_madvise, known, n_slots * sizeof *known, MADV_DONTNEED); /* zeros again */
     memset(births, 0, sizeof births);
     n_known = n_again = 0;
     next_file = 0;
@@ -74,24 +85,51 @@ static uint64_t identity_of(const struct wt_facts *facts) {
 
 /* The slot of a hash, or the free one that it would take. */
 static unsigned slot_of(uint64_t hash) {
-    unsigned slot = (unsigned)hash % FILES_MAX;
+    unsigned slot = (unsigned)hash % n_slots;
     while (known[slot].hash != 0 && known[slot].hash != hash) {
-        slot = (slot + 1) % FILES_MAX;
+        slot = (slot + 1) % n_slots;
     }
     return slot;
+}
+
+static WT_COLD bool grow(void) {
+    struct name *before = known, *more = NULL;
+    unsigned n = n_slots;
+    if (n < SLOTS_MOST) {
+        more = wt_reserve(2 * n * sizeof *known);
+    }
+    if (more == NULL) {
+        return false;
+    }
+    known = more;
+    n_slots = 2 * n;
+    for (unsigned i = 0; i < n; i++) {
+        if (before[i].hash != 0) {
+            known[slot_of(before[i].hash)] = before[i];
+        }
+    }
+    syscall(SYS_munmap, before, n * sizeof *before);
+    return true;
 }
 
 static void remember(uint64_t hash, uint64_t identity, int32_t file) {
     unsigned slot = slot_of(hash);
     if (known[slot].hash == 0) {
-        if (n_known >= FILES_MAX / 4 * 3) {
-            return;
+        if (n_known >= n_slots / 4 * 3) {
+            if (!grow()) {
+                return;
+            }
+            slot = slot_of(hash);
         }
-        used_slots[n_known++] = (uint16_t)slot;
+        n_known++;
     }
-    known[slot].hash = hash;
-    known[slot].identity = identity;
-    known[slot].file = file;
+    known[slot] = (struct name){.hash = hash, .identity = identity, .file = file};
+}
+
+int32_t wt_file_if_same(const char *path, const struct wt_facts *facts) {
+    uint64_t identity = identity_of(facts);
+    const struct name *name = &known[slot_of(wt_hash(path, strlen(path)))];
+    return name->hash != 0 && identity != 0 && name->identity == identity ? name->file : WT_UNKNOWN;
 }
 
 bool wt_file_is_known(const char *path) {
@@ -132,6 +170,7 @@ static int32_t another_file(unsigned slot, uint64_t identity, const struct wt_fa
         describe_identity(file, before, facts, size_before, size_known);
         remember(mixed(hash, known[slot].identity), known[slot].identity, before);
         remember(mixed(hash, identity), identity, file);
+        slot = slot_of(hash); /* there may be more slots now */
     }
     known[slot].identity = identity;
     known[slot].file = file;

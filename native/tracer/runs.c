@@ -12,11 +12,15 @@ _Atomic uint64_t wt_ticks;
 static uint64_t n_recorded;  /* operations in closed rows */
 static uint64_t first_start; /* of the first operation of all, clock units */
 static uint64_t last_tick, posix_since_tick;
-static struct {
+static struct stride {
     int32_t handle;
     uint32_t op;
     int64_t last_offset, disp;
 } strides[STRIDES];
+
+static inline struct stride *stride_of(const struct wt_event *e) {
+    return &strides[((unsigned)e->handle * 31u + e->op) % STRIDES];
+}
 
 static struct wt_row *row_at(unsigned i) {
     return &wt_tail->rows[wt_tail->half][i];
@@ -63,7 +67,7 @@ static WT_COLD void fold_rows(void) {
 
 /* A strided run is recognised at its second operation at the earliest, when its first is closed already. */
 static bool continues(const struct wt_row *first, const struct wt_row *next) {
-    return first->count == 1 && next->count > 1 && first->op == next->op && first->handle == next->handle &&
+    return first->count == 1 && first->op == next->op && first->handle == next->handle &&
            first->file == next->file && first->view == next->view && first->size == next->size &&
            first->moved == first->size && first->error == 0 && next->error == 0 && first->arg == next->arg &&
            !next->paused && next->offset - first->offset == next->disp &&
@@ -72,46 +76,65 @@ static bool continues(const struct wt_row *first, const struct wt_row *next) {
            next->subtick - first->subtick == next->subtick_step;
 }
 
-static void close_row(void) {
+/* What is to be done for a row of several operations when it is closed. True: it became part of the row
+ * before it. */
+static bool close_run(struct wt_row *row) {
     struct wt_tail *tail = wt_tail;
-    if (!tail->has_open) {
-        return;
-    }
-    struct wt_row *row = row_at(tail->n_rows);
-    if (row->size == 0 && row->count > 1) { /* nothing moved: the mean steps, rounded down */
+    if (row->size == 0) { /* nothing moved: the mean steps, rounded down */
         row->tick_step = (row->tick_last - row->tick) / (row->count - 1);
         row->subtick_step = row->subtick_last > row->subtick && row->tick_step == 0
                                 ? (row->subtick_last - row->subtick) / (row->count - 1)
                                 : 0;
     }
-    tail->has_open = 0;
-    n_recorded += row->count;
-    if (tail->n_rows > 0 && row_at(tail->n_rows - 1)->depth == 0 && continues(row - 1, row)) {
-        struct wt_row *first = row - 1;
-        row->count++;
-        row->offset = first->offset;
-        row->view_offset = first->view_offset;
-        row->moved += first->moved;
-        row->tick = first->tick;
-        row->subtick = first->subtick;
-        row->start = first->start;
-        nest_at(tail->n_rows)->times[wt_bucket(first->busy)]++;
-        row->busy += first->busy;
-        row->paused = first->paused;
-        *nest_at(tail->n_rows - 1) = *nest_at(tail->n_rows);
-        *first = *row;
-        return;
+    if (tail->n_rows == 0 || (row - 1)->depth != 0 || !continues(row - 1, row)) {
+        return false;
     }
-    if (++tail->n_rows == WT_GROUP_ROWS) {
-        fold_rows();
-        if (tail->n_rows > SETTLED) {
-            write_rows();
-        }
+    tail->has_open = 0;
+    struct wt_row *first = row - 1;
+    n_recorded += row->count;
+    row->count++;
+    row->offset = first->offset;
+    row->view_offset = first->view_offset;
+    row->moved += first->moved;
+    row->tick = first->tick;
+    row->subtick = first->subtick;
+    row->start = first->start;
+    nest_at(tail->n_rows)->times[wt_bucket(first->busy)]++;
+    row->busy += first->busy;
+    row->paused = first->paused;
+    *nest_at(tail->n_rows - 1) = *nest_at(tail->n_rows);
+    *first = *row;
+    return true;
+}
+
+static WT_COLD void settle_rows(void) {
+    fold_rows();
+    if (wt_tail->n_rows > SETTLED) {
+        write_rows();
     }
 }
 
-static void open_with(const struct wt_event *e, bool rested) {
-    struct wt_row *row = row_at(wt_tail->n_rows);
+/* Returns the place of the next row. */
+static inline struct wt_row *close_open(struct wt_tail *tail, struct wt_row *row) {
+    if (row->count > 1 && close_run(row)) {
+        return row;
+    }
+    tail->has_open = 0;
+    n_recorded += row->count;
+    if (WT_UNLIKELY(++tail->n_rows == WT_GROUP_ROWS)) {
+        settle_rows();
+        return row_at(wt_tail->n_rows);
+    }
+    return row + 1;
+}
+
+static void close_row(void) {
+    if (wt_tail->has_open) {
+        close_open(wt_tail, row_at(wt_tail->n_rows));
+    }
+}
+
+static inline void open_with(struct wt_row *row, const struct wt_event *e, bool rested) {
     if (WT_UNLIKELY(first_start == 0)) {
         first_start = e->start;
     }
@@ -146,24 +169,27 @@ static bool plausible_stride(const struct wt_row *row, const struct wt_event *e)
     if (disp == e->size || e->view_offset - row->view_offset == e->size) {
         return true;
     }
-    unsigned slot = ((unsigned)e->handle * 31u + e->op) % STRIDES;
-    return strides[slot].handle == e->handle && strides[slot].op == e->op && strides[slot].disp == disp;
+    const struct stride *stride = stride_of(e);
+    return stride->handle == e->handle && stride->op == e->op && stride->disp == disp;
 }
 
 /* Whether a long pause lies between the open row's last operation and this one: WT_PAUSE_NS, or enough of the
  * time since the first operation to be seen in a plot. At most WT_PAUSE_SHARE such pauses double that time,
  * so that they add few rows however long a program runs. */
-static bool paused(const struct wt_row *row, const struct wt_event *e) {
-    int64_t units = (int64_t)(e->start - row->end), long_units = (int64_t)wt_pause_units;
-    return WT_UNLIKELY(units > long_units / (WT_PAUSE_NS / WT_PAUSE_SEEN_NS)) &&
-           (units > long_units || (uint64_t)units > (e->start - first_start) / WT_PAUSE_SHARE);
+static inline bool paused(const struct wt_row *row, const struct wt_event *e) {
+    int64_t units = (int64_t)(e->start - row->end);
+    return WT_UNLIKELY(units > wt_pause_seen_units) &&
+           (units > wt_pause_units || (uint64_t)units > (e->start - first_start) / WT_PAUSE_SHARE);
 }
 
+static inline bool same_kind(const struct wt_row *row, const struct wt_event *e) {
+    return row->op == e->op && row->handle == e->handle && row->size == e->size;
+}
+
+/* Whether the open row goes on with an operation of the same kind, before which was no pause. */
 static bool take(struct wt_row *row, const struct wt_event *e) {
-    if (row->op != e->op || row->handle != e->handle || row->size != e->size || row->file != e->file ||
-        row->view != e->view || row->arg != e->arg || row->error != e->error ||
-        row->moved != row->size * (int64_t)row->count || wt_event_times || row->count == UINT32_MAX ||
-        paused(row, e)) {
+    if (row->file != e->file || row->view != e->view || row->arg != e->arg || row->error != e->error ||
+        row->moved != row->size * (int64_t)row->count || wt_event_times || row->count == UINT32_MAX) {
         return false;
     }
     uint64_t tick_step = e->tick - row->tick_last;
@@ -198,31 +224,35 @@ uint64_t wt_runs_operations(void) {
     return n_recorded + (wt_tail->has_open ? row_at(wt_tail->n_rows)->count : 0);
 }
 
-static void record(const struct wt_event *e) {
+static inline void record(const struct wt_event *e) {
     struct wt_tail *tail = wt_tail;
     if (WT_UNLIKELY(wt_counting)) { /* nothing can be written any more */
         (*wt_not_written)++;
         return;
     }
-    if (WT_LIKELY(tail->has_open && take(row_at(tail->n_rows), e))) {
-        return;
-    }
-    if (WT_UNLIKELY(!wt_part_is_open)) {
+    struct wt_row *row = row_at(tail->n_rows);
+    bool rested = false;
+    if (WT_LIKELY(tail->has_open)) {
+        rested = paused(row, e);
+        if (!rested && same_kind(row, e) && take(row, e)) {
+            return;
+        }
+        row = close_open(tail, row);
+    } else if (WT_UNLIKELY(!wt_part_is_open)) {
         wt_open_part();
+        row = row_at(wt_tail->n_rows);
     }
-    unsigned slot = ((unsigned)e->handle * 31u + e->op) % STRIDES;
-    bool known = strides[slot].handle == e->handle && strides[slot].op == e->op;
-    bool rested = tail->has_open && paused(row_at(tail->n_rows), e);
-    close_row();
     if (WT_UNLIKELY(wt_counting)) { /* since now */
         (*wt_not_written)++;
         return;
     }
-    strides[slot].disp = known ? e->offset - strides[slot].last_offset : 0;
-    strides[slot].handle = e->handle;
-    strides[slot].op = e->op;
-    strides[slot].last_offset = e->offset;
-    open_with(e, rested);
+    struct stride *stride = stride_of(e);
+    bool known = stride->handle == e->handle && stride->op == e->op;
+    stride->disp = known ? e->offset - stride->last_offset : 0;
+    stride->handle = e->handle;
+    stride->op = e->op;
+    stride->last_offset = e->offset;
+    open_with(row, e, rested);
 }
 
 /* An MPI-IO call that does not know its own offset watches for the first POSIX operation that moves its
@@ -271,11 +301,22 @@ static void stamp_posix(struct wt_event *e) {
     e->subtick = posix_since_tick++;
 }
 
-void wt_record_posix(struct wt_event *event) {
+/* ofd: the operation is at its position; NULL: the event knows where it is. */
+static void record_posix(struct wt_event *e, struct wt_ofd *ofd) {
     wt_lock();
-    stamp_posix(event);
-    record(event);
+    if (ofd != NULL) {
+        e->offset = e->view_offset = ofd->position;
+        ofd->position += e->moved;
+        e->file = ofd->file;
+        e->handle = ofd->handle;
+    }
+    stamp_posix(e);
+    record(e);
     wt_unlock();
+}
+
+void wt_record_posix(struct wt_event *event) {
+    record_posix(event, NULL);
 }
 
 void wt_record_plain(uint32_t op, int32_t file, int32_t handle, int64_t offset, int64_t arg, int error,
@@ -294,14 +335,7 @@ void wt_record_plain(uint32_t op, int32_t file, int32_t handle, int64_t offset, 
 }
 
 void wt_record_at_position(struct wt_ofd *ofd, struct wt_event *e) {
-    wt_lock();
-    e->offset = e->view_offset = ofd->position;
-    ofd->position += e->moved;
-    e->file = ofd->file;
-    e->handle = ofd->handle;
-    stamp_posix(e);
-    record(e);
-    wt_unlock();
+    record_posix(e, ofd);
 }
 
 uint64_t wt_record_mpi(const struct wt_event *event) {

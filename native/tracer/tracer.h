@@ -9,10 +9,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/single_threaded.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
 #define WT_EXPORT __attribute__((visibility("default")))
+#pragma GCC visibility push(hidden) /* what is declared here is in this library: it is reached directly */
 #define WT_LIKELY(x) __builtin_expect(!!(x), 1)
 #define WT_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define WT_COLD __attribute__((cold, noinline))
@@ -26,8 +28,23 @@ uint64_t wt_clock_slow(void);
 uint64_t wt_clock_ns(uint64_t units); /* ns since tracer start; exact at anchors, linear between */
 void wt_clock_anchor(void);           /* called before a group is coded */
 extern uint64_t wt_ns_of_units;       /* ns in a clock unit, times 2^32: for rough times */
-extern uint64_t wt_pause_units;       /* WT_PAUSE_NS in clock units, roughly */
+extern int64_t wt_pause_units,
+    wt_pause_seen_units; /* WT_PAUSE_NS, WT_PAUSE_SEEN_NS in clock units, roughly */
 extern uint64_t wt_start_utc_ns, wt_start_mono_ns;
+
+/* How clock units become ns, until the next anchor. */
+struct wt_rate {
+    uint64_t units; /* at ns since tracer start */
+    int64_t ns;
+    double ns_of_a_unit;
+};
+struct wt_rate wt_clock_rate(void);
+
+static inline uint64_t wt_ns_at(const struct wt_rate *rate, uint64_t units) {
+    double ns = (double)(int64_t)(units - rate->units) * rate->ns_of_a_unit;
+    int64_t since_start = rate->ns + (int64_t)ns;
+    return since_start > 0 ? (uint64_t)since_start : 0;
+}
 
 static inline uint64_t wt_now(void) {
 #if defined(__x86_64__)
@@ -60,8 +77,9 @@ void wt_finish(enum wt_end reason);
 void wt_after_fork_in_child(void);
 bool wt_may_trace(void);     /* recording, not inside the tracer, and not in a vfork's child */
 bool wt_other_process(void); /* true in the child of a vfork, which runs in its parent's memory */
-void wt_lock(void);
-void wt_unlock(void);
+extern atomic_bool wt_locked;
+void wt_wait_for_lock(void);
+extern bool wt_finished; /* the destructor has run: what comes now is written at once */
 
 /* ---- unseen.c: what is not recorded, so that it can be said ---- */
 void wt_unseen_start(void);
@@ -144,6 +162,9 @@ int32_t wt_file_of_path(const char *path, const struct wt_facts *facts, int64_t 
 int32_t wt_file_of_link(const char *link, const char *target, const struct wt_facts *facts,
                         int64_t size_before, bool size_known);
 bool wt_file_is_known(const char *path); /* it has a number already */
+/* The number that a name has, if it leads to the same file still; UNKNOWN: it has none, or to another one. */
+int32_t wt_file_if_same(const char *path, const struct wt_facts *facts);
+void wt_files_start(void);
 void wt_files_reset(void);
 
 /* ---- files.c: what is left out, and where the rest is ---- */
@@ -168,6 +189,7 @@ struct wt_ofd *wt_ofd_slow(int fd);
 extern int32_t *wt_fd_table; /* 0 not known, -1 left out, else index into wt_ofds */
 extern struct wt_ofd *wt_ofds;
 extern unsigned wt_fd_limit;
+void *wt_reserve(size_t bytes); /* zeros; NULL: there is no memory */
 void wt_fds_start(void);
 void wt_streams_start(const char *streams);
 void wt_fds_after_fork(void); /* in the child */
@@ -238,6 +260,14 @@ unsigned wt_fold_loops(struct wt_row *rows, struct wt_nest *nests, unsigned n, s
                        struct wt_nest *out_nests);
 uint64_t wt_operations(const struct wt_row *row, const struct wt_nest *nest); /* of all repetitions */
 
+/* ---- repetitions.c ---- */
+#define WT_REPETITIONS 3 /* that make a loop */
+#define WT_NEAR 16       /* bodies of up to this many rows are looked for at every row; 32 at most */
+/* For which bodies, bit n - 1 for n rows, the last of n_rows may end the third repetition. keys: hashes of
+ * what must be the same in every repetition; ends: the lowest bits of offsets. */
+uint32_t wt_near_bodies(const uint32_t *keys, const uint32_t *ends, unsigned n_rows);
+bool wt_may_repeat(const uint32_t *keys, const uint32_t *ends, unsigned n_rows, unsigned body);
+
 /* ---- nests.c: loops and times of a group ---- */
 uint8_t *wt_loops_encode(const struct wt_row *rows, const struct wt_nest *nests, unsigned n, uint8_t *out);
 uint8_t *wt_times_encode(const struct wt_row *rows, const struct wt_nest *nests, unsigned n, uint8_t *out);
@@ -283,6 +313,21 @@ static inline void wt_use_half(struct wt_tail *tail, uint32_t n_rows, uint32_t h
     __atomic_store_n((uint64_t *)(void *)&tail->n_rows, value.both, __ATOMIC_RELEASE);
 }
 
+/* Eight bytes, the lowest first: one load or store. */
+static inline uint64_t wt_as_stored(uint64_t word) {
+    return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? __builtin_bswap64(word) : word;
+}
+static inline uint64_t wt_get_word(const uint8_t *at) {
+    uint64_t word;
+    __builtin_memcpy(&word, at, sizeof word);
+    return wt_as_stored(word);
+}
+static inline uint8_t *wt_put_word(uint8_t *at, uint64_t word) {
+    word = wt_as_stored(word);
+    __builtin_memcpy(at, &word, sizeof word);
+    return at + sizeof word;
+}
+
 static inline uint8_t *wt_put_varint(uint8_t *at, uint64_t value) {
     while (value >= 0x80) {
         *at++ = (uint8_t)(value | 0x80);
@@ -295,7 +340,27 @@ static inline uint64_t wt_zigzag(int64_t value) {
     return ((uint64_t)value << 1) ^ (uint64_t)(value >> 63);
 }
 
+/* ---- the lock (init.c) ---- */
+static inline void wt_lock(void) {
+    wt_inside++;
+    if (WT_LIKELY(__libc_single_threaded)) { /* no second thread can come while this one is here */
+        atomic_store_explicit(&wt_locked, true, memory_order_relaxed);
+    } else if (WT_UNLIKELY(atomic_exchange_explicit(&wt_locked, true, memory_order_acquire))) {
+        wt_wait_for_lock();
+    }
+}
+
+static inline void wt_unlock(void) {
+    if (WT_UNLIKELY(wt_finished)) {
+        wt_runs_flush(true);
+    }
+    atomic_store_explicit(&wt_locked, false, memory_order_release);
+    wt_inside--;
+}
+
 /* ---- mpi_ticks.c ---- */
 void wt_mpi_describe_from_environment(void);
+
+#pragma GCC visibility pop
 
 #endif

@@ -39,11 +39,11 @@ static uint32_t crc32_of(const uint8_t *bytes, size_t n) {
     }
     uint32_t crc = 0xffffffffu;
     for (; n >= 8; n -= 8, bytes += 8) {
-        uint8_t low[4] = {(uint8_t)crc, (uint8_t)(crc >> 8), (uint8_t)(crc >> 16), (uint8_t)(crc >> 24)};
-        crc = 0;
-        for (unsigned k = 0; k < 8; k++) {
-            crc ^= table[(7 - k) * 256 + (bytes[k] ^ (k < 4 ? low[k] : 0))];
-        }
+        uint64_t word = wt_get_word(bytes) ^ crc;
+        crc = table[7 * 256 + (word & 0xff)] ^ table[6 * 256 + (word >> 8 & 0xff)] ^
+              table[5 * 256 + (word >> 16 & 0xff)] ^ table[4 * 256 + (word >> 24 & 0xff)] ^
+              table[3 * 256 + (word >> 32 & 0xff)] ^ table[2 * 256 + (word >> 40 & 0xff)] ^
+              table[1 * 256 + (word >> 48 & 0xff)] ^ table[word >> 56];
     }
     for (; n > 0; n--) {
         crc = table[(crc ^ *bytes++) & 0xff] ^ (crc >> 8);

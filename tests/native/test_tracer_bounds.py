@@ -8,11 +8,13 @@ from tracer_run import compile_c, need
 
 from waiting import HANG_S
 from wavetank import native
+from wavetank.trace.part import read_part
 from wavetank.trace.reader import read_trace
 
 MOST_KIB = 8 * 1024  # a rank
 OPERATIONS = 200000
 FILES = 20000
+MANY = 55000
 
 
 def test_the_tracer_s_memory_is_bounded_whatever_a_program_does(tmp_path: Path) -> None:
@@ -38,3 +40,20 @@ def test_the_tracer_s_memory_is_bounded_whatever_a_program_does(tmp_path: Path) 
     assert trace.warnings == (
         f"{out} has no index.json: the tracing command was stopped before the program ended",
     )
+
+
+def test_each_of_very_many_names_is_described_once(tmp_path: Path) -> None:
+    """The table of names has room for 49,152 at first, and grows."""
+    need("libwavetank-trace.so", "gcc")
+    program = compile_c("many_names.c", tmp_path / "many_names")
+    data, out = tmp_path / "data", tmp_path / "run.trace"
+    data.mkdir()
+    out.mkdir()
+    library = native.find("lib/libwavetank-trace.so", "test")
+    subprocess.run(
+        [str(program), str(MANY)], cwd=data, check=True, timeout=HANG_S,
+        env={**os.environ, "LD_PRELOAD": str(library), "WAVETANK_TRACE_DIR": str(out)},
+    )  # fmt: skip
+    files = read_part(next(out.glob("part-*.wt"))).files
+    names = sorted(Path(name).name for name in files.texts.take(files.path))
+    assert names == [f"f{i:07d}" for i in range(MANY)]

@@ -304,3 +304,19 @@ def test_random_loops_in_loops_unfold_to_what_was_recorded_one_by_one(
             assert getattr(found, name).tolist() == getattr(wanted, name).tolist(), name
     assert trace.n_folds is not None
     assert trace.n_folds < len(wanted) / 2
+
+
+def test_values_unlike_those_that_are_looked_at_for_their_width_come_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a column of many values every seventh tells how wide they are."""
+    n, random = 3000, 1
+    expected = [Call("open", "empty.bin")]
+    for i in range(1, 2 * n + 1):
+        random = (random * 6364136223846793005 + 1442695040888963407) % 2**64
+        near = (i % 7 == 0) == (i <= n)
+        size = 1 + (random >> 40) % (3 if near else 65535)
+        expected.append(Call("pread", "empty.bin", random >> (60 if near else 24), size, 0))
+    program = compile_c("sampled_columns.c", tmp_path / "sampled_columns")
+    trace = run_traced([str(program), str(n)], tmp_path, monkeypatch)
+    assert calls(trace) == [*expected, Call("close", "empty.bin")]
