@@ -30,6 +30,7 @@ def doubts_of(model: Model) -> tuple[str, ...]:
             else [f"the model is {model.approximation.sentence()}"]
         ),
         *partial_sentences(model.lost),
+        *model.untold,
         *(warning for warning in model.warnings if warning == SENTENCE),
         *([f"phase {ranks_text(undecided)}: {UNDECIDED}"] if undecided else []),
     )

@@ -135,6 +135,10 @@ class Model(Document):
         default=(),
         description="what the run did and its trace does not hold, in sentences that are warnings too; empty: it is whole",
     )
+    untold: tuple[str, ...] = Field(
+        default=(),
+        description="what the trace's source does not tell of the operations, in sentences that are warnings too",
+    )
     extrapolation: Extrapolation | None = Field(
         default=None, description="of a model that no run was traced for: what it is made from"
     )

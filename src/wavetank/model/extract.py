@@ -167,6 +167,7 @@ def extract_model(
             *_library(trace, library_files),
         ),
         lost=trace.lost,
+        untold=trace.untold,
     )
 
 

@@ -276,6 +276,7 @@ class Trace:
 
     ``warnings`` are sentences for the user: what was not seen, is missing or damaged. ``lost`` are those of them
     that say that the trace itself is damaged or incomplete: operations were recorded and are not there any more.
+    ``untold`` are those that say what the source does not tell of the operations: a kernel of them is not exact.
     """
 
     source: str  # "wavetank", "darshan-dxt", "strace", ...
@@ -292,6 +293,7 @@ class Trace:
     levels: tuple[Level, ...]  # that the source records at all
     warnings: tuple[str, ...] = field(default=())
     lost: tuple[str, ...] = field(default=())
+    untold: tuple[str, ...] = field(default=())
     counters: Sequence[FileCounters] = field(default=())  # of sources that count (Darshan)
     infos: tuple[Hints, ...] = ()  # MPI_Info objects given to MPI-IO; see FoldTable.offset and arg
     clocks: tuple[HostClock, ...] = ()  # of hosts that were compared; times are corrected by it

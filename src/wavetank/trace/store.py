@@ -82,6 +82,7 @@ def _write_parts(trace: Trace, folder: Path, source: Path) -> None:
         "infos",
         "warnings",
         "lost",
+        "untold",
     ):
         body[name] = getattr(trace, name)
     body["levels"] = [int(level) for level in trace.levels]
@@ -135,6 +136,7 @@ def read_imported(folder: Path) -> Trace:
             infos=tuple(tuple(map(tuple, info)) for info in body.get("infos", ())),
             warnings=tuple(body["warnings"]),
             lost=tuple(body.get("lost", ())),
+            untold=tuple(body.get("untold", ())),
             counters=tuple(_counters(entry) for entry in body.get("counters", ())),
         )
     except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:

@@ -7,6 +7,7 @@ from pathlib import Path
 import kernel_models as km
 import pytest
 
+from wavetank.document import provenance
 from wavetank.kernel.below import is_without_places
 from wavetank.kernel.doubts import UNDECIDED, described
 from wavetank.kernel.fidelity import ior_fidelity, replay_fidelity
@@ -15,9 +16,12 @@ from wavetank.kernel.lower import lower
 from wavetank.kernel.plan import Kernel
 from wavetank.kernel.space import written_bytes
 from wavetank.model.application import Model
+from wavetank.model.extract import extract_model
 from wavetank.model.listed_sizes import ListedSizes
 from wavetank.model.phase import DataStep, Phase, Program, UnknownOffsets
 from wavetank.report.kernel_tables import kernel_words
+from wavetank.trace.open import open_trace
+from wavetank.trace.store import write_imported
 
 LOST = "5 of 9 operations are missing"
 
@@ -114,3 +118,25 @@ def test_calls_by_the_shared_pointer_keep_the_size_of_each(tmp_path):
     (row, *_) = replay_fidelity(kernel, model)
     assert row.exact and row.kernel.bytes == 251
     assert written_bytes(kernel) == {1: 251}
+
+
+def test_what_a_source_does_not_tell_keeps_its_kernel_from_being_exact(tmp_path):
+    untold = "the log keeps no results of calls"
+    kernel = kernel_of(km.abyss(100_000).model_copy(update={"untold": (untold,)}), tmp_path)
+    assert kernel.doubts == (untold,)
+    assert untold in kernel.not_reproduced
+    assert untold in described(kernel)["source"]
+
+
+@pytest.mark.parametrize(
+    "log", ["recorder/merged", "recorder/a-rank-a-grammar", "dftracer/stdio.pfw"]
+)
+def test_kernels_of_logs_that_leave_something_out_say_so(tmp_path: Path, log: str) -> None:
+    source = Path(__file__).parents[2] / "data" / log
+    trace = open_trace(source)
+    (tmp_path / "converted").mkdir()
+    write_imported(trace, tmp_path / "converted", source)
+    for one in (trace, open_trace(tmp_path / "converted")):
+        kernel = kernel_of(extract_model(one, provenance()), tmp_path)
+        assert one.untold
+        assert set(one.untold) <= set(kernel.doubts)

@@ -181,6 +181,7 @@ def _trace(collected: Collected) -> Trace:
         arg=arg,
         error=error.astype(np.int32),
     )
+    untold = tuple(_untold(collected))
     return Trace(
         source="dftracer",
         command=(),
@@ -194,7 +195,8 @@ def _trace(collected: Collected) -> Trace:
         communicators=(),
         folds=fold(events),
         levels=(Level.POSIX,),
-        warnings=tuple(_warnings(collected)),
+        warnings=(*untold, *_warnings(collected)),
+        untold=untold,
     )
 
 
@@ -230,15 +232,21 @@ def _facts(collected: Collected, ranks: dict[int, int]) -> tuple[RankFacts, ...]
 
 def _warnings(collected: Collected) -> Iterator[str]:
     if collected.n_system_calls:
+        yield "DataCrumbs does not record MPI: every process is a rank, in the order of process ids"
+    if collected.n_system_calls < collected.n_events:
+        numbered = "with MPI's number" if collected.mpi_ranks else "in the order of process ids"
+        yield f"DFTracer does not record MPI here: every process is a rank, {numbered}"
+
+
+def _untold(collected: Collected) -> Iterator[str]:
+    """What the tracer does not tell of the operations, and what could not be read."""
+    if collected.n_system_calls:
         yield (
             "DataCrumbs records neither offsets, flags of opens nor what calls asked for: places of seeks, pread, pwrite and "
             "writes are unknown, and sizes are what was moved"
         )
-        yield "DataCrumbs does not record MPI: every process is a rank, in the order of process ids"
     if collected.n_system_calls < collected.n_events:
         yield "stdio is recorded by DFTracer as the program calls it, not as what reaches the file"
-        numbered = "with MPI's number" if collected.mpi_ranks else "in the order of process ids"
-        yield f"DFTracer does not record MPI here: every process is a rank, {numbered}"
         if collected.n_without_flags:
             yield (
                 f"{collected.n_without_flags} open(s) have no flags: writes to those files may be appended, and their "

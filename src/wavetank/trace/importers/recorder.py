@@ -70,6 +70,8 @@ def read(path: Path) -> Trace:
         **{name: np.concatenate([getattr(part, name) for part in parts]) for name in vars(parts[0])}
     )
     n_ranks = len(recorded.ranks)
+    untold = _untold(recorded, notes)
+    clock = "each rank's times begin at its own start: Recorder keeps no common clock"
     return Trace(
         source="recorder",
         command=(),
@@ -90,8 +92,9 @@ def read(path: Path) -> Trace:
         ),
         folds=fold(events),
         levels=_levels(recorded),
-        warnings=_warnings(recorded, notes),
+        warnings=(*untold, *([clock] if len(recorded.ranks) > 1 else []), *recorded.lost),
         lost=recorded.lost,
+        untold=untold,
     )
 
 
@@ -227,14 +230,13 @@ def _levels(recorded: RecorderTrace) -> tuple[Level, ...]:
     return (*((Level.POSIX,) if posix else ()), *((Level.MPIIO,) if mpiio else ()))
 
 
-def _warnings(recorded: RecorderTrace, notes: Notes) -> tuple[str, ...]:
+def _untold(recorded: RecorderTrace, notes: Notes) -> tuple[str, ...]:
+    """What Recorder does not tell of the operations."""
+    posix, communication, mpiio = recorded.recorded
     found = [
         "Recorder keeps no results of calls: the bytes are those that were asked for, also where a read was short",
         "Recorder names files, not descriptors: two opens of one file at once by one rank share their position here",
     ]
-    if len(recorded.ranks) > 1:
-        found.append("each rank's times begin at its own start: Recorder keeps no common clock")
-    posix, communication, mpiio = recorded.recorded
     if not communication and len(recorded.ranks) > 1:
         found.append(
             "communication was not recorded (RECORDER_MPI_TRACING=1 does): phases are not parted by it, and the order "
@@ -271,4 +273,4 @@ def _warnings(recorded: RecorderTrace, notes: Notes) -> tuple[str, ...]:
             f"{notes.unknown_type} kind(s) of MPI-IO calls with derived datatypes are left out: Recorder does not keep "
             "their sizes. The POSIX level has them"
         )
-    return (*found, *recorded.lost)
+    return tuple(found)

@@ -126,6 +126,7 @@ def _trace(logs: Logs, reader: Reader) -> Trace:
         arg=arg,
         error=error.astype(np.int32),
     )
+    untold = tuple(_untold(logs, reader, offset))
     return Trace(
         source="strace",
         command=reader.command,
@@ -139,11 +140,13 @@ def _trace(logs: Logs, reader: Reader) -> Trace:
         communicators=(),
         folds=fold(events),
         levels=(Level.POSIX,),
-        warnings=(*ranked.numbering.sentences, *_warnings(logs, reader, offset)),
+        warnings=(*ranked.numbering.sentences, *untold, *_warnings(logs)),
+        untold=untold,
     )
 
 
-def _warnings(logs: Logs, reader: Reader, offset: np.ndarray) -> Iterable[str]:
+def _untold(logs: Logs, reader: Reader, offset: np.ndarray) -> Iterable[str]:
+    """What the logs do not tell of the operations, and what could not be read."""
     if logs.others:
         yield (
             f"{logs.logs[0].path.name} is one of {len(logs.others) + 1} logs ({logs.others[0]}, ...): put them into a folder "
@@ -176,6 +179,12 @@ def _warnings(logs: Logs, reader: Reader, offset: np.ndarray) -> Iterable[str]:
         yield (
             f"the program submitted {requests} request(s) by {name}: what they read and wrote is not in a log of strace"
         )
+    if reader.rows.columns and (offset == UNKNOWN).all():
+        yield "no offset could be followed: the files were open before strace began"
+
+
+def _warnings(logs: Logs) -> Iterable[str]:
+    """What the logs do not tell of times."""
     if len(logs.logs) > 1 and logs.count(lambda lines: lines.relative):
         yield (
             "times are those since the line before, in any of the logs (strace -r): the order between processes cannot "
@@ -185,8 +194,6 @@ def _warnings(logs: Logs, reader: Reader, offset: np.ndarray) -> Iterable[str]:
         yield "there are no times in the file (strace -ttt writes them)"
     elif logs.count(lambda lines: lines.no_durations):
         yield "there are no durations in the file (strace -T writes them)"
-    if reader.rows.columns and (offset == UNKNOWN).all():
-        yield "no offset could be followed: the files were open before strace began"
 
 
 def _positions(rank: np.ndarray) -> np.ndarray:
