@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, product
 
 from wavetank.compare.comparison import Comparison, Configuration, Criterion, NotMeasured
 from wavetank.compare.decisions import quantity
@@ -115,22 +115,16 @@ class Evidence:
 
 def judge_better(statement: Statement, claim: Better, evidence: Evidence) -> Verdict:
     """Each of these is better than each of those."""
-    findings: list[Finding] = []
-    seen: list[Place] = []
-    for first, second in _pairs(claim, evidence, claim.these, claim.those):
-        seen += [first, second]
-        findings.append(_better(first, second, claim, evidence))
-    return verdict_of(statement, findings, evidence.values(seen, claim.by))
+    pairs = list(_pairs(claim, evidence, claim.these, claim.those))
+    findings = [_better(first, second, claim, evidence) for first, second in pairs]
+    return verdict_of(statement, findings, evidence.values(list(chain(*pairs)), claim.by))
 
 
 def judge_no_gain(statement: Statement, claim: NoGain, evidence: Evidence) -> Verdict:
     """None of those after is better than those before by more than what helps."""
-    findings: list[Finding] = []
-    seen: list[Place] = []
-    for before, after in _pairs(claim, evidence, claim.before, claim.after):
-        seen += [before, after]
-        findings.append(_no_gain(before, after, claim, evidence))
-    return verdict_of(statement, findings, evidence.values(seen, claim.by))
+    pairs = list(_pairs(claim, evidence, claim.before, claim.after))
+    findings = [_no_gain(before, after, claim, evidence) for before, after in pairs]
+    return verdict_of(statement, findings, evidence.values(list(chain(*pairs)), claim.by))
 
 
 def judge_strongest(statement: Statement, claim: Strongest, evidence: Evidence) -> Verdict:

@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
-from wavetank.compare.comparison import Comparison, Configuration, Effect, OwnRunError
+from wavetank.compare.comparison import Comparison, Configuration, Effect
 from wavetank.compare.effects import turn_words
 from wavetank.measure.result import Measurement
 from wavetank.measure.statistics import Estimate
@@ -157,56 +157,6 @@ def kernel_times(
         )
     axes.set_yticks(range(len(rows)), shorten_apart([words for words, _, _ in rows], 48))
     axes.set_ylim(len(rows) - 0.4, -0.6)
-    axes.set_xlabel("s")
-    axes.margins(x=0.12)
-    ax.no_ticks(axes, "y")
-    return plot
-
-
-@styled
-def own_run_times(
-    errors: Sequence[OwnRunError], by_id: Mapping[str, Configuration], name: str
-) -> Plot:
-    """I/O time of the kernel beside that of the application itself, phase by phase on one cluster.
-
-    Source: P15 figure 7, and the error of the method, section 6.
-    """
-    shown = errors[:MAX_EFFECTS]
-    words = [
-        f"{label(by_id[each.configuration])}, phase {each.ph_id}: kernel "
-        f"{format_duration(each.kernel_s)}, application {format_duration(each.application_s)}, "
-        f"error of the rate {each.error_percent:.1f} %"
-        for each in shown
-    ]
-    figure = new_figure(8.6, 0.75 + 0.4 * len(shown))
-    axes = figure.add_subplot()
-    plot = Plot(
-        name=name,
-        title="Kernel and the application's own run",
-        caption="I/O time of a phase on the same cluster; the percentage is the error of the rate. "
-        f"Blue: kernel; grey: application. Kernels: "
-        f"{origins_words(list(by_id.values())).lower()}.",
-        alt="; ".join(words),
-        figure=figure,
-    )
-    for row, (each, said) in enumerate(zip(shown, words, strict=True)):
-        for offset, time, role in (
-            (-0.18, each.kernel_s, "accent"),
-            (0.18, each.application_s, "other"),
-        ):
-            bar = axes.barh(row + offset, time, 0.34, color=LIGHT[role])[0]
-            bar.set_url(plot.tip(said))
-        axes.annotate(
-            f"{each.error_percent:.1f} %",
-            (max(each.kernel_s, each.application_s), row),
-            (4, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=7.5,
-        )
-    ticks = [f"{label(by_id[each.configuration])} · phase {each.ph_id}" for each in shown]
-    axes.set_yticks(range(len(shown)), shorten_apart(ticks, 48))
-    axes.set_ylim(len(shown) - 0.5, -0.5)
     axes.set_xlabel("s")
     axes.margins(x=0.12)
     ax.no_ticks(axes, "y")

@@ -10,7 +10,7 @@ from wavetank.compare.comparison import Comparison, Configuration
 from wavetank.compare.effects import effects_shown
 from wavetank.measure.result import Measurement
 from wavetank.model.application import Model
-from wavetank.report import bar_plots, choice_plots, model_plots, operation_plots, trust_plot
+from wavetank.report import bar_plots, choice_plots, model_plots, operation_plots, trust_plots
 from wavetank.report.model_tables import by_level
 from wavetank.report.result_tables import sorted_effects
 from wavetank.report.svg import Plot
@@ -52,11 +52,11 @@ def performance_figures(
     judged = [each for each in comparison.own_runs if each.configuration in by_id]
     if judged:
         name = f"{anchor}-own-run"
-        figures.append(_one(partial(choice_plots.own_run_times, judged, by_id, name)))
+        figures.append(_one(partial(trust_plots.own_run_times, judged, by_id, name)))
     beside = [each for one in comparison.trust for each in one.times if each.configuration in by_id]
     if beside:
         name = f"{anchor}-own-time"
-        figures.append(_one(partial(trust_plot.own_times, beside, by_id, name)))
+        figures.append(_one(partial(trust_plots.own_times, beside, by_id, name)))
     return tuple(figures)
 
 
