@@ -57,6 +57,9 @@ class Items:
     beside: Counter[str] = field(default_factory=Counter)
     calls: set[str] = field(default_factory=set)  # principal ones
     ph_ids: set[int] = field(default_factory=set)
+    moved_at: dict[bool, int] = field(
+        default_factory=dict
+    )  # last item with data: of reads, of writes
 
 
 @dataclass(frozen=True)
@@ -92,14 +95,15 @@ class _Rank:
         }
         self.stages: defaultdict[int, list[Items]] = defaultdict(list)
         self._stage = 0
+        self._newest: Items | None = None  # of whatever stage
         self.others: Counter[str] = Counter()
 
     def see(self, steps: Sequence[Step]) -> None:
-        """In order; repeats are unfolded, but for those of data alone, whose repetitions say nothing more."""
+        """In order; repeats are unfolded, of those of data alone the first two: mdtest moves data once a file."""
         for step in steps:
             if isinstance(step, RepeatStep):
                 alike = all(isinstance(inner, DataStep) for inner, _ in flat(step.steps))
-                for _ in range(1 if alike else step.times):
+                for _ in range(min(step.times, 2) if alike else step.times):
                     self.see(step.steps)
             elif isinstance(step, MixStep):
                 self.see(tuple(step.each()))
@@ -143,18 +147,21 @@ class _Rank:
         stage = self.stages[self._stage]
         if not stage or (stage[-1].kind, stage[-1].objects) != (kind, objects):
             stage.append(Items(kind, objects))
+        self._newest = stage[-1]
         stage[-1].names.append(name)
         stage[-1].calls.add(step.iop_type)
 
     def _see_data(self, step: DataStep) -> None:
         phase = self._phases.get(step.ph_id)
-        last = self._last()
-        if phase is None or last is None or not last.names:
+        last = self._newest
+        if phase is None or last is None:
             return
         last.ph_ids.add(step.ph_id)
         moved = phase.moved if step.n == 1 else -1
         same = self._turns.at_hand(phase.file_id) == last.names[-1]
-        if not same or last.kind not in (CREATE, READ):
+        again = last.moved_at.get(phase.reads) == len(last.names)
+        last.moved_at[phase.reads] = len(last.names)
+        if again or not same or last is not self._last() or last.kind not in (CREATE, READ):
             moved = -1
         (last.read_bytes if phase.reads else last.write_bytes).add(moved)
 

@@ -17,7 +17,7 @@ from wavetank.kernel.tree_names import tree_names
 from wavetank.model.application import Model
 from wavetank.model.file import ModelFile
 from wavetank.model.metadata import MetadataCall, MetadataPhase
-from wavetank.model.phase import FileStep, Program, Step, SyncStep
+from wavetank.model.phase import DataStep, FileStep, Program, RepeatStep, Step, SyncStep
 
 MEET = SyncStep(communicator=0)
 FOLDER = os.O_RDONLY | os.O_DIRECTORY
@@ -132,6 +132,48 @@ def test_what_is_looked_at_only_must_be_made_by_mdtest_before(tmp_path):
     (line,) = benchmark(tmp_path, own=False, phases="T").mdtest
     assert " -T " in line.command and " -C" not in line.command
     assert any("run the same line with -C" in sentence for sentence in line.not_reproduced)
+
+
+def data(n: int) -> DataStep:
+    return DataStep(ph_id=1, n=n)
+
+
+@pytest.mark.parametrize(
+    ("reads", "is_mdtests"),
+    [
+        ((data(1),), True),
+        ((data(2),), False),
+        ((data(1), data(1)), False),
+        ((RepeatStep(times=2, steps=(data(1),)),), False),
+        ((data(1), MEET, data(1)), False),
+    ],
+)
+def test_mdtest_reads_a_file_by_one_call(tmp_path, reads, is_mdtests):
+    # As ABYSS-P: the first of thousands of reads comes before a collective, and the others come after it.
+    n = 1 if is_mdtests else 2
+    model = km.model(
+        2, [km.model_file(number, f"/in/{number}", n * 4096) for number in (1, 2)],
+        [km.phase(number, number, (number - 1,), n, [km.member("read", 4096, 4096)], [km.linear(b=4096)]) for number in (1, 2)],
+        [
+            Program(
+                ranks=(number - 1,),
+                steps=(MEET, call("open", number), *(as_of(number, step) for step in reads), call("close", number)),
+            )
+            for number in (1, 2)
+        ],
+        communicators=((0, 1),),
+    ).model_copy(update={"metadata": (phase(1, "open", 2, (0, 1)),)})  # fmt: skip
+    lines = [line.command for line in kernel_of(model, tmp_path).mdtest]
+    assert ["-e 4096" in line for line in lines] == [True] * is_mdtests
+
+
+def as_of(ph_id: int, step: Step) -> Step:
+    """The same step, of another phase."""
+    if isinstance(step, DataStep):
+        return step.model_copy(update={"ph_id": ph_id})
+    if isinstance(step, RepeatStep):
+        return step.model_copy(update={"steps": tuple(as_of(ph_id, one) for one in step.steps)})
+    return step
 
 
 def test_a_phase_of_calls_that_mdtest_does_not_make_is_refused_with_the_reason(tmp_path):
