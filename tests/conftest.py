@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+from collections import Counter
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -47,3 +49,11 @@ def pytest_configure() -> None:
         "no times", deadline=None, suppress_health_check=[HealthCheck.too_slow]
     )
     settings.load_profile("no times")
+    _refuse_two_test_files_of_one_name()
+
+
+def _refuse_two_test_files_of_one_name() -> None:
+    """Pytest imports one of them only, and says so where both are collected: in a run of all tests."""
+    names = Counter(path.name for path in Path(__file__).parent.rglob("test_*.py"))
+    if twice := [name for name, count in names.items() if count > 1]:
+        raise pytest.UsageError(f"several test files are called {', '.join(twice)}: rename one")
