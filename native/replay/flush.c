@@ -68,6 +68,12 @@ static bool cannot_be_flushed(int error) {
     return error == EINVAL || error == EROFS || error == ENOSYS || error == EOPNOTSUPP;
 }
 
+/* Whether an fsync failed because another rank removed the file since it was opened. File systems of several
+ * nodes forget such a file: GlusterFS opens it by its name alone. */
+static bool was_removed(int error) {
+    return error == ENOENT || error == ESTALE;
+}
+
 /* A file of the plan that may come to be by giving another one a new name. */
 struct made_file {
     int32_t content; /* number of that other one */
@@ -143,7 +149,7 @@ static void flush_file(struct replay *r, const struct plan_file *file) {
         unseen_close(fd);
     if (error == 0)
         *u = (struct unflushed){0};
-    else if (!cannot_be_flushed(error))
+    else if (!cannot_be_flushed(error) && !was_removed(error))
         fail(&(struct doing){"fsync", file->name, -1, -1}, "%s", strerror(error));
 }
 

@@ -1,10 +1,12 @@
-"""What was written cannot be flushed: the storage below the file system is full. Needs root.
+"""What was written cannot be flushed: the storage below the file system is full, or the file is gone.
 
-The file system takes all writes into memory: its disk is a sparse image on a tmpfs that is too small for it.
+The full file system takes all writes into memory: its disk is a sparse image on a tmpfs that is too small for it.
+That needs root.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import subprocess
@@ -72,3 +74,47 @@ def test_what_cannot_be_flushed_fails_the_replay_and_names_the_file(full_storage
     assert result.failure is not None
     for words in ("fsync", "f", "No space left on device"):
         assert words in result.failure
+
+
+_FSYNC_ANSWERS = r"""
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+__attribute__((constructor)) static void answer(void) {
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fsync, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ANSWER),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof code / sizeof *code, code};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+        abort();
+}
+"""
+
+
+def fsync_answers(folder: Path, error: int) -> str:
+    """A library under which each fsync fails with an error."""
+    source, library = folder / "fsync.c", folder / "fsync.so"
+    source.write_text(_FSYNC_ANSWERS)
+    run("gcc", "-shared", "-fPIC", f"-DANSWER={error}", "-o", library, source)
+    return str(library)
+
+
+@pytest.mark.parametrize("error", [errno.ENOENT, errno.ESTALE])
+def test_a_file_that_another_rank_removed_needs_no_flush(tmp_path, monkeypatch, error):
+    """As ABySS's rank 0 does to the contigs of the others, on GlusterFS."""
+    monkeypatch.setenv("LD_PRELOAD", fsync_answers(tmp_path, error))
+    result, _ = replay(written(CLOSE), tmp_path, "none")
+    assert result.status == "ok", result.failure
+
+
+def test_storage_that_fails_at_the_flush_fails_the_replay(tmp_path, monkeypatch):
+    monkeypatch.setenv("LD_PRELOAD", fsync_answers(tmp_path, errno.EIO))
+    result, _ = replay(written(CLOSE), tmp_path, "none")
+    assert result.status == "failed"
+    assert "Input/output error" in str(result.failure)
