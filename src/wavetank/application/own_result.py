@@ -22,10 +22,9 @@ from wavetank.model.folded import Folded, as_folded
 from wavetank.model.metadata import call_name
 from wavetank.model.phase import Phase
 from wavetank.model.rows import inside_calls
-from wavetank.model.rules import BoolArray
 from wavetank.model.same_phases import same_phases
-from wavetank.trace.ops import OPS
-from wavetank.trace.schema import UNKNOWN, Int64Array, Level, OpKind, Trace
+from wavetank.trace.ops import DATA_KINDS, OPS, codes_where
+from wavetank.trace.schema import UNKNOWN, BoolArray, Int64Array, Level, OpKind, Trace
 from wavetank.units import format_size
 
 SMALLEST_SHARE = 0.01
@@ -84,7 +83,7 @@ def require_own_files(trace: Trace, root: str) -> None:
     outside = data & ~below[np.maximum(table.file, 0)]
     if not outside.any():
         return
-    reads = np.array([code in OPS and OPS[code].kind == OpKind.READ for code in range(256)])
+    reads = codes_where(lambda op: op.kind == OpKind.READ)
     moved = int(table.moved[data].sum())
     for does, which in (
         ("wrote", outside & ~reads[table.op]),
@@ -167,11 +166,9 @@ def _calls(trace: Trace) -> tuple[Folded, Int64Array, Int64Array]:
             kinds[code] = -1
     level = levels[table.op]
     kind = kinds[table.op]
-    moves = np.array(
-        [code in OPS and OPS[code].kind in (OpKind.READ, OpKind.WRITE) for code in range(256)]
-    )
+    moves = codes_where(lambda op: op.kind in DATA_KINDS)
     kind = np.where(moves[table.op] & (table.moved <= 0), _METADATA, kind)
-    completes = np.array([code in OPS and OPS[code].name in _COMPLETING for code in range(256)])
+    completes = codes_where(lambda op: op.name in _COMPLETING)
     kind = np.where((table.file < 0) & ~completes[table.op], -1, kind)
     kind[inside_calls(table, level) >= 0] = -1
     return table, level.astype(np.int64), kind
@@ -235,7 +232,7 @@ def _with_flush(io: IoTime, flush_s: float) -> IoTime:
 
 def _not_flushed(table: Folded, level: Int64Array, kinds: Int64Array) -> int:
     """Bytes of files that a rank wrote and did not flush afterwards: at most so many are in caches at the end."""
-    writes = np.array([code in OPS and OPS[code].kind == OpKind.WRITE for code in range(256)])
+    writes = codes_where(lambda op: op.kind == OpKind.WRITE)
     left: dict[tuple[int, int], int] = defaultdict(int)
     for row in np.flatnonzero(kinds >= 0).tolist():
         where = int(table.rank[row]), int(table.file[row])

@@ -11,8 +11,8 @@ from wavetank.model.alike import Families
 from wavetank.model.data_rows import DataRows
 from wavetank.model.rank_phase import RankPhase
 from wavetank.model.rows import Rows
-from wavetank.model.rules import BoolArray
-from wavetank.trace.schema import Level, Op
+from wavetank.trace.ops import codes_where
+from wavetank.trace.schema import BoolArray, Level, Op
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,4 @@ class Activity:
 
     def codes(self, chosen: Callable[[Op], bool]) -> BoolArray:
         """Which operation codes satisfy a condition: shape (256,)."""
-        found = np.zeros(256, dtype=bool)
-        for code, op in self.rows.ops.items():
-            found[code] = chosen(op)
-        return found
+        return codes_where(chosen, self.rows.ops)

@@ -21,10 +21,11 @@ from wavetank.model.folded import as_folded, blocks, part_rows
 from wavetank.model.handed_on import handed_on
 from wavetank.model.members import NEXT
 from wavetank.model.names import NAMED_OPS
-from wavetank.model.rules import BoolArray
 from wavetank.trace.distinct import distinct_rows
+from wavetank.trace.ops import codes_where
 from wavetank.trace.schema import (
     UNKNOWN,
+    BoolArray,
     FoldTable,
     Int32Array,
     Int64Array,
@@ -121,16 +122,10 @@ class _Search:
         self._names: list[str] = []
 
     def _codes(self, chosen: Container[str]) -> BoolArray:
-        found = np.zeros(256, dtype=bool)
-        found[[code for code, op in self._ops.items() if op.name in chosen]] = True
-        return found
+        return codes_where(lambda op: op.name in chosen, self._ops)
 
     def _kinds(self, *kinds: OpKind) -> BoolArray:
-        found = np.zeros(256, dtype=bool)
-        found[
-            [c for c, op in self._ops.items() if op.kind in kinds and op.level == Level.POSIX]
-        ] = True
-        return found
+        return codes_where(lambda op: op.kind in kinds and op.level == Level.POSIX, self._ops)
 
     # --- which files ------------------------------------------------------------------------------
 
@@ -200,7 +195,7 @@ class _Search:
         table, n = self._table, len(self._before)
         bit = np.zeros(256, dtype=np.int64)
         for number, name in enumerate(_PLAIN):
-            bit[[code for code, op in self._ops.items() if op.name == name]] = 1 << number
+            bit[self._codes((name,))] = 1 << number
         rows = np.flatnonzero(usable[table.file])
         file, calls = table.file[rows], bit[table.op[rows]]
         failed = table.error[rows] != 0

@@ -8,18 +8,9 @@ from functools import cache
 
 import numpy as np
 
-from wavetank.model.passes import (
-    BoolArray,
-    Chunk,
-    Table,
-    UInt32Array,
-    UInt64Array,
-    Workspace,
-    address,
-    load,
-)
+from wavetank.model.passes import Chunk, Table, UInt32Array, UInt64Array, Workspace, address, load
 from wavetank.model.rules import Rules
-from wavetank.trace.schema import Int64Array
+from wavetank.trace.schema import BoolArray, Int64Array
 
 
 class _Loop(ctypes.Structure):

@@ -10,8 +10,8 @@ from dataclasses import replace
 import numpy as np
 
 from wavetank.errors import ModelError
-from wavetank.model.folded import BoolArray, Folded, as_folded, take
-from wavetank.trace.schema import FoldTable, Trace
+from wavetank.model.folded import Folded, as_folded, take
+from wavetank.trace.schema import BoolArray, FoldTable, Trace
 
 
 def in_order(table: FoldTable) -> FoldTable:

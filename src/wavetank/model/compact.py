@@ -17,7 +17,6 @@ from wavetank.model.block_passes import Stretch
 from wavetank.model.folded import (
     NAMES,
     STEPS,
-    BoolArray,
     Columns,
     Folded,
     Lists,
@@ -44,7 +43,7 @@ from wavetank.model.strand_passes import Before, Going, Regions
 from wavetank.model.stripes import Stripes
 from wavetank.model.weave import Weaver, often, weave, weave_on
 from wavetank.model.woven_chunks import join_weaves
-from wavetank.trace.schema import Int64Array
+from wavetank.trace.schema import BoolArray, Int64Array
 
 FIRST_LOOP = 1 << 40
 """Numbers of loops that are found here begin above those of traces."""

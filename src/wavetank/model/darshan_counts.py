@@ -12,9 +12,8 @@ import numpy as np
 from wavetank.model.data_rows import DataRows
 from wavetank.model.folded import Folded
 from wavetank.model.list_passes import sequential
-from wavetank.model.rules import BoolArray
 from wavetank.model.woven_counts import woven_groups
-from wavetank.trace.schema import Int64Array
+from wavetank.trace.schema import BoolArray, Int64Array
 
 _FIRST_END = 1  # last byte 0
 

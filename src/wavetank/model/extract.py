@@ -48,7 +48,7 @@ from wavetank.model.traced_times import run_times_of_rows
 from wavetank.model.views import shared_programs
 from wavetank.model.weave import kinds_of
 from wavetank.trace.memory import return_freed_memory
-from wavetank.trace.ops import OPS
+from wavetank.trace.ops import DATA_KINDS, OPS, codes_where
 from wavetank.trace.schema import UNKNOWN, FoldTable, Int32Array, Int64Array, Level, Op, Trace
 from wavetank.trace.shared_pointer import without_races
 from wavetank.trace.traced_files import TracedFiles
@@ -182,16 +182,13 @@ def compactor(
 
     ``weaves`` is False where the times of single operations matter.
     """
-    parting, calls = np.zeros(256, dtype=np.uint8), np.zeros(256, dtype=np.uint8)
-    for code, op in ops.items():
-        parting[code] = rules.split_at_communication.get(op.level, False)
-        calls[code] = op.level == Level.MPIIO
+    parting = codes_where(lambda op: rules.split_at_communication.get(op.level, False), ops)
+    calls = codes_where(lambda op: op.level == Level.MPIIO, ops)
     woven, seeks = kinds_of(ops)
     if not weaves or rules.shortest_gap_s is not None:
         woven = np.zeros_like(woven)
-    return Compactor(
-        limits, rules, OpKinds(parting, calls, woven.astype(np.uint8), seeks.astype(np.uint8))
-    )
+    kinds = OpKinds(*(codes.astype(np.uint8) for codes in (parting, calls, woven, seeks)))
+    return Compactor(limits, rules, kinds)
 
 
 def _own_levels(rows: Rows, levels: tuple[Level, ...], by_time: bool) -> dict[int, Level]:
@@ -222,9 +219,7 @@ def _own_levels(rows: Rows, levels: tuple[Level, ...], by_time: bool) -> dict[in
 
 def _of_mpi_library(table: FoldTable, ops: Mapping[int, Op]) -> set[int]:
     """Files that are used through MPI-IO: their POSIX calls are the MPI library's."""
-    is_mpi = np.zeros(256, dtype=bool)
-    for code, op in ops.items():
-        is_mpi[code] = op.level == Level.MPIIO
+    is_mpi = codes_where(lambda op: op.level == Level.MPIIO, ops)
     return set(np.unique(table.file[is_mpi[table.op] & (table.file >= 0)]).tolist())
 
 
@@ -292,9 +287,7 @@ def _findings(activity: Activity, trace: Trace, rules: Rules) -> list[str]:
             f"the trace has no part for rank {_listed(missing)}: its I/O is not in the model"
         )
     failed = (table.error != 0) & (rows.kind == RowKind.FILE) & (table.file >= 0)
-    is_data = np.zeros(256, dtype=bool)
-    for code, op in rows.ops.items():
-        is_data[code] = op.kind in ("read", "write")
+    is_data = codes_where(lambda op: op.kind in DATA_KINDS, rows.ops)
     n_failed = int(table.count[failed & is_data[table.op]].sum())
     if n_failed:
         found.append(f"{n_failed} reads or writes failed; they are no part of any phase")

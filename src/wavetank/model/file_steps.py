@@ -9,6 +9,7 @@ from wavetank.model.names import NAMED_OPS
 from wavetank.model.phase import FileStep
 from wavetank.model.row_kind import NEXT_DATA, RowKind
 from wavetank.trace.distinct import distinct_rows
+from wavetank.trace.ops import DATA_KINDS
 from wavetank.trace.schema import UNKNOWN, Int64Array, Level, OpKind
 
 _BY_POINTER = frozenset({"read", "readv", "write", "writev"})
@@ -31,7 +32,7 @@ def distinct_steps(
     seeks = np.flatnonzero((kind == RowKind.SEEK) | (kind == RowKind.NULL_SEEK))
     position[seeks] = rows.target[index[seeks]]
     empty = kind == RowKind.EMPTY
-    is_data = activity.codes(lambda op: op.kind in (OpKind.READ, OpKind.WRITE))
+    is_data = activity.codes(lambda op: op.kind in DATA_KINDS)
     sized = empty | (is_data[codes] & (kind == RowKind.FILE))  # of no bytes, or failed
     position[sized] = table.offset[index[sized]]
     if activity.families:  # where a member ends is no part of what is done with it

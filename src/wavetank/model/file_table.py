@@ -22,9 +22,18 @@ from wavetank.model.members import Members, Visits
 from wavetank.model.offsets import ViewPositions, is_contiguous
 from wavetank.model.phase import Phase, Series
 from wavetank.model.rows import Rows
-from wavetank.model.rules import LEVEL_NAMES, BoolArray
+from wavetank.model.rules import LEVEL_NAMES
 from wavetank.model.runs import RunArrays
-from wavetank.trace.schema import UNKNOWN, FileView, Int64Array, Level, OpKind, Trace, TracedFile
+from wavetank.trace.schema import (
+    UNKNOWN,
+    BoolArray,
+    FileView,
+    Int64Array,
+    Level,
+    OpKind,
+    Trace,
+    TracedFile,
+)
 from wavetank.trace.texts import Texts
 from wavetank.trace.traced_files import TracedFiles
 

@@ -13,19 +13,9 @@ from functools import partial
 import numpy as np
 
 from wavetank.model.compact import Compactor
-from wavetank.model.folded import (
-    NAMES,
-    STEPS,
-    BoolArray,
-    Columns,
-    Folded,
-    Lists,
-    as_folded,
-    joined,
-    take,
-)
+from wavetank.model.folded import NAMES, STEPS, Columns, Folded, Lists, as_folded, joined, take
 from wavetank.model.passes import Chunk, Survey, Workspace, survey
-from wavetank.trace.schema import FoldTable, Int64Array
+from wavetank.trace.schema import BoolArray, FoldTable, Int64Array
 
 CHUNK_ROWS = 1 << 18
 """Rows folded at a time: 45 MiB of columns. Work for a chunk, whatever is in it, takes as long as that for 10,000 operations."""

@@ -13,9 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from wavetank.model.list_passes import Stretches
-from wavetank.trace.schema import UNKNOWN, FoldTable, Int64Array, one_after_another
+from wavetank.trace.schema import UNKNOWN, BoolArray, FoldTable, Int64Array, one_after_another
 
-BoolArray = npt.NDArray[np.bool_]
 Columns = dict[str, npt.NDArray[Any]]
 
 

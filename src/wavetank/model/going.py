@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from wavetank.model.folded import BoolArray, Folded
+from wavetank.model.folded import Folded
 from wavetank.model.passes import OpKinds
 from wavetank.model.strand_passes import DATA, MOST_STRANDS, SEEK, STRAY, Going
-from wavetank.trace.schema import Int64Array
+from wavetank.trace.schema import BoolArray, Int64Array
 
 _SEEK_TO = 0  # SEEK_SET: weavable whatever it moved
 _ANY = -1  # bytes that such a seek moves at least; -1 is not known

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wavetank.model.rules import BoolArray
-from wavetank.trace.schema import FoldTable
+from wavetank.trace.schema import BoolArray, FoldTable
 
 _ENDS = 2  # collectives: MPI_Init and MPI_Finalize
 

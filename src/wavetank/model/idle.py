@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from wavetank.model.folded import as_folded, blocks, members
-from wavetank.trace.schema import UNKNOWN, FoldTable, Int32Array, Int64Array, Op, OpKind
+from wavetank.trace.ops import DATA_KINDS, codes_where
+from wavetank.trace.schema import UNKNOWN, FoldTable, Int32Array, Int64Array, Op
 
 RESOLUTION = 200
 """Parts of a run's time, each three columns of a plot: shorter idle times are not kept, and no rank has more of them."""
@@ -67,9 +68,7 @@ def find_idle(table: FoldTable, ops: Mapping[int, Op]) -> IdleTimes:
         table: rows of a trace, in rank order.
         ops: operations by their code.
     """
-    is_data = np.zeros(256, dtype=bool)
-    for code, op in ops.items():
-        is_data[code] = op.kind in (OpKind.READ, OpKind.WRITE)
+    is_data = codes_where(lambda op: op.kind in DATA_KINDS, ops)
     wanted = is_data[table.op] & (table.start_ns != UNKNOWN) & (table.end_ns != UNKNOWN)
     every = bool(wanted.all())
     index = np.arange(len(table)) if every else np.flatnonzero(wanted)

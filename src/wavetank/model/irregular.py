@@ -10,8 +10,8 @@ import numpy as np
 
 from wavetank.model.data_rows import DataRows
 from wavetank.model.nested import MIN_RUN
-from wavetank.model.rules import BoolArray, Rules
-from wavetank.trace.schema import UNKNOWN, Int64Array
+from wavetank.model.rules import Rules
+from wavetank.trace.schema import UNKNOWN, BoolArray, Int64Array
 
 SHORT = 16
 """Operations from which on similar ones are a phase although they are not equal (Choice)."""

@@ -11,9 +11,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from wavetank.model.data_rows import DataRows
-from wavetank.model.folded import BoolArray
 from wavetank.model.runs import RunArrays, canonical
-from wavetank.trace.schema import UNKNOWN, Int64Array
+from wavetank.trace.schema import UNKNOWN, BoolArray, Int64Array
 
 Members = tuple[
     tuple[int, ...], tuple[int, ...], tuple[RunArrays, ...], tuple[RunArrays, ...] | None

@@ -12,8 +12,7 @@ import numpy as np
 from wavetank.model.activity import Activity
 from wavetank.model.folded import blocks
 from wavetank.model.members import NEXT
-from wavetank.model.rules import BoolArray
-from wavetank.trace.schema import UNKNOWN, Int64Array
+from wavetank.trace.schema import UNKNOWN, BoolArray, Int64Array
 
 
 class Objects:

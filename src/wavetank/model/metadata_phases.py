@@ -25,8 +25,7 @@ from wavetank.model.metadata_objects import Objects
 from wavetank.model.names import NAMED_OPS, ON_TWO_NAMES
 from wavetank.model.row_kind import RowKind
 from wavetank.model.rows import Rows, counted_before
-from wavetank.model.rules import BoolArray
-from wavetank.trace.schema import UNKNOWN, Int64Array
+from wavetank.trace.schema import UNKNOWN, BoolArray, Int64Array
 from wavetank.trace.traced_files import TracedFiles
 
 MOST_PHASES = 256

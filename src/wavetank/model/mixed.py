@@ -12,8 +12,7 @@ import numpy as np
 
 from wavetank.model.data_rows import COLUMNS, DataRows, first_operations
 from wavetank.model.folded import Folded, taken_apart, weaves_of
-from wavetank.model.rules import BoolArray
-from wavetank.trace.schema import Int64Array
+from wavetank.trace.schema import BoolArray, Int64Array
 
 MIN_TURNS = 64
 """Changes from one operation to another, in no order, that make a mix (Choice)."""

@@ -15,8 +15,7 @@ import numpy.typing as npt
 
 from wavetank.model.loops import Loop, Node, compress, match_length
 from wavetank.model.order_passes import find, first_come, narrow, tally, translated
-from wavetank.model.rules import BoolArray
-from wavetank.trace.schema import Int64Array
+from wavetank.trace.schema import BoolArray, Int64Array
 
 SHORT = 512
 """Steps up to which a program is looked through loop by loop, and has no mixes (Choice)."""

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from wavetank.trace.ops import OPS_BY_NAME
+from wavetank.trace.ops import OPS_BY_NAME, codes_where
 from wavetank.trace.schema import (
     UNKNOWN,
     FileIdentity,
@@ -116,8 +116,7 @@ def join_names(trace: Trace, table: FoldTable) -> tuple[Trace, FoldTable, list[s
     ]
     view = table.view
     if (name_of != UNKNOWN).any():
-        codes = np.zeros(256, dtype=bool)
-        codes[[op.code for name, op in OPS_BY_NAME.items() if name in NAMED_OPS]] = True
+        codes = codes_where(lambda op: op.name in NAMED_OPS)
         view = np.where(codes[table.op], name_of[table.file], table.view).astype(np.int32)
     joined = replace(table, file=of_entry[table.file].astype(np.int32), view=view)
     return replace(trace, files=every.changed(traced)), joined, notes

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wavetank.model.rules import BoolArray, Rules
-from wavetank.trace.schema import Int64Array
+from wavetank.model.rules import Rules
+from wavetank.trace.schema import BoolArray, Int64Array
 
 MIN_RUN = 4
 """Operations in a row that are a phase of their own unless a longer pattern repeats them (Choice)."""

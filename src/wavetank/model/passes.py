@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavetank import native
-from wavetank.trace.schema import Int64Array
+from wavetank.trace.schema import BoolArray, Int64Array
 
 JOINABLE, LINKED, TALKS, WEAVABLE, PARTED = 1, 2, 4, 8, 16  # native/model/model.h
 MIN_STEPS = 3
@@ -23,7 +23,6 @@ MIN_STEPS = 3
 if TYPE_CHECKING:
     from wavetank.model.folded import Folded
 
-BoolArray = npt.NDArray[np.bool_]
 UInt8Array = npt.NDArray[np.uint8]
 UInt32Array = npt.NDArray[np.uint32]
 UInt64Array = npt.NDArray[np.uint64]

@@ -23,9 +23,9 @@ from wavetank.model.data_rows import DataRows
 from wavetank.model.irregular import SHORT, join_irregular
 from wavetank.model.nested import MIN_RUN, Stretches, find_nested
 from wavetank.model.periods import Found, find_periods
-from wavetank.model.rules import BoolArray, Rules
+from wavetank.model.rules import Rules
 from wavetank.model.runs import Steps, steps_of
-from wavetank.trace.schema import UNKNOWN, Int64Array
+from wavetank.trace.schema import UNKNOWN, BoolArray, Int64Array
 
 MAX_PIECES = 64
 """A stretch that would come apart into more phases than this is one phase with listed offsets (Choice)."""

@@ -22,9 +22,8 @@ from wavetank.model.phase import (
     SyncStep,
 )
 from wavetank.model.row_kind import RowKind
-from wavetank.model.rules import BoolArray
 from wavetank.model.tokens import BEGINS, ENDED, PAUSE, Tokens
-from wavetank.trace.schema import Int64Array
+from wavetank.trace.schema import BoolArray, Int64Array
 
 
 class Part(NamedTuple):

@@ -26,10 +26,11 @@ from wavetank.model.folded import (
     weaves_of,
 )
 from wavetank.model.row_kind import RowKind
-from wavetank.model.rules import BoolArray, Rules
+from wavetank.model.rules import Rules
 from wavetank.model.seeks import find_null_seeks, of_loops, seek_targets
 from wavetank.trace.schema import (
     UNKNOWN,
+    BoolArray,
     FoldTable,
     Int32Array,
     Int64Array,

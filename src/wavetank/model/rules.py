@@ -14,9 +14,8 @@ import numpy.typing as npt
 
 from wavetank.errors import ModelError
 from wavetank.model.application import Boundaries
-from wavetank.trace.schema import Level
+from wavetank.trace.schema import BoolArray, Level
 
-BoolArray = npt.NDArray[np.bool_]
 LEVEL_NAMES = {Level.POSIX: "posix", Level.MPIIO: "mpiio"}
 LEVELS = {name: level for level, name in LEVEL_NAMES.items()}
 

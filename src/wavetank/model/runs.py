@@ -7,8 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from wavetank.model.folded import BoolArray
-from wavetank.trace.schema import UNKNOWN, Int64Array
+from wavetank.trace.schema import UNKNOWN, BoolArray, Int64Array
 
 
 @dataclass(frozen=True)

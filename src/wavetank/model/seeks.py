@@ -16,6 +16,7 @@ from wavetank.model.folded import (
     taken_apart,
 )
 from wavetank.model.row_kind import NEXT_DATA, RowKind
+from wavetank.trace.ops import DATA_KINDS, codes_where
 from wavetank.trace.schema import (
     UNKNOWN,
     FoldTable,
@@ -44,12 +45,13 @@ def find_null_seeks(
     seeks = kind == RowKind.SEEK
     if not seeks.any():
         return kind, table, columns
-    moves = np.zeros(256, dtype=bool)
-    for code, op in ops.items():
-        moves[code] = op.kind in (OpKind.OPEN, OpKind.SEEK, OpKind.VIEW) or (
-            op.kind in (OpKind.READ, OpKind.WRITE)
-            and not any(part in op.name for part in _EXPLICIT_OFFSET)
-        )
+    moves = codes_where(
+        lambda op: (
+            op.kind in (OpKind.OPEN, OpKind.SEEK, OpKind.VIEW)
+            or (op.kind in DATA_KINDS and not any(part in op.name for part in _EXPLICIT_OFFSET))
+        ),
+        ops,
+    )
     index = np.flatnonzero(moves[table.op] & (table.error == 0) & (table.file >= 0))
     key = _handle_key(table, columns[0])[index]
     order = index[np.argsort(key, kind="stable")]

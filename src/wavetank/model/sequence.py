@@ -23,11 +23,10 @@ from wavetank.model.phase import FileStep, Phase, Program
 from wavetank.model.processes import ProcessEvent
 from wavetank.model.program_steps import Part, StepTable, inside_repetitions
 from wavetank.model.row_kind import RowKind
-from wavetank.model.rules import BoolArray
 from wavetank.model.tokens import WEAVE, Tokens, with_pauses, with_processes
 from wavetank.model.woven_steps import WovenSteps
 from wavetank.trace.distinct import distinct_rows
-from wavetank.trace.schema import Int32Array, Int64Array
+from wavetank.trace.schema import BoolArray, Int32Array, Int64Array
 
 _ROWS = 1 << 19
 """Of which steps are made at a time, or of one rank."""

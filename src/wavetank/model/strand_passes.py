@@ -9,7 +9,6 @@ from functools import cache
 import numpy as np
 
 from wavetank.model.passes import (
-    BoolArray,
     Chunk,
     Kinds,
     OpKinds,
@@ -22,7 +21,7 @@ from wavetank.model.passes import (
     load,
 )
 from wavetank.model.stripes import Tails
-from wavetank.trace.schema import Int64Array
+from wavetank.trace.schema import BoolArray, Int64Array
 
 
 class _Regions(ctypes.Structure):

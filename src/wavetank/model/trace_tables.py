@@ -6,8 +6,8 @@ import numpy as np
 
 from wavetank.model.table import Cell, ModelTable
 from wavetank.model.tables import exact_size
-from wavetank.trace.ops import OPS
-from wavetank.trace.schema import Int64Array, OpKind, Trace
+from wavetank.trace.ops import DATA_KINDS, OPS
+from wavetank.trace.schema import Int64Array, Trace
 from wavetank.trace.traced_files import TracedFiles
 
 
@@ -56,7 +56,7 @@ def _call_table(trace: Trace) -> ModelTable:
     for name in ("count", "moved", "busy_ns"):
         sums[name] = np.zeros(len(pairs), dtype=np.int64)
         np.add.at(sums[name], inverse, getattr(table, name)[some])
-    moves = {code for code, op in OPS.items() if op.kind in (OpKind.READ, OpKind.WRITE)}
+    moves = {code for code, op in OPS.items() if op.kind in DATA_KINDS}
     rows: list[tuple[Cell, ...]] = []
     shown: list[tuple[str, ...]] = []
     for number, pair in enumerate(pairs.tolist()):

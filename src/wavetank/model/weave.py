@@ -17,7 +17,6 @@ from wavetank.model import strand_passes
 from wavetank.model.folded import (
     NAMES,
     STEPS,
-    BoolArray,
     Columns,
     Folded,
     Weave,
@@ -34,7 +33,8 @@ from wavetank.model.passes import Chunk, OpKinds, Survey, UInt32Array, Workspace
 from wavetank.model.rules import Rules
 from wavetank.model.strand_passes import STRAY, Before, Going, Regions, Strands
 from wavetank.model.stripes import Stripes
-from wavetank.trace.schema import Int64Array, Level, Op, OpKind
+from wavetank.trace.ops import DATA_KINDS, codes_where
+from wavetank.trace.schema import BoolArray, Int64Array, Level, Op, OpKind
 
 SHORTEST = 32
 """Operations of a strand, or of a part of it, that are a row without regularity (Choice); fewer stay single."""
@@ -44,11 +44,8 @@ _PROBE, _HEAD, _MAX_PERIOD = 512, 32, 64  # operations
 
 def kinds_of(ops: Mapping[int, Op]) -> tuple[BoolArray, BoolArray]:
     """By operation code, what may be woven, reads and writes and seeks at the POSIX level; and which of it seeks."""
-    woven, seeks = np.zeros(256, dtype=bool), np.zeros(256, dtype=bool)
-    for code, op in ops.items():
-        seeks[code] = op.kind == OpKind.SEEK and op.level == Level.POSIX
-        woven[code] = op.kind in (OpKind.READ, OpKind.WRITE) or seeks[code]
-    return woven, seeks
+    seeks = codes_where(lambda op: op.kind == OpKind.SEEK and op.level == Level.POSIX, ops)
+    return codes_where(lambda op: op.kind in DATA_KINDS, ops) | seeks, seeks
 
 
 @dataclass(frozen=True)

@@ -9,18 +9,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from wavetank.model.folded import (
-    NAMES,
-    BoolArray,
-    Columns,
-    Folded,
-    Lists,
-    Weave,
-    take,
-    weaves_of,
-)
+from wavetank.model.folded import NAMES, Columns, Folded, Lists, Weave, take, weaves_of
 from wavetank.model.lists import ListStore
-from wavetank.trace.schema import Int64Array
+from wavetank.trace.schema import BoolArray, Int64Array
 
 
 def join_weaves(table: Folded, store: ListStore) -> Folded:

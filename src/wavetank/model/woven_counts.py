@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from wavetank.model.data_rows import DataRows
-from wavetank.model.folded import BoolArray, Folded, taken_apart, weaves_of
+from wavetank.model.folded import Folded, taken_apart, weaves_of
 from wavetank.model.list_passes import TurnList, sequential_turns
-from wavetank.trace.schema import Int64Array
+from wavetank.trace.schema import BoolArray, Int64Array
 
 _NO_END = np.iinfo(np.int64).max
 

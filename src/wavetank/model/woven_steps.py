@@ -17,9 +17,8 @@ from wavetank.model.order_passes import join_steps, lay_symbols, narrow, tally, 
 from wavetank.model.phase import FileStep, Phase
 from wavetank.model.program_steps import StepTable
 from wavetank.model.row_kind import RowKind
-from wavetank.model.rules import BoolArray
 from wavetank.model.weave import places
-from wavetank.trace.schema import Int64Array
+from wavetank.trace.schema import BoolArray, Int64Array
 
 _LEFT_OUT, _SEVERAL = (
     0,

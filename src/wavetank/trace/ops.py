@@ -5,10 +5,12 @@ Importers name their operations by this table too.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from wavetank.trace.schema import Level, Op, OpKind
+import numpy as np
+
+from wavetank.trace.schema import BoolArray, Level, Op, OpKind
 
 _TABLE = (
     Op(1, "open", Level.POSIX, OpKind.OPEN),
@@ -175,3 +177,10 @@ OPS_BY_NAME: Mapping[str, Op] = MappingProxyType({op.name: op for op in _TABLE})
 
 DATA_KINDS = frozenset({OpKind.READ, OpKind.WRITE})
 """Operations that move bytes."""
+
+
+def codes_where(chosen: Callable[[Op], bool], ops: Mapping[int, Op] = OPS) -> BoolArray:
+    """Which operation codes satisfy a condition: shape (256,), False for codes that are no operation."""
+    found = np.zeros(256, dtype=bool)
+    found[[code for code, op in ops.items() if chosen(op)]] = True
+    return found

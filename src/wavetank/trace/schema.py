@@ -22,6 +22,7 @@ from wavetank.trace.counters import FileCounters
 Int64Array = npt.NDArray[np.int64]
 Int32Array = npt.NDArray[np.int32]
 UInt8Array = npt.NDArray[np.uint8]
+BoolArray = npt.NDArray[np.bool_]
 
 UNKNOWN = -1
 """In ``offset``, ``disp``, ``view_offset``, ``view_disp``: the source of the trace does not say, or it has no meaning."""

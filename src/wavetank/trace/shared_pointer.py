@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from wavetank.trace.ops import OPS, OPS_BY_NAME
-from wavetank.trace.schema import UNKNOWN, FileView, FoldTable, Int64Array, Level, OpKind
+from wavetank.trace.ops import DATA_KINDS, OPS, OPS_BY_NAME
+from wavetank.trace.schema import UNKNOWN, FileView, FoldTable, Int64Array, Level
 from wavetank.trace.unfold import operations_per_repetition
 
 _MPI_MODE_APPEND = 128
@@ -27,12 +27,12 @@ _SEEK = OPS_BY_NAME["MPI_File_seek_shared"].code
 _ORDERED = [
     op.code
     for op in OPS.values()
-    if op.level is Level.MPIIO and op.kind in (OpKind.READ, OpKind.WRITE) and "ordered" in op.name
+    if op.level is Level.MPIIO and op.kind in DATA_KINDS and "ordered" in op.name
 ]
 _SHARED = [
     op.code
     for op in OPS.values()
-    if op.level is Level.MPIIO and op.kind in (OpKind.READ, OpKind.WRITE) and "shared" in op.name
+    if op.level is Level.MPIIO and op.kind in DATA_KINDS and "shared" in op.name
 ]
 
 

@@ -13,10 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from wavetank.trace.distinct import distinct_rows
-from wavetank.trace.schema import UNKNOWN, FileIdentity, Int64Array, TracedFile
+from wavetank.trace.schema import UNKNOWN, BoolArray, FileIdentity, Int64Array, TracedFile
 from wavetank.trace.texts import Texts
-
-BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

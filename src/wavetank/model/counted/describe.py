@@ -12,7 +12,7 @@ from wavetank.model.counted.approximate import Approximated
 from wavetank.model.counted.records import Use
 from wavetank.model.counted.sizes import STREAM_BUFFER
 from wavetank.model.file import ModelFile
-from wavetank.trace.ops import OPS
+from wavetank.trace.ops import DATA_KINDS, OPS
 from wavetank.trace.schema import Level, OpKind, Trace
 
 
@@ -101,7 +101,7 @@ def _steps(made: Approximated, files: Sequence[ModelFile]) -> Iterable[Quantity]
 def _of_one_rank(made: Approximated) -> Iterable[Quantity]:
     """Bytes of the rank that moved most."""
     n_ranks, table = made.trace.n_ranks, made.trace.folds
-    codes = [code for code, op in OPS.items() if op.kind in (OpKind.READ, OpKind.WRITE)]
+    codes = [code for code, op in OPS.items() if op.kind in DATA_KINDS]
     some = np.isin(table.op, codes)
     moved = np.bincount(
         table.rank[some], weights=(table.count * table.size)[some], minlength=n_ranks

@@ -7,13 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wavetank.trace.ops import OPS
-from wavetank.trace.schema import UNKNOWN, FoldTable, Int64Array, Level, OpKind
+from wavetank.trace.ops import DATA_KINDS, codes_where
+from wavetank.trace.schema import UNKNOWN, FoldTable, Int64Array, Level
 
-_IS_MPI = np.array([code in OPS and OPS[code].level is Level.MPIIO for code in range(256)])
-_IS_DATA = np.array(
-    [code in OPS and OPS[code].kind in (OpKind.READ, OpKind.WRITE) for code in range(256)]
-)
+_IS_MPI = codes_where(lambda op: op.level is Level.MPIIO)
+_IS_DATA = codes_where(lambda op: op.kind in DATA_KINDS)
 
 
 class Entry(NamedTuple):

@@ -17,12 +17,11 @@ import numpy as np
 from wavetank.model.application import View
 from wavetank.model.file_table import writes
 from wavetank.model.findings.finding import REQUEST_COST_BYTES, SHARE
-from wavetank.model.folded import BoolArray
 from wavetank.model.metadata import MetadataPhase
 from wavetank.model.offsets import is_contiguous
 from wavetank.model.phase import Phase, ProcessStep, Program, RepeatStep, Step
 from wavetank.trace.ops import OPS_BY_NAME
-from wavetank.trace.schema import FileView, Int64Array
+from wavetank.trace.schema import BoolArray, FileView, Int64Array
 
 
 class UsedFile(Protocol):

@@ -24,7 +24,6 @@ from wavetank.trace.importers.dxt_collective import COUNTERS as DECIDING
 from wavetank.trace.importers.dxt_collective import Calls, calls_of
 from wavetank.trace.importers.dxt_implied import (
     ON_MPI,
-    BoolArray,
     some,
     with_offsets_from_below,
     with_whole_requests,
@@ -34,7 +33,7 @@ from wavetank.trace.importers.dxt_missing import COUNTERS, missing_operations
 from wavetank.trace.importers.libdarshan import library_path, open_log
 from wavetank.trace.importers.library_files import library_files
 from wavetank.trace.paths import is_stored
-from wavetank.trace.schema import UNKNOWN, RankFacts, Trace, TracedFile
+from wavetank.trace.schema import UNKNOWN, BoolArray, RankFacts, Trace, TracedFile
 
 _NO_FILES = np.empty(0, dtype=np.uint64)
 

@@ -15,8 +15,7 @@ import numpy as np
 
 from wavetank.trace.importers.counter_table import CounterRecord
 from wavetank.trace.importers.dxt import Segments
-from wavetank.trace.importers.dxt_implied import BoolArray
-from wavetank.trace.schema import Int64Array
+from wavetank.trace.schema import BoolArray, Int64Array
 
 _WAYS = {True: "WRITES", False: "READS"}
 COUNTERS = (

@@ -12,15 +12,13 @@ from dataclasses import fields, replace
 import numpy as np
 
 from wavetank.trace.fold import SingleOperations
-from wavetank.trace.ops import OPS, OPS_BY_NAME
-from wavetank.trace.schema import UNKNOWN, Int64Array, Level, OpKind
-
-BoolArray = np.ndarray[tuple[int], np.dtype[np.bool_]]
+from wavetank.trace.ops import OPS_BY_NAME, codes_where
+from wavetank.trace.schema import UNKNOWN, BoolArray, Int64Array, Level, OpKind
 
 _READ = OPS_BY_NAME["read"].code
-ON_MPI = np.array([code in OPS and OPS[code].level is Level.MPIIO for code in range(256)])
-_COLLECTIVE = np.array([code in OPS and OPS[code].collective for code in range(256)])
-_READS = np.array([code in OPS and OPS[code].kind is OpKind.READ for code in range(256)])
+ON_MPI = codes_where(lambda op: op.level is Level.MPIIO)
+_COLLECTIVE = codes_where(lambda op: op.collective)
+_READS = codes_where(lambda op: op.kind is OpKind.READ)
 
 
 def without_closed_streams(
