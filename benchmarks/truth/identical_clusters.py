@@ -30,8 +30,8 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from campaigns import instance, wavetank
 
-WAVETANK = [sys.executable, "-c", "from wavetank.cli.main import main; main()"]
 FULL_MB = 80
 """Disk of every cluster, MB/s."""
 BUSY = """
@@ -58,26 +58,6 @@ class Counted:
     seconds: float = 0.0
 
 
-def wavetank(*argv: str | Path, cwd: Path) -> str:
-    """Run a command of wavetank; its standard output."""
-    process = subprocess.Popen(
-        [*WAVETANK, *map(str, argv)],
-        cwd=cwd,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        stdout, stderr = process.communicate()
-    except BaseException:  # interrupted: it takes its clusters down
-        process.terminate()
-        process.communicate()
-        raise
-    if process.returncode:
-        raise SystemExit(f"wavetank {argv[0]} failed:\n{stderr[-2000:]}")
-    return stdout
-
-
 def make_kernel(folder: Path, mib: int) -> None:
     """Trace a dd that writes and flushes, and make its kernel; one that was kept is taken again."""
     if (folder / "dd.kernel.json").exists():
@@ -93,14 +73,7 @@ def cluster(name: str, disk_mb: int) -> dict[str, Any]:
     return {
         "name": name,
         "title": name,
-        "instance": {
-            "name": "truth",
-            "vcpus": 2,
-            "memory": "512 MiB",
-            "network": "1 Gbit/s",
-            "disk_read": f"{disk_mb} MB/s",
-            "disk_write": f"{disk_mb} MB/s",
-        },
+        "instance": instance(disk_mb),
         "nodes": {"compute": 1, "io": 1},
         "file_system": {"kind": "nfs"},
         "storage": {"size": "512 MiB"},

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from campaigns import instance, wavetank
 
 from wavetank.cluster import deploy
 from wavetank.cluster.spec import ClusterSpec
@@ -35,7 +36,6 @@ from wavetank.compare.trust_advice import spread_words, tau_words, verdict_words
 from wavetank.compare.trust_record import Trust
 from wavetank.units import format_duration
 
-WAVETANK = [sys.executable, "-c", "from wavetank.cli.main import main; main()"]
 REPOSITORY = Path(__file__).parents[2]
 PROGRAMS = REPOSITORY / "tests" / "native" / "programs"
 ABYSS = Path("/usr/lib/abyss/ABYSS-P")
@@ -63,19 +63,6 @@ class Program:
     argv: tuple[str, ...]
     env: dict[str, str]
     mappings: tuple[str, str]
-
-
-def wavetank(*argv: str | Path, cwd: Path, may_fail: bool = False) -> None:
-    """Run a command of wavetank; what it says on standard error is shown."""
-    process = subprocess.Popen([*WAVETANK, *map(str, argv)], cwd=cwd, stdout=subprocess.DEVNULL)
-    try:
-        process.wait()
-    except BaseException:  # interrupted: it takes its clusters down
-        process.terminate()
-        process.wait()
-        raise
-    if process.returncode and not may_fail:
-        raise SystemExit(f"wavetank {argv[0]} failed")
 
 
 def prepared(name: str, folder: Path, *, small: bool) -> Program | str:
@@ -143,14 +130,7 @@ def clusters(only: list[str] | None) -> tuple[list[dict[str, Any]], list[str]]:
         body = {
             "name": f"truth{os.getpid()}-{name}",
             "title": name,
-            "instance": {
-                "name": "truth",
-                "vcpus": 2,
-                "memory": "512 MiB",
-                "network": "1 Gbit/s",
-                "disk_read": f"{DISK_MB} MB/s",
-                "disk_write": f"{DISK_MB} MB/s",
-            },
+            "instance": instance(DISK_MB),
             "nodes": {"compute": 2, "io": servers},
             "file_system": file_system,
             "storage": {"size": "1 GiB"},
