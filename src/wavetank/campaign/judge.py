@@ -323,8 +323,9 @@ def _notes(
             "What was written and not flushed may still be in caches when a run ends ('not on disk'): its I/O time is "
             "then no time of the disks. With 'flush: yes' all of it is on disk within the time."
         )
-    if spec.pauses == "keep":
-        notes.append("The application's pauses were kept; they are not in the I/O time.")
+    if spec.pauses != "drop":
+        how = "with busy processors" if spec.pauses == "busy" else "asleep"
+        notes.append(f"The application's pauses were kept, {how}; they are not in the I/O time.")
     return tuple(notes)
 
 

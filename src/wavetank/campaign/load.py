@@ -21,6 +21,7 @@ from wavetank.cost.prices import PriceTable, load_prices
 from wavetank.document import write_whole
 from wavetank.errors import DocumentError, SpecError
 from wavetank.kernel.from_model import make_kernel
+from wavetank.kernel.pauses import NO_PAUSES, holds_pauses
 from wavetank.kernel.plan import Kernel
 from wavetank.measure.benchmarks import TITLES, why_not_with
 from wavetank.measure.run import kernel_hash
@@ -193,11 +194,13 @@ def _application(
                 f"'pauses: {spec.pauses}' is for the exact replay, and {entry.program} makes no pauses: leave one out"
             )
         name = f"{name} by {TITLES[entry.program]}"
+    if spec.pauses != "drop" and not holds_pauses(kernel):
+        raise SpecError(f"'pauses: {spec.pauses}': {NO_PAUSES}")
     # What is neither flushed nor paused is what versions before these keys measured, under the kernel's own hash.
     ways = [
         *([entry.program] if entry.program != "replay" else []),
         *(["flushed"] if spec.flush else []),
-        *(["paused"] if spec.pauses == "keep" else []),
+        *({"drop": [], "keep": ["paused"], "busy": ["busy"]}[spec.pauses]),
     ]
     if ways:
         digest = hashlib.sha256(f"{' '.join(ways)} {digest}".encode()).hexdigest()

@@ -16,6 +16,7 @@ from wavetank.campaign.problems import check_files
 from wavetank.compare.comparison import Criterion, Standing
 from wavetank.document import Record
 from wavetank.errors import MeasurementError
+from wavetank.kernel.pauses import Pauses
 from wavetank.measure.benchmarks import Program
 from wavetank.measure.mapping import parse_mapping
 from wavetank.measure.statistics import SMALLEST_DIFFERENCE
@@ -159,9 +160,10 @@ class CampaignSpec(Record):
         default=True,
         description="what is written is on storage within the I/O time; no: only what the application flushes itself",
     )
-    pauses: Literal["drop", "keep"] = Field(
+    pauses: Pauses = Field(
         default="drop",
-        description="the application's pauses between operations; kept ones are no I/O time",
+        description="the application's pauses between operations: left out, kept asleep, or kept with busy processors; "
+        "they are no I/O time",
     )
     seed: int = Field(default=1, ge=0, description="of the order")
     prices: str | None = Field(

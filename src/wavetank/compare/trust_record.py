@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from wavetank.document import Record
+from wavetank.kernel.pauses import Pauses
 from wavetank.measure.statistics import Estimate
 
 Verdict = Literal["order and times", "order", "times", "not", "unknown"]
@@ -56,7 +57,7 @@ class Trust(Record):
     application: str = Field(description="as the kernel stands for it")
     own: str = Field(description="the application itself")
     program: str = Field(description='what performed the kernel: "replay", "ior", "fio"')
-    pauses: Literal["drop", "keep"] = Field(
+    pauses: Pauses = Field(
         description="of the application, that the kernel made; the application itself has all of its own"
     )
     times: tuple[OwnTime, ...]

@@ -1,8 +1,9 @@
-"""What keeping a kernel's pauses needs: pauses in the kernel, and memory where they compute."""
+"""The ways to keep a kernel's pauses, and what that needs: pauses in the kernel, and memory where they compute."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 from wavetank.errors import KernelError
 from wavetank.kernel.plan import Kernel
@@ -10,6 +11,8 @@ from wavetank.kernel.steps import flat
 from wavetank.model.phase import PauseStep
 from wavetank.units import format_size
 
+Pauses = Literal["drop", "keep", "busy"]
+"""Left out; kept, in which ranks sleep; or kept by ranks that use the processor, and wait for each other as MPI libraries do."""
 _MEMORY = Path("/proc/meminfo")
 # MemAvailable:   18043616 kB (Linux 6.1)
 _AVAILABLE = "MemAvailable:"

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from wavetank.job import Placement
+from wavetank.kernel.pauses import Pauses
 from wavetank.kernel.plan import Kernel
 from wavetank.kernel.replay import ReplayOptions, run_replay
 from wavetank.kernel.result import ReplayResult
@@ -36,9 +37,15 @@ def raw_of(performer: object) -> RawOutput | None:
     return performer.raw_output if isinstance(performer, KeepsRawOutput) else None
 
 
-def campaign_options(*, flush: bool, pauses: Literal["drop", "keep"]) -> ReplayOptions:
+def campaign_options(*, flush: bool, pauses: Pauses) -> ReplayOptions:
     """How a measurement performs kernels: what is written is flushed at the end of the run, or left to the application."""
-    return ReplayOptions(flush="end" if flush else "none", pauses=pauses)
+    busy = pauses == "busy"
+    return ReplayOptions(
+        flush="end" if flush else "none",
+        pauses="drop" if pauses == "drop" else "keep",
+        compute_bytes=0 if busy else None,
+        waiting="poll" if busy else "sleep",
+    )
 
 
 class ReplayPerformer:

@@ -15,7 +15,9 @@ from wavetank.compare.decisions import decide
 from wavetank.compare.effects import effects
 from wavetank.compare.knobs import differing_knobs, layout_words
 from wavetank.errors import SpecError
+from wavetank.measure.perform import campaign_options
 from wavetank.measure.run import kernel_hash
+from wavetank.model.phase import PauseStep, Program
 
 CLUSTER = """\
 name: {name}
@@ -25,10 +27,14 @@ nodes: {{compute: 2}}
 file_system: {{kind: none}}
 """
 
+KERNEL = abyss_kernel().model_copy(
+    update={"programs": (Program(ranks=(0, 1, 2, 3), steps=(PauseStep(seconds=0.5),)),)}
+)
+
 
 def campaign(folder: Path, **more) -> Path:
-    """A campaign file with one kernel and two clusters, all there."""
-    abyss_kernel().write(folder / "k.json")
+    """A campaign file with one kernel, which pauses, and two clusters, all there."""
+    KERNEL.write(folder / "k.json")
     for name in ("one", "two"):
         (folder / f"{name}.yaml").write_text(CLUSTER.format(name=name))
     body = {
@@ -265,12 +271,12 @@ def test_flush_and_pauses_make_another_measurement(tmp_path):
     keys = [
         key_of(tmp_path, flush=flush, pauses=pauses)
         for flush in (True, False)
-        for pauses in ("drop", "keep")
+        for pauses in ("drop", "keep", "busy")
     ]
-    assert len(set(keys)) == 4
+    assert len(set(keys)) == 6
     assert key_of(tmp_path) == keys[0]  # flushed, without pauses
     # What earlier versions measured, without a flush, is what is asked for with "flush: no".
-    assert key_of(tmp_path, flush=False) == kernel_hash(abyss_kernel())
+    assert key_of(tmp_path, flush=False) == kernel_hash(KERNEL)
 
 
 def test_flush_and_pauses_are_in_the_copy_of_the_campaign(tmp_path):
@@ -282,8 +288,27 @@ def test_flush_and_pauses_are_in_the_copy_of_the_campaign(tmp_path):
     assert again.applications[0].kernel_sha256 == loaded.applications[0].kernel_sha256
 
 
+@pytest.mark.parametrize("pauses", ["keep", "busy"])
+def test_pauses_are_kept_of_kernels_that_hold_some(tmp_path, pauses):
+    file = campaign(tmp_path, pauses=pauses)
+    abyss_kernel().write(tmp_path / "k.json")
+    with pytest.raises(
+        SpecError, match=rf"'pauses: {pauses}': none kept: .* 'wavetank model --pauses"
+    ):
+        load(file)
+
+
 def test_kept_pauses_are_refused_where_a_benchmark_makes_none(tmp_path):
     with pytest.raises(SpecError, match=r"'pauses: keep' is for the exact replay, and fio"):
         load(
             campaign(tmp_path, pauses="keep", applications=[{"kernel": "k.json", "program": "fio"}])
         )
+
+
+def test_busy_pauses_compute_and_poll():
+    drop, keep, busy = (
+        campaign_options(flush=True, pauses=pauses) for pauses in ("drop", "keep", "busy")
+    )
+    assert (drop.pauses, drop.compute_bytes, drop.waiting) == ("drop", None, "sleep")
+    assert (keep.pauses, keep.compute_bytes, keep.waiting) == ("keep", None, "sleep")
+    assert (busy.pauses, busy.compute_bytes, busy.waiting) == ("keep", 0, "poll")

@@ -18,6 +18,7 @@ from wavetank.campaign.store import Key
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.document import Record, explain, read_text, write_whole
 from wavetank.errors import DocumentError, MeasurementError
+from wavetank.kernel.pauses import Pauses
 from wavetank.measure.benchmarks import Program
 from wavetank.measure.perform import RawOutput
 from wavetank.measure.result import Measurement
@@ -33,7 +34,7 @@ class Task(Record):
     mapping: str
     cache: Literal["cold", "warm"]
     flush: bool = True
-    pauses: Literal["drop", "keep"] = "drop"
+    pauses: Pauses = "drop"
     repetition: int
     order: int
     seed: int
