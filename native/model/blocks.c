@@ -12,8 +12,9 @@ int64_t wt_matched(const uint64_t *signature, int64_t position, int64_t high, in
     while (at < stop) {
         int64_t n = stop - at < COMPARED ? stop - at : COMPARED;
         if (memcmp(signature + at, signature + at + period, (size_t)n * sizeof *signature) != 0) {
-            while (signature[at] == signature[at + period])
+            while (signature[at] == signature[at + period]) {
                 at++;
+            }
             break;
         }
         at += n;
@@ -25,10 +26,12 @@ WT_WIDE static bool equal_members(const uint32_t *restrict code, const int64_t *
                                   int64_t high, int64_t period) {
     uint32_t codes = 0;
     uint64_t sizes = 0;
-    for (int64_t i = low; i + period < high; i++)
+    for (int64_t i = low; i + period < high; i++) {
         codes |= code[i] ^ code[i + period];
-    for (int64_t i = low; i + period < high; i++)
+    }
+    for (int64_t i = low; i + period < high; i++) {
         sizes |= (uint64_t)(size[i] ^ size[i + period]);
+    }
     return !(codes | sizes);
 }
 
@@ -40,12 +43,15 @@ WT_INLINE uint64_t bend(const int64_t *column, int64_t i, int64_t period) {
 /* Says of each row whether it bends; whether any does. */
 WT_WIDE static bool find_bends(const int64_t *column, int64_t low, int64_t n, int64_t period, uint8_t *bent) {
     uint64_t found = 0;
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
         found |= bend(column, low + i, period);
-    if (!found)
+    }
+    if (!found) {
         return false;
-    for (int64_t i = 0; i < n; i++)
+    }
+    for (int64_t i = 0; i < n; i++) {
         bent[i] = bend(column, low + i, period) != 0;
+    }
     return true;
 }
 
@@ -57,8 +63,9 @@ static bool mark_bends(const int64_t *column, struct wt_loop *loop) {
     for (int64_t turn = 0; turn < turns; turn += at_once) {
         int64_t n = turns - turn < at_once ? turns - turn : at_once;
         uint8_t bent[COMPARED];
-        if (!find_bends(column, loop->low + turn * period, n * period, period, bent))
+        if (!find_bends(column, loop->low + turn * period, n * period, period, bent)) {
             continue;
+        }
         any = true;
         for (int64_t i = 0; i < n; i++) {
             uint8_t some = 0;
@@ -75,13 +82,15 @@ static bool mark_bends(const int64_t *column, struct wt_loop *loop) {
 bool wt_loop(const struct wt_table *t, const uint32_t *code, struct wt_loop *loop) {
     int64_t period = loop->period, turns = (loop->high - loop->low) / period;
     loop->n_parts = 0;
-    if (!equal_members(code, t->size, loop->low, loop->high, period))
+    if (!equal_members(code, t->size, loop->low, loop->high, period)) {
         return false;
+    }
     memset(loop->bent, 0, (size_t)turns);
     memset(loop->irregular, 0, (size_t)period);
     bool any = mark_bends(t->offset, loop);
-    if (loop->in_view)
+    if (loop->in_view) {
         any |= mark_bends(t->view_offset, loop);
+    }
     if (!any) {
         loop->first[0] = 0;
         loop->stop[loop->n_parts++] = turns;
@@ -89,8 +98,9 @@ bool wt_loop(const struct wt_table *t, const uint32_t *code, struct wt_loop *loo
     }
     for (int64_t begin = 0; begin + 1 < turns;) { /* steps begin to end are equal */
         int64_t end = begin;
-        while (end + 2 < turns && !loop->bent[end])
+        while (end + 2 < turns && !loop->bent[end]) {
             end++;
+        }
         int64_t stop = end + 2;
         if (stop - begin >= loop->shortest) {
             /* A repetition between two parts belongs to the first of them. */
@@ -108,23 +118,31 @@ bool wt_loop(const struct wt_table *t, const uint32_t *code, struct wt_loop *loo
 WT_INLINE void member_sums(const int64_t *column, int64_t low, int64_t high, int64_t period, int64_t *sums) {
     uint64_t several[2 * LANES] = {0}; /* repetitions at once */
     int64_t width = period < LANES ? LANES / period * period : period;
-    for (int64_t member = 0; member < period; member++)
+    for (int64_t member = 0; member < period; member++) {
         sums[member] = 0;
-    if (width < 2 * LANES)
-        for (; low + width <= high; low += width)
-            for (int64_t i = 0; i < width; i++)
+    }
+    if (width < 2 * LANES) {
+        for (; low + width <= high; low += width) {
+            for (int64_t i = 0; i < width; i++) {
                 several[i] += (uint64_t)column[low + i];
-    for (int64_t i = 0; i < width && i < 2 * LANES; i++)
+            }
+        }
+    }
+    for (int64_t i = 0; i < width && i < 2 * LANES; i++) {
         sums[i % period] = (int64_t)((uint64_t)sums[i % period] + several[i]);
-    for (; low + period <= high; low += period)
-        for (int64_t member = 0; member < period; member++)
+    }
+    for (; low + period <= high; low += period) {
+        for (int64_t member = 0; member < period; member++) {
             sums[member] = (int64_t)((uint64_t)sums[member] + (uint64_t)column[low + member]);
+        }
+    }
 }
 
 WT_WIDE void wt_part_sums(const int64_t *column, const int64_t *bounds, int64_t n_parts, int64_t period,
                           int64_t *sums) {
-    for (int64_t part = 0; part < n_parts; part++)
+    for (int64_t part = 0; part < n_parts; part++) {
         member_sums(column, bounds[2 * part], bounds[2 * part + 1], period, sums + part * period);
+    }
 }
 
 WT_WIDE void wt_stretch(const struct wt_table *t, int64_t low, int64_t high, struct wt_stretch *out) {
@@ -143,8 +161,9 @@ WT_WIDE void wt_stretch(const struct wt_table *t, int64_t low, int64_t high, str
 }
 
 static int64_t put(int64_t *bounds, int64_t n, int64_t bound) {
-    if (n && bounds[n - 1] == bound)
+    if (n && bounds[n - 1] == bound) {
         return n;
+    }
     bounds[n] = bound;
     return n + 1;
 }

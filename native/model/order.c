@@ -14,12 +14,13 @@ ALWAYS_INLINE uint32_t number_at(const void *order, int64_t i, int width) {
 }
 
 ALWAYS_INLINE void put_number(void *order, int64_t i, int width, uint32_t number) {
-    if (width == 1)
+    if (width == 1) {
         ((uint8_t *)order)[i] = (uint8_t)number;
-    else if (width == 2)
+    } else if (width == 2) {
         ((uint16_t *)order)[i] = (uint16_t)number;
-    else
+    } else {
         ((uint32_t *)order)[i] = number;
+    }
 }
 
 /* Calls `pass` with its widths as constants, so that each is compiled on its own. */
@@ -43,18 +44,21 @@ static int64_t number_of(struct wt_steps *s, uint32_t symbol, int64_t count) {
     uint64_t key =
         ((uint64_t)symbol << 32) | (uint64_t)count; /* counts are below 2^32: so are rows of a weave */
     uint64_t slot = (key * 0x9E3779B97F4A7C15u >> 24) & mask;
-    while (s->slots[slot] && s->slots[slot] != key)
+    while (s->slots[slot] && s->slots[slot] != key) {
         slot = (slot + 1) & mask;
+    }
     if (!s->slots[slot]) {
-        if (s->n_different >= s->n_slots / 2)
+        if (s->n_different >= s->n_slots / 2) {
             return WT_NO_ROOM;
+        }
         s->slots[slot] = key;
         s->number[slot] = (int32_t)(s->base + s->n_different);
         s->symbol[s->n_different] = symbol;
         s->times[s->n_different++] = count;
     }
-    if (count < WT_FEW)
+    if (count < WT_FEW) {
         s->few[count * s->n_symbols + symbol] = s->number[slot] + 1;
+    }
     return s->number[slot];
 }
 
@@ -76,10 +80,12 @@ ALWAYS_INLINE int64_t join_all(int in, int out, const void *order, int64_t n, st
         int64_t number = s->few[(count < WT_FEW ? count : 0) * n_symbols + before] - 1;
         if (ends && number < 0) {
             number = number_of(s, before, count);
-            if (number < 0)
+            if (number < 0) {
                 return WT_NO_ROOM;
-            if (number > most)
+            }
+            if (number > most) {
                 return WT_TOO_NARROW;
+            }
         }
         put_number(s->steps, made, out, (uint32_t)number);
         made += ends;
@@ -100,15 +106,18 @@ ALWAYS_INLINE int64_t join_some(int in, int out, const void *order, int64_t n, s
         }
         for (; i < n; i++) {
             uint32_t next = s->symbol_of[number_at(order, i, in)];
-            if (next && next != what)
+            if (next && next != what) {
                 break;
+            }
             count += next != 0;
         }
         int64_t number = number_of(s, what, count);
-        if (number < 0)
+        if (number < 0) {
             return WT_NO_ROOM;
-        if (number > most)
+        }
+        if (number > most) {
             return WT_TOO_NARROW;
+        }
         put_number(s->steps, made++, out, (uint32_t)number);
     }
     return made;
@@ -116,10 +125,12 @@ ALWAYS_INLINE int64_t join_some(int in, int out, const void *order, int64_t n, s
 
 int64_t wt_join_steps(const void *order, int64_t n, int width, bool all, struct wt_steps *steps) {
     steps->n_different = 0;
-    if (!n)
+    if (!n) {
         return 0;
-    if (!all)
+    }
+    if (!all) {
         OF_WIDTHS(join_some, width, steps->width, order, n, steps)
+    }
     OF_WIDTHS(join_all, width, steps->width, order, n, steps)
 }
 
@@ -129,8 +140,9 @@ ALWAYS_INLINE int64_t lay_symbols(int in, int out, const void *order, int64_t n,
                                   const int64_t *length, int64_t *run, int64_t *left, void *to) {
     for (int64_t i = 0; i < n; i++) {
         uint32_t strand = number_at(order, i, in);
-        while (left[strand] == 0)
+        while (left[strand] == 0) {
             left[strand] = length[++run[strand]];
+        }
         left[strand]--;
         put_number(to, i, out, symbol[run[strand]]);
     }
@@ -147,10 +159,12 @@ int64_t wt_find(const void *numbers, int64_t low, int64_t high, int width, int64
     const char *text = numbers, *head = text + at * width, *end = text + high * width;
     for (const char *from = text + low * width; from < end;) {
         const char *found = memmem(from, (size_t)(end - from), head, (size_t)(n * width));
-        if (!found)
+        if (!found) {
             return -1;
-        if ((found - text) % width == 0)
+        }
+        if ((found - text) % width == 0) {
             return (found - text) / width;
+        }
         from = found + 1;
     }
     return -1;
@@ -158,8 +172,9 @@ int64_t wt_find(const void *numbers, int64_t low, int64_t high, int width, int64
 
 ALWAYS_INLINE int64_t translate(int in, int out, const void *numbers, int64_t n, const uint32_t *to,
                                 void *result) {
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
         put_number(result, i, out, to[number_at(numbers, i, in)]);
+    }
     return n;
 }
 
@@ -172,8 +187,9 @@ enum { TALLIES = 4 }; /* neighbours are often the same: one sum would wait for t
 
 void wt_tally(const void *numbers, int64_t n, int width, int64_t *counts, int64_t n_counts) {
     if (width != 1) {
-        for (int64_t i = 0; i < n; i++)
+        for (int64_t i = 0; i < n; i++) {
             counts[number_at(numbers, i, width)]++;
+        }
         return;
     }
     uint32_t part[TALLIES][256];
@@ -181,14 +197,19 @@ void wt_tally(const void *numbers, int64_t n, int width, int64_t *counts, int64_
     for (int64_t low = 0; low < n; low += INT64_C(1) << 30) {
         int64_t high = n - low < INT64_C(1) << 30 ? n : low + (INT64_C(1) << 30), i = low;
         memset(part, 0, sizeof part);
-        for (; i + TALLIES <= high; i += TALLIES)
-            for (int k = 0; k < TALLIES; k++)
+        for (; i + TALLIES <= high; i += TALLIES) {
+            for (int k = 0; k < TALLIES; k++) {
                 part[k][bytes[i + k]]++;
-        for (; i < high; i++)
+            }
+        }
+        for (; i < high; i++) {
             part[0][bytes[i]]++;
-        for (int64_t number = 0; number < 256 && number < n_counts; number++)
-            for (int k = 0; k < TALLIES; k++)
+        }
+        for (int64_t number = 0; number < 256 && number < n_counts; number++) {
+            for (int k = 0; k < TALLIES; k++) {
                 counts[number] += part[k][number];
+            }
+        }
     }
 }
 

@@ -27,8 +27,9 @@ void wt_sequential(const int64_t *offset, const int64_t *sizes, int64_t size, in
 void wt_sequential_turns(const void *order, int64_t n, int width, struct wt_turns *turns) {
     for (int64_t i = 0; i < n; i++) {
         int32_t list = turns->list_of[number_at(order, i, width)];
-        if (list < 0)
+        if (list < 0) {
             continue;
+        }
         int64_t place = turns->next[list]++;
         int64_t offset = turns->offset[list][place];
         int64_t *end = &turns->ends[turns->direction[list]];

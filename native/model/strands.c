@@ -25,15 +25,17 @@ int64_t wt_number_pairs(const struct wt_table *t, const struct wt_kinds *kinds, 
         }
         at += high - low;
         if (seeks) {
-            for (int64_t o = 0; o < n_owners; o++)
+            for (int64_t o = 0; o < n_owners; o++) {
                 pending[o] = -1;
+            }
             for (int64_t i = low; i <= high; i++) {
                 int64_t stray = -1;
                 if (i < high) {
                     uint32_t o = owner[code[i]];
                     bool seek = kinds->seeks[t->op[i]] != 0;
-                    if (pending[o] >= 0 && (seek || t->offset[i] != t->offset[pending[o]]))
+                    if (pending[o] >= 0 && (seek || t->offset[i] != t->offset[pending[o]])) {
                         stray = pending[o];
+                    }
                     pending[o] = seek ? i : -1;
                 }
                 if (stray >= 0) {
@@ -46,8 +48,9 @@ int64_t wt_number_pairs(const struct wt_table *t, const struct wt_kinds *kinds, 
                 }
             }
             for (int64_t o = 0; o < n_owners; o++) {
-                if (pending[o] < 0) /* what leads out of the region stays where it leads */
+                if (pending[o] < 0) { /* what leads out of the region stays where it leads */
                     continue;
+                }
                 uint32_t c = code[pending[o]];
                 if (!known[n_codes + c]) {
                     pair[n_pairs++] = (region * n_codes + c) * 2 + 1;
@@ -56,8 +59,9 @@ int64_t wt_number_pairs(const struct wt_table *t, const struct wt_kinds *kinds, 
                 ids[base + pending[o]] = known[n_codes + c] - 1;
             }
         }
-        for (int64_t p = before; p < n_pairs; p++)
+        for (int64_t p = before; p < n_pairs; p++) {
             known[(pair[p] / 2) % n_codes + (pair[p] % 2) * n_codes] = 0;
+        }
     }
     return n_pairs;
 }
@@ -67,32 +71,40 @@ int64_t wt_number_pairs(const struct wt_table *t, const struct wt_kinds *kinds, 
 static bool is_irregular(const uint32_t *code, int64_t n, const struct wt_limits *limits) {
     int64_t turns = 0, begin = 0;
     for (int64_t i = 1; i < n; i++) {
-        if (code[i] == code[i - 1])
+        if (code[i] == code[i - 1]) {
             continue;
-        if (i - begin >= limits->order)
+        }
+        if (i - begin >= limits->order) {
             return false;
+        }
         begin = i;
         turns++;
     }
-    if (turns < limits->turns || n - begin >= limits->order)
+    if (turns < limits->turns || n - begin >= limits->order) {
         return false;
+    }
     return !wt_has_pattern(code, sizeof *code, n, limits);
 }
 
 void wt_irregular(const uint32_t *ids, int64_t n, const uint32_t *stream_of, int64_t n_streams,
                   int64_t *start, uint32_t *scratch, const struct wt_limits *limits, uint8_t *irregular) {
     memset(start, 0, (size_t)(n_streams + 1) * sizeof *start);
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
         start[stream_of[ids[i]] + 1]++;
-    for (int64_t s = 0; s < n_streams; s++)
+    }
+    for (int64_t s = 0; s < n_streams; s++) {
         start[s + 1] += start[s];
-    for (int64_t i = 0; i < n; i++)
+    }
+    for (int64_t i = 0; i < n; i++) {
         scratch[start[stream_of[ids[i]]]++] = ids[i];
-    for (int64_t s = n_streams; s > 0; s--)
+    }
+    for (int64_t s = n_streams; s > 0; s--) {
         start[s] = start[s - 1];
+    }
     start[0] = 0;
-    for (int64_t s = 0; s < n_streams; s++)
+    for (int64_t s = 0; s < n_streams; s++) {
         irregular[s] = is_irregular(scratch + start[s], start[s + 1] - start[s], limits);
+    }
 }
 
 /* --- strand by strand --- */
@@ -106,8 +118,9 @@ static void mark_parts(const struct wt_strands *s, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i++) {
         bool last = i + 1 == end;
         bool linked = !last && !(marks[i] & WT_SHORT);
-        if (!last && !linked)
+        if (!last && !linked) {
             marks[i + 1] |= WT_CUT;
+        }
         bool equal = linked && size[i] == size[i + 1];
         /* a run goes on over i + 1 if the step to it is that before it */
         bool goes_on = equal && (i == run || offset[i + 1] - offset[i] == offset[i] - offset[i - 1]);
@@ -115,8 +128,9 @@ static void mark_parts(const struct wt_strands *s, int64_t begin, int64_t end) {
             int64_t first = run < done ? done : run;
             if (i + 1 - run >= regular && i + 1 - first > 1) {
                 marks[first] |= WT_CUT | WT_RUN;
-                if (!last)
+                if (!last) {
                     marks[i + 1] |= WT_CUT;
+                }
                 done = i + 1;
             }
             run = equal ? i : i + 1;
@@ -124,22 +138,25 @@ static void mark_parts(const struct wt_strands *s, int64_t begin, int64_t end) {
         if (!linked || !(equal || wt_similar(size[i], size[i + 1], low, high))) {
             if (i + 1 - alike >= regular) {
                 marks[alike] |= WT_CUT;
-                if (!last)
+                if (!last) {
                     marks[i + 1] |= WT_CUT;
+                }
             }
             alike = i + 1;
         }
     }
-    if (begin < end)
+    if (begin < end) {
         marks[begin] |= WT_CUT;
+    }
 }
 
 static int64_t make_rows(const struct wt_table *t, struct wt_strands *s, int64_t begin, int64_t end,
                          bool singles, int64_t n) {
     for (int64_t a = begin; a < end;) {
         int64_t b = a + 1;
-        while (b < end && !(s->marks[b] & WT_CUT))
+        while (b < end && !(s->marks[b] & WT_CUT)) {
             b++;
+        }
         bool is_run = (s->marks[a] & WT_RUN) && b - a > 1;
         if (b - a > 1 && (singles || (!is_run && b - a < s->listed))) {
             for (int64_t i = a; i < b; i++, n++) {
@@ -182,14 +199,16 @@ int64_t wt_rows_of_strand(const struct wt_table *t, struct wt_strands *s, int64_
 int64_t wt_strands(const struct wt_table *t, const struct wt_regions *regions, struct wt_strands *s) {
     memset(s->starts, 0, (size_t)(s->n_strands + 1) * sizeof *s->starts);
     int64_t n = 0;
-    for (int64_t r = 0; r < regions->n; r++)
+    for (int64_t r = 0; r < regions->n; r++) {
         for (int64_t i = regions->low[r]; i < regions->high[r]; i++, n++) {
             uint32_t strand = s->strand_of[s->ids[n]];
             s->strand[n] = strand;
             s->starts[strand + 1]++;
         }
-    for (int64_t k = 0; k < s->n_strands; k++)
+    }
+    for (int64_t k = 0; k < s->n_strands; k++) {
         s->starts[k + 1] += s->starts[k];
+    }
     n = 0;
     const int64_t *restrict from_offset = t->offset, *restrict from_size = t->size,
                             *restrict from_moved = t->moved;
@@ -197,7 +216,7 @@ int64_t wt_strands(const struct wt_table *t, const struct wt_regions *regions, s
     const uint32_t *restrict strands = s->strand;
     uint32_t *restrict at = s->at;
     uint8_t *restrict marks = s->marks;
-    for (int64_t r = 0; r < regions->n; r++)
+    for (int64_t r = 0; r < regions->n; r++) {
         for (int64_t i = regions->low[r]; i < regions->high[r]; i++, n++) {
             int64_t place = starts[strands[n]]++;
             at[place] = (uint32_t)i;
@@ -205,18 +224,22 @@ int64_t wt_strands(const struct wt_table *t, const struct wt_regions *regions, s
             size[place] = from_size[i];
             marks[place] = from_moved[i] == from_size[i] ? 0 : WT_SHORT;
         }
-    for (int64_t k = s->n_strands; k > 0; k--)
+    }
+    for (int64_t k = s->n_strands; k > 0; k--) {
         s->starts[k] = s->starts[k - 1];
+    }
     s->starts[0] = 0;
     int64_t rows = 0;
-    for (int64_t k = 0; k < s->n_strands; k++)
+    for (int64_t k = 0; k < s->n_strands; k++) {
         rows = wt_rows_of_strand(t, s, k, rows);
+    }
     return rows;
 }
 
 void wt_scatter(const int64_t *const *from, const int64_t *length, int64_t n, int64_t *const *to) {
-    for (int64_t k = 0; k < n; k++)
+    for (int64_t k = 0; k < n; k++) {
         memcpy(to[k], from[k], (size_t)length[k] * sizeof **to);
+    }
 }
 
 void wt_gather(const int64_t *const *from, const int64_t *length, int64_t n, int64_t *to) {
@@ -229,8 +252,9 @@ void wt_gather(const int64_t *const *from, const int64_t *length, int64_t n, int
 void wt_sums(const int64_t *const *from, const int64_t *length, int64_t n, int64_t *sums) {
     for (int64_t k = 0; k < n; k++) {
         int64_t sum = 0;
-        for (int64_t i = 0; i < length[k]; i++)
+        for (int64_t i = 0; i < length[k]; i++) {
             sum += from[k][i];
+        }
         sums[k] = sum;
     }
 }

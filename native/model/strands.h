@@ -25,12 +25,14 @@ static inline bool wt_has_pattern(const void *codes, size_t width, int64_t n,
         const char *at = code + (size_t)place * width;
         for (int64_t period = 1; period <= limits->period && place + period + limits->head <= n; period++) {
             const char *later = at + (size_t)period * width;
-            if (memcmp(at, later, width) != 0 || memcmp(at, later, (size_t)limits->head * width) != 0)
+            if (memcmp(at, later, width) != 0 || memcmp(at, later, (size_t)limits->head * width) != 0) {
                 continue;
+            }
             int64_t rest = n - place < limits->order ? n - place : limits->order;
             if (rest >= limits->order / 2 && rest > period &&
-                memcmp(later, at, (size_t)(rest - period) * width) == 0)
+                memcmp(later, at, (size_t)(rest - period) * width) == 0) {
                 return true;
+            }
             break;
         }
     }

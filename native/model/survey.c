@@ -21,8 +21,9 @@ static uint32_t number_of(const struct wt_table *t, int64_t row, struct wt_surve
             out->slots[slot] = (uint32_t)++out->n_codes;
             return (uint32_t)out->n_codes - 1;
         }
-        if (same_code(t, out->first[found - 1], row))
+        if (same_code(t, out->first[found - 1], row)) {
             return found - 1;
+        }
     }
 }
 
@@ -41,8 +42,9 @@ static uint32_t late_number_of(const struct wt_table *t, int64_t row, struct lat
         ((uint32_t)t->file[row] * 31u + t->op[row]) * 0x9E3779B1u ^ (uint32_t)t->handle[row] * 0x85EBCA6Bu;
     struct late *one = &late[hash >> 23];
     if (one->file == t->file[row] && one->op == t->op[row] && one->handle == t->handle[row] &&
-        one->arg == t->arg[row] && one->view == t->view[row] && one->error == t->error[row])
+        one->arg == t->arg[row] && one->view == t->view[row] && one->error == t->error[row]) {
         return one->code;
+    }
     *one = (struct late){t->arg[row],   t->file[row], t->handle[row],        t->view[row],
                          t->error[row], t->op[row],   number_of(t, row, out)};
     return one->code;
@@ -50,8 +52,9 @@ static uint32_t late_number_of(const struct wt_table *t, int64_t row, struct lat
 
 static void clear(const struct wt_table *t, struct wt_survey *out) {
     if (out->n_codes > out->n_slots / 8) {
-        for (int64_t slot = 0; slot < out->n_slots; slot++)
+        for (int64_t slot = 0; slot < out->n_slots; slot++) {
             out->slots[slot] = 0;
+        }
         return;
     }
     for (int64_t code = 0; code < out->n_codes; code++) {
@@ -60,8 +63,9 @@ static void clear(const struct wt_table *t, struct wt_survey *out) {
         hash = wt_mixed(hash ^ (uint64_t)(uint32_t)t->file[row] ^ ((uint64_t)t->op[row] << 32));
         hash = wt_mixed(hash ^ (uint64_t)(uint32_t)t->view[row] ^ ((uint64_t)(uint32_t)t->error[row] << 32));
         uint64_t mask = (uint64_t)out->n_slots - 1;
-        for (uint64_t slot = (hash >> 20) & mask; out->slots[slot]; slot = (slot + 1) & mask)
+        for (uint64_t slot = (hash >> 20) & mask; out->slots[slot]; slot = (slot + 1) & mask) {
             out->slots[slot] = 0;
+        }
     }
 }
 
@@ -92,52 +96,66 @@ struct block {
 };
 
 static void differ32(uint32_t *restrict to, const int32_t *restrict column, int64_t n) {
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
         to[i] |= (uint32_t)(column[i] ^ column[i + 1]);
+    }
 }
 
 static void bend(uint64_t *restrict to, const int64_t *restrict column, int64_t n) {
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
         to[i] |=
             ((uint64_t)column[i + 1] - (uint64_t)column[i]) ^ ((uint64_t)column[i] - (uint64_t)column[i - 1]);
+    }
 }
 
 /* Rows [low, low + n), with the one behind them where there is one: n is one less than the rows looked at. */
 static void look(const struct wt_table *t, int64_t low, int64_t n, struct block *b) {
     int64_t all = low + n < t->n ? n + 1 : n;
-    for (int64_t i = 0; i < all; i++)
+    for (int64_t i = 0; i < all; i++) {
         b->single[i] = ((uint64_t)t->count[low + i] ^ 1) | (uint64_t)t->loop[low + i];
-    for (int64_t i = 0; i < all; i++)
+    }
+    for (int64_t i = 0; i < all; i++) {
         b->plain[i] = (uint32_t)~t->view[low + i] | (uint32_t)t->error[low + i];
-    for (int64_t i = 0; i < all; i++)
+    }
+    for (int64_t i = 0; i < all; i++) {
         b->known[i] = t->offset[low + i] | (t->moved[low + i] - 1);
+    }
     int64_t steps = all - 1;
     const uint8_t *op = t->op + low;
-    for (int64_t i = 0; i < steps; i++)
+    for (int64_t i = 0; i < steps; i++) {
         b->narrow[i] = op[i] ^ op[i + 1];
+    }
     differ32(b->narrow, t->file + low, steps);
     differ32(b->narrow, t->handle + low, steps);
     differ32(b->narrow, t->view + low, steps);
     differ32(b->narrow, t->error + low, steps);
-    for (int64_t i = 0; i < steps; i++)
+    for (int64_t i = 0; i < steps; i++) {
         b->wide[i] = (uint64_t)(t->arg[low + i] ^ t->arg[low + i + 1]);
-    for (int64_t i = 0; i < steps; i++)
+    }
+    for (int64_t i = 0; i < steps; i++) {
         b->sizes[i] = (uint64_t)(t->size[low + i] ^ t->size[low + i + 1]);
-    for (int64_t i = 0; i < steps; i++)
+    }
+    for (int64_t i = 0; i < steps; i++) {
         b->part[i] = (uint64_t)(t->moved[low + i] ^ t->size[low + i]) |
                      (uint32_t)(t->rank[low + i] ^ t->rank[low + i + 1]);
-    for (int64_t i = 0; i < steps; i++)
+    }
+    for (int64_t i = 0; i < steps; i++) {
         b->ticks[i] = t->tick[low + i + 1] - t->tick[low + i];
+    }
     int64_t from = low == 0 ? 1 : 0; /* row 0 has none before it */
-    for (int64_t i = 0; i < steps; i++)
+    for (int64_t i = 0; i < steps; i++) {
         b->steps[i] = 0;
+    }
     bend(b->steps + from, t->offset + low + from, steps - from);
     bend(b->steps + from, t->tick + low + from, steps - from);
     bend(b->steps + from, t->subtick + low + from, steps - from);
-    if (t->view_offset != t->offset)
-        for (int64_t i = from; i < steps; i++)
-            if (t->view[low + i] >= 0)
+    if (t->view_offset != t->offset) {
+        for (int64_t i = from; i < steps; i++) {
+            if (t->view[low + i] >= 0) {
                 bend(b->steps + i, t->view_offset + low + i, 1);
+            }
+        }
+    }
 }
 
 /* Communication that a rank has made: its ticks that were no calls of MPI-IO. Of a call and of an operation
@@ -158,8 +176,9 @@ WT_INLINE bool talks_before(struct talk *talk, int64_t tick, int64_t ticks, bool
     talk->calls += call;
     int64_t said = tick - talk->calls, more = said - talk->said[next_call];
     bool talks = talk->known[next_call] ? more != 0 : ticks > call;
-    if (talks && talk->known[next_call] && ticks > call)
+    if (talks && talk->known[next_call] && ticks > call) {
         talk->said[!next_call] += more; /* it lies before the next operation of the other kind, too */
+    }
     talk->said[next_call] = said;
     talk->known[next_call] = true;
     return talks;
@@ -169,16 +188,19 @@ WT_INLINE bool talks_before(struct talk *talk, int64_t tick, int64_t ticks, bool
 static void pass_talk(const struct wt_table *t, const struct wt_kinds *kinds, int64_t low, int64_t high,
                       int64_t period, struct talk *talk) {
     int64_t turns = (high - low) / period;
-    for (int64_t i = 0; i < period; i++)
+    for (int64_t i = 0; i < period; i++) {
         talk->calls += (turns + (i < (high - low) % period)) * kinds->calls[t->op[low + i]];
+    }
     bool met[2] = {false, false};
     int64_t calls = talk->calls;
     for (int64_t i = high; i > high - period; i--) {
         bool call = kinds->calls[t->op[i]];
-        if (i < high)
+        if (i < high) {
             calls -= call;
-        if (!met[call])
+        }
+        if (!met[call]) {
             talk->said[call] = t->tick[i] - calls;
+        }
         met[call] = talk->known[call] = true;
     }
 }
@@ -186,8 +208,9 @@ static void pass_talk(const struct wt_table *t, const struct wt_kinds *kinds, in
 static bool weavable(const struct wt_table *t, const struct wt_kinds *kinds, int64_t row,
                      const struct block *b, int64_t i) {
     uint8_t op = t->op[row];
-    if (!kinds->woven[op] || b->plain[i] || b->single[i])
+    if (!kinds->woven[op] || b->plain[i] || b->single[i]) {
         return false;
+    }
     return b->known[i] >= 0 ||
            (kinds->seeks[op] && t->offset[row] >= 0 && (t->moved[row] > 0 || t->arg[row] == SEEK_TO));
 }
@@ -204,20 +227,23 @@ void wt_survey(const struct wt_table *table, const struct wt_kinds *of_ops, cons
     const struct wt_parting parting = {apart, has_gap, gap_ns};
     struct block b;
     struct late late[LATE];
-    for (int k = 0; k < LATE; k++)
+    for (int k = 0; k < LATE; k++) {
         late[k].op = 256; /* none */
+    }
     int64_t n = t->n, n_barriers = 0, n_talks = 0, n_linked = 0, n_parting = 0;
     out->n_codes = out->n_runs = out->n_barriers = out->n_talks = out->n_linked = out->n_parting = 0;
-    if (!n)
+    if (!n) {
         return;
+    }
     uint32_t code = number_of(t, 0, out);
     struct talk talk = {0};
     talk.said[kinds->calls[t->op[0]]] = t->tick[0];
     talk.known[kinds->calls[t->op[0]]] = true;
     int64_t period = 0, next_try = 0, pause = ROWS;
     for (int64_t low = 0, rows; low < n; low += rows) {
-        if (!period && low >= next_try)
+        if (!period && low >= next_try) {
             period = wt_code_period(codes, low);
+        }
         rows = n - 1 - low < WT_STEADY_ROWS ? n - 1 - low : WT_STEADY_ROWS;
         if (period && rows > WT_MOST_PERIOD &&
             wt_survey_steady(t, kinds, &parting, low, low + rows, period, &run, out)) {
@@ -246,20 +272,24 @@ void wt_survey(const struct wt_table *table, const struct wt_kinds *of_ops, cons
             }
             uint8_t next_op = t->op[i + 1];
             bool same = !(b.narrow[k] | b.wide[k]);
-            if (!same)
+            if (!same) {
                 code = late_number_of(t, i + 1, late, out);
+            }
             bool next_can = weavable(t, kinds, i + 1, &b, k + 1);
             bool one_rank = !(uint32_t)(t->rank[i] ^ t->rank[i + 1]);
             int64_t ticks = b.ticks[k];
             bool call = kinds->calls[op], next_call = kinds->calls[next_op];
-            if (!one_rank | (b.single[k] != 0))
+            if (!one_rank | (b.single[k] != 0)) {
                 forget(&talk);
+            }
             bool talks = talks_before(&talk, t->tick[i + 1], ticks, call, next_call);
             bool joinable = !(b.single[k] | b.single[k + 1] | b.part[k]);
-            if (apart)
+            if (apart) {
                 joinable &= !apart[i];
-            if (has_gap)
+            }
+            if (has_gap) {
                 joinable &= t->start_ns[i + 1] - t->end_ns[i] < gap_ns;
+            }
             bool linked = joinable & same & !b.sizes[k];
             bool parted = (can != next_can) | !one_rank | (call != next_call) |
                           (next_call ? ticks != 1 : (ticks > 0) & (kinds->parting[next_op] != 0));
@@ -269,15 +299,17 @@ void wt_survey(const struct wt_table *table, const struct wt_kinds *of_ops, cons
             n_talks += talks;
             n_linked += linked;
             if (!linked | (run.first < 0) | (b.steps[k] != 0)) {
-                if (run.first >= 0 && i - run.first >= least)
+                if (run.first >= 0 && i - run.first >= least) {
                     wt_close_run(out, run.first, i);
+                }
                 run.first = linked ? i : -1;
             }
             can = next_can;
         }
     }
-    if (run.first >= 0 && n - 1 - run.first >= least)
+    if (run.first >= 0 && n - 1 - run.first >= least) {
         wt_close_run(out, run.first, n - 1);
+    }
     out->n_barriers += n_barriers;
     out->n_talks += n_talks;
     out->n_linked += n_linked;

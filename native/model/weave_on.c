@@ -26,11 +26,13 @@ static inline uint32_t place_of(uint32_t op, int32_t file, int32_t handle) {
 static void fill(struct keys *keys, const struct wt_going *g) {
     memset(keys->slots, 0, sizeof keys->slots);
     for (int64_t k = 0; k < g->n_strands; k++) {
-        if (g->role[k] == WT_STRAY)
+        if (g->role[k] == WT_STRAY) {
             continue;
+        }
         uint32_t at = place_of(g->op[k], g->file[k], g->handle[k]);
-        while (keys->slots[at])
+        while (keys->slots[at]) {
             at = (at + 1) % SLOTS;
+        }
         keys->slots[at] = (uint16_t)(k + 1);
         keys->of[k].arg = g->arg[k];
         keys->of[k].file = g->file[k];
@@ -43,25 +45,33 @@ static void fill(struct keys *keys, const struct wt_going *g) {
 static bool all_plain(const struct wt_table *t, const struct wt_going *g, int64_t low, int64_t high) {
     uint64_t wide = 0;
     uint32_t narrow = 0;
-    for (int64_t i = low; i < high; i++)
+    for (int64_t i = low; i < high; i++) {
         wide |= (uint64_t)t->count[i] ^ 1;
-    for (int64_t i = low; i < high; i++)
+    }
+    for (int64_t i = low; i < high; i++) {
         wide |= (uint64_t)t->loop[i];
-    for (int64_t i = low; i < high; i++)
+    }
+    for (int64_t i = low; i < high; i++) {
         narrow |= ~(uint32_t)t->view[i]; /* -1: none */
-    for (int64_t i = low; i < high; i++)
+    }
+    for (int64_t i = low; i < high; i++) {
         narrow |= (uint32_t)t->error[i];
-    for (int64_t i = low; i < high; i++)
+    }
+    for (int64_t i = low; i < high; i++) {
         narrow |= (uint32_t)(t->rank[i] ^ g->rank);
+    }
     if (g->calls || g->parts) {
         int64_t steps = g->calls ? 1 : 0, later = 0;
         int64_t first = t->tick[low] - (low ? t->tick[low - 1] : g->tick);
-        if (g->calls ? first != 1 : first > 0)
+        if (g->calls ? first != 1 : first > 0) {
             return false;
-        for (int64_t i = low + 1; i < high; i++)
+        }
+        for (int64_t i = low + 1; i < high; i++) {
             later |= g->calls ? (t->tick[i] - t->tick[i - 1]) ^ steps : t->tick[i - 1] - t->tick[i];
-        if (g->calls ? later != 0 : later < 0)
+        }
+        if (g->calls ? later != 0 : later < 0) {
             return false;
+        }
     }
     return !wide && !narrow;
 }
@@ -75,8 +85,9 @@ static bool name_strands(const struct wt_table *t, const struct keys *keys, int6
         uint32_t at = place_of(op[i], file[i], handle[i]);
         for (;; at = (at + 1) % SLOTS) {
             uint32_t k = keys->slots[at];
-            if (!k)
+            if (!k) {
                 return false;
+            }
             k--;
             if ((keys->of[k].file == file[i]) & (keys->of[k].handle == handle[i]) &
                 (keys->of[k].op == op[i]) & (keys->of[k].arg == arg[i])) {
@@ -91,8 +102,9 @@ static bool name_strands(const struct wt_table *t, const struct keys *keys, int6
 /* Seeks that do not lead to where the next operation of their owner begins. */
 static bool find_strays(const struct wt_table *t, const struct wt_going *g, uint8_t *order) {
     int64_t pending[WT_MOST_STRANDS];
-    for (int64_t o = 0; o < g->n_owners; o++)
+    for (int64_t o = 0; o < g->n_owners; o++) {
         pending[o] = -1;
+    }
     for (int64_t i = 0; i < t->n; i++) {
         uint8_t k = order[i];
         int32_t owner = g->owner[k];
@@ -100,62 +112,74 @@ static bool find_strays(const struct wt_table *t, const struct wt_going *g, uint
         int64_t before = pending[owner];
         if (before >= 0 && (seek || t->offset[i] != t->offset[before])) {
             int32_t stray = g->stray_of[order[before]];
-            if (stray < 0)
+            if (stray < 0) {
                 return false;
+            }
             order[before] = (uint8_t)stray;
         }
         pending[owner] = seek ? i : -1;
     }
-    for (int64_t o = 0; o < g->n_owners; o++)
+    for (int64_t o = 0; o < g->n_owners; o++) {
         if (pending[o] >= 0) {
             int32_t stray = g->stray_of[order[pending[o]]];
-            if (stray < 0)
+            if (stray < 0) {
                 return false;
+            }
             order[pending[o]] = (uint8_t)stray;
         }
+    }
     return true;
 }
 
 /* --- whether there is still no order --- */
 
 static bool recurs(const uint8_t *at, int64_t most) {
-    if (!memcmp(at, at + 1, HEAD - 1)) /* of one strand: a run is no loop */
+    if (!memcmp(at, at + 1, HEAD - 1)) { /* of one strand: a run is no loop */
         return false;
+    }
     uint64_t head, other;
     memcpy(&head, at, sizeof head);
     for (int64_t period = 2; period <= most; period++) {
         memcpy(&other, at + period, sizeof other);
-        if (head == other && !memcmp(at, at + period, HEAD))
+        if (head == other && !memcmp(at, at + period, HEAD)) {
             return true;
+        }
     }
     return false;
 }
 
 /* Loops of AGAIN members that are longer than two strides are seen, and some that are none. */
 static bool holds_loops(const uint8_t *order, int64_t n) {
-    for (int64_t at = 0; at + AGAIN + HEAD <= n; at += STRIDE)
-        if (recurs(order + at, AGAIN))
+    for (int64_t at = 0; at + AGAIN + HEAD <= n; at += STRIDE) {
+        if (recurs(order + at, AGAIN)) {
             return true;
+        }
+    }
     return false;
 }
 
 /* Of operations of one file: turns enough, nothing that goes on for long, no pattern. */
 static bool still_irregular(const uint8_t *of_file, int64_t n, const struct wt_going *g) {
     int64_t turns = 0, block = g->limits.order / 2;
-    for (int64_t i = 1; i < n && turns < g->limits.turns; i++)
+    for (int64_t i = 1; i < n && turns < g->limits.turns; i++) {
         turns += of_file[i] != of_file[i - 1];
-    if (turns < g->limits.turns)
+    }
+    if (turns < g->limits.turns) {
         return false;
-    for (int64_t at = 0; at + block <= n; at += block)
-        if (!memcmp(of_file + at, of_file + at + 1, (size_t)block - 1))
+    }
+    for (int64_t at = 0; at + block <= n; at += block) {
+        if (!memcmp(of_file + at, of_file + at + 1, (size_t)block - 1)) {
             return false;
+        }
+    }
     return !wt_has_pattern(of_file, sizeof *of_file, n, &g->limits);
 }
 
 static bool files_irregular(const uint8_t *order, int64_t n, const int64_t *counts,
                             const struct wt_going *g) {
-    if (!g->n_streams)
+    if (!g->n_streams) {
         return true;
+    }
     int64_t start[WT_MOST_STRANDS + 1], next[WT_MOST_STRANDS + 1];
     uint8_t stream_of[WT_MOST_STRANDS];
     memset(start, 0, sizeof start);
@@ -170,11 +194,14 @@ static bool files_irregular(const uint8_t *order, int64_t n, const int64_t *coun
         start[s] = next[s] = sum;
         sum += of_stream;
     }
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
         g->scratch[next[stream_of[order[i]]]++] = order[i];
-    for (int64_t s = 0; s < g->n_streams; s++)
-        if (next[s] > start[s] && !still_irregular(g->scratch + start[s], next[s] - start[s], g))
+    }
+    for (int64_t s = 0; s < g->n_streams; s++) {
+        if (next[s] > start[s] && !still_irregular(g->scratch + start[s], next[s] - start[s], g)) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -217,22 +244,29 @@ static bool lay(const struct wt_table *t, const uint8_t *restrict order, struct 
 static bool is_one_row(const struct wt_strands *s, const struct tail *tail, int64_t begin, int64_t end) {
     const int64_t *restrict offset = s->offset, *restrict size = s->size;
     const int64_t block = s->regular / 2;
-    if (end - begin < s->listed || end - begin < 2)
+    if (end - begin < s->listed || end - begin < 2) {
         return false;
-    if (tail->n_short > 1 || (tail->n_short && tail->short_at != size + end))
+    }
+    if (tail->n_short > 1 || (tail->n_short && tail->short_at != size + end)) {
         return false;
-    for (int64_t i = begin + block; i + 1 < end; i += block)
+    }
+    for (int64_t i = begin + block; i + 1 < end; i += block) {
         if (offset[i + 1] - offset[i] == offset[i] - offset[i - 1] &&
-            (!tail->differs || (size[i] == size[i + 1] && size[i] == size[i - 1])))
+            (!tail->differs || (size[i] == size[i + 1] && size[i] == size[i - 1]))) {
             return false;
-    if (!tail->differs)
+        }
+    }
+    if (!tail->differs) {
         return true;
+    }
     for (int64_t i = begin; i + block < end; i += block) {
         int64_t k = 0;
-        while (k < block && wt_similar(size[i + k], size[i + k + 1], s->low, s->high))
+        while (k < block && wt_similar(size[i + k], size[i + k + 1], s->low, s->high)) {
             k++;
-        if (k == block)
+        }
+        if (k == block) {
             return false;
+        }
     }
     return true;
 }
@@ -256,8 +290,9 @@ static int64_t position(const uint8_t *order, int64_t from, int64_t n, uint8_t s
 static int64_t whole_row(const struct wt_table *t, struct wt_strands *s, const uint8_t *order, uint8_t k,
                          const struct tail *tail, int64_t n) {
     int64_t begin = s->starts[k], end = s->starts[k + 1], last = t->n - 1;
-    while (order[last] != k)
+    while (order[last] != k) {
         last--;
+    }
     s->first[n] = begin;
     s->length[n] = end - begin;
     s->moved[n] = tail->sum - s->size[end - 1] + t->moved[last];
@@ -277,17 +312,21 @@ static void keep_lists(struct wt_going *g, int64_t k, int64_t from, int64_t to) 
         int64_t place = s->first[row] - s->starts[k];
         size_t bytes = (size_t)s->length[row] * sizeof(int64_t);
         g->listed[row] = g->sized[row] = -1;
-        if (s->kind[row] < 2)
+        if (s->kind[row] < 2) {
             continue;
+        }
         g->listed[row] = g->offset_at[k] + n_offsets;
-        if (place != n_offsets)
+        if (place != n_offsets) {
             memmove(g->offset_to[k] + n_offsets, g->offset_to[k] + place, bytes);
+        }
         n_offsets += s->length[row];
-        if (s->kind[row] < 3)
+        if (s->kind[row] < 3) {
             continue;
+        }
         g->sized[row] = g->size_at[k] + n_sizes;
-        if (place != n_sizes)
+        if (place != n_sizes) {
             memmove(g->size_to[k] + n_sizes, g->size_to[k] + place, bytes);
+        }
         n_sizes += s->length[row];
     }
     g->offset_at[k] += n_offsets;
@@ -301,24 +340,28 @@ static int64_t make_all_rows(const struct wt_table *t, struct wt_going *g, const
     bool placed = false;
     for (int64_t k = 0; k < s->n_strands; k++) {
         int64_t begin = s->starts[k], end = s->starts[k + 1], before = n;
-        if (begin == end)
+        if (begin == end) {
             continue;
+        }
         bool own = g->offset_to && g->role[k] != WT_STRAY;
         s->offset = own ? g->offset_to[k] - begin : offset; /* so that place `begin` is the first one */
         s->size = own ? g->size_to[k] - begin : size;
         if (!s->singles[k] && is_one_row(s, &tails[k], begin, end)) {
             n = whole_row(t, s, order, (uint8_t)k, &tails[k], n);
         } else {
-            if (!placed)
+            if (!placed) {
                 find_places(t, order, s);
+            }
             placed = true;
             n = wt_rows_of_strand(t, s, k, n);
         }
-        if (own)
+        if (own) {
             keep_lists(g, k, before, n);
-        else if (g->offset_to)
-            for (int64_t row = before; row < n; row++)
+        } else if (g->offset_to) {
+            for (int64_t row = before; row < n; row++) {
                 g->listed[row] = g->sized[row] = -1; /* single ones */
+            }
+        }
     }
     s->offset = offset;
     s->size = size;
@@ -332,23 +375,29 @@ int64_t wt_weave_on(const struct wt_table *table, struct wt_going *going) {
     struct keys keys;
     struct tail tails[WT_MOST_STRANDS];
     int64_t counts[WT_MOST_STRANDS] = {0}, changes = 0;
-    if (!t->n || going->n_strands > WT_MOST_STRANDS)
+    if (!t->n || going->n_strands > WT_MOST_STRANDS) {
         return WT_NOT_ON;
+    }
     fill(&keys, going);
     for (int64_t low = 0; low < t->n; low += TILE) {
         int64_t high = t->n - low < TILE ? t->n : low + TILE;
-        if (!all_plain(t, going, low, high) || !name_strands(t, &keys, low, high, order))
+        if (!all_plain(t, going, low, high) || !name_strands(t, &keys, low, high, order)) {
             return WT_NOT_ON;
+        }
     }
-    for (int64_t i = 1; i < t->n; i++)
+    for (int64_t i = 1; i < t->n; i++) {
         changes += order[i] != order[i - 1];
-    if ((double)changes < going->often * (double)t->n || holds_loops(order, t->n))
+    }
+    if ((double)changes < going->often * (double)t->n || holds_loops(order, t->n)) {
         return WT_NOT_ON;
-    if (going->n_owners && !find_strays(t, going, order))
+    }
+    if (going->n_owners && !find_strays(t, going, order)) {
         return WT_NOT_ON;
+    }
     wt_tally(order, t->n, 1, counts, going->n_strands);
-    if (!files_irregular(order, t->n, counts, going))
+    if (!files_irregular(order, t->n, counts, going)) {
         return WT_NOT_ON;
+    }
     int64_t sum = 0;
     for (int64_t k = 0; k < going->n_strands; k++) {
         s->starts[k] = sum;
@@ -357,11 +406,13 @@ int64_t wt_weave_on(const struct wt_table *table, struct wt_going *going) {
         tails[k] = (struct tail){.offset = own ? going->offset_to[k] : s->offset + s->starts[k],
                                  .sizes = own ? going->size_to[k] : s->size + s->starts[k],
                                  .least = going->least[k]};
-        if (counts[k])
+        if (counts[k]) {
             tails[k].size = t->size[position(order, 0, t->n, (uint8_t)k)];
+        }
     }
     s->starts[going->n_strands] = sum;
-    if (!lay(t, order, tails))
+    if (!lay(t, order, tails)) {
         return WT_NOT_ON;
+    }
     return make_all_rows(t, going, order, tails);
 }

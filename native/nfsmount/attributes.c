@@ -8,8 +8,9 @@
 #include <sys/sysmacros.h>
 
 int error_of(int rpc_status, nfsstat3 status) {
-    if (rpc_status != RPC_STATUS_SUCCESS)
+    if (rpc_status != RPC_STATUS_SUCCESS) {
         return rpc_status == RPC_STATUS_TIMEOUT ? ETIMEDOUT : EIO;
+    }
     switch (status) {
     case NFS3_OK:
         return 0;
@@ -106,14 +107,16 @@ void end_with_error(struct call *call, int error) {
 }
 
 void sent_or_error(int sent, struct call *call) {
-    if (sent != 0)
+    if (sent != 0) {
         end_with_error(call, EIO);
+    }
 }
 
 bool set_name(char *to, const char *name) {
     size_t length = strlen(name);
-    if (length > NAME_MAX)
+    if (length > NAME_MAX) {
         return false;
+    }
     memcpy(to, name, length + 1);
     return true;
 }
@@ -169,8 +172,9 @@ static void on_getattr(struct rpc_context *rpc, int status, void *data, void *pr
 void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi) {
     struct call *call = begin(req, ino);
     (void)fi;
-    if (call == NULL)
+    if (call == NULL) {
         return;
+    }
     GETATTR3args args = {.object = handle_of(call->node)};
     sent_or_error(rpc_nfs3_getattr_async(client.rpc, on_getattr, &args, call), call);
 }
@@ -203,8 +207,9 @@ static nfstime3 nfstime_of(struct timespec time) {
 void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set, struct fuse_file_info *fi) {
     struct call *call = begin(req, ino);
     (void)fi;
-    if (call == NULL)
+    if (call == NULL) {
         return;
+    }
     SETATTR3args args = {.object = handle_of(call->node)};
     sattr3 *new = &args.new_attributes;
     new->mode.set_it = (to_set & FUSE_SET_ATTR_MODE) != 0;
@@ -215,15 +220,15 @@ void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set, s
     new->gid.set_gid3_u.gid = attr->st_gid;
     new->size.set_it = (to_set & FUSE_SET_ATTR_SIZE) != 0;
     new->size.set_size3_u.size = (size3)attr->st_size;
-    if (to_set & FUSE_SET_ATTR_ATIME_NOW)
+    if (to_set & FUSE_SET_ATTR_ATIME_NOW) {
         new->atime.set_it = SET_TO_SERVER_TIME;
-    else if (to_set & FUSE_SET_ATTR_ATIME) {
+    } else if (to_set & FUSE_SET_ATTR_ATIME) {
         new->atime.set_it = SET_TO_CLIENT_TIME;
         new->atime.set_atime_u.atime = nfstime_of(attr->st_atim);
     }
-    if (to_set & FUSE_SET_ATTR_MTIME_NOW)
+    if (to_set & FUSE_SET_ATTR_MTIME_NOW) {
         new->mtime.set_it = SET_TO_SERVER_TIME;
-    else if (to_set & FUSE_SET_ATTR_MTIME) {
+    } else if (to_set & FUSE_SET_ATTR_MTIME) {
         new->mtime.set_it = SET_TO_CLIENT_TIME;
         new->mtime.set_mtime_u.mtime = nfstime_of(attr->st_mtim);
     }
@@ -258,8 +263,9 @@ static void on_statfs(struct rpc_context *rpc, int status, void *data, void *pri
 
 void op_statfs(fuse_req_t req, fuse_ino_t ino) {
     struct call *call = begin(req, ino == 0 ? FUSE_ROOT_ID : ino);
-    if (call == NULL)
+    if (call == NULL) {
         return;
+    }
     FSSTAT3args args = {.fsroot = handle_of(call->node)};
     sent_or_error(rpc_nfs3_fsstat_async(client.rpc, on_statfs, &args, call), call);
 }

@@ -27,16 +27,18 @@ static void on_open(struct rpc_context *rpc, int status, void *data, void *priva
     GETATTR3res *result = data;
     int error = error_of(status, status == RPC_STATUS_SUCCESS ? result->status : NFS3_OK);
     (void)rpc;
-    if (error != 0)
+    if (error != 0) {
         end_with_error(call, error);
-    else
+    } else {
         finish_open(call, &result->GETATTR3res_u.resok.obj_attributes);
+    }
 }
 
 void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi) {
     struct call *call = begin(req, ino);
-    if (call == NULL)
+    if (call == NULL) {
         return;
+    }
     call->fi = *fi;
     GETATTR3args args = {.object = handle_of(call->node)};
     sent_or_error(rpc_nfs3_getattr_async(client.rpc, on_open, &args, call), call);
@@ -81,16 +83,18 @@ static void read_on(struct call *call) {
     READ3args args = {.file = handle_of(call->node),
                       .offset = (offset3)(call->offset + (off_t)call->done),
                       .count = (count3)(call->size - call->done)};
-    if (args.count > client.read_size)
+    if (args.count > client.read_size) {
         args.count = client.read_size;
+    }
     sent_or_error(rpc_nfs3_read_async(client.rpc, on_read, &args, call), call);
 }
 
 void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi) {
     struct call *call = begin(req, ino);
     (void)fi;
-    if (call == NULL)
+    if (call == NULL) {
         return;
+    }
     call->offset = offset;
     call->size = size;
     read_on(call);
@@ -108,13 +112,15 @@ static void on_write(struct rpc_context *rpc, int status, void *data, void *priv
     const WRITE3resok *ok = &result->WRITE3res_u.resok;
     struct node *node = call->node;
     if (ok->committed == UNSTABLE) {
-        if (node->unstable && memcmp(node->verifier, ok->verf, sizeof node->verifier) != 0)
+        if (node->unstable && memcmp(node->verifier, ok->verf, sizeof node->verifier) != 0) {
             node->lost = true;
+        }
         memcpy(node->verifier, ok->verf, sizeof node->verifier);
         node->unstable = true;
     }
-    if (ok->file_wcc.after.attributes_follow)
+    if (ok->file_wcc.after.attributes_follow) {
         note_seen(node, &ok->file_wcc.after.post_op_attr_u.attributes);
+    }
     fuse_reply_write(call->req, ok->count);
     free(call);
 }
@@ -123,8 +129,9 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *buffer, size_t size, o
               struct fuse_file_info *fi) {
     struct call *call = begin(req, ino);
     (void)fi;
-    if (call == NULL)
+    if (call == NULL) {
         return;
+    }
     count3 count =
         size > client.write_size ? client.write_size : (count3)size; /* the kernel comes again for the rest */
     WRITE3args args = {.file = handle_of(call->node), .offset = (offset3)offset, .count = count};
@@ -141,8 +148,10 @@ static void on_commit(struct rpc_context *rpc, int status, void *data, void *pri
     struct node *node = call->node;
     (void)rpc;
     if (error == 0) {
-        if (node->lost || memcmp(node->verifier, result->COMMIT3res_u.resok.verf, sizeof node->verifier) != 0)
+        if (node->lost ||
+            memcmp(node->verifier, result->COMMIT3res_u.resok.verf, sizeof node->verifier) != 0) {
             error = EIO; /* the server restarted: what it had in memory is gone, and so is our copy */
+        }
         node->lost = false;
     }
     end_with_error(call, error);
@@ -150,8 +159,9 @@ static void on_commit(struct rpc_context *rpc, int status, void *data, void *pri
 
 static void commit(fuse_req_t req, fuse_ino_t ino) {
     struct call *call = begin(req, ino);
-    if (call == NULL)
+    if (call == NULL) {
         return;
+    }
     if (!call->node->unstable) {
         end_with_error(call, 0);
         return;
@@ -175,7 +185,8 @@ void op_fsync(fuse_req_t req, fuse_ino_t ino, int data_only, struct fuse_file_in
 void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi) {
     struct node *node = node_of(ino);
     (void)fi;
-    if (node->n_open > 0 && --node->n_open == 0)
+    if (node->n_open > 0 && --node->n_open == 0) {
         remove_hidden(node);
+    }
     fuse_reply_err(req, 0);
 }

@@ -13,8 +13,9 @@ static void on_readdir(struct rpc_context *rpc, int status, void *data, void *pr
     int error = error_of(status, status == RPC_STATUS_SUCCESS ? result->status : NFS3_OK);
     size_t used = 0;
     (void)rpc;
-    if (error == 0 && (call->buffer = malloc(call->size)) == NULL)
+    if (error == 0 && (call->buffer = malloc(call->size)) == NULL) {
         error = ENOMEM;
+    }
     if (error != 0) {
         end_with_error(call, error);
         return;
@@ -25,8 +26,9 @@ static void on_readdir(struct rpc_context *rpc, int status, void *data, void *pr
         struct stat attr = {.st_ino = entry->fileid};
         size_t needed = fuse_add_direntry(call->req, call->buffer + used, call->size - used, entry->name,
                                           &attr, (off_t)entry->cookie);
-        if (needed > call->size - used)
+        if (needed > call->size - used) {
             break;
+        }
         used += needed;
     }
     fuse_reply_buf(call->req, call->buffer, used);
@@ -37,11 +39,13 @@ static void on_readdir(struct rpc_context *rpc, int status, void *data, void *pr
 void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi) {
     struct call *call = begin(req, ino);
     (void)fi;
-    if (call == NULL)
+    if (call == NULL) {
         return;
+    }
     call->size = size;
     READDIR3args args = {.dir = handle_of(call->node), .cookie = (cookie3)offset, .count = (count3)size};
-    if (offset != 0)
+    if (offset != 0) {
         memcpy(args.cookieverf, call->node->verifier, sizeof call->node->verifier);
+    }
     sent_or_error(rpc_nfs3_readdir_async(client.rpc, on_readdir, &args, call), call);
 }

@@ -52,15 +52,19 @@ static void wait_for(struct rpc_context *rpc, struct step *step, const char *wha
     while (!step->is_done) {
         struct pollfd fd = {.fd = rpc_get_fd(rpc), .events = (short)rpc_which_events(rpc)};
         int n = poll(&fd, 1, PATIENCE_MS);
-        if (n == 0)
+        if (n == 0) {
             fail(what, "the server does not answer within 60 s");
-        if (n < 0 && errno == EINTR)
+        }
+        if (n < 0 && errno == EINTR) {
             continue;
-        if (rpc_service(rpc, fd.revents) < 0)
+        }
+        if (rpc_service(rpc, fd.revents) < 0) {
             fail(what, rpc_get_error(rpc));
+        }
     }
-    if (step->status != RPC_STATUS_SUCCESS)
+    if (step->status != RPC_STATUS_SUCCESS) {
         fail(what, rpc_get_error(rpc));
+    }
     step->is_done = false;
 }
 
@@ -75,24 +79,28 @@ static void on_step(struct rpc_context *rpc, int status, void *data, void *priva
 static void on_mounted(struct rpc_context *rpc, int status, void *data, void *private_data) {
     struct step *step = private_data;
     on_step(rpc, status, data, private_data);
-    if (status != RPC_STATUS_SUCCESS)
+    if (status != RPC_STATUS_SUCCESS) {
         return;
+    }
     mountres3 *result = data;
     step->mount_status = result->fhs_status;
-    if (result->fhs_status != MNT3_OK)
+    if (result->fhs_status != MNT3_OK) {
         return;
+    }
     const fhandle3 *handle = &result->mountres3_u.mountinfo.fhandle;
     step->handle.data.data_len = handle->fhandle3_len;
-    if (handle->fhandle3_len <= MAX_HANDLE)
+    if (handle->fhandle3_len <= MAX_HANDLE) {
         memcpy(step->bytes, handle->fhandle3_val, handle->fhandle3_len);
+    }
 }
 
 static void on_fsinfo(struct rpc_context *rpc, int status, void *data, void *private_data) {
     struct step *step = private_data;
     FSINFO3res *result = data;
     on_step(rpc, status, data, private_data);
-    if (status != RPC_STATUS_SUCCESS || result->status != NFS3_OK)
+    if (status != RPC_STATUS_SUCCESS || result->status != NFS3_OK) {
         return;
+    }
     step->read_size = result->FSINFO3res_u.resok.rtmax;
     step->write_size = result->FSINFO3res_u.resok.wtmax;
 }
@@ -100,10 +108,12 @@ static void on_fsinfo(struct rpc_context *rpc, int status, void *data, void *pri
 static struct rpc_context *connect_to(const struct options *options, int port, int program, int version) {
     struct step step = {0};
     struct rpc_context *rpc = rpc_init_context();
-    if (rpc == NULL)
+    if (rpc == NULL) {
         fail("connect", "no memory");
-    if (rpc_connect_port_async(rpc, options->server, port, program, version, on_step, &step) != 0)
+    }
+    if (rpc_connect_port_async(rpc, options->server, port, program, version, on_step, &step) != 0) {
         fail("connect", rpc_get_error(rpc));
+    }
     wait_for(rpc, &step, "connect");
     return rpc;
 }
@@ -111,23 +121,29 @@ static struct rpc_context *connect_to(const struct options *options, int port, i
 static void connect_client(const struct options *options) {
     struct step step = {0};
     struct rpc_context *mount = connect_to(options, options->mount_port, MOUNT_PROGRAM, MOUNT_V3);
-    if (rpc_mount3_mnt_async(mount, on_mounted, options->export, &step) != 0)
+    if (rpc_mount3_mnt_async(mount, on_mounted, options->export, &step) != 0) {
         fail("mount", rpc_get_error(mount));
+    }
     wait_for(mount, &step, "mount");
-    if (step.mount_status != MNT3_OK)
+    if (step.mount_status != MNT3_OK) {
         fail(options->export, strerror((int)step.mount_status < 64 ? (int)step.mount_status : EIO));
+    }
     rpc_destroy_context(mount);
-    if (!start_nodes(step.bytes, step.handle.data.data_len))
+    if (!start_nodes(step.bytes, step.handle.data.data_len)) {
         fail("mount", "the server's file handles are longer than NFS 3 allows");
+    }
     client.rpc = connect_to(options, options->port, NFS_PROGRAM, NFS_V3);
     FSINFO3args args = {.fsroot = handle_of(node_of(FUSE_ROOT_ID))};
-    if (rpc_nfs3_fsinfo_async(client.rpc, on_fsinfo, &args, &step) != 0)
+    if (rpc_nfs3_fsinfo_async(client.rpc, on_fsinfo, &args, &step) != 0) {
         fail("fsinfo", rpc_get_error(client.rpc));
+    }
     wait_for(client.rpc, &step, "fsinfo");
-    if (step.read_size != 0 && step.read_size < client.read_size)
+    if (step.read_size != 0 && step.read_size < client.read_size) {
         client.read_size = step.read_size;
-    if (step.write_size != 0 && step.write_size < client.write_size)
+    }
+    if (step.write_size != 0 && step.write_size < client.write_size) {
         client.write_size = step.write_size;
+    }
 }
 
 static void on_init(void *userdata, struct fuse_conn_info *conn) {
@@ -172,12 +188,15 @@ static const struct fuse_lowlevel_ops operations = {
 static int take_requests(struct fuse_buf *buffer) {
     for (;;) {
         int n = fuse_session_receive_buf(client.session, buffer);
-        if (n == -EINTR)
+        if (n == -EINTR) {
             continue;
-        if (n == -EAGAIN)
+        }
+        if (n == -EAGAIN) {
             return 0;
-        if (n <= 0)
+        }
+        if (n <= 0) {
             return -1; /* unmounted */
+        }
         fuse_session_process_buf(client.session, buffer);
     }
 }
@@ -212,8 +231,9 @@ static int serve(int keep_alive_s) {
             next_call_ms = now_ms() + interval_ms;
             continue;
         }
-        if (poll(fds, 2, (int)left_ms) < 0 && errno != EINTR)
+        if (poll(fds, 2, (int)left_ms) < 0 && errno != EINTR) {
             break;
+        }
         if (fds[1].revents != 0 && rpc_service(client.rpc, fds[1].revents) < 0) {
             const char *why = rpc_get_error(client.rpc);
             fprintf(stderr, "wavetank-nfs-mount: the server is gone: %s\n",
@@ -221,8 +241,9 @@ static int serve(int keep_alive_s) {
             status = 1;
             break;
         }
-        if (fds[0].revents != 0 && take_requests(&buffer) != 0)
+        if (fds[0].revents != 0 && take_requests(&buffer) != 0) {
             break;
+        }
     }
     free(buffer.mem);
     return status;
@@ -230,33 +251,36 @@ static int serve(int keep_alive_s) {
 
 static void parse_option(struct options *options, char *option) {
     char *value = strchr(option, '=');
-    if (value != NULL)
+    if (value != NULL) {
         *value++ = '\0';
+    }
     unsigned long number = value == NULL ? 0 : strtoul(value, NULL, 10);
-    if (strcmp(option, "port") == 0)
+    if (strcmp(option, "port") == 0) {
         options->port = (int)number;
-    else if (strcmp(option, "mountport") == 0)
+    } else if (strcmp(option, "mountport") == 0) {
         options->mount_port = (int)number;
-    else if (strcmp(option, "rsize") == 0 && number >= 4096)
+    } else if (strcmp(option, "rsize") == 0 && number >= 4096) {
         client.read_size = number < LARGEST_TRANSFER ? (uint32_t)number : LARGEST_TRANSFER;
-    else if (strcmp(option, "wsize") == 0 && number >= 4096)
+    } else if (strcmp(option, "wsize") == 0 && number >= 4096) {
         client.write_size = number < LARGEST_TRANSFER ? (uint32_t)number : LARGEST_TRANSFER;
-    else if (strcmp(option, "keepalive") == 0 && number >= 1 && number <= 3600)
+    } else if (strcmp(option, "keepalive") == 0 && number >= 1 && number <= 3600) {
         options->keep_alive_s = (int)number;
-    else if (strcmp(option, "timeout") == 0 && value != NULL)
+    } else if (strcmp(option, "timeout") == 0 && value != NULL) {
         client.timeout_s = strtod(value, NULL);
-    else if (strcmp(option, "direct") == 0)
+    } else if (strcmp(option, "direct") == 0) {
         client.direct = true;
-    else if (strcmp(option, "sync") == 0)
+    } else if (strcmp(option, "sync") == 0) {
         client.sync = true;
-    else
+    } else {
         fail(option, "no such option, or its value is too small");
+    }
 }
 
 static void parse(struct options *options, int argc, char **argv) {
     char *colon = argc >= 3 ? strchr(argv[1], ':') : NULL;
-    if (colon == NULL || colon[1] != '/')
+    if (colon == NULL || colon[1] != '/') {
         fail("usage", "wavetank-nfs-mount SERVER:/EXPORT MOUNTPOINT [-o name=value,...]");
+    }
     *colon = '\0';
     options->server = argv[1];
     options->export = colon + 1;
@@ -264,8 +288,9 @@ static void parse(struct options *options, int argc, char **argv) {
     for (int i = 3; i + 1 < argc && strcmp(argv[i], "-o") == 0; i += 2) {
         char *rest = NULL;
         for (char *option = strtok_r(argv[i + 1], ",", &rest); option != NULL;
-             option = strtok_r(NULL, ",", &rest))
+             option = strtok_r(NULL, ",", &rest)) {
             parse_option(options, option);
+        }
     }
 }
 
@@ -287,8 +312,9 @@ int main(int argc, char **argv) {
     struct fuse_args args = FUSE_ARGS_INIT(2, arguments);
     client.session = fuse_session_new(&args, &operations, sizeof operations, NULL);
     if (client.session == NULL || fuse_set_signal_handlers(client.session) != 0 ||
-        fuse_session_mount(client.session, options.at) != 0)
+        fuse_session_mount(client.session, options.at) != 0) {
         fail(options.at, "cannot mount");
+    }
     int status = serve(options.keep_alive_s);
     fuse_session_unmount(client.session);
     fuse_remove_signal_handlers(client.session);

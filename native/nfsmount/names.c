@@ -21,8 +21,9 @@ static diropargs3 place(struct node *directory, char *name) {
 
 static struct call *begin_named(fuse_req_t req, fuse_ino_t parent, const char *name) {
     struct call *call = begin(req, parent);
-    if (call == NULL)
+    if (call == NULL) {
         return NULL;
+    }
     call->parent = call->node;
     call->node = NULL;
     if (!set_name(call->name, name)) {
@@ -37,10 +38,11 @@ static void on_lookup(struct rpc_context *rpc, int status, void *data, void *pri
     LOOKUP3res *result = data;
     int error = error_in(status, result);
     (void)rpc;
-    if (error != 0)
+    if (error != 0) {
         end_with_error(call, error);
-    else
+    } else {
         reply_entry(call, &result->LOOKUP3res_u.resok.object, &result->LOOKUP3res_u.resok.obj_attributes);
+    }
 }
 
 static void look_up(struct call *call) {
@@ -50,8 +52,9 @@ static void look_up(struct call *call) {
 
 void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name) {
     struct call *call = begin_named(req, parent, name);
-    if (call != NULL)
+    if (call != NULL) {
         look_up(call);
+    }
 }
 
 void op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t n_lookups) {
@@ -70,10 +73,11 @@ static void on_made(struct rpc_context *rpc, int status, void *data, void *priva
         return;
     }
     const CREATE3resok *ok = &result->CREATE3res_u.resok;
-    if (ok->obj.handle_follows)
+    if (ok->obj.handle_follows) {
         reply_entry(call, &ok->obj.post_op_fh3_u.handle, &ok->obj_attributes);
-    else /* a server may leave the handle out */
+    } else { /* a server may leave the handle out */
         look_up(call);
+    }
 }
 
 static sattr3 with_mode(mode_t mode) {
@@ -83,16 +87,18 @@ static sattr3 with_mode(mode_t mode) {
 
 void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode) {
     struct call *call = begin_named(req, parent, name);
-    if (call == NULL)
+    if (call == NULL) {
         return;
+    }
     MKDIR3args args = {.where = place(call->parent, call->name), .attributes = with_mode(mode)};
     sent_or_error(rpc_nfs3_mkdir_async(client.rpc, on_made, &args, call), call);
 }
 
 void op_symlink(fuse_req_t req, const char *link, fuse_ino_t parent, const char *name) {
     struct call *call = begin_named(req, parent, name);
-    if (call == NULL)
+    if (call == NULL) {
         return;
+    }
     SYMLINK3args args = {.where = place(call->parent, call->name)};
     args.symlink.symlink_attributes = with_mode(0777);
     args.symlink.symlink_data = (char *)(uintptr_t)link; /* only read */
@@ -109,8 +115,9 @@ static void make_file(struct call *call, mode_t mode, createmode3 how, bool empt
 
 void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev) {
     struct call *call = begin_named(req, parent, name);
-    if (call == NULL)
+    if (call == NULL) {
         return;
+    }
     MKNOD3args args = {.where = place(call->parent, call->name)};
     switch (mode & S_IFMT) {
     case S_IFIFO:
@@ -152,8 +159,9 @@ static void on_created_lookup(struct rpc_context *rpc, int status, void *data, v
     struct call *call = private_data;
     LOOKUP3res *result = data;
     int error = error_in(status, result);
-    if (error == 0 && (call->node = node_for_handle(&result->LOOKUP3res_u.resok.object)) == NULL)
+    if (error == 0 && (call->node = node_for_handle(&result->LOOKUP3res_u.resok.object)) == NULL) {
         error = ENOMEM;
+    }
     if (error != 0) {
         end_with_error(call, error);
         return;
@@ -186,8 +194,9 @@ static void on_created(struct rpc_context *rpc, int status, void *data, void *pr
 
 void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *fi) {
     struct call *call = begin_named(req, parent, name);
-    if (call == NULL)
+    if (call == NULL) {
         return;
+    }
     call->fi = *fi;
     call->plain = true; /* answered by fuse_reply_create */
     make_file(call, mode, (fi->flags & O_EXCL) ? GUARDED : UNCHECKED, (fi->flags & O_TRUNC) != 0, on_created);
@@ -208,8 +217,9 @@ static void on_readlink(struct rpc_context *rpc, int status, void *data, void *p
 
 void op_readlink(fuse_req_t req, fuse_ino_t ino) {
     struct call *call = begin(req, ino);
-    if (call == NULL)
+    if (call == NULL) {
         return;
+    }
     READLINK3args args = {.symlink = handle_of(call->node)};
     sent_or_error(rpc_nfs3_readlink_async(client.rpc, on_readlink, &args, call), call);
 }
@@ -260,8 +270,9 @@ static void on_unlink_lookup(struct rpc_context *rpc, int status, void *data, vo
 
 void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name) {
     struct call *call = begin_named(req, parent, name);
-    if (call == NULL)
+    if (call == NULL) {
         return;
+    }
     LOOKUP3args args = {.what = place(call->parent, call->name)};
     sent_or_error(rpc_nfs3_lookup_async(client.rpc, on_unlink_lookup, &args, call), call);
 }
@@ -275,18 +286,21 @@ static void on_hidden_removed(struct rpc_context *rpc, int status, void *data, v
 
 void remove_hidden(struct node *node) {
     struct node *directory = node->hidden_in;
-    if (directory == NULL)
+    if (directory == NULL) {
         return;
+    }
     REMOVE3args args = {.object = place(directory, node->hidden_name)};
     node->hidden_in = NULL;
-    if (rpc_nfs3_remove_async(client.rpc, on_hidden_removed, &args, directory) != 0)
+    if (rpc_nfs3_remove_async(client.rpc, on_hidden_removed, &args, directory) != 0) {
         forget_node(directory, 1);
+    }
 }
 
 void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name) {
     struct call *call = begin_named(req, parent, name);
-    if (call == NULL)
+    if (call == NULL) {
         return;
+    }
     RMDIR3args args = {.object = place(call->parent, call->name)};
     sent_or_error(rpc_nfs3_rmdir_async(client.rpc, on_done, &args, call), call);
 }
@@ -298,8 +312,9 @@ void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t t
         return;
     }
     struct call *call = begin_named(req, parent, name);
-    if (call == NULL)
+    if (call == NULL) {
         return;
+    }
     if (!set_name(call->new_name, new_name)) {
         end_with_error(call, ENAMETOOLONG);
         return;
@@ -312,16 +327,18 @@ static void on_linked(struct rpc_context *rpc, int status, void *data, void *pri
     struct call *call = private_data;
     int error = error_in(status, data);
     (void)rpc;
-    if (error != 0)
+    if (error != 0) {
         end_with_error(call, error);
-    else
+    } else {
         look_up(call);
+    }
 }
 
 void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name) {
     struct call *call = begin_named(req, parent, name);
-    if (call == NULL)
+    if (call == NULL) {
         return;
+    }
     LINK3args args = {.file = handle_of(node_of(ino)), .link = place(call->parent, call->name)};
     sent_or_error(rpc_nfs3_link_async(client.rpc, on_linked, &args, call), call);
 }

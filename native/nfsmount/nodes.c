@@ -19,14 +19,16 @@ fuse_ino_t number_of(const struct node *node) {
 
 static uint32_t bucket_of(const char *handle, uint32_t size) {
     uint32_t hash = 2166136261U; /* FNV-1a */
-    for (uint32_t i = 0; i < size; i++)
+    for (uint32_t i = 0; i < size; i++) {
         hash = (hash ^ (unsigned char)handle[i]) * 16777619U;
+    }
     return hash % N_BUCKETS;
 }
 
 bool start_nodes(const char *root_handle, uint32_t size) {
-    if (size > MAX_HANDLE)
+    if (size > MAX_HANDLE) {
         return false;
+    }
     memcpy(root.handle, root_handle, size);
     root.handle_size = size;
     root.n_lookups = 1;
@@ -36,19 +38,23 @@ bool start_nodes(const char *root_handle, uint32_t size) {
 struct node *find_node(const nfs_fh3 *handle) {
     const char *bytes = handle->data.data_val;
     uint32_t size = handle->data.data_len;
-    if (size == root.handle_size && memcmp(bytes, root.handle, size) == 0)
+    if (size == root.handle_size && memcmp(bytes, root.handle, size) == 0) {
         return &root;
-    for (struct node *node = buckets[bucket_of(bytes, size)]; node != NULL; node = node->next)
-        if (node->handle_size == size && memcmp(bytes, node->handle, size) == 0)
+    }
+    for (struct node *node = buckets[bucket_of(bytes, size)]; node != NULL; node = node->next) {
+        if (node->handle_size == size && memcmp(bytes, node->handle, size) == 0) {
             return node;
+        }
+    }
     return NULL;
 }
 
 struct node *node_for_handle(const nfs_fh3 *handle) {
     struct node *node = find_node(handle);
     if (node == NULL) {
-        if (handle->data.data_len > MAX_HANDLE || (node = calloc(1, sizeof *node)) == NULL)
+        if (handle->data.data_len > MAX_HANDLE || (node = calloc(1, sizeof *node)) == NULL) {
             return NULL;
+        }
         node->handle_size = handle->data.data_len;
         memcpy(node->handle, handle->data.data_val, node->handle_size);
         struct node **bucket = &buckets[bucket_of(node->handle, node->handle_size)];
@@ -61,13 +67,16 @@ struct node *node_for_handle(const nfs_fh3 *handle) {
 
 void forget_node(struct node *node, uint64_t n_lookups) {
     node->n_lookups -= n_lookups < node->n_lookups ? n_lookups : node->n_lookups;
-    if (node == &root || node->n_lookups > 0)
+    if (node == &root || node->n_lookups > 0) {
         return;
+    }
     struct node **at = &buckets[bucket_of(node->handle, node->handle_size)];
-    while (*at != NULL && *at != node)
+    while (*at != NULL && *at != node) {
         at = &(*at)->next;
-    if (*at != NULL)
+    }
+    if (*at != NULL) {
         *at = node->next;
+    }
     free(node);
 }
 

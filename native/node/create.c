@@ -24,8 +24,9 @@ enum { PATH_SIZE = 4096 };
 
 static void mount_or_fail(const char *source, const char *target, const char *type, unsigned long flags,
                           const char *options) {
-    if (mount(source, target, type, flags, options) != 0)
+    if (mount(source, target, type, flags, options) != 0) {
         fail("cannot mount", target);
+    }
 }
 
 /* An option of overlayfs ends at a comma or colon. */
@@ -60,9 +61,11 @@ static void mount_overlay(const struct node_options *options) {
 static bool is_real_file_system(const char *type) {
     static const char *const real[] = {"ext2", "ext3", "ext4", "xfs",      "btrfs", "zfs",
                                        "f2fs", "nfs",  "nfs4", "squashfs", "erofs"};
-    for (size_t i = 0; i < sizeof real / sizeof *real; i++)
-        if (strcmp(type, real[i]) == 0)
+    for (size_t i = 0; i < sizeof real / sizeof *real; i++) {
+        if (strcmp(type, real[i]) == 0) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -81,17 +84,21 @@ static void bind_other_file_systems(const struct node_options *options) {
         const char *at = entry->mnt_dir;
         struct stat there;
         if (strcmp(at, "/") == 0 || !is_real_file_system(entry->mnt_type) || is_below(at, options->hidden) ||
-            is_below(at, "/dev") || is_below(at, "/proc") || is_below(at, "/sys") || is_below(at, "/run"))
+            is_below(at, "/dev") || is_below(at, "/proc") || is_below(at, "/sys") || is_below(at, "/run")) {
             continue;
+        }
         joined(target, sizeof target, options->root, at);
-        if (stat(at, &there) != 0 || !S_ISDIR(there.st_mode))
+        if (stat(at, &there) != 0 || !S_ISDIR(there.st_mode)) {
             continue;
+        }
         make_directories(target);
-        if (mount(at, target, NULL, MS_BIND, NULL) == 0)
+        if (mount(at, target, NULL, MS_BIND, NULL) == 0) {
             (void)mount(NULL, target, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL);
+        }
     }
-    if (mounts != NULL)
+    if (mounts != NULL) {
         endmntent(mounts);
+    }
 }
 
 static void make_root(const struct node_options *options) {
@@ -112,12 +119,14 @@ static void make_root(const struct node_options *options) {
                   MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
     joined(path, sizeof path, options->root, "/sys");
     /* a user may not mount one where parts of the machine's are covered; then it is the machine's own */
-    if (mount("sysfs", path, "sysfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) != 0)
+    if (mount("sysfs", path, "sysfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) != 0) {
         mount_or_fail("/sys", path, NULL, MS_BIND | MS_REC, NULL);
+    }
     /* the images and journals of all clusters are none of a node's business */
     joined(path, sizeof path, options->root, options->hidden);
-    if (access(path, F_OK) == 0)
+    if (access(path, F_OK) == 0) {
         mount_or_fail("tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV, "mode=700,size=4k");
+    }
     for (int i = 0; i < options->n_disks; i++) {
         joined(path, sizeof path, options->root, options->disks[i].at);
         make_directories(path);
@@ -126,14 +135,16 @@ static void make_root(const struct node_options *options) {
     }
     /* pivot_root(".", "."): the old root ends up below the new one and is let go */
     if (chdir(options->root) != 0 || syscall(SYS_pivot_root, ".", ".") != 0 ||
-        umount2(".", MNT_DETACH) != 0 || chdir("/") != 0)
+        umount2(".", MNT_DETACH) != 0 || chdir("/") != 0) {
         fail("cannot change the root to", options->root);
+    }
 }
 
 static void detach(void) {
     int null = open("/dev/null", O_RDWR);
-    for (int fd = 0; fd < 3; fd++)
+    for (int fd = 0; fd < 3; fd++) {
         dup2(null, fd);
+    }
     syscall(SYS_close_range, 3U, ~0U, 0U);
 }
 
@@ -151,8 +162,9 @@ static void live_as_process_1(void) {
 }
 
 static void say_ready(int ready) {
-    if (write(ready, "r", 1) != 1)
+    if (write(ready, "r", 1) != 1) {
         _exit(EXIT_OURS); /* nobody waits for us any more */
+    }
 }
 
 static void be_node(const struct node_options *options, int ready) {
@@ -160,11 +172,13 @@ static void be_node(const struct node_options *options, int ready) {
     /* becoming root of a user namespace hides our /proc from our own user, who must find our namespaces there
      */
     prctl(PR_SET_DUMPABLE, 1);
-    if (options->hostname != NULL && sethostname(options->hostname, strlen(options->hostname)) != 0)
+    if (options->hostname != NULL && sethostname(options->hostname, strlen(options->hostname)) != 0) {
         fail("cannot set the host name", options->hostname);
+    }
     if (options->root != NULL) {
-        if (unshare(CLONE_NEWNS) != 0)
+        if (unshare(CLONE_NEWNS) != 0) {
             fail("cannot make a mount namespace for", options->root);
+        }
         make_root(options);
     }
     say_ready(ready);
@@ -176,21 +190,27 @@ int create_node(const struct node_options *options) {
     int namespaces = CLONE_NEWNET;
     int ready[2];
     char byte;
-    if (options->root != NULL)
+    if (options->root != NULL) {
         namespaces |= CLONE_NEWUTS | CLONE_NEWIPC |
                       CLONE_NEWPID; /* the child makes CLONE_NEWNS: we still need our /proc */
+    }
     join_cgroups(&options->cgroups);
-    if (options->own_user)
+    if (options->own_user) {
         make_user_namespace();
-    if (options->join_user > 0)
+    }
+    if (options->join_user > 0) {
         join_user_namespace(options->join_user);
-    if (unshare(namespaces) != 0)
+    }
+    if (unshare(namespaces) != 0) {
         fail("cannot make namespaces for", options->hostname != NULL ? options->hostname : "a switch");
-    if (pipe2(ready, O_CLOEXEC) != 0)
+    }
+    if (pipe2(ready, O_CLOEXEC) != 0) {
         fail("cannot make", "a pipe");
+    }
     pid_t child = fork();
-    if (child < 0)
+    if (child < 0) {
         fail("cannot start", "process 1 of the node");
+    }
     if (child == 0) {
         close(ready[0]);
         be_node(options, ready[1]);

@@ -31,14 +31,16 @@ struct entry {
 static bool parse(struct entry *entry, const char *name) {
     char *rest = NULL;
     const char *word = strtok_r(entry->line, " \n", &rest);
-    if (word == NULL || strcmp(word, name) != 0)
+    if (word == NULL || strcmp(word, name) != 0) {
         return false;
+    }
     const char *pid = strtok_r(NULL, " \n", &rest);
     const char *start = strtok_r(NULL, " \n", &rest);
     const char *kind = strtok_r(NULL, " \n", &rest);
     char *procs = strtok_r(NULL, " \n", &rest);
-    if (pid == NULL || start == NULL || kind == NULL)
+    if (pid == NULL || start == NULL || kind == NULL) {
         return false;
+    }
     entry->pid = (pid_t)strtol(pid, NULL, 10);
     entry->start = strtoull(start, NULL, 10);
     entry->is_user = strncmp(kind, "user-", 5) == 0;
@@ -46,15 +48,17 @@ static bool parse(struct entry *entry, const char *name) {
     entry->is_here = strcmp(kind, "here") == 0;
     char *inner = NULL;
     for (char *path = procs == NULL ? NULL : strtok_r(procs, ",", &inner);
-         path != NULL && entry->cgroups.n < MAX_CGROUPS; path = strtok_r(NULL, ",", &inner))
+         path != NULL && entry->cgroups.n < MAX_CGROUPS; path = strtok_r(NULL, ",", &inner)) {
         entry->cgroups.procs[entry->cgroups.n++] = path;
+    }
     return true;
 }
 
 static void find(struct entry *entry, const char *map, const char *name) {
     FILE *file = fopen(map, "re");
-    if (file == NULL)
+    if (file == NULL) {
         fail("cannot read the nodes' map", map);
+    }
     while (fgets(entry->line, sizeof entry->line, file) != NULL) {
         if (parse(entry, name)) {
             fclose(file);
@@ -82,24 +86,28 @@ static void join_namespaces(const struct entry *entry, const char *name) {
         fprintf(stderr, "wavetank-node: node %s is down\n", name);
         exit(EXIT_OURS);
     }
-    for (int i = first; i < n; i++)
-        if (fds[i] < 0 || setns(fds[i], 0) != 0)
+    for (int i = first; i < n; i++) {
+        if (fds[i] < 0 || setns(fds[i], 0) != 0) {
             fail("cannot enter the namespaces of", name);
+        }
+    }
 }
 
 static pid_t child_pid;
 
 static void pass_on(int signal_number) {
-    if (child_pid > 0)
+    if (child_pid > 0) {
         kill(child_pid, signal_number);
+    }
 }
 
 static int wait_for_child(void) {
     int status = 0;
     struct sigaction action = {.sa_handler = pass_on};
     const int passed[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
-    for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
+    for (size_t i = 0; i < sizeof passed / sizeof *passed; i++) {
         sigaction(passed[i], &action, NULL);
+    }
     while (waitpid(child_pid, &status, 0) < 0 && errno == EINTR) {
     }
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
@@ -113,19 +121,23 @@ static void exec_command(char **argv) {
 }
 
 static int perform(const struct entry *entry, const char *name, char **argv) {
-    if (entry->is_here)
+    if (entry->is_here) {
         exec_command(argv);
+    }
     char directory[4096];
     bool has_directory = getcwd(directory, sizeof directory) != NULL;
     join_cgroups(&entry->cgroups);
     join_namespaces(entry, name);
-    if (!has_directory || chdir(directory) != 0)
+    if (!has_directory || chdir(directory) != 0) {
         (void)!chdir("/");
-    if (entry->is_switch)
+    }
+    if (entry->is_switch) {
         exec_command(argv); /* no PID namespace: no child needed */
+    }
     child_pid = fork();
-    if (child_pid < 0)
+    if (child_pid < 0) {
         fail("cannot start", argv[0]);
+    }
     if (child_pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         exec_command(argv);
@@ -139,15 +151,17 @@ static void mark(const char *map) {
     char directory[4096];
     snprintf(directory, sizeof directory, "%s", map);
     char *end = strrchr(directory, '/');
-    if (end != NULL)
+    if (end != NULL) {
         *end = '\0';
+    }
     setenv("WAVETANK_CLUSTER", directory, 1);
 }
 
 int run_in_node(int argc, char **argv) {
     static struct entry entry;
-    if (argc < 3)
+    if (argc < 3) {
         return EXIT_OURS;
+    }
     find(&entry, argv[0], argv[1]);
     mark(argv[0]);
     return perform(&entry, argv[1], argv + 2);
@@ -162,26 +176,31 @@ int shell_in_node(int argc, char **argv) {
     static struct entry entry;
     const char *map = argv[0];
     int at = 1;
-    while (at < argc && argv[at][0] == '-')
+    while (at < argc && argv[at][0] == '-') {
         at += takes_value(argv[at]) ? 2 : 1;
+    }
     if (at + 1 >= argc) {
         fprintf(stderr, "wavetank-node: shell MAP [ssh options] HOST COMMAND...\n");
         return EXIT_OURS;
     }
     const char *name = argv[at];
     const char *user_end = strrchr(name, '@');
-    if (user_end != NULL)
+    if (user_end != NULL) {
         name = user_end + 1;
+    }
     size_t length = 1;
-    for (int i = at + 1; i < argc; i++)
+    for (int i = at + 1; i < argc; i++) {
         length += strlen(argv[i]) + 1;
+    }
     char *command = calloc(length, 1); /* joined by blanks and given to a shell: what sshd does */
-    if (command == NULL)
+    if (command == NULL) {
         return EXIT_OURS;
+    }
     for (int i = at + 1; i < argc; i++) {
         strcat(command, argv[i]);
-        if (i + 1 < argc)
+        if (i + 1 < argc) {
             strcat(command, " ");
+        }
     }
     char *shell[] = {"/bin/sh", "-c", command, NULL};
     find(&entry, map, name);

@@ -28,8 +28,9 @@ static bool add_disk(struct node_options *node, char *words) {
     disk.at = strtok_r(NULL, ":", &rest);
     disk.type = strtok_r(NULL, ":", &rest);
     disk.options = strtok_r(NULL, ":", &rest);
-    if (disk.type == NULL || node->n_disks == MAX_DISKS)
+    if (disk.type == NULL || node->n_disks == MAX_DISKS) {
         return false;
+    }
     node->disks[node->n_disks++] = disk;
     return true;
 }
@@ -67,8 +68,9 @@ static int create(int argc, char **argv) {
             node.hidden = optarg;
             break;
         case 'd':
-            if (!add_disk(&node, optarg))
+            if (!add_disk(&node, optarg)) {
                 return usage();
+            }
             break;
         case 'o':
             node.own_user = true;
@@ -80,25 +82,30 @@ static int create(int argc, char **argv) {
             node.upper_in_memory = true;
             break;
         case 'j':
-            if (node.cgroups.n == MAX_CGROUPS)
+            if (node.cgroups.n == MAX_CGROUPS) {
                 return usage();
+            }
             node.cgroups.procs[node.cgroups.n++] = optarg;
             break;
         default:
             return usage();
         }
     }
-    if (optind != argc || (node.root != NULL && (node.upper == NULL || node.work == NULL)))
+    if (optind != argc || (node.root != NULL && (node.upper == NULL || node.work == NULL))) {
         return usage();
+    }
     return create_node(&node);
 }
 
 int main(int argc, char **argv) {
-    if (argc >= 2 && strcmp(argv[1], "create") == 0)
+    if (argc >= 2 && strcmp(argv[1], "create") == 0) {
         return create(argc - 1, argv + 1);
-    if (argc >= 5 && strcmp(argv[1], "run") == 0)
+    }
+    if (argc >= 5 && strcmp(argv[1], "run") == 0) {
         return run_in_node(argc - 2, argv + 2);
-    if (argc >= 5 && strcmp(argv[1], "shell") == 0)
+    }
+    if (argc >= 5 && strcmp(argv[1], "shell") == 0) {
         return shell_in_node(argc - 2, argv + 2);
+    }
     return usage();
 }

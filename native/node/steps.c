@@ -17,8 +17,9 @@ void fail(const char *what, const char *where) {
 void join_cgroups(const struct cgroups *cgroups) {
     for (int i = 0; i < cgroups->n; i++) {
         int fd = open(cgroups->procs[i], O_WRONLY | O_CLOEXEC);
-        if (fd < 0 || write(fd, "0", 1) != 1)
+        if (fd < 0 || write(fd, "0", 1) != 1) {
             fail("cannot join the cgroup", cgroups->procs[i]);
+        }
         close(fd);
     }
 }
@@ -28,14 +29,16 @@ unsigned long long start_ticks(pid_t pid) {
     char line[1024];
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
     FILE *stat = fopen(path, "re");
-    if (stat == NULL)
+    if (stat == NULL) {
         return 0;
+    }
     const char *read = fgets(line, sizeof line, stat);
     fclose(stat);
     /* the program's name may hold anything, so count from its closing bracket: fields 3, 4, ... 22 */
     const char *field = read == NULL ? NULL : strrchr(line, ')');
-    for (int i = 2; field != NULL && i < 22; i++)
+    for (int i = 2; field != NULL && i < 22; i++) {
         field = strchr(field + 1, ' ');
+    }
     return field == NULL ? 0 : strtoull(field, NULL, 10);
 }
 
@@ -44,12 +47,14 @@ void make_directories(const char *path) {
     snprintf(partial, sizeof partial, "%s", path);
     for (char *slash = strchr(partial + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        if (mkdir(partial, 0755) != 0 && errno != EEXIST)
+        if (mkdir(partial, 0755) != 0 && errno != EEXIST) {
             fail("cannot make the directory", partial);
+        }
         *slash = '/';
     }
-    if (mkdir(partial, 0755) != 0 && errno != EEXIST)
+    if (mkdir(partial, 0755) != 0 && errno != EEXIST) {
         fail("cannot make the directory", partial);
+    }
 }
 
 const char *joined(char *buffer, size_t size, const char *a, const char *b) {

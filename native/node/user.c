@@ -20,8 +20,9 @@ enum { PATH_SIZE = 4096 };
 
 static void write_file(const char *path, const char *text) {
     int fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+    if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text)) {
         fail("cannot write", path);
+    }
     close(fd);
 }
 
@@ -29,8 +30,9 @@ void make_user_namespace(void) {
     char map[64];
     unsigned user = (unsigned)geteuid();
     unsigned group = (unsigned)getegid();
-    if (unshare(CLONE_NEWUSER) != 0)
+    if (unshare(CLONE_NEWUSER) != 0) {
         fail("cannot make", "a user namespace");
+    }
     write_file("/proc/self/setgroups", "deny");
     snprintf(map, sizeof map, "0 %u 1", user);
     write_file("/proc/self/uid_map", map);
@@ -42,8 +44,9 @@ void join_user_namespace(pid_t pid) {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/ns/user", (int)pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || setns(fd, CLONE_NEWUSER) != 0)
+    if (fd < 0 || setns(fd, CLONE_NEWUSER) != 0) {
         fail("cannot join the user namespace of", path);
+    }
     close(fd);
 }
 
@@ -57,15 +60,18 @@ static void add_directory(const struct node_options *options, const char *direct
     make_directories(joined(work, sizeof work, options->work, directory));
     snprintf(layers, sizeof layers, "lowerdir=%s,upperdir=%s,workdir=%s,userxattr", directory, upper, work);
     if (mount("wavetank", target, "overlay", 0, layers) != 0 &&
-        mount(directory, target, NULL, MS_BIND | MS_REC, NULL) != 0)
+        mount(directory, target, NULL, MS_BIND | MS_REC, NULL) != 0) {
         fail("cannot bring along", directory);
+    }
 }
 
 static bool is_made_anew(const char *name) {
     static const char *const anew[] = {".", "..", "dev", "proc", "sys", "run"};
-    for (size_t i = 0; i < sizeof anew / sizeof *anew; i++)
-        if (strcmp(name, anew[i]) == 0)
+    for (size_t i = 0; i < sizeof anew / sizeof *anew; i++) {
+        if (strcmp(name, anew[i]) == 0) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -75,32 +81,40 @@ static void add_entry(const struct node_options *options, const char *name) {
     char to[PATH_SIZE];
     struct stat entry;
     joined(path, sizeof path, "/", name);
-    if (lstat(path, &entry) != 0)
+    if (lstat(path, &entry) != 0) {
         return;
+    }
     if (S_ISDIR(entry.st_mode)) {
         add_directory(options, path);
     } else if (S_ISLNK(entry.st_mode)) {
         ssize_t length = readlink(path, to, sizeof to - 1);
-        if (length < 0)
+        if (length < 0) {
             return;
+        }
         to[length] = '\0';
-        if (symlink(to, joined(target, sizeof target, options->root, path)) != 0)
+        if (symlink(to, joined(target, sizeof target, options->root, path)) != 0) {
             fail("cannot make the link", target);
+        }
     }
 }
 
 void gather_user_root(const struct node_options *options) {
     char path[PATH_SIZE];
-    if (mount("wavetank", options->root, "tmpfs", MS_NOSUID | MS_NODEV, "mode=755,size=1m") != 0)
+    if (mount("wavetank", options->root, "tmpfs", MS_NOSUID | MS_NODEV, "mode=755,size=1m") != 0) {
         fail("cannot mount a tmpfs at", options->root);
+    }
     DIR *top = opendir("/");
-    if (top == NULL)
+    if (top == NULL) {
         fail("cannot read", "/");
-    for (const struct dirent *entry; (entry = readdir(top)) != NULL;)
-        if (!is_made_anew(entry->d_name))
+    }
+    for (const struct dirent *entry; (entry = readdir(top)) != NULL;) {
+        if (!is_made_anew(entry->d_name)) {
             add_entry(options, entry->d_name);
+        }
+    }
     closedir(top);
     static const char *const empty[] = {"/dev", "/proc", "/sys", "/run"};
-    for (size_t i = 0; i < sizeof empty / sizeof *empty; i++)
+    for (size_t i = 0; i < sizeof empty / sizeof *empty; i++) {
         make_directories(joined(path, sizeof path, options->root, empty[i]));
+    }
 }

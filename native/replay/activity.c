@@ -17,10 +17,12 @@ void activity_clear(struct activity *a) {
 }
 
 static void merge(struct activity_span *into, const struct activity_span *next) {
-    for (int k = 0; k < IO_KINDS; k++)
+    for (int k = 0; k < IO_KINDS; k++) {
         into->kind_ns[k] += next->kind_ns[k];
-    for (int k = 0; k < RATES; k++)
+    }
+    for (int k = 0; k < RATES; k++) {
         into->rate_ns[k] += next->rate_ns[k];
+    }
     into->to_ns = next->to_ns;
 }
 
@@ -29,10 +31,11 @@ static void make_room(struct activity *a) {
         int32_t last = 0;
         a->shortest_ns = a->shortest_ns ? 2 * a->shortest_ns : FIRST_LENGTH_NS;
         for (int32_t i = 1; i < a->n; i++) {
-            if (a->spans[i].to_ns - a->spans[last].from_ns < a->shortest_ns)
+            if (a->spans[i].to_ns - a->spans[last].from_ns < a->shortest_ns) {
                 merge(&a->spans[last], &a->spans[i]);
-            else
+            } else {
                 a->spans[++last] = a->spans[i];
+            }
         }
         a->n = last + 1;
     }
@@ -45,10 +48,12 @@ static bool is_all(const struct activity_span *span, enum io_kind kind) {
 
 static void add(struct activity *a, enum io_kind kind, enum io_rate rate, int64_t from_ns, int64_t to_ns) {
     struct activity_span *last = a->n > 0 ? &a->spans[a->n - 1] : NULL;
-    if (last && (a->joined || from_ns < last->to_ns))
+    if (last && (a->joined || from_ns < last->to_ns)) {
         from_ns = last->to_ns;
-    if (to_ns < from_ns)
+    }
+    if (to_ns < from_ns) {
         to_ns = from_ns;
+    }
     struct activity_span span = {.from_ns = from_ns, .to_ns = to_ns};
     span.kind_ns[kind] = to_ns - from_ns;
     if (rate != RATE_NONE) {
@@ -59,8 +64,9 @@ static void add(struct activity *a, enum io_kind kind, enum io_rate rate, int64_
     if (last && (to_ns - last->from_ns < a->shortest_ns || (from_ns == last->to_ns && is_all(last, kind)))) {
         merge(last, &span);
     } else {
-        if (a->n == ACTIVITY_SPANS)
+        if (a->n == ACTIVITY_SPANS) {
             make_room(a);
+        }
         a->spans[a->n++] = span;
     }
     a->joined = true;
@@ -89,8 +95,9 @@ void activity_calls(struct activity *a, enum io_kind kind, int64_t from_ns, int6
 
 void activity_waits(struct activity *a, int64_t from_ns, int64_t to_ns) {
     if (a->data_from_ns >= 0) {
-        if (from_ns > a->data_from_ns)
+        if (from_ns > a->data_from_ns) {
             add(a, IO_DATA, RATE_NONE, a->data_from_ns, from_ns);
+        }
         a->data_from_ns = to_ns;
     }
     a->joined = false;
@@ -107,17 +114,20 @@ void activity_print(const struct activity *a, int64_t start_ns, FILE *out) {
         fprintf(out, "%s[%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64, i ? "," : "",
                 s->from_ns - reached, s->to_ns - s->from_ns, s->kind_ns[IO_DATA], s->kind_ns[IO_METADATA],
                 s->kind_ns[IO_FLUSH]);
-        for (int k = 0; k < RATES; k++)
-            if (s->rate_ns[k])
+        for (int k = 0; k < RATES; k++) {
+            if (s->rate_ns[k]) {
                 fprintf(out, ",%d,%" PRId64, k, s->rate_ns[k]);
+            }
+        }
         fputc(']', out);
         reached = s->to_ns;
     }
     fputs("],\"rates\":{", out);
     const char *comma = "";
     for (int k = 0; k < RATES; k++) {
-        if (!a->n_calls[k])
+        if (!a->n_calls[k]) {
             continue;
+        }
         fprintf(out, "%s\"%d\":[\"%s\",%" PRId64 "]", comma, k, RATE_NAMES[k], a->n_calls[k]);
         comma = ",";
     }

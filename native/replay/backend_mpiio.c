@@ -22,8 +22,9 @@ static void mpiio_start(const struct plan *plan) {
 }
 
 bool mpiio_succeeded(int code) {
-    if (code == MPI_SUCCESS)
+    if (code == MPI_SUCCESS) {
         return true;
+    }
     last_error = code;
     return false;
 }
@@ -31,18 +32,21 @@ bool mpiio_succeeded(int code) {
 /* MPI_INFO_NULL where the call had none; given back with free_info. */
 static MPI_Info info_of(const struct file_action *a) {
     MPI_Info info = MPI_INFO_NULL;
-    if (a->info < 0)
+    if (a->info < 0) {
         return info;
+    }
     const struct plan_info *pairs = &the_plan->infos[a->info];
     MPI_Info_create(&info);
-    for (int32_t i = 0; i < pairs->n; i++)
+    for (int32_t i = 0; i < pairs->n; i++) {
         MPI_Info_set(info, pairs->keys[i], pairs->values[i]);
+    }
     return info;
 }
 
 static void free_info(MPI_Info *info) {
-    if (*info != MPI_INFO_NULL)
+    if (*info != MPI_INFO_NULL) {
         MPI_Info_free(info);
+    }
 }
 
 static bool mpiio_open(const struct file_action *a) {
@@ -108,8 +112,9 @@ static bool mpiio_set_view(const struct file_action *a) {
     MPI_Datatype etype = MPI_BYTE, filetype = MPI_BYTE;
     if (f->view) {
         struct view_types *types = &view_types[a->view];
-        if (!types->made)
+        if (!types->made) {
             make_types(f->view, types);
+        }
         displacement = (MPI_Offset)f->view->displacement;
         etype = types->etype;
         filetype = types->filetype;
@@ -123,8 +128,9 @@ static bool mpiio_set_view(const struct file_action *a) {
 
 static bool mpiio_set_info(const struct file_action *a) {
     MPI_Info info = info_of(a), empty = MPI_INFO_NULL;
-    if (info == MPI_INFO_NULL) /* the call wants an object */
+    if (info == MPI_INFO_NULL) { /* the call wants an object */
         MPI_Info_create(&empty);
+    }
     bool done = mpiio_succeeded(MPI_File_set_info(mpiio_file(a->open), info == MPI_INFO_NULL ? empty : info));
     free_info(&info);
     free_info(&empty);
@@ -175,9 +181,11 @@ static const char *mpiio_reason(void) {
     static char text[MPI_MAX_ERROR_STRING];
     int length;
     MPI_Error_string(last_error, text, &length);
-    for (char *c = text; *c; c++) /* MPICH's have several lines */
-        if (*c == '\n')
+    for (char *c = text; *c; c++) { /* MPICH's have several lines */
+        if (*c == '\n') {
             *c = ' ';
+        }
+    }
     return text;
 }
 

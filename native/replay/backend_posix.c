@@ -28,17 +28,17 @@ static int64_t failed(void) {
     static int64_t function(struct open_file *f, char *buffer, int64_t size, int64_t offset) {               \
         int64_t moved;                                                                                       \
         (void)offset;                                                                                        \
-        do                                                                                                   \
+        do {                                                                                                 \
             moved = system_call(f->fd, buffer, (size_t)size);                                                \
-        while (__builtin_expect(moved < 0, 0) && errno == EINTR);                                            \
+        } while (__builtin_expect(moved < 0, 0) && errno == EINTR);                                          \
         return moved < 0 ? failed() : moved;                                                                 \
     }
 #define BY_OFFSET(function, system_call)                                                                     \
     static int64_t function(struct open_file *f, char *buffer, int64_t size, int64_t offset) {               \
         int64_t moved;                                                                                       \
-        do                                                                                                   \
+        do {                                                                                                 \
             moved = system_call(f->fd, buffer, (size_t)size, offset);                                        \
-        while (__builtin_expect(moved < 0, 0) && errno == EINTR);                                            \
+        } while (__builtin_expect(moved < 0, 0) && errno == EINTR);                                          \
         return moved < 0 ? failed() : moved;                                                                 \
     }
 
@@ -112,8 +112,9 @@ static bool posix_open(const struct file_action *a) {
     bool nameless = ((int)a->arg & O_TMPFILE) == O_TMPFILE && !a->refused, named = false;
     const char *path = path_of(a);
     int fd = nameless ? open_nameless(path, flags, &named) : open(path, flags, 0644);
-    if (fd < 0)
+    if (fd < 0) {
         return false;
+    }
     struct open_file *f = a->open;
     f->nameless = nameless;
     f->goes = named ? path : NULL;
@@ -135,28 +136,31 @@ static bool posix_open(const struct file_action *a) {
 static bool posix_seek(const struct file_action *a) {
     struct open_file *f = a->open;
     int64_t place;
-    if (a->error) /* before the beginning, or data behind the end */
+    if (a->error) { /* before the beginning, or data behind the end */
         place = lseek(f->fd, a->arg > SEEK_END ? INT64_MAX : INT64_MIN, (int)a->arg);
-    else if (a->arg == SEEK_CUR)
+    } else if (a->arg == SEEK_CUR) {
         place = lseek(f->fd, a->offset < 0 ? 0 : a->offset - f->position, SEEK_CUR);
-    else if (a->arg == SEEK_END)
+    } else if (a->arg == SEEK_END) {
         place = lseek(f->fd, a->offset < 0 ? 0 : a->offset - unseen_size(f->fd), SEEK_END);
-    else if (a->arg == SEEK_DATA)
+    } else if (a->arg == SEEK_DATA) {
         place = lseek(f->fd, a->offset < 0 ? 0 : a->offset, SEEK_DATA);
-    else if (a->arg == SEEK_HOLE) /* from the byte before it: there is none at the end itself */
+    } else if (a->arg == SEEK_HOLE) { /* from the byte before it: there is none at the end itself */
         place = lseek(f->fd, a->offset > 0 ? a->offset - 1 : 0, SEEK_HOLE);
-    else
+    } else {
         place = lseek(f->fd, a->offset < 0 ? 0 : a->offset, SEEK_SET);
-    if (place < 0)
+    }
+    if (place < 0) {
         return false;
+    }
     f->position = place;
     return true;
 }
 
 /* The stream that a directory is listed by has its descriptor. */
 static bool end_descriptor(struct open_file *f, int fd) {
-    if (!f->listing || dirfd(f->listing) != fd)
+    if (!f->listing || dirfd(f->listing) != fd) {
         return close(fd) == 0;
+    }
     DIR *listing = f->listing;
     f->listing = NULL;
     return closedir(listing) == 0;
@@ -178,10 +182,12 @@ static bool posix_close(struct open_file *f) {
 
 /* The next entry, or the end: how many there are is the directory's affair. */
 static bool posix_readdir(struct open_file *f) {
-    if (!f->listing)
+    if (!f->listing) {
         f->listing = fdopendir(f->fd);
-    if (!f->listing)
+    }
+    if (!f->listing) {
         return false;
+    }
     errno = 0;
     return readdir(f->listing) || errno == 0;
 }
@@ -194,8 +200,9 @@ static const struct timespec *times_of(const struct file_action *a, struct times
 
 static bool posix_dup(struct open_file *f) {
     int fd = fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
-    if (fd < 0)
+    if (fd < 0) {
         return false;
+    }
     f->copies = must_grow(f->copies, (size_t)(f->n_copies + 1) * sizeof *f->copies);
     f->copies[f->n_copies++] = fd;
     return true;
@@ -215,8 +222,9 @@ static bool posix_two_names(const struct file_action *a) {
 
 static bool posix_link(const struct file_action *a, const char *to) {
     char of_descriptor[32];
-    if (!a->open || !a->open->nameless)
+    if (!a->open || !a->open->nameless) {
         return link(path_of(a), to) == 0;
+    }
     snprintf(of_descriptor, sizeof of_descriptor, "/proc/self/fd/%d", a->open->fd);
     return linkat(AT_FDCWD, of_descriptor, AT_FDCWD, to, AT_SYMLINK_FOLLOW) == 0;
 }
@@ -225,9 +233,11 @@ static bool posix_link(const struct file_action *a, const char *to) {
 static bool posix_symlink(const struct file_action *a, const struct plan_name *link) {
     char target[4096] = "";
     size_t n = 0;
-    for (const char *c = link->name; *c && n + 4 < sizeof target; c++)
-        if (*c == '/')
+    for (const char *c = link->name; *c && n + 4 < sizeof target; c++) {
+        if (*c == '/') {
             n += (size_t)snprintf(target + n, sizeof target - n, "../");
+        }
+    }
     if (snprintf(target + n, sizeof target - n, "%s", name_of(a)->name) >= (int)(sizeof target - n)) {
         errno = ENAMETOOLONG;
         return false;
@@ -286,8 +296,9 @@ static bool act(const struct file_action *a) {
         return fstat(a->open->fd, a->refused ? (struct stat *)(void *)refused_path("", a->error) : &facts) ==
                0;
     case CALL_STAT:
-        if (!a->error && name_of(a)->symlink && !unseen_exists(path)) /* a link that leads nowhere */
+        if (!a->error && name_of(a)->symlink && !unseen_exists(path)) { /* a link that leads nowhere */
             return lstat(path, &facts) == 0;
+        }
         return stat(path, &facts) == 0;
     case CALL_ACCESS:
         return access(path, F_OK) == 0;
@@ -317,8 +328,9 @@ static bool act(const struct file_action *a) {
 
 static bool posix_act(const struct file_action *action) {
     bool done = act(action);
-    if (!done)
+    if (!done) {
         last_errno = errno;
+    }
     return done;
 }
 

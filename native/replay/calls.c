@@ -9,16 +9,20 @@ const struct call_facts CALLS[N_CALLS] = {
 };
 
 enum call call_named(const char *name) {
-    for (int i = 0; i < N_CALLS; i++)
-        if (strcmp(CALLS[i].name, name) == 0)
+    for (int i = 0; i < N_CALLS; i++) {
+        if (strcmp(CALLS[i].name, name) == 0) {
             return (enum call)i;
+        }
+    }
     return N_CALLS;
 }
 
 enum completion completion_of(enum call call) {
-    if (call >= CALL_M_IREAD && call <= CALL_M_IWRITE_SHARED)
+    if (call >= CALL_M_IREAD && call <= CALL_M_IWRITE_SHARED) {
         return COMPLETES_BY_WAIT;
-    if (call >= CALL_M_READ_ALL_BEGIN && call <= CALL_M_WRITE_ORDERED_BEGIN)
+    }
+    if (call >= CALL_M_READ_ALL_BEGIN && call <= CALL_M_WRITE_ORDERED_BEGIN) {
         return COMPLETES_BY_END;
+    }
     return COMPLETES_AT_ONCE;
 }

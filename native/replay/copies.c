@@ -45,13 +45,15 @@ static off_t *place_of(const struct open_file *file, off_t *offset) {
 }
 
 static void note_moved(struct open_file *file, const off_t *place, int64_t moved) {
-    if (!place)
+    if (!place) {
         file->position += moved;
+    }
 }
 
 static int64_t read_piece(struct open_file *from, int64_t offset, int64_t size) {
-    if (!piece)
+    if (!piece) {
         piece = must_alloc(PIECE);
+    }
     return pread(from->fd, piece, (size_t)(size < PIECE ? size : PIECE), offset);
 }
 
@@ -59,10 +61,12 @@ static int64_t read_piece(struct open_file *from, int64_t offset, int64_t size) 
 static int64_t copy_by_hand(struct open_file *to, int64_t offset, int64_t done) {
     while (done < begun.size) {
         int64_t n = read_piece(begun.file, begun.offset + done, begun.size - done);
-        if (n == 0)
+        if (n == 0) {
             break;
-        if (n < 0 || pwrite(to->fd, piece, (size_t)n, offset + done) != n)
+        }
+        if (n < 0 || pwrite(to->fd, piece, (size_t)n, offset + done) != n) {
             return -1;
+        }
         done += n;
     }
     return done;
@@ -75,12 +79,15 @@ static int64_t copy_range(struct open_file *to, int64_t offset) {
         off_t *from_place = place_of(begun.file, &in), *to_place = place_of(to, &out);
         ssize_t n =
             copy_file_range(begun.file->fd, from_place, to->fd, to_place, (size_t)(begun.size - done), 0);
-        if (n < 0 && errno == EINTR)
+        if (n < 0 && errno == EINTR) {
             continue;
-        if (n < 0)
+        }
+        if (n < 0) {
             return copy_by_hand(to, offset, done);
-        if (n == 0)
+        }
+        if (n == 0) {
             break;
+        }
         note_moved(begun.file, from_place, n);
         note_moved(to, to_place, n);
         done += n;
@@ -95,12 +102,15 @@ static int64_t send_all(int to) {
         off_t in = begun.offset + done;
         off_t *place = place_of(begun.file, &in);
         ssize_t n = sendfile(to, begun.file->fd, place, (size_t)(begun.size - done));
-        if (n < 0 && errno == EINTR)
+        if (n < 0 && errno == EINTR) {
             continue;
-        if (n < 0)
+        }
+        if (n < 0) {
             return -1;
-        if (n == 0)
+        }
+        if (n == 0) {
             break;
+        }
         note_moved(begun.file, place, n);
         done += n;
     } while (done < begun.size);
@@ -122,52 +132,62 @@ static int sink_beside(const struct open_file *file) {
     char path[4096];
     const char *own = file->file->names[0].path, *slash = strrchr(own, '/');
     if (!slash || snprintf(path, sizeof path, "%.*s/.wavetank-copy.%d", (int)(slash - own), own,
-                           (int)getpid()) >= (int)sizeof path)
+                           (int)getpid()) >= (int)sizeof path) {
         return -1;
+    }
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd >= 0)
+    if (fd >= 0) {
         unlink(path);
+    }
     return fd;
 }
 
 static bool read_alone(void) {
     static int sink = -1;
-    if (sink < 0)
+    if (sink < 0) {
         sink = sink_beside(begun.file);
+    }
     for (int64_t done = 0; sink >= 0;) {
         off_t in = begun.offset + done, out = 0;
         off_t *place = place_of(begun.file, &in);
         ssize_t n = copy_file_range(begun.file->fd, place, sink, &out, (size_t)(begun.size - done), 0);
-        if (n < 0)
+        if (n < 0) {
             break;
+        }
         note_moved(begun.file, place, n);
         done += n;
-        if (n == 0 || done >= begun.size)
+        if (n == 0 || done >= begun.size) {
             return true;
+        }
     }
     for (int64_t done = 0, n; done < begun.size; done += n) {
         n = read_piece(begun.file, begun.offset + done, begun.size - done);
-        if (n < 0)
+        if (n < 0) {
             return false;
-        if (n == 0)
+        }
+        if (n == 0) {
             break;
+        }
     }
     return true;
 }
 
 bool copies_finish(void) {
-    if (!begun.file)
+    if (!begun.file) {
         return true;
+    }
     bool done = begun.call == CALL_SENDFILE_FROM ? send_to_nobody() : read_alone();
     begun.file = NULL;
     return done;
 }
 
 static int64_t begin(enum call call, struct open_file *file, char *buffer, int64_t size, int64_t offset) {
-    if (through_memory)
+    if (through_memory) {
         return pread(file->fd, buffer, (size_t)size, offset);
-    if (!copies_finish())
+    }
+    if (!copies_finish()) {
         return -1;
+    }
     begun.call = call;
     begun.file = file;
     begun.size = size;
@@ -185,21 +205,25 @@ static int64_t send_from(struct open_file *file, char *buffer, int64_t size, int
 
 /* From a file that the plan does not have. */
 static int64_t copy_of_nobody(struct open_file *to, int64_t size, int64_t offset) {
-    if (!piece)
+    if (!piece) {
         piece = must_alloc(PIECE);
+    }
     for (int64_t done = 0, n; done < size; done += n) {
         n = pwrite(to->fd, piece, (size_t)(size - done < PIECE ? size - done : PIECE), offset + done);
-        if (n < 0)
+        if (n < 0) {
             return -1;
+        }
     }
     return size;
 }
 
 static int64_t copy_to(struct open_file *file, char *buffer, int64_t size, int64_t offset) {
-    if (through_memory)
+    if (through_memory) {
         return pwrite(file->fd, buffer, (size_t)size, offset);
-    if (!begun.file || begun.size != size)
+    }
+    if (!begun.file || begun.size != size) {
         return copies_finish() ? copy_of_nobody(file, size, offset) : -1;
+    }
     int64_t moved = copy_range(file, offset);
     begun.file = NULL;
     return moved;
@@ -209,7 +233,7 @@ static int64_t copy_to(struct open_file *file, char *buffer, int64_t size, int64
 static int64_t send_of_nobody(struct open_file *to, int64_t size) {
     int source = memfd_create("wavetank", MFD_CLOEXEC);
     int64_t moved = -1;
-    if (source >= 0 && ftruncate(source, size) == 0)
+    if (source >= 0 && ftruncate(source, size) == 0) {
         for (moved = 0; moved < size;) {
             off_t from = moved;
             ssize_t n = sendfile(to->fd, source, &from, (size_t)(size - moved));
@@ -219,19 +243,23 @@ static int64_t send_of_nobody(struct open_file *to, int64_t size) {
             }
             moved += n;
         }
+    }
     int error = errno;
-    if (source >= 0)
+    if (source >= 0) {
         close(source);
+    }
     errno = error;
     return moved;
 }
 
 static int64_t send_to(struct open_file *file, char *buffer, int64_t size, int64_t offset) {
     (void)offset;
-    if (through_memory)
+    if (through_memory) {
         return write(file->fd, buffer, (size_t)size);
-    if (!begun.file || begun.size != size)
+    }
+    if (!begun.file || begun.size != size) {
         return copies_finish() ? send_of_nobody(file, size) : -1;
+    }
     int64_t moved = send_all(file->fd);
     begun.file = NULL;
     return moved;
@@ -241,10 +269,12 @@ static int64_t send_to(struct open_file *file, char *buffer, int64_t size, int64
 
 static int64_t complete_aio(struct aiocb *operation, int begun_as) {
     const struct aiocb *list[1] = {operation};
-    if (begun_as != 0)
+    if (begun_as != 0) {
         return -1;
-    while (aio_error(operation) == EINPROGRESS)
+    }
+    while (aio_error(operation) == EINPROGRESS) {
         aio_suspend(list, 1, NULL);
+    }
     int error = aio_error(operation);
     ssize_t moved = aio_return(operation);
     errno = error;

@@ -32,8 +32,9 @@ static _Noreturn void fail_data(const struct replay *r, const struct open_file *
 }
 
 static char *source_for(struct replay *r, const struct open_file *f, int64_t position, int64_t size) {
-    if (!r->settings->verify || !f->view) /* one piece of the file, or nobody looks */
+    if (!r->settings->verify || !f->view) { /* one piece of the file, or nobody looks */
         return pattern_at(&r->pattern, f->file->content, position);
+    }
     pattern_fill(&r->pattern, f->file->content, f->view, r->fill_buffer, position, size);
     return r->fill_buffer;
 }
@@ -44,8 +45,9 @@ static int64_t finish(data_call issue, struct open_file *f, char *buffer, int64_
                       int64_t moved, int64_t expected) {
     while (moved < expected) {
         int64_t more = issue(f, buffer + moved, size - moved, position + moved);
-        if (more <= 0)
+        if (more <= 0) {
             return more < 0 ? more : moved;
+        }
         moved += more;
     }
     return moved;
@@ -58,35 +60,40 @@ static void note_copy(struct replay *r, struct phase_state *p, enum call call, i
         return;
     }
     struct phase_state *sides[] = {p, r->copy_phase};
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
         if (sides[i]) {
             latency_add(&sides[i]->latencies, end - start);
             sides[i]->io_ns += end - start;
             sides[i]->last_ns = end;
         }
+    }
     r->copy_phase = NULL;
 }
 
 void finish_copy(struct replay *r) {
-    if (!copies_waiting())
+    if (!copies_waiting()) {
         return;
+    }
     int64_t start = now_ns();
-    if (!copies_finish())
+    if (!copies_finish()) {
         fail(&(struct doing){"a copy", NULL, -1, -1}, "%s", strerror(errno));
+    }
     int64_t end = now_ns();
     activity_calls(&r->activity, IO_DATA, start, end);
     struct phase_state *p = r->copy_phase;
     r->copy_phase = NULL;
-    if (p)
+    if (p) {
         note_copy(r, p, CALL_READ, start, end);
+    }
 }
 
 /* A read of bytes that another rank is to write: it did so before in the traced run, by a message perhaps
  * that the plan does not hold. */
 static void wait_for_bytes(struct replay *r, struct open_file *f, int64_t end) {
     f->known_size = unseen_size(f->fd);
-    if (f->known_size < 0 || f->known_size >= end)
+    if (f->known_size < 0 || f->known_size >= end) {
         return;
+    }
     r->waited_reads++;
     int64_t start = now_ns();
     while (f->known_size < end && now_ns() - start < PATIENCE_NS) {
@@ -127,13 +134,15 @@ static void issue(struct replay *r, struct phase_state *p, struct member_state *
         char *buffer = r->read_buffer;
         if (!reads) {
             buffer = source_for(r, f, position, rs);
-            if (verify)
+            if (verify) {
                 t = after_waiting(r, t);
+            }
         }
         if (later != COMPLETES_AT_ONCE) {
             char *own = take_buffer(r, rs);
-            if (!reads)
+            if (!reads) {
                 memcpy(own, buffer, (size_t)rs);
+            }
             buffer = own;
             note_under_way(f, (struct under_way){.call = call,
                                                  .buffer = own,
@@ -161,19 +170,22 @@ static void issue(struct replay *r, struct phase_state *p, struct member_state *
         whereabouts->done++;
         moved = m->issue(f, buffer, rs, position);
         int64_t expected = ++m->i == run->count ? run->moved_last : rs;
-        if (__builtin_expect(moved < expected && moved > 0, 0) && posix)
+        if (__builtin_expect(moved < expected && moved > 0, 0) && posix) {
             moved = finish(m->issue, f, buffer, position, rs, moved, expected);
+        }
         int64_t end = now_ns();
         if (__builtin_expect(moved != expected, 0)) {
-            if (r->settings->null)
+            if (r->settings->null) {
                 moved = expected;
-            else if (moved < expected)
+            } else if (moved < expected) {
                 fail_data(r, f, call, position, rs, moved, expected);
-            else if (posix && reads)
+            } else if (posix && reads) {
                 r->long_reads++;
+            }
         }
-        if (CALLS[call].place == PLACE_POINTER)
+        if (CALLS[call].place == PLACE_POINTER) {
             f->position = (placed ? position : f->position) + moved;
+        }
         bytes += moved;
         if (__builtin_expect(copies, 0)) {
             note_copy(r, p, call, t, end);
@@ -181,16 +193,18 @@ static void issue(struct replay *r, struct phase_state *p, struct member_state *
             io_ns += end - t;
             latency_add(&p->latencies, end - t);
         }
-        if (__builtin_expect(r->progress != NULL, 0))
+        if (__builtin_expect(r->progress != NULL, 0)) {
             progress_add(r->progress, t - r->start_ns, end - r->start_ns, moved);
+        }
         t = end;
         if (verify && reads && !r->settings->null) {
             verify_read(r, f, buffer, position, moved, call);
             t = after_waiting(r, t);
         }
         if (__builtin_expect(meets, 0)) {
-            if (placed)
+            if (placed) {
                 known_wrote(f, run, position, rs, run->disp, 1, moved);
+            }
             known_meet(f->communicator);
             t = after_waiting(r, t);
         }
@@ -201,19 +215,23 @@ static void issue(struct replay *r, struct phase_state *p, struct member_state *
             break;
         }
     }
-    if (!reads)
+    if (!reads) {
         *f->unflushed_bytes += bytes;
-    if (verify && !reads && !meets)
+    }
+    if (verify && !reads && !meets) {
         known_wrote(f, run, position - n * run->disp, rs, run->disp, n, moved);
-    if (r->settings->verify && reads && !placed && at_once)
+    }
+    if (r->settings->verify && reads && !placed && at_once) {
         r->compared.unchecked += bytes;
+    }
     if (!posix && placed && n > 0) {
         const int64_t last = m->i == run->count ? run->moved_last : rs;
         reach_note(f, reads, position - run->disp, last);
         reach_note(f, reads, position - n * run->disp, n == 1 ? last : rs);
     }
-    if (reads && at_once)
+    if (reads && at_once) {
         pacer_read(&r->pacer, r->read_buffer, r->settings->null ? 0 : moved);
+    }
     if (m->i == run->count) {
         m->run++;
         m->i = 0;
@@ -226,8 +244,9 @@ static void issue(struct replay *r, struct phase_state *p, struct member_state *
 
 struct phase_state *enter_phase(struct replay *r, int32_t index) {
     struct phase_state *p = &r->phases[index];
-    if (p->members)
+    if (p->members) {
         return p;
+    }
     const struct plan_phase *phase = p->phase;
     p->members = must_alloc((size_t)phase->n_members * sizeof *p->members);
     for (int32_t i = 0; i < phase->n_members; i++) {
@@ -241,27 +260,32 @@ struct phase_state *enter_phase(struct replay *r, int32_t index) {
 }
 
 static void require_run(const struct replay *r, const struct phase_state *p, const struct member_state *m) {
-    if (m->run >= m->member->n_runs)
+    if (m->run >= m->member->n_runs) {
         fail(&(struct doing){CALLS[m->member->call].name, r->plan->files[p->phase->file].name, -1, -1},
              "the plan asks for more repetitions of phase %d than it has offsets for", p->phase->id);
+    }
 }
 
 /* Have what the phase wrote on storage before the phase ends, when that is asked for. */
 static void flush_phase(struct replay *r, struct phase_state *p, int64_t *clock) {
     const struct member_state *last = &p->members[p->phase->n_members - 1];
     struct open_file *f = last->file;
-    for (int32_t i = 0; i < p->phase->n_members; i++)
-        if (CALLS[p->members[i].member->call].kind == KIND_WRITE)
+    for (int32_t i = 0; i < p->phase->n_members; i++) {
+        if (CALLS[p->members[i].member->call].kind == KIND_WRITE) {
             f = p->members[i].file;
+        }
+    }
     bool ended = last->run == last->member->n_runs;
     bool posix = f->layer == LAYER_POSIX;
-    if (!ended || !f->written || !(posix || p->collective)) /* MPI_File_sync is collective */
+    if (!ended || !f->written || !(posix || p->collective)) { /* MPI_File_sync is collective */
         return;
+    }
     struct file_action action = {
         .call = posix ? CALL_FSYNC : CALL_M_SYNC, .file = f->file, .open = f, .offset = -1};
     const struct backend *backend = backend_of(r, f->layer);
-    if (!backend->act(&action))
+    if (!backend->act(&action)) {
         fail(&(struct doing){CALLS[action.call].name, f->file->name, -1, -1}, "%s", backend->reason());
+    }
     int64_t end = now_ns();
     flush_acted(r, &action);
     activity_calls(&r->activity, IO_FLUSH, *clock, end);
@@ -278,10 +302,12 @@ static void find_files(struct replay *r, const struct plan_step *step, struct ph
         const struct call_facts *facts = &CALLS[member->call];
         int64_t handle = step->handle >= 0 ? step->handle : member->handle;
         struct open_file *f = find_open(r, file, facts->layer, handle, facts->kind);
-        if (!f && facts->layer == LAYER_MPIIO)
+        if (!f && facts->layer == LAYER_MPIIO) {
             fail(&(struct doing){facts->name, file->name, -1, -1}, "the file is not open in the plan");
-        if (!f)
+        }
+        if (!f) {
             f = open_unasked(r, file, facts->kind);
+        }
         if (facts->kind == KIND_WRITE) {
             f->written = true;
             flush_expect(r, f);
@@ -292,10 +318,12 @@ static void find_files(struct replay *r, const struct plan_step *step, struct ph
 
 /* How many of some calls may follow each other until the next null seek is due; seeks are spread evenly. */
 static int64_t until_seek(int64_t done, int64_t calls, int64_t seeks) {
-    if (seeks == 0)
+    if (seeks == 0) {
         return calls - done;
-    if (seeks >= calls)
+    }
+    if (seeks >= calls) {
         return 1;
+    }
     int64_t made = done * seeks / calls;
     return ((made + 1) * calls + seeks - 1) / seeks - done;
 }
@@ -307,8 +335,9 @@ void perform_data_step(struct replay *r, const struct plan_step *step) {
     const int64_t seeks = step->null_seeks;
     find_files(r, step, p);
     int64_t clock = now_ns();
-    if (p->first_ns < 0)
+    if (p->first_ns < 0) {
         p->first_ns = clock;
+    }
     activity_data_begins(&r->activity, clock);
     for (int64_t done = 0; done < calls;) {
         struct member_state *m = &p->members[p->next];
@@ -325,19 +354,22 @@ void perform_data_step(struct replay *r, const struct plan_step *step) {
             n = free < n ? free : n;
         }
         issue(r, p, m, m->file, n, &clock);
-        if (__builtin_expect(r->stopped, 0))
+        if (__builtin_expect(r->stopped, 0)) {
             break;
+        }
         p->next = p->next + 1 == n_members ? 0 : p->next + 1;
         int64_t due = (done + n) * seeks / calls - done * seeks / calls;
         done += n;
         if (due > 0 && m->file->layer == LAYER_POSIX) {
             make_null_seeks(r, m->file, due);
-            if (done < calls)
+            if (done < calls) {
                 clock = now_ns();
+            }
         }
     }
-    if (r->settings->flush == FLUSH_PHASE)
+    if (r->settings->flush == FLUSH_PHASE) {
         flush_phase(r, p, &clock);
+    }
     activity_data_ends(&r->activity, clock);
     p->last_ns = clock;
 }

@@ -13,12 +13,13 @@
 void print_json_string(const char *text) {
     putchar('"');
     for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-        if (*c == '"' || *c == '\\')
+        if (*c == '"' || *c == '\\') {
             printf("\\%c", *c);
-        else if (*c < 0x20 || *c == 0x7f)
+        } else if (*c < 0x20 || *c == 0x7f) {
             printf("\\u%04x", *c);
-        else
+        } else {
             putchar(*c);
+        }
     }
     putchar('"');
 }
@@ -52,14 +53,16 @@ _Noreturn void fail(const struct doing *doing, const char *reason, ...) {
 
 void *must_alloc(size_t size) {
     void *p = calloc(1, size ? size : 1);
-    if (!p)
+    if (!p) {
         fail(NULL, "out of memory (%zu bytes)", size);
+    }
     return p;
 }
 
 void *must_grow(void *old, size_t size) {
     void *p = realloc(old, size ? size : 1);
-    if (!p)
+    if (!p) {
         fail(NULL, "out of memory (%zu bytes)", size);
+    }
     return p;
 }

@@ -13,8 +13,9 @@ void flush_acted(struct replay *r, const struct file_action *action);
 /* A write, or a collective one by which another rank's bytes may have been written here, is about to be made.
  */
 static inline void flush_expect(struct replay *r, const struct open_file *f) {
-    if (!f->synchronous)
+    if (!f->synchronous) {
         r->unflushed[f->file - r->plan->files].waits = true;
+    }
 }
 
 /* Bring all of it to storage: by calls that a tracer does not see, so that the trace of a replay is the

@@ -17,9 +17,11 @@ static int64_t n_dropped; /* from the log's beginning */
 /* ---- what others say ---- */
 
 static struct cutter *cutter_of(struct knowledge *k, int32_t rank) {
-    for (int32_t i = 0; i < k->n_cutters; i++)
-        if (k->cutters[i].rank == rank)
+    for (int32_t i = 0; i < k->n_cutters; i++) {
+        if (k->cutters[i].rank == rank) {
             return &k->cutters[i];
+        }
+    }
     k->cutters = must_grow(k->cutters, (size_t)(k->n_cutters + 1) * sizeof *k->cutters);
     k->cutters[k->n_cutters] = (struct cutter){.rank = rank};
     return &k->cutters[k->n_cutters++];
@@ -28,15 +30,18 @@ static struct cutter *cutter_of(struct knowledge *k, int32_t rank) {
 /* Of the plan, before the run. */
 static void hear_plan(const struct note *note, bool mine) {
     struct knowledge *k = knowledge_of(note->file);
-    if (note->kind == NOTE_APPENDS)
+    if (note->kind == NOTE_APPENDS) {
         k->n_appenders++;
-    if (note->kind == NOTE_ANYWHERE)
+    }
+    if (note->kind == NOTE_ANYWHERE) {
         k->anywhere = true;
+    }
     if (note->kind == NOTE_MAY) {
         k->n_writers += note->rank != k->latest_writer;
         k->latest_writer = note->rank;
-        if (!mine)
+        if (!mine) {
             ranges_add(&k->others, note->band);
+        }
     }
     if (note->kind == NOTE_CUTS && !mine) {
         cutter_of(k, note->rank)->total = in_session ? INT64_MAX : note->band.count;
@@ -49,8 +54,9 @@ static void hear_plan(const struct note *note, bool mine) {
 static void hear_cut(const struct note *note) {
     struct knowledge *k = knowledge_of(note->file);
     struct cutter *cutter = cutter_of(k, note->rank);
-    if (note->band.count <= cutter->done)
+    if (note->band.count <= cutter->done) {
         return;
+    }
     cutter->done = note->band.count;
     k->epoch += k->renews;
     notes_add(&all_known.log, *note);
@@ -58,20 +64,25 @@ static void hear_cut(const struct note *note) {
 
 static void hear_written(const struct note *note) {
     struct knowledge *k = knowledge_of(note->file);
-    if (note->band.length <= 0 || k->anywhere || is_pending(k) || ranges_hold_all(&k->holds, note->band))
+    if (note->band.length <= 0 || k->anywhere || is_pending(k) || ranges_hold_all(&k->holds, note->band)) {
         return;
+    }
     ranges_add(&k->holds, note->band);
     notes_add(&all_known.log, *note);
 }
 
 static void hear(const struct note *notes, int64_t n) {
     const int32_t me = rank_number();
-    for (int64_t i = 0; i < n; i++) /* what is done to files goes before what was written since */
-        if (notes[i].kind == NOTE_CUT && notes[i].rank != me)
+    for (int64_t i = 0; i < n; i++) { /* what is done to files goes before what was written since */
+        if (notes[i].kind == NOTE_CUT && notes[i].rank != me) {
             hear_cut(&notes[i]);
-    for (int64_t i = 0; i < n; i++)
-        if (notes[i].kind == NOTE_WROTE && notes[i].rank != me)
+        }
+    }
+    for (int64_t i = 0; i < n; i++) {
+        if (notes[i].kind == NOTE_WROTE && notes[i].rank != me) {
             hear_written(&notes[i]);
+        }
+    }
 }
 
 /* ---- telling ---- */
@@ -82,8 +93,9 @@ static void log_written(void *to, struct band band) {
 
 static void log_fresh(void) {
     for (int32_t i = 0; i < all_known.plan->n_files; i++) {
-        if (!all_known.shared[i] || !all_known.files[i])
+        if (!all_known.shared[i] || !all_known.files[i]) {
             continue;
+        }
         settle_growing(i);
         ranges_each(&all_known.files[i]->fresh, log_written, &i);
         ranges_clear(&all_known.files[i]->fresh);
@@ -110,14 +122,16 @@ static void tell_held(void *to, struct band band) {
 /* All that is known: for who has missed what the log does not have any more. */
 static void tell_all(struct notes *notes) {
     for (int32_t i = 0; i < all_known.plan->n_files; i++) {
-        if (!all_known.shared[i] || !all_known.files[i])
+        if (!all_known.shared[i] || !all_known.files[i]) {
             continue;
+        }
         notes_add(notes, (struct note){NOTE_CUT, i, rank_number(), {.count = all_known.files[i]->own_cuts}});
-        for (int32_t k = 0; k < all_known.files[i]->n_cutters; k++)
+        for (int32_t k = 0; k < all_known.files[i]->n_cutters; k++) {
             notes_add(notes, (struct note){NOTE_CUT,
                                            i,
                                            all_known.files[i]->cutters[k].rank,
                                            {.count = all_known.files[i]->cutters[k].done}});
+        }
         ranges_each(&all_known.files[i]->holds, tell_held, &(struct telling){notes, i});
     }
 }
@@ -126,17 +140,20 @@ static void tell_all(struct notes *notes) {
 static struct notes since(int64_t *told) {
     struct notes news = {0};
     log_fresh();
-    if (*told < n_dropped)
+    if (*told < n_dropped) {
         tell_all(&news);
-    for (int64_t i = *told < n_dropped ? all_known.log.n : *told - n_dropped; i < all_known.log.n; i++)
+    }
+    for (int64_t i = *told < n_dropped ? all_known.log.n : *told - n_dropped; i < all_known.log.n; i++) {
         notes_add(&news, all_known.log.notes[i]);
+    }
     *told = n_dropped + all_known.log.n;
     return news;
 }
 
 void known_meet(int32_t communicator) {
-    if (!all_known.is_on || communicator < 0)
+    if (!all_known.is_on || communicator < 0) {
         return;
+    }
     struct notes news = since(&told_communicators[communicator]);
     size_t n = 0;
     struct note *all = ranks_gather(communicator, news.notes, (size_t)news.n, sizeof *all, &n);
@@ -148,8 +165,9 @@ void known_meet(int32_t communicator) {
 
 void known_tell(const int32_t *ranks, int32_t n_ranks) {
     for (int32_t i = 0; all_known.is_on && i < n_ranks; i++) {
-        if (ranks[i] == rank_number())
+        if (ranks[i] == rank_number()) {
             continue;
+        }
         struct notes news = since(&told_ranks[ranks[i]]);
         ranks_send(ranks[i], news.notes, (size_t)news.n, sizeof(struct note));
         free(news.notes);
@@ -159,8 +177,9 @@ void known_tell(const int32_t *ranks, int32_t n_ranks) {
 void known_listen(const int32_t *ranks, int32_t n_ranks) {
     for (int32_t i = 0; all_known.is_on && i < n_ranks; i++) {
         size_t n = 0;
-        if (ranks[i] == rank_number())
+        if (ranks[i] == rank_number()) {
             continue;
+        }
         struct note *notes = ranks_receive(ranks[i], sizeof *notes, &n);
         hear(notes, (int64_t)n);
         free(notes);
@@ -174,23 +193,28 @@ static void find_shared(void) {
     int64_t *users = must_alloc((size_t)all_known.plan->n_files * sizeof *users);
     for (int32_t i = 0; i < all_known.plan->n_steps; i++) {
         const struct plan_step *step = &all_known.plan->steps[i];
-        if (step->kind == STEP_DATA)
+        if (step->kind == STEP_DATA) {
             users[all_known.plan->phases[step->phase].file] = 1;
-        if (step->kind == STEP_FILE || step->kind == STEP_EMPTY)
+        }
+        if (step->kind == STEP_FILE || step->kind == STEP_EMPTY) {
             users[step->file] = 1;
-        if (step->kind == STEP_FILE && step->other >= 0)
+        }
+        if (step->kind == STEP_FILE && step->other >= 0) {
             users[step->other] = 1;
+        }
     }
     for (int32_t i = 0; i < all_known.plan->n_files; i++) {
         const struct plan_file *file = &all_known.plan->files[i];
         struct unseen_facts found;
-        if (users[i] && unseen_look(-1, file->path, &found) && found.size > file->prepared)
+        if (users[i] && unseen_look(-1, file->path, &found) && found.size > file->prepared) {
             ranges_add(&knowledge_of(i)->others, one_piece(file->prepared, found.size));
+        }
     }
     ranks_add_up(users, all_known.plan->n_files);
-    for (int32_t i = 0; i < all_known.plan->n_files; i++)
+    for (int32_t i = 0; i < all_known.plan->n_files; i++) {
         all_known.shared[i] =
             users[i] > 1 && !all_known.plan->files[i].family; /* each rank is at another member */
+    }
     free(users);
 }
 
@@ -206,18 +230,22 @@ void known_start(const struct plan *plan, bool loops) {
     struct notes own = {0}, sent = {0};
     notes_of_plan(plan, rank_number(), &own);
     for (int64_t i = 0; i < own.n; i++) {
-        if (all_known.shared[own.notes[i].file])
+        if (all_known.shared[own.notes[i].file]) {
             notes_add(&sent, own.notes[i]);
-        else if (own.notes[i].kind == NOTE_ANYWHERE)
+        } else if (own.notes[i].kind == NOTE_ANYWHERE) {
             knowledge_of(own.notes[i].file)->anywhere = true;
+        }
     }
     size_t n = 0;
     struct note *all = ranks_gather(-1, sent.notes, (size_t)sent.n, sizeof *all, &n);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         hear_plan(&all[i], all[i].rank == rank_number());
-    for (int64_t i = 0; i < sent.n; i++) /* where others cut a file, own writes may be gone as well */
-        if (sent.notes[i].kind == NOTE_MAY && knowledge_of(sent.notes[i].file)->n_cutters > 0)
+    }
+    for (int64_t i = 0; i < sent.n; i++) { /* where others cut a file, own writes may be gone as well */
+        if (sent.notes[i].kind == NOTE_MAY && knowledge_of(sent.notes[i].file)->n_cutters > 0) {
             ranges_add(&knowledge_of(sent.notes[i].file)->others, sent.notes[i].band);
+        }
+    }
     free(all);
     free(sent.notes);
     free(own.notes);

@@ -34,8 +34,9 @@ static const char USAGE[] =
     "  --session                   perform it whenever standard input says so\n";
 
 static _Noreturn void usage(const char *what, const char *value) {
-    if (rank_number() == 0)
+    if (rank_number() == 0) {
         fprintf(stderr, "wavetank-replay: %s %s\n%s", what, value, USAGE);
+    }
     whereabouts->state = RANK_ENDED;
     ranks_end();
     exit(2);
@@ -49,35 +50,39 @@ static void set_pauses(struct settings *s, const char *value) {
         s->pauses = PAUSES_DROP;
     } else if (strcmp(value, "keep") != 0) {
         s->pause_factor = strtod(value, &end);
-        if (*end || end == value || !(s->pause_factor >= 0 && s->pause_factor < 1e9))
+        if (*end || end == value || !(s->pause_factor >= 0 && s->pause_factor < 1e9)) {
             usage("--pauses cannot be", value);
+        }
     }
 }
 
 static void set_flush(struct settings *s, const char *value) {
-    if (strcmp(value, "none") == 0)
+    if (strcmp(value, "none") == 0) {
         s->flush = FLUSH_NONE;
-    else if (strcmp(value, "phase") == 0)
+    } else if (strcmp(value, "phase") == 0) {
         s->flush = FLUSH_PHASE;
-    else if (strcmp(value, "end") == 0)
+    } else if (strcmp(value, "end") == 0) {
         s->flush = FLUSH_END;
-    else
+    } else {
         usage("--flush cannot be", value);
+    }
 }
 
 static void set_computing(const char *value) {
     char *end;
     long long bytes = strtoll(value, &end, 10);
-    if (*end || end == value || bytes < 0 || bytes > (long long)1 << 40)
+    if (*end || end == value || bytes < 0 || bytes > (long long)1 << 40) {
         usage("--compute cannot be", value);
+    }
     pauses_compute(bytes);
 }
 
 static void set_waiting(const char *value) {
-    if (strcmp(value, "poll") == 0)
+    if (strcmp(value, "poll") == 0) {
         ranks_poll();
-    else if (strcmp(value, "sleep") != 0)
+    } else if (strcmp(value, "sleep") != 0) {
         usage("--waiting cannot be", value);
+    }
 }
 
 static struct settings parse_arguments(int argc, char **argv) {
@@ -128,8 +133,9 @@ static struct settings parse_arguments(int argc, char **argv) {
             usage("unknown option", "");
         }
     }
-    if (!s.plan || !s.root || optind < argc)
+    if (!s.plan || !s.root || optind < argc) {
         usage("needs", "--plan and --root");
+    }
     return s;
 }
 
@@ -145,13 +151,15 @@ int main(int argc, char **argv) {
     prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); /* the default of 50 us is added to every sleep */
     char *text = plan_share(rank_number() == 0 ? plan_read_text(settings.plan) : NULL);
     struct plan *plan = plan_parse(text, settings.root, rank_number());
-    if (plan->n_ranks != rank_count())
+    if (plan->n_ranks != rank_count()) {
         fail(NULL, "the kernel has %d ranks, %d were started", plan->n_ranks, rank_count());
+    }
     ranks_make_communicators(plan);
     static struct replay replay;
     replay_prepare(&replay, &settings, plan);
-    if (settings.verify && !settings.null)
+    if (settings.verify && !settings.null) {
         known_start(plan, settings.session);
+    }
     if (settings.session) {
         session(&replay, &settings);
     } else {

@@ -22,17 +22,20 @@ bool mapping_make(const struct file_action *a) {
     void *near = a->refused ? (void *)(uintptr_t)refused_path("", a->error) : NULL;
     void *place = mmap(near, (size_t)a->arg, protection, f->readable ? MAP_SHARED : MAP_PRIVATE, f->fd,
                        offset - offset % page);
-    if (place == MAP_FAILED)
+    if (place == MAP_FAILED) {
         return false;
+    }
     mappings = must_grow(mappings, (size_t)(n_mappings + 1) * sizeof *mappings);
     mappings[n_mappings++] = (struct mapping){a->file, place, (size_t)a->arg};
     return true;
 }
 
 static struct mapping *latest_of(const struct plan_file *file) {
-    for (int i = n_mappings - 1; i >= 0; i--)
-        if (mappings[i].file == file)
+    for (int i = n_mappings - 1; i >= 0; i--) {
+        if (mappings[i].file == file) {
             return &mappings[i];
+        }
+    }
     return NULL;
 }
 
@@ -43,11 +46,13 @@ bool mapping_sync(const struct file_action *a) {
 
 bool mapping_remove(const struct file_action *a) {
     struct mapping *m = latest_of(a->file);
-    if (!m)
+    if (!m) {
         return true;
+    }
     struct mapping gone = *m;
-    for (; m < mappings + n_mappings - 1; m++)
+    for (; m < mappings + n_mappings - 1; m++) {
         *m = m[1];
+    }
     n_mappings--;
     return munmap(gone.place, gone.length) == 0;
 }

@@ -16,8 +16,9 @@ MPI_Datatype mpiio_type_of(int64_t size, int *count) {
         MPI_Datatype blocks, of[2] = {MPI_DATATYPE_NULL, MPI_BYTE};
         MPI_Type_contiguous((int)block, MPI_BYTE, &blocks);
         of[0] = blocks;
-        if (large_type != MPI_DATATYPE_NULL)
+        if (large_type != MPI_DATATYPE_NULL) {
             MPI_Type_free(&large_type);
+        }
         MPI_Type_create_struct(2, (int[]){(int)(size / block), (int)(size % block)},
                                (MPI_Aint[]){0, (MPI_Aint)(size / block * block)}, of, &large_type);
         MPI_Type_commit(&large_type);
@@ -29,8 +30,9 @@ MPI_Datatype mpiio_type_of(int64_t size, int *count) {
 }
 
 static int64_t moved_by(int code, MPI_Status *status, MPI_Datatype type, int64_t size) {
-    if (!mpiio_succeeded(code))
+    if (!mpiio_succeeded(code)) {
         return -1;
+    }
     MPI_Count moved;
     MPI_Get_elements_x(status, type, &moved);
     /* Undefined where an MPI library does not count (some collective calls): it reported no error. */
@@ -38,8 +40,9 @@ static int64_t moved_by(int code, MPI_Status *status, MPI_Datatype type, int64_t
 }
 
 void mpiio_free_type(void) {
-    if (large_type != MPI_DATATYPE_NULL)
+    if (large_type != MPI_DATATYPE_NULL) {
         MPI_Type_free(&large_type);
+    }
 }
 
 #define AT(function, mpi_call)                                                                               \

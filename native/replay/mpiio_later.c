@@ -9,10 +9,12 @@
 _Static_assert(sizeof(MPI_Request) <= sizeof(unsigned long long), "a request fits struct under_way");
 
 static int64_t started(struct open_file *f, int code, MPI_Request request, int64_t size) {
-    if (!mpiio_succeeded(code))
+    if (!mpiio_succeeded(code)) {
         return -1;
-    if (f->n_under_way > 0) /* the caller has described the call; only the request is ours */
+    }
+    if (f->n_under_way > 0) { /* the caller has described the call; only the request is ours */
         memcpy(f->under_way[f->n_under_way - 1].id, &request, sizeof request);
+    }
     return size;
 }
 
@@ -68,11 +70,13 @@ BEGIN_BY_POINTER(write_ordered_begin, MPI_File_write_ordered_begin)
 
 bool mpiio_complete(struct open_file *f, bool all) {
     int n = all ? f->n_under_way : 1;
-    if (f->n_under_way == 0)
+    if (f->n_under_way == 0) {
         return true;
+    }
     MPI_Request *requests = must_alloc((size_t)n * sizeof *requests);
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
         memcpy(&requests[i], f->under_way[i].id, sizeof requests[i]);
+    }
     MPI_Status *statuses = must_alloc((size_t)n * sizeof *statuses);
     int code = n == 1 ? MPI_Wait(requests, statuses) : MPI_Waitall(n, requests, statuses);
     free(statuses);
@@ -82,8 +86,9 @@ bool mpiio_complete(struct open_file *f, bool all) {
 }
 
 bool mpiio_end_split(struct open_file *f) {
-    if (f->n_under_way == 0)
+    if (f->n_under_way == 0) {
         return true;
+    }
     MPI_File file = mpiio_file(f);
     MPI_Status status;
     char *buffer = f->under_way[0].buffer;

@@ -68,31 +68,37 @@ static void tell_may(void *to, struct band band) {
 static int32_t view_of(const struct reader *r, int32_t file, int64_t handle) {
     int32_t latest = -1;
     for (int32_t i = r->n_opens - 1; i >= 0; i--) {
-        if (r->opens[i].file != file)
+        if (r->opens[i].file != file) {
             continue;
-        if (r->opens[i].handle == handle)
+        }
+        if (r->opens[i].handle == handle) {
             return r->opens[i].view;
-        if (latest < 0)
+        }
+        if (latest < 0) {
             latest = i;
+        }
     }
     return latest < 0 ? -1 : r->opens[latest].view;
 }
 
 static void set_view(struct reader *r, const struct plan_step *step, int32_t view) {
-    for (int32_t i = 0; i < r->n_opens; i++)
+    for (int32_t i = 0; i < r->n_opens; i++) {
         if (r->opens[i].file == step->file && r->opens[i].handle == step->handle) {
             r->opens[i].view = view;
             return;
         }
+    }
     r->opens = must_grow(r->opens, (size_t)(r->n_opens + 1) * sizeof *r->opens);
     r->opens[r->n_opens++] = (struct viewed){step->file, view, step->handle};
 }
 
 static bool is_new(struct reader *r, int32_t phase, int32_t member, int32_t view) {
     const int32_t key = member * (r->plan->n_views + 1) + view + 1;
-    for (int32_t i = 0; i < r->told[phase].n; i++)
-        if (r->told[phase].keys[i] == key)
+    for (int32_t i = 0; i < r->told[phase].n; i++) {
+        if (r->told[phase].keys[i] == key) {
             return false;
+        }
+    }
     r->told[phase].keys = must_grow(r->told[phase].keys, (size_t)(r->told[phase].n + 1) * sizeof(int32_t));
     r->told[phase].keys[r->told[phase].n++] = key;
     return true;
@@ -106,30 +112,35 @@ static void read_data(struct reader *r, const struct plan_step *step) {
         const bool viewed = CALLS[m->call].layer == LAYER_MPIIO;
         const int32_t view =
             viewed ? view_of(r, phase->file, step->handle >= 0 ? step->handle : m->handle) : -1;
-        if (CALLS[m->call].kind != KIND_WRITE || !is_new(r, step->phase, i, view))
+        if (CALLS[m->call].kind != KIND_WRITE || !is_new(r, step->phase, i, view)) {
             continue;
+        }
         r->writes[phase->file] = true;
         r->anywhere[phase->file] |= !m->placed;
-        for (int32_t k = 0; m->placed && k < m->n_runs; k++)
+        for (int32_t k = 0; m->placed && k < m->n_runs; k++) {
             bands_in_file(view < 0 ? NULL : &r->plan->views[view],
                           (struct band){m->runs[k].offset, m->runs[k].rs, m->runs[k].disp, m->runs[k].count},
                           tell_may, r);
+        }
     }
 }
 
 static void read_file(struct reader *r, const struct plan_step *step, int64_t times) {
     int32_t which;
     int64_t size;
-    if (step->call == CALL_M_OPEN)
+    if (step->call == CALL_M_OPEN) {
         set_view(r, step, -1);
-    if (step->call == CALL_M_SET_VIEW)
+    }
+    if (step->call == CALL_M_SET_VIEW) {
         set_view(r, step, step->view);
+    }
     r->appends[step->file] |= step->call == CALL_OPEN && (step->arg & O_APPEND);
     if (step->error == 0 && cuts_file(step->call, step->file, step->other, step->arg, &which, &size)) {
         r->renews[which] |=
             step->call == CALL_UNLINK || step->call == CALL_RENAME || step->call == CALL_M_DELETE;
-        if (r->cuts[which] == 0 || size < r->least[which])
+        if (r->cuts[which] == 0 || size < r->least[which]) {
             r->least[which] = size;
+        }
         r->cuts[which] += times * step->count;
     }
 }
@@ -165,15 +176,19 @@ void notes_of_plan(const struct plan *plan, int rank, struct notes *notes) {
     r.least = must_alloc(n * sizeof(int64_t));
     read_steps(&r, 0, plan->n_steps, 1);
     for (int32_t i = 0; i < plan->n_files; i++) {
-        if (r.cuts[i] > 0)
+        if (r.cuts[i] > 0) {
             notes_add(notes, (struct note){NOTE_CUTS, i, rank, {r.least[i], r.renews[i], 0, r.cuts[i]}});
-        if (r.anywhere[i])
+        }
+        if (r.anywhere[i]) {
             notes_add(notes, (struct note){NOTE_ANYWHERE, i, rank, {0}});
-        if (r.appends[i] && r.writes[i])
+        }
+        if (r.appends[i] && r.writes[i]) {
             notes_add(notes, (struct note){NOTE_APPENDS, i, rank, {0}});
+        }
     }
-    for (int32_t i = 0; i < plan->n_phases; i++)
+    for (int32_t i = 0; i < plan->n_phases; i++) {
         free(r.told[i].keys);
+    }
     free(r.told);
     free(r.appends);
     free(r.writes);

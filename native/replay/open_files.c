@@ -17,13 +17,16 @@
 struct open_file *slot_for(struct replay *r, int64_t handle, const struct plan_file *file,
                            enum call_layer layer) {
     struct open_file *slot = NULL;
-    for (int32_t i = 0; i < r->n_open_files && !slot; i++)
-        if (!r->open_files[i]->is_open)
+    for (int32_t i = 0; i < r->n_open_files && !slot; i++) {
+        if (!r->open_files[i]->is_open) {
             slot = r->open_files[i];
+        }
+    }
     if (slot) { /* the newest is last */
         int32_t i = 0;
-        while (r->open_files[i] != slot)
+        while (r->open_files[i] != slot) {
             i++;
+        }
         memmove(&r->open_files[i], &r->open_files[i + 1],
                 (size_t)(r->n_open_files - i - 1) * sizeof(struct open_file *));
         r->open_files[r->n_open_files - 1] = slot;
@@ -42,13 +45,16 @@ struct open_file *find_open(const struct replay *r, const struct plan_file *file
     struct open_file *latest = NULL;
     for (int32_t i = r->n_open_files - 1; i >= 0; i--) {
         struct open_file *f = r->open_files[i];
-        if (!f->is_open || f->file != file || f->layer != layer)
+        if (!f->is_open || f->file != file || f->layer != layer) {
             continue;
-        if (handle >= 0 && f->handle == handle)
+        }
+        if (handle >= 0 && f->handle == handle) {
             return f;
+        }
         bool allowed = kind == KIND_FILE || (kind == KIND_READ ? f->readable : f->writable);
-        if (!latest && allowed)
+        if (!latest && allowed) {
             latest = f;
+        }
     }
     return latest;
 }
@@ -60,8 +66,9 @@ static void wait_for_file(struct replay *r, const struct file_action *action) {
         !r->settings->null && !unseen_exists(name_of(action)->path)) {
         r->waited_opens++;
         int64_t start = now_ns();
-        while (!unseen_exists(name_of(action)->path) && now_ns() - start < PATIENCE_NS)
+        while (!unseen_exists(name_of(action)->path) && now_ns() - start < PATIENCE_NS) {
             nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        }
         activity_waits(&r->activity, start, now_ns());
     }
 }
@@ -141,14 +148,17 @@ static bool folder_came(struct replay *r, const struct file_action *action, int6
     const char *slash = strrchr(made->name, '/');
     bool makes = action->other || action->call == CALL_MKDIR || action->call == CALL_MKNOD ||
                  (action->call == CALL_OPEN && (action->arg & O_CREAT));
-    if (!makes || !slash || r->settings->null || unseen_exists(made->path))
+    if (!makes || !slash || r->settings->null || unseen_exists(made->path)) {
         return false;
+    }
     char *folder = strdup(made->path);
-    if (!folder)
+    if (!folder) {
         return false;
+    }
     *strrchr(folder, '/') = 0;
-    while (!unseen_exists(folder) && now_ns() - since_ns < PATIENCE_NS)
+    while (!unseen_exists(folder) && now_ns() - since_ns < PATIENCE_NS) {
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
     bool came = unseen_exists(folder);
     free(folder);
     return came;
@@ -172,8 +182,9 @@ static bool is_tolerable(enum call call, int error) {
 
 /* How a call that failed in the traced run is made; false: not at all. */
 static bool prepare_refusal(struct replay *r, struct file_action *action) {
-    if (r->settings->null || CALLS[action->call].layer != LAYER_POSIX)
+    if (r->settings->null || CALLS[action->call].layer != LAYER_POSIX) {
         return true;
+    }
     const enum refusal refusal = refusal_of(action);
     action->refused = refusal == BY_THE_FILTER;
     r->other_results += refusal == NOT_POSSIBLE;
@@ -184,10 +195,11 @@ void act(struct replay *r, const struct file_action *wanted, int32_t traced_erro
     const struct backend *backend = backend_of(r, CALLS[wanted->call].layer);
     struct file_action own = *wanted;
     const struct file_action *action = &own;
-    if (!traced_error)
+    if (!traced_error) {
         wait_for_file(r, action);
-    else if (!prepare_refusal(r, &own))
+    } else if (!prepare_refusal(r, &own)) {
         return;
+    }
     enum io_rate rate = rate_of(action);
     int64_t start = now_ns();
     bool done = backend->act(action);
@@ -204,15 +216,17 @@ void act(struct replay *r, const struct file_action *wanted, int32_t traced_erro
     r->metadata_ns += end - start;
     r->metadata_operations++;
     if (done) {
-        if (action->open && action->open->synchronous)
+        if (action->open && action->open->synchronous) {
             flush_follow(r, action->open);
+        }
         flush_acted(r, action);
         reach_forget(action);
         known_acted(action);
     }
-    if (!done && traced_error == 0 && !is_tolerable(action->call, error))
+    if (!done && traced_error == 0 && !is_tolerable(action->call, error)) {
         fail(&(struct doing){CALLS[action->call].name, name_of(action)->name, action->offset, -1}, "%s",
              backend->reason());
+    }
     if (r->settings->null && action->open) { /* the null backend keeps no state of its own */
         struct open_file *f = action->open;
         f->is_open = action->call != CALL_CLOSE && action->call != CALL_M_CLOSE;
@@ -222,9 +236,11 @@ void act(struct replay *r, const struct file_action *wanted, int32_t traced_erro
 
 /* By which of its names a file is there: those that it had before its own come first. */
 static int32_t present_name(const struct plan_file *file) {
-    for (int32_t k = 1; k <= file->n_names && file->n_names > 1; k++)
-        if (unseen_exists(file->names[k % file->n_names].path))
+    for (int32_t k = 1; k <= file->n_names && file->n_names > 1; k++) {
+        if (unseen_exists(file->names[k % file->n_names].path)) {
             return k % file->n_names;
+        }
+    }
     return 0;
 }
 

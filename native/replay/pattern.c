@@ -16,10 +16,12 @@ char *aligned_buffer(int64_t size) {
     const int large = size >= LARGE_PAGE / 2;
     const size_t alignment = large ? LARGE_PAGE : PATTERN_ALIGNMENT;
     const size_t length = ((size_t)size / alignment + 1) * alignment;
-    if (posix_memalign(&p, alignment, length) != 0)
+    if (posix_memalign(&p, alignment, length) != 0) {
         fail(NULL, "out of memory: the kernel's largest operation has %lld bytes", (long long)size);
-    if (large)
+    }
+    if (large) {
         madvise(p, length, MADV_HUGEPAGE);
+    }
     memset(p, 0, length); /* page faults now, not in the first operation */
     return p;
 }
@@ -36,13 +38,15 @@ void pattern_make(struct pattern *pattern, int64_t largest) {
     pattern->bytes = aligned_buffer(PATTERN_PERIOD + largest);
     for (size_t i = 0; i < PATTERN_PERIOD / 8; i++) {
         uint64_t w = mixed(i);
-        for (int b = 0; b < 8; b++)
+        for (int b = 0; b < 8; b++) {
             pattern->bytes[8 * i + (size_t)b] = (char)(w >> (8 * b)); /* little endian on every machine */
+        }
     }
     for (int64_t done = PATTERN_PERIOD; done < PATTERN_PERIOD + largest;) {
         int64_t n = PATTERN_PERIOD + largest - done;
-        if (n > done)
+        if (n > done) {
             n = done - done % PATTERN_PERIOD;
+        }
         memcpy(pattern->bytes + done, pattern->bytes, (size_t)n);
         done += n;
     }

@@ -22,16 +22,19 @@ void replay_prepare(struct replay *r, const struct settings *settings, const str
     r->plan = plan;
     r->stop_at_ns = INT64_MAX;
     r->phases = must_alloc((size_t)plan->n_phases * sizeof *r->phases);
-    for (int32_t i = 0; i < plan->n_phases; i++)
+    for (int32_t i = 0; i < plan->n_phases; i++) {
         r->phases[i].phase = &plan->phases[i];
+    }
     r->unflushed = must_alloc((size_t)plan->n_files * sizeof *r->unflushed);
     activity_clear(&r->activity);
     copies_through_memory(settings->verify);
     int64_t largest = plan->largest_write, largest_read = plan->largest_read;
-    if (settings->verify && plan->largest_copy > largest_read)
+    if (settings->verify && plan->largest_copy > largest_read) {
         largest_read = plan->largest_copy;
-    if (settings->verify && largest_read > largest)
+    }
+    if (settings->verify && largest_read > largest) {
         largest = largest_read;
+    }
     pattern_make(&r->pattern, largest);
     r->read_buffer = aligned_buffer(largest_read);
     r->fill_buffer = settings->verify ? aligned_buffer(plan->largest_write) : NULL;
@@ -57,8 +60,9 @@ static void perform_file_step(struct replay *r, const struct plan_step *step) {
                                  .direct = r->settings->direct};
     bool opens = step->call == CALL_OPEN || step->call == CALL_M_OPEN;
     const bool turns = file->family && step->name;
-    if (!turns)
+    if (!turns) {
         whereabouts_enter(RANK_WORKS, CALLS[step->call].name, name_of(&action)->name, step->offset, -1);
+    }
     for (int64_t i = 0; i < step->count; i++) {
         if (turns) {
             members_next(r, file);
@@ -70,25 +74,29 @@ static void perform_file_step(struct replay *r, const struct plan_step *step) {
             action.open = find_open(r, file, LAYER_POSIX, -1, KIND_FILE);
         } else if (needs_open_file(step->call)) {
             action.open = find_open(r, file, CALLS[step->call].layer, step->handle, KIND_FILE);
-            if (!action.open) /* closed already, or its open failed as in the traced run */
+            if (!action.open) { /* closed already, or its open failed as in the traced run */
                 return;
+            }
         }
         const bool leads = is_seek(step->call) && !step->error;
-        if (leads && step->offset < 0 && i == 0)
+        if (leads && step->offset < 0 && i == 0) {
             action.offset = next_position(r, step);
+        }
         if (leads && action.offset < 0) { /* made when the next data call comes */
             action.open->pending_seeks += step->count;
             action.open->pending_whence = step->arg;
             return;
         }
-        if (action.open && action.open->pending_seeks)
+        if (action.open && action.open->pending_seeks) {
             make_pending_seeks(r, action.open, -1);
+        }
         if (step->call == CALL_M_WAIT || step->call == CALL_M_END) {
             perform_completion(r, &action);
             continue;
         }
-        if (step->call == CALL_M_CLOSE)
+        if (step->call == CALL_M_CLOSE) {
             complete_all(r, action.open);
+        }
         act(r, &action, step->error);
     }
 }
@@ -102,21 +110,25 @@ static void perform_failed_data(struct replay *r, const struct plan_step *step, 
         int64_t moved = -1, start = now_ns();
         int error = 0;
         whereabouts->done++;
-        if (r->settings->null)
+        if (r->settings->null) {
             continue;
-        if (!posix && completion_of(step->call) == COMPLETES_AT_ONCE)
+        }
+        if (!posix && completion_of(step->call) == COMPLETES_AT_ONCE) {
             moved = issue(f, r->read_buffer, step->size, step->offset < 0 ? 0 : step->offset);
-        else if (!posix || !refused_data(step->call, f, step->size, step->offset, step->error, &moved))
+        } else if (!posix || !refused_data(step->call, f, step->size, step->offset, step->error, &moved)) {
             error = -1; /* left out */
-        if (error == 0 && moved < 0)
+        }
+        if (error == 0 && moved < 0) {
             error = posix ? errno : backend_of(r, facts->layer)->error();
+        }
         int64_t end = now_ns();
         activity_calls(&r->activity, IO_METADATA, start, end);
         r->metadata_ns += end - start;
         r->metadata_operations += error >= 0;
         r->other_results += error != step->error;
-        if (moved > 0 && facts->place == PLACE_POINTER)
+        if (moved > 0 && facts->place == PLACE_POINTER) {
             f->position += moved;
+        }
     }
 }
 
@@ -124,10 +136,12 @@ static void perform_failed_data(struct replay *r, const struct plan_step *step, 
 static void perform_empty_step(struct replay *r, const struct plan_step *step) {
     const struct call_facts *facts = &CALLS[step->call];
     struct open_file *f = find_open(r, &r->plan->files[step->file], facts->layer, step->handle, facts->kind);
-    if (!f)
+    if (!f) {
         return;
-    if (f->pending_seeks)
+    }
+    if (f->pending_seeks) {
         make_pending_seeks(r, f, step->offset);
+    }
     if (step->error) {
         perform_failed_data(r, step, f);
         return;
@@ -138,8 +152,9 @@ static void perform_empty_step(struct replay *r, const struct plan_step *step) {
                        completion_of(step->call) == COMPLETES_AT_ONCE;
     int64_t position = step->offset < 0 ? 0 : step->offset;
     char *buffer = reads ? r->read_buffer : pattern_at(&r->pattern, f->file->content, position);
-    if (!reads)
+    if (!reads) {
         flush_expect(r, f);
+    }
     whereabouts_enter(RANK_WORKS, facts->name, f->file->name, step->offset, step->size);
     for (int64_t i = 0; i < step->count; i++) {
         whereabouts->done++;
@@ -153,17 +168,22 @@ static void perform_empty_step(struct replay *r, const struct plan_step *step) {
         activity_calls(&r->activity, IO_METADATA, start, end);
         r->metadata_ns += end - start;
         r->metadata_operations++;
-        if (r->settings->null)
+        if (r->settings->null) {
             continue;
-        if (moved < 0)
+        }
+        if (moved < 0) {
             fail(&(struct doing){facts->name, f->file->name, step->offset, step->size}, "%s",
                  backend_of(r, facts->layer)->reason());
-        if (moved > 0 && facts->layer == LAYER_POSIX && reads)
+        }
+        if (moved > 0 && facts->layer == LAYER_POSIX && reads) {
             r->long_reads++;
-        if (moved > 0 && r->settings->verify && !reads && step->offset >= 0)
+        }
+        if (moved > 0 && r->settings->verify && !reads && step->offset >= 0) {
             known_wrote(f, NULL, position, moved, 0, 1, moved);
-        if (moved > 0 && !reads)
+        }
+        if (moved > 0 && !reads) {
             *f->unflushed_bytes += moved;
+        }
         if (meets) {
             known_meet(f->communicator);
             activity_waits(&r->activity, end, now_ns());
@@ -213,8 +233,9 @@ static void perform_sync(struct replay *r, const struct plan_step *step) {
 static void perform_await(struct replay *r, const struct plan_step *step) {
     char whom[64];
     int n = snprintf(whom, sizeof whom, "rank %d", step->ranks[0]);
-    if (step->n_ranks > 1)
+    if (step->n_ranks > 1) {
         snprintf(whom + n, sizeof whom - (size_t)n, " and %d more", step->n_ranks - 1);
+    }
     whereabouts_enter(RANK_WAITS, "wait for what was written", whom, -1, -1);
     int64_t start = now_ns();
     ranks_await(step->count, step->ranks, step->n_ranks);
@@ -229,10 +250,12 @@ void replay_wait_for_all(void) {
 
 /* Whether a step begins with the written side of a copy that has begun. */
 static bool completes_copy(const struct replay *r, const struct plan_step *step) {
-    if (step->kind == STEP_EMPTY)
+    if (step->kind == STEP_EMPTY) {
         return is_copy(step->call) && !starts_copy(step->call);
-    if (step->kind != STEP_DATA)
+    }
+    if (step->kind != STEP_DATA) {
         return step->kind == STEP_REPEAT; /* its first step is asked */
+    }
     const struct phase_state *p = &r->phases[step->phase];
     enum call next = p->phase->members[p->next].call;
     return is_copy(next) && !starts_copy(next);
@@ -254,8 +277,9 @@ static void perform_repeat(struct replay *r, int32_t at) {
 static void perform_steps(struct replay *r, int32_t from, int32_t to) {
     for (int32_t i = from; i < to && !r->stopped; i++) {
         const struct plan_step *step = &r->plan->steps[i];
-        if (__builtin_expect(copies_waiting(), 0) && !completes_copy(r, step))
+        if (__builtin_expect(copies_waiting(), 0) && !completes_copy(r, step)) {
             finish_copy(r);
+        }
         whereabouts->step = i + 1;
         switch (step->kind) {
         case STEP_DATA:
@@ -281,8 +305,9 @@ static void perform_steps(struct replay *r, int32_t from, int32_t to) {
             perform_await(r, step);
             break;
         case STEP_PAUSE:
-            if (r->settings->pauses == PAUSES_KEEP)
+            if (r->settings->pauses == PAUSES_KEEP) {
                 perform_pause(r, (int64_t)((double)step->count * r->settings->pause_factor));
+            }
             break;
         case STEP_REPEAT:
             perform_repeat(r, i);
@@ -317,8 +342,9 @@ void replay_perform(struct replay *r, int64_t start_ns) {
     r->start_ns = start_ns;
     perform_steps(r, 0, r->plan->n_steps);
     finish_copy(r);
-    if (r->settings->flush != FLUSH_NONE && !r->settings->null)
+    if (r->settings->flush != FLUSH_NONE && !r->settings->null) {
         flush_all(r);
+    }
     r->end_ns = now_ns();
 }
 
@@ -329,10 +355,12 @@ void replay_perform(struct replay *r, int64_t start_ns) {
 static void close_files(struct replay *r, bool all) {
     for (int32_t i = 0; i < r->n_open_files; i++) {
         struct open_file *f = r->open_files[i];
-        if (!f->is_open || (f->handle < 0 && !all))
+        if (!f->is_open || (f->handle < 0 && !all)) {
             continue;
-        if (f->layer == LAYER_MPIIO)
+        }
+        if (f->layer == LAYER_MPIIO) {
             complete_all(r, f);
+        }
         close_file(f);
     }
 }
@@ -342,8 +370,9 @@ static void rewind_phases(struct replay *r) {
     for (int32_t i = 0; i < r->plan->n_phases; i++) {
         struct phase_state *p = &r->phases[i];
         p->next = 0;
-        for (int32_t k = 0; p->members && k < p->phase->n_members; k++)
+        for (int32_t k = 0; p->members && k < p->phase->n_members; k++) {
             p->members[k].run = 0, p->members[k].i = 0;
+        }
     }
     members_rewind(r);
 }
@@ -352,8 +381,9 @@ void replay_renew(struct replay *r) {
     for (int32_t i = 0; i < r->plan->n_phases; i++) {
         struct phase_state *p = &r->phases[i];
         free(p->members);
-        for (int block = 0; block < LATENCY_BLOCKS; block++)
+        for (int block = 0; block < LATENCY_BLOCKS; block++) {
             free(p->latencies.block[block]);
+        }
         *p = (struct phase_state){.phase = p->phase};
     }
     r->pacer = (struct pacer){0};
@@ -367,8 +397,9 @@ void replay_renew(struct replay *r) {
 }
 
 static bool is_time_over(const struct replay *r, int64_t end_ns) {
-    if (end_ns == INT64_MAX)
+    if (end_ns == INT64_MAX) {
         return false;
+    }
     bool mine = now_ns() >= end_ns;
     return r->independent ? mine : ranks_agree(mine);
 }
@@ -382,13 +413,15 @@ void replay_loop(struct replay *r, int64_t start_ns, int64_t for_ns, int64_t loo
     for (int64_t from = r->begun_ns, n = 1;; n++) {
         perform_steps(r, 0, r->plan->n_steps);
         finish_copy(r);
-        if (r->stopped)
+        if (r->stopped) {
             break;
+        }
         close_files(r, false);
         int64_t to = now_ns();
         progress_add_loop(r->progress, from - start_ns, to - start_ns);
-        if (n == loops || is_time_over(r, end_ns))
+        if (n == loops || is_time_over(r, end_ns)) {
             break;
+        }
         rewind_phases(r);
         from = to;
     }

@@ -7,8 +7,9 @@
 #include "perform.h"
 
 static inline const struct backend *backend_of(const struct replay *r, enum call_layer layer) {
-    if (r->settings->null)
+    if (r->settings->null) {
         return &BACKEND_NULL;
+    }
     return layer == LAYER_POSIX ? &BACKEND_POSIX : &BACKEND_MPIIO;
 }
 

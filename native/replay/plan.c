@@ -18,8 +18,9 @@ static void add_name(struct parser *p, struct plan_file *f, const char *root) {
     added->symlink = false;
     char *name = added->name = word(p);
     unescape(name);
-    if (leaves_root(name))
+    if (leaves_root(name)) {
         BAD(p, "a file's name leaves the root:", name);
+    }
     size_t length = strlen(root) + 1 + strlen(name) + 1;
     added->path = must_alloc(length);
     snprintf(added->path, length, "%s/%s", root, name);
@@ -51,8 +52,9 @@ static void parse_name(struct parser *p, const char *root) {
 
 static struct plan_family *family_of(struct parser *p) {
     struct plan_file *f = &p->plan->files[index_of_file(p, number(p))];
-    if (!f->family)
+    if (!f->family) {
         BAD(p, "it names a file without members", "");
+    }
     return f->family;
 }
 
@@ -60,13 +62,15 @@ static struct plan_family *family_of(struct parser *p) {
  * root */
 static void parse_members(struct parser *p, const char *root) {
     struct plan_file *f = &p->plan->files[index_of_file(p, number(p))];
-    if (f->family)
+    if (f->family) {
         BAD(p, "a file has members twice", "");
+    }
     struct plan_family *family = f->family = must_alloc(sizeof *family);
     (void)number_from(p, 1, INT32_MAX); /* of all ranks */
     const char *where = word(p);
-    if (strcmp(where, "folder") != 0 && strcmp(where, "tree") != 0)
+    if (strcmp(where, "folder") != 0 && strcmp(where, "tree") != 0) {
         BAD(p, "members lie in no", where);
+    }
     family->at_hand = -1;
     family->root_length = strlen(root) + 1;
     family->folder_length = strcmp(where, "tree") == 0 ? family->root_length : strlen(f->path) + 1;
@@ -77,16 +81,19 @@ static void parse_members(struct parser *p, const char *root) {
 
 /* One of the members that a rank visits: member PREPARED NAME */
 static void parse_member(struct parser *p, struct plan_family *family, int32_t number) {
-    if (!next_line(p) || strcmp(word(p), "member") != 0)
+    if (!next_line(p) || strcmp(word(p), "member") != 0) {
         BAD(p, "a rank has fewer members than it says", "");
+    }
     family->members[number].prepared = number_from(p, 0, INT64_MAX);
     char *name = family->members[number].name = word(p);
     unescape(name);
-    if (leaves_root(name))
+    if (leaves_root(name)) {
         BAD(p, "a member's name leaves its folder:", name);
+    }
     const size_t length = strlen(name);
-    if (length > family->longest)
+    if (length > family->longest) {
         family->longest = length;
+    }
 }
 
 /* visits FILE RANK MEMBERS VISITS NUMBER ...: the members that a rank turns to, a line each; and their order
@@ -96,24 +103,30 @@ static void parse_visits(struct parser *p) {
     const bool mine = number(p) == p->rank;
     const int32_t n_members = (int32_t)number_from(p, 1, INT32_MAX);
     if (!mine) {
-        for (int32_t i = 0; i < n_members; i++)
-            if (!next_line(p))
+        for (int32_t i = 0; i < n_members; i++) {
+            if (!next_line(p)) {
                 BAD(p, "a rank has fewer members than it says", "");
+            }
+        }
         return;
     }
-    if (family->visits)
+    if (family->visits) {
         BAD(p, "a rank visits members twice", "");
+    }
     family->n_members = n_members;
     family->n_visits = number_from(p, 1, INT64_MAX / 8);
     family->visits = must_alloc((size_t)family->n_visits * sizeof *family->visits);
     const bool in_order = !*p->line;
-    if (in_order && family->n_visits != n_members)
+    if (in_order && family->n_visits != n_members) {
         BAD(p, "a rank's visits have no order", "");
-    for (int64_t i = 0; i < family->n_visits; i++)
+    }
+    for (int64_t i = 0; i < family->n_visits; i++) {
         family->visits[i] = in_order ? (int32_t)i : (int32_t)number_from(p, 0, n_members - 1);
+    }
     family->members = must_alloc((size_t)n_members * sizeof *family->members);
-    for (int32_t i = 0; i < n_members; i++)
+    for (int32_t i = 0; i < n_members; i++) {
         parse_member(p, family, i);
+    }
     family->path = must_grow(family->path, family->folder_length + family->longest + 1);
 }
 
@@ -141,12 +154,14 @@ static void parse_communicator(struct parser *p) {
     struct plan_communicator *c = &plan->communicators[plan->n_communicators++];
     c->n_ranks = 0;
     c->ranks = NULL;
-    if (strncmp(p->line, "all", 3) == 0)
+    if (strncmp(p->line, "all", 3) == 0) {
         return;
+    }
     c->n_ranks = (int32_t)number_from(p, 1, plan->n_ranks);
     c->ranks = must_alloc((size_t)c->n_ranks * sizeof(int32_t));
-    for (int32_t i = 0; i < c->n_ranks; i++)
+    for (int32_t i = 0; i < c->n_ranks; i++) {
         c->ranks[i] = (int32_t)number_from(p, 0, plan->n_ranks - 1);
+    }
 }
 
 /* info N KEY VALUE ...; an empty value is "-" */
@@ -160,17 +175,20 @@ static void parse_info(struct parser *p) {
     for (int32_t i = 0; i < info->n; i++) {
         unescape(info->keys[i] = word(p));
         info->values[i] = word(p);
-        if (strcmp(info->values[i], "-") == 0)
+        if (strcmp(info->values[i], "-") == 0) {
             info->values[i] = "";
-        else
+        } else {
             unescape(info->values[i]);
+        }
     }
 }
 
 bool plan_communicator_has(const struct plan_communicator *communicator, int rank) {
-    for (int32_t i = 0; i < communicator->n_ranks; i++)
-        if (communicator->ranks[i] == rank)
+    for (int32_t i = 0; i < communicator->n_ranks; i++) {
+        if (communicator->ranks[i] == rank) {
             return true;
+        }
+    }
     return communicator->n_ranks == 0;
 }
 
@@ -184,25 +202,29 @@ static void parse_phase(struct parser *p) {
 }
 
 static void parse_call(struct parser *p) {
-    if (p->plan->n_phases == 0)
+    if (p->plan->n_phases == 0) {
         BAD(p, "a call comes before any phase", "");
+    }
     struct plan_phase *phase = &p->plan->phases[p->plan->n_phases - 1];
     phase->members = grown(phase->members, phase->n_members, sizeof *phase->members);
     struct plan_member *member = &phase->members[phase->n_members++];
     memset(member, 0, sizeof *member);
     char *name = word(p);
     member->call = call_named(name);
-    if (member->call == N_CALLS || CALLS[member->call].kind == KIND_FILE)
+    if (member->call == N_CALLS || CALLS[member->call].kind == KIND_FILE) {
         BAD(p, "this program does not know the data call", name);
+    }
     member->placed = strcmp(word(p), "placed") == 0;
-    if (p->plan->files[phase->file].family && CALLS[member->call].kind == KIND_WRITE)
+    if (p->plan->files[phase->file].family && CALLS[member->call].kind == KIND_WRITE) {
         p->plan->files[phase->file].family->written = true;
+    }
     member->handle = number(p);
 }
 
 static void add_run(struct parser *p, struct plan_member *member, struct plan_run run) {
-    if (run.count < 1 || run.rs < 0 || run.moved_last < 0 || run.moved_last > run.rs)
+    if (run.count < 1 || run.rs < 0 || run.moved_last < 0 || run.moved_last > run.rs) {
         BAD(p, "a run's numbers contradict each other", "");
+    }
     member->runs = grown(member->runs, member->n_runs, sizeof *member->runs);
     member->runs[member->n_runs++] = run;
     note_size(p->plan, member->call, run.rs);
@@ -210,8 +232,9 @@ static void add_run(struct parser *p, struct plan_member *member, struct plan_ru
 
 static struct plan_member *current_member(struct parser *p) {
     struct plan_phase *phase = p->plan->n_phases ? &p->plan->phases[p->plan->n_phases - 1] : NULL;
-    if (!phase || !phase->n_members)
+    if (!phase || !phase->n_members) {
         BAD(p, "offsets come before any call", "");
+    }
     return &phase->members[phase->n_members - 1];
 }
 
@@ -225,16 +248,18 @@ static void parse_linear(struct parser *p) {
     int64_t c = number(p);
     run.moved_last = number(p);
     if (__builtin_mul_overflow(a, (int64_t)p->rank, &run.offset) ||
-        __builtin_add_overflow(run.offset, c, &run.offset))
+        __builtin_add_overflow(run.offset, c, &run.offset)) {
         BAD(p, "an offset is larger than 63 bits", "");
+    }
     add_run(p, member, run);
 }
 
 /* run RANK COUNT RS OFFSET DISP MOVED_LAST */
 static void parse_run(struct parser *p) {
     struct plan_member *member = current_member(p);
-    if (number(p) != p->rank)
+    if (number(p) != p->rank) {
         return;
+    }
     struct plan_run run = {.count = number(p)};
     run.rs = number(p);
     run.offset = number(p);
@@ -248,33 +273,40 @@ static bool ranks_hold(struct parser *p, const char *text, int rank) {
     while (*text) {
         char *end;
         long low = strtol(text, &end, 10), high = low;
-        if (end == text)
+        if (end == text) {
             BAD(p, "not a list of ranks", "");
+        }
         if (*end == '-') {
             const char *after = end + 1;
             high = strtol(after, &end, 10);
-            if (end == after)
+            if (end == after) {
                 BAD(p, "not a list of ranks", "");
+            }
         }
-        if (rank >= low && rank <= high)
+        if (rank >= low && rank <= high) {
             return true;
+        }
         text = *end == ',' ? end + 1 : end;
-        if (*end && *end != ',')
+        if (*end && *end != ',') {
             BAD(p, "not a list of ranks", "");
+        }
     }
     return false;
 }
 
 static void check_header(struct parser *p) {
-    if (!next_line(p) || strcmp(word(p), "wavetank-plan") != 0)
+    if (!next_line(p) || strcmp(word(p), "wavetank-plan") != 0) {
         BAD(p, "it does not begin with wavetank-plan", "");
+    }
     int64_t version = number(p);
-    if (version != PLAN_VERSION)
+    if (version != PLAN_VERSION) {
         fail(NULL,
              "the plan has version %lld, this program reads version %d. Build both from the same source",
              (long long)version, PLAN_VERSION);
-    if (!next_line(p) || strcmp(word(p), "ranks") != 0)
+    }
+    if (!next_line(p) || strcmp(word(p), "ranks") != 0) {
         BAD(p, "the number of ranks is missing", "");
+    }
     p->plan->n_ranks = (int32_t)number_from(p, 1, INT32_MAX);
 }
 
@@ -321,7 +353,8 @@ struct plan *plan_parse(char *text, const char *root, int rank) {
             BAD(&p, "unknown word", keyword);
         }
     }
-    if (!ended)
+    if (!ended) {
         BAD(&p, "the plan is cut short", "");
+    }
     return p.plan;
 }

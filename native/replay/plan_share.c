@@ -39,24 +39,28 @@ static const char *line_end(const char *text) {
 /* The lines of visits of one rank, from text on; their number, 0 where the line is another one. */
 static int64_t visits_at(const char *text, int32_t n_ranks, int32_t *rank, const char **end) {
     const size_t length = strlen("visits ");
-    if (strncmp(text, "visits ", length) != 0)
+    if (strncmp(text, "visits ", length) != 0) {
         return 0;
+    }
     char *rest;
     (void)strtoll(text + length, &rest, 10); /* sscanf would go through all of the text */
     const long long whose = strtoll(rest, &rest, 10), members = strtoll(rest, &rest, 10);
-    if (whose < 0 || whose >= n_ranks || members < 1)
+    if (whose < 0 || whose >= n_ranks || members < 1) {
         return 0; /* the parser says what is wrong */
+    }
     *rank = (int32_t)whose;
     *end = line_end(text);
-    for (long long i = 0; i < members && **end; i++)
+    for (long long i = 0; i < members && **end; i++) {
         *end = line_end(*end);
+    }
     return 1 + members;
 }
 
 char *plan_share(char *text) {
     const int32_t n_ranks = rank_count();
-    if (n_ranks == 1)
+    if (n_ranks == 1) {
         return text;
+    }
     struct growing_text common = {0}, *own = NULL;
     if (text) {
         own = must_alloc((size_t)n_ranks * sizeof *own);
@@ -68,8 +72,9 @@ char *plan_share(char *text) {
                 add_number(&own[rank], number);
                 add(&own[rank], line, (size_t)(end - line));
                 number += n;
-                if (strncmp(end, "visits ", 7) != 0)
+                if (strncmp(end, "visits ", 7) != 0) {
                     add_number(&common, number);
+                }
             } else {
                 end = line_end(line);
                 add(&common, line, (size_t)(end - line));
@@ -85,8 +90,9 @@ char *plan_share(char *text) {
     for (int32_t rank = 0; rank < n_ranks; rank++) {
         size_t n = 0;
         char *mine = ranks_hand_out(rank, own ? own[rank].bytes : NULL, own ? own[rank].length : 0, &n);
-        if (mine)
+        if (mine) {
             add(&common, mine, n);
+        }
         free(mine);
     }
     free(own);

@@ -29,8 +29,9 @@ static void parse_do(struct parser *p) {
     struct plan_step *step = add_step(p, STEP_FILE);
     char *name = word(p);
     step->call = call_named(name);
-    if (step->call == N_CALLS || CALLS[step->call].kind != KIND_FILE)
+    if (step->call == N_CALLS || CALLS[step->call].kind != KIND_FILE) {
         BAD(p, "this program does not know the call", name);
+    }
     step->file = index_of_file(p, number(p));
     step->handle = number(p);
     step->arg = number(p);
@@ -42,8 +43,9 @@ static void parse_do(struct parser *p) {
     step->info = optional_index(p, p->plan->n_infos);
     step->name = name_of_file(p, step->file);
     const bool of_two = step->call == CALL_RENAME || step->call == CALL_LINK || step->call == CALL_SYMLINK;
-    if (of_two && !step->error) /* one name is enough for a call that failed */
+    if (of_two && !step->error) { /* one name is enough for a call that failed */
         BAD(p, "a call on two names has one:", name);
+    }
 }
 
 /* pair CALL FROM NAME TO NAME ERROR: a call on two names */
@@ -51,14 +53,16 @@ static void parse_pair(struct parser *p) {
     struct plan_step *step = add_step(p, STEP_FILE);
     char *name = word(p);
     step->call = call_named(name);
-    if (step->call != CALL_RENAME && step->call != CALL_LINK && step->call != CALL_SYMLINK)
+    if (step->call != CALL_RENAME && step->call != CALL_LINK && step->call != CALL_SYMLINK) {
         BAD(p, "this program does not know the call on two names", name);
+    }
     step->file = index_of_file(p, number(p));
     step->name = name_of_file(p, step->file);
     step->other = index_of_file(p, number(p));
     step->other_name = name_of_file(p, step->other);
-    if (step->call == CALL_SYMLINK)
+    if (step->call == CALL_SYMLINK) {
         p->plan->files[step->other].names[step->other_name].symlink = true;
+    }
     step->error = (int32_t)number_from(p, 0, INT32_MAX);
 }
 
@@ -77,8 +81,9 @@ static void parse_empty(struct parser *p) {
     struct plan_step *step = add_step(p, STEP_EMPTY);
     char *name = word(p);
     step->call = call_named(name);
-    if (step->call == N_CALLS || CALLS[step->call].kind == KIND_FILE)
+    if (step->call == N_CALLS || CALLS[step->call].kind == KIND_FILE) {
         BAD(p, "this program does not know the data call", name);
+    }
     step->file = index_of_file(p, number(p));
     step->handle = number(p);
     step->offset = number(p);
@@ -94,15 +99,17 @@ static void parse_wait(struct parser *p, enum step_kind kind) {
     step->count = number_from(p, 0, INT64_MAX);
     step->n_ranks = (int32_t)number_from(p, 1, p->plan->n_ranks);
     step->ranks = must_alloc((size_t)step->n_ranks * sizeof(int32_t));
-    for (int32_t i = 0; i < step->n_ranks; i++)
+    for (int32_t i = 0; i < step->n_ranks; i++) {
         step->ranks[i] = (int32_t)number_from(p, 0, p->plan->n_ranks - 1);
+    }
 }
 
 void parse_steps(struct parser *p) {
     while (next_line(p)) {
         char *keyword = word(p);
-        if (strcmp(keyword, "end") == 0)
+        if (strcmp(keyword, "end") == 0) {
             return;
+        }
         if (strcmp(keyword, "data") == 0) {
             parse_data(p);
         } else if (strcmp(keyword, "empty") == 0) {
@@ -138,8 +145,9 @@ void parse_steps(struct parser *p) {
 
 void skip_steps(struct parser *p) {
     for (int depth = 1; depth > 0;) {
-        if (!next_line(p))
+        if (!next_line(p)) {
             BAD(p, "a program has no end; the plan is cut short", "");
+        }
         depth += strncmp(p->line, "repeat ", 7) == 0;
         depth -= strcmp(p->line, "end") == 0;
     }

@@ -11,17 +11,20 @@
 char *plan_read_text(const char *path) {
     FILE *f = fopen(path, "rb");
     struct doing doing = {"open", path, -1, -1};
-    if (!f)
+    if (!f) {
         fail(&doing, "cannot read the plan: %s", strerror(errno));
+    }
     size_t length = 0, capacity = 1 << 16;
     char *text = must_alloc(capacity);
     for (size_t n; (n = fread(text + length, 1, capacity - length - 1, f)) > 0;) {
         length += n;
-        if (capacity - length == 1)
+        if (capacity - length == 1) {
             text = must_grow(text, capacity *= 2);
+        }
     }
-    if (ferror(f))
+    if (ferror(f)) {
         fail(&doing, "cannot read the plan: %s", strerror(errno));
+    }
     fclose(f);
     text[length] = '\0';
     return text;
@@ -48,15 +51,17 @@ bool next_line(struct parser *p) {
             p->rest += strlen(p->rest);
         }
         p->line += strspn(p->line, " ");
-        if (strncmp(p->line, "#@", 2) == 0) /* plan_share: the number of the next line in the whole text */
+        if (strncmp(p->line, "#@", 2) == 0) { /* plan_share: the number of the next line in the whole text */
             p->number = strtoll(p->line + 2, NULL, 10) - 1;
+        }
     } while (!*p->line || *p->line == '#');
     return true;
 }
 
 char *word(struct parser *p) {
-    if (!p->line || !*p->line)
+    if (!p->line || !*p->line) {
         BAD(p, "the line is too short", "");
+    }
     char *start = p->line, *end = start + strcspn(start, " ");
     if (*end) {
         *end = '\0';
@@ -68,19 +73,22 @@ char *word(struct parser *p) {
 
 int64_t number(struct parser *p) {
     char *text = word(p), *end;
-    if (strcmp(text, "-") == 0)
+    if (strcmp(text, "-") == 0) {
         return -1;
+    }
     errno = 0;
     long long value = strtoll(text, &end, 10);
-    if (errno || *end || end == text)
+    if (errno || *end || end == text) {
         BAD(p, "not a number:", text);
+    }
     return value;
 }
 
 int64_t number_from(struct parser *p, int64_t low, int64_t high) {
     int64_t value = number(p);
-    if (value < low || value > high)
+    if (value < low || value > high) {
         BAD(p, "a number is out of its range", "");
+    }
     return value;
 }
 
@@ -93,26 +101,33 @@ int32_t index_of_file(struct parser *p, int64_t id) {
             high = p->plan->n_files; /* their numbers ascend, unless a person has edited the kernel */
     while (low < high) {
         int32_t middle = low + (high - low) / 2;
-        if (p->plan->files[middle].id < id)
+        if (p->plan->files[middle].id < id) {
             low = middle + 1;
-        else
+        } else {
             high = middle;
+        }
     }
-    if (low < p->plan->n_files && p->plan->files[low].id == id)
+    if (low < p->plan->n_files && p->plan->files[low].id == id) {
         return low;
-    for (int32_t i = 0; i < p->plan->n_files; i++)
-        if (p->plan->files[i].id == id)
+    }
+    for (int32_t i = 0; i < p->plan->n_files; i++) {
+        if (p->plan->files[i].id == id) {
             return i;
+        }
+    }
     BAD(p, "it names a file that the plan does not have", "");
 }
 
 int32_t index_of_phase(struct parser *p, int64_t id) {
     /* Phases are numbered from 1 in their order, unless some are left out. */
-    if (id >= 1 && id <= p->plan->n_phases && p->plan->phases[id - 1].id == id)
+    if (id >= 1 && id <= p->plan->n_phases && p->plan->phases[id - 1].id == id) {
         return (int32_t)(id - 1);
-    for (int32_t i = 0; i < p->plan->n_phases; i++)
-        if (p->plan->phases[i].id == id)
+    }
+    for (int32_t i = 0; i < p->plan->n_phases; i++) {
+        if (p->plan->phases[i].id == id) {
             return i;
+        }
+    }
     BAD(p, "it names a phase that the plan does not have", "");
 }
 
@@ -131,18 +146,21 @@ void unescape(char *text) {
 }
 
 void *grown(void *array, int32_t n, size_t size) {
-    if ((n & (n - 1)) != 0)
+    if ((n & (n - 1)) != 0) {
         return array;
+    }
     return must_grow(array, (size_t)(n ? 2 * n : 1) * size);
 }
 
 void note_size(struct plan *plan, enum call call, int64_t size) {
     if (is_copy(call)) { /* inside of the kernel, unless bytes are verified */
-        if (size > plan->largest_copy)
+        if (size > plan->largest_copy) {
             plan->largest_copy = size;
+        }
         return;
     }
     int64_t *largest = CALLS[call].kind == KIND_READ ? &plan->largest_read : &plan->largest_write;
-    if (size > *largest)
+    if (size > *largest) {
         *largest = size;
+    }
 }

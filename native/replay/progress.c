@@ -21,12 +21,15 @@ static void merge_pairs(struct progress *p) {
 }
 
 void progress_add(struct progress *p, int64_t from_ns, int64_t to_ns, int64_t bytes) {
-    if (from_ns < 0)
+    if (from_ns < 0) {
         from_ns = 0;
-    if (to_ns < from_ns)
+    }
+    if (to_ns < from_ns) {
         to_ns = from_ns;
-    while (to_ns >= p->bin_ns * PROGRESS_BINS)
+    }
+    while (to_ns >= p->bin_ns * PROGRESS_BINS) {
         merge_pairs(p);
+    }
     int64_t bin = from_ns / p->bin_ns, at = from_ns, given = 0;
     const double per_ns = to_ns > from_ns ? (double)bytes / (double)(to_ns - from_ns) : 0;
     for (int64_t end; (end = (bin + 1) * p->bin_ns) < to_ns; bin++) {
@@ -50,13 +53,16 @@ void progress_add_loop(struct progress *p, int64_t from_ns, int64_t to_ns) {
 
 void progress_print(const struct progress *p, FILE *out) {
     fprintf(out, ",\"n_loops\":%" PRId64 ",\"loops\":[", p->n_loops);
-    for (int64_t i = 0; i < p->n_loops && i < PROGRESS_LOOPS; i++)
+    for (int64_t i = 0; i < p->n_loops && i < PROGRESS_LOOPS; i++) {
         fprintf(out, "%s[%" PRId64 ",%" PRId64 "]", i ? "," : "", p->loops[i][0], p->loops[i][1]);
+    }
     int n = PROGRESS_BINS;
-    while (n > 0 && p->bytes[n - 1] == 0 && p->io_ns[n - 1] == 0)
+    while (n > 0 && p->bytes[n - 1] == 0 && p->io_ns[n - 1] == 0) {
         n--;
+    }
     fprintf(out, "],\"bin_ns\":%" PRId64 ",\"bins\":[", p->bin_ns);
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
         fprintf(out, "%s[%" PRId64 ",%" PRId64 "]", i ? "," : "", p->bytes[i], p->io_ns[i]);
+    }
     fputs("]", out);
 }

@@ -45,17 +45,20 @@ const char *rank_library(void) {
     int length;
     PMPI_Get_library_version(version, &length);
     version[strcspn(version, ",\n")] = '\0';
-    for (char *c = version; *c; c++)
-        if (*c == '\t')
+    for (char *c = version; *c; c++) {
+        if (*c == '\t') {
             *c = ' ';
+        }
+    }
     return version;
 }
 
 char *ranks_share_text(char *text) {
     uint64_t length = text ? strlen(text) : 0;
     PMPI_Bcast(&length, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
-    if (my_rank != 0)
+    if (my_rank != 0) {
         text = must_alloc(length + 1);
+    }
     for (uint64_t done = 0; done < length; done += BCAST_CHUNK) {
         uint64_t left = length - done;
         PMPI_Bcast(text + done, (int)(left < BCAST_CHUNK ? left : BCAST_CHUNK), MPI_CHAR, 0, MPI_COMM_WORLD);
@@ -65,23 +68,26 @@ char *ranks_share_text(char *text) {
 
 char *ranks_hand_out(int32_t rank, char *bytes, size_t length, size_t *n) {
     *n = length;
-    if (rank == 0 || (my_rank != 0 && my_rank != rank))
+    if (rank == 0 || (my_rank != 0 && my_rank != rank)) {
         return bytes;
+    }
     uint64_t left = length;
     if (my_rank == 0) {
         PMPI_Send(&left, 1, MPI_UINT64_T, rank, TAG_TEXT, MPI_COMM_WORLD);
-        for (uint64_t done = 0; done < left; done += BCAST_CHUNK)
+        for (uint64_t done = 0; done < left; done += BCAST_CHUNK) {
             PMPI_Send(bytes + done, (int)(left - done < BCAST_CHUNK ? left - done : BCAST_CHUNK), MPI_CHAR,
                       rank, TAG_TEXT, MPI_COMM_WORLD);
+        }
         free(bytes);
         return NULL;
     }
     PMPI_Recv(&left, 1, MPI_UINT64_T, 0, TAG_TEXT, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     *n = left;
     bytes = left ? must_alloc(left) : NULL;
-    for (uint64_t done = 0; done < left; done += BCAST_CHUNK)
+    for (uint64_t done = 0; done < left; done += BCAST_CHUNK) {
         PMPI_Recv(bytes + done, (int)(left - done < BCAST_CHUNK ? left - done : BCAST_CHUNK), MPI_CHAR, 0,
                   TAG_TEXT, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
     return bytes;
 }
 
@@ -117,13 +123,16 @@ static void wait_quietly(MPI_Request *request, int64_t longest_nap_ns) {
     int done = 0;
     for (int64_t start = now_ns();;) {
         PMPI_Test(request, &done, MPI_STATUS_IGNORE);
-        if (done)
+        if (done) {
             return;
+        }
         int64_t waited = now_ns() - start, nap = waited / 8;
-        if (waited < spin_ns)
+        if (waited < spin_ns) {
             continue;
-        if (nap > longest_nap_ns)
+        }
+        if (nap > longest_nap_ns) {
             nap = longest_nap_ns;
+        }
         nanosleep(&(struct timespec){.tv_nsec = nap}, NULL);
     }
 }
@@ -137,8 +146,9 @@ void ranks_poll(void) {
 /* Wait quietly until all are there; then the call that a tracer knows as synchronisation. It also lets the
  * ranks go on at the same moment, as the application's did: naps end at different times. */
 void ranks_barrier(int communicator) {
-    if (communicators[communicator] == MPI_COMM_NULL)
+    if (communicators[communicator] == MPI_COMM_NULL) {
         return;
+    }
     if (!polls) {
         MPI_Request request;
         PMPI_Ibarrier(communicators[communicator], &request);
@@ -165,27 +175,32 @@ static int wait_tag(int64_t number) {
 }
 
 void ranks_signal(int64_t number, const int32_t *others, int32_t n_others) {
-    for (int32_t i = 0; i < n_others; i++)
-        if (others[i] != my_rank) /* no data: it goes out at once, whether or not the other waits yet */
+    for (int32_t i = 0; i < n_others; i++) {
+        if (others[i] != my_rank) { /* no data: it goes out at once, whether or not the other waits yet */
             PMPI_Send(NULL, 0, MPI_CHAR, others[i], wait_tag(number), MPI_COMM_WORLD);
+        }
+    }
 }
 
 void ranks_await(int64_t number, const int32_t *others, int32_t n_others) {
-    for (int32_t i = 0; i < n_others; i++)
+    for (int32_t i = 0; i < n_others; i++) {
         if (others[i] != my_rank) {
             MPI_Request request;
             PMPI_Irecv(NULL, 0, MPI_CHAR, others[i], wait_tag(number), MPI_COMM_WORLD, &request);
-            if (polls)
+            if (polls) {
                 PMPI_Wait(&request, MPI_STATUS_IGNORE);
-            else
+            } else {
                 wait_quietly(&request, NAP_IN_RUN_NS);
+            }
         }
+    }
 }
 
 /* Ranks with the same name read the same clock. */
 static void name_clock(char name[CLOCK_NAME]) {
-    if (!clock_name(name))
+    if (!clock_name(name)) {
         snprintf(name, CLOCK_NAME, "rank %d", my_rank);
+    }
 }
 
 /* Rank 0's clock minus this one's: by the quickest of some round trips (Cristian's method), so the error is
@@ -196,13 +211,15 @@ static int64_t offset_to_rank_0(void) {
     char *all = my_rank == 0 ? must_alloc((size_t)n_ranks * CLOCK_NAME) : NULL;
     PMPI_Gather(mine, CLOCK_NAME, MPI_CHAR, all, CLOCK_NAME, MPI_CHAR, 0, MPI_COMM_WORLD);
     int *foreign = must_alloc((size_t)n_ranks * sizeof(int));
-    for (int r = 0; my_rank == 0 && r < n_ranks; r++)
+    for (int r = 0; my_rank == 0 && r < n_ranks; r++) {
         foreign[r] = memcmp(all + (size_t)r * CLOCK_NAME, mine, CLOCK_NAME) != 0;
+    }
     PMPI_Bcast(foreign, n_ranks, MPI_INT, 0, MPI_COMM_WORLD);
     int64_t offset = 0, quickest = INT64_MAX;
     for (int r = 1; r < n_ranks; r++) {
-        if (!foreign[r] || (my_rank != 0 && my_rank != r))
+        if (!foreign[r] || (my_rank != 0 && my_rank != r)) {
             continue;
+        }
         for (int round = 0; round < CLOCK_ROUNDS; round++) {
             int64_t theirs = 0, sent = now_ns();
             if (my_rank == 0) {
@@ -265,8 +282,9 @@ static MPI_Datatype type_of(size_t size) {
 void *ranks_gather(int communicator, const void *mine, size_t n, size_t size, size_t *n_all) {
     MPI_Comm comm = communicator < 0 ? MPI_COMM_WORLD : communicators[communicator];
     *n_all = 0;
-    if (comm == MPI_COMM_NULL)
+    if (comm == MPI_COMM_NULL) {
         return NULL;
+    }
     int ranks, own = (int)n;
     PMPI_Comm_size(comm, &ranks);
     int *counts = must_alloc((size_t)ranks * 2 * sizeof(int)), *places = counts + ranks;
@@ -278,8 +296,9 @@ void *ranks_gather(int communicator, const void *mine, size_t n, size_t size, si
         *n_all += (size_t)counts[i];
     }
     char *all = *n_all ? must_alloc(*n_all * size) : NULL;
-    if (*n_all)
+    if (*n_all) {
         PMPI_Allgatherv(mine, own, type_of(size), all, counts, places, type_of(size), comm);
+    }
     free(counts);
     return all;
 }
@@ -293,16 +312,18 @@ void ranks_send(int32_t rank, const void *elements, size_t n, size_t size) {
     int kept = 0;
     for (int i = 0, done; i < n_sent; i++) { /* what has arrived is not needed any more */
         PMPI_Test(&sent[i].request, &done, MPI_STATUS_IGNORE);
-        if (done)
+        if (done) {
             free(sent[i].bytes);
-        else
+        } else {
             sent[kept++] = sent[i];
+        }
     }
     n_sent = kept + 1;
     sent = must_grow(sent, (size_t)n_sent * sizeof *sent);
     sent[kept].bytes = must_alloc(n * size);
-    if (n)
+    if (n) {
         memcpy(sent[kept].bytes, elements, n * size);
+    }
     PMPI_Isend(sent[kept].bytes, (int)n, type_of(size), rank, TAG_ELEMENTS, MPI_COMM_WORLD,
                &sent[kept].request);
 }
@@ -330,9 +351,10 @@ void ranks_print_in_order(const char *text, size_t length) {
     if (my_rank != 0) {
         uint64_t n = length;
         PMPI_Send(&n, 1, MPI_UINT64_T, 0, TAG_TEXT, MPI_COMM_WORLD);
-        for (uint64_t done = 0; done < n; done += BCAST_CHUNK)
+        for (uint64_t done = 0; done < n; done += BCAST_CHUNK) {
             PMPI_Send(text + done, (int)(n - done < BCAST_CHUNK ? n - done : BCAST_CHUNK), MPI_CHAR, 0,
                       TAG_TEXT, MPI_COMM_WORLD);
+        }
         return;
     }
     fwrite(text, 1, length, stdout);
@@ -350,9 +372,11 @@ void ranks_print_in_order(const char *text, size_t length) {
 }
 
 void ranks_end(void) {
-    for (int i = 0; i < n_communicators; i++)
-        if (communicators[i] != MPI_COMM_NULL && communicators[i] != MPI_COMM_WORLD)
+    for (int i = 0; i < n_communicators; i++) {
+        if (communicators[i] != MPI_COMM_NULL && communicators[i] != MPI_COMM_WORLD) {
             PMPI_Comm_free(&communicators[i]);
+        }
+    }
     free(communicators);
     MPI_Finalize();
 }

@@ -25,8 +25,9 @@ void reach_start(const struct plan *plan) {
 void reach_note(const struct open_file *f, bool reads, int64_t position, int64_t size) {
     int64_t *end = &ends[f->file - the_plan->files][reads ? OF_READS : OF_WRITES];
     int64_t last = place_in_file(f->view, position + size - 1) + 1;
-    if (size > 0 && last > *end)
+    if (size > 0 && last > *end) {
         *end = last;
+    }
 }
 
 static void forget(const struct plan_file *file) {
@@ -37,12 +38,14 @@ static void forget(const struct plan_file *file) {
 void reach_forget(const struct file_action *a) {
     switch (a->call) {
     case CALL_OPEN:
-        if (a->arg & O_TRUNC)
+        if (a->arg & O_TRUNC) {
             forget(a->file);
+        }
         break;
     case CALL_M_OPEN:
-        if (a->arg & MPI_DELETES_ON_CLOSE)
+        if (a->arg & MPI_DELETES_ON_CLOSE) {
             forget(a->file);
+        }
         break;
     case CALL_RENAME:
         forget(a->other);
@@ -61,10 +64,13 @@ void reach_forget(const struct file_action *a) {
 }
 
 static bool uses_mpi_files(void) {
-    for (int32_t i = 0; i < the_plan->n_phases; i++)
-        for (int32_t k = 0; k < the_plan->phases[i].n_members; k++)
-            if (CALLS[the_plan->phases[i].members[k].call].layer == LAYER_MPIIO)
+    for (int32_t i = 0; i < the_plan->n_phases; i++) {
+        for (int32_t k = 0; k < the_plan->phases[i].n_members; k++) {
+            if (CALLS[the_plan->phases[i].members[k].call].layer == LAYER_MPIIO) {
                 return true;
+            }
+        }
+    }
     return false;
 }
 
@@ -73,18 +79,21 @@ static int64_t size_of(const struct plan_file *file) {
     struct stat facts;
     int fd = open(file->path, O_RDONLY | O_CLOEXEC);
     int failed = fd < 0 || fstat(fd, &facts) != 0;
-    if (fd >= 0)
+    if (fd >= 0) {
         close(fd);
+    }
     return failed ? -1 : (int64_t)facts.st_size;
 }
 
 static void require_size(const struct plan_file *file, int64_t end, bool reads) {
     const int64_t patience_ns = 3000000000, nap_ns = 100000000; /* of attributes that come late */
     int64_t size;
-    for (int64_t start = now_ns(); (size = size_of(file)) < end && now_ns() - start < patience_ns;)
+    for (int64_t start = now_ns(); (size = size_of(file)) < end && now_ns() - start < patience_ns;) {
         nanosleep(&(struct timespec){.tv_nsec = nap_ns}, NULL);
-    if (size >= end)
+    }
+    if (size >= end) {
         return;
+    }
     const char *moved = reads ? "read from" : "written to";
     struct doing doing = {reads ? "MPI-IO read" : "MPI-IO write", file->name, size < 0 ? 0 : size, -1};
     struct statvfs space = {0};
@@ -98,14 +107,20 @@ static void require_size(const struct plan_file *file, int64_t end, bool reads) 
 }
 
 void reach_check(const struct replay *r) {
-    if (r->settings->null || !uses_mpi_files())
+    if (r->settings->null || !uses_mpi_files()) {
         return;
-    for (int32_t i = 0; i < r->n_open_files; i++)
-        if (r->open_files[i]->is_open && r->open_files[i]->layer == LAYER_MPIIO)
+    }
+    for (int32_t i = 0; i < r->n_open_files; i++) {
+        if (r->open_files[i]->is_open && r->open_files[i]->layer == LAYER_MPIIO) {
             forget(r->open_files[i]->file); /* its library may hold data back */
+        }
+    }
     ranks_largest(ends[0], 2 * the_plan->n_files);
-    for (int32_t i = 0; rank_number() == 0 && i < the_plan->n_files; i++)
-        for (int k = OF_WRITES; k <= OF_READS; k++)
-            if (ends[i][k] > 0 && ends[i][k] != INT64_MAX)
+    for (int32_t i = 0; rank_number() == 0 && i < the_plan->n_files; i++) {
+        for (int k = OF_WRITES; k <= OF_READS; k++) {
+            if (ends[i][k] > 0 && ends[i][k] != INT64_MAX) {
                 require_size(&the_plan->files[i], ends[i][k], k == OF_READS);
+            }
+        }
+    }
 }

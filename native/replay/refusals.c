@@ -102,26 +102,30 @@ void refusals_start(const struct plan *plan) {
         of_files |= posix;
         of_data |= posix && step->kind == STEP_EMPTY;
     }
-    if (!of_files || ARCHITECTURE == 0)
+    if (!of_files || ARCHITECTURE == 0) {
         return;
+    }
     char *found = mmap(NULL, 2 * PLACE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (found == MAP_FAILED)
+    if (found == MAP_FAILED) {
         return;
+    }
     place = found + (PLACE - (uintptr_t)found % PLACE) % PLACE;
     filters = install(of_data);
 }
 
 static char *page_of(int32_t error) {
     char *page = place + (size_t)(error & (ERRORS - 1)) * PAGE;
-    if (mprotect(page, PAGE, PROT_READ | PROT_WRITE) != 0)
+    if (mprotect(page, PAGE, PROT_READ | PROT_WRITE) != 0) {
         fail(NULL, "no memory for a name: %s", strerror(errno));
+    }
     return page;
 }
 
 const char *refused_path(const char *path, int32_t error) {
     char *page = page_of(error);
-    if (snprintf(page, PAGE, "%s", path) >= PAGE)
+    if (snprintf(page, PAGE, "%s", path) >= PAGE) {
         page[PAGE - 1] = 0;
+    }
     return page;
 }
 
@@ -131,14 +135,18 @@ static bool storage_refuses(const struct file_action *a) {
     const bool makes = (a->call == CALL_OPEN && (a->arg & O_CREAT)) || a->call == CALL_MKDIR ||
                        a->call == CALL_MKNOD || a->call == CALL_SYMLINK;
     const bool of_two = a->call == CALL_RENAME || a->call == CALL_LINK;
-    if (of_two && !a->other) /* the plan has one of its names */
+    if (of_two && !a->other) { /* the plan has one of its names */
         return a->error == ENOENT && (a->arg != 0 || !unseen_exists(path));
-    if (a->error == ENOENT)
+    }
+    if (a->error == ENOENT) {
         return !makes && (a->file->never_there || !unseen_exists(path));
-    if (a->error != EEXIST)
+    }
+    if (a->error != EEXIST) {
         return false;
-    if (a->call == CALL_LINK || a->call == CALL_SYMLINK)
+    }
+    if (a->call == CALL_LINK || a->call == CALL_SYMLINK) {
         return a->other && unseen_exists(a->other->names[a->other_name].path);
+    }
     return ((a->call == CALL_OPEN && (a->arg & O_CREAT) && (a->arg & O_EXCL)) || a->call == CALL_MKDIR ||
             a->call == CALL_MKNOD) &&
            unseen_exists(path);
@@ -181,8 +189,9 @@ enum refusal refusal_of(const struct file_action *a) {
 
 bool refused_data(enum call call, const struct open_file *f, int64_t size, int64_t offset, int32_t error,
                   int64_t *moved) {
-    if (!filters)
+    if (!filters) {
         return false;
+    }
     char *page = page_of(error);
     const struct iovec *parts = (const struct iovec *)(void *)page;
     switch (call) {

@@ -20,8 +20,9 @@ static void print_phase(FILE *out, struct replay *r, const struct phase_state *p
     for (int block = 0; block < LATENCY_BLOCKS; block++) {
         const uint64_t *counters = p->latencies.block[block];
         for (int i = 0; counters && i < LATENCY_SUB; i++) {
-            if (!counters[i])
+            if (!counters[i]) {
                 continue;
+            }
             fprintf(out, "%s[%d,%" PRIu64 "]", comma, block * LATENCY_SUB + i, counters[i]);
             comma = ",";
         }
@@ -42,8 +43,9 @@ void report(struct replay *r) {
     size_t length = 0;
     gethostname(host, sizeof host - 1);
     FILE *out = open_memstream(&text, &length);
-    if (!out)
+    if (!out) {
         fail(NULL, "out of memory");
+    }
     fprintf(out,
             "{\"rank\":%d,\"host\":\"%s\",\"mpi\":\"%s\",\"elapsed_ns\":%" PRId64 ",\"metadata_ns\":%" PRId64
             ",\"metadata_operations\":%" PRId64 ",\"sync_ns\":%" PRId64 ",\"syncs\":%" PRId64
@@ -62,8 +64,9 @@ void report(struct replay *r) {
     fputs(",\"phases\":[", out);
     const char *comma = "";
     for (int32_t i = 0; i < r->plan->n_phases; i++) {
-        if (!r->phases[i].members)
+        if (!r->phases[i].members) {
             continue;
+        }
         fprintf(out, "%s", comma);
         print_phase(out, r, &r->phases[i]);
         comma = ",";
@@ -74,13 +77,16 @@ void report(struct replay *r) {
         progress_print(r->progress, out);
     }
     fputs("}\n", out);
-    if (fclose(out) != 0)
+    if (fclose(out) != 0) {
         fail(NULL, "out of memory");
-    if (rank_number() == 0)
+    }
+    if (rank_number() == 0) {
         fputs(RESULT_BEGIN, stdout);
+    }
     ranks_print_in_order(text, length);
-    if (rank_number() == 0)
+    if (rank_number() == 0) {
         fputs(RESULT_END, stdout);
+    }
     fflush(stdout);
     free(text);
 }

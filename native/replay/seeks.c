@@ -15,8 +15,9 @@ static const struct member_state *next_through(struct replay *r, const struct pl
     const int64_t calls = step->single ? step->count : step->count * n;
     for (int32_t k = 0; k < n && k < calls; k++) {
         const struct member_state *m = &p->members[(p->next + k) % n];
-        if ((step->handle >= 0 ? step->handle : m->member->handle) == handle)
+        if ((step->handle >= 0 ? step->handle : m->member->handle) == handle) {
             return m;
+        }
     }
     return NULL;
 }
@@ -29,20 +30,25 @@ static bool tells_position(struct replay *r, const struct plan_step *seek, int32
     for (int32_t i = from; i < to; i++) {
         const struct plan_step *step = &r->plan->steps[i];
         bool same = step->file == seek->file && step->handle == seek->handle;
-        if (step->kind == STEP_REPEAT && step->count == 0)
+        if (step->kind == STEP_REPEAT && step->count == 0) {
             i = step->end - 1;
+        }
         if (step->kind == STEP_FILE && same && (is_seek(step->call) || !needs_open_file(step->call))) {
-            if (step->call == CALL_LSEEK && step->arg == SEEK_CUR) /* it asks where the pointer is */
+            if (step->call == CALL_LSEEK && step->arg == SEEK_CUR) { /* it asks where the pointer is */
                 *position = step->offset;
+            }
             return true;
         }
-        if (step->kind != STEP_DATA || r->plan->phases[step->phase].file != seek->file)
+        if (step->kind != STEP_DATA || r->plan->phases[step->phase].file != seek->file) {
             continue;
+        }
         const struct member_state *m = next_through(r, step, seek->handle);
-        if (!m)
+        if (!m) {
             continue;
-        if (m->member->placed && m->run < m->member->n_runs)
+        }
+        if (m->member->placed && m->run < m->member->n_runs) {
             *position = m->member->runs[m->run].offset + m->i * m->member->runs[m->run].disp;
+        }
         return true;
     }
     return false;
@@ -56,8 +62,9 @@ int64_t next_position(struct replay *r, const struct plan_step *seek) {
     int32_t from = behind;
     for (const struct loop *loop = r->loop; loop; loop = loop->around) {
         if (tells_position(r, seek, from, loop->end, &position) ||
-            (loop->left > 0 && tells_position(r, seek, loop->first, behind, &position)))
+            (loop->left > 0 && tells_position(r, seek, loop->first, behind, &position))) {
             return position;
+        }
         from = loop->end;
     }
     tells_position(r, seek, from, r->plan->n_steps, &position);
@@ -71,17 +78,20 @@ void make_pending_seeks(struct replay *r, struct open_file *f, int64_t position)
                                  .open = f,
                                  .arg = f->pending_whence,
                                  .offset = position < 0 ? f->position : position};
-    for (; f->pending_seeks > 0; f->pending_seeks--)
+    for (; f->pending_seeks > 0; f->pending_seeks--) {
         act(r, &action, 0);
+    }
 }
 
 void make_null_seeks(struct replay *r, struct open_file *f, int64_t n) {
     struct file_action action = {
         .call = CALL_LSEEK, .file = f->file, .open = f, .arg = SEEK_CUR, .offset = f->position};
     int64_t start = now_ns();
-    for (int64_t i = 0; i < n; i++)
-        if (!backend_of(r, LAYER_POSIX)->act(&action))
+    for (int64_t i = 0; i < n; i++) {
+        if (!backend_of(r, LAYER_POSIX)->act(&action)) {
             act(r, &action, 0); /* says why */
+        }
+    }
     int64_t end = now_ns();
     activity_calls(&r->activity, IO_METADATA, start, end);
     r->metadata_ns += end - start;

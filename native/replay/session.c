@@ -48,18 +48,21 @@ static struct order read_order(void) {
 static bool is_independent(const struct plan *plan) {
     for (int32_t i = 0; i < plan->n_steps; i++) {
         const struct plan_step *step = &plan->steps[i];
-        if (step->kind == STEP_SYNC || step->kind == STEP_SIGNAL || step->kind == STEP_AWAIT)
+        if (step->kind == STEP_SYNC || step->kind == STEP_SIGNAL || step->kind == STEP_AWAIT) {
             return false;
-        if ((step->kind == STEP_FILE || step->kind == STEP_EMPTY) && CALLS[step->call].layer == LAYER_MPIIO)
+        }
+        if ((step->kind == STEP_FILE || step->kind == STEP_EMPTY) && CALLS[step->call].layer == LAYER_MPIIO) {
             return false;
+        }
     }
     return true;
 }
 
 static void sleep_until(int64_t ns) {
     struct timespec until = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) {
         ;
+    }
 }
 
 void session(struct replay *r, struct settings *settings) {
@@ -76,11 +79,13 @@ void session(struct replay *r, struct settings *settings) {
     for (;;) {
         struct order order = {.goes_on = 0};
         whereabouts_enter(RANK_PAUSES, "wait for an order", "", -1, -1);
-        if (rank_number() == 0)
+        if (rank_number() == 0) {
             order = read_order();
+        }
         ranks_share(&order, sizeof order);
-        if (!order.goes_on)
+        if (!order.goes_on) {
             break;
+        }
         settings->pauses = PAUSES_KEEP;
         settings->pause_factor = order.pauses;
         replay_renew(r);

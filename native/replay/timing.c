@@ -27,11 +27,13 @@ static struct {
 void pauses_compute(int64_t bytes) {
     computed.busy = true;
     computed.n_lines = ((size_t)bytes + 63) / 64;
-    if (computed.n_lines == 0)
+    if (computed.n_lines == 0) {
         return;
+    }
     computed.words = must_alloc(computed.n_lines * 64);
-    for (size_t i = 0; i < computed.n_lines; i++) /* its pages are there before the first pause */
+    for (size_t i = 0; i < computed.n_lines; i++) { /* its pages are there before the first pause */
         computed.words[i * LINE_WORDS] = i;
+    }
 }
 
 static void compute_until(int64_t deadline) {
@@ -50,8 +52,9 @@ static void use_what_was_read(struct pacer *p) {
     for (int i = 0; i < PIECE_LINES / 4 && p->read_bytes > 0; i++) {
         (void)bytes[p->used];
         p->used += 64;
-        if (p->used >= p->read_bytes)
+        if (p->used >= p->read_bytes) {
             p->used = 0;
+        }
     }
 }
 
@@ -64,18 +67,21 @@ void pause_for(struct pacer *p, int64_t ns) {
             compute_until(deadline);
         } else if (!computed.busy && p->owed_ns >= SPIN_BELOW_NS) {
             struct timespec until = {.tv_sec = deadline / 1000000000, .tv_nsec = deadline % 1000000000};
-            while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
+            while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) {
                 ;
+            }
         }
-        while ((end = now_ns()) < deadline)
+        while ((end = now_ns()) < deadline) {
             if (computed.busy && !computed.words) {
                 use_what_was_read(p);
                 sched_yield(); /* other ranks' pauses end while this one lasts */
             }
+        }
         p->slept_ns += end - start;
         p->owed_ns -= end - start;
     }
     int64_t off = p->owed_ns < 0 ? -p->owed_ns : p->owed_ns;
-    if (off > p->worst_ns)
+    if (off > p->worst_ns) {
         p->worst_ns = off;
+    }
 }

@@ -34,11 +34,13 @@ static inline void latency_add(struct latencies *l, int64_t ns) {
         sub = (v >> shift) - LATENCY_SUB;
     }
     uint64_t *counters = l->block[block];
-    if (!counters)
+    if (!counters) {
         counters = latency_new_block(l, block);
+    }
     counters[sub]++;
-    if (ns > l->max_ns)
+    if (ns > l->max_ns) {
         l->max_ns = ns;
+    }
 }
 
 /* Pauses that do not drift: what one sleep took too long is taken off the next ones. */

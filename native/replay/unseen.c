@@ -33,16 +33,17 @@ int64_t unseen_position(int fd) {
 
 int unseen_open(const char *path, int flags) {
     long fd = ask(SYS_open, (long)path, flags, 0);
-    if (fd < 0)
+    if (fd < 0) {
         errno = (int)-fd;
+    }
     return fd < 0 ? -1 : (int)fd;
 }
 
 int unseen_sync(int fd) {
     long result;
-    do
+    do {
         result = ask(SYS_fsync, fd, 0, 0);
-    while (result == -EINTR);
+    } while (result == -EINTR);
     return (int)-result;
 }
 
@@ -73,9 +74,9 @@ int unseen_open(const char *path, int flags) {
 
 int unseen_sync(int fd) {
     int result;
-    do
+    do {
         result = fsync(fd);
-    while (result != 0 && errno == EINTR);
+    } while (result != 0 && errno == EINTR);
     return result == 0 ? 0 : errno;
 }
 
@@ -86,8 +87,9 @@ void unseen_close(int fd) {
 
 bool unseen_look(int fd, const char *path, struct unseen_facts *facts) {
     struct stat found;
-    if (!look(fd, path, &found))
+    if (!look(fd, path, &found)) {
         return false;
+    }
     *facts = (struct unseen_facts){S_ISREG(found.st_mode), found.st_size, found.st_dev, found.st_ino};
     return true;
 }

@@ -12,8 +12,9 @@ int64_t piece_in_file(const struct plan_view *view, int64_t position, int64_t *l
     int64_t rest = position % view->visible;
     int64_t tile = view->displacement + position / view->visible * view->extent;
     int32_t i = 0;
-    while (rest >= view->run_lengths[i])
+    while (rest >= view->run_lengths[i]) {
         rest -= view->run_lengths[i++];
+    }
     *length = view->run_lengths[i] - rest;
     return tile + view->run_offsets[i] + rest;
 }
@@ -28,8 +29,9 @@ static void tell_pieces(const struct plan_view *view, int64_t position, int64_t 
                         int64_t count, void (*tell)(void *to, struct band band), void *to) {
     while (position < end) {
         int64_t length, start = piece_in_file(view, position, &length);
-        if (length > end - position)
+        if (length > end - position) {
             length = end - position;
+        }
         tell(to, (struct band){start, length, stride, count});
         position += length;
     }
@@ -44,16 +46,18 @@ static void tell_tiles(const struct plan_view *view, int64_t position, int64_t e
         return;
     }
     tell_pieces(view, position, first * view->visible, 0, 1, tell, to);
-    for (int32_t i = 0; i < view->n_runs; i++)
+    for (int32_t i = 0; i < view->n_runs; i++) {
         tell(to, (struct band){view->displacement + first * view->extent + view->run_offsets[i],
                                view->run_lengths[i], view->extent, last - first});
+    }
     tell_pieces(view, last * view->visible, end, 0, 1, tell, to);
 }
 
 void bands_in_file(const struct plan_view *view, struct band b, void (*tell)(void *to, struct band band),
                    void *to) {
-    if (b.length <= 0 || b.count <= 0)
+    if (b.length <= 0 || b.count <= 0) {
         return;
+    }
     if (!has_pieces(view)) {
         tell(to, b);
     } else if (b.count == 1 || b.stride == b.length) {
@@ -62,7 +66,8 @@ void bands_in_file(const struct plan_view *view, struct band b, void (*tell)(voi
         tell_pieces(view, b.start, b.start + b.length, b.stride / view->visible * view->extent, b.count, tell,
                     to);
     } else {
-        for (int64_t i = 0; i < b.count; i++)
+        for (int64_t i = 0; i < b.count; i++) {
             tell_tiles(view, b.start + i * b.stride, b.start + i * b.stride + b.length, tell, to);
+        }
     }
 }

@@ -24,8 +24,9 @@ static int rank_by_launcher(void) {
     static const char *const NAMES[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
         const char *value = getenv(NAMES[i]);
-        if (value)
+        if (value) {
             return atoi(value);
+        }
     }
     return 0;
 }
@@ -45,15 +46,17 @@ static void print_place(void) {
 /* The rank has ended, by a signal or an exit; its own failures it has told itself. */
 static _Noreturn void tell_end(int status) {
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : 1;
-    if (whereabouts->state == RANK_ENDED && WIFEXITED(status))
+    if (whereabouts->state == RANK_ENDED && WIFEXITED(status)) {
         exit(code);
+    }
     printf("\n" FAILURE_MARK);
     print_place();
     printf(", \"at_ns\": %" PRId64 ", \"died\": ", now_ns());
-    if (WIFSIGNALED(status))
+    if (WIFSIGNALED(status)) {
         printf("\"signal %d, %s\"}\n", WTERMSIG(status), strsignal(WTERMSIG(status)));
-    else
+    } else {
         printf("\"it exited with status %d\"}\n", code);
+    }
     fflush(stdout);
     nanosleep(&(struct timespec){.tv_nsec = FORWARD_NS}, NULL);
     exit(code ? code : 1);
@@ -81,13 +84,15 @@ static _Noreturn void watch(pid_t child, int64_t patience_ns, const sigset_t *of
     bool told = false;
     for (int status;;) {
         sigtimedwait(of_child, NULL, &(struct timespec){.tv_nsec = LOOK_NS});
-        if (waitpid(child, &status, WNOHANG) == child)
+        if (waitpid(child, &status, WNOHANG) == child) {
             tell_end(status);
+        }
         int64_t now = now_ns();
         bool quiet = whereabouts->state == RANK_TELLS || whereabouts->state == RANK_ENDED;
         if (done_so_far() != done || quiet) {
-            if (told && !quiet)
+            if (told && !quiet) {
                 tell_moving();
+            }
             done = done_so_far();
             since = now;
             told = false;
@@ -100,9 +105,11 @@ static _Noreturn void watch(pid_t child, int64_t patience_ns, const sigset_t *of
 
 static double asked_patience(int argc, char **argv) {
     static const char option[] = "--watch=";
-    for (int i = 1; i < argc; i++)
-        if (strncmp(argv[i], option, strlen(option)) == 0)
+    for (int i = 1; i < argc; i++) {
+        if (strncmp(argv[i], option, strlen(option)) == 0) {
             return atof(argv[i] + strlen(option));
+        }
+    }
     return 0;
 }
 
@@ -120,12 +127,14 @@ static void rename_process(int argc, char **argv) {
 
 void watch_start(int argc, char **argv) {
     double patience_s = asked_patience(argc, argv);
-    if (!(patience_s > 0) || getenv("WAVETANK_TRACE_DIR"))
+    if (!(patience_s > 0) || getenv("WAVETANK_TRACE_DIR")) {
         return;
+    }
     struct whereabouts *shared =
         mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (shared == MAP_FAILED)
+    if (shared == MAP_FAILED) {
         return;
+    }
     *shared = *whereabouts;
     signal(SIGCHLD, SIG_DFL); /* ignored, it would leave no status to be told */
     sigset_t of_child, before;
@@ -144,7 +153,8 @@ void watch_start(int argc, char **argv) {
     }
     whereabouts = shared;
     prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0UL, 0UL, 0UL);
-    if (getppid() != parent) /* it died before that call */
+    if (getppid() != parent) { /* it died before that call */
         _exit(1);
+    }
     sigprocmask(SIG_SETMASK, &before, NULL);
 }
