@@ -42,4 +42,11 @@ static inline bool wt_has_pattern(const void *codes, size_t width, int64_t n,
 /* Rows of strand k, whose operations are laid and marked, from row n on; returns how many there are then. */
 int64_t wt_rows_of_strand(const struct wt_table *table, struct wt_strands *strands, int64_t k, int64_t n);
 
+/* Whether an order holds loops: those of up to 64 members that are longer than two strides are seen, and some
+ * that are none. */
+bool wt_holds_loops(const uint8_t *order, int64_t n);
+
+/* Whether the operations of each file, `counts` of each strand, still come in no order. */
+bool wt_files_irregular(const uint8_t *order, int64_t n, const int64_t *counts, const struct wt_going *going);
+
 #endif
