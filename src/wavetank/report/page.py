@@ -42,6 +42,9 @@ from wavetank.report.use_tables import use_table
 from wavetank.report.words import estimate_words, money, origins_words, place_words, rate
 from wavetank.units import format_duration, format_size
 
+MOST_NAMED = 3
+"""Configurations with the same doubt that are named one by one; of more, how many they are."""
+
 
 @dataclass(frozen=True)
 class Tile:
@@ -293,11 +296,20 @@ def _count(n: int, noun: str) -> str:
 
 
 def _findings(comparison: Comparison) -> tuple[str, ...]:
-    return tuple(
-        f"{c.application}, {c.cluster_title}, {c.mapping}: {finding}"
-        for c in comparison.configurations
-        for finding in c.findings
-    )
+    """Doubts, each once: with the configurations that have it, or how many they are."""
+    where: dict[str, dict[str, None]] = {}
+    for c in comparison.configurations:
+        for finding in c.findings:
+            where.setdefault(finding, {})[f"{c.application}, {c.cluster_title}, {c.mapping}"] = None
+    total = len(comparison.configurations)
+    lines = []
+    for finding, names in where.items():
+        if len(names) > MOST_NAMED:
+            all_of_them = "all" if len(names) == total else f"{len(names)} of {total}"
+            lines.append(f"{all_of_them} configurations: {finding}")
+        else:
+            lines += [f"{name}: {finding}" for name in names]
+    return tuple(lines)
 
 
 def in_rank_order(comparison: Comparison, application: str) -> tuple[Configuration, ...]:

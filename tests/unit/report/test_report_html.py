@@ -366,3 +366,24 @@ def test_idle_time_is_a_column_of_the_cost(tmp_path) -> None:
     # the examples idle 6 s around a run and take 14 s to come up
     parts = rows["cost"][0]
     assert parts["idle"] / parts["deployment"] == pytest.approx(6 / 14)
+
+
+def test_a_doubt_of_many_configurations_is_said_once(tmp_path) -> None:
+    comparison = campaign_examples.make_campaign(tmp_path)
+    n = len(comparison.configurations)
+    assert n > 4
+    doubted = [
+        each.model_copy(
+            update={
+                "findings": ("busy", *(["slow"] if i < 4 else []), *(["late"] if i < 2 else []))
+            }
+        )
+        for i, each in enumerate(comparison.configurations)
+    ]
+    comparison.model_copy(update={"configurations": tuple(doubted)}).write(
+        tmp_path / "comparison.json"
+    )
+    shown = re.findall(r'<li class="finding">(.*?)</li>', render(read_folder(tmp_path)))
+    assert shown[:2] == ["all configurations: busy", f"4 of {n} configurations: slow"]
+    late = [f"{c.application}, {c.cluster_title}, {c.mapping}: late" for c in doubted[:2]]
+    assert shown[2:] == late
