@@ -5,6 +5,7 @@ Leaves a folder with cluster files and a campaign file that a person can read, c
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,6 +70,7 @@ def write_attempt(
         instance_with(memory),
         problems=machine.problems,
         free_memory_bytes=machine.free_memory_bytes,
+        prefix=f"try-{_mark_of(folder)}",
     )
     needed = max(cluster.storage.size for cluster in choice.clusters)
     if needed > machine.free_bytes:
@@ -113,6 +115,11 @@ def write_attempt(
         + yaml.safe_dump(campaign, sort_keys=False, width=120),
     )
     return path
+
+
+def _mark_of(folder: Path) -> str:
+    """Of the names of a folder's clusters, so that attempts of two folders can run at once."""
+    return hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:4]
 
 
 def _kept(model: Path, folder: Path) -> str:

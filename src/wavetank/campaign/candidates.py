@@ -121,6 +121,7 @@ def clusters_for(
     *,
     problems: Callable[[ClusterSpec], Sequence[str]] = lambda spec: (),
     free_memory_bytes: int | None = None,
+    prefix: str = "try",
 ) -> Choice:
     """NFS, and parallel file systems whose layouts can do something for an application.
 
@@ -129,6 +130,7 @@ def clusters_for(
         instance: of all nodes, as in a cluster file.
         problems: why a cluster cannot come up on this machine; decides on CephFS and OrangeFS.
         free_memory_bytes: of this machine; None: not known, and taken to be enough.
+        prefix: of the clusters' names.
     """
     placement = placement_of(kernel)
     n_io = max(len(io_ranks(kernel)), 1)
@@ -140,7 +142,7 @@ def clusters_for(
     for name, file_system, servers, layout in _bodies(kernel, placement):
         spec = ClusterSpec.model_validate(
             {
-                "name": f"try-{name}",
+                "name": f"{prefix}-{name}",
                 "instance": dict(instance),
                 "nodes": {"compute": compute, "io": servers},
                 "file_system": file_system,

@@ -1,5 +1,7 @@
 """``wavetank try``: which clusters it compares for which I/O, what they stand for, and the files that it leaves."""
 
+import re
+
 import pytest
 import yaml
 from fold_builder import Event, model_of
@@ -251,12 +253,23 @@ def test_the_files_can_be_read_again(tmp_path):
     path = write_attempt(KERNEL, None, tmp_path, Wishes(5), ROOMY)
     spec = read_campaign(path)
     assert spec.repetitions == 5 and spec.prices is not None
-    assert spec.baseline == "try-nfs"
-    assert read_spec(spec.clusters[0]).name == "try-nfs"
+    assert re.fullmatch("try-[0-9a-f]{4}-nfs", str(spec.baseline))
+    assert read_spec(spec.clusters[0]).name == spec.baseline
     assert Kernel.read(spec.applications[0].kernel) == KERNEL
     assert "wavetank campaign run" in path.read_text()
     assert any("stands for c3.2xlarge" in note for note in spec.notes)
     assert any("2 input files carry" in note for note in spec.notes)
+
+
+def test_attempts_of_two_folders_can_run_at_once(tmp_path):
+    names = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        path = write_attempt(KERNEL, None, tmp_path / name, Wishes(), ROOMY)
+        again = write_attempt(KERNEL, None, tmp_path / name, Wishes(), ROOMY)
+        assert read_campaign(again).baseline == read_campaign(path).baseline
+        names.append({read_spec(file).name for file in read_campaign(path).clusters})
+    assert not names[0] & names[1]
 
 
 def test_wishes_are_kept(tmp_path):
