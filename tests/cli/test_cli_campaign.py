@@ -64,6 +64,50 @@ def test_a_dry_run_prints_the_plan_and_starts_nothing(folder, faked):
     assert faked.calls == [] and not (folder / "results").exists()
 
 
+def searching(folder, n_clusters):
+    """The campaign of the folder as a search over n clusters with one mapping."""
+    names = [f"c{index}" for index in range(n_clusters)]
+    for name in names:
+        (folder / f"{name}.yaml").write_text(CLUSTER.format(name=name, compute=2))
+    body = yaml.safe_load((folder / "campaign.yaml").read_text())
+    del body["repetitions"]
+    body |= {
+        "clusters": [f"{name}.yaml" for name in names],
+        "mappings": ["1PxCN"],
+        "search": {"method": "halving"},
+    }
+    (folder / "campaign.yaml").write_text(yaml.safe_dump(body))
+
+
+@pytest.mark.parametrize(
+    ("n_clusters", "words"),
+    [
+        (10, ("at most 22 measurements (the full grid takes 70)", "10, then 4 configurations once each; 2 finalists, 4 rep")),
+        (2, ("at most 8 measurements (the full grid takes 8)", "the full grid takes no more measurements")),
+    ],
+)  # fmt: skip
+def test_the_plan_of_a_search_says_what_it_takes_and_what_the_grid_would(
+    folder, faked, n_clusters, words
+):
+    searching(folder, n_clusters)
+    shown = call("run", folder / "campaign.yaml", "--dry-run").stdout
+    for part in words:
+        assert part in shown
+    plan = json.loads(call("run", folder / "campaign.yaml", "--dry-run", "--format", "json").stdout)
+    assert (plan["measurements"], plan["full_grid"]) == tuple(
+        int(words[0].split()[index].strip(")")) for index in (2, -1)
+    )
+
+
+def test_a_search_prints_what_it_dropped(folder, faked):
+    searching(folder, 10)
+    printed = json.loads(call("run", folder / "campaign.yaml", "--format", "json").stdout)
+    assert len(faked.calls) == 22
+    assert len(printed["ranking_of_abyss_p_by_time"]) == 2
+    assert len(printed["dropped_by_the_search"]) == 8
+    assert "Dropped by the search" in call("results", folder / "results").stdout
+
+
 def test_a_run_prints_the_ranking_and_keeps_everything_in_its_folder(folder, faked):
     result = call("run", folder / "campaign.yaml", "--format", "json")
     printed = json.loads(result.stdout)

@@ -85,17 +85,19 @@ def blocks(plan: Plan, seed: int) -> list[tuple[Run, ...]]:
     """Runs of one cluster each, in the order in which the clusters come up.
 
     A block holds so many repetitions that measuring takes as long as bringing clusters up, and half of them at most. In
-    each turn every cluster comes up once, in an order of its own.
+    each turn every cluster comes up once, in an order of its own. In a search no block reaches over the end of a round,
+    as what follows depends on all clusters.
     """
     size = _block_size(plan)
+    parts = (range(plan.most_repetitions),) if plan.search is None else plan.search.parts()
     found = []
-    for turn, start in enumerate(range(0, plan.most_repetitions, size)):
+    for turn, repetitions in enumerate(
+        part[start : start + size] for part in parts for start in range(0, len(part), size)
+    ):
         order = [cluster.name for cluster in plan.clusters]
         random.Random(f"{seed} block {turn}").shuffle(order)  # noqa: S311 - an order, not a secret
         for name in order:
-            block = tuple(
-                run for run in plan.runs_on(name) if start <= run.repetition < start + size
-            )
+            block = tuple(run for run in plan.runs_on(name) if run.repetition in repetitions)
             found += [block] if block else []
     return found
 
@@ -103,7 +105,9 @@ def blocks(plan: Plan, seed: int) -> list[tuple[Run, ...]]:
 def _block_size(plan: Plan) -> int:
     if len({run.cluster for run in plan.runs}) < 2:  # nobody to take turns with
         return max(plan.most_repetitions, 1)
-    most = max(-(-plan.most_repetitions // 2), 1)
+    most = (
+        max(-(-plan.repetitions // 2), 1) if plan.search else max(-(-plan.most_repetitions // 2), 1)
+    )
     up_s = sum(cluster.expected_up_s for cluster in plan.clusters)
     round_s = sum(
         expected_s(plan.application(run.application), ())

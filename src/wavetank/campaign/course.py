@@ -89,7 +89,7 @@ class Course:
         reason = self.purse.refuses(self.store, next_s, cluster)
         if reason is None:
             return True
-        waiting = [run for run in left if not self.is_over(run)]
+        waiting = [run for run in left if not self.is_over(run) and self.rules.is_ready(run)]
         self.n_not_afforded += len(waiting)
         for run in waiting:
             self.store.add_failure(
@@ -119,6 +119,7 @@ class Course:
     def record_failure(self, run: Run, error: WavetankError) -> bool:
         """Record what failed; says whether its cluster is to be given up."""
         self.n_failed += 1
+        self.miss(run)
         self.store.add_failure(
             Failure(run.application, run.cluster, run.mapping, str(error)), run.repetition
         )
@@ -126,13 +127,20 @@ class Course:
         self.failures_in_a_row[run.cluster] = self.failures_in_a_row.get(run.cluster, 0) + 1
         return self.failures_in_a_row[run.cluster] >= GIVE_UP_AFTER
 
+    def miss(self, run: Run) -> None:
+        """A search goes on without a measurement that failed; it is tried again the next time."""
+        self.store.add_missed(run.key)
+        self.rules.miss(run.key)
+
     def give_up(self, rest: Sequence[Run]) -> None:
         """Record that what is left on a cluster is not tried."""
         if not rest:
             return
         reason = f"given up after {GIVE_UP_AFTER} failures in a row on this cluster"
-        self.n_failed += len(rest)
-        for run in rest:
+        due = [run for run in rest if self.rules.is_ready(run)]
+        self.n_failed += len(due)
+        for run in due:
+            self.miss(run)
             self.store.add_failure(
                 Failure(run.application, run.cluster, run.mapping, reason), run.repetition
             )
@@ -148,7 +156,7 @@ def begin(
         plan=plan,
         store=store,
         observer=observer,
-        rules=StopRules(spec, plan),
+        rules=StopRules(spec, plan, prices),
         purse=Purse(spec.budget, plan.clusters, prices),
         done=store.done(),
     )
@@ -166,7 +174,15 @@ def label(run: Run) -> str:
 
 def announcement(course: Course, run: Run) -> str:
     """A measurement's name for people, with its repetition and caches."""
-    spec = course.spec
+    spec, search = course.spec, course.plan.search
+    if search is not None:
+        final = run.repetition - search.selection
+        which = (
+            f"final, repetition {final + 1} of {search.final}"
+            if final >= 0
+            else f"selection, round {run.repetition + 1} of {search.selection}"
+        )
+        return f"{label(run)} ({which}, {spec.cache} caches)"
     most = "at most " if spec.stop else ""
     return (
         f"{label(run)} (repetition {run.repetition + 1} of {most}"

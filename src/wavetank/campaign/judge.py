@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
-from decimal import Decimal
 from statistics import median
 
+from wavetank.campaign.criterion import cost_fix, criterion_of
 from wavetank.campaign.limits import StopRules
-from wavetank.campaign.plan import Application, Plan
+from wavetank.campaign.plan import Application, Plan, Run
+from wavetank.campaign.search_notes import search_notes, search_of
+from wavetank.campaign.selection import Selection
 from wavetank.campaign.spec import CampaignSpec
 from wavetank.campaign.store import Store
 from wavetank.compare.advice import advise
@@ -27,7 +29,6 @@ from wavetank.compare.rank import pareto_front, rank
 from wavetank.compare.trust import Judged, trust
 from wavetank.compare.trust_record import Trust
 from wavetank.compare.whole_run import run_times_of, with_run, with_savings
-from wavetank.cost.estimate import storage_cost
 from wavetank.cost.prices import PriceTable
 from wavetank.document import provenance
 from wavetank.kernel.io_time import io_time_s
@@ -50,8 +51,13 @@ def compare_campaign(
 
     Measurements of the store that are not in the plan any more are left out.
     """
-    configurations = _configurations(spec, plan, store, prices, other_prices)
-    ended = _ended_early(spec, plan, store)
+    rules = _rules(spec, plan, store, prices)
+    runs = plan.runs
+    if rules.selection is not None:  # values that selected the finalists say nothing of them
+        runs = tuple(run for run in runs if rules.selection.is_counted(run))
+    configurations = _configurations(spec, plan, runs, store, prices, other_prices)
+    ended = _ended_early(plan, rules)
+    searched = search_of(spec, plan, rules.selection, store, prices)
     decisions = decide(
         configurations,
         smallest_difference=spec.smallest_difference,
@@ -59,7 +65,9 @@ def compare_campaign(
         repetitions=plan.repetitions,
         ended=ended,
     )
-    configurations = list(with_savings(configurations, spec.baseline, decisions))
+    if searched is None or spec.baseline is not None:
+        # The slowest configuration that a search left is no measure of what the choice can change.
+        configurations = list(with_savings(configurations, spec.baseline, decisions))
     if spec.baseline is not None:
         configurations = list(against_baseline(configurations, spec.baseline, decisions))
     rankings = tuple(
@@ -82,7 +90,7 @@ def compare_campaign(
         for application in plan.applications
     }
     trusts = _trusts(spec, plan, configurations, decisions)
-    by = spec.rank_by if prices is not None else "time"
+    by = criterion_of(spec, prices)
     asked = {ranking.application: ranking for ranking in rankings if ranking.by == by}
     return Comparison(
         provenance=provenance(seed=spec.seed),
@@ -115,9 +123,11 @@ def compare_campaign(
                 own_runs[application.name],
                 decisions=decisions,
                 trust=trusts.get(application.name),
+                search=searched,
             )
         ),
-        not_measured=_not_measured(plan, store, configurations),
+        not_measured=_not_measured(plan, store, configurations, rules.selection),
+        search=searched,
         own_runs=tuple(error for errors in own_runs.values() for error in errors),
         trust=tuple(trusts.values()),
         notes=(
@@ -128,6 +138,7 @@ def compare_campaign(
                 for doubt in application.kernel.doubts
             ),
             *_notes(spec, configurations, decisions, prices),
+            *search_notes(searched),
             *_ended_notes(configurations, ended),
             *_load_notes(plan, store),
         ),
@@ -138,11 +149,12 @@ def compare_campaign(
 def _configurations(
     spec: CampaignSpec,
     plan: Plan,
+    counted: Sequence[Run],
     store: Store,
     prices: PriceTable | None,
     other_prices: Sequence[PriceTable],
 ) -> list[Configuration]:
-    runs = {run.key: run for run in plan.runs}
+    runs = {run.key: run for run in counted}
     grouped: dict[tuple[str, str, str], list[Measurement]] = defaultdict(list)
     # By repetition: which ones are tested must not depend on when they were made.
     for key, measurement in sorted(store.keyed_measurements(), key=lambda each: each[0].repetition):
@@ -166,7 +178,7 @@ def _configurations(
                 title=cluster.title,
                 instances=cluster.instances,
                 prices=prices,
-                cost_fix=_cost_fix(spec, application, prices),
+                cost_fix=cost_fix(spec, application, prices),
                 standing=StandingTime(
                     up_s.get(cluster.key),
                     idle_s.get((application.name, cluster.name, mapping)),
@@ -228,18 +240,8 @@ def _trusts(
     return found
 
 
-def _cost_fix(spec: CampaignSpec, application: Application, prices: PriceTable | None) -> Decimal:
-    if spec.keep is None or prices is None:
-        return Decimal(0)
-    return storage_cost(
-        application.kernel.capacity_bytes,
-        prices.storage_price(spec.keep.storage),
-        Decimal(repr(spec.keep.months)),
-    )
-
-
 def _not_measured(
-    plan: Plan, store: Store, configurations: list[Configuration]
+    plan: Plan, store: Store, configurations: list[Configuration], selection: Selection | None
 ) -> tuple[NotMeasured, ...]:
     complete = {(each.application, each.cluster, each.mapping) for each in configurations}
     failed = [
@@ -251,6 +253,8 @@ def _not_measured(
         )
         for failure in store.failures()
     ]
+    dropped = () if selection is None else selection.dropped
+    complete |= {(each.application, each.cluster, each.mapping) for each in dropped}
     said = complete | {(each.application, each.cluster, each.mapping) for each in failed}
     waiting = dict.fromkeys(
         (run.application, run.cluster, run.mapping)
@@ -348,11 +352,18 @@ def _load_notes(plan: Plan, store: Store) -> tuple[str, ...]:
     )
 
 
-def _ended_early(spec: CampaignSpec, plan: Plan, store: Store) -> frozenset[str]:
-    """Configurations, by id, that needed no further repetition: none could have told them apart."""
-    rules = StopRules(spec, plan)
+def _rules(spec: CampaignSpec, plan: Plan, store: Store, prices: PriceTable | None) -> StopRules:
+    """What was not needed, by what the store holds."""
+    rules = StopRules(spec, plan, prices)
     for key, measurement in store.keyed_measurements():
         rules.learn(key, measurement)
+    for key in store.missed():
+        rules.miss(key)
+    return rules
+
+
+def _ended_early(plan: Plan, rules: StopRules) -> frozenset[str]:
+    """Configurations, by id, that needed no further repetition: none could have told them apart."""
     return frozenset(
         configuration_id(run.application, run.cluster, run.mapping)
         for run in plan.runs

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from decimal import Decimal
 from itertools import combinations
 
+from wavetank.campaign.criterion import score_of
 from wavetank.campaign.facts import ClusterFacts
 from wavetank.campaign.futility import Futility
-from wavetank.campaign.plan import Plan
+from wavetank.campaign.plan import Plan, Run
+from wavetank.campaign.selection import Selection
 from wavetank.campaign.spec import Budget, CampaignSpec
 from wavetank.campaign.store import Key, Store
 from wavetank.cost.estimate import bill
@@ -27,17 +29,21 @@ class StopRules:
     """Which repetitions are not needed any more. Looks at I/O times as they come in.
 
     With a stop rule: those of a configuration whose interval is narrow enough. Where the campaign chose the number of
-    repetitions itself: those of a configuration that cannot be told apart from any other any more (futility).
+    repetitions itself: those of a configuration that cannot be told apart from any other any more (futility). With a
+    search: those of configurations that were dropped.
     """
 
-    def __init__(self, spec: CampaignSpec, plan: Plan) -> None:
+    def __init__(self, spec: CampaignSpec, plan: Plan, prices: PriceTable | None = None) -> None:
         self._spec = spec
+        self.selection = None
+        if plan.search is not None:
+            self.selection = Selection(plan, plan.search, score_of(spec, plan, prices))
         self._fewest = max(plan.repetitions, 2)
         self._keys: dict[Configuration, list[Key]] = defaultdict(list)
         for run in plan.runs:
             self._keys[_configuration(run.key)].append(run.key)
         self._futility = None
-        if spec.repetitions is None and spec.stop is None:
+        if spec.repetitions is None and spec.stop is None and spec.search is None:
             self._futility = Futility(
                 _pairs(spec, plan), plan.repetitions, error=1 - spec.confidence
             )
@@ -58,6 +64,19 @@ class StopRules:
             for decided in self._futility.learn(configuration, times[-1]):
                 self.not_needed.update(self._keys[decided])
                 self.futile.update(self._keys[decided])
+        if self.selection is not None:
+            self.selection.learn(key, times[-1])
+            self.not_needed.update(self.selection.not_needed)
+
+    def miss(self, key: Key) -> None:
+        """Take into account that a measurement failed."""
+        if self.selection is not None:
+            self.selection.miss(key)
+            self.not_needed.update(self.selection.not_needed)
+
+    def is_ready(self, run: Run) -> bool:
+        """Whether it is decided that a measurement is made; False in a search before its round has begun."""
+        return self.selection is None or self.selection.is_ready(run)
 
     def _enough(self, times_s: Sequence[float]) -> bool:
         stop = self._spec.stop

@@ -6,7 +6,7 @@ Everything is checked here, before anything starts.
 from __future__ import annotations
 
 import random
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -15,6 +15,7 @@ from types import MappingProxyType
 
 from wavetank.application.own import OwnApplication
 from wavetank.campaign.facts import ClusterFacts
+from wavetank.campaign.schedule import Schedule, make_schedule
 from wavetank.campaign.spec import CampaignSpec, Performed
 from wavetank.campaign.store import Key
 from wavetank.compare.comparison import NotMeasured
@@ -71,6 +72,12 @@ class Plan:
     impossible: tuple[NotMeasured, ...]
     repetitions: int = 1  # of each combination, that the decisions look at
     most_repetitions: int = 1  # of each, with the stop rule never fulfilled
+    search: Schedule | None = None  # in place of the full grid: the runs are all that it may make
+
+    @property
+    def n_measurements(self) -> int:
+        """At most."""
+        return len(self.runs) if self.search is None else self.search.n_at_most
 
     def application(self, name: str) -> Application:
         """An application by its name."""
@@ -126,13 +133,52 @@ def make_plan(
         spec, [application for each in possible.values() for application, _ in each]
     )
     most = repetitions if spec.stop is None else spec.stop.at_most
+    search = _search(spec, possible, repetitions)
+    if search is not None:
+        repetitions, most = search.final, search.repetitions
     runs = _rounds(
         spec,
         [(cluster, *each) for cluster in clusters for each in possible[cluster.name]],
         most,
+        search,
     )
     return Plan(
-        tuple(applications), tuple(clusters), tuple(runs), tuple(impossible), repetitions, most
+        tuple(applications),
+        tuple(clusters),
+        tuple(runs),
+        tuple(impossible),
+        repetitions,
+        most,
+        search,
+    )
+
+
+def _search(
+    spec: CampaignSpec,
+    possible: Mapping[str, Sequence[tuple[Application, str]]],
+    repetitions: int,
+) -> Schedule | None:
+    """The rounds of a search, where the campaign asks for one.
+
+    Args:
+        spec: the campaign.
+        possible: cluster -> what can be measured on it.
+        repetitions: of each configuration in the full grid.
+    """
+    if spec.search is None:
+        return None
+    counts = Counter(application.name for each in possible.values() for application, _ in each)
+    return make_schedule(
+        counts,
+        at_most=spec.search.at_most,
+        finalists=spec.search.finalists,
+        grid_repetitions=repetitions,
+        final_repetitions=spec.repetitions,
+        error=1 - spec.confidence,
+        baseline=spec.baseline,
+        with_baseline={
+            application.name for application, _ in possible.get(spec.baseline or "", ())
+        },
     )
 
 
@@ -240,14 +286,15 @@ def forecast(
         spent_s: cluster key -> wall times of its finished measurements.
         prices: for the cost of the same plan on rented instances, billed from up to down.
     """
-    over = {*done, *not_needed}
+    left_of = _left(plan, done, not_needed)
     total_s, cost, missing = 0.0, Decimal(0), None if prices else "no price table"
     for cluster in plan.clusters:
-        left = [run for run in plan.runs_on(cluster.name) if run.key not in over]
+        left = [run for run in plan.runs_on(cluster.name) if left_of.get(run.key)]
         if not left:
             continue
         cluster_s = cluster.expected_up_s + sum(
-            expected_s(plan.application(run.application), spent_s.get(cluster.key, ()))
+            left_of[run.key]
+            * expected_s(plan.application(run.application), spent_s.get(cluster.key, ()))
             for run in left
         )
         total_s += cluster_s
@@ -256,13 +303,32 @@ def forecast(
                 cost += bill(cluster.instances, cluster_s, prices)
             except CostError as error:
                 missing = str(error)
+    n_done = sum(run.key in done for run in plan.runs)
     return Forecast(
-        n_done=sum(run.key in done for run in plan.runs),
-        n_runs=sum(run.key in done or run.key not in over for run in plan.runs),
+        n_done=n_done,
+        n_runs=n_done + round(sum(left_of.values())),
         duration_s=total_s,
         cost=None if missing else cost,
         cost_missing=missing,
     )
+
+
+def _left(plan: Plan, done: Collection[Key], not_needed: Collection[Key]) -> dict[Key, float]:
+    """What is still to be measured -> how likely. Which configurations go on in a search is known when it is."""
+    if plan.search is None:
+        return {
+            run.key: 1.0 for run in plan.runs if run.key not in done and run.key not in not_needed
+        }
+    found: dict[Key, float] = {}
+    rounds: dict[tuple[str, int], list[Key]] = defaultdict(list)
+    for run in plan.runs:
+        rounds[run.application, run.repetition].append(run.key)
+    for (application, repetition), keys in rounds.items():
+        is_left = [key for key in keys if key not in done and key not in not_needed]
+        n_left = plan.search.size(application, repetition) - sum(key in done for key in keys)
+        for key in is_left:
+            found[key] = min(max(n_left, 0) / len(is_left), 1.0)
+    return found
 
 
 def expected_s(application: Application, spent_s: Sequence[float]) -> float:
@@ -281,13 +347,16 @@ def _rounds(
     spec: CampaignSpec,
     possible: Sequence[tuple[ClusterFacts, Application, str]],
     most_repetitions: int,
+    search: Schedule | None,
 ) -> list[Run]:
-    """All measurements, round by round."""
+    """All measurements, round by round; with a search all that it may make."""
     runs: list[Run] = []
     for repetition in range(most_repetitions):
         round_ = list(possible)
         random.Random(f"{spec.seed} {repetition}").shuffle(round_)  # noqa: S311 - an order, not a secret
         for cluster, application, mapping in round_:
+            if search is not None and not search.size(application.name, repetition):
+                continue
             key = Key(application.kernel_sha256, cluster.key, mapping, spec.cache, repetition)
             runs.append(Run(application.name, cluster.name, mapping, repetition, len(runs), key))
     return runs

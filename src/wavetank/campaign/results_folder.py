@@ -42,6 +42,14 @@ CREATE TABLE IF NOT EXISTS failure (
     failed_utc TEXT NOT NULL,
     reason TEXT NOT NULL
 );
+CREATE TABLE IF NOT EXISTS missed (
+    kernel_sha256 TEXT NOT NULL,
+    cluster_key TEXT NOT NULL,
+    mapping TEXT NOT NULL,
+    cache TEXT NOT NULL,
+    repetition INTEGER NOT NULL,
+    PRIMARY KEY (kernel_sha256, cluster_key, mapping, cache, repetition)
+);
 CREATE TABLE IF NOT EXISTS deployment (
     cluster_key TEXT PRIMARY KEY,
     cluster TEXT NOT NULL,

@@ -7,7 +7,7 @@ was started is taken down also when the campaign is interrupted.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
@@ -54,6 +54,7 @@ class _Site:
 
     facts: ClusterFacts
     running: RunningCluster
+    stack: ExitStack  # takes it down
     benches: dict[str, Bench] = field(default_factory=dict)
     performers: dict[str, Performer] = field(default_factory=dict)
 
@@ -111,7 +112,7 @@ def run_campaign(
         MeasurementError: results cannot be stored. What fails on a cluster is recorded, not raised.
     """
     course = begin(spec, plan, store, observer, prices)
-    repeats = repeats_of(spec.repeat_disturbed, len(plan.runs), store.n_disturbed())
+    repeats = repeats_of(spec.repeat_disturbed, plan.n_measurements, store.n_disturbed())
     campaign = _Campaign(course, deployer, performer, watch, repeats, make_own)
     take_down_leftovers(store, deployer, observer)
     waiting = [cluster for cluster in plan.clusters if campaign.left_on(cluster.name)]
@@ -123,7 +124,7 @@ def run_campaign(
         return course.outcome
     observer.says(f"clusters come up one after another, several times: {against}")
     for block in blocks(plan, spec.seed):
-        left = [run for run in block if not course.is_over(run)]
+        left = [run for run in block if not course.is_over(run) and course.rules.is_ready(run)]
         if left and left[0].cluster not in campaign.closed:
             _measure_together(campaign, [plan.cluster(left[0].cluster)], left)
     return course.outcome
@@ -149,15 +150,16 @@ def _measure_together(
             if not course.afford(left, cluster.expected_up_s + course.expected_s(left[0])):
                 campaign.closed.add(cluster.name)
                 continue
+            own = stack.enter_context(ExitStack())
             try:
-                running = stack.enter_context(
+                running = own.enter_context(
                     deployed(cluster, course.store, campaign.deployer, course.observer)
                 )
             except NotUpError as error:
                 campaign.closed.add(cluster.name)
                 _record_no_cluster(campaign, left, error)
                 continue
-            sites[cluster.name] = _Site(cluster, running)
+            sites[cluster.name] = _Site(cluster, running, own)
             _characterise(campaign, cluster, running)
         planned = course.plan.runs if runs is None else runs
         _measure_runs(campaign, sites, [run for run in planned if run.cluster in sites])
@@ -186,29 +188,44 @@ def _characterise(campaign: _Campaign, cluster: ClusterFacts, running: RunningCl
 
 
 def _record_no_cluster(campaign: _Campaign, left: Sequence[Run], error: NotUpError) -> None:
-    campaign.course.n_failed += len(left)
+    due = [run for run in left if campaign.course.rules.is_ready(run)]
+    campaign.course.n_failed += len(due)
+    for run in due:
+        campaign.course.miss(run)
     cluster = left[0].cluster
     for application, mapping in dict.fromkeys((run.application, run.mapping) for run in left):
         campaign.course.store.add_failure(Failure(application, cluster, mapping, str(error)))
     campaign.course.observer.says(f"failed: {cluster}: {error}")
 
 
-def _measure_runs(campaign: _Campaign, sites: Mapping[str, _Site], runs: Sequence[Run]) -> None:
+def _measure_runs(campaign: _Campaign, sites: dict[str, _Site], runs: Sequence[Run]) -> None:
     course = campaign.course
-    waiting, last = list(runs), ""
+    waiting, last, n_over = list(runs), "", len(course.rules.not_needed)
     while waiting:
+        if n_over != len(course.rules.not_needed):
+            n_over = len(course.rules.not_needed)
+            _release(campaign, sites)
         run = waiting.pop(0)
         if course.is_over(run) or run.cluster in campaign.closed:
+            continue
+        if not course.rules.is_ready(run):  # its round waits for what could not be measured
             continue
         if not course.afford(campaign.left_on(run.cluster), course.expected_s(run)):
             campaign.closed.add(run.cluster)
             continue
-        if last not in ("", run.cluster) and not course.spec.flush:
+        if last in sites and last != run.cluster and not course.spec.flush:
             _write_back(sites[last])
         last = run.cluster
         if _measure_run(campaign, sites[run.cluster], run):
             later = (i for i, each in enumerate(waiting) if each.repetition > run.repetition)
             waiting.insert(next(later, len(waiting)), run)
+
+
+def _release(campaign: _Campaign, sites: dict[str, _Site]) -> None:
+    """Take down clusters on which nothing more is needed while others are measured."""
+    for name in [name for name in sites if not campaign.left_on(name)]:
+        with uninterrupted(campaign.course.observer):
+            sites.pop(name).stack.close()
 
 
 def _write_back(site: _Site) -> None:

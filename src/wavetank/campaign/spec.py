@@ -98,6 +98,24 @@ class StopRule(Record):
     at_most: int = Field(ge=2, le=1000, description="repetitions, whatever the width")
 
 
+class SearchRule(Record):
+    """Measure most configurations once or twice, and only the best of them as often as in the full grid."""
+
+    method: Literal["halving"] = Field(default="halving", description="successive halving")
+    at_most: float = Field(
+        default=1 / 3,
+        gt=0,
+        lt=1,
+        description="part of the full grid's measurements; the widest search that takes no more is made",
+    )
+    finalists: int | None = Field(
+        default=None,
+        ge=2,
+        le=1000,
+        description="of each application. None: 3, or 2 where 3 take more",
+    )
+
+
 class Budget(Record):
     """What a campaign may take in all, over all its runs."""
 
@@ -128,6 +146,10 @@ class CampaignSpec(Record):
         "all combinations can be told apart",
     )
     stop: StopRule | None = Field(default=None, description="more repetitions until it holds")
+    search: SearchRule | None = Field(
+        default=None,
+        description="instead of the full grid: successive halving",
+    )
     side_by_side: SideBySide = Field(
         default="auto",
         description="yes: all clusters are up, and each round measures everything once; no: they come up in "
@@ -215,12 +237,29 @@ class CampaignSpec(Record):
             raise ValueError(
                 f"stop.at_most is {self.stop.at_most}, less than repetitions ({self.repetitions})"
             )
+        if self.search is not None:
+            self._search_fits()
         if self.budget is not None and self.budget.money is not None and self.prices is None:
             raise ValueError("budget.money needs a price table: name one with 'prices'")
         _all_different(self.layouts, "layout")
         _all_different(self.other_prices, "price table")
         _all_different(self.add_to_cost, "time in add_to_cost")
         return self
+
+    def _search_fits(self) -> None:
+        if self.stop is not None:
+            raise ValueError(
+                "'search' decides itself how often a configuration is measured: leave 'stop' out"
+            )
+        if any(entry.program == "own" for entry in self.applications):
+            raise ValueError(
+                "'search' measures most configurations once or twice, and 'program: own' judges the kernel by all of "
+                "them: leave one of the two out"
+            )
+        if self.add_to_cost and self.rank_by != "time":
+            raise ValueError(
+                "'search' selects by the cost of the I/O alone: leave 'add_to_cost' out, or write 'rank_by: time'"
+            )
 
     def cluster_sources(self) -> tuple[ClusterSource, ...]:
         """Every cluster file in every layout."""

@@ -141,12 +141,27 @@ class Store:
     def forget_failures(self) -> None:
         """Start a new attempt: what failed before is tried again."""
         self._write("DELETE FROM failure", ())
+        self._write("DELETE FROM missed", ())
+
+    def add_missed(self, key: Key) -> None:
+        """Record a measurement that failed and that a search goes on without, until it is tried again."""
+        self._write(
+            "INSERT OR REPLACE INTO missed VALUES (?,?,?,?,?)",
+            (key.kernel_sha256, key.cluster_key, key.mapping, key.cache, key.repetition),
+        )
+
+    def missed(self) -> set[Key]:
+        """What failed in the last attempt and a search went on without."""
+        if not has_table(self._connection, "missed"):  # made before there were searches
+            return set()
+        return {Key(*row) for row in self._connection.execute("SELECT * FROM missed")}
 
     def clear(self) -> None:
         """Forget every result."""
         for table in (
             "measurement",
             "failure",
+            "missed",
             "deployment",
             "characterisation",
             "raw_output",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from wavetank.campaign.call_table import call_rows
 from wavetank.campaign.rows import Cell, Rows
 from wavetank.campaign.run_tables import baseline_rows, run_rows
+from wavetank.campaign.search_table import dropped_rows
 from wavetank.campaign.trust_tables import own_time_rows, trust_rows
 from wavetank.campaign.use_table import use_rows
 from wavetank.compare.comparison import Comparison, Configuration, Cost, Standing
@@ -379,6 +380,7 @@ def all_rows(comparison: Comparison) -> list[Rows]:
         trust_rows(comparison),
         own_time_rows(comparison),
         advice_rows(comparison),
+        dropped_rows(comparison),
         not_measured_rows(comparison),
     ]
     return [table for table in tables if table.rows]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from wavetank.campaign.course import Outcome
     from wavetank.campaign.load import Loaded
     from wavetank.campaign.plan import Forecast, Plan
+    from wavetank.campaign.schedule import Schedule
     from wavetank.campaign.store import Entry, Store
     from wavetank.cli.progress import Progress
     from wavetank.compare.comparison import Comparison
@@ -187,7 +188,7 @@ def _judge(outcome: Outcome, plan: Plan) -> None:
         )
     if outcome.n_failed:
         raise MeasurementError(
-            f"{outcome.n_failed} of {len(plan.runs)} measurements failed; the table "
+            f"{outcome.n_failed} of {plan.n_measurements} measurements failed; the table "
             "'Not measured' says why. Run the same command again to try them again"
         )
 
@@ -195,9 +196,12 @@ def _judge(outcome: Outcome, plan: Plan) -> None:
 def _sentence(plan: Plan, ahead: Forecast, loaded: Loaded) -> str:
     from wavetank.units import format_estimate
 
+    search = plan.search
+    at_most = "" if search is None else "at most "
+    grid = "" if search is None else f" (the full grid takes {search.n_grid})"
     text = (
         f"{len(plan.applications)} application(s) x {len(plan.clusters)} cluster(s): "
-        f"{ahead.n_runs} measurements, {ahead.n_done} done already, about "
+        f"{at_most}{ahead.n_runs} measurements{grid}, {ahead.n_done} done already, about "
         f"{format_estimate(ahead.duration_s)} to go"
     )
     if ahead.cost is None and loaded.prices is not None:
@@ -207,6 +211,12 @@ def _sentence(plan: Plan, ahead: Forecast, loaded: Loaded) -> str:
             f"; the same on rented instances would cost {ahead.cost:.2f} {loaded.prices.currency}"
         )
     return text
+
+
+def _search_words(search: Schedule) -> str:
+    if not search.selection:
+        return "the full grid takes no more measurements, and is measured"
+    return search.words()
 
 
 def _print_plan(loaded: Loaded, plan: Plan, ahead: Forecast | None, output_format: str) -> None:
@@ -220,12 +230,13 @@ def _print_plan(loaded: Loaded, plan: Plan, ahead: Forecast | None, output_forma
                     [
                         application.name, cluster.name, cluster.title, mapping,
                         f"{cluster.n_instances} x {cluster.instance_type}",
-                        0 if part else plan.repetitions,
+                        0 if part else plan.most_repetitions if plan.search else plan.repetitions,
                         part.reason if part else None,
                     ]
                 )  # fmt: skip
     columns = (
-        "application", "cluster", "title", "mapping", "instances", "repetitions", "cannot_run",
+        "application", "cluster", "title", "mapping", "instances",
+        "repetitions_at_most" if plan.search else "repetitions", "cannot_run",
     )  # fmt: skip
     extra = {}
     if ahead is not None:
@@ -235,6 +246,7 @@ def _print_plan(loaded: Loaded, plan: Plan, ahead: Forecast | None, output_forma
             "estimated_duration_s": ahead.duration_s,
             "estimated_cost": None if ahead.cost is None else str(ahead.cost),
             "currency": loaded.prices.currency if loaded.prices else None,
+            "full_grid": None if plan.search is None else plan.search.n_grid,
             "own": {
                 each.name: {"argv": each.own.asked.argv, "ranks": each.own.n_ranks}
                 for each in plan.applications
@@ -242,6 +254,7 @@ def _print_plan(loaded: Loaded, plan: Plan, ahead: Forecast | None, output_forma
             },
         }
     notes = [_sentence(plan, ahead, loaded)] if ahead is not None else []
+    notes += [] if plan.search is None else [f"search: {_search_words(plan.search)}"]
     notes += [
         f"{each.name} runs {each.own.sentence()}"
         for each in plan.applications

@@ -11,6 +11,7 @@ from wavetank.compare.decisions import Decisions
 from wavetank.compare.effect_advice import effect_advice
 from wavetank.compare.effects import single_effects
 from wavetank.compare.run_advice import baseline_advice, run_advice
+from wavetank.compare.search_record import Search
 from wavetank.compare.storage_advice import cached, full_storage
 from wavetank.compare.trust_advice import beside_the_application, method, repetitions
 from wavetank.compare.trust_record import Trust
@@ -28,6 +29,7 @@ def advise(
     *,
     decisions: Decisions,
     trust: Trust | None = None,
+    search: Search | None = None,
 ) -> tuple[Advice, ...]:
     """All advice on one application.
 
@@ -40,13 +42,16 @@ def advise(
         own_runs: errors against this application's own runs.
         decisions: for all pairs of the report.
         trust: of the kernel beside the application itself; None where the campaign did not run it.
+        search: that the configurations come from; None: the full grid.
     """
     ours = {each.id: each for each in configurations if each.application == application}
     if not ranking.places:
         return ()
     return (
         *run_advice(list(ours.values()), ours[ranking.places[0].configuration]),
-        *choice_advice(application, ours, ranking),
+        *choice_advice(
+            application, ours, ranking, 0 if search is None else search.n_dropped(application)
+        ),
         *baseline_advice(list(ours.values()), ranking, effects),
         *effect_advice(
             ours, [each for each in single_effects(effects) if each.application == application]

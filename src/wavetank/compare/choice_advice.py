@@ -13,7 +13,7 @@ _BEST: Mapping[Criterion, str] = {
 
 
 def choice_advice(
-    application: str, ours: Mapping[str, Configuration], ranking: Ranking
+    application: str, ours: Mapping[str, Configuration], ranking: Ranking, n_dropped: int = 0
 ) -> tuple[Advice, ...]:
     """What to choose: the best one where it is told apart, else the simplest of those that are not.
 
@@ -21,6 +21,7 @@ def choice_advice(
         application: its name in the campaign.
         ours: its configurations, by id.
         ranking: with a place at least. Its ties decide.
+        n_dropped: configurations that a search left out of the ranking.
     """
     first = ranking.places[0]
     best = ours[first.configuration]
@@ -30,10 +31,14 @@ def choice_advice(
     elif len(ranking.places) > 1:
         sentence = (
             f"Choose {configuration_words(best)}: it has {_BEST[ranking.by]}, "
-            f"{show(first.value, ranking.by)}, and is told apart from every other."
+            f"{show(first.value, ranking.by)}, and is told apart from every other"
+            f"{' finalist' if n_dropped else ''}."
         )
     else:
         sentence = f"{configuration_words(best)} is the only configuration that was measured; there is nothing to choose from."
+    if n_dropped:
+        others = "one other" if n_dropped == 1 else f"{n_dropped} others"
+        sentence += f" The search dropped {others} after few measurements, and does not tell whether they differ."
     evidence = tuple(
         f"{configuration_words(ours[place.configuration])}: {show(place.value, ranking.by)}, place {place_range(place)}"
         for place in ranking.places

@@ -13,6 +13,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from wavetank.compare.interference import Interference
+from wavetank.compare.search_record import Search
 from wavetank.compare.trust_record import Trust
 from wavetank.compare.use import ConfigurationUse, UseOf
 from wavetank.document import Document, Record
@@ -367,6 +368,10 @@ class Comparison(Document):
     )
     trust: tuple[Trust, ...] = Field(
         default=(), description="kernels beside the application itself, where the campaign ran it"
+    )
+    search: Search | None = Field(
+        default=None,
+        description="that the configurations come from, and what it dropped; None: the full grid",
     )
     notes: tuple[str, ...] = Field(description="what the reader must know to judge the numbers")
     titles: dict[str, str] = Field(

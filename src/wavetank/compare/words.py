@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from wavetank.compare.comparison import Configuration, Criterion, Place
+from wavetank.compare.search_record import Dropped
 from wavetank.measure.statistics import Estimate
 from wavetank.units import format_duration
 
@@ -44,3 +45,13 @@ def place_range(place: Place) -> str:
 def configuration_words(configuration: Configuration) -> str:
     """A configuration for people: its cluster's title and its mapping."""
     return f"{configuration.cluster_title} with {configuration.mapping}"
+
+
+def dropped_words(each: Dropped, by: Criterion) -> str:
+    """Why a search dropped a configuration: "place 9 of 10 by time after 1 measurement; the first had 0.73 s"."""
+    n = len(each.io_times_s)
+    times = "1 measurement" if n == 1 else f"{n} measurements"
+    return (
+        f"place {each.place} of {each.of} by {by} after {times}; "
+        f"the first had {format_duration(each.first_s)}"
+    )

@@ -28,6 +28,7 @@ from wavetank.report.kernel_tables import ior_table, kernel_words, mdtest_table
 from wavetank.report.model_tables import application_table, file_table, phase_tables
 from wavetank.report.provenance import Surroundings, provenance_table, study_provenance
 from wavetank.report.result_tables import (
+    dropped_table,
     effects_table,
     not_measured_table,
     own_runs_table,
@@ -106,6 +107,7 @@ class Page:
     applications: tuple[ApplicationPart, ...]
     clusters: tuple[ReportTable, ...]
     not_measured: ReportTable | None
+    dropped: ReportTable | None
     findings: tuple[str, ...]
     price: Price | None
     intervals: str
@@ -134,6 +136,7 @@ def make_page(campaign: Campaign) -> Page:
         ),
         clusters=cluster_tables(campaign) if comparison.configurations else (),
         not_measured=not_measured_table(comparison) if comparison.not_measured else None,
+        dropped=dropped_table(comparison),
         findings=_findings(comparison),
         price=comparison.price,
         intervals=intervals_words(

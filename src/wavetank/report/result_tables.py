@@ -13,6 +13,7 @@ from wavetank.compare.comparison import (
 )
 from wavetank.compare.effects import effects_shown
 from wavetank.compare.io_parts import io_parts, not_on_disk_words
+from wavetank.compare.words import dropped_words
 from wavetank.measure.statistics import Estimate, intervals_words
 from wavetank.report.axes import short_number
 from wavetank.report.tables import (
@@ -283,6 +284,40 @@ def not_measured_table(comparison: Comparison) -> ReportTable:
             for part in comparison.not_measured
         ),
         filterable=len(comparison.not_measured) > 8,
+    )
+
+
+def dropped_table(comparison: Comparison) -> ReportTable | None:
+    """What a search dropped, and why; None where nothing was."""
+    search = comparison.search
+    if search is None or not search.dropped:
+        return None
+    return ReportTable(
+        name="dropped",
+        title="Dropped by the search",
+        columns=(
+            Column("application", "Application"),
+            Column("cluster", "Cluster", wide=True),
+            Column("mapping", "Mapping"),
+            Column("round", "After round"),
+            Column("io_times", "I/O times", wide=True),
+            Column("reason", "Why", wide=True),
+        ),
+        rows=tuple(
+            (
+                text(each.application),
+                text(comparison.title_of(each.cluster)),
+                text(each.mapping),
+                number(each.round),
+                text(", ".join(map(format_duration, each.io_times_s))),
+                text(dropped_words(each, search.by)),
+            )
+            for each in sorted(
+                search.dropped, key=lambda each: (each.application, -each.round, each.place)
+            )
+        ),
+        caption="No difference to these was tested: any of them may be as good as a finalist.",
+        filterable=len(search.dropped) > 8,
     )
 
 

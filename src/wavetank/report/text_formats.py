@@ -133,7 +133,7 @@ def _of(application: ApplicationPart) -> list[ReportTable]:
 
 
 def _of_all(page: Page) -> list[ReportTable]:
-    tables = [] if page.not_measured is None else [page.not_measured]
+    tables = [each for each in (page.not_measured, page.dropped) if each is not None]
     return [*tables, *page.clusters, page.measurements]
 
 

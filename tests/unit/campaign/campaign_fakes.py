@@ -40,11 +40,11 @@ def facts(name, *, n_compute=2, instance_type="c3.2xlarge", **more):
         "is_global": True,
         "expected_up_s": 10.0,
         "knobs": Knobs({"name": name}),
+        "instances": {instance_type: n_compute + 1},
     }
     return ClusterFacts(
         name=name,
         instance_type=instance_type,
-        instances={instance_type: n_compute + 1},
         **(fields | more),
     )
 

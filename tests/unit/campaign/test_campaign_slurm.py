@@ -16,7 +16,7 @@ from wavetank.campaign.slurm.queue import (
     check_options,
 )
 from wavetank.campaign.slurm.task import TaskFolder
-from wavetank.campaign.spec import Budget, StopRule
+from wavetank.campaign.spec import Budget, SearchRule, StopRule
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import MeasurementError
 from wavetank.measure.perform import RawOutput
@@ -165,6 +165,19 @@ def test_each_round_holds_every_cluster_and_mapping_once(run):
         assert {each.measurement.repetition for each in rounds} == {n}
         kinds = {(each.measurement.cluster, each.measurement.mapping) for each in rounds}
         assert len(kinds) == 4
+
+
+@pytest.mark.parametrize("end", ["COMPLETED", "FAILED"])
+def test_a_search_submits_a_round_when_the_one_before_is_decided(run, end):
+    slurm = FakeSlurm({3: end}, limit=8)
+    asked = spec(mappings=("1PxCN",), repetitions=None, search=SearchRule())
+    outcome, entries, _, _ = run(slurm, asked, *"abcdefghij")
+    n_failed = int(end == "FAILED")
+    assert (outcome.n_measured, outcome.n_failed) == (22 - n_failed, n_failed)
+    repetitions = [each.measurement.repetition for each in entries]
+    assert repetitions == sorted(repetitions)
+    assert [repetitions.count(n) for n in range(6)] == [10 - n_failed, 4, 2, 2, 2, 2]
+    assert slurm.cancelled == []
 
 
 def test_options_of_the_user_reach_every_job(run):

@@ -19,6 +19,7 @@ import pytest
 import report_examples
 
 from wavetank.compare.comparison import OtherCost, OwnRunError
+from wavetank.compare.search_record import Dropped, Search
 from wavetank.errors import WavetankError
 from wavetank.report import text_formats
 from wavetank.report.cluster_tables import cluster_tables
@@ -220,6 +221,46 @@ def test_a_campaign_in_which_everything_failed_says_so_and_why(tmp_path) -> None
     assert "Nothing was measured for this application" in text
     assert "ceph-osd is not installed" in text
     assert "Temporal pattern" in text  # the model is known all the same
+
+
+def test_what_a_search_dropped_is_listed_and_nothing_claimed_of_it(tmp_path) -> None:
+    comparison = campaign_examples.make_campaign(tmp_path, clusters=("nfs", "gluster-1"))
+    search = Search(
+        by="time", n_measured=22, n_at_most=22, n_grid=70, final_repetitions=4, finished=True,
+        rounds=(), finalists=(),
+        dropped=(
+            Dropped(
+                application=comparison.configurations[0].application, cluster="gluster-3",
+                mapping="1PxCN", round=2, place=4, of=4, io_times_s=(1.5, 2.5), first_s=1.0,
+            ),
+        ),
+    )  # fmt: skip
+    searched = comparison.model_copy(update={"search": search})
+    searched.write(tmp_path / "comparison.json")
+    text = Outline(render(read_folder(tmp_path))).text
+    assert "Dropped by the search" in text
+    assert "place 4 of 4 by time after 2 measurements; the first had 1.00 s" in text
+    assert "1.50 s, 2.50 s" in text
+    assert "any of them may be as good as a finalist" in text
+
+
+def test_a_search_before_its_final_does_not_say_that_nothing_was_measured(tmp_path) -> None:
+    comparison = campaign_examples.make_campaign(tmp_path, clusters=("nfs",))
+    search = Search(
+        by="time", n_measured=3, n_at_most=22, n_grid=70, final_repetitions=4, finished=False,
+        rounds=(), finalists=(), dropped=(),
+    )  # fmt: skip
+    unfinished = comparison.model_copy(
+        update={
+            "configurations": (),
+            "rankings": tuple(r.model_copy(update={"places": ()}) for r in comparison.rankings),
+            "pareto": (), "effects": (), "advice": (), "search": search,
+        }
+    )  # fmt: skip
+    unfinished.write(tmp_path / "comparison.json")
+    text = Outline(render(replace(read_folder(tmp_path), measurements=()))).text
+    assert "The search has not reached its final" in text
+    assert "Nothing was measured" not in text
 
 
 def test_a_folder_without_results_says_what_to_do(tmp_path) -> None:

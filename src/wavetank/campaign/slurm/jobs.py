@@ -58,9 +58,10 @@ class QueuedCampaign:
         return TaskFolder(self.course.store.folder.resolve() / JOBS / task_id(run.key))
 
     def waits(self, run: Run) -> bool:
-        """Whether a measurement is still to be submitted."""
+        """Whether a measurement is to be submitted now."""
         return (
             not self.course.is_over(run)
+            and self.course.rules.is_ready(run)
             and run.key not in self.set_aside
             and task_id(run.key) not in self.under_way
         )

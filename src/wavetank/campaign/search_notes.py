@@ -1,0 +1,64 @@
+"""What a comparison says of the search that it comes from."""
+
+from __future__ import annotations
+
+from wavetank.campaign.criterion import criterion_of
+from wavetank.campaign.plan import Plan
+from wavetank.campaign.selection import Selection
+from wavetank.campaign.spec import CampaignSpec
+from wavetank.campaign.store import Store
+from wavetank.compare.metrics import configuration_id
+from wavetank.compare.search_record import Search
+from wavetank.cost.prices import PriceTable
+
+
+def search_of(
+    spec: CampaignSpec,
+    plan: Plan,
+    selection: Selection | None,
+    store: Store,
+    prices: PriceTable | None,
+) -> Search | None:
+    """What a search did so far, for the document; None of the full grid."""
+    if selection is None or plan.search is None:
+        return None
+    done = store.done()
+    names = [
+        application.name
+        for application in plan.applications
+        if application.name in plan.search.applications
+    ]
+    return Search(
+        by=criterion_of(spec, prices),
+        n_measured=sum(run.key in done and selection.is_part(run) for run in plan.runs),
+        n_at_most=plan.search.n_at_most,
+        n_grid=plan.search.n_grid,
+        final_repetitions=plan.search.final,
+        finished=all(selection.is_decided(name) for name in names),
+        rounds=tuple(selection.rounds),
+        finalists=tuple(
+            configuration_id(name, *place) for name in names for place in selection.finalists(name)
+        ),
+        dropped=tuple(selection.dropped),
+    )
+
+
+def search_notes(search: Search | None) -> tuple[str, ...]:
+    """What a search can claim, and what not."""
+    if search is None:
+        return ()
+    share = f"{search.n_measured} measurements; the full grid takes {search.n_grid}"
+    if not search.finished:
+        return (
+            f"This is a search that is not finished: {share}. No configuration is ranked before the final is "
+            "measured. Run the campaign again to go on.",
+        )
+    if not search.dropped:
+        return (f"Search: nothing was dropped ({share}).",)
+    return (
+        f"Search: {share}. {len(search.dropped)} configurations were dropped after few measurements, by their medians "
+        f"({search.by}), and {len(search.finalists)} reached the final.",
+        "What is told apart holds between finalists. It rests on repetitions that were made after they were selected, so "
+        "the rate of false alarms is that of a full grid of the finalists. A configuration that was dropped may be as good "
+        "as they are, or better: a slow moment can drop it, and the search tests no difference to it.",
+    )
