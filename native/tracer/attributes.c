@@ -1,7 +1,8 @@
 /* Calls that change attributes of a file (mode, owner, times), by its name or a descriptor, and readlink. */
 #define _GNU_SOURCE
 #undef _FORTIFY_SOURCE
-#include "tracer.h"
+#include "posix.h"
+#include "seen.h"
 
 #include <errno.h>
 #include <fcntl.h>

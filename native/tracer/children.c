@@ -1,7 +1,10 @@
 /* Where other processes begin and end among this one's operations. What was recorded up to there is coded by
  * itself, at exact times: rows are not folded across such a place, and the reader compares times. */
 #define _GNU_SOURCE
-#include "tracer.h"
+#include "children.h"
+#include "record.h"
+#include "started.h"
+#include "symbols.h"
 
 #include <errno.h>
 #include <paths.h>
@@ -13,13 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-bool wt_exact_times;
-
 static atomic_int n_running; /* that were started, and not waited for yet */
-
-bool wt_children_run(void) {
-    return atomic_load_explicit(&n_running, memory_order_relaxed) > 0;
-}
 
 void wt_children_reset(void) {
     atomic_store(&n_running, 0);
@@ -36,7 +33,7 @@ static void part_rows(int change) {
     if (atomic_fetch_add(&n_running, change) + change < 0) {
         atomic_store(&n_running, 0); /* it was started out of our sight */
     }
-    wt_runs_part();
+    wt_runs_part(atomic_load_explicit(&n_running, memory_order_relaxed) > 0);
     wt_unlock();
     errno = saved;
 }

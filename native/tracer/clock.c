@@ -1,6 +1,6 @@
 /* The clock: the time-stamp counter where it runs at a constant rate (10 ns a call), else CLOCK_MONOTONIC
  * (23 ns). Counter values become ns between two anchors, at which both clocks are read. */
-#include "tracer.h"
+#include "clock.h"
 
 #include <time.h>
 #if defined(__x86_64__)

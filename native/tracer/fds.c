@@ -1,6 +1,6 @@
 /* Descriptors: which open file each stands for, and where its position is. */
 #define _GNU_SOURCE
-#include "tracer.h"
+#include "posix.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,13 +21,6 @@ unsigned wt_fd_limit;
 static int32_t *free_ofds; /* stack of indices that were used before */
 static unsigned n_free, n_ofds;
 static int32_t next_handle;
-
-/* Pages are only backed when touched: a table for a million descriptors costs nothing until they are used. */
-void *wt_reserve(size_t bytes) {
-    void *memory = (void *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
-                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return memory == MAP_FAILED ? NULL : memory;
-}
 
 void wt_fds_start(void) {
     wt_fd_limit = 0;

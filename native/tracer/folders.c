@@ -2,7 +2,10 @@
  * open directory is a descriptor like that of a file; readdir is a call on it. */
 #define _GNU_SOURCE
 #undef _FORTIFY_SOURCE
-#include "tracer.h"
+#include "hash.h"
+#include "posix.h"
+#include "process.h"
+#include "symbols.h"
 
 #include <dirent.h>
 #include <errno.h>

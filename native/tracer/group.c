@@ -1,6 +1,6 @@
 /* Codes rows as a group: columns of differences from what the reader predicts, bit-packed. The layout is
  * described in wavetank_trace.h; decode.c is the other direction. */
-#include "tracer.h"
+#include "record.h"
 
 #include <string.h>
 
@@ -15,6 +15,8 @@ struct key {
 _Static_assert(offsetof(struct key, view) == 3 * sizeof(uint32_t), "op, file, handle, view");
 _Static_assert(offsetof(struct wt_row, view) == offsetof(struct wt_row, op) + 3 * sizeof(uint32_t),
                "the same");
+
+bool wt_exact_times;
 
 static struct key keys[WT_GROUP_ROWS];
 static int64_t columns[WT_N_COLUMNS][WT_GROUP_ROWS];

@@ -1,6 +1,10 @@
 /* The life of a traced process: start, fork, exec, exit, and the tracer's own faults. */
 #define _GNU_SOURCE
-#include "tracer.h"
+#include "init.h"
+#include "children.h"
+#include "posix.h"
+#include "process.h"
+#include "unseen.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,14 +15,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-bool wt_active, wt_counting, wt_stopping;
-__thread int wt_inside __attribute__((tls_model("initial-exec")));
-_Atomic uint64_t wt_missed;
-bool wt_level_posix = true, wt_level_mpiio = true, wt_level_mpi = true, wt_event_times, wt_standard_streams;
-char wt_directory[WT_PATH_BYTES];
-int wt_pid;
-
-void wt_stdio_start(void);
 bool wt_family_fits(void); /* mpi_real.c */
 __attribute__((weak)) bool wt_family_fits(void) {
     return true;
@@ -26,55 +22,7 @@ __attribute__((weak)) bool wt_family_fits(void) {
 
 /* One of our libraries traces a process, whichever are preloaded: this is one variable for all of them. */
 WT_EXPORT int wavetank_trace_claimed;
-bool wt_claimed;
-
-atomic_bool wt_locked;
-bool wt_finished;
 static bool started;
-
-WT_COLD void wt_wait_for_lock(void) {
-    for (unsigned spins = 0; atomic_exchange_explicit(&wt_locked, true, memory_order_acquire); spins++) {
-        if (spins > 100) {
-            sched_yield();
-        }
-    }
-}
-
-static void say(const char *text) {
-    if (syscall(SYS_write, 2, text, strlen(text)) < 0) {
-        return; /* nobody listens */
-    }
-}
-
-WT_COLD void wt_stop(const char *what, int error) {
-    if (!wt_active || wt_counting || wt_stopping) {
-        return;
-    }
-    wt_inside++;
-    wt_stopping = true;
-    const char *why = strerrordesc_np(error);
-    say("wavetank: ");
-    say(what);
-    say(" in ");
-    say(wt_directory);
-    say(": ");
-    say(why ? why : "unknown error");
-    say(". The program goes on untraced\n");
-    uint32_t before = wt_tail->n_meta_bytes;
-    wt_meta_begin(WT_META_NOTE); /* stays in the tail, whose space is taken already */
-    wt_meta_number(WT_NOTE_STOPPED);
-    wt_meta_string(why ? why : "unknown error");
-    wt_meta_end();
-    wt_counting = wt_writer_stopped(wt_tail->meta + before, wt_tail->n_meta_bytes - before,
-                                    wt_runs_operations()); /* else nobody would read the count */
-    wt_active = wt_counting;
-    wt_stopping = false;
-    wt_inside--;
-}
-
-bool wt_other_process(void) {
-    return (int)syscall(SYS_getpid) != wt_pid;
-}
 
 static void describe_command(void) {
     wt_meta_begin(WT_META_COMMAND);
@@ -102,15 +50,7 @@ static void fork_parent(void) {
     }
 }
 
-static void fork_child(void) {
-    atomic_store(&wt_locked, false);
-    wt_inside = 0;
-    if (wt_active) {
-        wt_after_fork_in_child();
-    }
-}
-
-void wt_after_fork_in_child(void) {
+static void start_in_child(void) {
     wt_pid = (int)syscall(SYS_getpid);
     wt_clock_start();
     wt_fds_after_fork();
@@ -124,6 +64,14 @@ void wt_after_fork_in_child(void) {
     wt_lock();
     describe_command();
     wt_unlock();
+}
+
+static void fork_child(void) {
+    atomic_store(&wt_locked, false);
+    wt_inside = 0;
+    if (wt_active) {
+        start_in_child();
+    }
 }
 
 static bool set(const char *name) {
@@ -170,7 +118,7 @@ __attribute__((constructor(101))) void wt_start(void) {
     wt_fds_start();
     wt_files_start();
     describe_command();
-    wt_mpi_describe_from_environment();
+    wt_rank_by_launcher();
     wt_stdio_start();
     wt_bypass_start();
     pthread_atfork(fork_prepare, fork_parent, fork_child);
@@ -204,8 +152,12 @@ void wt_finish(enum wt_end reason) {
     errno = saved;
 }
 
+static void write_at_once(void) {
+    wt_runs_flush(true);
+}
+
 /* Streams are flushed by the C library after every destructor: tracing goes on, each operation on its own. */
 __attribute__((destructor(101))) static void stop(void) {
     wt_finish(WT_END_EXIT);
-    wt_finished = true;
+    wt_before_unlock = write_at_once;
 }

@@ -8,7 +8,7 @@
  *
  * Source: the regular section descriptors of ScalaTrace (Noeth et al., J. Parallel Distrib. Comput. 69,
  * 2009), here with steps of offsets and clocks. */
-#include "tracer.h"
+#include "record.h"
 
 #include <string.h>
 

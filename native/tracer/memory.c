@@ -1,7 +1,8 @@
 /* Mapped files and asynchronous I/O: what can be seen of accesses that are no read or write calls. */
 #define _GNU_SOURCE
 #undef _FORTIFY_SOURCE
-#include "tracer.h"
+#include "posix.h"
+#include "symbols.h"
 
 #include <aio.h>
 #include <errno.h>

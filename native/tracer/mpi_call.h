@@ -2,7 +2,7 @@
 #ifndef WT_MPI_CALL_H
 #define WT_MPI_CALL_H
 
-#include "tracer.h"
+#include "record.h"
 
 #include <errno.h>
 #include <mpi.h>
@@ -12,6 +12,7 @@
 void *wt_mpi_real(const char *name); /* "MPI_Send" */
 void *wt_mpi_has(const char *name);  /* the same; NULL: the process's MPI library does not have it */
 bool wt_mpi_is_ours(void); /* the process's MPI is of the family that this library was compiled for */
+extern bool wt_mpi_runs;   /* between MPI_Init and MPI_Finalize, of our family */
 bool wt_mpi_traced(void);  /* between MPI_Init and MPI_Finalize, of our family, tracing */
 /* Open MPI's Fortran bindings, and MPICH's for mpi_f08, call PMPI_ directly: such a call is the
  * application's, any other is internal. */

@@ -1,6 +1,7 @@
 /* The files that MPI-IO has open: a table by handle. */
 #define _GNU_SOURCE
 #include "mpi_files.h"
+#include "posix.h"
 #include "views.h"
 
 #include <fcntl.h>

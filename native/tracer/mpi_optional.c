@@ -4,7 +4,7 @@
  * tables by which the program's objects call them are replaced by the wrappers'. */
 #define _GNU_SOURCE
 #include "mpi_call.h"
-#include "references.h"
+#include "symbols.h"
 
 #include <dlfcn.h>
 #include <string.h>

@@ -19,6 +19,11 @@
 #endif
 
 struct wt_mpi_constants wt_mpi;
+bool wt_mpi_runs;
+
+bool wt_mpi_traced(void) {
+    return wt_mpi_runs && wt_active && !wt_inside;
+}
 
 static void *library;
 static bool searched, ours;

@@ -1,6 +1,7 @@
 /* MPI calls as logical clock: ticks are counted by stubs that jump on to the real function. MPI_Init tells
  * the rank. */
 #define _GNU_SOURCE
+#include "init.h"
 #include "intercepted_mpi.h"
 #include "mpi_call.h"
 
@@ -11,12 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static bool between_init_and_finalize;
 static int world_size;
-
-bool wt_mpi_traced(void) {
-    return between_init_and_finalize && wt_active && !wt_inside;
-}
 
 /* ---- stubs: one counted jump, whatever the function's arguments ---- */
 
@@ -117,7 +113,7 @@ static void after_init(const struct wt_call *call, int status) {
     wt_optional_start();
     wt_communicators_start();
     describe_rank();
-    between_init_and_finalize = true;
+    wt_mpi_runs = true;
     wt_record_sync(WT_OP_INIT, wt_mpi.world, call, status);
 }
 
@@ -150,7 +146,7 @@ static int finalize(int (*real)(void)) {
     struct wt_call call = wt_call_begin();
     wt_record_sync(WT_OP_FINALIZE, wt_mpi.world, &call,
                    MPI_SUCCESS); /* before: no communicator outlives it */
-    between_init_and_finalize = false;
+    wt_mpi_runs = false;
     wt_communicators_end();
     return real();
 }

@@ -1,6 +1,7 @@
 /* Names of files: absolute, of descriptors, without links to folders; and which file a name leads to. */
 #define _GNU_SOURCE
-#include "tracer.h"
+#include "files.h"
+#include "hash.h"
 
 #include <errno.h>
 #include <fcntl.h>

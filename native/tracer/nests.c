@@ -1,6 +1,6 @@
 /* Codes the loops and the times of a group's rows, behind its columns. The layout is described in
  * wavetank_trace.h; decode_nests.c is the other direction. */
-#include "tracer.h"
+#include "record.h"
 
 static uint8_t *put_signed(uint8_t *at, int64_t value) {
     return wt_put_varint(at, wt_zigzag(value));

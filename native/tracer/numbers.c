@@ -1,7 +1,9 @@
 /* Numbers files by name and by what the name leads to: a file that takes the place of another is a new one.
  */
 #define _GNU_SOURCE
-#include "tracer.h"
+#include "files.h"
+#include "hash.h"
+#include "record.h"
 
 #include <errno.h>
 #include <string.h>
@@ -46,14 +48,6 @@ void wt_files_reset(void) {
     n_known = n_again = 0;
     next_file = 0;
     wt_mounts_reset();
-}
-
-uint64_t wt_hash(const char *text, size_t n) {
-    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
-    for (size_t i = 0; i < n; i++) {
-        hash = (hash ^ (uint8_t)text[i]) * 0x100000001b3u;
-    }
-    return hash ? hash : 1;
 }
 
 static uint64_t mixed(uint64_t a, uint64_t b) {

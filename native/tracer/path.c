@@ -3,7 +3,8 @@
  * itself. */
 #define _GNU_SOURCE
 #undef _FORTIFY_SOURCE
-#include "tracer.h"
+#include "posix.h"
+#include "seen.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,8 @@
 /* POSIX calls: call the real one, keep errno, record. See intercepted.h for the list. */
 #define _GNU_SOURCE
 #undef _FORTIFY_SOURCE
-#include "tracer.h"
+#include "posix.h"
+#include "symbols.h"
 
 #include <errno.h>
 #include <fcntl.h>

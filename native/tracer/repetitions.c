@@ -1,7 +1,7 @@
 /* Which bodies may have been repeated a third time by the row that came last: a rough look, for loops.c.
  *
  * A row has a key, equal in every repetition, and the lowest bits of its offset, at equal steps. */
-#include "tracer.h"
+#include "record.h"
 
 bool wt_may_repeat(const uint32_t *keys, const uint32_t *ends, unsigned n_rows, unsigned body) {
     unsigned z = n_rows - 1, y = z - body, x = y - body;

@@ -1,6 +1,6 @@
 /* Folds repeated operations as they happen: an open row takes operations as long as they continue it. Rows
  * that have come together are folded into loops (loops.c), and coded when they do not fold. */
-#include "tracer.h"
+#include "record.h"
 
 #include <string.h>
 
@@ -9,7 +9,6 @@ _Atomic uint64_t wt_ticks;
 #define STRIDES 256                 /* last displacement by handle, direct mapped */
 #define SETTLED (WT_GROUP_ROWS / 4) /* rows that folding leaves stay up to here, to fold with more */
 
-static uint64_t n_recorded;  /* operations in closed rows */
 static uint64_t first_start; /* of the first operation of all, clock units */
 static uint64_t last_tick, posix_since_tick;
 static struct stride {
@@ -33,7 +32,7 @@ static struct wt_nest *nest_at(unsigned i) {
 void wt_runs_reset(void) {
     wt_tail->has_open = 0;
     wt_tail->n_rows = 0;
-    wt_tail->seq_of_first = n_recorded = 0;
+    wt_tail->seq_of_first = wt_n_recorded = 0;
     last_tick = posix_since_tick = 0;
     memset(strides, 0, sizeof strides);
 }
@@ -43,13 +42,13 @@ static WT_COLD void write_rows(void) {
     if (tail->n_rows == 0) {
         return;
     }
-    wt_write_rows(row_at(0), nest_at(0), tail->n_rows, tail->seq_of_first, n_recorded);
+    wt_write_rows(row_at(0), nest_at(0), tail->n_rows, tail->seq_of_first, wt_n_recorded);
     if (tail->has_open) {
         *row_at(0) = *row_at(tail->n_rows);
         *nest_at(0) = *nest_at(tail->n_rows);
     }
     tail->n_rows = 0;
-    tail->seq_of_first = n_recorded;
+    tail->seq_of_first = wt_n_recorded;
 }
 
 /* Closed rows to loops, from one half of the tail to the other: a kill finds one of the two whole. */
@@ -91,7 +90,7 @@ static bool close_run(struct wt_row *row) {
     }
     tail->has_open = 0;
     struct wt_row *first = row - 1;
-    n_recorded += row->count;
+    wt_n_recorded += row->count;
     row->count++;
     row->offset = first->offset;
     row->view_offset = first->view_offset;
@@ -120,7 +119,7 @@ static inline struct wt_row *close_open(struct wt_tail *tail, struct wt_row *row
         return row;
     }
     tail->has_open = 0;
-    n_recorded += row->count;
+    wt_n_recorded += row->count;
     if (WT_UNLIKELY(++tail->n_rows == WT_GROUP_ROWS)) {
         settle_rows();
         return row_at(wt_tail->n_rows);
@@ -218,10 +217,6 @@ static bool take(struct wt_row *row, const struct wt_event *e) {
     row->busy += e->end - e->start;
     nest_at(wt_tail->n_rows)->times[wt_bucket(e->end - e->start)]++;
     return true;
-}
-
-uint64_t wt_runs_operations(void) {
-    return n_recorded + (wt_tail->has_open ? row_at(wt_tail->n_rows)->count : 0);
 }
 
 static inline void record(const struct wt_event *e) {
@@ -341,7 +336,7 @@ void wt_record_at_position(struct wt_ofd *ofd, struct wt_event *e) {
 uint64_t wt_record_mpi(const struct wt_event *event) {
     wt_lock();
     record(event);
-    uint64_t number = n_recorded + row_at(wt_tail->n_rows)->count - 1;
+    uint64_t number = wt_n_recorded + row_at(wt_tail->n_rows)->count - 1;
     wt_unlock();
     return number;
 }
@@ -363,7 +358,7 @@ void wt_runs_flush(bool close_open_run) {
     wt_writer_flush();
 }
 
-void wt_runs_part(void) {
+void wt_runs_part(bool exact) {
     if (!wt_active || wt_counting) {
         return;
     }
@@ -371,5 +366,5 @@ void wt_runs_part(void) {
     fold_rows();
     wt_exact_times = true;
     write_rows();
-    wt_exact_times = wt_children_run();
+    wt_exact_times = exact;
 }

@@ -1,6 +1,7 @@
 /* Programs that a traced process starts and that will not load this library: it is noted why. */
 #define _GNU_SOURCE
-#include "tracer.h"
+#include "started.h"
+#include "record.h"
 
 #include <elf.h>
 #include <errno.h>

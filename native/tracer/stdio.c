@@ -6,7 +6,8 @@
  * streams were not seen. */
 #define _GNU_SOURCE
 #undef _FORTIFY_SOURCE
-#include "tracer.h"
+#include "posix.h"
+#include "symbols.h"
 
 #include <errno.h>
 #include <fcntl.h>

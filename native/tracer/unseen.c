@@ -1,8 +1,9 @@
 /* What passes the C library's calls by is not recorded; here it is noticed, so that it can be said: system
  * calls made by syscall(2), io_uring, libraries that are bound to the C library itself. */
 #define _GNU_SOURCE
-#include "references.h"
-#include "tracer.h"
+#include "unseen.h"
+#include "posix.h"
+#include "symbols.h"
 
 #include <dlfcn.h>
 #include <errno.h>

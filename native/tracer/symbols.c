@@ -1,13 +1,22 @@
-/* The tables (GOT) by which the objects of the process call functions of others: who calls what, and where
- * the call goes. */
+/* Functions of other objects. The one behind a wrapper is the next of its name. Who calls what, and where the
+ * call goes, is in the tables (GOT) by which the objects of the process call functions of others: they are
+ * read, since no other place knows of calls that pass the wrappers by. */
 #define _GNU_SOURCE
-#include "references.h"
+#include "symbols.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+void *wt_next(const char *name) {
+    wt_inside++;
+    void *found = dlsym(RTLD_NEXT, name);
+    wt_inside--;
+    return found;
+}
 
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 
