@@ -1,10 +1,10 @@
 /* Calls by which a process ends or becomes another program: nothing is left unwritten behind. They are no
- * part of what the tracer does at the process's end (init.c), since the end also comes without them. */
+ * part of what the tracer does at the process's end (lifecycle.c), since the end also comes without them. */
 #define _GNU_SOURCE
 #undef _FORTIFY_SOURCE
-#include "init.h"
-#include "started.h"
+#include "lifecycle.h"
 #include "symbols.h"
+#include "untraced_programs.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

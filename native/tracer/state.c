@@ -19,7 +19,8 @@ struct wt_tail *wt_tail = &wt_own_tail;
 uint64_t wt_n_recorded;
 
 atomic_bool wt_locked;
-void (*wt_before_unlock)(void);
+bool wt_finished;
+void (*wt_write_at_once)(void);
 
 WT_COLD void wt_wait_for_lock(void) {
     for (unsigned spins = 0; atomic_exchange_explicit(&wt_locked, true, memory_order_acquire); spins++) {
@@ -27,6 +28,10 @@ WT_COLD void wt_wait_for_lock(void) {
             sched_yield();
         }
     }
+}
+
+WT_COLD void wt_unlock_late(void) {
+    wt_write_at_once();
 }
 
 bool wt_other_process(void) {

@@ -55,11 +55,12 @@ void *wt_reserve(size_t bytes); /* zeros; NULL: there is no memory */
  * While the C library says that there is one thread, nobody can come in between: the lock is then stored, not
  * exchanged, which needs no locked bus cycle. It is stored all the same: the unlock is the same for both.
  * fork takes the lock, so that the child finds the tables whole, and gives it back in both processes
- * (init.c). */
+ * (lifecycle.c). */
 extern atomic_bool wt_locked;
-void wt_wait_for_lock(void);
-/* Not NULL once the destructor has run: what comes then is written at once. */
-extern void (*wt_before_unlock)(void);
+WT_COLD void wt_wait_for_lock(void);
+extern bool wt_finished;               /* the destructor has run: what comes now is written at once, */
+extern void (*wt_write_at_once)(void); /* by this; the lock itself knows nothing of rows */
+WT_COLD void wt_unlock_late(void);
 
 static inline void wt_lock(void) {
     wt_inside++;
@@ -71,8 +72,8 @@ static inline void wt_lock(void) {
 }
 
 static inline void wt_unlock(void) {
-    if (WT_UNLIKELY(wt_before_unlock != NULL)) {
-        wt_before_unlock();
+    if (WT_UNLIKELY(wt_finished)) {
+        wt_unlock_late();
     }
     atomic_store_explicit(&wt_locked, false, memory_order_release);
     wt_inside--;

@@ -85,7 +85,7 @@ def test_the_table_of_operations_is_the_same() -> None:
 
 
 def test_the_decoder_s_columns_are_in_the_header_s_order() -> None:
-    text = (NATIVE / "tracer" / "decode.h").read_text()
+    text = (NATIVE / "decode" / "decode.h").read_text()
     body = text[text.index("struct wt_columns {") : text.index("};")]
     types = {"int64_t": "int64", "int32_t": "int32", "uint8_t": "uint8"}
     in_c = [(name, types[kind]) for kind, name in re.findall(r"(\w+) \*(\w+);", body)]

@@ -134,10 +134,10 @@ def test_the_decoder_survives_thousands_of_damaged_inputs(
     content = payloads(content) if kind == "rows" else content
     (tmp_path / "content").write_bytes(content)
     program = tmp_path / "fuzz"
-    sources = [str(path) for path in sorted((NATIVE / "tracer").glob("decode*.c"))]
+    sources = [str(path) for path in sorted((NATIVE / "decode").glob("decode*.c"))]
     subprocess.run(
         ["gcc", "-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", f"-I{NATIVE / 'include'}",
-         f"-I{NATIVE / 'tracer'}", "-o", str(program), str(PROGRAMS / "fuzz_decode.c"), *sources],
+         f"-I{NATIVE / 'decode'}", "-o", str(program), str(PROGRAMS / "fuzz_decode.c"), *sources],
         check=True, timeout=HANG_S,
     )  # fmt: skip
     turns = "10000" if kind == "rows" else "1000"  # a tail is 3 MiB

@@ -1,4 +1,4 @@
-"""Calls the C decoder of ROWS blocks and tails (native/tracer/decode.c): bytes in, columns out.
+"""Calls the C decoder of ROWS blocks and tails (native/decode/decode.c): bytes in, columns out.
 
 Reads the payloads of a part, or its tail; leaves numpy columns in the layout of ``FoldTable``.
 """
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from wavetank import native
 
-# struct wt_columns of native/tracer/decode.h, in order: FoldTable without the rank.
+# struct wt_columns of native/decode/decode.h, in order: FoldTable without the rank.
 COLUMNS: tuple[tuple[str, type[np.generic]], ...] = (
     ("seq", np.int64),
     ("op", np.uint8),

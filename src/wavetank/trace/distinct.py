@@ -1,4 +1,4 @@
-"""Rows of a table without repetition; by native/tracer/texts.c, in time linear in the rows."""
+"""Rows of a table without repetition; by native/decode/texts.c, in time linear in the rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files of one part as columns, decoded by native/tracer/decode_files.c: a part may name a million.
+"""The files of one part as columns, decoded by native/decode/decode_files.c: a part may name a million.
 
 Reads payloads of META blocks; leaves the files, and the places of all records that are not of files.
 """

@@ -1,4 +1,4 @@
-"""Which paths are data: the tracer's default rule (native/tracer/files.c) for importers; and which are stored files at all."""
+"""Which paths are data: the tracer's default rule (native/tracer/files/filter.c) for importers; and which are stored files at all."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A column of texts, such as the names of a million files: their bytes one after another, and no object for each.
 
-Reads UTF-8 with a zero behind each text; leaves which are equal (native/tracer/texts.c) and the texts on demand.
+Reads UTF-8 with a zero behind each text; leaves which are equal (native/decode/texts.c) and the texts on demand.
 """
 
 from __future__ import annotations

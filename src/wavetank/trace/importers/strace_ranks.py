@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 _VARIABLES = {
-    # In the order in which they are believed, as native/tracer/rank.c; with the one that has the number of ranks.
+    # In the order in which they are believed, as native/tracer/process.c; with the one that has the number of ranks.
     "OMPI_COMM_WORLD_RANK": "OMPI_COMM_WORLD_SIZE",
     "PMI_RANK": "PMI_SIZE",
     "PMIX_RANK": None,

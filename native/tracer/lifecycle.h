@@ -1,0 +1,15 @@
+/* The life of the traced process. */
+#ifndef WT_LIFECYCLE_H
+#define WT_LIFECYCLE_H
+
+#include "state.h"
+
+#pragma GCC visibility push(hidden) /* what is declared here is in this library: it is reached directly */
+
+/* Once, by the constructor, or by a wrapper that is called before it. */
+void wt_start(void);
+void wt_finish(enum wt_end reason);
+
+#pragma GCC visibility pop
+
+#endif

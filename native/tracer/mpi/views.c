@@ -1,0 +1,136 @@
+/* File views: file types as runs of bytes, and places in the view and in the file. */
+#include "mpi/views.h"
+#include "mpi/datatypes.h"
+
+#define RUNS_OF_A_VIEW (1u << 16) /* as many as fit into one record */
+#define VIEWS_MAX 4096
+
+struct view {
+    int64_t displacement, etype_size, extent, size;
+    uint32_t first, n;
+    uint64_t hash;
+};
+
+static struct view views[VIEWS_MAX];
+static int32_t n_views;
+
+static uint64_t hash_of(const struct view *view) {
+    uint64_t hash = 0xcbf29ce484222325u;
+    const int64_t head[3] = {view->displacement, view->etype_size, view->extent};
+    for (size_t i = 0; i < 3; i++) {
+        hash = (hash ^ (uint64_t)head[i]) * 0x100000001b3u;
+    }
+    for (uint32_t i = 0; i < view->n; i++) {
+        hash = (hash ^ (uint64_t)wt_type_runs[view->first + i].offset) * 0x100000001b3u;
+        hash = (hash ^ (uint64_t)wt_type_runs[view->first + i].length) * 0x100000001b3u;
+        hash ^= hash >> 29;
+    }
+    return hash;
+}
+
+static void describe(int32_t number, const struct view *view) {
+    wt_lock();
+    wt_meta_begin(WT_META_VIEW);
+    wt_meta_number((uint64_t)number);
+    wt_meta_number((uint64_t)view->displacement);
+    wt_meta_number((uint64_t)view->etype_size);
+    wt_meta_number((uint64_t)view->extent);
+    wt_meta_number(view->n);
+    int64_t end = 0;
+    for (uint32_t i = 0; i < view->n; i++) {
+        const struct wt_run *run = &wt_type_runs[view->first + i];
+        wt_meta_signed(run->offset - end);
+        wt_meta_number((uint64_t)run->length);
+        end = run->offset + run->length;
+    }
+    wt_meta_end();
+    wt_unlock();
+}
+
+int32_t wt_view_make(MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype) {
+    wt_types_start();
+    int etype_size = wt_type_size(etype);
+    MPI_Aint extent = wt_type_extent(filetype);
+    wt_mpi_lock();
+    struct view view = {
+        .displacement = displacement, .etype_size = etype_size, .extent = extent, .first = wt_n_type_runs};
+    bool overflow = !wt_type_decode(filetype);
+    view.n = wt_n_type_runs - view.first;
+    for (uint32_t i = 0; i < view.n; i++) {
+        wt_type_runs[view.first + i].before = view.size;
+        view.size += wt_type_runs[view.first + i].length;
+    }
+    view.hash = hash_of(&view);
+    int32_t number = WT_VIEW_UNKNOWN;
+    bool plain =
+        view.n == 1 && wt_type_runs[view.first].offset == 0 && wt_type_runs[view.first].length == extent;
+    overflow = overflow || view.n > RUNS_OF_A_VIEW;
+    if (!overflow && plain && displacement == 0) {
+        number = WT_VIEW_NONE;
+    } else if (!overflow && view.n > 0) {
+        for (int32_t i = 0; i < n_views && number == WT_VIEW_UNKNOWN; i++) {
+            if (views[i].hash == view.hash && views[i].n == view.n && views[i].size == view.size) {
+                number = i;
+            }
+        }
+        if (number == WT_VIEW_UNKNOWN && n_views < VIEWS_MAX) {
+            number = n_views++;
+            views[number] = view;
+            describe(number, &view);
+            view.first = wt_n_type_runs; /* keep its runs */
+        }
+    }
+    wt_n_type_runs = view.first;
+    wt_mpi_unlock();
+    return number;
+}
+
+/* The last run that begins at a place or before it; by its place in the tile, or in the view. */
+static const struct wt_run *run_at(const struct view *view, int64_t place, bool in_view) {
+    uint32_t low = 0, high = view->n;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        const struct wt_run *run = &wt_type_runs[view->first + middle];
+        if ((in_view ? run->before : run->offset) <= place) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return &wt_type_runs[view->first + low];
+}
+
+int64_t wt_view_to_file(int32_t number, int64_t displacement, int64_t view_offset) {
+    if (number == WT_VIEW_NONE) {
+        return displacement + view_offset;
+    }
+    if (number < 0 || view_offset < 0) {
+        return WT_UNKNOWN;
+    }
+    const struct view *view = &views[number];
+    int64_t tile = view_offset / view->size, rest = view_offset % view->size;
+    const struct wt_run *run = run_at(view, rest, true);
+    return view->displacement + tile * view->extent + run->offset + rest - run->before;
+}
+
+#define TILES_BACK 8 /* a tile may reach over the ones behind it (a resized file type) */
+
+int64_t wt_view_from_file(int32_t number, int64_t displacement, int64_t offset) {
+    if (number == WT_VIEW_NONE) {
+        return offset - displacement;
+    }
+    if (number < 0 || views[number].extent <= 0) {
+        return WT_UNKNOWN;
+    }
+    const struct view *view = &views[number];
+    int64_t place = offset - view->displacement;
+    int64_t tile = place / view->extent;
+    for (int i = 0; i < TILES_BACK && tile >= 0; i++, tile--) {
+        int64_t rest = place - tile * view->extent;
+        const struct wt_run *run = run_at(view, rest, false);
+        if (rest >= run->offset && rest < run->offset + run->length) {
+            return tile * view->size + run->before + rest - run->offset;
+        }
+    }
+    return WT_UNKNOWN;
+}
