@@ -14,11 +14,11 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import ClassVar, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -30,6 +30,48 @@ class Record(BaseModel):
     """A part of a document or specification: immutable, and no key that it does not know."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @classmethod
+    def model_construct(  # type: ignore[override]  # mypy's plugin for pydantic gives each record its own
+        cls, _fields_set: set[str] | None = None, **values: object
+    ) -> Self:
+        """A record of values that are known to fit: they are not looked at, which takes a tenth of the time.
+
+        Args:
+            values: one for each field that has no default; factories of defaults are not called.
+        """
+        return _put(cls.__new__(cls), _defaults(cls) | values, _fields_set or set(values))
+
+    @classmethod
+    def of_columns(cls, **columns: Sequence[object]) -> tuple[Self, ...]:
+        """Records likewise, of one column for each field, in the order of the fields."""
+        names, new, given = tuple(columns), cls.__new__, set(columns)
+        return tuple(
+            _put(new(cls), dict(zip(names, values, strict=True)), given)
+            for values in zip(*columns.values(), strict=True)
+        )
+
+
+_set = object.__setattr__
+R = TypeVar("R", bound=Record)
+
+
+def _put(record: R, values: dict[str, object], given: set[str]) -> R:
+    """Fill an empty record."""
+    _set(record, "__dict__", values)
+    _set(record, "__pydantic_fields_set__", given)
+    _set(record, "__pydantic_extra__", None)
+    _set(record, "__pydantic_private__", None)
+    return record
+
+
+@cache
+def _defaults(record: type[Record]) -> dict[str, object]:
+    """All fields in their order; those without a default are None."""
+    return {
+        name: None if field.is_required() else field.default
+        for name, field in record.model_fields.items()
+    }
 
 
 class HostFacts(Record):

@@ -99,7 +99,7 @@ def offsets_of(parts: Sequence[RankPhase], member: int, in_view: bool) -> Offset
             len(run) == 1 and run.size[0] == first.size[0] and run.moved[0] == first.moved[0]
             for run in runs
         )
-        return UnknownOffsets(sizes=None if equal else ListedSizes.of(runs))
+        return UnknownOffsets.model_construct(sizes=None if equal else ListedSizes.of(runs))
     same = (len(runs) == 1 and len(first) == 1) or all(
         len(run) == 1
         and run.size[0] == first.size[0]

@@ -127,7 +127,7 @@ def extract_model(
         {rank for phase in own for rank in phase.ph_processid}
         or {rank for phase in metadata for rank in phase.ranks}
     )
-    return Model(
+    return Model.model_construct(
         provenance=provenance,
         application=name or program_name(trace.command),
         command=trace.command,

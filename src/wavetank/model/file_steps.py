@@ -71,7 +71,7 @@ def distinct_steps(
         op = rows.ops[code]
         is_open = op.kind == OpKind.OPEN
         file_steps.append(
-            FileStep(
+            FileStep.model_construct(
                 iop_type=op.name,
                 file_id=activity.file_ids[file],
                 handle=slot,

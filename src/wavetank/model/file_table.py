@@ -75,7 +75,7 @@ def make_files(
         known = own_phases and highest[file] is not None
         ranks = users.get(file, set())
         found.append(
-            ModelFile(
+            ModelFile.model_construct(
                 file_id=file_id,
                 file_name=traced[file].path,
                 other_names=tuple(

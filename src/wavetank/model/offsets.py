@@ -23,12 +23,12 @@ def fit_offsets(first: Sequence[int], ranks: Sequence[int], step: int) -> Linear
     Source: method, section 2, "across ranks". Python ints: exact beyond 2^53.
     """
     if len(ranks) == 1:
-        return LinearOffsets(a=0, b=step, c=first[0])
+        return LinearOffsets.model_construct(a=0, b=step, c=first[0])
     a, rest = divmod(first[-1] - first[0], ranks[-1] - ranks[0])
     c = first[0] - a * ranks[0]
     if rest or any(a * rank + c != offset for rank, offset in zip(ranks, first, strict=True)):
         return None
-    return LinearOffsets(a=a, b=step, c=c)
+    return LinearOffsets.model_construct(a=a, b=step, c=c)
 
 
 class ViewPositions:

@@ -166,7 +166,7 @@ def _phase(
     moved_last = {part.moved_last for part in parts}
     short = moved_last != {tuple(int(run.size[-1]) for run in first.runs)}
     linear = all(isinstance(one, LinearOffsets) for one in offset)
-    return Phase(
+    return Phase.model_construct(
         ph_id=number,
         file_id=activity.file_ids[first.file],
         level="mpiio" if first.level == Level.MPIIO else "posix",
@@ -176,7 +176,7 @@ def _phase(
         ph_nrep=first.n_rep,
         ph_niop=first.n_rep * n_members,
         pattern=tuple(
-            PatternMember(
+            PatternMember.model_construct(
                 iop_type=ops[op].name, handle=slot, rs=rs, disp=disp,
                 disp_view=disp_view[position] if disp_view else None, dist=dist,
             )
@@ -348,7 +348,9 @@ def _regular(equal: list[Phase]) -> list[Series]:
 def _series(phases: list[Phase], offset_step: int | None) -> Series:
     ticks = {b.tick_first - a.tick_first for a, b in pairwise(phases)}
     dist = (ticks.pop(), 0) if len(ticks) == 1 else None
-    return Series(ph_ids=tuple(p.ph_id for p in phases), offset_step=offset_step, dist=dist)
+    return Series.model_construct(
+        ph_ids=tuple(p.ph_id for p in phases), offset_step=offset_step, dist=dist
+    )
 
 
 def _first_offsets(phase: Phase) -> tuple[int, ...] | None:

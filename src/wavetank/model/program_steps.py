@@ -135,7 +135,7 @@ class StepTable:
     def expand(self, node: Node) -> Step:
         """The step of a number or a loop."""
         if isinstance(node, Loop):
-            return RepeatStep(
+            return RepeatStep.model_construct(
                 times=node.times, steps=tuple(self.expand(inner) for inner in node.body)
             )
         if isinstance(node, Mix):
@@ -180,15 +180,15 @@ def inside_repetitions(tokens: Tokens, phases: Sequence[Phase]) -> Int64Array:
 def _step(row: list[int], phases: Sequence[Phase], file_steps: Sequence[FileStep]) -> Step:
     kind, what, n, nulls, inside = row
     if kind == RowKind.SYNC_RANKS:
-        return SyncStep(communicator=what, count=n)
+        return SyncStep.model_construct(communicator=what, count=n)
     if kind == PAUSE:
-        return PauseStep(seconds=what * n / 1e6)
+        return PauseStep.model_construct(seconds=what * n / 1e6)
     if kind in (BEGINS, ENDED):
-        return ProcessStep(rank=what, event="begins" if kind == BEGINS else "ended")
+        return ProcessStep.model_construct(rank=what, event="begins" if kind == BEGINS else "ended")
     if kind == RowKind.DATA:
         pattern = phases[what - 1].pattern
         handles = {member.handle for member in pattern}
-        return DataStep(
+        return DataStep.model_construct(
             ph_id=what,
             n=n if inside else n // len(pattern),
             single=bool(inside),

@@ -43,7 +43,7 @@ def relate_levels(activity: Activity, ph_id: Int64Array) -> tuple[LevelRelation,
     for number, pair in enumerate(pairs.tolist()):
         members = made[inverse == number]
         found.append(
-            LevelRelation(
+            LevelRelation.model_construct(
                 ph_id=pair // n_phases,
                 below=pair % n_phases,
                 ranks=tuple(np.unique(data.rank[members]).tolist()),

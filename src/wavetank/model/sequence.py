@@ -296,7 +296,7 @@ class _Programs:
         for ranks, parts in self._programs:
             nodes = with_mixes(table.nodes(parts), table.mixable())
             steps = tuple(table.expand(node) for node in compress(nodes))
-            found.append(Program(ranks=tuple(ranks), steps=steps))
+            found.append(Program.model_construct(ranks=tuple(ranks), steps=steps))
         return tuple(found)
 
 

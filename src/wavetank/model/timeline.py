@@ -12,14 +12,12 @@ from wavetank.model.activity import Activity
 from wavetank.model.application import TimelinePoint
 from wavetank.model.folded import members
 from wavetank.model.idle import IdleTimes
-from wavetank.model.rank_phase import RankPhase
 from wavetank.model.timeline_points import (
     LINE,
     MAX_PIECES,
     MAX_SCATTERED,
-    Point,
-    checked,
-    make_point,
+    Points,
+    points_of,
     points_of_parts,
 )
 from wavetank.trace.schema import UNKNOWN, Int64Array
@@ -66,15 +64,12 @@ def make_timeline(
         return ()
     room = max(1, MAX_POINTS // len(own))
     body = members(activity.rows.table)
-    at_once = points_of_parts(activity, own, ph_ids, idle, body, room)
-    points: list[Point] = []
-    for number in own:
-        if number in at_once:
-            points.extend(at_once[number])
-            continue
-        one = _Part(activity, parts[number], int(ph_ids[number]), body)
-        points.extend(one.points(idle, room))
-    return checked(points)
+    at_once = points_of_parts(activity, own, idle, body, room)
+    chunks = [at_once]
+    for number in sorted(set(own).difference(at_once[0].tolist())):
+        chunks.extend(_Part(activity, number, body).points(idle, room))
+    points = np.concatenate(chunks, axis=1)
+    return points_of(activity, ph_ids, points[:, np.argsort(points[0], kind="stable")])
 
 
 def _thinned(own: Sequence[int], activity: Activity) -> list[int]:
@@ -110,13 +105,14 @@ class _Stretch:
 class _Part:
     """One rank's part in a phase."""
 
-    def __init__(self, activity: Activity, part: RankPhase, ph_id: int, body: Int64Array) -> None:
-        self._activity, self._part, self._ph_id = activity, part, ph_id
+    def __init__(self, activity: Activity, number: int, body: Int64Array) -> None:
+        part = activity.parts[number]
+        self._activity, self._part, self._number = activity, part, number
         self._rows = np.arange(part.first_row, part.last_row + 1)
         self._source = activity.data.row[self._rows]
         self._body = body[self._source]  # operations from one of a row to its next
 
-    def points(self, idle: IdleTimes, room: int) -> Iterator[Point]:
+    def points(self, idle: IdleTimes, room: int) -> Iterator[Points]:
         """Its points.
 
         Args:
@@ -130,13 +126,17 @@ class _Part:
             most = MAX_SCATTERED if stretch.scattered or is_listed else MAX_PIECES
             pieces = min(most, room) // len(stretches)
             if is_listed:
-                yield from self._places(stretch, max(pieces, 1))
+                yield self._places(stretch, max(pieces, 1))
                 continue
             n_rows = len(stretch.rows)
             n_points = max(1, min(pieces, n_rows))
             edges = [n_rows * point // n_points for point in range(n_points + 1)]
-            for first, stop in pairwise(edges):
-                yield from self._of_each_call(stretch, first, stop)
+            points = [
+                point
+                for first, stop in pairwise(edges)
+                for point in self._of_each_call(stretch, first, stop)
+            ]
+            yield np.array(points, dtype=np.int64).T
 
     def _stretches(self, idle: IdleTimes) -> Iterator[_Stretch]:
         data, table = self._activity.data, self._activity.rows.table
@@ -186,14 +186,14 @@ class _Part:
                 return True
         return False
 
-    def _of_each_call(self, stretch: _Stretch, first: int, stop: int) -> Iterator[Point]:
+    def _of_each_call(self, stretch: _Stretch, first: int, stop: int) -> Iterator[list[int]]:
         """Some of a stretch's rows as one point for each call."""
         op = self._activity.data.op[stretch.rows[first:stop]]
         codes, at = np.unique(op, return_index=True)
         for code in codes[np.argsort(at)].tolist():
             yield self._of_rows(stretch, first + np.flatnonzero(op == code))
 
-    def _of_rows(self, stretch: _Stretch, at: Int64Array) -> Point:
+    def _of_rows(self, stretch: _Stretch, at: Int64Array) -> list[int]:
         data, table = self._activity.data, self._activity.rows.table
         rows, low, high = stretch.rows[at], stretch.low[at], stretch.high[at]
         begin, end = int(data.row[rows[0]]), int(data.row[rows[-1]])
@@ -201,14 +201,12 @@ class _Part:
         known, n = first != UNKNOWN, int((high - low).sum())
         scattered = known and stretch.scattered and n > 1 and (len(rows) > 1 or n < LINE)
         last = int(data.offsets(rows[-1:], high[-1:] - 1)[0])
-        return self._point(
-            int(rows[0]), int(data.size[rows[0]]), n,
-            (int(table.tick[begin] + low[0] * table.tick_step[begin]),
-             int(table.tick[end] + (high[-1] - 1) * table.tick_step[end])),
-            self._times(stretch, begin, end),
-            (first, first if scattered else last) if known else (None, None),
-            scattered,
-        )  # fmt: skip
+        return [
+            self._number, int(data.op[rows[0]]), int(data.size[rows[0]]), n,
+            int(table.tick[begin] + low[0] * table.tick_step[begin]),
+            int(table.tick[end] + (high[-1] - 1) * table.tick_step[end]),
+            *self._times(stretch, begin, end), first, first if scattered else last, scattered,
+        ]  # fmt: skip
 
     def _times(self, stretch: _Stretch, begin: int, end: int) -> tuple[int, int]:
         """Of some rows of a stretch: their own times, as far as they are within it."""
@@ -218,7 +216,7 @@ class _Part:
         start = max(int(table.start_ns[begin]), stretch.start_ns)
         return start, max(start, min(int(table.end_ns[end]), stretch.end_ns))
 
-    def _places(self, stretch: _Stretch, pieces: int) -> Iterator[Point]:
+    def _places(self, stretch: _Stretch, pieces: int) -> Points:
         """Evenly spaced operations of a stretch, each for those up to the next one: between places there is no line.
 
         Rows with lists hold many places. As if all operations of the stretch were equally long.
@@ -236,44 +234,10 @@ class _Part:
         ticks = table.tick[source] + within * table.tick_step[source]
         span = stretch.end_ns - stretch.start_ns
         times = stretch.start_ns + span * edges // n
-        known = stretch.start_ns != UNKNOWN
-        last_ticks = np.append(ticks[1:], ticks[-1:])
-        code = self._activity.data.op[row]
-        columns = (
-            code,
-            sizes,
-            edges[:-1],
-            edges[1:],
-            ticks,
-            last_ticks,
-            times[:-1],
-            times[1:],
-            offsets,
-        )
-        for op, size, first, stop, tick, to_tick, start, end, offset in zip(
-            *(column.tolist() for column in columns), strict=True
-        ):
-            place = offset if offset != UNKNOWN else None
-            span_ns = (start, end) if known else (UNKNOWN, UNKNOWN)
-            yield make_point(
-                self._activity, self._part, self._ph_id, op, size, stop - first, (tick, to_tick), span_ns,
-                (place, place), stop - first > 1,
-            )  # fmt: skip
-
-    def _point(
-        self, row: int, size: int, count: int, ticks: tuple[int, int], times: tuple[int, int],
-        offsets: tuple[int | None, int | None], scattered: bool,
-    ) -> Point:  # fmt: skip
-        code = int(self._activity.data.op[row])
-        return make_point(
-            self._activity,
-            self._part,
-            self._ph_id,
-            code,
-            size,
-            count,
-            ticks,
-            times,
-            offsets,
-            scattered,
-        )
+        if stretch.start_ns == UNKNOWN:
+            times = np.full_like(times, UNKNOWN)
+        count = np.diff(edges)
+        return np.stack([
+            np.full_like(count, self._number), data.op[row], sizes, count, ticks, np.append(ticks[1:], ticks[-1:]),
+            times[:-1], times[1:], offsets, offsets, count > 1,
+        ])  # fmt: skip
