@@ -16,7 +16,6 @@ from wavetank.model.offsets import fit_offsets
 from wavetank.model.phase import LinearOffsets, ListedOffsets, Offsets, UnknownOffsets
 from wavetank.model.rank_phase import RankPhase
 from wavetank.model.rules import Rules
-from wavetank.model.runs import RunArrays
 from wavetank.trace.schema import UNKNOWN
 
 Shape = tuple[tuple[int, ...], tuple[int | None, ...]]  # rs and disp of each member
@@ -41,12 +40,13 @@ def group_ranks(
     )
     for number, part in enumerate(parts):
         # Where repetitions are irregular the first displacement says nothing.
-        disp = part.disp if part.regular else (None,) * len(part.runs)
+        regular = part.regular
+        disp = part.disp if regular else (None,) * len(part.members)
         call = (
             part.level, part.file, part.ops, part.slots, part.n_rep, part.view == UNKNOWN,
-            part.offsets_known, part.regular,
+            part.offsets_known, regular,
         )  # fmt: skip
-        size = (0,) * len(part.runs) if part.file in several and not part.regular else part.rs
+        size = (0,) * len(part.members) if part.file in several and not regular else part.rs
         by_call[call][(size, disp)].append(number)
     groups: list[Group] = []
     for shapes in by_call.values():
@@ -92,29 +92,20 @@ def _by_occurrence(parts: Sequence[RankPhase], members: list[int]) -> Iterable[G
 
 def offsets_of(parts: Sequence[RankPhase], member: int, in_view: bool) -> Offsets:
     """Where a pattern member's repetitions lie, over all ranks of a phase."""
-    runs = [_member_runs(part, member, in_view) for part in parts]
-    first = runs[0]
+    each = [((part.view_members if in_view else None) or part.members)[member] for part in parts]
+    first = each[0]
     if not parts[0].offsets_known:
         equal = all(
-            len(run) == 1 and run.size[0] == first.size[0] and run.moved[0] == first.moved[0]
-            for run in runs
+            (one.n_runs, one.size, one.moved) == (1, first.size, first.moved) for one in each
         )
-        return UnknownOffsets.model_construct(sizes=None if equal else ListedSizes.of(runs))
-    same = (len(runs) == 1 and len(first) == 1) or all(
-        len(run) == 1
-        and run.size[0] == first.size[0]
-        and run.moved[0] == first.moved[0]
-        and run.disp[0] == first.disp[0]
-        for run in runs
-    )
+        sizes = None if equal else ListedSizes.of([one.runs for one in each])
+        return UnknownOffsets.model_construct(sizes=sizes)
+    alike = (1, first.size, first.moved, first.disp)
     fitted: LinearOffsets | None = None
-    if same:
+    if len(each) == first.n_runs == 1 or all(
+        (one.n_runs, one.size, one.moved, one.disp) == alike for one in each
+    ):
         fitted = fit_offsets(
-            [int(run.offset[0]) for run in runs], [part.rank for part in parts], int(first.disp[0])
+            [one.offset for one in each], [part.rank for part in parts], first.disp
         )
-    return fitted or ListedOffsets.of(runs)
-
-
-def _member_runs(part: RankPhase, member: int, in_view: bool) -> RunArrays:
-    runs = part.view_runs if in_view else part.runs
-    return (runs or part.runs)[member]
+    return fitted or ListedOffsets.of([one.runs for one in each])

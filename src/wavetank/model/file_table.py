@@ -6,7 +6,7 @@ Counts at the level at which the application itself uses a file. Source: method,
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from os.path import commonpath
 from typing import Literal
 
@@ -67,6 +67,7 @@ def make_files(
     by_file: dict[int, list[Phase]] = defaultdict(list)
     for phase in phases:
         by_file[phase.file_id].append(phase)
+    steps = {number: one.offset_step for one in series for number in one.ph_ids}
     found = []
     for file, file_id in activity.file_ids.items():
         name = LEVEL_NAMES[activity.own_level[file]]
@@ -87,7 +88,7 @@ def make_files(
                 file_size_highest_offset=highest[file] if own_phases else None,
                 file_size_before=traced[file].size_before,
                 file_np=len(ranks),
-                file_accessmode=_access_mode(own_phases, series, views),
+                file_accessmode=_access_mode(own_phases, steps, views),
                 file_fileaccesstype=direction(bool(has_read[file]), bool(has_write[file])),
                 file_accesstype="shared" if len(ranks) > 1 else "unique",
                 file_nphase=len(own_phases),
@@ -244,10 +245,9 @@ def _listed_end(data: DataRows, row: int) -> int:
 
 
 def _access_mode(
-    phases: Sequence[Phase], series: Sequence[Series], views: Sequence[FileView]
+    phases: Sequence[Phase], steps: Mapping[int, int | None], views: Sequence[FileView]
 ) -> AccessMode:
-    """The least regular of the phases' modes."""
-    steps = {number: one.offset_step for one in series for number in one.ph_ids}
+    """The least regular of the phases' modes; ``steps`` are the offset steps of series, by phase."""
     modes: set[AccessMode] = set()
     lone: list[Phase] = []
     for phase in phases:

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from wavetank.model.data_rows import DataRows
-from wavetank.model.runs import RunArrays, canonical
+from wavetank.model.runs import Repetitions, RunArrays, canonical
 from wavetank.trace.schema import UNKNOWN, BoolArray, Int64Array
 
 Members = tuple[
-    tuple[int, ...], tuple[int, ...], tuple[RunArrays, ...], tuple[RunArrays, ...] | None
+    tuple[int, ...], tuple[int, ...], tuple[Repetitions, ...], tuple[Repetitions, ...] | None
 ]
 _NAMES = ("count", "size", "moved", "offset", "disp", "view_offset", "view_disp")
 
@@ -26,7 +26,7 @@ def members_of(data: DataRows, low: int, high: int, row: int, end_row: int, peri
     ops, slots = tuple(data.op[first].tolist()), tuple(data.slot[first].tolist())
     stretch = _one_stretch(data, low, high, row, end_row) if period == 1 else None
     if stretch is not None:
-        return ops, slots, (stretch,), None
+        return ops, slots, (Repetitions.of(stretch),), None
     found: list[list[dict[str, Int64Array]]] = [[] for _ in range(period)]
     for begin, stop, block in _segments(data, low, high, row, end_row):
         at = begin - low
@@ -54,10 +54,11 @@ def members_of(data: DataRows, low: int, high: int, row: int, end_row: int, peri
     lists = any(
         len(part["count"]) and part["disp"].strides == (0,) for parts in found for part in parts
     )
-    runs = tuple(_runs_of(member, "offset", "disp", lists) for member in joined)
-    in_view = data.view[row] != UNKNOWN
-    views = tuple(_runs_of(member, "view_offset", "view_disp", lists) for member in joined)
-    return ops, slots, runs, views if in_view else None
+    runs = [_runs_of(member, "offset", "disp", lists) for member in joined]
+    if data.view[row] == UNKNOWN:
+        return ops, slots, tuple(map(Repetitions.of, runs)), None
+    views = [_runs_of(member, "view_offset", "view_disp", lists) for member in joined]
+    return ops, slots, tuple(map(Repetitions.of, runs)), tuple(map(Repetitions.of, views))
 
 
 def _one_after_another(parts: list[dict[str, Int64Array]]) -> dict[str, Int64Array]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -94,51 +95,65 @@ def make_phases(
     if by_time:
         ranks = np.array([part.rank for part in activity.parts], dtype=np.int64)
         launched = activity.rows.launched(ranks, times.start_ns)
-    columns = _Columns.of(times, launched)
-    order = sorted(groups, key=lambda group: _order(group, activity, columns, own_ticks))
+    by_group = [_GroupTimes(*numbers) for numbers in _of_groups(groups, times, launched)]
+    keys = [
+        (*_order(activity.parts[group.parts[0]], activity, clock, own_ticks), number)
+        for number, (group, clock) in enumerate(zip(groups, by_group, strict=True))
+    ]
+    order = [(groups[key[-1]], by_group[key[-1]]) for key in sorted(keys)]
     ph_id = np.zeros(len(activity.parts), dtype=np.int64)
-    for number, group in enumerate(order, start=1):
+    for number, (group, _) in enumerate(order, start=1):
         ph_id[list(group.parts)] = number
     metadata = _metadata(activity, ph_id)
-    dists = _dists([activity.parts[group.parts[0]] for group in order], activity)
+    dists = _dists([activity.parts[group.parts[0]] for group, _ in order], activity)
     phases = [
-        _phase(activity, number, group, columns, dist, metadata.get(number, {}), collective_unknown)
-        for number, (group, dist) in enumerate(zip(order, dists, strict=True), start=1)
+        _phase(activity, number, group, clock, dist, metadata.get(number, {}), collective_unknown)
+        for number, ((group, clock), dist) in enumerate(zip(order, dists, strict=True), start=1)
     ]
     return phases, ph_id
 
 
-@dataclass(frozen=True)
-class _Columns:
-    """``PartTimes`` as lists: most phases have few parts, and single numbers are taken from lists in less time."""
+class _GroupTimes(NamedTuple):
+    """Clocks of the parts of a group: ``PartTimes`` of the first and last, and their sums."""
 
-    tick_first: list[int]
-    tick_last: list[int]
-    start_ns: list[int]
-    end_ns: list[int]
-    busy_ns: list[int]
-    seq: list[int]
-    launched: list[int]
+    launched: int
+    least_tick: int
+    most_tick: int  # of the parts' first ticks
+    seq: int
+    tick_last: int
+    start_ns: int
+    end_ns: int
+    busy_ns: int
+    timed: bool
 
-    @classmethod
-    def of(cls, times: PartTimes, launched: Int64Array) -> _Columns:
-        columns = (
-            times.tick_first, times.tick_last, times.start_ns, times.end_ns, times.busy_ns, times.seq,
-            launched,
-        )  # fmt: skip
-        return cls(*(column.tolist() for column in columns))
+
+def _of_groups(
+    groups: Sequence[Group], times: PartTimes, launched: Int64Array
+) -> Iterable[tuple[Any, ...]]:
+    """The numbers of each group's ``_GroupTimes``."""
+    if not groups:
+        return []
+    part = np.array([part for group in groups for part in group.parts], dtype=np.int64)
+    length = np.array([len(group.parts) for group in groups], dtype=np.int64)
+    starts = np.cumsum(length) - length
+    least, most = np.minimum.reduceat, np.maximum.reduceat
+    columns = (
+        least(launched[part], starts), least(times.tick_first[part], starts), most(times.tick_first[part], starts),
+        least(times.seq[part], starts), most(times.tick_last[part], starts), least(times.start_ns[part], starts),
+        most(times.end_ns[part], starts), np.add.reduceat(times.busy_ns[part], starts),
+        np.logical_and.reduceat(times.start_ns[part] != UNKNOWN, starts),
+    )  # fmt: skip
+    return zip(*(column.tolist() for column in columns), strict=True)
 
 
 def _order(
-    group: Group, activity: Activity, times: _Columns, own_ticks: bool
+    first: RankPhase, activity: Activity, clock: _GroupTimes, own_ticks: bool
 ) -> tuple[bool, int, int, int, int]:
-    first = activity.parts[group.parts[0]]
-    ticks = [times.tick_first[part] for part in group.parts]
     return (
         first.level != activity.own_level[first.file],
-        min(times.launched[part] for part in group.parts),
-        max(ticks) if own_ticks else min(ticks),
-        min(times.seq[part] for part in group.parts),
+        clock.launched,
+        clock.most_tick if own_ticks else clock.least_tick,
+        clock.seq,
         first.rank,
     )
 
@@ -147,35 +162,33 @@ def _phase(
     activity: Activity,
     number: int,
     group: Group,
-    times: _Columns,
+    clock: _GroupTimes,
     dists: Sequence[tuple[int, int] | None],
     metadata_ops: dict[str, int],
     collective_unknown: Collection[int],
 ) -> Phase:
-    members = group.parts
-    parts = [activity.parts[member] for member in members]
+    parts = [activity.parts[member] for member in group.parts]
     ops = activity.rows.ops
     first = parts[0]
     n_members = len(first.ops)
-    offset = tuple(offsets_of(parts, member, in_view=False) for member in range(n_members))
-    in_view = first.view_runs is not None
-    views = tuple(part.view for part in parts)
+    offset = tuple([offsets_of(parts, member, in_view=False) for member in range(n_members)])
+    in_view = first.view_members is not None
+    views = tuple([part.view for part in parts])
     same_view = len(set(views)) == 1
-    timed = all(times.start_ns[member] != UNKNOWN for member in members)
     disp_view = first.disp_view
     moved_last = {part.moved_last for part in parts}
-    short = moved_last != {tuple(int(run.size[-1]) for run in first.runs)}
+    short = moved_last != {tuple([member.last_size for member in first.members])}
     linear = all(isinstance(one, LinearOffsets) for one in offset)
     return Phase.model_construct(
         ph_id=number,
         file_id=activity.file_ids[first.file],
         level="mpiio" if first.level == Level.MPIIO else "posix",
-        ph_processid=tuple(part.rank for part in parts),
+        ph_processid=tuple([part.rank for part in parts]),
         ph_np=len(parts),
-        ph_weight=sum(part.moved for part in parts),
+        ph_weight=sum([part.moved for part in parts]),
         ph_nrep=first.n_rep,
         ph_niop=first.n_rep * n_members,
-        pattern=tuple(
+        pattern=tuple([
             PatternMember.model_construct(
                 iop_type=ops[op].name, handle=slot, rs=rs, disp=disp,
                 disp_view=disp_view[position] if disp_view else None, dist=dist,
@@ -183,7 +196,7 @@ def _phase(
             for position, (op, slot, rs, disp, dist) in enumerate(
                 zip(first.ops, first.slots, first.rs, first.disp, dists, strict=True)
             )
-        ),
+        ]),
         offset=offset,
         offset_view=tuple(offsets_of(parts, member, in_view=True) for member in range(n_members))
         if in_view
@@ -195,11 +208,11 @@ def _phase(
         exact=linear and not (first.level == Level.MPIIO and first.file in collective_unknown),
         moved_last=first.moved_last if short and len(moved_last) == 1 else None,
         metadata_ops=metadata_ops,
-        tick_first=min(times.tick_first[member] for member in members),
-        tick_last=max(times.tick_last[member] for member in members),
-        start_s=min(times.start_ns[member] for member in members) / 1e9 if timed else None,
-        end_s=max(times.end_ns[member] for member in members) / 1e9 if timed else None,
-        io_time_s=sum(times.busy_ns[member] for member in members) / 1e9 if timed else None,
+        tick_first=clock.least_tick,
+        tick_last=clock.tick_last,
+        start_s=clock.start_ns / 1e9 if clock.timed else None,
+        end_s=clock.end_ns / 1e9 if clock.timed else None,
+        io_time_s=clock.busy_ns / 1e9 if clock.timed else None,
     )  # fmt: skip
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import repeat
 
 import numpy as np
 
-from wavetank.model.column import total
 from wavetank.model.data_rows import DataRows
 from wavetank.model.member import Members, members_of
 from wavetank.model.pattern import Ranges
-from wavetank.model.runs import RunArrays, canonical
+from wavetank.model.rules import BoolArray
+from wavetank.model.runs import Repetitions, RunArrays, canonical
 from wavetank.model.small_parts import SMALL, Parts, describe_small
 from wavetank.trace.schema import UNKNOWN, Int32Array, Int64Array, UInt8Array
 
@@ -19,7 +21,7 @@ from wavetank.trace.schema import UNKNOWN, Int32Array, Int64Array, UInt8Array
 class RankPhase:
     """One range of operations of one rank on one file.
 
-    ``runs`` and ``view_runs`` hold the repetitions of each pattern member; offsets are UNKNOWN where
+    ``members`` and ``view_members`` hold the repetitions of each pattern member; offsets are UNKNOWN where
     the trace does not say. ``first_row`` and ``last_row`` index DataRows.
     """
 
@@ -34,53 +36,47 @@ class RankPhase:
     n_rep: int
     ops: tuple[int, ...]
     slots: tuple[int, ...]
-    runs: tuple[RunArrays, ...]
-    view_runs: tuple[RunArrays, ...] | None
+    members: tuple[Repetitions, ...]
+    view_members: tuple[Repetitions, ...] | None
 
     @property
     def rs(self) -> tuple[int, ...]:
         """Request size of each member's first repetition, bytes."""
-        return tuple(int(run.size[0]) for run in self.runs)
+        return tuple([member.size for member in self.members])
 
     @property
     def regular(self) -> bool:
         """Whether each member has one size and one displacement throughout."""
-        return all(len(run.count) == 1 for run in self.runs)
+        return all(member.n_runs == 1 for member in self.members)
 
     @property
     def offsets_known(self) -> bool:
         """Whether the trace knows where the operations went."""
-        return int(self.runs[0].offset[0]) != UNKNOWN
+        return self.members[0].offset != UNKNOWN
 
     @property
     def disp(self) -> tuple[int | None, ...]:
         """Bytes between the first two repetitions of each member; None with one, or unknown offsets."""
         if self.n_rep == 1 or not self.offsets_known:
-            return (None,) * len(self.runs)
-        return tuple(_first_step(run) for run in self.runs)
+            return (None,) * len(self.members)
+        return tuple([member.step for member in self.members])
 
     @property
     def disp_view(self) -> tuple[int | None, ...] | None:
         """The same in the MPI file view, where there is one."""
-        if self.view_runs is None or self.n_rep == 1:
+        if self.view_members is None or self.n_rep == 1:
             return None
-        return tuple(_first_step(run) for run in self.view_runs)
+        return tuple([member.step for member in self.view_members])
 
     @property
     def moved(self) -> int:
         """Bytes moved."""
-        return sum([total(run.moved) for run in self.runs])
+        return sum([member.total for member in self.members])
 
     @property
     def moved_last(self) -> tuple[int, ...]:
         """Bytes that each member's last repetition moved."""
-        return tuple(int(run.moved[-1] - (run.count[-1] - 1) * run.size[-1]) for run in self.runs)
-
-
-def _first_step(run: RunArrays) -> int:
-    if run.count[0] > 1:
-        return int(run.disp[0])
-    return int(run.offset[1] - run.offset[0])
+        return tuple([member.last_moved for member in self.members])
 
 
 def describe(data: DataRows, ranges: Ranges) -> list[RankPhase]:
@@ -100,7 +96,8 @@ def describe(data: DataRows, ranges: Ranges) -> list[RankPhase]:
     small = plain & ~whole & (last_row - first_row < SMALL)
     small &= ranges.high - ranges.low <= SMALL * ranges.period
     small &= ranges.period <= SMALL
-    at_once = dict(
+    at_once = dict(_whole_rows(data, whole, first_row))
+    at_once.update(
         zip(
             np.flatnonzero(small).tolist(),
             describe_small(
@@ -123,7 +120,6 @@ def describe(data: DataRows, ranges: Ranges) -> list[RankPhase]:
         ranges.period.tolist(),
         first_row.tolist(),
         last_row.tolist(),
-        whole.tolist(),
         plain.tolist(),
         *(column[first_row].tolist() for column in of_row),
         strict=True,
@@ -142,8 +138,6 @@ def describe(data: DataRows, ranges: Ranges) -> list[RankPhase]:
             *(
                 at_once[number]
                 if number in at_once
-                else _of_row(data, row, view)
-                if is_row
                 else _of_rows(data, low, high, row, end_row, period, view)
                 if is_plain
                 else members_of(data, low, high, row, end_row, period)
@@ -156,7 +150,6 @@ def describe(data: DataRows, ranges: Ranges) -> list[RankPhase]:
             period,
             row,
             end_row,
-            is_row,
             is_plain,
             rank,
             file,
@@ -166,17 +159,26 @@ def describe(data: DataRows, ranges: Ranges) -> list[RankPhase]:
     ]
 
 
-def _of_row(data: DataRows, row: int, view: int) -> Members:
-    """Operation, handle, runs and runs in the view of a part that is one row."""
-    at = slice(row, row + 1)
-    count, size, moved = data.count[at], data.size[at], data.moved[at]
-    in_view = (
-        None
-        if view == UNKNOWN
-        else (RunArrays(count, size, moved, data.view_offset[at], data.view_disp[at]),)
-    )
-    runs = (RunArrays(count, size, moved, data.offset[at], data.disp[at]),)
-    return (int(data.op[row]),), (int(data.slot[row]),), runs, in_view
+def _whole_rows(
+    data: DataRows, whole: BoolArray, first_row: Int64Array
+) -> Iterable[tuple[int, Members]]:
+    """Operation, handle, repetitions and those in the view of parts that are one row, by the parts' numbers."""
+    row = first_row[whole]
+    count, size, moved = data.count[row], data.size[row], data.moved[row]
+    edges = np.arange(len(row) + 1)
+
+    def members(offset: Int64Array, disp: Int64Array) -> list[tuple[Repetitions]]:
+        columns = RunArrays(count, size, moved, offset[row], disp[row])
+        return list(zip(Repetitions.of_each(columns, edges), strict=True))
+
+    viewed = data.view[row] != UNKNOWN
+    in_view: Iterable[tuple[Repetitions] | None] = repeat(None, len(row))
+    if viewed.any():
+        views = members(data.view_offset, data.view_disp)
+        in_view = [view if has else None for view, has in zip(views, viewed.tolist(), strict=True)]
+    ops, slots = (list(zip(column[row].tolist(), strict=True)) for column in (data.op, data.slot))
+    found = zip(ops, slots, members(data.offset, data.disp), in_view, strict=True)
+    return zip(np.flatnonzero(whole).tolist(), found, strict=True)
 
 
 def _of_rows(
@@ -190,11 +192,13 @@ def _of_rows(
         if period == 1
         else _first_repetition(data, row, end_row, low, period)
     )
-    runs = tuple(_runs(member, "offset", "disp") for member in members)
+    runs = tuple([Repetitions.of(_runs(member, "offset", "disp")) for member in members])
     in_view = (
         None
         if view == UNKNOWN
-        else tuple(_runs(member, "view_offset", "view_disp") for member in members)
+        else tuple(
+            [Repetitions.of(_runs(member, "view_offset", "view_disp")) for member in members]
+        )
     )
     return tuple(op.tolist()), tuple(slot.tolist()), runs, in_view
 

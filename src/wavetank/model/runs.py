@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import repeat
+from typing import NamedTuple
 
 import numpy as np
 
+from wavetank.model.column import total
 from wavetank.trace.schema import UNKNOWN, BoolArray, Int64Array
 
 
@@ -22,6 +24,74 @@ class RunArrays:
 
     def __len__(self) -> int:
         return len(self.count)
+
+
+class Repetitions(NamedTuple):
+    """The repetitions of one pattern member: what most of the extraction asks of their runs, as plain numbers.
+
+    Attributes:
+        n_runs: how many runs they are.
+        count, size, moved, offset, disp: of the first run, as in ``RunArrays``.
+        step: bytes between the first two repetitions; says nothing where there is one.
+        last_size: request size of the last run, bytes.
+        last_moved: bytes that the last repetition moved.
+        total: bytes that all of them moved.
+        columns, low: where the runs are: ``n_runs`` of these columns from the ``low``-th on.
+    """
+
+    n_runs: int
+    count: int
+    size: int
+    moved: int
+    offset: int
+    disp: int
+    step: int
+    last_size: int
+    last_moved: int
+    total: int
+    columns: RunArrays
+    low: int
+
+    @classmethod
+    def of(cls, runs: RunArrays) -> Repetitions:
+        """Of runs of any number, also of lists that one number stands for."""
+        count, offset, disp, size = runs.count, int(runs.offset[0]), int(runs.disp[0]), runs.size
+        return cls(
+            len(count), int(count[0]), int(size[0]), int(runs.moved[0]), offset, disp,
+            disp if count[0] > 1 or len(count) == 1 else int(runs.offset[1]) - offset,
+            int(size[-1]), int(runs.moved[-1] - (count[-1] - 1) * size[-1]), total(runs.moved), runs, 0,
+        )  # fmt: skip
+
+    @classmethod
+    def of_each(cls, columns: RunArrays, edges: Int64Array) -> list[Repetitions]:
+        """Of runs [edges[i], edges[i + 1]) of the columns, for each i; each has one at least."""
+        count, size, moved, offset = columns.count, columns.size, columns.moved, columns.offset
+        first, last, n = edges[:-1], edges[1:] - 1, len(edges) - 1
+        if not n:
+            return []
+        disp = columns.disp[first]
+        second = np.minimum(first + 1, last)
+        step = np.where(
+            (count[first] > 1) | (second == first), disp, offset[second] - offset[first]
+        )
+        numbers = (
+            last - first + 1, count[first], size[first], moved[first], offset[first], disp, step, size[last],
+            moved[last] - (count[last] - 1) * size[last], np.add.reduceat(moved, first),
+        )  # fmt: skip
+        each = zip(*(column.tolist() for column in numbers), repeat(columns), first.tolist())
+        return list(map(cls._make, each))
+
+    @property
+    def runs(self) -> RunArrays:
+        """All runs."""
+        columns, at = self.columns, slice(self.low, self.low + self.n_runs)
+        return RunArrays(
+            columns.count[at],
+            columns.size[at],
+            columns.moved[at],
+            columns.offset[at],
+            columns.disp[at],
+        )
 
 
 @dataclass(frozen=True)
@@ -105,8 +175,8 @@ def canonical(
 
 def canonical_each(
     rows: RunArrays, starts: Int64Array, unknown: BoolArray | None = None
-) -> list[RunArrays]:
-    """``canonical`` of many short sequences of rows at once.
+) -> tuple[RunArrays, Int64Array]:
+    """``canonical`` of many short sequences of rows at once: all runs, and the first run of each with their number behind.
 
     Args:
         rows: all sequences, one behind the other.
@@ -124,9 +194,7 @@ def canonical_each(
     edges = np.append(np.searchsorted(first, first_op[starts]), len(first))
     if unknown is not None and unknown.any():
         runs.offset[np.repeat(unknown, np.diff(edges))] = UNKNOWN
-    columns = runs.count, runs.size, runs.moved, runs.offset, runs.disp
-    bounds = edges.tolist()
-    return [RunArrays(*(column[a:b] for column in columns)) for a, b in pairwise(bounds)]
+    return runs, edges
 
 
 def _runs(

@@ -12,7 +12,7 @@ import numpy as np
 
 from wavetank.model.data_rows import DataRows
 from wavetank.model.member import Members
-from wavetank.model.runs import RunArrays, canonical_each
+from wavetank.model.runs import Repetitions, RunArrays, canonical_each
 from wavetank.trace.schema import UNKNOWN, Int64Array
 
 SMALL = 256
@@ -55,10 +55,10 @@ def describe_small(data: DataRows, parts: Parts) -> list[Members]:
     moved = np.where(last, data.moved[row] - (data.count[row] - 1) * size, size)
     known = data.offset[row] != UNKNOWN
 
-    def runs(offset: Int64Array, disp: Int64Array) -> list[RunArrays]:
+    def runs(offset: Int64Array, disp: Int64Array) -> list[Repetitions]:
         place = offset[row] + np.where(known, within * disp[row], 0)
         columns = RunArrays(one, size, moved, place, np.zeros_like(one))
-        return canonical_each(columns, group_starts, unknown[of_group])
+        return Repetitions.of_each(*canonical_each(columns, group_starts, unknown[of_group]))
 
     found = runs(data.offset, data.disp)
     viewed = data.view[parts.first_row] != UNKNOWN

@@ -11,7 +11,7 @@ from wavetank.document import provenance
 from wavetank.model import rank_phase, timeline_points
 from wavetank.model.application import Model
 from wavetank.model.extract import extract_model
-from wavetank.model.runs import RunArrays, canonical, canonical_each
+from wavetank.model.runs import Repetitions, RunArrays, canonical, canonical_each
 from wavetank.trace.importers import libdarshan
 from wavetank.trace.open import open_trace
 from wavetank.trace.schema import UNKNOWN
@@ -75,10 +75,11 @@ def test_runs_of_many_sequences_are_those_of_each() -> None:
     joined = RunArrays(*(np.concatenate([getattr(one, name) for one in each]) for name in COLUMNS))
     ends = np.cumsum([len(one) for one in each])
     starts = np.append(0, ends[:-1])
-    for one, found in zip(each, canonical_each(joined, starts), strict=True):
+    for one, found in zip(each, Repetitions.of_each(*canonical_each(joined, starts)), strict=True):
         expected = canonical(*(getattr(one, name) for name in COLUMNS))
         for name in COLUMNS:
-            assert getattr(found, name).tolist() == getattr(expected, name).tolist()
+            assert getattr(found.runs, name).tolist() == getattr(expected, name).tolist()
+        assert found[:10] == Repetitions.of(expected)[:10]
 
 
 def test_runs_without_offsets_stay_without() -> None:
@@ -86,7 +87,8 @@ def test_runs_without_offsets_stay_without() -> None:
     one, zero = np.ones(4, dtype=np.int64), np.zeros(4, dtype=np.int64)
     offset = np.array([UNKNOWN, UNKNOWN, 0, 30])
     joined = RunArrays(one, 10 * one, 10 * one, offset, zero)
-    first, second = canonical_each(joined, np.array([0, 2]), np.array([True, False]))
+    found = canonical_each(joined, np.array([0, 2]), np.array([True, False]))
+    first, second = (one.runs for one in Repetitions.of_each(*found))
     assert (first.count.tolist(), first.offset.tolist(), first.disp.tolist()) == (
         [2],
         [UNKNOWN],
