@@ -15,6 +15,7 @@ from wavetank.model.metadata import MetadataPhase
 from wavetank.model.phase import Phase, Program, Series
 from wavetank.model.references import Known, require
 from wavetank.model.run_times import RunTimes
+from wavetank.model.timeline_column import Timeline
 
 
 class View(Record):
@@ -67,29 +68,6 @@ class LevelRelation(Record):
     rs_max: int
 
 
-class TimelinePoint(Record):
-    """A stretch of one rank's operations on one file, for the temporal pattern."""
-
-    rank: int
-    file_id: int
-    iop_type: str
-    rs: int
-    tick_first: int
-    tick_last: int
-    start_s: float | None
-    end_s: float | None
-    offset_first: int | None
-    offset_last: int | None
-    count: int
-    ph_id: int | None = Field(
-        default=None, description="the phase that it is a part of; None in older models"
-    )
-    scattered: bool = Field(
-        default=False,
-        description="True: the offsets follow no order, and offset_first is that of the first operation only",
-    )
-
-
 class Model(Document):
     """The I/O model of one application run."""
 
@@ -127,9 +105,7 @@ class Model(Document):
     communicators: tuple[tuple[int, ...], ...] = ()
     programs: tuple[Program, ...]
     relations: tuple[LevelRelation, ...] = ()
-    timeline: tuple[TimelinePoint, ...] = Field(
-        description="at most some thousand points, for plots"
-    )
+    timeline: Timeline = Field(description="at most some thousand points, for plots")
     warnings: tuple[str, ...] = ()
     lost: tuple[str, ...] = Field(
         default=(),

@@ -13,7 +13,7 @@ cover as much.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -22,7 +22,7 @@ import numpy as np
 from wavetank.model.data_rows import DataRows
 from wavetank.model.irregular import SHORT, join_irregular
 from wavetank.model.nested import MIN_RUN, Stretches, find_nested
-from wavetank.model.periods import Found, find_periods
+from wavetank.model.periods import Found, find_each, find_periods
 from wavetank.model.rules import Rules
 from wavetank.model.runs import Steps, steps_of
 from wavetank.trace.schema import UNKNOWN, BoolArray, Int64Array
@@ -30,6 +30,8 @@ from wavetank.trace.schema import UNKNOWN, BoolArray, Int64Array
 MAX_PIECES = 64
 """A stretch that would come apart into more phases than this is one phase with listed offsets (Choice)."""
 _BEGINNING = 1 << 10  # operations of a list that are looked at first
+_SHORT, _TOGETHER = 1 << 10, 1 << 8
+"""Operations of a stretch up to which patterns are looked for in several of them together, and in how many."""
 
 
 @dataclass(frozen=True)
@@ -315,18 +317,47 @@ def _search(
     index, within = data.locate(np.repeat(low - first, length) + np.arange(int(length.sum())))
     symbols, sizes = symbol[index], data.sizes(index, within)
     # Many ranks and files have stretches of the same operations.
-    known: dict[tuple[bytes, bytes], Found] = {}
-    found: list[tuple[int, int, int]] = []
-    for base, at, n in zip(low.tolist(), first.tolist(), length.tolist(), strict=True):
-        mine = slice(at, at + n)
-        key = symbols[mine].tobytes(), sizes[mine].tobytes()
-        patterns = known.get(key)
-        if patterns is None:
-            patterns = _periods(symbols[mine], sizes[mine], rules)
-            if n <= _BEGINNING:
-                known[key] = patterns
-        found.extend((base + a, base + b, period) for a, b, period in patterns)
+    numbers: dict[tuple[bytes, bytes], int] = {}
+    which = []
+    places: list[tuple[int, int]] = []  # of the different stretches, first and number of operations
+    for at, n in zip(first.tolist(), length.tolist(), strict=True):
+        key = (
+            (symbols[at : at + n].tobytes(), sizes[at : at + n].tobytes())
+            if n <= _SHORT
+            else (b"", b"%d" % at)
+        )
+        which.append(numbers.setdefault(key, len(places)))
+        if which[-1] == len(places):
+            places.append((at, n))
+    patterns = _all_periods(symbols, sizes, places, rules)
+    found = [
+        (base + a, base + b, period)
+        for base, number in zip(low.tolist(), which, strict=True)
+        for a, b, period in patterns[number]
+    ]
     return np.array(found, dtype=np.int64).reshape(-1, 3)
+
+
+def _all_periods(
+    symbols: Int64Array, sizes: Int64Array, places: Sequence[tuple[int, int]], rules: Rules
+) -> list[Found]:
+    """Patterns of each stretch: ``n`` operations from ``at`` on."""
+    found: dict[int, Found] = {}
+    short = [number for number, (_, n) in enumerate(places) if n <= _SHORT]
+    for begin in range(0, len(short), _TOGETHER):
+        some = short[begin : begin + _TOGETHER]
+        index = np.concatenate([np.arange(at, at + n) for at, n in map(places.__getitem__, some)])
+        edges = np.cumsum([0, *(places[number][1] for number in some)])
+        each = find_each(symbols[index], sizes[index], edges, rules, MAX_PIECES)
+        found.update(
+            (number, one) for number, one in zip(some, each, strict=True) if one is not None
+        )
+    return [
+        found[number]
+        if number in found
+        else _periods(symbols[at : at + n], sizes[at : at + n], rules)
+        for number, (at, n) in enumerate(places)
+    ]
 
 
 def _periods(symbols: Int64Array, sizes: Int64Array, rules: Rules) -> Found:

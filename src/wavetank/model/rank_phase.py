@@ -11,10 +11,9 @@ import numpy as np
 from wavetank.model.data_rows import DataRows
 from wavetank.model.member import Members, members_of
 from wavetank.model.pattern import Ranges
-from wavetank.model.rules import BoolArray
 from wavetank.model.runs import Repetitions, RunArrays, canonical
 from wavetank.model.small_parts import SMALL, Parts, describe_small
-from wavetank.trace.schema import UNKNOWN, Int32Array, Int64Array, UInt8Array
+from wavetank.trace.schema import UNKNOWN, BoolArray, Int32Array, Int64Array, UInt8Array
 
 
 @dataclass(frozen=True, slots=True)

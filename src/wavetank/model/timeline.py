@@ -9,9 +9,9 @@ from itertools import pairwise
 import numpy as np
 
 from wavetank.model.activity import Activity
-from wavetank.model.application import TimelinePoint
 from wavetank.model.folded import members
 from wavetank.model.idle import IdleTimes
+from wavetank.model.timeline_column import Timeline
 from wavetank.model.timeline_points import (
     LINE,
     MAX_PIECES,
@@ -30,9 +30,7 @@ WANTED_PIECES = 8
 """Pieces of each rank's part in a phase for which ranks are left out."""
 
 
-def make_timeline(
-    activity: Activity, idle: IdleTimes, ph_ids: Int64Array
-) -> tuple[TimelinePoint, ...]:
+def make_timeline(activity: Activity, idle: IdleTimes, ph_ids: Int64Array) -> Timeline:
     """Stretches of operations of one call: each part of a phase once or, where there is room, in pieces.
 
     No stretch goes on across an idle time. Where there are more parts than points, evenly spaced ranks stand for

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from wavetank.model.activity import Activity
-from wavetank.model.application import TimelinePoint
 from wavetank.model.folded import Folded
 from wavetank.model.idle import IdleTimes
+from wavetank.model.timeline_column import PointColumns, Timeline
 from wavetank.trace.schema import UNKNOWN, Int64Array
 
 MAX_PIECES = 100
@@ -34,7 +34,7 @@ offset, whether scattered. A start, an end or a first offset that is not known i
 """
 
 
-def points_of(activity: Activity, ph_ids: Int64Array, points: Points) -> tuple[TimelinePoint, ...]:
+def points_of(activity: Activity, ph_ids: Int64Array, points: Points) -> Timeline:
     """The points of a timeline."""
     number, code, size, count, tick_first, tick_last, start, end, first, last, scattered = points
     of_part = np.array(
@@ -46,20 +46,22 @@ def points_of(activity: Activity, ph_ids: Int64Array, points: Points) -> tuple[T
     ).reshape(-1, 2)
     timed, placed = (start != UNKNOWN) & (end != UNKNOWN), first != UNKNOWN
     names = {op: activity.rows.ops[op].name for op in np.unique(code).tolist()}
-    return TimelinePoint.of_columns(
-        rank=of_part[:, 0].tolist(),
-        file_id=of_part[:, 1].tolist(),
-        iop_type=[names[op] for op in code.tolist()],
-        rs=size.tolist(),
-        tick_first=tick_first.tolist(),
-        tick_last=tick_last.tolist(),
-        start_s=_or_none(start / 1e9, timed),
-        end_s=_or_none(end / 1e9, timed),
-        offset_first=_or_none(first, placed),
-        offset_last=_or_none(last, placed),
-        count=count.tolist(),
-        ph_id=ph_ids[number].tolist(),
-        scattered=(scattered != 0).tolist(),
+    return PointColumns(
+        {
+            "rank": of_part[:, 0].tolist(),
+            "file_id": of_part[:, 1].tolist(),
+            "iop_type": [names[op] for op in code.tolist()],
+            "rs": size.tolist(),
+            "tick_first": tick_first.tolist(),
+            "tick_last": tick_last.tolist(),
+            "start_s": _or_none(start / 1e9, timed),
+            "end_s": _or_none(end / 1e9, timed),
+            "offset_first": _or_none(first, placed),
+            "offset_last": _or_none(last, placed),
+            "count": count.tolist(),
+            "ph_id": ph_ids[number].tolist(),
+            "scattered": (scattered != 0).tolist(),
+        }
     )
 
 

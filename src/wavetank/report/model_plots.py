@@ -17,8 +17,9 @@ from matplotlib.patches import PathPatch
 from matplotlib.path import Path as Shape
 from matplotlib.ticker import MaxNLocator
 
-from wavetank.model.application import Model, TimelinePoint
+from wavetank.model.application import Model
 from wavetank.model.phase import Phase
+from wavetank.model.timeline_column import TimelinePoint
 from wavetank.report import axes as ax
 from wavetank.report.model_tables import by_level, names_of
 from wavetank.report.sizes import size_scale
