@@ -32,7 +32,7 @@ from wavetank.model.idle import find_idle
 from wavetank.model.metadata_phases import directories_of, metadata_phases
 from wavetank.model.names import join_names
 from wavetank.model.passes import OpKinds
-from wavetank.model.phases import clocks, find_series, make_phases
+from wavetank.model.phases import clocks, make_phases
 from wavetank.model.processes import between_processes, process_events
 from wavetank.model.program_name import program_name
 from wavetank.model.ranges import find_ranges
@@ -43,17 +43,19 @@ from wavetank.model.row_kind import RowKind
 from wavetank.model.rows import Rows, prepare, without_library_files
 from wavetank.model.rules import LEVEL_NAMES, Rules
 from wavetank.model.sequence import make_programs
+from wavetank.model.series import find_series
 from wavetank.model.timeline import make_timeline
 from wavetank.model.traced_times import run_times_of_rows
 from wavetank.model.views import shared_programs
 from wavetank.model.weave import kinds_of
-from wavetank.trace.memory import return_freed_memory
+from wavetank.trace.memory import return_freed_memory, without_collection
 from wavetank.trace.ops import DATA_KINDS, OPS, codes_where
 from wavetank.trace.schema import UNKNOWN, FoldTable, Int32Array, Int64Array, Level, Op, Trace
 from wavetank.trace.shared_pointer import without_races
 from wavetank.trace.traced_files import TracedFiles
 
 
+@without_collection()
 def extract_model(
     trace: Trace,
     provenance: Provenance,

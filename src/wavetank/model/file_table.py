@@ -6,7 +6,8 @@ Counts at the level at which the application itself uses a file. Source: method,
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
+from functools import lru_cache
 from os.path import commonpath
 from typing import Literal
 
@@ -167,9 +168,14 @@ def _size_by_weights(phases: Sequence[Phase]) -> int:
     )
 
 
-def directions(phase: Phase) -> set[str]:
+def directions(phase: Phase) -> Set[str]:
     """{"read"}, {"write"} or both."""
-    return {"write" if writes(member.iop_type) else "read" for member in phase.pattern}
+    return _directions(tuple([member.iop_type for member in phase.pattern]))
+
+
+@lru_cache(maxsize=256)
+def _directions(names: tuple[str, ...]) -> Set[str]:
+    return frozenset({"write" if writes(name) else "read" for name in names})
 
 
 def writes(name: str) -> bool:

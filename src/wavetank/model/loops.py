@@ -75,15 +75,21 @@ def compress(sequence: Sequence[Node]) -> tuple[Node, ...]:
     nodes = list(sequence)
     # Short loops before long ones, else a long one would begin in the middle of what recurs.
     longest = 2
-    while longest < 2 * len(nodes):
-        numbers: dict[Node, int] = {}
-        ids = np.array([numbers.setdefault(node, len(numbers)) for node in nodes], dtype=np.int64)
-        if len(numbers) == len(nodes):
-            break
+    ids = _numbered(nodes)
+    while longest < 2 * len(nodes) and len(np.unique(ids)) < len(nodes):
         found = _one_pass(ids, nodes, longest)
-        longest = 2 if len(found) < len(nodes) else 2 * longest
-        nodes = found
+        if len(found) < len(nodes):
+            nodes, longest = found, 2
+            ids = _numbered(nodes)
+        else:
+            longest *= 2
     return tuple(nodes)
+
+
+def _numbered(nodes: Sequence[Node]) -> npt.NDArray[np.int64]:
+    """A number for each node, the same for equal ones."""
+    numbers: dict[Node, int] = {}
+    return np.array([numbers.setdefault(node, len(numbers)) for node in nodes], dtype=np.int64)
 
 
 def _one_pass(ids: npt.NDArray[np.int64], nodes: list[Node], longest: int) -> list[Node]:
@@ -110,8 +116,11 @@ def _one_pass(ids: npt.NDArray[np.int64], nodes: list[Node], longest: int) -> li
             if matched >= length:
                 times, period = matched // length + 1, length
                 break
-        body = nodes[position : position + period]
-        found.append(Loop(times, tuple(body)) if times > 1 else body[0])
+        found.append(
+            Loop(times, tuple(nodes[position : position + period]))
+            if times > 1
+            else nodes[position]
+        )
         position += times * period
     return found
 

@@ -1,11 +1,11 @@
-"""Makes the phases of a model out of the ranks' parts, numbers them and finds their series."""
+"""Makes the phases of a model out of the ranks' parts, and numbers them."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,9 +13,10 @@ import numpy as np
 from wavetank.model.across import Group, offsets_of
 from wavetank.model.activity import Activity
 from wavetank.model.names import ON_TWO_NAMES
-from wavetank.model.phase import LinearOffsets, PatternMember, Phase, Series
+from wavetank.model.phase import LinearOffsets, Offsets, PatternMember, Phase
 from wavetank.model.rank_phase import RankPhase
 from wavetank.model.row_kind import RowKind
+from wavetank.model.rules import LEVEL_NAMES
 from wavetank.trace.distinct import distinct_rows
 from wavetank.trace.schema import UNKNOWN, Int32Array, Int64Array, Level, OpKind, UInt8Array
 
@@ -104,12 +105,13 @@ def make_phases(
     ph_id = np.zeros(len(activity.parts), dtype=np.int64)
     for number, (group, _) in enumerate(order, start=1):
         ph_id[list(group.parts)] = number
-    metadata = _metadata(activity, ph_id)
-    dists = _dists([activity.parts[group.parts[0]] for group, _ in order], activity)
-    phases = [
-        _phase(activity, number, group, clock, dist, metadata.get(number, {}), collective_unknown)
-        for number, ((group, clock), dist) in enumerate(zip(order, dists, strict=True), start=1)
-    ]
+    phases = _phases(
+        activity,
+        [tuple([activity.parts[part] for part in group.parts]) for group, _ in order],
+        [clock for _, clock in order],
+        _metadata(activity, ph_id),
+        collective_unknown,
+    )
     return phases, ph_id
 
 
@@ -158,62 +160,90 @@ def _order(
     )
 
 
-def _phase(
+def _phases(
     activity: Activity,
-    number: int,
-    group: Group,
-    clock: _GroupTimes,
-    dists: Sequence[tuple[int, int] | None],
-    metadata_ops: dict[str, int],
+    parts: Sequence[Sequence[RankPhase]],
+    clocks: Sequence[_GroupTimes],
+    metadata: Mapping[int, dict[str, int]],
     collective_unknown: Collection[int],
-) -> Phase:
-    parts = [activity.parts[member] for member in group.parts]
-    ops = activity.rows.ops
-    first = parts[0]
-    n_members = len(first.ops)
-    offset = tuple([offsets_of(parts, member, in_view=False) for member in range(n_members)])
-    in_view = first.view_members is not None
-    views = tuple([part.view for part in parts])
-    same_view = len(set(views)) == 1
-    disp_view = first.disp_view
-    moved_last = {part.moved_last for part in parts}
-    short = moved_last != {tuple([member.last_size for member in first.members])}
-    linear = all(isinstance(one, LinearOffsets) for one in offset)
-    return Phase.model_construct(
-        ph_id=number,
-        file_id=activity.file_ids[first.file],
-        level="mpiio" if first.level == Level.MPIIO else "posix",
-        ph_processid=tuple([part.rank for part in parts]),
-        ph_np=len(parts),
-        ph_weight=sum([part.moved for part in parts]),
-        ph_nrep=first.n_rep,
-        ph_niop=first.n_rep * n_members,
-        pattern=tuple([
-            PatternMember.model_construct(
-                iop_type=ops[op].name, handle=slot, rs=rs, disp=disp,
-                disp_view=disp_view[position] if disp_view else None, dist=dist,
-            )
-            for position, (op, slot, rs, disp, dist) in enumerate(
-                zip(first.ops, first.slots, first.rs, first.disp, dists, strict=True)
-            )
-        ]),
+) -> list[Phase]:
+    """The phases of these parts: a column of each field, of which the records are made at once."""
+    ops, n = activity.rows.ops, len(parts)
+    first = [of_phase[0] for of_phase in parts]
+    collective = {code: op.collective for code, op in ops.items()}
+    views = [tuple([part.view for part in of_phase]) for of_phase in parts]
+    viewed = [part.view_members is not None for part in first]
+    same = [len(set(of_phase)) == 1 for of_phase in views]
+    moved = [{part.moved_last for part in of_phase} for of_phase in parts]
+    full = [{tuple([member.last_size for member in part.members])} for part in first]
+    offset = [
+        tuple([offsets_of(of_phase, member, in_view=False) for member in range(len(one.ops))])
+        for of_phase, one in zip(parts, first, strict=True)
+    ]
+    undecided = [part.file in collective_unknown for part in first]
+    found = Phase.of_columns(
+        ph_id=range(1, n + 1),
+        file_id=[activity.file_ids[part.file] for part in first],
+        level=[LEVEL_NAMES[Level(part.level)] for part in first],
+        ph_processid=[tuple([part.rank for part in of_phase]) for of_phase in parts],
+        ph_np=[len(of_phase) for of_phase in parts],
+        ph_weight=[sum([part.moved for part in of_phase]) for of_phase in parts],
+        ph_nrep=[part.n_rep for part in first],
+        ph_niop=[part.n_rep * len(part.ops) for part in first],
+        pattern=_patterns(activity, first),
         offset=offset,
-        offset_view=tuple(offsets_of(parts, member, in_view=True) for member in range(n_members))
-        if in_view
-        else None,
-        view_id=views[0] if in_view and same_view else None,
-        view_ids=views if in_view and not same_view else None,
-        collective=any(ops[op].collective for op in first.ops),
-        collective_unknown=first.file in collective_unknown,
-        exact=linear and not (first.level == Level.MPIIO and first.file in collective_unknown),
-        moved_last=first.moved_last if short and len(moved_last) == 1 else None,
-        metadata_ops=metadata_ops,
-        tick_first=clock.least_tick,
-        tick_last=clock.tick_last,
-        start_s=clock.start_ns / 1e9 if clock.timed else None,
-        end_s=clock.end_ns / 1e9 if clock.timed else None,
-        io_time_s=clock.busy_ns / 1e9 if clock.timed else None,
-    )  # fmt: skip
+        offset_view=[
+            tuple([offsets_of(of_phase, member, in_view=True) for member in range(len(one.ops))])
+            if in_view
+            else None
+            for of_phase, one, in_view in zip(parts, first, viewed, strict=True)
+        ],
+        view_id=[
+            of_phase[0] if in_view and one else None
+            for of_phase, in_view, one in zip(views, viewed, same, strict=True)
+        ],
+        view_ids=[
+            of_phase if in_view and not one else None
+            for of_phase, in_view, one in zip(views, viewed, same, strict=True)
+        ],
+        collective=[True in [collective[op] for op in part.ops] for part in first],
+        collective_unknown=undecided,
+        exact=[
+            _is_linear(offsets) and not (part.level == Level.MPIIO and unknown)
+            for part, offsets, unknown in zip(first, offset, undecided, strict=True)
+        ],
+        moved_last=[
+            part.moved_last if last != whole and len(last) == 1 else None
+            for part, last, whole in zip(first, moved, full, strict=True)
+        ],
+        metadata_ops=[metadata.get(number, {}) for number in range(1, n + 1)],
+        not_extrapolated=[None] * n,
+        tick_first=[clock.least_tick for clock in clocks],
+        tick_last=[clock.tick_last for clock in clocks],
+        start_s=[clock.start_ns / 1e9 if clock.timed else None for clock in clocks],
+        end_s=[clock.end_ns / 1e9 if clock.timed else None for clock in clocks],
+        io_time_s=[clock.busy_ns / 1e9 if clock.timed else None for clock in clocks],
+    )
+    return list(found)
+
+
+def _is_linear(offsets: Sequence[Offsets]) -> bool:
+    return not [one for one in offsets if not isinstance(one, LinearOffsets)]
+
+
+def _patterns(activity: Activity, parts: Sequence[RankPhase]) -> list[tuple[PatternMember, ...]]:
+    """The pattern of each of these parts."""
+    names = {code: op.name for code, op in activity.rows.ops.items()}
+    members = PatternMember.of_columns(
+        iop_type=[names[op] for part in parts for op in part.ops],
+        handle=[slot for part in parts for slot in part.slots],
+        rs=[size for part in parts for size in part.rs],
+        disp=[disp for part in parts for disp in part.disp],
+        disp_view=[disp for part in parts for disp in part.disp_view or (None,) * len(part.ops)],
+        dist=[dist for of_part in _dists(parts, activity) for dist in of_part],
+    )
+    ends = list(accumulate([len(part.ops) for part in parts], initial=0))
+    return [members[low:high] for low, high in pairwise(ends)]
 
 
 def _dists(parts: Sequence[RankPhase], activity: Activity) -> list[list[tuple[int, int] | None]]:
@@ -308,79 +338,3 @@ def _metadata(activity: Activity, ph_id: Int64Array) -> dict[int, dict[str, int]
         name = rows.ops[op].name + (" (failed)" if failure else _KIND_LABELS.get(RowKind(kind), ""))
         found[number][name] = total
     return found
-
-
-# --- series -------------------------------------------------------------------------------------
-
-
-def find_series(phases: Sequence[Phase]) -> list[Series]:
-    """Equal phases at regular distance, e.g. the 40 writes of BT-IO (P15 table V: "1 to 40")."""
-    by_shape: dict[object, list[Phase]] = defaultdict(list)
-    for phase in phases:
-        by_shape[_shape(phase)].append(phase)
-    series = []
-    for equal in by_shape.values():
-        series.extend(_regular(equal))
-    return sorted(series, key=lambda one: one.ph_ids)
-
-
-def _shape(phase: Phase) -> object:
-    """What equal phases have in common: all but where and when they are."""
-    members = tuple((m.iop_type, m.handle, m.rs, m.disp, m.disp_view) for m in phase.pattern)
-    views = phase.view_ids or phase.view_id
-    return (
-        phase.file_id,
-        phase.level,
-        phase.ph_processid,
-        phase.ph_nrep,
-        members,
-        views,
-        phase.ph_weight,
-    )
-
-
-def _regular(equal: list[Phase]) -> list[Series]:
-    firsts = [_first_offsets(phase) for phase in equal]
-    steps = [_step(a, b) for a, b in pairwise(firsts)]
-    found = []
-    begin = 0
-    for position in range(1, len(equal) + 1):
-        step = steps[begin] if begin < len(steps) else None
-        if (
-            position < len(equal)
-            and steps[position - 1] == step
-            and (step is not None or firsts[position] is None)
-        ):
-            continue
-        if position - begin > 1:
-            found.append(_series(equal[begin:position], step))
-        begin = position
-    return found
-
-
-def _series(phases: list[Phase], offset_step: int | None) -> Series:
-    ticks = {b.tick_first - a.tick_first for a, b in pairwise(phases)}
-    dist = (ticks.pop(), 0) if len(ticks) == 1 else None
-    return Series.model_construct(
-        ph_ids=tuple(p.ph_id for p in phases), offset_step=offset_step, dist=dist
-    )
-
-
-def _first_offsets(phase: Phase) -> tuple[int, ...] | None:
-    """First offset of every rank and member."""
-    found: list[int] = []
-    for offset in phase.offset:
-        if offset.function == "linear":
-            found.extend(offset.a * rank + offset.c for rank in phase.ph_processid)
-        elif offset.function == "list":
-            found.extend(offset.first_offsets())
-        else:
-            return None
-    return tuple(found)
-
-
-def _step(a: tuple[int, ...] | None, b: tuple[int, ...] | None) -> int | None:
-    if a is None or b is None:
-        return None
-    steps = {y - x for x, y in zip(a, b, strict=True)}
-    return steps.pop() if len(steps) == 1 else None

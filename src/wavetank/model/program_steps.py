@@ -135,9 +135,8 @@ class StepTable:
     def expand(self, node: Node) -> Step:
         """The step of a number or a loop."""
         if isinstance(node, Loop):
-            return RepeatStep.model_construct(
-                times=node.times, steps=tuple(self.expand(inner) for inner in node.body)
-            )
+            steps = tuple([self.expand(inner) for inner in node.body])
+            return RepeatStep.model_construct(times=node.times, steps=steps)
         if isinstance(node, Mix):
             different, order = in_order(node)
             steps = tuple(self.expand(number) for number in different.tolist())
@@ -195,4 +194,5 @@ def _step(row: list[int], phases: Sequence[Phase], file_steps: Sequence[FileStep
             null_seeks=nulls,
             handle=handles.pop() if len(handles) == 1 else None,
         )
-    return file_steps[what].model_copy(update={"count": n})
+    step = file_steps[what]
+    return step if n == step.count else step.model_copy(update={"count": n})

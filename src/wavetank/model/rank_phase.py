@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import repeat
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,8 +16,7 @@ from wavetank.model.small_parts import SMALL, Parts, describe_small
 from wavetank.trace.schema import UNKNOWN, BoolArray, Int32Array, Int64Array, UInt8Array
 
 
-@dataclass(frozen=True, slots=True)
-class RankPhase:
+class RankPhase(NamedTuple):
     """One range of operations of one rank on one file.
 
     ``members`` and ``view_members`` hold the repetitions of each pattern member; offsets are UNKNOWN where

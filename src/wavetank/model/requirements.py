@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
+
+import numpy as np
 
 from wavetank.model.application import Requirements
 from wavetank.model.file import ModelFile
@@ -44,16 +45,15 @@ def _rate(
     ph_id: Int64Array,
     times: PartTimes,
 ) -> float | None:
-    moved = 0
-    busy_ns: dict[int, int] = defaultdict(int)
     chosen = {
-        number: phase.io_time_s is not None
+        number: phase
         for number, phase in phases.items()
-        if directions(phase) == {direction}
+        if phase.io_time_s is not None and directions(phase) == {direction}
     }
-    for number, part, busy in zip(ph_id.tolist(), parts, times.busy_ns.tolist(), strict=True):
-        if chosen.get(number):
-            moved += part.moved
-            busy_ns[part.rank] += busy
-    longest = max(busy_ns.values(), default=0)
+    of_chosen = np.isin(ph_id, list(chosen))
+    ranks = np.array([part.rank for part in parts], dtype=np.int64)[of_chosen]
+    busy_ns = np.zeros(int(ranks.max(initial=0)) + 1, dtype=np.int64)
+    np.add.at(busy_ns, ranks, times.busy_ns[of_chosen])
+    longest = int(busy_ns.max())
+    moved = sum(phase.ph_weight for phase in chosen.values())
     return moved / (longest / 1e9) if longest > 0 else None

@@ -40,7 +40,7 @@ class Repetitions(NamedTuple):
     """
 
     n_runs: int
-    count: int
+    count: int  # type: ignore[assignment]  # a tuple's method that nothing here needs
     size: int
     moved: int
     offset: int

@@ -12,6 +12,8 @@ Views = tuple[int, ...]
 
 def shared_programs(programs: Sequence[Program]) -> tuple[Program, ...]:
     """Programs that differ in the views that ranks set alone, as one: each step has the views by rank."""
+    if len(programs) < 2:
+        return tuple(programs)
     alike: dict[tuple[Step, ...], list[Program]] = defaultdict(list)
     for program in programs:
         alike[_with_views(program.steps, lambda: None)].append(program)

@@ -3,6 +3,24 @@
 from __future__ import annotations
 
 import ctypes
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def without_collection() -> Iterator[None]:
+    """Let Python not look for unreachable cycles meanwhile: for code that makes many records and keeps them.
+
+    Of a model of 5,800 phases the extraction took a tenth less time so.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def return_freed_memory() -> None:
