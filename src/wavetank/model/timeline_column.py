@@ -5,12 +5,15 @@ Of thousands of points an extraction would spend more time on the records than o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from math import isnan
 from typing import Annotated, Any, overload
 
+import numpy.typing as npt
 from pydantic import Field, WrapSerializer, WrapValidator
 
 from wavetank.document import Record
+from wavetank.trace.schema import UNKNOWN
 
 
 class TimelinePoint(Record):
@@ -40,17 +43,22 @@ class PointColumns(Sequence[TimelinePoint]):
     """Points of which each is made when it is asked for.
 
     Args:
-        columns: a list for each field of ``TimelinePoint``, in the order of the fields, all of one length.
+        columns: one for each field of ``TimelinePoint``, in the order of the fields, all of one length. Times that
+            are not known are NaN, and offsets UNKNOWN.
     """
 
-    def __init__(self, columns: Mapping[str, Sequence[object]]) -> None:
+    def __init__(self, **columns: npt.NDArray[Any]) -> None:
         self._columns = columns
 
     def rows(self) -> Iterator[dict[str, object]]:
         """The fields of each point."""
-        names = tuple(self._columns)
-        for values in zip(*self._columns.values(), strict=True):
-            yield dict(zip(names, values, strict=True))
+        columns = {name: column.tolist() for name, column in self._columns.items()}
+        for name in ("start_s", "end_s"):
+            columns[name] = [None if isnan(time) else time for time in columns[name]]
+        for name in ("offset_first", "offset_last"):
+            columns[name] = [None if place == UNKNOWN else place for place in columns[name]]
+        for values in zip(*columns.values(), strict=True):
+            yield dict(zip(columns, values, strict=True))
 
     def __len__(self) -> int:
         return len(self._columns["rank"])

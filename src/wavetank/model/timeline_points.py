@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -37,40 +36,33 @@ offset, whether scattered. A start, an end or a first offset that is not known i
 def points_of(activity: Activity, ph_ids: Int64Array, points: Points) -> Timeline:
     """The points of a timeline."""
     number, code, size, count, tick_first, tick_last, start, end, first, last, scattered = points
+    if not len(number):
+        return ()
     of_part = np.array(
         [
             (part.rank, activity.file_ids[part.file])
-            for part in map(activity.parts.__getitem__, number)
+            for part in map(activity.parts.__getitem__, number.tolist())
         ],
         dtype=np.int64,
-    ).reshape(-1, 2)
-    timed, placed = (start != UNKNOWN) & (end != UNKNOWN), first != UNKNOWN
-    names = {op: activity.rows.ops[op].name for op in np.unique(code).tolist()}
-    return PointColumns(
-        {
-            "rank": of_part[:, 0].tolist(),
-            "file_id": of_part[:, 1].tolist(),
-            "iop_type": [names[op] for op in code.tolist()],
-            "rs": size.tolist(),
-            "tick_first": tick_first.tolist(),
-            "tick_last": tick_last.tolist(),
-            "start_s": _or_none(start / 1e9, timed),
-            "end_s": _or_none(end / 1e9, timed),
-            "offset_first": _or_none(first, placed),
-            "offset_last": _or_none(last, placed),
-            "count": count.tolist(),
-            "ph_id": ph_ids[number].tolist(),
-            "scattered": (scattered != 0).tolist(),
-        }
     )
-
-
-def _or_none(column: np.ndarray, known: np.ndarray) -> list[Any]:
-    """A column's numbers, None where they are not known."""
-    values: list[Any] = column.tolist()
-    if known.all():
-        return values
-    return [value if is_known else None for value, is_known in zip(values, known, strict=True)]
+    timed, placed = (start != UNKNOWN) & (end != UNKNOWN), first != UNKNOWN
+    names = np.full(256, None, dtype=object)
+    names[list(activity.rows.ops)] = [op.name for op in activity.rows.ops.values()]
+    return PointColumns(
+        rank=of_part[:, 0],
+        file_id=of_part[:, 1],
+        iop_type=names[code],
+        rs=size,
+        tick_first=tick_first,
+        tick_last=tick_last,
+        start_s=np.where(timed, start / 1e9, np.nan),
+        end_s=np.where(timed, end / 1e9, np.nan),
+        offset_first=np.where(placed, first, UNKNOWN),
+        offset_last=np.where(placed, last, UNKNOWN),
+        count=count,
+        ph_id=ph_ids[number],
+        scattered=scattered != 0,
+    )
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,20 @@ class SingleOperations:
     def __len__(self) -> int:
         return len(self.rank)
 
+    def taken(self, index: Int64Array) -> SingleOperations:
+        """These operations. A column that is another one stays that one, and one number stays one for all."""
+        taken: dict[int, np.ndarray] = {}
+        for name in (column.name for column in fields(self)):
+            column = getattr(self, name)
+            if id(column) not in taken:
+                single = column.strides == (0,) and len(column) > 0
+                taken[id(column)] = (
+                    np.broadcast_to(column[0], len(index)) if single else column[index]
+                )
+        return SingleOperations(
+            **{column.name: taken[id(getattr(self, column.name))] for column in fields(self)}
+        )
+
 
 def fold(events: SingleOperations) -> FoldTable:
     """Join equal operations at regular distance and regular clocks into one row each.
@@ -50,7 +64,7 @@ def fold(events: SingleOperations) -> FoldTable:
     so are two operations when the second starts where the first ended.
     """
     if (events.rank[1:] < events.rank[:-1]).any():
-        events = _by_rank(events)
+        events = events.taken(np.argsort(events.rank, kind="stable"))
     n = len(events)
     first = _row_starts(events)
     index = np.flatnonzero(first)
@@ -102,13 +116,6 @@ def fold(events: SingleOperations) -> FoldTable:
         busy_ns=total(busy),
         arg=events.arg[whole],
         error=events.error[whole],
-    )
-
-
-def _by_rank(events: SingleOperations) -> SingleOperations:
-    order = np.argsort(events.rank, kind="stable")
-    return SingleOperations(
-        **{column.name: getattr(events, column.name)[order] for column in fields(events)}
     )
 
 

@@ -113,7 +113,7 @@ class FoldTable:
 
     def __post_init__(self) -> None:
         if len(self.loop) != len(self.rank):
-            object.__setattr__(self, "loop", np.zeros(len(self.rank), dtype=np.int64))
+            object.__setattr__(self, "loop", np.broadcast_to(np.int64(0), len(self.rank)))
         if len(self.handle_step) != len(self.rank):
             object.__setattr__(self, "handle_step", np.broadcast_to(np.int32(0), len(self.rank)))
 
