@@ -304,3 +304,41 @@ def test_fidelity_warns_of_another_model(tmp_path):
     km.written(km.abyss(20_000), tmp_path)
     result = run(fidelity.command, tmp_path / "k.json", tmp_path / "model.json", ok=False)
     assert "was made from another model" in result.stderr
+
+
+def test_a_variant_has_one_knob_turned_and_a_certificate(tmp_path):
+    km.written(km.abyss(1_000_000), tmp_path)
+    model, out = tmp_path / "model.json", tmp_path / "k.json"
+    result = run(kernel.command, model, "-o", out, "--variant", "request-size=64KiB")
+    assert result.exit_code == 0
+    for text in ("request size 8,191 B -> 65,528 B", "246 -> 32", "Files compared", "equal"):
+        assert text in result.stdout
+    variant = Kernel.read(out).variant
+    assert variant is not None and variant.setting == "request-size=64KiB"
+    assert [file.read_bytes for file in variant.files] == [1_000_000, 1_000_000]
+
+
+def test_a_knob_that_does_not_apply_says_why_and_writes_nothing(tmp_path):
+    km.written(km.abyss(), tmp_path)
+    with pytest.raises(
+        KernelError, match="aggregators=2 does not apply to ABYSS-P: it moves no data by MPI-IO"
+    ):
+        run(
+            kernel.command, tmp_path / "model.json", "-o", tmp_path / "k.json", "--variant", "aggregators=2",
+        )  # fmt: skip
+    assert not (tmp_path / "k.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--variant", "stripes=2"), "there is no knob 'stripes'"),
+        (("--variant", "request-size=big"), "request-size takes a size"),
+        (("--variant", "request-size", "--mpi-io-test"), "leave one out"),
+    ],
+)
+def test_a_wrong_variant_is_refused(tmp_path, options, message):
+    km.written(km.abyss(), tmp_path)
+    with pytest.raises(UsageError, match=message):
+        run(kernel.command, tmp_path / "model.json", "-o", tmp_path / "k.json", *options)
+    assert not (tmp_path / "k.json").exists()

@@ -1,6 +1,7 @@
 import json
 from pathlib import Path
 
+import kernel_models as km
 import pytest
 from click.testing import CliRunner
 from measure_fakes import FakeCluster, FakePerformer, abyss_kernel, abyss_result
@@ -171,3 +172,32 @@ def test_a_log_without_io_is_refused(tmp_path, faked):
     log.write_text("7 1700000000.000000 getpid() = 7 <0.000010>\n")
     with pytest.raises(WavetankError, match="nothing to model"):
         call(log, "-o", tmp_path / "out")
+
+
+def test_what_if_plans_variants_and_says_which_knobs_do_not_apply(tmp_path, faked):
+    km.written(km.abyss(1_000_000), tmp_path)
+    log = tmp_path / "model.json"
+    result = call(log, "-o", tmp_path / "out", "--what-if", "--dry-run", "--format", "json")
+    found = json.loads(result.stdout)
+    assert {row["application"] for row in found["plan"]} == {
+        "ABYSS-P", "ABYSS-P [request-size=1MiB]", "ABYSS-P [readers=all]",
+    }  # fmt: skip
+    refused = {row["setting"]: row["reason"] for row in found["knobs_that_do_not_apply"]}
+    assert refused["aggregators"] == "it moves no data by MPI-IO"
+    assert "what_if: true" in (tmp_path / "out" / "campaign.yaml").read_text()
+    assert faked.calls == []
+
+
+def test_what_if_ends_with_the_variants_beside_the_application(tmp_path, faked):
+    km.written(km.abyss(1_000_000), tmp_path)
+    log = tmp_path / "model.json"
+    result = call(
+        log, "-o", tmp_path / "out", "--what-if", "--repetitions", "1", "--format", "json"
+    )
+    found = json.loads(result.stdout)
+    rows = found["what_if"]
+    assert {row["setting"] for row in rows} == {"request-size=1MiB", "readers=all"}
+    assert not any(row["told_apart"] for row in rows)
+    assert len(found["what_each_variant_changes"]) == 2
+    assert any("single changes of the application" in row["sentence"] for row in found["advice"])
+    assert "What each variant changes" in (tmp_path / "out" / "report.html").read_text()

@@ -46,6 +46,7 @@ class Wishes:
     mappings: tuple[str, ...] = ()
     memory_bytes: int | None = None
     flush: bool = True
+    what_if: bool = False
 
 
 def write_attempt(
@@ -101,6 +102,7 @@ def write_attempt(
         "mappings": list(wishes.mappings or mappings_for(kernel)),
         **({} if wishes.repetitions is None else {"repetitions": wishes.repetitions}),
         **({} if wishes.flush else {"flush": False}),
+        **({"what_if": True} if wishes.what_if else {}),
         "baseline": next(each.name for each in choice.clusters if each.file_system.kind == "nfs"),
         "characterise": True,
         "prices": PRICES,

@@ -17,6 +17,7 @@ from wavetank.campaign.plan import why_not
 from wavetank.campaign.spec import ClusterSource, Executor, Layout
 from wavetank.cluster import deploy
 from wavetank.cluster.host import RunningCluster
+from wavetank.cluster.mpi import library_of
 from wavetank.cluster.spec import ClusterSpec, read_spec
 from wavetank.cluster.state import directory_of
 from wavetank.compare.titles import title_alone
@@ -61,7 +62,9 @@ def read_site_cluster(path: Path, layout: Layout | None = None) -> ClusterFacts:
             'a Slurm job brings nothing up: it needs provider "null" and file_system kind '
             f"existing, not {spec.provider} and {spec.file_system.kind}"
         )
-    return replace(facts, key=f"slurm {facts.key}", expected_up_s=0.0, unavailable=against)
+    return replace(
+        facts, key=f"slurm {facts.key}", expected_up_s=0.0, unavailable=against, mpi_io=None
+    )
 
 
 def cluster_reader(executor: Executor) -> ReadCluster:
@@ -112,6 +115,7 @@ def facts_of(spec: ClusterSpec) -> ClusterFacts:
         memory_bytes=_memory_here(spec),
         storage_bytes=_storage_here(spec),
         knobs=knobs,
+        mpi_io=library_of(spec),
     )
 
 

@@ -30,6 +30,7 @@ class ClusterFacts:
         storage_bytes: of all its disks, where they are on this machine.
         knobs: everything that was chosen for it, for comparing two.
         own_title: that a person wrote; None where it is made.
+        mpi_io: "ompio" or "romio", which does its ranks' MPI-IO; None when not known.
     """
 
     name: str
@@ -48,6 +49,7 @@ class ClusterFacts:
     text: str = ""
     knobs: Knobs = field(default_factory=Knobs)
     own_title: str | None = None
+    mpi_io: str | None = None
 
     @property
     def n_instances(self) -> int:

@@ -13,6 +13,7 @@ from wavetank.campaign.search_notes import search_notes, search_of
 from wavetank.campaign.selection import Selection
 from wavetank.campaign.spec import CampaignSpec
 from wavetank.campaign.store import Store
+from wavetank.campaign.what_if import variants_of_all
 from wavetank.compare.advice import advise
 from wavetank.compare.against import against_baseline
 from wavetank.compare.comparison import (
@@ -55,16 +56,18 @@ def compare_campaign(
     runs = plan.runs
     if rules.selection is not None:  # values that selected the finalists say nothing of them
         runs = tuple(run for run in runs if rules.selection.is_counted(run))
-    configurations = _configurations(spec, plan, runs, store, prices, other_prices)
+    measured = _configurations(spec, plan, runs, store, prices, other_prices)
     ended = _ended_early(plan, rules)
     searched = search_of(spec, plan, rules.selection, store, prices)
     decisions = decide(
-        configurations,
+        measured,
         smallest_difference=spec.smallest_difference,
         error=1 - spec.confidence,
         repetitions=plan.repetitions,
         ended=ended,
     )
+    own = tuple(each for each in plan.applications if each.variant_of is None)
+    configurations = [each for each in measured if each.variant_of is None]
     if searched is None or spec.baseline is not None:
         # The slowest configuration that a search left is no measure of what the choice can change.
         configurations = list(with_savings(configurations, spec.baseline, decisions))
@@ -72,7 +75,7 @@ def compare_campaign(
         configurations = list(against_baseline(configurations, spec.baseline, decisions))
     rankings = tuple(
         rank(configurations, application.name, by, decisions)
-        for application in plan.applications
+        for application in own
         for by in CRITERIA
         if by == "time" or prices is not None
     )
@@ -87,11 +90,13 @@ def compare_campaign(
             if each.application == application.name
             for error in _own_run_errors(application, each)
         )
-        for application in plan.applications
+        for application in own
     }
     trusts = _trusts(spec, plan, configurations, decisions)
     by = criterion_of(spec, prices)
     asked = {ranking.application: ranking for ranking in rankings if ranking.by == by}
+    missing = _not_measured(plan, store, measured, rules.selection)
+    variants = variants_of_all(plan, measured, missing, decisions, asked, spec.confidence)
     return Comparison(
         provenance=provenance(seed=spec.seed),
         campaign=spec.name,
@@ -105,7 +110,7 @@ def compare_campaign(
         rankings=rankings,
         pareto=tuple(
             name
-            for application in plan.applications
+            for application in own
             for name in pareto_front(
                 [each for each in configurations if each.application == application.name]
             )
@@ -113,7 +118,7 @@ def compare_campaign(
         effects=turned,
         advice=tuple(
             advice
-            for application in plan.applications
+            for application in own
             for advice in advise(
                 application.name,
                 application.kernel,
@@ -124,17 +129,21 @@ def compare_campaign(
                 decisions=decisions,
                 trust=trusts.get(application.name),
                 search=searched,
+                variants=variants.get(application.name),
             )
         ),
-        not_measured=_not_measured(plan, store, configurations, rules.selection),
+        not_measured=tuple(
+            each for each in missing if plan.application(each.application).variant_of is None
+        ),
         search=searched,
         own_runs=tuple(error for errors in own_runs.values() for error in errors),
         trust=tuple(trusts.values()),
+        what_if=tuple(variants.values()),
         notes=(
             *spec.notes,
             *(
                 f"{application.name}: {doubt}."
-                for application in plan.applications
+                for application in own
                 for doubt in application.kernel.doubts
             ),
             *_notes(spec, configurations, decisions, prices),
@@ -187,7 +196,7 @@ def _configurations(
                 other_prices=other_prices,
                 peaks=peaks.get(cluster.key),
                 over_runs=over_runs,
-            ),
+            ).model_copy(update={"variant_of": application.variant_of}),
             run_times_of(application.kernel, application.model),
             over_runs,
         )

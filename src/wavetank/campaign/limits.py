@@ -14,6 +14,7 @@ from wavetank.campaign.plan import Plan, Run
 from wavetank.campaign.selection import Selection
 from wavetank.campaign.spec import Budget, CampaignSpec
 from wavetank.campaign.store import Key, Store
+from wavetank.compare.decisions import Subject, is_compared
 from wavetank.cost.estimate import bill
 from wavetank.cost.prices import PriceTable
 from wavetank.kernel.io_time import io_time_s
@@ -91,14 +92,16 @@ def _pairs(spec: CampaignSpec, plan: Plan) -> dict[frozenset[Configuration], boo
 
     Costs are another question where prices differ: equal times mean different costs then.
     """
-    applications: dict[str, dict[Configuration, ClusterFacts]] = defaultdict(dict)
+    variant_of = {each.name: each.variant_of for each in plan.applications}
+    found: dict[Configuration, tuple[Subject, ClusterFacts]] = {}
     for run in plan.runs:
-        applications[run.application][_configuration(run.key)] = plan.cluster(run.cluster)
+        subject = Subject(run.application, variant_of[run.application], run.cluster, run.mapping)
+        found[_configuration(run.key)] = subject, plan.cluster(run.cluster)
     return {
         frozenset((first, second)): spec.prices is None
-        or (clusters[first].instances == clusters[second].instances and not spec.add_to_cost)
-        for clusters in applications.values()
-        for first, second in combinations(clusters, 2)
+        or (found[first][1].instances == found[second][1].instances and not spec.add_to_cost)
+        for first, second in combinations(found, 2)
+        if is_compared(found[first][0], found[second][0])
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from wavetank.application.own import OwnApplication, examine
 from wavetank.campaign.facts import ClusterFacts, with_titles
 from wavetank.campaign.plan import Application
 from wavetank.campaign.problems import Problems
-from wavetank.campaign.spec import ApplicationEntry, CampaignSpec, Layout
+from wavetank.campaign.spec import ApplicationEntry, CampaignSpec, Layout, Performed
 from wavetank.campaign.store import SPEC, Store, file_stem
 from wavetank.compare.own_run import match_phases
 from wavetank.cost.prices import PriceTable, load_prices
@@ -26,6 +26,7 @@ from wavetank.kernel.plan import Kernel
 from wavetank.measure.benchmarks import TITLES, why_not_with
 from wavetank.measure.run import kernel_hash
 from wavetank.model.application import Model
+from wavetank.variants.make import make_variants
 
 ReadCluster = Callable[[Path, Layout | None], ClusterFacts]
 
@@ -71,7 +72,12 @@ def load_campaign(spec: CampaignSpec, base: Path, read_cluster: ReadCluster) -> 
         attempt(lambda: table.storage_price(storage))
     elif spec.keep is not None:
         problems.note("'keep' is about a price, and no price table is named with 'prices'")
-    read_applications = [each for each in applications if each is not None]
+    read_applications = [
+        each
+        for one in applications
+        if one is not None
+        for each in attempt(partial(with_variants, one, spec)) or ()
+    ]
     read_clusters = [each for each in clusters if each is not None]
     problems.note_names_that_stand_twice([each.name for each in read_applications], "application")
     problems.note_names_that_stand_twice([each.name for each in read_clusters], "cluster")
@@ -105,6 +111,8 @@ def keep_copies(loaded: Loaded, store: Store) -> None:
     entries = []
     for application in loaded.applications:
         application.kernel.write(store.kernel_path(application.name))
+        if application.variant_of is not None:
+            continue  # 'what_if' makes it of the application's kernel again
         entry: dict[str, object] = {
             "name": application.name,
             "kernel": str(store.kernel_path(application.name).relative_to(store.folder)),
@@ -187,7 +195,7 @@ def _application(
     reason = why_not_with(kernel, entry.program) if entry.program != "own" else None
     if reason is not None:
         raise SpecError(reason)
-    digest, name = kernel_hash(kernel), kernel.application
+    name = kernel.application
     if entry.program in ("ior", "fio"):
         if spec.pauses != "drop":
             raise SpecError(
@@ -196,15 +204,47 @@ def _application(
         name = f"{name} by {TITLES[entry.program]}"
     if spec.pauses != "drop" and not holds_pauses(kernel):
         raise SpecError(f"'pauses: {spec.pauses}': {NO_PAUSES}")
+    digest = _digest(kernel, entry.program, spec)
+    return Application(entry.name or name, kernel, digest, model, own, entry.program)
+
+
+def _digest(kernel: Kernel, program: Performed, spec: CampaignSpec) -> str:
+    """Hash of a kernel and of how a campaign performs it."""
     # What is neither flushed nor paused is what versions before these keys measured, under the kernel's own hash.
     ways = [
-        *([entry.program] if entry.program != "replay" else []),
+        *([program] if program != "replay" else []),
         *(["flushed"] if spec.flush else []),
         *({"drop": [], "keep": ["paused"], "busy": ["busy"]}[spec.pauses]),
     ]
-    if ways:
-        digest = hashlib.sha256(f"{' '.join(ways)} {digest}".encode()).hexdigest()
-    return Application(entry.name or name, kernel, digest, model, own, entry.program)
+    digest = kernel_hash(kernel)
+    return hashlib.sha256(f"{' '.join(ways)} {digest}".encode()).hexdigest() if ways else digest
+
+
+def with_variants(application: Application, spec: CampaignSpec) -> tuple[Application, ...]:
+    """The application, and its kernel with one knob turned each, where the campaign asks for that.
+
+    Raises:
+        UsageError: a knob does not take a value that the campaign names.
+        KernelError: the kernel is a variant itself.
+    """
+    if not spec.what_if or application.program != "replay":
+        return (application,)
+    named = spec.what_if if isinstance(spec.what_if, tuple) else ()
+    found = make_variants(application.kernel, named)
+    return (
+        replace(application, refused=found.refused),
+        *(
+            Application(
+                f"{application.name} [{kernel.variant.setting}]",
+                kernel,
+                _digest(kernel, application.program, spec),
+                None,
+                variant_of=application.name,
+            )
+            for kernel in found.kernels
+            if kernel.variant is not None
+        ),
+    )
 
 
 def _itself(

@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from math import comb
+from itertools import combinations
 from types import MappingProxyType
 
 from wavetank.application.own import OwnApplication
@@ -19,6 +19,7 @@ from wavetank.campaign.schedule import Schedule, make_schedule
 from wavetank.campaign.spec import CampaignSpec, Performed
 from wavetank.campaign.store import Key
 from wavetank.compare.comparison import NotMeasured
+from wavetank.compare.decisions import Subject, is_compared
 from wavetank.cost.estimate import bill
 from wavetank.cost.prices import PriceTable
 from wavetank.errors import CostError, MeasurementError
@@ -28,6 +29,7 @@ from wavetank.measure.rank_test import fewest_repetitions
 from wavetank.model.application import Model
 from wavetank.model.phase import FileStep, MixStep, RepeatStep, Step
 from wavetank.units import format_size
+from wavetank.variants.ignored import ignored_hints
 
 GUESSED_RATE_BYTES_PER_S = 50e6
 """A rate for the first estimate of a duration, until something was measured."""
@@ -48,6 +50,8 @@ class Application:
     )  # of the application itself, by cluster and mapping
     program: Performed = "replay"  # performs it
     own: OwnApplication | None = None  # of program own: the application itself
+    variant_of: str | None = None  # of a kernel with one knob turned: the application as it is
+    refused: tuple[tuple[str, str], ...] = ()  # knobs that do not apply to it, each with its reason
 
 
 @dataclass(frozen=True)
@@ -117,7 +121,9 @@ def make_plan(
         possible[cluster.name] = []
         for application in applications:
             for mapping in spec.mappings:
-                reason = why_not(application.kernel, cluster, mapping, spec.oversubscribe)
+                reason = why_not(
+                    application.kernel, cluster, mapping, spec.oversubscribe
+                ) or why_ignored(application.kernel, cluster)
                 if reason is None:
                     possible[cluster.name].append((application, mapping))
                 else:
@@ -130,7 +136,12 @@ def make_plan(
                         )
                     )
     repetitions = _repetitions(
-        spec, [application for each in possible.values() for application, _ in each]
+        spec,
+        [
+            Subject(application.name, application.variant_of, name, mapping)
+            for name, each in possible.items()
+            for application, mapping in each
+        ],
     )
     most = repetitions if spec.stop is None else spec.stop.at_most
     search = _search(spec, possible, repetitions)
@@ -182,17 +193,16 @@ def _search(
     )
 
 
-def _repetitions(spec: CampaignSpec, measured: Sequence[Application]) -> int:
+def _repetitions(spec: CampaignSpec, measured: Sequence[Subject]) -> int:
     """Of each combination: as asked for, or the fewest with which every pair can be told apart.
 
     Args:
         spec: the campaign.
-        measured: the application of each combination.
+        measured: each combination.
     """
     if spec.repetitions is not None:
         return spec.repetitions
-    counts = Counter(application.name for application in measured)
-    n_pairs = sum(comb(n, 2) for n in counts.values())
+    n_pairs = sum(is_compared(first, second) for first, second in combinations(measured, 2))
     needed = fewest_repetitions(n_pairs, 1 - spec.confidence)
     return needed if spec.stop is None else min(needed, spec.stop.at_most)
 
@@ -223,6 +233,19 @@ def why_not(
             "and this cluster has local ones only"
         )
     return None
+
+
+def why_ignored(kernel: Kernel, cluster: ClusterFacts) -> str | None:
+    """Why a variant would be the application as it is on a cluster; None when it is not."""
+    if kernel.variant is None or cluster.mpi_io is None:
+        return None
+    ignored = ignored_hints(kernel.variant.hints, cluster.mpi_io)
+    if not kernel.variant.hints or len(ignored) < len(kernel.variant.hints):
+        return None
+    return (
+        f"the cluster's MPI-IO library is {cluster.mpi_io}, which ignores {' and '.join(ignored)}. With 'mpi: "
+        "{io_library: romio}' in the cluster's file it would be ROMIO"
+    )
 
 
 def _too_few_cores(

@@ -15,13 +15,14 @@ from wavetank.application.own import OwnProgram, absolute
 from wavetank.campaign.problems import check_files
 from wavetank.compare.comparison import Criterion, Standing
 from wavetank.document import Record
-from wavetank.errors import MeasurementError
+from wavetank.errors import MeasurementError, UsageError
 from wavetank.kernel.pauses import Pauses
 from wavetank.measure.benchmarks import Program
 from wavetank.measure.mapping import parse_mapping
 from wavetank.measure.statistics import SMALLEST_DIFFERENCE
 from wavetank.specification import read_yaml
 from wavetank.units import Duration
+from wavetank.variants.make import check_settings
 
 T = TypeVar("T")
 
@@ -169,6 +170,10 @@ class CampaignSpec(Record):
         description="uncounted runs of each kernel on a cluster that came up",
     )
     budget: Budget | None = None
+    what_if: bool | tuple[str, ...] = Field(
+        default=False,
+        description="measure each kernel with one knob turned too: yes for every knob, or 'KNOB=VALUE' and knobs by name",
+    )
     characterise: bool = Field(
         default=False,
         description="measure the local file systems of each cluster first: usage of the peak",
@@ -244,6 +249,10 @@ class CampaignSpec(Record):
         _all_different(self.layouts, "layout")
         _all_different(self.other_prices, "price table")
         _all_different(self.add_to_cost, "time in add_to_cost")
+        if self.what_if and all(entry.program != "replay" for entry in self.applications):
+            raise ValueError(
+                "what_if turns knobs of kernels that the replay performs, and no application has 'program: replay'"
+            )
         return self
 
     def _search_fits(self) -> None:
@@ -256,6 +265,11 @@ class CampaignSpec(Record):
                 "'search' measures most configurations once or twice, and 'program: own' judges the kernel by all of "
                 "them: leave one of the two out"
             )
+        if self.what_if:
+            raise ValueError(
+                "'search' drops configurations on the way, and 'what_if' compares variants on all of them: search first, "
+                "then write the clusters that were left with 'what_if' into a campaign without 'search'"
+            )
         if self.add_to_cost and self.rank_by != "time":
             raise ValueError(
                 "'search' selects by the cost of the I/O alone: leave 'add_to_cost' out, or write 'rank_by: time'"
@@ -265,6 +279,17 @@ class CampaignSpec(Record):
         """Every cluster file in every layout."""
         layouts: tuple[Layout | None, ...] = self.layouts or (None,)
         return tuple((path, layout) for path in self.clusters for layout in layouts)
+
+    @field_validator("what_if")
+    @classmethod
+    def _are_knobs(cls, settings: bool | tuple[str, ...]) -> bool | tuple[str, ...]:
+        if settings == ():
+            raise ValueError("name a knob at least, or write yes for all of them")
+        try:
+            check_settings(settings if isinstance(settings, tuple) else ())
+        except UsageError as error:
+            raise ValueError(str(error)) from error
+        return settings
 
     @field_validator("mappings")
     @classmethod

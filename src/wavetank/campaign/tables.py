@@ -8,6 +8,7 @@ from wavetank.campaign.run_tables import baseline_rows, run_rows
 from wavetank.campaign.search_table import dropped_rows
 from wavetank.campaign.trust_tables import own_time_rows, trust_rows
 from wavetank.campaign.use_table import use_rows
+from wavetank.campaign.what_if_tables import certificate_rows, gain_rows, not_turned_rows
 from wavetank.compare.comparison import Comparison, Configuration, Cost, Standing
 from wavetank.compare.effects import effects_shown, left_out_words, turn_words
 from wavetank.compare.io_parts import io_parts, not_on_disk_words
@@ -379,6 +380,9 @@ def all_rows(comparison: Comparison) -> list[Rows]:
         own_run_rows(comparison),
         trust_rows(comparison),
         own_time_rows(comparison),
+        gain_rows(comparison),
+        certificate_rows(comparison),
+        not_turned_rows(comparison),
         advice_rows(comparison),
         dropped_rows(comparison),
         not_measured_rows(comparison),

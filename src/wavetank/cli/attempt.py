@@ -39,6 +39,10 @@ if TYPE_CHECKING:
     "the files fit into the instance's]",
 )  # fmt: skip
 @click.option(
+    "--what-if", "what_if", is_flag=True,
+    help="Measure variants of the application too, one knob turned each: request size, aggregators, files, readers ...",
+)  # fmt: skip
+@click.option(
     "--dry-run", is_flag=True, help="Write the files and print the plan; start no cluster."
 )
 @click.option("--fresh", is_flag=True, help="Forget the results that the folder holds already.")
@@ -50,6 +54,7 @@ def command(
     mappings: tuple[str, ...],
     memory: str | None,
     flush: bool,
+    what_if: bool,
     dry_run: bool,
     fresh: bool,
     output_format: str,
@@ -74,7 +79,7 @@ def command(
 
     for mapping in mappings:
         parse_mapping(mapping)
-    wishes = Wishes(repetitions, mappings, _memory(memory), flush)
+    wishes = Wishes(repetitions, mappings, _memory(memory), flush, what_if)
     known = _read(log)  # before anything is made
     try:
         output.mkdir(parents=True, exist_ok=True)

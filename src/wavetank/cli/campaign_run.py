@@ -136,6 +136,9 @@ def _measure(loaded: Loaded, plan: Plan, store: Store, progress: Progress, fresh
 
     ahead = forecast(plan, store.done(), spent_s=store.spent_s(), prices=loaded.prices)
     progress.says(_sentence(plan, ahead, loaded))
+    for application in plan.applications:
+        for setting, reason in application.refused:
+            progress.says(f"{application.name}: {setting} does not apply: {reason}")
     for part in plan.impossible:
         progress.says(
             f"cannot run {part.application} on {part.cluster} with {part.mapping}: {part.reason}"
@@ -196,11 +199,13 @@ def _judge(outcome: Outcome, plan: Plan) -> None:
 def _sentence(plan: Plan, ahead: Forecast, loaded: Loaded) -> str:
     from wavetank.units import format_estimate
 
+    variants = sum(each.variant_of is not None for each in plan.applications)
+    beside = f" and {variants} variant(s)" if variants else ""
     search = plan.search
     at_most = "" if search is None else "at most "
     grid = "" if search is None else f" (the full grid takes {search.n_grid})"
     text = (
-        f"{len(plan.applications)} application(s) x {len(plan.clusters)} cluster(s): "
+        f"{len(plan.applications) - variants} application(s){beside} x {len(plan.clusters)} cluster(s): "
         f"{at_most}{ahead.n_runs} measurements{grid}, {ahead.n_done} done already, about "
         f"{format_estimate(ahead.duration_s)} to go"
     )
@@ -261,7 +266,17 @@ def _print_plan(loaded: Loaded, plan: Plan, ahead: Forecast | None, output_forma
         if each.own is not None
     ]
     note = "\n".join(notes) or None
-    print_tables([Table("Plan", columns, rows, note=note)], output_format, extra)
+    tables = [Table("Plan", columns, rows, note=note)]
+    refused = [
+        [each.name, setting, reason]
+        for each in plan.applications
+        for setting, reason in each.refused
+    ]
+    if refused:
+        tables.append(
+            Table("Knobs that do not apply", ("application", "setting", "reason"), refused)
+        )
+    print_tables(tables, output_format, extra)
 
 
 def print_comparison(comparison: Comparison, output_format: str, *, answer: bool = False) -> None:

@@ -41,10 +41,14 @@ if TYPE_CHECKING:
 @click.option(
     "--mpi-io-test", is_flag=True, help="Print lines of LANL's MPI-IO Test (fs_test) as well."
 )
+@click.option(
+    "--variant", metavar="KNOB=VALUE",
+    help="Turn one knob of the application, e.g. request-size=1MiB or aggregators=4, and say what that changes.",
+)  # fmt: skip
 @format_option
 def command(
     *, model: Path, output: Path, ior_version: str, ior_directory: Path | None, approximate: bool,
-    fio_file: Path | None, mpi_io_test: bool, output_format: str,
+    fio_file: Path | None, mpi_io_test: bool, variant: str | None, output_format: str,
 ) -> None:  # fmt: skip
     """Turn a model into a kernel: exact replay, and the nearest IOR lines.
 
@@ -62,7 +66,11 @@ def command(
         model = output.with_name(f"{output.stem}.posix.model.json")
         source.write(model)
         click.echo(f"wavetank: {SENTENCE}. Their model is {model}", err=True)
+    if variant is not None:
+        _refuse_with_variant(fio_file is not None, mpi_io_test)
     kernel = make_kernel(source, model, ior_version, approximate)
+    if variant is not None:
+        kernel = _turned(kernel, variant)
     kernel.write(output)
     tables = kernel_tables(kernel, ior_directory)
     if fio_file is not None:
@@ -80,11 +88,41 @@ def command(
     print_tables(tables, output_format, {"kernel": str(output)})
 
 
+def _refuse_with_variant(fio: bool, mpi_io_test: bool) -> None:
+    from wavetank.errors import UsageError
+
+    if fio or mpi_io_test:
+        named = "--fio" if fio else "--mpi-io-test"
+        raise UsageError(
+            f"{named} writes lines for the application's own kernel, and --variant makes another: leave one out"
+        )
+
+
+def _turned(kernel: Kernel, setting: str) -> Kernel:
+    """The kernel with one knob turned.
+
+    Raises:
+        KernelError: the knob has nothing to turn in it.
+    """
+    from wavetank.errors import KernelError
+    from wavetank.variants.base import DoesNotApplyError
+    from wavetank.variants.make import make_variant
+
+    try:
+        return make_variant(kernel, setting)
+    except DoesNotApplyError as error:
+        raise KernelError(
+            f"{setting} does not apply to {kernel.application}: {error}. No kernel was written"
+        ) from error
+
+
 def kernel_tables(kernel: Kernel, ior_directory: Path | None = None) -> list[Table]:
     """The tables of a kernel; ``ior_directory``: of the files in IOR's lines."""
+    from wavetank.kernel.variant_words import variant_tables
     from wavetank.model.approximation_tables import approximation_tables
 
     tables = [_replay_table(kernel), _file_table(kernel)]
+    tables += [as_table(table) for table in variant_tables(kernel.variant)]
     tables += [as_table(table) for table in approximation_tables(kernel.approximation)]
     if kernel.not_reproduced:
         tables.append(

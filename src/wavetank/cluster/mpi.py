@@ -18,6 +18,11 @@ def hints_path(storage_path: str) -> str:
     return f"{storage_path.rstrip('/')}.mpi-hints"
 
 
+def library_of(spec: ClusterSpec) -> str:
+    """Which library does the MPI-IO of Open MPI's ranks: "ompio", or "romio" where it was chosen or hints are given."""
+    return spec.mpi.io_library or ("romio" if spec.mpi.hints else "ompio")
+
+
 def environment(spec: ClusterSpec, storage_path: str) -> dict[str, str]:
     """Environment of every rank. ROMIO_HINTS is ROMIO's own (since 1.2), OMPI_MCA_io Open MPI's."""
     library = spec.mpi.io_library or ("romio" if spec.mpi.hints else None)

@@ -16,6 +16,8 @@ from wavetank.compare.storage_advice import cached, full_storage
 from wavetank.compare.trust_advice import beside_the_application, method, repetitions
 from wavetank.compare.trust_record import Trust
 from wavetank.compare.use_advice import use_advice
+from wavetank.compare.what_if import what_if_advice
+from wavetank.compare.what_if_record import WhatIf
 from wavetank.kernel.plan import Kernel
 
 
@@ -30,6 +32,7 @@ def advise(
     decisions: Decisions,
     trust: Trust | None = None,
     search: Search | None = None,
+    variants: WhatIf | None = None,
 ) -> tuple[Advice, ...]:
     """All advice on one application.
 
@@ -43,6 +46,7 @@ def advise(
         decisions: for all pairs of the report.
         trust: of the kernel beside the application itself; None where the campaign did not run it.
         search: that the configurations come from; None: the full grid.
+        variants: of the application, one knob turned each; None where the campaign did not ask for them.
     """
     ours = {each.id: each for each in configurations if each.application == application}
     if not ranking.places:
@@ -56,6 +60,7 @@ def advise(
         *effect_advice(
             ours, [each for each in single_effects(effects) if each.application == application]
         ),
+        *(() if variants is None else what_if_advice(variants)),
         *use_advice(
             application, kernel, [ours[place.configuration] for place in ranking.places], ranking
         ),

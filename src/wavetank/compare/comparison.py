@@ -16,6 +16,7 @@ from wavetank.compare.interference import Interference
 from wavetank.compare.search_record import Search
 from wavetank.compare.trust_record import Trust
 from wavetank.compare.use import ConfigurationUse, UseOf
+from wavetank.compare.what_if_record import WhatIf
 from wavetank.document import Document, Record
 from wavetank.errors import MeasurementError, WavetankError
 from wavetank.measure.result import Origin
@@ -159,6 +160,9 @@ class Configuration(Record):
 
     id: str = Field(description="unique in the comparison: application / cluster / mapping")
     application: str
+    variant_of: str | None = Field(
+        default=None, description="of a variant (one knob turned): the application as it is"
+    )
     cluster: str
     cluster_title: str = Field(
         description='for people: "GlusterFS, 2 data servers"; no other cluster of the comparison has it'
@@ -372,6 +376,9 @@ class Comparison(Document):
     search: Search | None = Field(
         default=None,
         description="that the configurations come from, and what it dropped; None: the full grid",
+    )
+    what_if: tuple[WhatIf, ...] = Field(
+        default=(), description="variants of applications, one knob turned each, where asked for"
     )
     notes: tuple[str, ...] = Field(description="what the reader must know to judge the numbers")
     titles: dict[str, str] = Field(

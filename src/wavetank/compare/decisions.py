@@ -1,7 +1,8 @@
 """Which configurations a report may tell apart. The one place that decides it: ranking, effects, advice ask here.
 
 Reads the repetitions of all configurations; leaves the decisions. The promise: in at most ``error`` of all reports
-is any configuration told apart from one that is the same.
+is any configuration told apart from one that is the same. Variants of an application (one knob turned) are compared with it
+and with each other on the same cluster and mapping; these pairs belong to the same family.
 
 Every pair of configurations of one application is tested by time, and by cost and ratio where both have a price,
 with the exact test of Mann and Whitney. A pair is told apart when its p is at most error / n, where n is the number
@@ -19,6 +20,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, groupby
+from typing import NamedTuple
 
 from wavetank.compare.comparison import Configuration, Criterion, Family
 from wavetank.measure.rank_test import ERROR, fewest_repetitions, p_of, p_value
@@ -27,6 +29,23 @@ from wavetank.measure.statistics import SMALLEST_DIFFERENCE, Estimate
 Pair = frozenset[str]
 """Identities of two configurations."""
 CRITERIA: tuple[Criterion, ...] = ("time", "cost", "ratio")
+
+
+class Subject(NamedTuple):
+    """What decides which pairs a report compares."""
+
+    application: str
+    variant_of: str | None  # the application of which this is a variant
+    cluster: str
+    mapping: str
+
+
+def is_compared(first: Subject, second: Subject) -> bool:
+    """Whether a report compares two: all configurations of an application; variants and it where both are at one place."""
+    if first.variant_of is None and second.variant_of is None:
+        return first.application == second.application
+    same = (first.variant_of or first.application) == (second.variant_of or second.application)
+    return same and (first.cluster, first.mapping) == (second.cluster, second.mapping)
 
 
 def quantity(configuration: Configuration, by: Criterion) -> Estimate | None:
@@ -126,10 +145,13 @@ def decide(
 def _pairs(
     configurations: Sequence[Configuration],
 ) -> Iterator[tuple[Configuration, Configuration]]:
-    """Pairs of the same application: others are never compared."""
     for first, second in combinations(configurations, 2):
-        if first.application == second.application:
+        if is_compared(_subject(first), _subject(second)):
             yield first, second
+
+
+def _subject(each: Configuration) -> Subject:
+    return Subject(each.application, each.variant_of, each.cluster, each.mapping)
 
 
 def _tested(

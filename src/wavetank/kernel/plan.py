@@ -11,6 +11,7 @@ from pydantic import Field, field_validator, model_validator
 
 from wavetank.document import Document, Record
 from wavetank.errors import KernelError, WavetankError
+from wavetank.kernel.variant import Variant
 from wavetank.model.application import View
 from wavetank.model.approximation import Approximation
 from wavetank.model.column import Column
@@ -315,6 +316,10 @@ class Kernel(Document):
         default=None,
         description="of the run that was traced: elapsed, and at I/O calls; None in older kernels. "
         "No part of what the kernel does",
+    )
+    variant: Variant | None = Field(
+        default=None,
+        description="of a kernel in which one knob is turned: what that changes; None: it is the application's own",
     )
     ior: tuple[IorLine, ...] = ()
     ior_refused: tuple[Refused, ...] = ()

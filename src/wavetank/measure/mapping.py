@@ -38,7 +38,12 @@ def parse_mapping(mapping: str) -> int:
 
 
 def rank_bytes(kernel: Kernel) -> dict[int, int]:
-    """Bytes that each rank moves; a phase's weight is shared evenly unless its runs are listed."""
+    """Bytes that each rank moves; a phase's weight is shared evenly unless its runs are listed.
+
+    Of a variant those of the kernel as it is: its ranks stay where they were.
+    """
+    if kernel.variant is not None:
+        return dict(enumerate(kernel.variant.rank_bytes))
     moved = dict.fromkeys(range(kernel.n_ranks), 0)
     for phase in kernel.phases:
         for rank in phase.ph_processid:

@@ -82,7 +82,7 @@ def kernel_hash(kernel: Kernel) -> str:
     """Hash of what a kernel does: equal for kernels that differ in whence they are and in the traced run's times only."""
     body = kernel.model_dump(
         mode="json",
-        exclude={"provenance", "model_sha256", "run_times", "approximation", "metadata"},
+        exclude={"provenance", "model_sha256", "run_times", "approximation", "metadata", "variant"},
     )
     return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
 

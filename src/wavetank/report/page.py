@@ -40,6 +40,7 @@ from wavetank.report.study_part import StudyPart, study_part
 from wavetank.report.tables import ReportTable
 from wavetank.report.trust_table import own_times_table
 from wavetank.report.use_tables import use_table
+from wavetank.report.what_if_tables import what_if_tables
 from wavetank.report.words import estimate_words, money, origins_words, place_words, rate
 from wavetank.units import format_duration, format_size
 
@@ -90,6 +91,7 @@ class ApplicationPart:
     cost: tuple[Figure, ...]
     own_runs: ReportTable | None
     own_times: ReportTable | None
+    what_if: tuple[ReportTable, ...]
     cost_parts: ReportTable | None
     other_costs: ReportTable | None
     effects: ReportTable | None
@@ -205,6 +207,7 @@ def _application(campaign: Campaign, name: str, anchor: str) -> ApplicationPart:
         use=use_table(members),
         own_runs=own_runs_table(comparison, members),
         own_times=own_times_table(comparison, members),
+        what_if=what_if_tables(comparison, name),
         cost=cost_figures(comparison, members, anchor),
         cost_parts=cost_table(comparison, members) if priced else None,
         other_costs=other_cost_table(members) if any(c.other_costs for c in members) else None,

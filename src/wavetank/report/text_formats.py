@@ -125,6 +125,7 @@ def _of(application: ApplicationPart) -> list[ReportTable]:
         application.effects,
     )
     tables += [table for table in optional if table is not None]
+    tables += application.what_if
     model = application.model
     if model is not None:
         tables += model.tables

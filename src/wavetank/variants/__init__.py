@@ -1,0 +1,1 @@
+"""Variants of a kernel: the same bytes, with one knob of the application turned."""

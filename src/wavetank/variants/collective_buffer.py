@@ -1,0 +1,43 @@
+"""Size of the buffer in which an aggregator gathers the pieces of a collective call."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from wavetank.errors import UsageError
+from wavetank.kernel.plan import Kernel
+from wavetank.units import exact_size, parse_size
+from wavetank.variants.base import Turned
+from wavetank.variants.hints import DEFAULT, collective_phases, hints_of, with_hints
+
+_KEY = "cb_buffer_size"
+_MOST = 1 << 30  # bytes; ROMIO reads the hint as an int
+
+
+class CollectiveBuffer:
+    """cb_buffer_size; ROMIO's default is 16 MiB."""
+
+    name: ClassVar[str] = "collective-buffer"
+    title: ClassVar[str] = "collective buffer"
+    takes: ClassVar[str] = "a size from 1B to 1GiB, e.g. 64MiB"
+
+    def values(self, kernel: Kernel) -> tuple[str, ...]:
+        """A quarter and four times ROMIO's default."""
+        return ("4MiB", "64MiB")
+
+    def turned(self, kernel: Kernel, value: str) -> Turned:
+        """See Knob."""
+        try:
+            size = parse_size(value)
+        except ValueError as error:
+            raise UsageError(f"{self.name} takes {self.takes}: {error}") from error
+        if not 0 < size <= _MOST:
+            raise UsageError(f"{self.name} takes {self.takes}, and not {value!r}")
+        phases = collective_phases(kernel)
+        before = hints_of(kernel, {phase.file_id for phase in phases}, (_KEY,))
+        return Turned(
+            kernel=with_hints(kernel, phases, {_KEY: str(size)}),
+            before=before if before == DEFAULT else f"{before} B",
+            after=exact_size(size),
+            hints=(_KEY,),
+        )

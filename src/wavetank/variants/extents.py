@@ -1,0 +1,144 @@
+"""Which bytes of each file a kernel's phases read and write, and how many calls and bytes that are.
+
+Positions are those of the calls: in the file view where there is one, else in the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from wavetank.errors import KernelError
+from wavetank.kernel import calls
+from wavetank.kernel.lower import positions
+from wavetank.kernel.plan import Kernel
+from wavetank.kernel.steps import flat
+from wavetank.model.application import View
+from wavetank.model.phase import DataStep, LinearOffsets, ListedOffsets, Phase
+from wavetank.model.runs import RunArrays
+from wavetank.trace.schema import Int64Array
+
+Space = tuple[int, bool, View | None]
+"""Number of a file, whether it is read, and the file view."""
+_MOST = 50_000_000  # places that are written down one by one
+
+
+def extents(kernel: Kernel, phases: Iterable[Phase]) -> dict[Space, Int64Array]:
+    """The bytes that phases touch, shape (n, 2): sorted intervals [first, end), none next to another.
+
+    Raises:
+        KernelError: the places are unknown, or too many to compare.
+    """
+    found: dict[Space, list[Int64Array]] = {}
+    for phase in phases:
+        for index, member in enumerate(phase.pattern):
+            for rank_number, runs in _by_rank(phase, index):
+                view = _view(kernel, phase, rank_number)
+                space = (phase.file_id, calls.reads(member.iop_type), view)
+                found.setdefault(space, []).append(_intervals(runs))
+    return {space: merged(np.concatenate(parts)) for space, parts in found.items()}
+
+
+def ranks_extents(phases: Iterable[Phase], reading: bool | None) -> dict[int, Int64Array]:
+    """The bytes that each rank touches, shape (n, 2), in its own file view: what it reads, writes, or (None) both."""
+    found: dict[int, list[Int64Array]] = {}
+    for phase in phases:
+        for index, member in enumerate(phase.pattern):
+            if reading in (None, calls.reads(member.iop_type)):
+                for number, rank in enumerate(phase.ph_processid):
+                    found.setdefault(rank, []).append(_intervals(runs_of(phase, index, number)))
+    return {rank: merged(np.concatenate(parts)) for rank, parts in found.items()}
+
+
+def calls_and_bytes(kernel: Kernel) -> dict[int, tuple[int, int]]:
+    """By phase: data calls that the programs make of it, of all ranks, and the bytes that it moves."""
+    made = {phase.ph_id: 0 for phase in kernel.phases}
+    members = {phase.ph_id: len(phase.pattern) for phase in kernel.phases}
+    for program in kernel.programs:
+        for step, times in flat(program.steps):
+            if isinstance(step, DataStep):
+                n = step.n if step.single else step.n * members[step.ph_id]
+                made[step.ph_id] += n * times * len(program.ranks)
+    return {phase.ph_id: (made[phase.ph_id], moved(phase)) for phase in kernel.phases}
+
+
+def moved(phase: Phase, reading: bool | None = None) -> int:
+    """Bytes that a phase moves by its places; of its reads or its writes alone, if asked for.
+
+    A phase of which places are not known moves its weight.
+    """
+    if not all(isinstance(each, LinearOffsets | ListedOffsets) for each in positions(phase)):
+        if reading is None:
+            return phase.ph_weight
+        of_kind = [calls.reads(member.iop_type) == reading for member in phase.pattern]
+        return phase.ph_weight if all(of_kind) else 0
+    return sum(
+        int(runs.moved.sum())
+        for index, member in enumerate(phase.pattern)
+        if reading is None or calls.reads(member.iop_type) == reading
+        for _, runs in _by_rank(phase, index)
+    )
+
+
+def merged(intervals: Int64Array) -> Int64Array:
+    """Intervals sorted, with those that touch or overlap as one. Shape (n, 2)."""
+    some = intervals[intervals[:, 1] > intervals[:, 0]]
+    if not len(some):
+        return some
+    order = np.argsort(some[:, 0], kind="stable")
+    first, end = some[order, 0], np.maximum.accumulate(some[order, 1])
+    new = np.ones(len(first), dtype=bool)
+    new[1:] = first[1:] > end[:-1]
+    starts = np.flatnonzero(new)
+    ends = np.append(starts[1:], len(first)) - 1
+    return np.stack([first[starts], end[ends]], axis=1)
+
+
+def runs_of(phase: Phase, index: int, number: int) -> RunArrays:
+    """The runs of one call of the pattern, of one rank by its place in the phase.
+
+    Raises:
+        KernelError: the places are not known.
+    """
+    places = positions(phase)[index]
+    if isinstance(places, ListedOffsets):
+        return places.of_rank(number)
+    if not isinstance(places, LinearOffsets):
+        raise KernelError(f"the places of phase {phase.ph_id} are not known")
+    n, rs, rank = phase.ph_nrep, phase.pattern[index].rs, phase.ph_processid[number]
+    last = rs if phase.moved_last is None else phase.moved_last[index]
+    columns = (n, rs, (n - 1) * rs + last, places.a * rank + places.c, places.b)
+    return RunArrays(*(np.array([value], dtype=np.int64) for value in columns))
+
+
+def _by_rank(phase: Phase, index: int) -> Iterator[tuple[int, RunArrays]]:
+    """The runs of one call of the pattern, of each rank by its place in the phase."""
+    for number in range(len(phase.ph_processid)):
+        yield number, runs_of(phase, index, number)
+
+
+def _intervals(runs: RunArrays) -> Int64Array:
+    """What runs move, as intervals, shape (n, 2)."""
+    count, size, offset, disp = runs.count, runs.size, runs.offset, runs.disp
+    last = runs.moved - (count - 1) * size
+    joined = (count == 1) | ((disp >= 0) & (disp <= size) & (last == size)) | (disp == size)
+    end = offset + (count - 1) * disp + last
+    parts = [np.stack([offset[joined], end[joined]], axis=1)]
+    apart = ~joined
+    if int(count[apart].sum()) > _MOST:
+        raise KernelError(f"it has more than {_MOST:,} places that would have to be compared")
+    for n, rs, at, step, short in zip(
+        *(column[apart].tolist() for column in (count, size, offset, disp, last)), strict=True
+    ):
+        first = at + np.arange(n, dtype=np.int64) * step
+        ends = first + rs
+        ends[-1] = first[-1] + short
+        parts.append(np.stack([first, ends], axis=1))
+    return np.concatenate(parts)
+
+
+def _view(kernel: Kernel, phase: Phase, number: int) -> View | None:
+    if phase.view_ids is not None:
+        return kernel.views[phase.view_ids[number]]
+    return None if phase.view_id is None else kernel.views[phase.view_id]
