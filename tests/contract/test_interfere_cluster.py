@@ -19,7 +19,9 @@ from wavetank.cluster.spec import ClusterSpec
 
 LIMIT = 2e6  # bytes/s
 JUST_ABOVE = 1.1 * LIMIT  # a burst is let through
-MOST_OF_IT = 0.7 * LIMIT  # on a busy machine the link waits now and then
+ENOUGH_OF_IT = (
+    0.4 * LIMIT
+)  # of groups that nothing but the link holds up; a very busy machine reaches half of it
 CLUSTER = {
     "name": f"t{os.getpid()}-share",
     "instance": {"name": "t.small", "vcpus": 1, "memory": "256 MiB", "network": "1 Gbit/s"},
@@ -71,19 +73,19 @@ def rates(study: Path, **where: object) -> dict[str, float]:
 
 def test_one_group_alone_has_the_limit(study: Path) -> None:
     for rate in rates(study, point="alone").values():
-        assert MOST_OF_IT < rate < JUST_ABOVE
+        assert ENOUGH_OF_IT < rate < JUST_ABOVE
 
 
 def test_two_groups_share_the_limit(study: Path) -> None:
     together = rates(study, point="together", interval_s=0.0)
-    assert MOST_OF_IT < sum(together.values()) < JUST_ABOVE
+    assert ENOUGH_OF_IT < sum(together.values()) < JUST_ABOVE
     for group, rate in rates(study, point="alone").items():
         assert together[group] < 0.8 * rate  # half of it, as far as TCP is fair in some seconds
 
 
 def test_a_long_interval_frees_the_foreground(study: Path) -> None:
     apart = rates(study, point="together", interval_s=20.0)["foreground"]
-    assert MOST_OF_IT < apart < JUST_ABOVE
+    assert ENOUGH_OF_IT < apart < JUST_ABOVE
     assert rates(study, point="together", interval_s=0.0)["foreground"] < 0.8 * apart
 
 

@@ -1,4 +1,7 @@
-"""The bottleneck by what real nodes used: limits so strong that this machine's speed does not matter decide alone."""
+"""The bottleneck by what real nodes used: limits so strong that this machine's speed does not matter decide alone.
+
+Where other work disturbs a measurement, the machine's processors may be what held it up: then that is the right answer.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,8 @@ from leftovers import skip_unless_possible, up
 from wavetank.cluster.counters import CPU_S, RecordsCounters
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.kernel.objects import ObjectOperation, object_kernel
-from wavetank.measure.bottleneck import Bottleneck, bottleneck
+from wavetank.measure.bottleneck import bottleneck
+from wavetank.measure.disturbance import MachineWatch
 from wavetank.measure.perform import ReplayPerformer
 from wavetank.measure.result import Measurement
 from wavetank.measure.run import measure, set_up
@@ -46,39 +50,48 @@ def measured(
     kernel = object_kernel("a", operation, size, 1, file_mib * MIB)
     before = set(threading.enumerate())
     with up(folder, spec) as running:
-        found = measure(set_up(kernel, running), "1PxCN", ReplayPerformer(), repetition=0, order=0)
+        found = measure(
+            set_up(kernel, running),
+            "1PxCN",
+            ReplayPerformer(),
+            repetition=0,
+            order=0,
+            watch=MachineWatch(),
+        )
     assert set(threading.enumerate()) == before
     return found
 
 
-def of_phase(found: Measurement) -> Bottleneck:
+def said_of(found: Measurement) -> list[str]:
+    """What took the time: of the phases, of what lies outside of them, and of the whole."""
     assert found.use is not None
     assert found.use.missing == ()
-    return bottleneck(found.use.phases[0].use)
+    uses = (*(phase.use for phase in found.use.phases), found.use.outside, found.use.whole)
+    return [bottleneck(use).name for use in uses]
+
+
+def is_named(found: Measurement, name: str, said: list[str]) -> bool:
+    assert found.load is not None
+    return name in said or (bool(found.load.disturbed) and "processors of this machine" in said)
 
 
 def test_a_kernel_that_a_slow_disk_holds_up_is_named_by_the_disk_of_its_server(
     tmp_path: Path,
 ) -> None:
     found = measured(tmp_path, cluster("dr", {"disk_read": SLOW}), "read", 8)
-    assert of_phase(found).name == "disk read of io1"
+    assert is_named(found, "disk read of io1", said_of(found)[:1])
 
 
 def test_what_is_flushed_to_a_slow_disk_is_named_by_it_outside_of_phases(tmp_path: Path) -> None:
     found = measured(tmp_path, cluster("dw", {"disk_write": SLOW}), "write", 12)
-    assert found.use is not None
-    said = [bottleneck(found.use.outside).name, *(bottleneck(p.use).name for p in found.use.phases)]
-    assert "disk write of io1" in said
+    assert is_named(found, "disk write of io1", said_of(found)[:-1])
 
 
 def test_a_kernel_that_a_slow_network_holds_up_is_named_by_it(tmp_path: Path) -> None:
     found = measured(tmp_path, cluster("net", {"network": SLOW}), "read", 8)
-    assert of_phase(found).name == "network out of io1"
+    assert is_named(found, "network out of io1", said_of(found)[:1])
     found = measured(tmp_path, cluster("net", {"network": SLOW}), "write", 8)
-    assert found.use is not None
-    said = [bottleneck(p.use).name for p in found.use.phases]
-    said.append(bottleneck(found.use.outside).name)
-    assert "network into io1" in said
+    assert is_named(found, "network into io1", said_of(found)[:-1])
 
 
 def test_a_kernel_whose_clients_have_little_processor_time_is_named_by_their_processors(
@@ -87,10 +100,7 @@ def test_a_kernel_whose_clients_have_little_processor_time_is_named_by_their_pro
     # a twentieth of a core for many requests that their own page cache answers
     spec = cluster("cpu", {}, {"vcpus": 0.05})
     found = measured(tmp_path, spec, "read", 16, 128)
-    assert found.use is not None
-    said = [bottleneck(p.use).name for p in found.use.phases]
-    said.append(bottleneck(found.use.whole).name)
-    assert "processors of c1" in said
+    assert is_named(found, "processors of c1", said_of(found))
 
 
 @pytest.fixture(scope="module")
