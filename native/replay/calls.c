@@ -26,3 +26,11 @@ enum completion completion_of(enum call call) {
     }
     return COMPLETES_AT_ONCE;
 }
+
+bool starts_copy(enum call call) {
+    return call == CALL_COPY_FROM || call == CALL_SENDFILE_FROM;
+}
+
+bool is_copy(enum call call) {
+    return starts_copy(call) || call == CALL_COPY_TO || call == CALL_SENDFILE_TO;
+}

@@ -125,4 +125,9 @@ enum completion completion_of(enum call call);
 /* The call of that name, N_CALLS if there is none. */
 enum call call_named(const char *name);
 
+bool is_copy(enum call call);
+
+/* The first half of a copy: nothing is moved until the call that writes follows, or copies_finish. */
+bool starts_copy(enum call call);
+
 #endif

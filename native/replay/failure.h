@@ -19,6 +19,9 @@ struct doing {
 
 _Noreturn void fail(const struct doing *doing, const char *reason, ...) __attribute__((format(printf, 2, 3)));
 
+/* What ends the other ranks too; until then this process alone. */
+void fail_ends(void (*all)(void));
+
 /* Zeroed memory, or fail(). */
 void *must_alloc(size_t size);
 void *must_grow(void *old, size_t size);

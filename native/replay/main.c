@@ -2,13 +2,13 @@
  * Rank 0 alone reads the plan and writes the result (standard output); the ranks share nothing but the
  * directory. */
 #include "failure.h"
-#include "known.h"
-#include "perform.h"
-#include "ranks.h"
-#include "reach.h"
-#include "report.h"
-#include "session.h"
-#include "watch.h"
+#include "ranks/ranks.h"
+#include "ranks/watchdog.h"
+#include "run/perform.h"
+#include "run/report.h"
+#include "run/session.h"
+#include "verify/extent_check.h"
+#include "verify/verify_state.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -143,6 +143,7 @@ int main(int argc, char **argv) {
     watch_start(argc, argv);
     ranks_start(&argc, &argv);
     whereabouts->rank = rank_number();
+    fail_ends(ranks_abort);
     struct settings settings = parse_arguments(argc, argv);
     if (rank_number() == 0 && !settings.session) { /* MPI_Init is through: all ranks are there */
         puts(STARTED_MARK);
@@ -165,7 +166,9 @@ int main(int argc, char **argv) {
     } else {
         replay_perform(&replay, ranks_common_start());
         replay_wait_for_all();
-        reach_check(&replay);
+        if (!settings.null) {
+            reach_check(replay.open_files, replay.n_open_files);
+        }
         report(&replay);
     }
     replay_end(&replay);

@@ -1,16 +1,11 @@
-/* Clocks, latency histograms and pauses. Times are ns of CLOCK_MONOTONIC (int64_t: 292 years). */
+/* Latency histograms and pauses. Times are ns. */
 #ifndef WAVETANK_REPLAY_TIMING_H
 #define WAVETANK_REPLAY_TIMING_H
 
+#include "clock.h"
+
 #include <stdint.h>
 #include <stdlib.h>
-#include <time.h>
-
-static inline int64_t now_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t); /* 23 ns through the vDSO (measured) */
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 /* Latencies in buckets of logarithmic width: 32 to each power of two, so a bucket is at most 1/32 wide of
  * its value. Below 32 ns a bucket is 1 ns. Blocks of 32 counters are made when first needed: a phase of one

@@ -44,7 +44,7 @@ _RATES = {
     "fstat": "stat", "MPI_File_get_size": "stat", "MPI_File_open": "open", "MPI_File_close": "close",
     "MPI_File_delete": "unlink",
 }  # fmt: skip
-"""What calls are to a metadata server, as in native/replay/open_files.c."""
+"""What calls are to a metadata server, as in native/replay/run/open_files.c."""
 _BY_KIND = {OpKind.READ: _DATA, OpKind.WRITE: _DATA, OpKind.SYNC: _FLUSH}
 
 

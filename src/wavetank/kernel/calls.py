@@ -91,7 +91,7 @@ _BY_THE_FILTER = _ON_NAMES | (POSIX_DATA - COPIES - {"aio_read", "aio_write"}) |
 
 
 def fails_again(name: str, error: int, arg: int) -> bool:
-    """Whether a call that failed is sure to fail with the same error in the replay (native/replay/refusals.c).
+    """Whether a call that failed is sure to fail with the same error in the replay (native/replay/backends/refusals.c).
 
     Args:
         name: of the call.

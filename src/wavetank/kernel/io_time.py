@@ -1,6 +1,6 @@
 """The time in which a kernel's ranks are at I/O calls, out of what each rank tells of its own.
 
-Reads the spans that the replay program prints (native/replay/activity.h); leaves an ``IoTime``.
+Reads the spans that the replay program prints (native/replay/run/activity.h); leaves an ``IoTime``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A kernel as the text that the replay program reads: folded, one line for each step or run of offsets.
 
-The text is described in docs/reference/kernel.md, its version is in native/replay/plan.h. Nothing is
+The text is described in docs/reference/kernel.md, its version is in native/replay/plan/plan.h. Nothing is
 unfolded here: the plan's length does not depend on the number of operations.
 """
 

@@ -1,7 +1,7 @@
 """What is in a kernel's files: a pattern in which every wrong, misplaced or foreign byte is seen.
 
 Byte o of file f is PATTERN[(o + 28672*f) mod 249856]. The replay program writes and checks the same
-bytes (native/replay/pattern.h has the reasons for the numbers).
+bytes (native/replay/plan/pattern.h has the reasons for the numbers).
 """
 
 from __future__ import annotations

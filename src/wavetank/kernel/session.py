@@ -1,6 +1,6 @@
 """A replay that runs several times, each time when it is told to: ranks of several jobs start together.
 
-The replay program waits for orders on its standard input (native/replay/session.c) and prints a result for each.
+The replay program waits for orders on its standard input (native/replay/run/session.c) and prints a result for each.
 Between two runs of a session nothing is started, so that many short runs cost little more than their own time.
 """
 

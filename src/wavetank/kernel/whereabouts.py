@@ -1,4 +1,4 @@
-"""What ranks are at, as the processes that watch them say it (native/replay/watch.c), and what launchers say.
+"""What ranks are at, as the processes that watch them say it (native/replay/ranks/watchdog.c), and what launchers say.
 
 Samples, each on a line of standard output:
 

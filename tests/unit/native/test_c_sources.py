@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
@@ -52,3 +53,25 @@ def test_every_body_has_braces() -> None:
         for line in unbraced(path.read_text())
     ]
     assert found == []
+
+
+def room(path: Path) -> str:
+    """A folder below a part; a file right in a part is a room of its own, with its header."""
+    part, *rest = path.relative_to(ROOT / "native").with_suffix("").parts
+    return "/".join([part, rest[0]])
+
+
+def test_rooms_of_the_c_parts_include_each_other_in_no_circle() -> None:
+    below: dict[str, set[str]] = {}
+    for path in SOURCES:
+        part = ROOT / "native" / path.relative_to(ROOT / "native").parts[0]
+        for name in re.findall(r'^#include "([^"]+)"', path.read_text(), re.MULTILINE):
+            found = next(
+                (folder / name for folder in (path.parent, part) if (folder / name).exists()), None
+            )
+            assert found or (ROOT / "native" / "include" / name).exists(), f"{path}: {name}"
+            if found and room(found) != room(path):
+                below.setdefault(room(path), set()).add(room(found))
+    assert list(
+        TopologicalSorter(below).static_order()
+    )  # raises CycleError, which names the circle

@@ -1,0 +1,30 @@
+/* Stands in for MPI-IO where the program is built without MPI. */
+#include "backends/backend.h"
+#include "failure.h"
+
+static void none_start(const struct plan *plan) {
+    (void)plan;
+}
+
+static data_call none_data(enum call call) {
+    fail(&(struct doing){CALLS[call].name, NULL, -1, -1},
+         "this program is built without MPI. Use wavetank-replay-openmpi or wavetank-replay-mpich");
+}
+
+static bool none_act(const struct file_action *action) {
+    none_data(action->call);
+    return false;
+}
+
+static const char *none_reason(void) {
+    return "";
+}
+
+static int none_error(void) {
+    return 0;
+}
+
+static void none_end(void) {}
+
+const struct backend BACKEND_MPIIO = {"mpiio",     none_start, none_data, none_act,
+                                      none_reason, none_error, none_end};

@@ -1,0 +1,34 @@
+/* What the parts of the MPI-IO backend share: backend_mpiio.c (opening, views, what moves no data),
+ * mpiio_data.c (calls that return when they are done) and mpiio_nonblocking.c (nonblocking and split
+ * collective calls). */
+#ifndef WAVETANK_REPLAY_MPIIO_H
+#define WAVETANK_REPLAY_MPIIO_H
+
+#include "backends/backend.h"
+
+#include <mpi.h>
+
+/* Whether an MPI call went well; its code is kept for the reason. */
+bool mpiio_succeeded(int code);
+
+/* A count and type for that many bytes: MPI counts are ints. */
+MPI_Datatype mpiio_type_of(int64_t size, int *count);
+void mpiio_free_type(void);
+
+static inline MPI_File mpiio_file(const struct open_file *f) {
+    return *(MPI_File *)f->mpi_file;
+}
+
+static inline MPI_Offset mpiio_in_etypes(const struct open_file *f, int64_t bytes) {
+    return (MPI_Offset)(f->view ? bytes / f->view->etype_size : bytes);
+}
+
+/* The function of a data call; of one that is completed later, NULL if it is none. */
+data_call mpiio_data(enum call call);
+data_call mpiio_started(enum call call);
+
+/* Wait for the oldest call under way, or for all of them. */
+bool mpiio_complete(struct open_file *f, bool all);
+bool mpiio_end_split(struct open_file *f);
+
+#endif

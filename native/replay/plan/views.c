@@ -1,0 +1,73 @@
+#include "plan/views.h"
+
+static bool has_pieces(const struct plan_view *view) {
+    return view && view->visible > 0;
+}
+
+int64_t piece_in_file(const struct plan_view *view, int64_t position, int64_t *length) {
+    if (!has_pieces(view)) {
+        *length = INT64_MAX - position;
+        return position;
+    }
+    int64_t rest = position % view->visible;
+    int64_t tile = view->displacement + position / view->visible * view->extent;
+    int32_t i = 0;
+    while (rest >= view->run_lengths[i]) {
+        rest -= view->run_lengths[i++];
+    }
+    *length = view->run_lengths[i] - rest;
+    return tile + view->run_offsets[i] + rest;
+}
+
+int64_t place_in_file(const struct plan_view *view, int64_t position) {
+    int64_t length;
+    return piece_in_file(view, position, &length);
+}
+
+/* The pieces of one operation, each repeated as the operations are. */
+static void tell_pieces(const struct plan_view *view, int64_t position, int64_t end, int64_t stride,
+                        int64_t count, void (*tell)(void *to, struct band band), void *to) {
+    while (position < end) {
+        int64_t length, start = piece_in_file(view, position, &length);
+        if (length > end - position) {
+            length = end - position;
+        }
+        tell(to, (struct band){start, length, stride, count});
+        position += length;
+    }
+}
+
+/* One operation: whole tiles of the view are bands. */
+static void tell_tiles(const struct plan_view *view, int64_t position, int64_t end,
+                       void (*tell)(void *to, struct band band), void *to) {
+    const int64_t first = (position + view->visible - 1) / view->visible, last = end / view->visible;
+    if (last - first < 2) {
+        tell_pieces(view, position, end, 0, 1, tell, to);
+        return;
+    }
+    tell_pieces(view, position, first * view->visible, 0, 1, tell, to);
+    for (int32_t i = 0; i < view->n_runs; i++) {
+        tell(to, (struct band){view->displacement + first * view->extent + view->run_offsets[i],
+                               view->run_lengths[i], view->extent, last - first});
+    }
+    tell_pieces(view, last * view->visible, end, 0, 1, tell, to);
+}
+
+void bands_in_file(const struct plan_view *view, struct band b, void (*tell)(void *to, struct band band),
+                   void *to) {
+    if (b.length <= 0 || b.count <= 0) {
+        return;
+    }
+    if (!has_pieces(view)) {
+        tell(to, b);
+    } else if (b.count == 1 || b.stride == b.length) {
+        tell_tiles(view, b.start, b.start + b.count * b.length, tell, to);
+    } else if (b.stride % view->visible == 0 && b.stride >= 0) {
+        tell_pieces(view, b.start, b.start + b.length, b.stride / view->visible * view->extent, b.count, tell,
+                    to);
+    } else {
+        for (int64_t i = 0; i < b.count; i++) {
+            tell_tiles(view, b.start + i * b.stride, b.start + i * b.stride + b.length, tell, to);
+        }
+    }
+}

@@ -1,0 +1,98 @@
+#define _GNU_SOURCE
+#include "run/session.h"
+
+#include "clock.h"
+#include "failure.h"
+#include "ranks/ranks.h"
+#include "run/report.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+/* One line of rank 0's standard input:
+ *
+ *     run START_NS FOR_NS LOOPS PAUSES    perform the plan from START_NS on, again and again, until FOR_NS
+ * are over (-1: no limit) or LOOPS are done (0: no limit); the plan's pauses are multiplied by PAUSES clock
+ * say what time it is, to measure how clocks differ
+ *
+ * Times are of rank 0's CLOCK_MONOTONIC. */
+struct order {
+    int64_t goes_on; /* 0: the input has ended */
+    int64_t start_ns, for_ns, loops;
+    double pauses;
+};
+
+static struct order read_order(void) {
+    char line[256];
+    while (fgets(line, sizeof line, stdin)) {
+        struct order o = {.goes_on = 1};
+        if (strcmp(line, "clock\n") == 0) {
+            printf("wavetank-replay-clock %" PRId64 "\n", now_ns());
+            fflush(stdout);
+        } else if (sscanf(line, "run %" SCNd64 " %" SCNd64 " %" SCNd64 " %lf", &o.start_ns, &o.for_ns,
+                          &o.loops, &o.pauses) == 4 &&
+                   (o.for_ns >= 0 || o.loops > 0) && o.pauses >= 0) {
+            return o;
+        } else {
+            line[strcspn(line, "\n")] = '\0';
+            fail(NULL, "not an order: %s", line);
+        }
+    }
+    return (struct order){.goes_on = 0};
+}
+
+/* Whether what a rank does waits for no other rank: then each stops on its own, in the middle of the plan. */
+static bool is_independent(const struct plan *plan) {
+    for (int32_t i = 0; i < plan->n_steps; i++) {
+        const struct plan_step *step = &plan->steps[i];
+        if (step->kind == STEP_SYNC || step->kind == STEP_SIGNAL || step->kind == STEP_AWAIT) {
+            return false;
+        }
+        if ((step->kind == STEP_FILE || step->kind == STEP_EMPTY) && CALLS[step->call].layer == LAYER_MPIIO) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void sleep_until(int64_t ns) {
+    struct timespec until = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) {
+        ;
+    }
+}
+
+void session(struct replay *r, struct settings *settings) {
+    const int64_t to_rank_0 = ranks_offset_to_first();
+    r->progress = must_alloc(sizeof *r->progress);
+    /* Each rank holds its own steps: independent is what all of them are. */
+    r->independent = !ranks_agree(!is_independent(r->plan));
+    if (rank_number() == 0) {
+        char clock[CLOCK_NAME];
+        clock_name(clock);
+        printf("wavetank-replay-ready %s\n", clock);
+        fflush(stdout);
+    }
+    for (;;) {
+        struct order order = {.goes_on = 0};
+        whereabouts_enter(RANK_PAUSES, "wait for an order", "", -1, -1);
+        if (rank_number() == 0) {
+            order = read_order();
+        }
+        ranks_share(&order, sizeof order);
+        if (!order.goes_on) {
+            break;
+        }
+        settings->pauses = PAUSES_KEEP;
+        settings->pause_factor = order.pauses;
+        replay_renew(r);
+        int64_t start = order.start_ns - to_rank_0;
+        sleep_until(start);
+        replay_loop(r, start, order.for_ns, order.loops);
+        replay_wait_for_all();
+        report(r);
+    }
+}
