@@ -7,7 +7,7 @@
 #include <sys/statvfs.h>
 #include <sys/sysmacros.h>
 
-int error_of(int rpc_status, nfsstat3 status) {
+int wt_error_of(int rpc_status, nfsstat3 status) {
     if (rpc_status != RPC_STATUS_SUCCESS) {
         return rpc_status == RPC_STATUS_TIMEOUT ? ETIMEDOUT : EIO;
     }
@@ -51,7 +51,7 @@ static struct timespec timespec_of(nfstime3 time) {
     return out;
 }
 
-void stat_of(const fattr3 *from, struct stat *out) {
+void wt_stat_of(const fattr3 *from, struct stat *out) {
     static const mode_t types[] = {
         [NF3REG] = S_IFREG, [NF3DIR] = S_IFDIR,   [NF3BLK] = S_IFBLK, [NF3CHR] = S_IFCHR,
         [NF3LNK] = S_IFLNK, [NF3SOCK] = S_IFSOCK, [NF3FIFO] = S_IFIFO};
@@ -65,54 +65,54 @@ void stat_of(const fattr3 *from, struct stat *out) {
     out->st_ino = from->fileid;
     out->st_size = (off_t)from->size;
     out->st_blocks = (blkcnt_t)((from->used + 511) / 512);
-    out->st_blksize = (blksize_t)client.write_size;
+    out->st_blksize = (blksize_t)wt_client.write_size;
     out->st_atim = timespec_of(from->atime);
     out->st_mtim = timespec_of(from->mtime);
     out->st_ctim = timespec_of(from->ctime);
 }
 
-void note_seen(struct node *node, const fattr3 *attributes) {
+void wt_note_seen(struct node *node, const fattr3 *attributes) {
     node->seen_mtime = ns_of(attributes->mtime);
     node->seen_size = attributes->size;
     node->has_seen = true;
 }
 
-bool is_unchanged(const struct node *node, const fattr3 *attributes) {
+bool wt_is_unchanged(const struct node *node, const fattr3 *attributes) {
     return node->has_seen && node->seen_mtime == ns_of(attributes->mtime) &&
            node->seen_size == attributes->size;
 }
 
-struct call *begin(fuse_req_t req, fuse_ino_t ino) {
+struct call *wt_begin(fuse_req_t req, fuse_ino_t ino) {
     const struct fuse_ctx *who = fuse_req_ctx(req);
     struct call *call = calloc(1, sizeof *call);
     if (call == NULL) {
         fuse_reply_err(req, ENOMEM);
         return NULL;
     }
-    if (who->uid != client.uid || who->gid != client.gid) {
-        client.uid = who->uid;
-        client.gid = who->gid;
-        rpc_set_uid(client.rpc, (int)who->uid);
-        rpc_set_gid(client.rpc, (int)who->gid);
+    if (who->uid != wt_client.uid || who->gid != wt_client.gid) {
+        wt_client.uid = who->uid;
+        wt_client.gid = who->gid;
+        rpc_set_uid(wt_client.rpc, (int)who->uid);
+        rpc_set_gid(wt_client.rpc, (int)who->gid);
     }
     call->req = req;
-    call->node = node_of(ino);
+    call->node = wt_node_of(ino);
     return call;
 }
 
-void end_with_error(struct call *call, int error) {
+void wt_end_with_error(struct call *call, int error) {
     fuse_reply_err(call->req, error);
     free(call->buffer);
     free(call);
 }
 
-void sent_or_error(int sent, struct call *call) {
+void wt_sent_or_error(int sent, struct call *call) {
     if (sent != 0) {
-        end_with_error(call, EIO);
+        wt_end_with_error(call, EIO);
     }
 }
 
-bool set_name(char *to, const char *name) {
+bool wt_set_name(char *to, const char *name) {
     size_t length = strlen(name);
     if (length > NAME_MAX) {
         return false;
@@ -124,31 +124,33 @@ bool set_name(char *to, const char *name) {
 static void on_entry_attributes(struct rpc_context *rpc, int status, void *data, void *private_data) {
     struct call *call = private_data;
     GETATTR3res *result = data;
-    struct fuse_entry_param entry = {.attr_timeout = client.timeout_s, .entry_timeout = client.timeout_s};
-    int error = error_of(status, status == RPC_STATUS_SUCCESS ? result->status : NFS3_OK);
+    struct fuse_entry_param entry = {.attr_timeout = wt_client.timeout_s,
+                                     .entry_timeout = wt_client.timeout_s};
+    int error = wt_error_of(status, status == RPC_STATUS_SUCCESS ? result->status : NFS3_OK);
     (void)rpc;
     if (error != 0) {
-        forget_node(call->node, 1);
-        end_with_error(call, error);
+        wt_forget_node(call->node, 1);
+        wt_end_with_error(call, error);
         return;
     }
-    entry.ino = number_of(call->node);
-    stat_of(&result->GETATTR3res_u.resok.obj_attributes, &entry.attr);
+    entry.ino = wt_number_of(call->node);
+    wt_stat_of(&result->GETATTR3res_u.resok.obj_attributes, &entry.attr);
     fuse_reply_entry(call->req, &entry);
     free(call);
 }
 
-void reply_entry(struct call *call, const nfs_fh3 *handle, const post_op_attr *attributes) {
-    struct fuse_entry_param entry = {.attr_timeout = client.timeout_s, .entry_timeout = client.timeout_s};
-    call->node = node_for_handle(handle);
+void wt_reply_entry(struct call *call, const nfs_fh3 *handle, const post_op_attr *attributes) {
+    struct fuse_entry_param entry = {.attr_timeout = wt_client.timeout_s,
+                                     .entry_timeout = wt_client.timeout_s};
+    call->node = wt_node_for_handle(handle);
     if (call->node == NULL) {
-        end_with_error(call, ENOMEM);
+        wt_end_with_error(call, ENOMEM);
     } else if (!attributes->attributes_follow) { /* a server may leave them out */
-        GETATTR3args args = {.object = handle_of(call->node)};
-        sent_or_error(rpc_nfs3_getattr_async(client.rpc, on_entry_attributes, &args, call), call);
+        GETATTR3args args = {.object = wt_handle_of(call->node)};
+        wt_sent_or_error(rpc_nfs3_getattr_async(wt_client.rpc, on_entry_attributes, &args, call), call);
     } else {
-        entry.ino = number_of(call->node);
-        stat_of(&attributes->post_op_attr_u.attributes, &entry.attr);
+        entry.ino = wt_number_of(call->node);
+        wt_stat_of(&attributes->post_op_attr_u.attributes, &entry.attr);
         fuse_reply_entry(call->req, &entry);
         free(call);
     }
@@ -158,44 +160,44 @@ static void on_getattr(struct rpc_context *rpc, int status, void *data, void *pr
     struct call *call = private_data;
     GETATTR3res *result = data;
     struct stat attr;
-    int error = error_of(status, status == RPC_STATUS_SUCCESS ? result->status : NFS3_OK);
+    int error = wt_error_of(status, status == RPC_STATUS_SUCCESS ? result->status : NFS3_OK);
     (void)rpc;
     if (error != 0) {
-        end_with_error(call, error);
+        wt_end_with_error(call, error);
         return;
     }
-    stat_of(&result->GETATTR3res_u.resok.obj_attributes, &attr);
-    fuse_reply_attr(call->req, &attr, client.timeout_s);
+    wt_stat_of(&result->GETATTR3res_u.resok.obj_attributes, &attr);
+    fuse_reply_attr(call->req, &attr, wt_client.timeout_s);
     free(call);
 }
 
-void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi) {
-    struct call *call = begin(req, ino);
+void wt_op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi) {
+    struct call *call = wt_begin(req, ino);
     (void)fi;
     if (call == NULL) {
         return;
     }
-    GETATTR3args args = {.object = handle_of(call->node)};
-    sent_or_error(rpc_nfs3_getattr_async(client.rpc, on_getattr, &args, call), call);
+    GETATTR3args args = {.object = wt_handle_of(call->node)};
+    wt_sent_or_error(rpc_nfs3_getattr_async(wt_client.rpc, on_getattr, &args, call), call);
 }
 
 static void on_setattr(struct rpc_context *rpc, int status, void *data, void *private_data) {
     struct call *call = private_data;
     SETATTR3res *result = data;
-    int error = error_of(status, status == RPC_STATUS_SUCCESS ? result->status : NFS3_OK);
+    int error = wt_error_of(status, status == RPC_STATUS_SUCCESS ? result->status : NFS3_OK);
     if (error != 0) {
-        end_with_error(call, error);
+        wt_end_with_error(call, error);
         return;
     }
     const post_op_attr *after = &result->SETATTR3res_u.resok.obj_wcc.after;
     if (!after->attributes_follow) {
-        GETATTR3args args = {.object = handle_of(call->node)};
-        sent_or_error(rpc_nfs3_getattr_async(rpc, on_getattr, &args, call), call);
+        GETATTR3args args = {.object = wt_handle_of(call->node)};
+        wt_sent_or_error(rpc_nfs3_getattr_async(rpc, on_getattr, &args, call), call);
         return;
     }
     struct stat attr;
-    stat_of(&after->post_op_attr_u.attributes, &attr);
-    fuse_reply_attr(call->req, &attr, client.timeout_s);
+    wt_stat_of(&after->post_op_attr_u.attributes, &attr);
+    fuse_reply_attr(call->req, &attr, wt_client.timeout_s);
     free(call);
 }
 
@@ -204,13 +206,13 @@ static nfstime3 nfstime_of(struct timespec time) {
     return out;
 }
 
-void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set, struct fuse_file_info *fi) {
-    struct call *call = begin(req, ino);
+void wt_op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set, struct fuse_file_info *fi) {
+    struct call *call = wt_begin(req, ino);
     (void)fi;
     if (call == NULL) {
         return;
     }
-    SETATTR3args args = {.object = handle_of(call->node)};
+    SETATTR3args args = {.object = wt_handle_of(call->node)};
     sattr3 *new = &args.new_attributes;
     new->mode.set_it = (to_set & FUSE_SET_ATTR_MODE) != 0;
     new->mode.set_mode3_u.mode = attr->st_mode & 07777;
@@ -232,17 +234,17 @@ void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set, s
         new->mtime.set_it = SET_TO_CLIENT_TIME;
         new->mtime.set_mtime_u.mtime = nfstime_of(attr->st_mtim);
     }
-    sent_or_error(rpc_nfs3_setattr_async(client.rpc, on_setattr, &args, call), call);
+    wt_sent_or_error(rpc_nfs3_setattr_async(wt_client.rpc, on_setattr, &args, call), call);
 }
 
 static void on_statfs(struct rpc_context *rpc, int status, void *data, void *private_data) {
     struct call *call = private_data;
     FSSTAT3res *result = data;
-    int error = error_of(status, status == RPC_STATUS_SUCCESS ? result->status : NFS3_OK);
+    int error = wt_error_of(status, status == RPC_STATUS_SUCCESS ? result->status : NFS3_OK);
     enum { BLOCK = 4096 };
     (void)rpc;
     if (error != 0) {
-        end_with_error(call, error);
+        wt_end_with_error(call, error);
         return;
     }
     const FSSTAT3resok *ok = &result->FSSTAT3res_u.resok;
@@ -261,11 +263,11 @@ static void on_statfs(struct rpc_context *rpc, int status, void *data, void *pri
     free(call);
 }
 
-void op_statfs(fuse_req_t req, fuse_ino_t ino) {
-    struct call *call = begin(req, ino == 0 ? FUSE_ROOT_ID : ino);
+void wt_op_statfs(fuse_req_t req, fuse_ino_t ino) {
+    struct call *call = wt_begin(req, ino == 0 ? FUSE_ROOT_ID : ino);
     if (call == NULL) {
         return;
     }
-    FSSTAT3args args = {.fsroot = handle_of(call->node)};
-    sent_or_error(rpc_nfs3_fsstat_async(client.rpc, on_statfs, &args, call), call);
+    FSSTAT3args args = {.fsroot = wt_handle_of(call->node)};
+    wt_sent_or_error(rpc_nfs3_fsstat_async(wt_client.rpc, on_statfs, &args, call), call);
 }

@@ -6,15 +6,16 @@
 #include <string.h>
 
 /* Close-to-open: what the kernel holds of a file stays good when the file did not change since. */
-void finish_open(struct call *call, const fattr3 *attributes) {
-    call->fi.keep_cache = !client.direct && is_unchanged(call->node, attributes);
-    call->fi.direct_io = client.direct;
+void wt_finish_open(struct call *call, const fattr3 *attributes) {
+    call->fi.keep_cache = !wt_client.direct && wt_is_unchanged(call->node, attributes);
+    call->fi.direct_io = wt_client.direct;
     call->node->n_open++;
-    note_seen(call->node, attributes);
+    wt_note_seen(call->node, attributes);
     if (call->plain) {
-        struct fuse_entry_param entry = {.attr_timeout = client.timeout_s, .entry_timeout = client.timeout_s};
-        entry.ino = number_of(call->node);
-        stat_of(attributes, &entry.attr);
+        struct fuse_entry_param entry = {.attr_timeout = wt_client.timeout_s,
+                                         .entry_timeout = wt_client.timeout_s};
+        entry.ino = wt_number_of(call->node);
+        wt_stat_of(attributes, &entry.attr);
         fuse_reply_create(call->req, &entry, &call->fi);
     } else {
         fuse_reply_open(call->req, &call->fi);
@@ -25,23 +26,23 @@ void finish_open(struct call *call, const fattr3 *attributes) {
 static void on_open(struct rpc_context *rpc, int status, void *data, void *private_data) {
     struct call *call = private_data;
     GETATTR3res *result = data;
-    int error = error_of(status, status == RPC_STATUS_SUCCESS ? result->status : NFS3_OK);
+    int error = wt_error_of(status, status == RPC_STATUS_SUCCESS ? result->status : NFS3_OK);
     (void)rpc;
     if (error != 0) {
-        end_with_error(call, error);
+        wt_end_with_error(call, error);
     } else {
-        finish_open(call, &result->GETATTR3res_u.resok.obj_attributes);
+        wt_finish_open(call, &result->GETATTR3res_u.resok.obj_attributes);
     }
 }
 
-void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi) {
-    struct call *call = begin(req, ino);
+void wt_op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi) {
+    struct call *call = wt_begin(req, ino);
     if (call == NULL) {
         return;
     }
     call->fi = *fi;
-    GETATTR3args args = {.object = handle_of(call->node)};
-    sent_or_error(rpc_nfs3_getattr_async(client.rpc, on_open, &args, call), call);
+    GETATTR3args args = {.object = wt_handle_of(call->node)};
+    wt_sent_or_error(rpc_nfs3_getattr_async(wt_client.rpc, on_open, &args, call), call);
 }
 
 static void read_on(struct call *call);
@@ -49,10 +50,10 @@ static void read_on(struct call *call);
 static void on_read(struct rpc_context *rpc, int status, void *data, void *private_data) {
     struct call *call = private_data;
     READ3res *result = data;
-    int error = error_of(status, status == RPC_STATUS_SUCCESS ? result->status : NFS3_OK);
+    int error = wt_error_of(status, status == RPC_STATUS_SUCCESS ? result->status : NFS3_OK);
     (void)rpc;
     if (error != 0) {
-        end_with_error(call, error);
+        wt_end_with_error(call, error);
         return;
     }
     const READ3resok *ok = &result->READ3res_u.resok;
@@ -65,7 +66,7 @@ static void on_read(struct rpc_context *rpc, int status, void *data, void *priva
     }
     /* the kernel takes a short read for the end of the file: ask for the rest */
     if (call->buffer == NULL && (call->buffer = malloc(call->size)) == NULL) {
-        end_with_error(call, ENOMEM);
+        wt_end_with_error(call, ENOMEM);
         return;
     }
     memcpy(call->buffer + call->done, ok->data.data_val, n);
@@ -80,17 +81,17 @@ static void on_read(struct rpc_context *rpc, int status, void *data, void *priva
 }
 
 static void read_on(struct call *call) {
-    READ3args args = {.file = handle_of(call->node),
+    READ3args args = {.file = wt_handle_of(call->node),
                       .offset = (offset3)(call->offset + (off_t)call->done),
                       .count = (count3)(call->size - call->done)};
-    if (args.count > client.read_size) {
-        args.count = client.read_size;
+    if (args.count > wt_client.read_size) {
+        args.count = wt_client.read_size;
     }
-    sent_or_error(rpc_nfs3_read_async(client.rpc, on_read, &args, call), call);
+    wt_sent_or_error(rpc_nfs3_read_async(wt_client.rpc, on_read, &args, call), call);
 }
 
-void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi) {
-    struct call *call = begin(req, ino);
+void wt_op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi) {
+    struct call *call = wt_begin(req, ino);
     (void)fi;
     if (call == NULL) {
         return;
@@ -103,10 +104,10 @@ void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct f
 static void on_write(struct rpc_context *rpc, int status, void *data, void *private_data) {
     struct call *call = private_data;
     WRITE3res *result = data;
-    int error = error_of(status, status == RPC_STATUS_SUCCESS ? result->status : NFS3_OK);
+    int error = wt_error_of(status, status == RPC_STATUS_SUCCESS ? result->status : NFS3_OK);
     (void)rpc;
     if (error != 0) {
-        end_with_error(call, error);
+        wt_end_with_error(call, error);
         return;
     }
     const WRITE3resok *ok = &result->WRITE3res_u.resok;
@@ -119,32 +120,32 @@ static void on_write(struct rpc_context *rpc, int status, void *data, void *priv
         node->unstable = true;
     }
     if (ok->file_wcc.after.attributes_follow) {
-        note_seen(node, &ok->file_wcc.after.post_op_attr_u.attributes);
+        wt_note_seen(node, &ok->file_wcc.after.post_op_attr_u.attributes);
     }
     fuse_reply_write(call->req, ok->count);
     free(call);
 }
 
-void op_write(fuse_req_t req, fuse_ino_t ino, const char *buffer, size_t size, off_t offset,
-              struct fuse_file_info *fi) {
-    struct call *call = begin(req, ino);
+void wt_op_write(fuse_req_t req, fuse_ino_t ino, const char *buffer, size_t size, off_t offset,
+                 struct fuse_file_info *fi) {
+    struct call *call = wt_begin(req, ino);
     (void)fi;
     if (call == NULL) {
         return;
     }
-    count3 count =
-        size > client.write_size ? client.write_size : (count3)size; /* the kernel comes again for the rest */
-    WRITE3args args = {.file = handle_of(call->node), .offset = (offset3)offset, .count = count};
-    args.stable = client.sync ? FILE_SYNC : UNSTABLE;
+    count3 count = size > wt_client.write_size ? wt_client.write_size
+                                               : (count3)size; /* the kernel comes again for the rest */
+    WRITE3args args = {.file = wt_handle_of(call->node), .offset = (offset3)offset, .count = count};
+    args.stable = wt_client.sync ? FILE_SYNC : UNSTABLE;
     args.data.data_len = count;
     args.data.data_val = (char *)(uintptr_t)buffer; /* encoded before the call returns; only read */
-    sent_or_error(rpc_nfs3_write_async(client.rpc, on_write, &args, call), call);
+    wt_sent_or_error(rpc_nfs3_write_async(wt_client.rpc, on_write, &args, call), call);
 }
 
 static void on_commit(struct rpc_context *rpc, int status, void *data, void *private_data) {
     struct call *call = private_data;
     COMMIT3res *result = data;
-    int error = error_of(status, status == RPC_STATUS_SUCCESS ? result->status : NFS3_OK);
+    int error = wt_error_of(status, status == RPC_STATUS_SUCCESS ? result->status : NFS3_OK);
     struct node *node = call->node;
     (void)rpc;
     if (error == 0) {
@@ -154,39 +155,39 @@ static void on_commit(struct rpc_context *rpc, int status, void *data, void *pri
         }
         node->lost = false;
     }
-    end_with_error(call, error);
+    wt_end_with_error(call, error);
 }
 
 static void commit(fuse_req_t req, fuse_ino_t ino) {
-    struct call *call = begin(req, ino);
+    struct call *call = wt_begin(req, ino);
     if (call == NULL) {
         return;
     }
     if (!call->node->unstable) {
-        end_with_error(call, 0);
+        wt_end_with_error(call, 0);
         return;
     }
     call->node->unstable = false;
-    COMMIT3args args = {.file = handle_of(call->node)};
-    sent_or_error(rpc_nfs3_commit_async(client.rpc, on_commit, &args, call), call);
+    COMMIT3args args = {.file = wt_handle_of(call->node)};
+    wt_sent_or_error(rpc_nfs3_commit_async(wt_client.rpc, on_commit, &args, call), call);
 }
 
-void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi) {
+void wt_op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi) {
     (void)fi;
     commit(req, ino);
 }
 
-void op_fsync(fuse_req_t req, fuse_ino_t ino, int data_only, struct fuse_file_info *fi) {
+void wt_op_fsync(fuse_req_t req, fuse_ino_t ino, int data_only, struct fuse_file_info *fi) {
     (void)data_only;
     (void)fi;
     commit(req, ino);
 }
 
-void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi) {
-    struct node *node = node_of(ino);
+void wt_op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi) {
+    struct node *node = wt_node_of(ino);
     (void)fi;
     if (node->n_open > 0 && --node->n_open == 0) {
-        remove_hidden(node);
+        wt_remove_hidden(node);
     }
     fuse_reply_err(req, 0);
 }

@@ -10,14 +10,14 @@
 static void on_readdir(struct rpc_context *rpc, int status, void *data, void *private_data) {
     struct call *call = private_data;
     READDIR3res *result = data;
-    int error = error_of(status, status == RPC_STATUS_SUCCESS ? result->status : NFS3_OK);
+    int error = wt_error_of(status, status == RPC_STATUS_SUCCESS ? result->status : NFS3_OK);
     size_t used = 0;
     (void)rpc;
     if (error == 0 && (call->buffer = malloc(call->size)) == NULL) {
         error = ENOMEM;
     }
     if (error != 0) {
-        end_with_error(call, error);
+        wt_end_with_error(call, error);
         return;
     }
     memcpy(call->node->verifier, result->READDIR3res_u.resok.cookieverf, sizeof call->node->verifier);
@@ -36,16 +36,16 @@ static void on_readdir(struct rpc_context *rpc, int status, void *data, void *pr
     free(call);
 }
 
-void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi) {
-    struct call *call = begin(req, ino);
+void wt_op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi) {
+    struct call *call = wt_begin(req, ino);
     (void)fi;
     if (call == NULL) {
         return;
     }
     call->size = size;
-    READDIR3args args = {.dir = handle_of(call->node), .cookie = (cookie3)offset, .count = (count3)size};
+    READDIR3args args = {.dir = wt_handle_of(call->node), .cookie = (cookie3)offset, .count = (count3)size};
     if (offset != 0) {
         memcpy(args.cookieverf, call->node->verifier, sizeof call->node->verifier);
     }
-    sent_or_error(rpc_nfs3_readdir_async(client.rpc, on_readdir, &args, call), call);
+    wt_sent_or_error(rpc_nfs3_readdir_async(wt_client.rpc, on_readdir, &args, call), call);
 }

@@ -1,4 +1,4 @@
-/* wavetank-nfs-mount: mounts an NFS 3 export over FUSE, for kernels without an NFS client.
+/* wavetank-nfs-mount: mounts an NFS 3 export over FUSE, for kernels without an NFS wt_client.
  *
  *   wavetank-nfs-mount SERVER:/EXPORT MOUNTPOINT [-o name=value,...]
  *     port=2049 mountport=20048 rsize=1048576 wsize=1048576 timeout=1 (seconds that attributes are believed)
@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-struct client client;
+struct client wt_client;
 
 struct options {
     char *server;
@@ -129,27 +129,27 @@ static void connect_client(const struct options *options) {
         fail(options->export, strerror((int)step.mount_status < 64 ? (int)step.mount_status : EIO));
     }
     rpc_destroy_context(mount);
-    if (!start_nodes(step.bytes, step.handle.data.data_len)) {
+    if (!wt_start_nodes(step.bytes, step.handle.data.data_len)) {
         fail("mount", "the server's file handles are longer than NFS 3 allows");
     }
-    client.rpc = connect_to(options, options->port, NFS_PROGRAM, NFS_V3);
-    FSINFO3args args = {.fsroot = handle_of(node_of(FUSE_ROOT_ID))};
-    if (rpc_nfs3_fsinfo_async(client.rpc, on_fsinfo, &args, &step) != 0) {
-        fail("fsinfo", rpc_get_error(client.rpc));
+    wt_client.rpc = connect_to(options, options->port, NFS_PROGRAM, NFS_V3);
+    FSINFO3args args = {.fsroot = wt_handle_of(wt_node_of(FUSE_ROOT_ID))};
+    if (rpc_nfs3_fsinfo_async(wt_client.rpc, on_fsinfo, &args, &step) != 0) {
+        fail("fsinfo", rpc_get_error(wt_client.rpc));
     }
-    wait_for(client.rpc, &step, "fsinfo");
-    if (step.read_size != 0 && step.read_size < client.read_size) {
-        client.read_size = step.read_size;
+    wait_for(wt_client.rpc, &step, "fsinfo");
+    if (step.read_size != 0 && step.read_size < wt_client.read_size) {
+        wt_client.read_size = step.read_size;
     }
-    if (step.write_size != 0 && step.write_size < client.write_size) {
-        client.write_size = step.write_size;
+    if (step.write_size != 0 && step.write_size < wt_client.write_size) {
+        wt_client.write_size = step.write_size;
     }
 }
 
 static void on_init(void *userdata, struct fuse_conn_info *conn) {
     (void)userdata;
-    conn->max_write = client.write_size;
-    conn->max_read = client.read_size;
+    conn->max_write = wt_client.write_size;
+    conn->max_read = wt_client.read_size;
     conn->max_readahead = LARGEST_TRANSFER;
     conn->max_background = 64; /* read-ahead of several streams at once */
     conn->congestion_threshold = 48;
@@ -162,32 +162,32 @@ static void on_init(void *userdata, struct fuse_conn_info *conn) {
 
 static const struct fuse_lowlevel_ops operations = {
     .init = on_init,
-    .lookup = op_lookup,
-    .forget = op_forget,
-    .getattr = op_getattr,
-    .setattr = op_setattr,
-    .readlink = op_readlink,
-    .mknod = op_mknod,
-    .mkdir = op_mkdir,
-    .unlink = op_unlink,
-    .rmdir = op_rmdir,
-    .symlink = op_symlink,
-    .rename = op_rename,
-    .link = op_link,
-    .open = op_open,
-    .create = op_create,
-    .read = op_read,
-    .write = op_write,
-    .flush = op_flush,
-    .fsync = op_fsync,
-    .release = op_release,
-    .readdir = op_readdir,
-    .statfs = op_statfs,
+    .lookup = wt_op_lookup,
+    .forget = wt_op_forget,
+    .getattr = wt_op_getattr,
+    .setattr = wt_op_setattr,
+    .readlink = wt_op_readlink,
+    .mknod = wt_op_mknod,
+    .mkdir = wt_op_mkdir,
+    .unlink = wt_op_unlink,
+    .rmdir = wt_op_rmdir,
+    .symlink = wt_op_symlink,
+    .rename = wt_op_rename,
+    .link = wt_op_link,
+    .open = wt_op_open,
+    .create = wt_op_create,
+    .read = wt_op_read,
+    .write = wt_op_write,
+    .flush = wt_op_flush,
+    .fsync = wt_op_fsync,
+    .release = wt_op_release,
+    .readdir = wt_op_readdir,
+    .statfs = wt_op_statfs,
 };
 
 static int take_requests(struct fuse_buf *buffer) {
     for (;;) {
-        int n = fuse_session_receive_buf(client.session, buffer);
+        int n = fuse_session_receive_buf(wt_client.session, buffer);
         if (n == -EINTR) {
             continue;
         }
@@ -197,7 +197,7 @@ static int take_requests(struct fuse_buf *buffer) {
         if (n <= 0) {
             return -1; /* unmounted */
         }
-        fuse_session_process_buf(client.session, buffer);
+        fuse_session_process_buf(wt_client.session, buffer);
     }
 }
 
@@ -219,23 +219,24 @@ static int serve(int keep_alive_s) {
     struct fuse_buf buffer = {.mem = NULL};
     const int64_t interval_ms = (int64_t)keep_alive_s * 1000;
     int64_t next_call_ms = now_ms() + interval_ms;
-    int fuse_fd = fuse_session_fd(client.session);
+    int fuse_fd = fuse_session_fd(wt_client.session);
     int status = 0;
     fcntl(fuse_fd, F_SETFL, fcntl(fuse_fd, F_GETFL) | O_NONBLOCK);
-    while (!fuse_session_exited(client.session)) {
-        struct pollfd fds[] = {{.fd = fuse_fd, .events = POLLIN},
-                               {.fd = rpc_get_fd(client.rpc), .events = (short)rpc_which_events(client.rpc)}};
+    while (!fuse_session_exited(wt_client.session)) {
+        struct pollfd fds[] = {
+            {.fd = fuse_fd, .events = POLLIN},
+            {.fd = rpc_get_fd(wt_client.rpc), .events = (short)rpc_which_events(wt_client.rpc)}};
         int64_t left_ms = next_call_ms - now_ms();
         if (left_ms <= 0) {
-            rpc_nfs3_null_async(client.rpc, on_null, NULL);
+            rpc_nfs3_null_async(wt_client.rpc, on_null, NULL);
             next_call_ms = now_ms() + interval_ms;
             continue;
         }
         if (poll(fds, 2, (int)left_ms) < 0 && errno != EINTR) {
             break;
         }
-        if (fds[1].revents != 0 && rpc_service(client.rpc, fds[1].revents) < 0) {
-            const char *why = rpc_get_error(client.rpc);
+        if (fds[1].revents != 0 && rpc_service(wt_client.rpc, fds[1].revents) < 0) {
+            const char *why = rpc_get_error(wt_client.rpc);
             fprintf(stderr, "wavetank-nfs-mount: the server is gone: %s\n",
                     why != NULL ? why : "it closed the connection");
             status = 1;
@@ -260,17 +261,17 @@ static void parse_option(struct options *options, char *option) {
     } else if (strcmp(option, "mountport") == 0) {
         options->mount_port = (int)number;
     } else if (strcmp(option, "rsize") == 0 && number >= 4096) {
-        client.read_size = number < LARGEST_TRANSFER ? (uint32_t)number : LARGEST_TRANSFER;
+        wt_client.read_size = number < LARGEST_TRANSFER ? (uint32_t)number : LARGEST_TRANSFER;
     } else if (strcmp(option, "wsize") == 0 && number >= 4096) {
-        client.write_size = number < LARGEST_TRANSFER ? (uint32_t)number : LARGEST_TRANSFER;
+        wt_client.write_size = number < LARGEST_TRANSFER ? (uint32_t)number : LARGEST_TRANSFER;
     } else if (strcmp(option, "keepalive") == 0 && number >= 1 && number <= 3600) {
         options->keep_alive_s = (int)number;
     } else if (strcmp(option, "timeout") == 0 && value != NULL) {
-        client.timeout_s = strtod(value, NULL);
+        wt_client.timeout_s = strtod(value, NULL);
     } else if (strcmp(option, "direct") == 0) {
-        client.direct = true;
+        wt_client.direct = true;
     } else if (strcmp(option, "sync") == 0) {
-        client.sync = true;
+        wt_client.sync = true;
     } else {
         fail(option, "no such option, or its value is too small");
     }
@@ -297,28 +298,28 @@ static void parse(struct options *options, int argc, char **argv) {
 int main(int argc, char **argv) {
     struct options options = {.port = 2049, .mount_port = 20048, .keep_alive_s = 60};
     char fuse_options[256];
-    client.read_size = LARGEST_TRANSFER;
-    client.write_size = LARGEST_TRANSFER;
-    client.timeout_s = 1.0;
-    client.uid = getuid();
-    client.gid = getgid();
+    wt_client.read_size = LARGEST_TRANSFER;
+    wt_client.write_size = LARGEST_TRANSFER;
+    wt_client.timeout_s = 1.0;
+    wt_client.uid = getuid();
+    wt_client.gid = getgid();
     parse(&options, argc, argv);
     signal(SIGPIPE, SIG_IGN);
     connect_client(&options);
     snprintf(fuse_options, sizeof fuse_options,
              "-oallow_other,default_permissions,subtype=wavetank-nfs,fsname=%s:%s,max_read=%u",
-             options.server, options.export, client.read_size);
+             options.server, options.export, wt_client.read_size);
     char *arguments[] = {argv[0], fuse_options, NULL};
     struct fuse_args args = FUSE_ARGS_INIT(2, arguments);
-    client.session = fuse_session_new(&args, &operations, sizeof operations, NULL);
-    if (client.session == NULL || fuse_set_signal_handlers(client.session) != 0 ||
-        fuse_session_mount(client.session, options.at) != 0) {
+    wt_client.session = fuse_session_new(&args, &operations, sizeof operations, NULL);
+    if (wt_client.session == NULL || fuse_set_signal_handlers(wt_client.session) != 0 ||
+        fuse_session_mount(wt_client.session, options.at) != 0) {
         fail(options.at, "cannot mount");
     }
     int status = serve(options.keep_alive_s);
-    fuse_session_unmount(client.session);
-    fuse_remove_signal_handlers(client.session);
-    fuse_session_destroy(client.session);
+    fuse_session_unmount(wt_client.session);
+    fuse_remove_signal_handlers(wt_client.session);
+    fuse_session_destroy(wt_client.session);
     fuse_opt_free_args(&args);
     return status;
 }

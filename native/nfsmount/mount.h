@@ -68,57 +68,58 @@ struct call {
     bool plain; /* of this call, by its kind */
 };
 
-extern struct client client;
+extern struct client wt_client;
 
 /* nodes.c */
-struct node *node_of(fuse_ino_t ino);
-fuse_ino_t number_of(const struct node *node);
-bool start_nodes(const char *root_handle, uint32_t size);
-struct node *node_for_handle(const nfs_fh3 *handle); /* finds or makes; counts one lookup */
-struct node *find_node(const nfs_fh3 *handle);       /* NULL: the kernel does not know it */
-void forget_node(struct node *node, uint64_t n_lookups);
-nfs_fh3 handle_of(struct node *node);
+struct node *wt_node_of(fuse_ino_t ino);
+fuse_ino_t wt_number_of(const struct node *node);
+bool wt_start_nodes(const char *root_handle, uint32_t size);
+struct node *wt_node_for_handle(const nfs_fh3 *handle); /* finds or makes; counts one lookup */
+struct node *wt_find_node(const nfs_fh3 *handle);       /* NULL: the kernel does not know it */
+void wt_forget_node(struct node *node, uint64_t n_lookups);
+nfs_fh3 wt_handle_of(struct node *node);
 
 /* attributes.c */
-int error_of(int rpc_status, nfsstat3 status); /* errno, 0 for success */
-void stat_of(const fattr3 *attributes, struct stat *out);
-void note_seen(struct node *node, const fattr3 *attributes);
-bool is_unchanged(const struct node *node, const fattr3 *attributes);
-struct call *begin(fuse_req_t req, fuse_ino_t ino);
-void end_with_error(struct call *call, int error);
-void sent_or_error(int sent, struct call *call); /* the result of rpc_nfs3_..._async */
-void reply_entry(struct call *call, const nfs_fh3 *handle, const post_op_attr *attributes);
-bool set_name(char *to, const char *name);
-void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
-void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set, struct fuse_file_info *fi);
-void op_statfs(fuse_req_t req, fuse_ino_t ino);
+int wt_error_of(int rpc_status, nfsstat3 status); /* errno, 0 for success */
+void wt_stat_of(const fattr3 *attributes, struct stat *out);
+void wt_note_seen(struct node *node, const fattr3 *attributes);
+bool wt_is_unchanged(const struct node *node, const fattr3 *attributes);
+struct call *wt_begin(fuse_req_t req, fuse_ino_t ino);
+void wt_end_with_error(struct call *call, int error);
+void wt_sent_or_error(int sent, struct call *call); /* the result of rpc_nfs3_..._async */
+void wt_reply_entry(struct call *call, const nfs_fh3 *handle, const post_op_attr *attributes);
+bool wt_set_name(char *to, const char *name);
+void wt_op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+void wt_op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set, struct fuse_file_info *fi);
+void wt_op_statfs(fuse_req_t req, fuse_ino_t ino);
 
 /* names.c */
-void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name);
-void op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t n_lookups);
-void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode);
-void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev);
-void op_symlink(fuse_req_t req, const char *link, fuse_ino_t parent, const char *name);
-void op_readlink(fuse_req_t req, fuse_ino_t ino);
-void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name);
-void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name);
-void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t to, const char *new_name,
-               unsigned flags);
-void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name);
-void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *fi);
-void remove_hidden(struct node *node);
+void wt_op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name);
+void wt_op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t n_lookups);
+void wt_op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode);
+void wt_op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev);
+void wt_op_symlink(fuse_req_t req, const char *link, fuse_ino_t parent, const char *name);
+void wt_op_readlink(fuse_req_t req, fuse_ino_t ino);
+void wt_op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name);
+void wt_op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name);
+void wt_op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t to, const char *new_name,
+                  unsigned flags);
+void wt_op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name);
+void wt_op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
+                  struct fuse_file_info *fi);
+void wt_remove_hidden(struct node *node);
 
 /* directories.c */
-void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi);
+void wt_op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi);
 
 /* content.c */
-void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
-void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi);
-void op_write(fuse_req_t req, fuse_ino_t ino, const char *buffer, size_t size, off_t offset,
-              struct fuse_file_info *fi);
-void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
-void op_fsync(fuse_req_t req, fuse_ino_t ino, int data_only, struct fuse_file_info *fi);
-void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
-void finish_open(struct call *call, const fattr3 *attributes);
+void wt_op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+void wt_op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi);
+void wt_op_write(fuse_req_t req, fuse_ino_t ino, const char *buffer, size_t size, off_t offset,
+                 struct fuse_file_info *fi);
+void wt_op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+void wt_op_fsync(fuse_req_t req, fuse_ino_t ino, int data_only, struct fuse_file_info *fi);
+void wt_op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+void wt_finish_open(struct call *call, const fattr3 *attributes);
 
 #endif

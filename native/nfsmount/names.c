@@ -11,23 +11,23 @@
 
 static int error_in(int status, const void *result) {
     /* every NFS 3 result begins with its status */
-    return error_of(status, status == RPC_STATUS_SUCCESS ? *(const nfsstat3 *)result : NFS3_OK);
+    return wt_error_of(status, status == RPC_STATUS_SUCCESS ? *(const nfsstat3 *)result : NFS3_OK);
 }
 
 static diropargs3 place(struct node *directory, char *name) {
-    diropargs3 where = {.dir = handle_of(directory), .name = name};
+    diropargs3 where = {.dir = wt_handle_of(directory), .name = name};
     return where;
 }
 
 static struct call *begin_named(fuse_req_t req, fuse_ino_t parent, const char *name) {
-    struct call *call = begin(req, parent);
+    struct call *call = wt_begin(req, parent);
     if (call == NULL) {
         return NULL;
     }
     call->parent = call->node;
     call->node = NULL;
-    if (!set_name(call->name, name)) {
-        end_with_error(call, ENAMETOOLONG);
+    if (!wt_set_name(call->name, name)) {
+        wt_end_with_error(call, ENAMETOOLONG);
         return NULL;
     }
     return call;
@@ -39,26 +39,26 @@ static void on_lookup(struct rpc_context *rpc, int status, void *data, void *pri
     int error = error_in(status, result);
     (void)rpc;
     if (error != 0) {
-        end_with_error(call, error);
+        wt_end_with_error(call, error);
     } else {
-        reply_entry(call, &result->LOOKUP3res_u.resok.object, &result->LOOKUP3res_u.resok.obj_attributes);
+        wt_reply_entry(call, &result->LOOKUP3res_u.resok.object, &result->LOOKUP3res_u.resok.obj_attributes);
     }
 }
 
 static void look_up(struct call *call) {
     LOOKUP3args args = {.what = place(call->parent, call->name)};
-    sent_or_error(rpc_nfs3_lookup_async(client.rpc, on_lookup, &args, call), call);
+    wt_sent_or_error(rpc_nfs3_lookup_async(wt_client.rpc, on_lookup, &args, call), call);
 }
 
-void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name) {
+void wt_op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name) {
     struct call *call = begin_named(req, parent, name);
     if (call != NULL) {
         look_up(call);
     }
 }
 
-void op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t n_lookups) {
-    forget_node(node_of(ino), n_lookups);
+void wt_op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t n_lookups) {
+    wt_forget_node(wt_node_of(ino), n_lookups);
     fuse_reply_none(req);
 }
 
@@ -69,12 +69,12 @@ static void on_made(struct rpc_context *rpc, int status, void *data, void *priva
     int error = error_in(status, result);
     (void)rpc;
     if (error != 0) {
-        end_with_error(call, error);
+        wt_end_with_error(call, error);
         return;
     }
     const CREATE3resok *ok = &result->CREATE3res_u.resok;
     if (ok->obj.handle_follows) {
-        reply_entry(call, &ok->obj.post_op_fh3_u.handle, &ok->obj_attributes);
+        wt_reply_entry(call, &ok->obj.post_op_fh3_u.handle, &ok->obj_attributes);
     } else { /* a server may leave the handle out */
         look_up(call);
     }
@@ -85,16 +85,16 @@ static sattr3 with_mode(mode_t mode) {
     return attributes;
 }
 
-void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode) {
+void wt_op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode) {
     struct call *call = begin_named(req, parent, name);
     if (call == NULL) {
         return;
     }
     MKDIR3args args = {.where = place(call->parent, call->name), .attributes = with_mode(mode)};
-    sent_or_error(rpc_nfs3_mkdir_async(client.rpc, on_made, &args, call), call);
+    wt_sent_or_error(rpc_nfs3_mkdir_async(wt_client.rpc, on_made, &args, call), call);
 }
 
-void op_symlink(fuse_req_t req, const char *link, fuse_ino_t parent, const char *name) {
+void wt_op_symlink(fuse_req_t req, const char *link, fuse_ino_t parent, const char *name) {
     struct call *call = begin_named(req, parent, name);
     if (call == NULL) {
         return;
@@ -102,7 +102,7 @@ void op_symlink(fuse_req_t req, const char *link, fuse_ino_t parent, const char 
     SYMLINK3args args = {.where = place(call->parent, call->name)};
     args.symlink.symlink_attributes = with_mode(0777);
     args.symlink.symlink_data = (char *)(uintptr_t)link; /* only read */
-    sent_or_error(rpc_nfs3_symlink_async(client.rpc, on_made, &args, call), call);
+    wt_sent_or_error(rpc_nfs3_symlink_async(wt_client.rpc, on_made, &args, call), call);
 }
 
 static void make_file(struct call *call, mode_t mode, createmode3 how, bool empty, rpc_cb callback) {
@@ -110,10 +110,10 @@ static void make_file(struct call *call, mode_t mode, createmode3 how, bool empt
     args.how.createhow3_u.obj_attributes = with_mode(mode);
     args.how.createhow3_u.obj_attributes.size.set_it =
         empty; /* to 0: another node may have made it just now */
-    sent_or_error(rpc_nfs3_create_async(client.rpc, callback, &args, call), call);
+    wt_sent_or_error(rpc_nfs3_create_async(wt_client.rpc, callback, &args, call), call);
 }
 
-void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev) {
+void wt_op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev) {
     struct call *call = begin_named(req, parent, name);
     if (call == NULL) {
         return;
@@ -136,7 +136,7 @@ void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, 
         make_file(call, mode, GUARDED, false, on_made);
         return;
     }
-    sent_or_error(rpc_nfs3_mknod_async(client.rpc, on_made, &args, call), call);
+    wt_sent_or_error(rpc_nfs3_mknod_async(wt_client.rpc, on_made, &args, call), call);
 }
 
 static void on_created_attributes(struct rpc_context *rpc, int status, void *data, void *private_data) {
@@ -145,11 +145,11 @@ static void on_created_attributes(struct rpc_context *rpc, int status, void *dat
     int error = error_in(status, result);
     (void)rpc;
     if (error == 0) {
-        finish_open(call, &result->GETATTR3res_u.resok.obj_attributes);
+        wt_finish_open(call, &result->GETATTR3res_u.resok.obj_attributes);
         return;
     }
-    forget_node(call->node, 1);
-    end_with_error(call, error);
+    wt_forget_node(call->node, 1);
+    wt_end_with_error(call, error);
 }
 
 static void on_created(struct rpc_context *rpc, int status, void *data, void *private_data);
@@ -159,15 +159,15 @@ static void on_created_lookup(struct rpc_context *rpc, int status, void *data, v
     struct call *call = private_data;
     LOOKUP3res *result = data;
     int error = error_in(status, result);
-    if (error == 0 && (call->node = node_for_handle(&result->LOOKUP3res_u.resok.object)) == NULL) {
+    if (error == 0 && (call->node = wt_node_for_handle(&result->LOOKUP3res_u.resok.object)) == NULL) {
         error = ENOMEM;
     }
     if (error != 0) {
-        end_with_error(call, error);
+        wt_end_with_error(call, error);
         return;
     }
-    GETATTR3args args = {.object = handle_of(call->node)};
-    sent_or_error(rpc_nfs3_getattr_async(rpc, on_created_attributes, &args, call), call);
+    GETATTR3args args = {.object = wt_handle_of(call->node)};
+    wt_sent_or_error(rpc_nfs3_getattr_async(rpc, on_created_attributes, &args, call), call);
 }
 
 static void on_created(struct rpc_context *rpc, int status, void *data, void *private_data) {
@@ -175,24 +175,25 @@ static void on_created(struct rpc_context *rpc, int status, void *data, void *pr
     CREATE3res *result = data;
     int error = error_in(status, result);
     if (error != 0) {
-        end_with_error(call, error);
+        wt_end_with_error(call, error);
         return;
     }
     const CREATE3resok *ok = &result->CREATE3res_u.resok;
     if (!ok->obj.handle_follows) {
         LOOKUP3args args = {.what = place(call->parent, call->name)};
-        sent_or_error(rpc_nfs3_lookup_async(rpc, on_created_lookup, &args, call), call);
-    } else if ((call->node = node_for_handle(&ok->obj.post_op_fh3_u.handle)) == NULL) {
-        end_with_error(call, ENOMEM);
+        wt_sent_or_error(rpc_nfs3_lookup_async(rpc, on_created_lookup, &args, call), call);
+    } else if ((call->node = wt_node_for_handle(&ok->obj.post_op_fh3_u.handle)) == NULL) {
+        wt_end_with_error(call, ENOMEM);
     } else if (ok->obj_attributes.attributes_follow) {
-        finish_open(call, &ok->obj_attributes.post_op_attr_u.attributes);
+        wt_finish_open(call, &ok->obj_attributes.post_op_attr_u.attributes);
     } else {
-        GETATTR3args args = {.object = handle_of(call->node)};
-        sent_or_error(rpc_nfs3_getattr_async(rpc, on_created_attributes, &args, call), call);
+        GETATTR3args args = {.object = wt_handle_of(call->node)};
+        wt_sent_or_error(rpc_nfs3_getattr_async(rpc, on_created_attributes, &args, call), call);
     }
 }
 
-void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *fi) {
+void wt_op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
+                  struct fuse_file_info *fi) {
     struct call *call = begin_named(req, parent, name);
     if (call == NULL) {
         return;
@@ -208,26 +209,26 @@ static void on_readlink(struct rpc_context *rpc, int status, void *data, void *p
     int error = error_in(status, result);
     (void)rpc;
     if (error != 0) {
-        end_with_error(call, error);
+        wt_end_with_error(call, error);
         return;
     }
     fuse_reply_readlink(call->req, result->READLINK3res_u.resok.data);
     free(call);
 }
 
-void op_readlink(fuse_req_t req, fuse_ino_t ino) {
-    struct call *call = begin(req, ino);
+void wt_op_readlink(fuse_req_t req, fuse_ino_t ino) {
+    struct call *call = wt_begin(req, ino);
     if (call == NULL) {
         return;
     }
-    READLINK3args args = {.symlink = handle_of(call->node)};
-    sent_or_error(rpc_nfs3_readlink_async(client.rpc, on_readlink, &args, call), call);
+    READLINK3args args = {.symlink = wt_handle_of(call->node)};
+    wt_sent_or_error(rpc_nfs3_readlink_async(wt_client.rpc, on_readlink, &args, call), call);
 }
 
 /* REMOVE, RMDIR, RENAME, LINK: nothing but a status. */
 static void on_done(struct rpc_context *rpc, int status, void *data, void *private_data) {
     (void)rpc;
-    end_with_error(private_data, error_in(status, data));
+    wt_end_with_error(private_data, error_in(status, data));
 }
 
 static void on_hidden(struct rpc_context *rpc, int status, void *data, void *private_data) {
@@ -239,8 +240,8 @@ static void on_hidden(struct rpc_context *rpc, int status, void *data, void *pri
         memcpy(call->node->hidden_name, call->new_name, sizeof call->node->hidden_name);
         call->parent->n_lookups++; /* it must outlive the file that waits in it */
     }
-    forget_node(call->node, 1);
-    end_with_error(call, error);
+    wt_forget_node(call->node, 1);
+    wt_end_with_error(call, error);
 }
 
 /* NFS 3 knows no open files: one that is removed while open is renamed, and removed when it is closed. */
@@ -249,64 +250,65 @@ static void on_unlink_lookup(struct rpc_context *rpc, int status, void *data, vo
     LOOKUP3res *result = data;
     int error = error_in(status, result);
     if (error != 0) {
-        end_with_error(call, error);
+        wt_end_with_error(call, error);
         return;
     }
-    struct node *node = find_node(&result->LOOKUP3res_u.resok.object);
+    struct node *node = wt_find_node(&result->LOOKUP3res_u.resok.object);
     if (node == NULL || node->n_open == 0 || node->hidden_in != NULL) {
         REMOVE3args args = {.object = place(call->parent, call->name)};
-        sent_or_error(rpc_nfs3_remove_async(rpc, on_done, &args, call), call);
+        wt_sent_or_error(rpc_nfs3_remove_async(rpc, on_done, &args, call), call);
         return;
     }
     call->node = node;
     node->n_lookups++;
-    uint64_t unique[2] = {(uint64_t)(uintptr_t)node, ++client.n_hidden}; /* other nodes hide files here too */
+    uint64_t unique[2] = {(uint64_t)(uintptr_t)node,
+                          ++wt_client.n_hidden}; /* other nodes hide files here too */
     (void)!getrandom(&unique[0], sizeof unique[0], 0);
     snprintf(call->new_name, sizeof node->hidden_name, ".nfs%016llx%08x", (unsigned long long)unique[0],
              (unsigned)unique[1]);
     RENAME3args args = {.from = place(call->parent, call->name), .to = place(call->parent, call->new_name)};
-    sent_or_error(rpc_nfs3_rename_async(rpc, on_hidden, &args, call), call);
+    wt_sent_or_error(rpc_nfs3_rename_async(rpc, on_hidden, &args, call), call);
 }
 
-void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name) {
+void wt_op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name) {
     struct call *call = begin_named(req, parent, name);
     if (call == NULL) {
         return;
     }
     LOOKUP3args args = {.what = place(call->parent, call->name)};
-    sent_or_error(rpc_nfs3_lookup_async(client.rpc, on_unlink_lookup, &args, call), call);
+    wt_sent_or_error(rpc_nfs3_lookup_async(wt_client.rpc, on_unlink_lookup, &args, call), call);
 }
 
 static void on_hidden_removed(struct rpc_context *rpc, int status, void *data, void *private_data) {
     (void)rpc;
     (void)status;
     (void)data;
-    forget_node(private_data, 1); /* the directory */
+    wt_forget_node(private_data, 1); /* the directory */
 }
 
-void remove_hidden(struct node *node) {
+void wt_remove_hidden(struct node *node) {
     struct node *directory = node->hidden_in;
     if (directory == NULL) {
         return;
     }
     REMOVE3args args = {.object = place(directory, node->hidden_name)};
     node->hidden_in = NULL;
-    if (rpc_nfs3_remove_async(client.rpc, on_hidden_removed, &args, directory) != 0) {
-        forget_node(directory, 1);
+    if (rpc_nfs3_remove_async(wt_client.rpc, on_hidden_removed, &args, directory) != 0) {
+        wt_forget_node(directory, 1);
     }
 }
 
-void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name) {
+void wt_op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name) {
     struct call *call = begin_named(req, parent, name);
     if (call == NULL) {
         return;
     }
     RMDIR3args args = {.object = place(call->parent, call->name)};
-    sent_or_error(rpc_nfs3_rmdir_async(client.rpc, on_done, &args, call), call);
+    wt_sent_or_error(rpc_nfs3_rmdir_async(wt_client.rpc, on_done, &args, call), call);
 }
 
-void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t to, const char *new_name,
-               unsigned flags) {
+void wt_op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t to, const char *new_name,
+                  unsigned flags) {
     if (flags != 0) { /* RENAME_NOREPLACE, RENAME_EXCHANGE: NFS 3 has no word for them */
         fuse_reply_err(req, EINVAL);
         return;
@@ -315,12 +317,12 @@ void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t t
     if (call == NULL) {
         return;
     }
-    if (!set_name(call->new_name, new_name)) {
-        end_with_error(call, ENAMETOOLONG);
+    if (!wt_set_name(call->new_name, new_name)) {
+        wt_end_with_error(call, ENAMETOOLONG);
         return;
     }
-    RENAME3args args = {.from = place(call->parent, call->name), .to = place(node_of(to), call->new_name)};
-    sent_or_error(rpc_nfs3_rename_async(client.rpc, on_done, &args, call), call);
+    RENAME3args args = {.from = place(call->parent, call->name), .to = place(wt_node_of(to), call->new_name)};
+    wt_sent_or_error(rpc_nfs3_rename_async(wt_client.rpc, on_done, &args, call), call);
 }
 
 static void on_linked(struct rpc_context *rpc, int status, void *data, void *private_data) {
@@ -328,17 +330,17 @@ static void on_linked(struct rpc_context *rpc, int status, void *data, void *pri
     int error = error_in(status, data);
     (void)rpc;
     if (error != 0) {
-        end_with_error(call, error);
+        wt_end_with_error(call, error);
     } else {
         look_up(call);
     }
 }
 
-void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name) {
+void wt_op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name) {
     struct call *call = begin_named(req, parent, name);
     if (call == NULL) {
         return;
     }
-    LINK3args args = {.file = handle_of(node_of(ino)), .link = place(call->parent, call->name)};
-    sent_or_error(rpc_nfs3_link_async(client.rpc, on_linked, &args, call), call);
+    LINK3args args = {.file = wt_handle_of(wt_node_of(ino)), .link = place(call->parent, call->name)};
+    wt_sent_or_error(rpc_nfs3_link_async(wt_client.rpc, on_linked, &args, call), call);
 }

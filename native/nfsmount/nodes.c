@@ -9,11 +9,11 @@ enum { N_BUCKETS = 4096 };
 static struct node root;
 static struct node *buckets[N_BUCKETS];
 
-struct node *node_of(fuse_ino_t ino) {
+struct node *wt_node_of(fuse_ino_t ino) {
     return ino == FUSE_ROOT_ID ? &root : (struct node *)(uintptr_t)ino;
 }
 
-fuse_ino_t number_of(const struct node *node) {
+fuse_ino_t wt_number_of(const struct node *node) {
     return node == &root ? FUSE_ROOT_ID : (fuse_ino_t)(uintptr_t)node;
 }
 
@@ -25,7 +25,7 @@ static uint32_t bucket_of(const char *handle, uint32_t size) {
     return hash % N_BUCKETS;
 }
 
-bool start_nodes(const char *root_handle, uint32_t size) {
+bool wt_start_nodes(const char *root_handle, uint32_t size) {
     if (size > MAX_HANDLE) {
         return false;
     }
@@ -35,7 +35,7 @@ bool start_nodes(const char *root_handle, uint32_t size) {
     return true;
 }
 
-struct node *find_node(const nfs_fh3 *handle) {
+struct node *wt_find_node(const nfs_fh3 *handle) {
     const char *bytes = handle->data.data_val;
     uint32_t size = handle->data.data_len;
     if (size == root.handle_size && memcmp(bytes, root.handle, size) == 0) {
@@ -49,8 +49,8 @@ struct node *find_node(const nfs_fh3 *handle) {
     return NULL;
 }
 
-struct node *node_for_handle(const nfs_fh3 *handle) {
-    struct node *node = find_node(handle);
+struct node *wt_node_for_handle(const nfs_fh3 *handle) {
+    struct node *node = wt_find_node(handle);
     if (node == NULL) {
         if (handle->data.data_len > MAX_HANDLE || (node = calloc(1, sizeof *node)) == NULL) {
             return NULL;
@@ -65,7 +65,7 @@ struct node *node_for_handle(const nfs_fh3 *handle) {
     return node;
 }
 
-void forget_node(struct node *node, uint64_t n_lookups) {
+void wt_forget_node(struct node *node, uint64_t n_lookups) {
     node->n_lookups -= n_lookups < node->n_lookups ? n_lookups : node->n_lookups;
     if (node == &root || node->n_lookups > 0) {
         return;
@@ -80,7 +80,7 @@ void forget_node(struct node *node, uint64_t n_lookups) {
     free(node);
 }
 
-nfs_fh3 handle_of(struct node *node) {
+nfs_fh3 wt_handle_of(struct node *node) {
     nfs_fh3 handle = {.data = {.data_len = node->handle_size, .data_val = node->handle}};
     return handle;
 }

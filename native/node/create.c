@@ -25,7 +25,7 @@ enum { PATH_SIZE = 4096 };
 static void mount_or_fail(const char *source, const char *target, const char *type, unsigned long flags,
                           const char *options) {
     if (mount(source, target, type, flags, options) != 0) {
-        fail("cannot mount", target);
+        wt_fail("cannot mount", target);
     }
 }
 
@@ -33,7 +33,7 @@ static void mount_or_fail(const char *source, const char *target, const char *ty
 static void check_overlay_path(const char *path) {
     if (strpbrk(path, ",:\\") != NULL) {
         errno = EINVAL;
-        fail("an overlay cannot be made on a path with ',', ':' or '\\':", path);
+        wt_fail("an overlay cannot be made on a path with ',', ':' or '\\':", path);
     }
 }
 
@@ -45,11 +45,11 @@ static void mount_overlay(const struct node_options *options) {
         char memory[PATH_SIZE];
         char upper[PATH_SIZE];
         char work[PATH_SIZE];
-        joined(memory, sizeof memory, options->work, "/memory");
-        make_directories(memory);
+        wt_joined(memory, sizeof memory, options->work, "/memory");
+        wt_make_directories(memory);
         mount_or_fail("wavetank", memory, "tmpfs", MS_NOSUID, "mode=755");
-        make_directories(joined(upper, sizeof upper, memory, "/upper"));
-        make_directories(joined(work, sizeof work, memory, "/work"));
+        wt_make_directories(wt_joined(upper, sizeof upper, memory, "/upper"));
+        wt_make_directories(wt_joined(work, sizeof work, memory, "/work"));
         /* what was prepared for the node is a layer between this machine and the node's own */
         snprintf(layers, sizeof layers, "lowerdir=%s:/,upperdir=%s,workdir=%s", options->upper, upper, work);
     } else {
@@ -87,11 +87,11 @@ static void bind_other_file_systems(const struct node_options *options) {
             is_below(at, "/dev") || is_below(at, "/proc") || is_below(at, "/sys") || is_below(at, "/run")) {
             continue;
         }
-        joined(target, sizeof target, options->root, at);
+        wt_joined(target, sizeof target, options->root, at);
         if (stat(at, &there) != 0 || !S_ISDIR(there.st_mode)) {
             continue;
         }
-        make_directories(target);
+        wt_make_directories(target);
         if (mount(at, target, NULL, MS_BIND, NULL) == 0) {
             (void)mount(NULL, target, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL);
         }
@@ -105,38 +105,38 @@ static void make_root(const struct node_options *options) {
     char path[PATH_SIZE];
     mount_or_fail(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL);
     if (options->join_user > 0) {
-        gather_user_root(options);
+        wt_gather_user_root(options);
     } else {
         mount_overlay(options);
         bind_other_file_systems(options);
     }
-    mount_or_fail("/dev", joined(path, sizeof path, options->root, "/dev"), NULL, MS_BIND | MS_REC, NULL);
-    mount_or_fail("tmpfs", joined(path, sizeof path, options->root, "/dev/shm"), "tmpfs",
+    mount_or_fail("/dev", wt_joined(path, sizeof path, options->root, "/dev"), NULL, MS_BIND | MS_REC, NULL);
+    mount_or_fail("tmpfs", wt_joined(path, sizeof path, options->root, "/dev/shm"), "tmpfs",
                   MS_NOSUID | MS_NODEV, "mode=1777");
-    mount_or_fail("tmpfs", joined(path, sizeof path, options->root, "/run"), "tmpfs", MS_NOSUID | MS_NODEV,
+    mount_or_fail("tmpfs", wt_joined(path, sizeof path, options->root, "/run"), "tmpfs", MS_NOSUID | MS_NODEV,
                   "mode=755");
-    mount_or_fail("proc", joined(path, sizeof path, options->root, "/proc"), "proc",
+    mount_or_fail("proc", wt_joined(path, sizeof path, options->root, "/proc"), "proc",
                   MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
-    joined(path, sizeof path, options->root, "/sys");
+    wt_joined(path, sizeof path, options->root, "/sys");
     /* a user may not mount one where parts of the machine's are covered; then it is the machine's own */
     if (mount("sysfs", path, "sysfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) != 0) {
         mount_or_fail("/sys", path, NULL, MS_BIND | MS_REC, NULL);
     }
     /* the images and journals of all clusters are none of a node's business */
-    joined(path, sizeof path, options->root, options->hidden);
+    wt_joined(path, sizeof path, options->root, options->hidden);
     if (access(path, F_OK) == 0) {
         mount_or_fail("tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV, "mode=700,size=4k");
     }
     for (int i = 0; i < options->n_disks; i++) {
-        joined(path, sizeof path, options->root, options->disks[i].at);
-        make_directories(path);
+        wt_joined(path, sizeof path, options->root, options->disks[i].at);
+        wt_make_directories(path);
         mount_or_fail(options->disks[i].device, path, options->disks[i].type, MS_NOATIME,
                       options->disks[i].options);
     }
     /* pivot_root(".", "."): the old root ends up below the new one and is let go */
     if (chdir(options->root) != 0 || syscall(SYS_pivot_root, ".", ".") != 0 ||
         umount2(".", MNT_DETACH) != 0 || chdir("/") != 0) {
-        fail("cannot change the root to", options->root);
+        wt_fail("cannot change the root to", options->root);
     }
 }
 
@@ -173,11 +173,11 @@ static void be_node(const struct node_options *options, int ready) {
      */
     prctl(PR_SET_DUMPABLE, 1);
     if (options->hostname != NULL && sethostname(options->hostname, strlen(options->hostname)) != 0) {
-        fail("cannot set the host name", options->hostname);
+        wt_fail("cannot set the host name", options->hostname);
     }
     if (options->root != NULL) {
         if (unshare(CLONE_NEWNS) != 0) {
-            fail("cannot make a mount namespace for", options->root);
+            wt_fail("cannot make a mount namespace for", options->root);
         }
         make_root(options);
     }
@@ -186,7 +186,7 @@ static void be_node(const struct node_options *options, int ready) {
     live_as_process_1();
 }
 
-int create_node(const struct node_options *options) {
+int wt_create_node(const struct node_options *options) {
     int namespaces = CLONE_NEWNET;
     int ready[2];
     char byte;
@@ -194,22 +194,22 @@ int create_node(const struct node_options *options) {
         namespaces |= CLONE_NEWUTS | CLONE_NEWIPC |
                       CLONE_NEWPID; /* the child makes CLONE_NEWNS: we still need our /proc */
     }
-    join_cgroups(&options->cgroups);
+    wt_join_cgroups(&options->cgroups);
     if (options->own_user) {
-        make_user_namespace();
+        wt_make_user_namespace();
     }
     if (options->join_user > 0) {
-        join_user_namespace(options->join_user);
+        wt_join_user_namespace(options->join_user);
     }
     if (unshare(namespaces) != 0) {
-        fail("cannot make namespaces for", options->hostname != NULL ? options->hostname : "a switch");
+        wt_fail("cannot make namespaces for", options->hostname != NULL ? options->hostname : "a switch");
     }
     if (pipe2(ready, O_CLOEXEC) != 0) {
-        fail("cannot make", "a pipe");
+        wt_fail("cannot make", "a pipe");
     }
     pid_t child = fork();
     if (child < 0) {
-        fail("cannot start", "process 1 of the node");
+        wt_fail("cannot start", "process 1 of the node");
     }
     if (child == 0) {
         close(ready[0]);
@@ -221,6 +221,6 @@ int create_node(const struct node_options *options) {
         waitpid(child, &status, 0);
         return EXIT_OURS; /* the child said why */
     }
-    printf("%d %llu\n", (int)child, start_ticks(child));
+    printf("%d %llu\n", (int)child, wt_start_ticks(child));
     return 0;
 }

@@ -57,7 +57,7 @@ static bool parse(struct entry *entry, const char *name) {
 static void find(struct entry *entry, const char *map, const char *name) {
     FILE *file = fopen(map, "re");
     if (file == NULL) {
-        fail("cannot read the nodes' map", map);
+        wt_fail("cannot read the nodes' map", map);
     }
     while (fgets(entry->line, sizeof entry->line, file) != NULL) {
         if (parse(entry, name)) {
@@ -82,13 +82,13 @@ static void join_namespaces(const struct entry *entry, const char *name) {
         fds[i] = open(path, O_RDONLY | O_CLOEXEC);
     }
     /* asked after opening: the process is still the one that was noted, so the namespaces are its own */
-    if (start_ticks(entry->pid) != entry->start) {
+    if (wt_start_ticks(entry->pid) != entry->start) {
         fprintf(stderr, "wavetank-node: node %s is down\n", name);
         exit(EXIT_OURS);
     }
     for (int i = first; i < n; i++) {
         if (fds[i] < 0 || setns(fds[i], 0) != 0) {
-            fail("cannot enter the namespaces of", name);
+            wt_fail("cannot enter the namespaces of", name);
         }
     }
 }
@@ -126,7 +126,7 @@ static int perform(const struct entry *entry, const char *name, char **argv) {
     }
     char directory[4096];
     bool has_directory = getcwd(directory, sizeof directory) != NULL;
-    join_cgroups(&entry->cgroups);
+    wt_join_cgroups(&entry->cgroups);
     join_namespaces(entry, name);
     if (!has_directory || chdir(directory) != 0) {
         (void)!chdir("/");
@@ -136,7 +136,7 @@ static int perform(const struct entry *entry, const char *name, char **argv) {
     }
     child_pid = fork();
     if (child_pid < 0) {
-        fail("cannot start", argv[0]);
+        wt_fail("cannot start", argv[0]);
     }
     if (child_pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -157,7 +157,7 @@ static void mark(const char *map) {
     setenv("WAVETANK_CLUSTER", directory, 1);
 }
 
-int run_in_node(int argc, char **argv) {
+int wt_run_in_node(int argc, char **argv) {
     static struct entry entry;
     if (argc < 3) {
         return EXIT_OURS;
@@ -172,7 +172,7 @@ static bool takes_value(const char *option) {
     return strlen(option) == 2 && strchr("BbcDEeFIiJLlmOopQRSWw", option[1]) != NULL;
 }
 
-int shell_in_node(int argc, char **argv) {
+int wt_shell_in_node(int argc, char **argv) {
     static struct entry entry;
     const char *map = argv[0];
     int at = 1;

@@ -94,7 +94,7 @@ static int create(int argc, char **argv) {
     if (optind != argc || (node.root != NULL && (node.upper == NULL || node.work == NULL))) {
         return usage();
     }
-    return create_node(&node);
+    return wt_create_node(&node);
 }
 
 int main(int argc, char **argv) {
@@ -102,10 +102,10 @@ int main(int argc, char **argv) {
         return create(argc - 1, argv + 1);
     }
     if (argc >= 5 && strcmp(argv[1], "run") == 0) {
-        return run_in_node(argc - 2, argv + 2);
+        return wt_run_in_node(argc - 2, argv + 2);
     }
     if (argc >= 5 && strcmp(argv[1], "shell") == 0) {
-        return shell_in_node(argc - 2, argv + 2);
+        return wt_shell_in_node(argc - 2, argv + 2);
     }
     return usage();
 }

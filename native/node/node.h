@@ -42,22 +42,23 @@ struct node_options {
 };
 
 /* steps.c */
-void fail(const char *what, const char *where) __attribute__((noreturn));
-void join_cgroups(const struct cgroups *cgroups);
-unsigned long long start_ticks(pid_t pid); /* field 22 of /proc/PID/stat; 0 when there is no such process */
-void make_directories(const char *path);
-const char *joined(char *buffer, size_t size, const char *a, const char *b);
+void wt_fail(const char *what, const char *where) __attribute__((noreturn));
+void wt_join_cgroups(const struct cgroups *cgroups);
+unsigned long long
+wt_start_ticks(pid_t pid); /* field 22 of /proc/PID/stat; 0 when there is no such process */
+void wt_make_directories(const char *path);
+const char *wt_joined(char *buffer, size_t size, const char *a, const char *b);
 
 /* user.c */
-void make_user_namespace(void);
-void join_user_namespace(pid_t pid);
-void gather_user_root(const struct node_options *options);
+void wt_make_user_namespace(void);
+void wt_join_user_namespace(pid_t pid);
+void wt_gather_user_root(const struct node_options *options);
 
 /* create.c */
-int create_node(const struct node_options *options);
+int wt_create_node(const struct node_options *options);
 
 /* enter.c: argv[0] is the map, argv[1] the node's name, the rest the command */
-int run_in_node(int argc, char **argv);
-int shell_in_node(int argc, char **argv);
+int wt_run_in_node(int argc, char **argv);
+int wt_shell_in_node(int argc, char **argv);
 
 #endif

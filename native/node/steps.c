@@ -9,22 +9,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-void fail(const char *what, const char *where) {
+void wt_fail(const char *what, const char *where) {
     fprintf(stderr, "wavetank-node: %s %s: %s\n", what, where, strerror(errno));
     exit(EXIT_OURS);
 }
 
-void join_cgroups(const struct cgroups *cgroups) {
+void wt_join_cgroups(const struct cgroups *cgroups) {
     for (int i = 0; i < cgroups->n; i++) {
         int fd = open(cgroups->procs[i], O_WRONLY | O_CLOEXEC);
         if (fd < 0 || write(fd, "0", 1) != 1) {
-            fail("cannot join the cgroup", cgroups->procs[i]);
+            wt_fail("cannot join the cgroup", cgroups->procs[i]);
         }
         close(fd);
     }
 }
 
-unsigned long long start_ticks(pid_t pid) {
+unsigned long long wt_start_ticks(pid_t pid) {
     char path[64];
     char line[1024];
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
@@ -42,25 +42,25 @@ unsigned long long start_ticks(pid_t pid) {
     return field == NULL ? 0 : strtoull(field, NULL, 10);
 }
 
-void make_directories(const char *path) {
+void wt_make_directories(const char *path) {
     char partial[4096];
     snprintf(partial, sizeof partial, "%s", path);
     for (char *slash = strchr(partial + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         if (mkdir(partial, 0755) != 0 && errno != EEXIST) {
-            fail("cannot make the directory", partial);
+            wt_fail("cannot make the directory", partial);
         }
         *slash = '/';
     }
     if (mkdir(partial, 0755) != 0 && errno != EEXIST) {
-        fail("cannot make the directory", partial);
+        wt_fail("cannot make the directory", partial);
     }
 }
 
-const char *joined(char *buffer, size_t size, const char *a, const char *b) {
+const char *wt_joined(char *buffer, size_t size, const char *a, const char *b) {
     if ((size_t)snprintf(buffer, size, "%s%s", a, b) >= size) {
         errno = ENAMETOOLONG;
-        fail("path is too long:", a);
+        wt_fail("path is too long:", a);
     }
     return buffer;
 }

@@ -21,17 +21,17 @@ enum { PATH_SIZE = 4096 };
 static void write_file(const char *path, const char *text) {
     int fd = open(path, O_WRONLY | O_CLOEXEC);
     if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text)) {
-        fail("cannot write", path);
+        wt_fail("cannot write", path);
     }
     close(fd);
 }
 
-void make_user_namespace(void) {
+void wt_make_user_namespace(void) {
     char map[64];
     unsigned user = (unsigned)geteuid();
     unsigned group = (unsigned)getegid();
     if (unshare(CLONE_NEWUSER) != 0) {
-        fail("cannot make", "a user namespace");
+        wt_fail("cannot make", "a user namespace");
     }
     write_file("/proc/self/setgroups", "deny");
     snprintf(map, sizeof map, "0 %u 1", user);
@@ -40,12 +40,12 @@ void make_user_namespace(void) {
     write_file("/proc/self/gid_map", map);
 }
 
-void join_user_namespace(pid_t pid) {
+void wt_join_user_namespace(pid_t pid) {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/ns/user", (int)pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || setns(fd, CLONE_NEWUSER) != 0) {
-        fail("cannot join the user namespace of", path);
+        wt_fail("cannot join the user namespace of", path);
     }
     close(fd);
 }
@@ -55,13 +55,13 @@ static void add_directory(const struct node_options *options, const char *direct
     char upper[PATH_SIZE];
     char work[PATH_SIZE];
     char layers[4 * PATH_SIZE];
-    make_directories(joined(target, sizeof target, options->root, directory));
-    make_directories(joined(upper, sizeof upper, options->upper, directory));
-    make_directories(joined(work, sizeof work, options->work, directory));
+    wt_make_directories(wt_joined(target, sizeof target, options->root, directory));
+    wt_make_directories(wt_joined(upper, sizeof upper, options->upper, directory));
+    wt_make_directories(wt_joined(work, sizeof work, options->work, directory));
     snprintf(layers, sizeof layers, "lowerdir=%s,upperdir=%s,workdir=%s,userxattr", directory, upper, work);
     if (mount("wavetank", target, "overlay", 0, layers) != 0 &&
         mount(directory, target, NULL, MS_BIND | MS_REC, NULL) != 0) {
-        fail("cannot bring along", directory);
+        wt_fail("cannot bring along", directory);
     }
 }
 
@@ -80,7 +80,7 @@ static void add_entry(const struct node_options *options, const char *name) {
     char target[PATH_SIZE];
     char to[PATH_SIZE];
     struct stat entry;
-    joined(path, sizeof path, "/", name);
+    wt_joined(path, sizeof path, "/", name);
     if (lstat(path, &entry) != 0) {
         return;
     }
@@ -92,20 +92,20 @@ static void add_entry(const struct node_options *options, const char *name) {
             return;
         }
         to[length] = '\0';
-        if (symlink(to, joined(target, sizeof target, options->root, path)) != 0) {
-            fail("cannot make the link", target);
+        if (symlink(to, wt_joined(target, sizeof target, options->root, path)) != 0) {
+            wt_fail("cannot make the link", target);
         }
     }
 }
 
-void gather_user_root(const struct node_options *options) {
+void wt_gather_user_root(const struct node_options *options) {
     char path[PATH_SIZE];
     if (mount("wavetank", options->root, "tmpfs", MS_NOSUID | MS_NODEV, "mode=755,size=1m") != 0) {
-        fail("cannot mount a tmpfs at", options->root);
+        wt_fail("cannot mount a tmpfs at", options->root);
     }
     DIR *top = opendir("/");
     if (top == NULL) {
-        fail("cannot read", "/");
+        wt_fail("cannot read", "/");
     }
     for (const struct dirent *entry; (entry = readdir(top)) != NULL;) {
         if (!is_made_anew(entry->d_name)) {
@@ -115,6 +115,6 @@ void gather_user_root(const struct node_options *options) {
     closedir(top);
     static const char *const empty[] = {"/dev", "/proc", "/sys", "/run"};
     for (size_t i = 0; i < sizeof empty / sizeof *empty; i++) {
-        make_directories(joined(path, sizeof path, options->root, empty[i]));
+        wt_make_directories(wt_joined(path, sizeof path, options->root, empty[i]));
     }
 }

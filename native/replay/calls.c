@@ -2,22 +2,22 @@
 
 #include <string.h>
 
-const struct call_facts CALLS[N_CALLS] = {
+const struct call_facts wt_calls[N_CALLS] = {
 #define X(id, name, layer, kind, place, collective) {name, layer, kind, place, collective},
     REPLAY_CALLS(X)
 #undef X
 };
 
-enum call call_named(const char *name) {
+enum call wt_call_named(const char *name) {
     for (int i = 0; i < N_CALLS; i++) {
-        if (strcmp(CALLS[i].name, name) == 0) {
+        if (strcmp(wt_calls[i].name, name) == 0) {
             return (enum call)i;
         }
     }
     return N_CALLS;
 }
 
-enum completion completion_of(enum call call) {
+enum completion wt_completion_of(enum call call) {
     if (call >= CALL_M_IREAD && call <= CALL_M_IWRITE_SHARED) {
         return COMPLETES_BY_WAIT;
     }
@@ -27,10 +27,10 @@ enum completion completion_of(enum call call) {
     return COMPLETES_AT_ONCE;
 }
 
-bool starts_copy(enum call call) {
+bool wt_starts_copy(enum call call) {
     return call == CALL_COPY_FROM || call == CALL_SENDFILE_FROM;
 }
 
-bool is_copy(enum call call) {
-    return starts_copy(call) || call == CALL_COPY_TO || call == CALL_SENDFILE_TO;
+bool wt_is_copy(enum call call) {
+    return wt_starts_copy(call) || call == CALL_COPY_TO || call == CALL_SENDFILE_TO;
 }

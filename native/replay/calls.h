@@ -116,18 +116,18 @@ struct call_facts {
     bool collective;
 };
 
-extern const struct call_facts CALLS[N_CALLS];
+extern const struct call_facts wt_calls[N_CALLS];
 
 /* When a data call's buffer is its own again: when it returns, after MPI_Wait, or after MPI_File_..._end. */
 enum completion { COMPLETES_AT_ONCE, COMPLETES_BY_WAIT, COMPLETES_BY_END };
-enum completion completion_of(enum call call);
+enum completion wt_completion_of(enum call call);
 
 /* The call of that name, N_CALLS if there is none. */
-enum call call_named(const char *name);
+enum call wt_call_named(const char *name);
 
-bool is_copy(enum call call);
+bool wt_is_copy(enum call call);
 
-/* The first half of a copy: nothing is moved until the call that writes follows, or copies_finish. */
-bool starts_copy(enum call call);
+/* The first half of a copy: nothing is moved until the call that writes follows, or wt_copies_finish. */
+bool wt_starts_copy(enum call call);
 
 #endif

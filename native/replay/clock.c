@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-bool clock_name(char name[CLOCK_NAME]) {
+bool wt_clock_name(char name[CLOCK_NAME]) {
     memset(name, 0, CLOCK_NAME);
     char boot[64] = "";
     FILE *f = fopen("/proc/sys/kernel/random/boot_id", "r");

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <time.h>
 
-static inline int64_t now_ns(void) {
+static inline int64_t wt_now_ns(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t); /* 23 ns through the vDSO (measured) */
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
@@ -17,6 +17,6 @@ enum { CLOCK_NAME = 96 };
 
 /* Processes with equal names read the same clock. False, and an empty name, where that is not known.
  * src/wavetank/kernel/session.py makes the same name. */
-bool clock_name(char name[CLOCK_NAME]);
+bool wt_clock_name(char name[CLOCK_NAME]);
 
 #endif

@@ -13,11 +13,11 @@ static void alone(void) {}
 
 static void (*end_all)(void) = alone;
 
-void fail_ends(void (*all)(void)) {
+void wt_fail_ends(void (*all)(void)) {
     end_all = all;
 }
 
-void print_json_string(const char *text) {
+void wt_print_json_string(const char *text) {
     putchar('"');
     for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
         if (*c == '"' || *c == '\\') {
@@ -31,26 +31,26 @@ void print_json_string(const char *text) {
     putchar('"');
 }
 
-_Noreturn void fail(const struct doing *doing, const char *reason, ...) {
+_Noreturn void wt_fail(const struct doing *doing, const char *reason, ...) {
     char text[1024];
     va_list args;
     va_start(args, reason);
     vsnprintf(text, sizeof text, reason, args);
     va_end(args);
-    const int64_t at_ns = now_ns();
-    whereabouts->state = RANK_ENDED; /* its watching process has nothing to add */
+    const int64_t at_ns = wt_now_ns();
+    wt_status->state = RANK_ENDED; /* its watching process has nothing to add */
     /* Ranks often fail together, and a launcher may mix their lines (MPICH's does): one after the other. */
-    const int rank = whereabouts->rank < 0 ? 0 : whereabouts->rank;
+    const int rank = wt_status->rank < 0 ? 0 : wt_status->rank;
     const int turn = rank < 16 ? rank : 16;
     nanosleep(&(struct timespec){.tv_nsec = turn * 30000000}, NULL);
     /* Not at the start of a line already begun by another rank: the reader searches for the mark. */
     printf("\n" FAILURE_MARK "{\"rank\": %d, \"call\": ", rank);
-    print_json_string(doing && doing->call ? doing->call : "");
+    wt_print_json_string(doing && doing->call ? doing->call : "");
     printf(", \"file\": ");
-    print_json_string(doing && doing->file ? doing->file : "");
+    wt_print_json_string(doing && doing->file ? doing->file : "");
     printf(", \"offset\": %lld, \"size\": %lld, \"at_ns\": %lld, \"reason\": ",
            doing ? (long long)doing->offset : -1LL, doing ? (long long)doing->size : -1LL, (long long)at_ns);
-    print_json_string(text);
+    wt_print_json_string(text);
     printf("}\n");
     fflush(stdout);
     /* The launcher forwards output and kills on abort by different ways; give the line time to get out, also
@@ -60,18 +60,18 @@ _Noreturn void fail(const struct doing *doing, const char *reason, ...) {
     _Exit(1);
 }
 
-void *must_alloc(size_t size) {
+void *wt_must_alloc(size_t size) {
     void *p = calloc(1, size ? size : 1);
     if (!p) {
-        fail(NULL, "out of memory (%zu bytes)", size);
+        wt_fail(NULL, "out of memory (%zu bytes)", size);
     }
     return p;
 }
 
-void *must_grow(void *old, size_t size) {
+void *wt_must_grow(void *old, size_t size) {
     void *p = realloc(old, size ? size : 1);
     if (!p) {
-        fail(NULL, "out of memory (%zu bytes)", size);
+        wt_fail(NULL, "out of memory (%zu bytes)", size);
     }
     return p;
 }

@@ -17,16 +17,17 @@ struct doing {
     int64_t size;   /* bytes */
 };
 
-_Noreturn void fail(const struct doing *doing, const char *reason, ...) __attribute__((format(printf, 2, 3)));
+_Noreturn void wt_fail(const struct doing *doing, const char *reason, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* What ends the other ranks too; until then this process alone. */
-void fail_ends(void (*all)(void));
+void wt_fail_ends(void (*all)(void));
 
-/* Zeroed memory, or fail(). */
-void *must_alloc(size_t size);
-void *must_grow(void *old, size_t size);
+/* Zeroed memory, or wt_fail(). */
+void *wt_must_alloc(size_t size);
+void *wt_must_grow(void *old, size_t size);
 
 /* Write text as a JSON string with its quotes. */
-void print_json_string(const char *text);
+void wt_print_json_string(const char *text);
 
 #endif

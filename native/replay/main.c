@@ -34,11 +34,11 @@ static const char USAGE[] =
     "  --session                   perform it whenever standard input says so\n";
 
 static _Noreturn void usage(const char *what, const char *value) {
-    if (rank_number() == 0) {
+    if (wt_rank_number() == 0) {
         fprintf(stderr, "wavetank-replay: %s %s\n%s", what, value, USAGE);
     }
-    whereabouts->state = RANK_ENDED;
-    ranks_end();
+    wt_status->state = RANK_ENDED;
+    wt_ranks_end();
     exit(2);
 }
 
@@ -74,12 +74,12 @@ static void set_computing(const char *value) {
     if (*end || end == value || bytes < 0 || bytes > (long long)1 << 40) {
         usage("--compute cannot be", value);
     }
-    pauses_compute(bytes);
+    wt_pauses_compute(bytes);
 }
 
 static void set_waiting(const char *value) {
     if (strcmp(value, "poll") == 0) {
-        ranks_poll();
+        wt_ranks_poll();
     } else if (strcmp(value, "sleep") != 0) {
         usage("--waiting cannot be", value);
     }
@@ -127,7 +127,7 @@ static struct settings parse_arguments(int argc, char **argv) {
         case 'i':
             set_waiting(optarg);
             break;
-        case 'a': /* watch_start has read it */
+        case 'a': /* wt_watchdog_start has read it */
             break;
         default:
             usage("unknown option", "");
@@ -140,39 +140,39 @@ static struct settings parse_arguments(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-    watch_start(argc, argv);
-    ranks_start(&argc, &argv);
-    whereabouts->rank = rank_number();
-    fail_ends(ranks_abort);
+    wt_watchdog_start(argc, argv);
+    wt_ranks_start(&argc, &argv);
+    wt_status->rank = wt_rank_number();
+    wt_fail_ends(wt_ranks_abort);
     struct settings settings = parse_arguments(argc, argv);
-    if (rank_number() == 0 && !settings.session) { /* MPI_Init is through: all ranks are there */
+    if (wt_rank_number() == 0 && !settings.session) { /* MPI_Init is through: all ranks are there */
         puts(STARTED_MARK);
         fflush(stdout);
     }
     prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); /* the default of 50 us is added to every sleep */
-    char *text = plan_share(rank_number() == 0 ? plan_read_text(settings.plan) : NULL);
-    struct plan *plan = plan_parse(text, settings.root, rank_number());
-    if (plan->n_ranks != rank_count()) {
-        fail(NULL, "the kernel has %d ranks, %d were started", plan->n_ranks, rank_count());
+    char *text = wt_plan_share(wt_rank_number() == 0 ? wt_plan_read_text(settings.plan) : NULL);
+    struct plan *plan = wt_plan_parse(text, settings.root, wt_rank_number());
+    if (plan->n_ranks != wt_rank_count()) {
+        wt_fail(NULL, "the kernel has %d ranks, %d were started", plan->n_ranks, wt_rank_count());
     }
-    ranks_make_communicators(plan);
+    wt_ranks_make_communicators(plan);
     static struct replay replay;
-    replay_prepare(&replay, &settings, plan);
+    wt_replay_prepare(&replay, &settings, plan);
     if (settings.verify && !settings.null) {
-        known_start(plan, settings.session);
+        wt_verify_start(plan, settings.session);
     }
     if (settings.session) {
-        session(&replay, &settings);
+        wt_session_run(&replay, &settings);
     } else {
-        replay_perform(&replay, ranks_common_start());
-        replay_wait_for_all();
+        wt_replay_perform(&replay, wt_ranks_common_start());
+        wt_replay_wait_for_all();
         if (!settings.null) {
-            reach_check(replay.open_files, replay.n_open_files);
+            wt_extent_check(replay.open_files, replay.n_open_files);
         }
-        report(&replay);
+        wt_report(&replay);
     }
-    replay_end(&replay);
-    whereabouts->state = RANK_ENDED;
-    ranks_end();
+    wt_replay_end(&replay);
+    wt_status->state = RANK_ENDED;
+    wt_ranks_end();
     return 0;
 }

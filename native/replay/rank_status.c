@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-static struct whereabouts in_memory = {.rank = -1, .offset = -1, .size = -1};
-struct whereabouts *whereabouts = &in_memory;
+static struct rank_status in_memory = {.rank = -1, .offset = -1, .size = -1};
+struct rank_status *wt_status = &in_memory;
 
 static void put(char *to, size_t capacity, const char *text) {
     size_t n = strnlen(text, capacity - 1);
@@ -11,9 +11,9 @@ static void put(char *to, size_t capacity, const char *text) {
     to[n] = '\0';
 }
 
-void whereabouts_enter(enum rank_state state, const char *call, const char *file, int64_t offset,
-                       int64_t size) {
-    struct whereabouts *w = whereabouts;
+void wt_status_enter(enum rank_state state, const char *call, const char *file, int64_t offset,
+                     int64_t size) {
+    struct rank_status *w = wt_status;
     put(w->call, sizeof w->call, call);
     put(w->file, sizeof w->file, file);
     w->offset = offset;

@@ -14,7 +14,7 @@ enum rank_state {
     RANK_ENDED,  /* has nothing more to do, or has said itself why it failed */
 };
 
-struct whereabouts {
+struct rank_status {
     int64_t done;             /* operations and steps: changes as long as the rank gets on */
     int64_t offset, size;     /* bytes; -1: none */
     int64_t step, steps;      /* of the rank's program, from 1; 0: none yet */
@@ -23,9 +23,8 @@ struct whereabouts {
 };
 
 /* This process's; never NULL. */
-extern struct whereabouts *whereabouts;
+extern struct rank_status *wt_status;
 
-void whereabouts_enter(enum rank_state state, const char *call, const char *file, int64_t offset,
-                       int64_t size);
+void wt_status_enter(enum rank_state state, const char *call, const char *file, int64_t offset, int64_t size);
 
 #endif

@@ -6,8 +6,8 @@
 #include <sched.h>
 #include <stdbool.h>
 
-uint64_t *latency_new_block(struct latencies *l, int block) {
-    l->block[block] = must_alloc(LATENCY_SUB * sizeof(uint64_t));
+uint64_t *wt_latency_new_block(struct latencies *l, int block) {
+    l->block[block] = wt_must_alloc(LATENCY_SUB * sizeof(uint64_t));
     return l->block[block];
 }
 
@@ -24,13 +24,13 @@ static struct {
     size_t n_lines, next;
 } computed;
 
-void pauses_compute(int64_t bytes) {
+void wt_pauses_compute(int64_t bytes) {
     computed.busy = true;
     computed.n_lines = ((size_t)bytes + 63) / 64;
     if (computed.n_lines == 0) {
         return;
     }
-    computed.words = must_alloc(computed.n_lines * 64);
+    computed.words = wt_must_alloc(computed.n_lines * 64);
     for (size_t i = 0; i < computed.n_lines; i++) { /* its pages are there before the first pause */
         computed.words[i * LINE_WORDS] = i;
     }
@@ -42,7 +42,7 @@ static void compute_until(int64_t deadline) {
             computed.words[computed.next * LINE_WORDS]++;
             computed.next = computed.next + 1 == computed.n_lines ? 0 : computed.next + 1;
         }
-    } while (now_ns() < deadline);
+    } while (wt_now_ns() < deadline);
 }
 
 /* An application uses what it has read: without it the next read's buffer has left the caches, and a read of
@@ -58,11 +58,11 @@ static void use_what_was_read(struct pacer *p) {
     }
 }
 
-void pause_for(struct pacer *p, int64_t ns) {
+void wt_pause_for(struct pacer *p, int64_t ns) {
     p->wanted_ns += ns;
     p->owed_ns += ns;
     if (p->owed_ns > 0) {
-        int64_t start = now_ns(), deadline = start + p->owed_ns, end = start;
+        int64_t start = wt_now_ns(), deadline = start + p->owed_ns, end = start;
         if (computed.words) {
             compute_until(deadline);
         } else if (!computed.busy && p->owed_ns >= SPIN_BELOW_NS) {
@@ -71,7 +71,7 @@ void pause_for(struct pacer *p, int64_t ns) {
                 ;
             }
         }
-        while ((end = now_ns()) < deadline) {
+        while ((end = wt_now_ns()) < deadline) {
             if (computed.busy && !computed.words) {
                 use_what_was_read(p);
                 sched_yield(); /* other ranks' pauses end while this one lasts */

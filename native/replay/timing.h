@@ -17,9 +17,9 @@ struct latencies {
     int64_t max_ns;
 };
 
-uint64_t *latency_new_block(struct latencies *l, int block);
+uint64_t *wt_latency_new_block(struct latencies *l, int block);
 
-static inline void latency_add(struct latencies *l, int64_t ns) {
+static inline void wt_latency_add(struct latencies *l, int64_t ns) {
     uint64_t v = ns < 0 ? 0 : (uint64_t)ns;
     int block = 0;
     uint64_t sub = v;
@@ -30,7 +30,7 @@ static inline void latency_add(struct latencies *l, int64_t ns) {
     }
     uint64_t *counters = l->block[block];
     if (!counters) {
-        counters = latency_new_block(l, block);
+        counters = wt_latency_new_block(l, block);
     }
     counters[sub]++;
     if (ns > l->max_ns) {
@@ -48,17 +48,17 @@ struct pacer {
     int64_t read_bytes, used;
 };
 
-static inline void pacer_read(struct pacer *p, const char *bytes, int64_t n) {
+static inline void wt_pacer_read(struct pacer *p, const char *bytes, int64_t n) {
     p->read = bytes;
     p->read_bytes = n;
     p->used = 0;
 }
 
-void pause_for(struct pacer *p, int64_t ns);
+void wt_pause_for(struct pacer *p, int64_t ns);
 
 /* From now on pauses compute on so much memory instead of sleeping: what an application's computation leaves
  * of the processor's caches is then left here too. 0: they keep the processor busy, and touch what was read
  * last alone. */
-void pauses_compute(int64_t bytes);
+void wt_pauses_compute(int64_t bytes);
 
 #endif

@@ -59,7 +59,7 @@ struct file_action {
     bool direct; /* open with O_DIRECT */
 };
 
-static inline const struct plan_name *name_of(const struct file_action *action) {
+static inline const struct plan_name *wt_name_of(const struct file_action *action) {
     return &action->file->names[action->name];
 }
 
@@ -77,6 +77,6 @@ struct backend {
     void (*end)(void);
 };
 
-extern const struct backend BACKEND_POSIX, BACKEND_MPIIO, BACKEND_NULL;
+extern const struct backend wt_backend_posix, wt_backend_mpiio, wt_backend_null;
 
 #endif

@@ -18,10 +18,10 @@ static struct view_types {
 
 static void mpiio_start(const struct plan *plan) {
     the_plan = plan;
-    view_types = must_alloc((size_t)plan->n_views * sizeof *view_types);
+    view_types = wt_must_alloc((size_t)plan->n_views * sizeof *view_types);
 }
 
-bool mpiio_succeeded(int code) {
+bool wt_mpiio_succeeded(int code) {
     if (code == MPI_SUCCESS) {
         return true;
     }
@@ -51,10 +51,10 @@ static void free_info(MPI_Info *info) {
 
 static bool mpiio_open(const struct file_action *a) {
     /* MPI_MODE_* have the same values in Open MPI and MPICH (and in ROMIO, where both have them from). */
-    MPI_Comm comm = a->communicator < 0 ? MPI_COMM_SELF : ranks_communicator(a->communicator);
-    MPI_File *opened = must_alloc(sizeof *opened);
+    MPI_Comm comm = a->communicator < 0 ? MPI_COMM_SELF : wt_ranks_communicator(a->communicator);
+    MPI_File *opened = wt_must_alloc(sizeof *opened);
     MPI_Info info = info_of(a);
-    bool done = mpiio_succeeded(MPI_File_open(comm, name_of(a)->path, (int)a->arg, info, opened));
+    bool done = wt_mpiio_succeeded(MPI_File_open(comm, wt_name_of(a)->path, (int)a->arg, info, opened));
     free_info(&info);
     if (!done) {
         free(opened);
@@ -73,7 +73,7 @@ static bool mpiio_open(const struct file_action *a) {
 
 static bool mpiio_close(struct open_file *f) {
     f->is_open = false;
-    bool closed = mpiio_succeeded(MPI_File_close(f->mpi_file));
+    bool closed = wt_mpiio_succeeded(MPI_File_close(f->mpi_file));
     free(f->mpi_file);
     f->mpi_file = NULL;
     return closed;
@@ -88,8 +88,8 @@ static void make_types(const struct plan_view *view, struct view_types *types) {
         MPI_Type_dup(types->etype, &types->filetype);
         return;
     }
-    int *lengths = must_alloc((size_t)view->n_runs * sizeof(int));
-    MPI_Aint *places = must_alloc((size_t)view->n_runs * sizeof(MPI_Aint));
+    int *lengths = wt_must_alloc((size_t)view->n_runs * sizeof(int));
+    MPI_Aint *places = wt_must_alloc((size_t)view->n_runs * sizeof(MPI_Aint));
     for (int32_t i = 0; i < view->n_runs; i++) {
         lengths[i] = (int)(view->run_lengths[i] / view->etype_size);
         places[i] = (MPI_Aint)view->run_offsets[i];
@@ -120,8 +120,8 @@ static bool mpiio_set_view(const struct file_action *a) {
         filetype = types->filetype;
     }
     MPI_Info info = info_of(a);
-    bool done =
-        mpiio_succeeded(MPI_File_set_view(mpiio_file(f), displacement, etype, filetype, "native", info));
+    bool done = wt_mpiio_succeeded(
+        MPI_File_set_view(wt_mpiio_file(f), displacement, etype, filetype, "native", info));
     free_info(&info);
     return done;
 }
@@ -131,7 +131,8 @@ static bool mpiio_set_info(const struct file_action *a) {
     if (info == MPI_INFO_NULL) { /* the call wants an object */
         MPI_Info_create(&empty);
     }
-    bool done = mpiio_succeeded(MPI_File_set_info(mpiio_file(a->open), info == MPI_INFO_NULL ? empty : info));
+    bool done =
+        wt_mpiio_succeeded(MPI_File_set_info(wt_mpiio_file(a->open), info == MPI_INFO_NULL ? empty : info));
     free_info(&info);
     free_info(&empty);
     return done;
@@ -146,31 +147,32 @@ static bool mpiio_act(const struct file_action *a) {
     case CALL_M_CLOSE:
         return mpiio_close(f);
     case CALL_M_END:
-        return mpiio_end_split(f);
+        return wt_mpiio_end_split(f);
     case CALL_M_WAIT:
-        return mpiio_complete(f, a->arg == 0);
+        return wt_mpiio_complete(f, a->arg == 0);
     case CALL_M_SET_VIEW:
         return mpiio_set_view(a);
     case CALL_M_SET_INFO:
         return mpiio_set_info(a);
     case CALL_M_SEEK:
         f->position = a->offset < 0 ? 0 : a->offset;
-        return mpiio_succeeded(MPI_File_seek(mpiio_file(f), mpiio_in_etypes(f, f->position), MPI_SEEK_SET));
+        return wt_mpiio_succeeded(
+            MPI_File_seek(wt_mpiio_file(f), wt_mpiio_in_etypes(f, f->position), MPI_SEEK_SET));
     case CALL_M_SEEK_SHARED:
-        return mpiio_succeeded(MPI_File_seek_shared(
-            mpiio_file(f), mpiio_in_etypes(f, a->offset < 0 ? 0 : a->offset), MPI_SEEK_SET));
+        return wt_mpiio_succeeded(MPI_File_seek_shared(
+            wt_mpiio_file(f), wt_mpiio_in_etypes(f, a->offset < 0 ? 0 : a->offset), MPI_SEEK_SET));
     case CALL_M_SYNC:
-        return mpiio_succeeded(MPI_File_sync(mpiio_file(f)));
+        return wt_mpiio_succeeded(MPI_File_sync(wt_mpiio_file(f)));
     case CALL_M_SET_SIZE:
-        return mpiio_succeeded(MPI_File_set_size(mpiio_file(f), (MPI_Offset)a->arg));
+        return wt_mpiio_succeeded(MPI_File_set_size(wt_mpiio_file(f), (MPI_Offset)a->arg));
     case CALL_M_PREALLOCATE:
-        return mpiio_succeeded(MPI_File_preallocate(mpiio_file(f), (MPI_Offset)a->arg));
+        return wt_mpiio_succeeded(MPI_File_preallocate(wt_mpiio_file(f), (MPI_Offset)a->arg));
     case CALL_M_SET_ATOMICITY:
-        return mpiio_succeeded(MPI_File_set_atomicity(mpiio_file(f), a->arg != 0));
+        return wt_mpiio_succeeded(MPI_File_set_atomicity(wt_mpiio_file(f), a->arg != 0));
     case CALL_M_GET_SIZE:
-        return mpiio_succeeded(MPI_File_get_size(mpiio_file(f), &size));
+        return wt_mpiio_succeeded(MPI_File_get_size(wt_mpiio_file(f), &size));
     case CALL_M_DELETE:
-        return mpiio_succeeded(MPI_File_delete(name_of(a)->path, MPI_INFO_NULL));
+        return wt_mpiio_succeeded(MPI_File_delete(wt_name_of(a)->path, MPI_INFO_NULL));
     default:
         last_error = MPI_ERR_UNSUPPORTED_OPERATION;
         return false;
@@ -201,8 +203,8 @@ static void mpiio_end(void) {
             MPI_Type_free(&view_types[i].filetype);
         }
     }
-    mpiio_free_type();
+    wt_mpiio_free_type();
 }
 
-const struct backend BACKEND_MPIIO = {"mpiio",      mpiio_start, mpiio_data, mpiio_act,
-                                      mpiio_reason, mpiio_error, mpiio_end};
+const struct backend wt_backend_mpiio = {"mpiio",      mpiio_start, wt_mpiio_data, mpiio_act,
+                                         mpiio_reason, mpiio_error, mpiio_end};

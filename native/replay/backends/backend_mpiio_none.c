@@ -7,8 +7,8 @@ static void none_start(const struct plan *plan) {
 }
 
 static data_call none_data(enum call call) {
-    fail(&(struct doing){CALLS[call].name, NULL, -1, -1},
-         "this program is built without MPI. Use wavetank-replay-openmpi or wavetank-replay-mpich");
+    wt_fail(&(struct doing){wt_calls[call].name, NULL, -1, -1},
+            "this program is built without MPI. Use wavetank-replay-openmpi or wavetank-replay-mpich");
 }
 
 static bool none_act(const struct file_action *action) {
@@ -26,5 +26,5 @@ static int none_error(void) {
 
 static void none_end(void) {}
 
-const struct backend BACKEND_MPIIO = {"mpiio",     none_start, none_data, none_act,
-                                      none_reason, none_error, none_end};
+const struct backend wt_backend_mpiio = {"mpiio",     none_start, none_data, none_act,
+                                         none_reason, none_error, none_end};

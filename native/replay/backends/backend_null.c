@@ -31,5 +31,5 @@ static int null_error(void) {
 
 static void null_end(void) {}
 
-const struct backend BACKEND_NULL = {"null",      null_start, null_data, null_act,
-                                     null_reason, null_error, null_end};
+const struct backend wt_backend_null = {"null",      null_start, null_data, null_act,
+                                        null_reason, null_error, null_end};

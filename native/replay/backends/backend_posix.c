@@ -83,7 +83,7 @@ static data_call posix_data(enum call call) {
     case CALL_PWRITEV:
         return posix_pwritev;
     default:
-        return copy_call(call);
+        return wt_copy_call(call);
     }
 }
 
@@ -102,7 +102,7 @@ static int open_nameless(const char *path, int flags, bool *named) {
 }
 
 static const char *path_of(const struct file_action *a) {
-    return a->refused ? refused_path(name_of(a)->path, a->error) : name_of(a)->path;
+    return a->refused ? wt_refused_path(wt_name_of(a)->path, a->error) : wt_name_of(a)->path;
 }
 
 static bool posix_open(const struct file_action *a) {
@@ -141,7 +141,7 @@ static bool posix_seek(const struct file_action *a) {
     } else if (a->arg == SEEK_CUR) {
         place = lseek(f->fd, a->offset < 0 ? 0 : a->offset - f->position, SEEK_CUR);
     } else if (a->arg == SEEK_END) {
-        place = lseek(f->fd, a->offset < 0 ? 0 : a->offset - unseen_size(f->fd), SEEK_END);
+        place = lseek(f->fd, a->offset < 0 ? 0 : a->offset - wt_raw_size(f->fd), SEEK_END);
     } else if (a->arg == SEEK_DATA) {
         place = lseek(f->fd, a->offset < 0 ? 0 : a->offset, SEEK_DATA);
     } else if (a->arg == SEEK_HOLE) { /* from the byte before it: there is none at the end itself */
@@ -203,7 +203,7 @@ static bool posix_dup(struct open_file *f) {
     if (fd < 0) {
         return false;
     }
-    f->copies = must_grow(f->copies, (size_t)(f->n_copies + 1) * sizeof *f->copies);
+    f->copies = wt_must_grow(f->copies, (size_t)(f->n_copies + 1) * sizeof *f->copies);
     f->copies[f->n_copies++] = fd;
     return true;
 }
@@ -213,7 +213,7 @@ static bool posix_two_names(const struct file_action *a) {
     char other[4096];
     const char *path = path_of(a);
     int (*call)(const char *, const char *) = a->call == CALL_RENAME ? rename : link;
-    if (snprintf(other, sizeof other, "%s.wavetank-copy.none", name_of(a)->path) >= (int)sizeof other) {
+    if (snprintf(other, sizeof other, "%s.wavetank-copy.none", wt_name_of(a)->path) >= (int)sizeof other) {
         errno = ENAMETOOLONG;
         return false;
     }
@@ -238,14 +238,14 @@ static bool posix_symlink(const struct file_action *a, const struct plan_name *l
             n += (size_t)snprintf(target + n, sizeof target - n, "../");
         }
     }
-    if (snprintf(target + n, sizeof target - n, "%s", name_of(a)->name) >= (int)(sizeof target - n)) {
+    if (snprintf(target + n, sizeof target - n, "%s", wt_name_of(a)->name) >= (int)(sizeof target - n)) {
         errno = ENAMETOOLONG;
         return false;
     }
-    return symlink(target, a->refused ? refused_path(link->path, a->error) : link->path) == 0;
+    return symlink(target, a->refused ? wt_refused_path(link->path, a->error) : link->path) == 0;
 }
 
-static bool act(const struct file_action *a) {
+static bool wt_act_on_file(const struct file_action *a) {
     const char *path = path_of(a);
     const struct plan_name *to = a->other ? &a->other->names[a->other_name] : NULL;
     struct stat facts;
@@ -281,7 +281,7 @@ static bool act(const struct file_action *a) {
     case CALL_FSYNC:
         return fsync(a->open->fd) == 0;
     case CALL_AIO_FSYNC:
-        return sync_aio(a->open);
+        return wt_sync_aio(a->open);
     case CALL_FDATASYNC:
         return fdatasync(a->open->fd) == 0;
     case CALL_SYNC_FILE_RANGE:
@@ -293,10 +293,10 @@ static bool act(const struct file_action *a) {
     case CALL_FALLOCATE:
         return fallocate(a->open->fd, 0, 0, a->arg) == 0;
     case CALL_FSTAT:
-        return fstat(a->open->fd, a->refused ? (struct stat *)(void *)refused_path("", a->error) : &facts) ==
-               0;
+        return fstat(a->open->fd,
+                     a->refused ? (struct stat *)(void *)wt_refused_path("", a->error) : &facts) == 0;
     case CALL_STAT:
-        if (!a->error && name_of(a)->symlink && !unseen_exists(path)) { /* a link that leads nowhere */
+        if (!a->error && wt_name_of(a)->symlink && !wt_raw_exists(path)) { /* a link that leads nowhere */
             return lstat(path, &facts) == 0;
         }
         return stat(path, &facts) == 0;
@@ -315,11 +315,11 @@ static bool act(const struct file_action *a) {
     case CALL_RMDIR:
         return rmdir(path) == 0;
     case CALL_MMAP:
-        return mapping_make(a);
+        return wt_mapping_make(a);
     case CALL_MUNMAP:
-        return mapping_remove(a);
+        return wt_mapping_remove(a);
     case CALL_MSYNC:
-        return mapping_sync(a);
+        return wt_mapping_sync(a);
     default:
         errno = ENOSYS;
         return false;
@@ -327,7 +327,7 @@ static bool act(const struct file_action *a) {
 }
 
 static bool posix_act(const struct file_action *action) {
-    bool done = act(action);
+    bool done = wt_act_on_file(action);
     if (!done) {
         last_errno = errno;
     }
@@ -335,7 +335,7 @@ static bool posix_act(const struct file_action *action) {
 }
 
 static void posix_start(const struct plan *plan) {
-    refusals_start(plan);
+    wt_refusals_start(plan);
 }
 
 static const char *posix_reason(void) {
@@ -348,5 +348,5 @@ static int posix_error(void) {
 
 static void posix_end(void) {}
 
-const struct backend BACKEND_POSIX = {"posix",      posix_start, posix_data, posix_act,
-                                      posix_reason, posix_error, posix_end};
+const struct backend wt_backend_posix = {"posix",      posix_start, posix_data, posix_act,
+                                         posix_reason, posix_error, posix_end};

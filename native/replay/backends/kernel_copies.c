@@ -23,11 +23,11 @@ static struct {
 } begun;
 static char *piece;
 
-void copies_through_memory(bool yes) {
+void wt_copies_through_memory(bool yes) {
     through_memory = yes;
 }
 
-bool copies_waiting(void) {
+bool wt_copies_waiting(void) {
     return begun.file != NULL;
 }
 
@@ -44,7 +44,7 @@ static void note_moved(struct open_file *file, const off_t *place, int64_t moved
 
 static int64_t read_piece(struct open_file *from, int64_t offset, int64_t size) {
     if (!piece) {
-        piece = must_alloc(PIECE);
+        piece = wt_must_alloc(PIECE);
     }
     return pread(from->fd, piece, (size_t)(size < PIECE ? size : PIECE), offset);
 }
@@ -164,7 +164,7 @@ static bool read_alone(void) {
     return true;
 }
 
-bool copies_finish(void) {
+bool wt_copies_finish(void) {
     if (!begun.file) {
         return true;
     }
@@ -177,7 +177,7 @@ static int64_t begin(enum call call, struct open_file *file, char *buffer, int64
     if (through_memory) {
         return pread(file->fd, buffer, (size_t)size, offset);
     }
-    if (!copies_finish()) {
+    if (!wt_copies_finish()) {
         return -1;
     }
     begun.call = call;
@@ -198,7 +198,7 @@ static int64_t send_from(struct open_file *file, char *buffer, int64_t size, int
 /* From a file that the plan does not have. */
 static int64_t copy_of_nobody(struct open_file *to, int64_t size, int64_t offset) {
     if (!piece) {
-        piece = must_alloc(PIECE);
+        piece = wt_must_alloc(PIECE);
     }
     for (int64_t done = 0, n; done < size; done += n) {
         n = pwrite(to->fd, piece, (size_t)(size - done < PIECE ? size - done : PIECE), offset + done);
@@ -214,7 +214,7 @@ static int64_t copy_to(struct open_file *file, char *buffer, int64_t size, int64
         return pwrite(file->fd, buffer, (size_t)size, offset);
     }
     if (!begun.file || begun.size != size) {
-        return copies_finish() ? copy_of_nobody(file, size, offset) : -1;
+        return wt_copies_finish() ? copy_of_nobody(file, size, offset) : -1;
     }
     int64_t moved = copy_range(file, offset);
     begun.file = NULL;
@@ -250,7 +250,7 @@ static int64_t send_to(struct open_file *file, char *buffer, int64_t size, int64
         return write(file->fd, buffer, (size_t)size);
     }
     if (!begun.file || begun.size != size) {
-        return copies_finish() ? send_of_nobody(file, size) : -1;
+        return wt_copies_finish() ? send_of_nobody(file, size) : -1;
     }
     int64_t moved = send_all(file->fd);
     begun.file = NULL;
@@ -285,12 +285,12 @@ static int64_t write_aio(struct open_file *file, char *buffer, int64_t size, int
     return complete_aio(&operation, aio_write(&operation));
 }
 
-bool sync_aio(struct open_file *file) {
+bool wt_sync_aio(struct open_file *file) {
     struct aiocb operation = {.aio_fildes = file->fd};
     return complete_aio(&operation, aio_fsync(O_SYNC, &operation)) >= 0;
 }
 
-data_call copy_call(enum call call) {
+data_call wt_copy_call(enum call call) {
     switch (call) {
     case CALL_COPY_FROM:
         return copy_from;

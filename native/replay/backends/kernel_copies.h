@@ -6,14 +6,14 @@
 #include "backends/backend.h"
 
 /* Copies go through memory instead, so that each byte can be checked. */
-void copies_through_memory(bool yes);
+void wt_copies_through_memory(bool yes);
 
-data_call copy_call(enum call call); /* of aio_read and aio_write too */
-bool sync_aio(struct open_file *file);
+data_call wt_copy_call(enum call call); /* of aio_read and aio_write too */
+bool wt_sync_aio(struct open_file *file);
 
 /* Has a copy begun that no written file follows? Then read what it reads: sendfile to a socket, or a copy to
  * a file that the plan does not have. False: it failed; errno says why. */
-bool copies_finish(void);
-bool copies_waiting(void);
+bool wt_copies_finish(void);
+bool wt_copies_waiting(void);
 
 #endif

@@ -15,17 +15,17 @@ static struct mapping {
 } * mappings; /* the newest last */
 static int n_mappings;
 
-bool mapping_make(const struct file_action *a) {
+bool wt_mapping_make(const struct file_action *a) {
     const struct open_file *f = a->open;
     int protection = f->readable && f->writable ? PROT_READ | PROT_WRITE : PROT_READ;
     off_t offset = a->offset < 0 ? 0 : (off_t)a->offset, page = sysconf(_SC_PAGESIZE);
-    void *near = a->refused ? (void *)(uintptr_t)refused_path("", a->error) : NULL;
+    void *near = a->refused ? (void *)(uintptr_t)wt_refused_path("", a->error) : NULL;
     void *place = mmap(near, (size_t)a->arg, protection, f->readable ? MAP_SHARED : MAP_PRIVATE, f->fd,
                        offset - offset % page);
     if (place == MAP_FAILED) {
         return false;
     }
-    mappings = must_grow(mappings, (size_t)(n_mappings + 1) * sizeof *mappings);
+    mappings = wt_must_grow(mappings, (size_t)(n_mappings + 1) * sizeof *mappings);
     mappings[n_mappings++] = (struct mapping){a->file, place, (size_t)a->arg};
     return true;
 }
@@ -39,12 +39,12 @@ static struct mapping *latest_of(const struct plan_file *file) {
     return NULL;
 }
 
-bool mapping_sync(const struct file_action *a) {
+bool wt_mapping_sync(const struct file_action *a) {
     const struct mapping *m = latest_of(a->file);
     return !m || msync(m->place, m->length, MS_SYNC) == 0;
 }
 
-bool mapping_remove(const struct file_action *a) {
+bool wt_mapping_remove(const struct file_action *a) {
     struct mapping *m = latest_of(a->file);
     if (!m) {
         return true;

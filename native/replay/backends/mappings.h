@@ -5,10 +5,10 @@
 
 #include "backends/backend.h"
 
-bool mapping_make(const struct file_action *action);
+bool wt_mapping_make(const struct file_action *action);
 
 /* Of the file's latest mapping; true where there is none (its mmap failed, as in the traced run). */
-bool mapping_sync(const struct file_action *action);
-bool mapping_remove(const struct file_action *action);
+bool wt_mapping_sync(const struct file_action *action);
+bool wt_mapping_remove(const struct file_action *action);
 
 #endif

@@ -1,5 +1,5 @@
 /* What the parts of the MPI-IO backend share: backend_mpiio.c (opening, views, what moves no data),
- * mpiio_data.c (calls that return when they are done) and mpiio_nonblocking.c (nonblocking and split
+ * wt_mpiio_data.c (calls that return when they are done) and mpiio_nonblocking.c (nonblocking and split
  * collective calls). */
 #ifndef WAVETANK_REPLAY_MPIIO_H
 #define WAVETANK_REPLAY_MPIIO_H
@@ -9,26 +9,26 @@
 #include <mpi.h>
 
 /* Whether an MPI call went well; its code is kept for the reason. */
-bool mpiio_succeeded(int code);
+bool wt_mpiio_succeeded(int code);
 
 /* A count and type for that many bytes: MPI counts are ints. */
-MPI_Datatype mpiio_type_of(int64_t size, int *count);
-void mpiio_free_type(void);
+MPI_Datatype wt_mpiio_type_of(int64_t size, int *count);
+void wt_mpiio_free_type(void);
 
-static inline MPI_File mpiio_file(const struct open_file *f) {
+static inline MPI_File wt_mpiio_file(const struct open_file *f) {
     return *(MPI_File *)f->mpi_file;
 }
 
-static inline MPI_Offset mpiio_in_etypes(const struct open_file *f, int64_t bytes) {
+static inline MPI_Offset wt_mpiio_in_etypes(const struct open_file *f, int64_t bytes) {
     return (MPI_Offset)(f->view ? bytes / f->view->etype_size : bytes);
 }
 
 /* The function of a data call; of one that is completed later, NULL if it is none. */
-data_call mpiio_data(enum call call);
-data_call mpiio_started(enum call call);
+data_call wt_mpiio_data(enum call call);
+data_call wt_mpiio_started(enum call call);
 
 /* Wait for the oldest call under way, or for all of them. */
-bool mpiio_complete(struct open_file *f, bool all);
-bool mpiio_end_split(struct open_file *f);
+bool wt_mpiio_complete(struct open_file *f, bool all);
+bool wt_mpiio_end_split(struct open_file *f);
 
 #endif

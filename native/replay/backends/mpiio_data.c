@@ -6,7 +6,7 @@
 static MPI_Datatype large_type = MPI_DATATYPE_NULL;
 static int64_t large_size;
 
-MPI_Datatype mpiio_type_of(int64_t size, int *count) {
+MPI_Datatype wt_mpiio_type_of(int64_t size, int *count) {
     if (size <= INT_MAX) {
         *count = (int)size;
         return MPI_BYTE;
@@ -30,7 +30,7 @@ MPI_Datatype mpiio_type_of(int64_t size, int *count) {
 }
 
 static int64_t moved_by(int code, MPI_Status *status, MPI_Datatype type, int64_t size) {
-    if (!mpiio_succeeded(code)) {
+    if (!wt_mpiio_succeeded(code)) {
         return -1;
     }
     MPI_Count moved;
@@ -39,7 +39,7 @@ static int64_t moved_by(int code, MPI_Status *status, MPI_Datatype type, int64_t
     return moved == MPI_UNDEFINED ? size : (int64_t)moved;
 }
 
-void mpiio_free_type(void) {
+void wt_mpiio_free_type(void) {
     if (large_type != MPI_DATATYPE_NULL) {
         MPI_Type_free(&large_type);
     }
@@ -49,17 +49,17 @@ void mpiio_free_type(void) {
     static int64_t function(struct open_file *f, char *buffer, int64_t size, int64_t offset) {               \
         int count;                                                                                           \
         MPI_Status status;                                                                                   \
-        MPI_Datatype type = mpiio_type_of(size, &count);                                                     \
-        int code = mpi_call(mpiio_file(f), mpiio_in_etypes(f, offset), buffer, count, type, &status);        \
+        MPI_Datatype type = wt_mpiio_type_of(size, &count);                                                  \
+        int code = mpi_call(wt_mpiio_file(f), wt_mpiio_in_etypes(f, offset), buffer, count, type, &status);  \
         return moved_by(code, &status, type, size);                                                          \
     }
 #define BY_POINTER(function, mpi_call)                                                                       \
     static int64_t function(struct open_file *f, char *buffer, int64_t size, int64_t offset) {               \
         int count;                                                                                           \
         MPI_Status status;                                                                                   \
-        MPI_Datatype type = mpiio_type_of(size, &count);                                                     \
+        MPI_Datatype type = wt_mpiio_type_of(size, &count);                                                  \
         (void)offset;                                                                                        \
-        int code = mpi_call(mpiio_file(f), buffer, count, type, &status);                                    \
+        int code = mpi_call(wt_mpiio_file(f), buffer, count, type, &status);                                 \
         return moved_by(code, &status, type, size);                                                          \
     }
 
@@ -76,7 +76,7 @@ BY_POINTER(write_shared, MPI_File_write_shared)
 BY_POINTER(read_ordered, MPI_File_read_ordered)
 BY_POINTER(write_ordered, MPI_File_write_ordered)
 
-data_call mpiio_data(enum call call) {
+data_call wt_mpiio_data(enum call call) {
     switch (call) {
     case CALL_M_READ:
         return read_own;
@@ -101,7 +101,7 @@ data_call mpiio_data(enum call call) {
     case CALL_M_READ_ORDERED:
         return read_ordered;
     default: {
-        data_call started = mpiio_started(call);
+        data_call started = wt_mpiio_started(call);
         return started ? started : write_ordered;
     }
     }

@@ -9,7 +9,7 @@
 _Static_assert(sizeof(MPI_Request) <= sizeof(unsigned long long), "a request fits struct under_way");
 
 static int64_t started(struct open_file *f, int code, MPI_Request request, int64_t size) {
-    if (!mpiio_succeeded(code)) {
+    if (!wt_mpiio_succeeded(code)) {
         return -1;
     }
     if (f->n_under_way > 0) { /* the caller has described the call; only the request is ours */
@@ -22,32 +22,32 @@ static int64_t started(struct open_file *f, int code, MPI_Request request, int64
     static int64_t function(struct open_file *f, char *buffer, int64_t size, int64_t offset) {               \
         int count;                                                                                           \
         MPI_Request request = MPI_REQUEST_NULL;                                                              \
-        MPI_Datatype type = mpiio_type_of(size, &count);                                                     \
-        int code = mpi_call(mpiio_file(f), mpiio_in_etypes(f, offset), buffer, count, type, &request);       \
+        MPI_Datatype type = wt_mpiio_type_of(size, &count);                                                  \
+        int code = mpi_call(wt_mpiio_file(f), wt_mpiio_in_etypes(f, offset), buffer, count, type, &request); \
         return started(f, code, request, size);                                                              \
     }
 #define I_BY_POINTER(function, mpi_call)                                                                     \
     static int64_t function(struct open_file *f, char *buffer, int64_t size, int64_t offset) {               \
         int count;                                                                                           \
         MPI_Request request = MPI_REQUEST_NULL;                                                              \
-        MPI_Datatype type = mpiio_type_of(size, &count);                                                     \
+        MPI_Datatype type = wt_mpiio_type_of(size, &count);                                                  \
         (void)offset;                                                                                        \
-        int code = mpi_call(mpiio_file(f), buffer, count, type, &request);                                   \
+        int code = mpi_call(wt_mpiio_file(f), buffer, count, type, &request);                                \
         return started(f, code, request, size);                                                              \
     }
 #define BEGIN_AT(function, mpi_call)                                                                         \
     static int64_t function(struct open_file *f, char *buffer, int64_t size, int64_t offset) {               \
         int count;                                                                                           \
-        MPI_Datatype type = mpiio_type_of(size, &count);                                                     \
-        int code = mpi_call(mpiio_file(f), mpiio_in_etypes(f, offset), buffer, count, type);                 \
+        MPI_Datatype type = wt_mpiio_type_of(size, &count);                                                  \
+        int code = mpi_call(wt_mpiio_file(f), wt_mpiio_in_etypes(f, offset), buffer, count, type);           \
         return started(f, code, MPI_REQUEST_NULL, size);                                                     \
     }
 #define BEGIN_BY_POINTER(function, mpi_call)                                                                 \
     static int64_t function(struct open_file *f, char *buffer, int64_t size, int64_t offset) {               \
         int count;                                                                                           \
-        MPI_Datatype type = mpiio_type_of(size, &count);                                                     \
+        MPI_Datatype type = wt_mpiio_type_of(size, &count);                                                  \
         (void)offset;                                                                                        \
-        int code = mpi_call(mpiio_file(f), buffer, count, type);                                             \
+        int code = mpi_call(wt_mpiio_file(f), buffer, count, type);                                          \
         return started(f, code, MPI_REQUEST_NULL, size);                                                     \
     }
 
@@ -68,48 +68,48 @@ BEGIN_BY_POINTER(write_all_begin, MPI_File_write_all_begin)
 BEGIN_BY_POINTER(read_ordered_begin, MPI_File_read_ordered_begin)
 BEGIN_BY_POINTER(write_ordered_begin, MPI_File_write_ordered_begin)
 
-bool mpiio_complete(struct open_file *f, bool all) {
+bool wt_mpiio_complete(struct open_file *f, bool all) {
     int n = all ? f->n_under_way : 1;
     if (f->n_under_way == 0) {
         return true;
     }
-    MPI_Request *requests = must_alloc((size_t)n * sizeof *requests);
+    MPI_Request *requests = wt_must_alloc((size_t)n * sizeof *requests);
     for (int i = 0; i < n; i++) {
         memcpy(&requests[i], f->under_way[i].id, sizeof requests[i]);
     }
-    MPI_Status *statuses = must_alloc((size_t)n * sizeof *statuses);
+    MPI_Status *statuses = wt_must_alloc((size_t)n * sizeof *statuses);
     int code = n == 1 ? MPI_Wait(requests, statuses) : MPI_Waitall(n, requests, statuses);
     free(statuses);
     free(requests);
     f->n_completed = n;
-    return mpiio_succeeded(code);
+    return wt_mpiio_succeeded(code);
 }
 
-bool mpiio_end_split(struct open_file *f) {
+bool wt_mpiio_end_split(struct open_file *f) {
     if (f->n_under_way == 0) {
         return true;
     }
-    MPI_File file = mpiio_file(f);
+    MPI_File file = wt_mpiio_file(f);
     MPI_Status status;
     char *buffer = f->under_way[0].buffer;
     f->n_completed = 1;
     switch (f->under_way[0].call) {
     case CALL_M_READ_AT_ALL_BEGIN:
-        return mpiio_succeeded(MPI_File_read_at_all_end(file, buffer, &status));
+        return wt_mpiio_succeeded(MPI_File_read_at_all_end(file, buffer, &status));
     case CALL_M_WRITE_AT_ALL_BEGIN:
-        return mpiio_succeeded(MPI_File_write_at_all_end(file, buffer, &status));
+        return wt_mpiio_succeeded(MPI_File_write_at_all_end(file, buffer, &status));
     case CALL_M_READ_ALL_BEGIN:
-        return mpiio_succeeded(MPI_File_read_all_end(file, buffer, &status));
+        return wt_mpiio_succeeded(MPI_File_read_all_end(file, buffer, &status));
     case CALL_M_WRITE_ALL_BEGIN:
-        return mpiio_succeeded(MPI_File_write_all_end(file, buffer, &status));
+        return wt_mpiio_succeeded(MPI_File_write_all_end(file, buffer, &status));
     case CALL_M_READ_ORDERED_BEGIN:
-        return mpiio_succeeded(MPI_File_read_ordered_end(file, buffer, &status));
+        return wt_mpiio_succeeded(MPI_File_read_ordered_end(file, buffer, &status));
     default:
-        return mpiio_succeeded(MPI_File_write_ordered_end(file, buffer, &status));
+        return wt_mpiio_succeeded(MPI_File_write_ordered_end(file, buffer, &status));
     }
 }
 
-data_call mpiio_started(enum call call) {
+data_call wt_mpiio_started(enum call call) {
     switch (call) {
     case CALL_M_IREAD:
         return iread_own;

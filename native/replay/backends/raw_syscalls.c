@@ -15,23 +15,23 @@ static long ask(long number, long a, long b, long c) {
     return result;
 }
 
-int64_t unseen_size(int fd) {
+int64_t wt_raw_size(int fd) {
     struct stat facts;
     return ask(SYS_fstat, fd, (long)&facts, 0) == 0 ? (int64_t)facts.st_size : -1;
 }
 
-bool unseen_exists(const char *path) {
+bool wt_raw_exists(const char *path) {
     return ask(SYS_access, (long)path, F_OK, 0) == 0;
 }
 static bool look(int fd, const char *path, struct stat *facts) {
     return (fd >= 0 ? ask(SYS_fstat, fd, (long)facts, 0) : ask(SYS_stat, (long)path, (long)facts, 0)) == 0;
 }
 
-int64_t unseen_position(int fd) {
+int64_t wt_raw_position(int fd) {
     return ask(SYS_lseek, fd, 0, SEEK_CUR);
 }
 
-int unseen_open(const char *path, int flags) {
+int wt_raw_open(const char *path, int flags) {
     long fd = ask(SYS_open, (long)path, flags, 0);
     if (fd < 0) {
         errno = (int)-fd;
@@ -39,7 +39,7 @@ int unseen_open(const char *path, int flags) {
     return fd < 0 ? -1 : (int)fd;
 }
 
-int unseen_sync(int fd) {
+int wt_raw_sync(int fd) {
     long result;
     do {
         result = ask(SYS_fsync, fd, 0, 0);
@@ -47,16 +47,16 @@ int unseen_sync(int fd) {
     return (int)-result;
 }
 
-void unseen_close(int fd) {
+void wt_raw_close(int fd) {
     ask(SYS_close, fd, 0, 0);
 }
 #else
-int64_t unseen_size(int fd) {
+int64_t wt_raw_size(int fd) {
     struct stat facts;
     return fstat(fd, &facts) == 0 ? (int64_t)facts.st_size : -1;
 }
 
-bool unseen_exists(const char *path) {
+bool wt_raw_exists(const char *path) {
     return access(path, F_OK) == 0;
 }
 
@@ -64,15 +64,15 @@ static bool look(int fd, const char *path, struct stat *facts) {
     return (fd >= 0 ? fstat(fd, facts) : stat(path, facts)) == 0;
 }
 
-int64_t unseen_position(int fd) {
+int64_t wt_raw_position(int fd) {
     return lseek(fd, 0, SEEK_CUR);
 }
 
-int unseen_open(const char *path, int flags) {
+int wt_raw_open(const char *path, int flags) {
     return open(path, flags);
 }
 
-int unseen_sync(int fd) {
+int wt_raw_sync(int fd) {
     int result;
     do {
         result = fsync(fd);
@@ -80,16 +80,16 @@ int unseen_sync(int fd) {
     return result == 0 ? 0 : errno;
 }
 
-void unseen_close(int fd) {
+void wt_raw_close(int fd) {
     close(fd);
 }
 #endif
 
-bool unseen_look(int fd, const char *path, struct unseen_facts *facts) {
+bool wt_raw_look(int fd, const char *path, struct raw_facts *facts) {
     struct stat found;
     if (!look(fd, path, &found)) {
         return false;
     }
-    *facts = (struct unseen_facts){S_ISREG(found.st_mode), found.st_size, found.st_dev, found.st_ino};
+    *facts = (struct raw_facts){S_ISREG(found.st_mode), found.st_size, found.st_dev, found.st_ino};
     return true;
 }

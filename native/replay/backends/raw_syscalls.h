@@ -7,29 +7,29 @@
 #include <stdint.h>
 
 /* Bytes of an open file; -1 where it cannot be told. */
-int64_t unseen_size(int fd);
+int64_t wt_raw_size(int fd);
 
 /* Whether a file of that name is there. */
-bool unseen_exists(const char *path);
+bool wt_raw_exists(const char *path);
 
 /* A file's descriptor, or -1 and errno. */
-int unseen_open(const char *path, int flags);
+int wt_raw_open(const char *path, int flags);
 
 /* Bring an open file to storage: 0, or why that failed (errno). */
-int unseen_sync(int fd);
+int wt_raw_sync(int fd);
 
-void unseen_close(int fd);
+void wt_raw_close(int fd);
 
-struct unseen_facts {
+struct raw_facts {
     bool regular; /* not a pipe, device, folder */
     int64_t size;
     uint64_t device, number; /* of the inode */
 };
 
 /* Of an open file, or where fd is negative of the one of that name. */
-bool unseen_look(int fd, const char *path, struct unseen_facts *facts);
+bool wt_raw_look(int fd, const char *path, struct raw_facts *facts);
 
 /* Where the file pointer is. */
-int64_t unseen_position(int fd);
+int64_t wt_raw_position(int fd);
 
 #endif

@@ -93,12 +93,12 @@ static bool install(bool of_data) {
            prctl(PR_SET_SECCOMP, (unsigned long)SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-void refusals_start(const struct plan *plan) {
+void wt_refusals_start(const struct plan *plan) {
     bool of_files = false, of_data = false;
     for (int32_t i = 0; i < plan->n_steps; i++) {
         const struct plan_step *step = &plan->steps[i];
         const bool posix = (step->kind == STEP_FILE || step->kind == STEP_EMPTY) && step->error != 0 &&
-                           CALLS[step->call].layer == LAYER_POSIX;
+                           wt_calls[step->call].layer == LAYER_POSIX;
         of_files |= posix;
         of_data |= posix && step->kind == STEP_EMPTY;
     }
@@ -116,12 +116,12 @@ void refusals_start(const struct plan *plan) {
 static char *page_of(int32_t error) {
     char *page = place + (size_t)(error & (ERRORS - 1)) * PAGE;
     if (mprotect(page, PAGE, PROT_READ | PROT_WRITE) != 0) {
-        fail(NULL, "no memory for a name: %s", strerror(errno));
+        wt_fail(NULL, "no memory for a name: %s", strerror(errno));
     }
     return page;
 }
 
-const char *refused_path(const char *path, int32_t error) {
+const char *wt_refused_path(const char *path, int32_t error) {
     char *page = page_of(error);
     if (snprintf(page, PAGE, "%s", path) >= PAGE) {
         page[PAGE - 1] = 0;
@@ -131,28 +131,28 @@ const char *refused_path(const char *path, int32_t error) {
 
 /* Whether the files are as they must be for the storage to refuse a call. */
 static bool storage_refuses(const struct file_action *a) {
-    const char *path = name_of(a)->path;
+    const char *path = wt_name_of(a)->path;
     const bool makes = (a->call == CALL_OPEN && (a->arg & O_CREAT)) || a->call == CALL_MKDIR ||
                        a->call == CALL_MKNOD || a->call == CALL_SYMLINK;
     const bool of_two = a->call == CALL_RENAME || a->call == CALL_LINK;
     if (of_two && !a->other) { /* the plan has one of its names */
-        return a->error == ENOENT && (a->arg != 0 || !unseen_exists(path));
+        return a->error == ENOENT && (a->arg != 0 || !wt_raw_exists(path));
     }
     if (a->error == ENOENT) {
-        return !makes && (a->file->never_there || !unseen_exists(path));
+        return !makes && (a->file->never_there || !wt_raw_exists(path));
     }
     if (a->error != EEXIST) {
         return false;
     }
     if (a->call == CALL_LINK || a->call == CALL_SYMLINK) {
-        return a->other && unseen_exists(a->other->names[a->other_name].path);
+        return a->other && wt_raw_exists(a->other->names[a->other_name].path);
     }
     return ((a->call == CALL_OPEN && (a->arg & O_CREAT) && (a->arg & O_EXCL)) || a->call == CALL_MKDIR ||
             a->call == CALL_MKNOD) &&
-           unseen_exists(path);
+           wt_raw_exists(path);
 }
 
-enum refusal refusal_of(const struct file_action *a) {
+enum refusal wt_refusal_of(const struct file_action *a) {
     const enum refusal filtered = filters ? BY_THE_FILTER : NOT_POSSIBLE;
     switch (a->call) {
     case CALL_OPEN:
@@ -187,8 +187,8 @@ enum refusal refusal_of(const struct file_action *a) {
     }
 }
 
-bool refused_data(enum call call, const struct open_file *f, int64_t size, int64_t offset, int32_t error,
-                  int64_t *moved) {
+bool wt_refused_data(enum call call, const struct open_file *f, int64_t size, int64_t offset, int32_t error,
+                     int64_t *moved) {
     if (!filters) {
         return false;
     }

@@ -9,22 +9,22 @@
 #include "backends/backend.h"
 
 /* Ask the system for the filter, if a step of the plan needs it. */
-void refusals_start(const struct plan *plan);
+void wt_refusals_start(const struct plan *plan);
 
 enum refusal {
     BY_STORAGE,    /* make the call as it is */
-    BY_THE_FILTER, /* refused_path, refused_data */
+    BY_THE_FILTER, /* wt_refused_path, wt_refused_data */
     NOT_POSSIBLE   /* it would succeed: leave it out */
 };
 
 /* How a POSIX call that moves no data fails with action->error. */
-enum refusal refusal_of(const struct file_action *action);
+enum refusal wt_refusal_of(const struct file_action *action);
 
 /* The same name, at a place in memory by which the filter knows the error. */
-const char *refused_path(const char *path, int32_t error);
+const char *wt_refused_path(const char *path, int32_t error);
 
 /* A data call that fails with an error: -1 and errno; false where it cannot be made to fail. */
-bool refused_data(enum call call, const struct open_file *f, int64_t size, int64_t offset, int32_t error,
-                  int64_t *moved);
+bool wt_refused_data(enum call call, const struct open_file *f, int64_t size, int64_t offset, int32_t error,
+                     int64_t *moved);
 
 #endif

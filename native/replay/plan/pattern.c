@@ -10,14 +10,14 @@
 
 enum { LARGE_PAGE = 2 << 20 };
 
-char *aligned_buffer(int64_t size) {
+char *wt_aligned_buffer(int64_t size) {
     void *p = NULL;
     /* Large requests go faster from large pages: 1 to 3 % at 1 MiB on tmpfs and in the page cache. */
     const int large = size >= LARGE_PAGE / 2;
     const size_t alignment = large ? LARGE_PAGE : PATTERN_ALIGNMENT;
     const size_t length = ((size_t)size / alignment + 1) * alignment;
     if (posix_memalign(&p, alignment, length) != 0) {
-        fail(NULL, "out of memory: the kernel's largest operation has %lld bytes", (long long)size);
+        wt_fail(NULL, "out of memory: the kernel's largest operation has %lld bytes", (long long)size);
     }
     if (large) {
         madvise(p, length, MADV_HUGEPAGE);
@@ -34,8 +34,8 @@ static uint64_t mixed(uint64_t i) {
     return z ^ (z >> 31);
 }
 
-void pattern_make(struct pattern *pattern, int64_t largest) {
-    pattern->bytes = aligned_buffer(PATTERN_PERIOD + largest);
+void wt_pattern_make(struct pattern *pattern, int64_t largest) {
+    pattern->bytes = wt_aligned_buffer(PATTERN_PERIOD + largest);
     for (size_t i = 0; i < PATTERN_PERIOD / 8; i++) {
         uint64_t w = mixed(i);
         for (int b = 0; b < 8; b++) {
@@ -52,12 +52,12 @@ void pattern_make(struct pattern *pattern, int64_t largest) {
     }
 }
 
-void pattern_fill(const struct pattern *pattern, int32_t file_id, const struct plan_view *view, char *buffer,
-                  int64_t position, int64_t size) {
+void wt_pattern_fill(const struct pattern *pattern, int32_t file_id, const struct plan_view *view,
+                     char *buffer, int64_t position, int64_t size) {
     for (int64_t done = 0; done < size;) {
-        int64_t n, offset = piece_in_file(view, position + done, &n);
+        int64_t n, offset = wt_piece_in_file(view, position + done, &n);
         n = n < size - done ? n : size - done;
-        memcpy(buffer + done, pattern_at(pattern, file_id, offset), (size_t)n);
+        memcpy(buffer + done, wt_pattern_at(pattern, file_id, offset), (size_t)n);
         done += n;
     }
 }

@@ -19,17 +19,17 @@ struct pattern {
     char *bytes; /* PATTERN_PERIOD + largest, aligned */
 };
 
-void pattern_make(struct pattern *pattern, int64_t largest);
+void wt_pattern_make(struct pattern *pattern, int64_t largest);
 
-static inline char *pattern_at(const struct pattern *pattern, int32_t file_id, int64_t offset) {
+static inline char *wt_pattern_at(const struct pattern *pattern, int32_t file_id, int64_t offset) {
     return pattern->bytes + (uint64_t)(offset + (int64_t)file_id * PATTERN_FILE_STEP) % PATTERN_PERIOD;
 }
 
 /* Fill a buffer for a write through a view. */
-void pattern_fill(const struct pattern *pattern, int32_t file_id, const struct plan_view *view, char *buffer,
-                  int64_t position, int64_t size);
+void wt_pattern_fill(const struct pattern *pattern, int32_t file_id, const struct plan_view *view,
+                     char *buffer, int64_t position, int64_t size);
 
 /* A buffer of pages that are there already, aligned for O_DIRECT. */
-char *aligned_buffer(int64_t size);
+char *wt_aligned_buffer(int64_t size);
 
 #endif

@@ -13,16 +13,16 @@ static bool leaves_root(const char *name) {
 }
 
 static void add_name(struct parser *p, struct plan_file *f, const char *root) {
-    f->names = grown(f->names, f->n_names, sizeof *f->names);
+    f->names = wt_plan_grown(f->names, f->n_names, sizeof *f->names);
     struct plan_name *added = &f->names[f->n_names++];
     added->symlink = false;
-    char *name = added->name = word(p);
-    unescape(name);
+    char *name = added->name = wt_plan_word(p);
+    wt_plan_unescape(name);
     if (leaves_root(name)) {
         BAD(p, "a file's name leaves the root:", name);
     }
     size_t length = strlen(root) + 1 + strlen(name) + 1;
-    added->path = must_alloc(length);
+    added->path = wt_must_alloc(length);
     snprintf(added->path, length, "%s/%s", root, name);
     f->name = f->names[0].name;
     f->path = f->names[0].path;
@@ -30,14 +30,14 @@ static void add_name(struct parser *p, struct plan_file *f, const char *root) {
 
 static void parse_file(struct parser *p, const char *root) {
     struct plan *plan = p->plan;
-    plan->files = grown(plan->files, plan->n_files, sizeof *plan->files);
+    plan->files = wt_plan_grown(plan->files, plan->n_files, sizeof *plan->files);
     struct plan_file *f = &plan->files[plan->n_files++];
-    f->id = (int32_t)number_from(p, 0, INT32_MAX);
-    f->content = (int32_t)number_from(p, 0, INT32_MAX);
-    const char *role = word(p);
+    f->id = (int32_t)wt_plan_number_from(p, 0, INT32_MAX);
+    f->content = (int32_t)wt_plan_number_from(p, 0, INT32_MAX);
+    const char *role = wt_plan_word(p);
     f->made_in_run = strcmp(role, "output") == 0;
     f->never_there = strcmp(role, "none") == 0;
-    f->prepared = number_from(p, 0, INT64_MAX);
+    f->prepared = wt_plan_number_from(p, 0, INT64_MAX);
     f->names = NULL;
     f->family = NULL;
     f->n_names = 0;
@@ -46,12 +46,12 @@ static void parse_file(struct parser *p, const char *root) {
 
 /* name FILE NAME: a further name */
 static void parse_name(struct parser *p, const char *root) {
-    int32_t file = index_of_file(p, number(p));
+    int32_t file = wt_plan_file(p, wt_plan_number(p));
     add_name(p, &p->plan->files[file], root);
 }
 
 static struct plan_family *family_of(struct parser *p) {
-    struct plan_file *f = &p->plan->files[index_of_file(p, number(p))];
+    struct plan_file *f = &p->plan->files[wt_plan_file(p, wt_plan_number(p))];
     if (!f->family) {
         BAD(p, "it names a file without members", "");
     }
@@ -61,32 +61,32 @@ static struct plan_family *family_of(struct parser *p) {
 /* members FILE N folder|tree: files that take turns at being that file, in a folder of its name or below the
  * root */
 static void parse_members(struct parser *p, const char *root) {
-    struct plan_file *f = &p->plan->files[index_of_file(p, number(p))];
+    struct plan_file *f = &p->plan->files[wt_plan_file(p, wt_plan_number(p))];
     if (f->family) {
         BAD(p, "a file has members twice", "");
     }
-    struct plan_family *family = f->family = must_alloc(sizeof *family);
-    (void)number_from(p, 1, INT32_MAX); /* of all ranks */
-    const char *where = word(p);
+    struct plan_family *family = f->family = wt_must_alloc(sizeof *family);
+    (void)wt_plan_number_from(p, 1, INT32_MAX); /* of all ranks */
+    const char *where = wt_plan_word(p);
     if (strcmp(where, "folder") != 0 && strcmp(where, "tree") != 0) {
         BAD(p, "members lie in no", where);
     }
     family->at_hand = -1;
     family->root_length = strlen(root) + 1;
     family->folder_length = strcmp(where, "tree") == 0 ? family->root_length : strlen(f->path) + 1;
-    family->path = must_alloc(family->folder_length + 1);
+    family->path = wt_must_alloc(family->folder_length + 1);
     snprintf(family->path, family->folder_length + 1, "%s/", f->path);
     family->path[family->folder_length - 1] = '/';
 }
 
 /* One of the members that a rank visits: member PREPARED NAME */
 static void parse_member(struct parser *p, struct plan_family *family, int32_t number) {
-    if (!next_line(p) || strcmp(word(p), "member") != 0) {
+    if (!wt_plan_next_line(p) || strcmp(wt_plan_word(p), "member") != 0) {
         BAD(p, "a rank has fewer members than it says", "");
     }
-    family->members[number].prepared = number_from(p, 0, INT64_MAX);
-    char *name = family->members[number].name = word(p);
-    unescape(name);
+    family->members[number].prepared = wt_plan_number_from(p, 0, INT64_MAX);
+    char *name = family->members[number].name = wt_plan_word(p);
+    wt_plan_unescape(name);
     if (leaves_root(name)) {
         BAD(p, "a member's name leaves its folder:", name);
     }
@@ -100,11 +100,11 @@ static void parse_member(struct parser *p, struct plan_family *family, int32_t n
  * by number, from 0, of which nothing is said where each is visited once, in the order of the lines */
 static void parse_visits(struct parser *p) {
     struct plan_family *family = family_of(p);
-    const bool mine = number(p) == p->rank;
-    const int32_t n_members = (int32_t)number_from(p, 1, INT32_MAX);
+    const bool mine = wt_plan_number(p) == p->rank;
+    const int32_t n_members = (int32_t)wt_plan_number_from(p, 1, INT32_MAX);
     if (!mine) {
         for (int32_t i = 0; i < n_members; i++) {
-            if (!next_line(p)) {
+            if (!wt_plan_next_line(p)) {
                 BAD(p, "a rank has fewer members than it says", "");
             }
         }
@@ -114,76 +114,77 @@ static void parse_visits(struct parser *p) {
         BAD(p, "a rank visits members twice", "");
     }
     family->n_members = n_members;
-    family->n_visits = number_from(p, 1, INT64_MAX / 8);
-    family->visits = must_alloc((size_t)family->n_visits * sizeof *family->visits);
+    family->n_visits = wt_plan_number_from(p, 1, INT64_MAX / 8);
+    family->visits = wt_must_alloc((size_t)family->n_visits * sizeof *family->visits);
     const bool in_order = !*p->line;
     if (in_order && family->n_visits != n_members) {
         BAD(p, "a rank's visits have no order", "");
     }
     for (int64_t i = 0; i < family->n_visits; i++) {
-        family->visits[i] = in_order ? (int32_t)i : (int32_t)number_from(p, 0, n_members - 1);
+        family->visits[i] = in_order ? (int32_t)i : (int32_t)wt_plan_number_from(p, 0, n_members - 1);
     }
-    family->members = must_alloc((size_t)n_members * sizeof *family->members);
+    family->members = wt_must_alloc((size_t)n_members * sizeof *family->members);
     for (int32_t i = 0; i < n_members; i++) {
         parse_member(p, family, i);
     }
-    family->path = must_grow(family->path, family->folder_length + family->longest + 1);
+    family->path = wt_must_grow(family->path, family->folder_length + family->longest + 1);
 }
 
 static void parse_view(struct parser *p) {
     struct plan *plan = p->plan;
-    plan->views = grown(plan->views, plan->n_views, sizeof *plan->views);
+    plan->views = wt_plan_grown(plan->views, plan->n_views, sizeof *plan->views);
     struct plan_view *v = &plan->views[plan->n_views++];
-    v->displacement = number_from(p, 0, INT64_MAX);
-    v->etype_size = number_from(p, 1, INT64_MAX);
-    v->extent = number_from(p, 0, INT64_MAX);
-    v->n_runs = (int32_t)number_from(p, 0, INT32_MAX);
-    v->run_offsets = must_alloc((size_t)v->n_runs * sizeof(int64_t));
-    v->run_lengths = must_alloc((size_t)v->n_runs * sizeof(int64_t));
+    v->displacement = wt_plan_number_from(p, 0, INT64_MAX);
+    v->etype_size = wt_plan_number_from(p, 1, INT64_MAX);
+    v->extent = wt_plan_number_from(p, 0, INT64_MAX);
+    v->n_runs = (int32_t)wt_plan_number_from(p, 0, INT32_MAX);
+    v->run_offsets = wt_must_alloc((size_t)v->n_runs * sizeof(int64_t));
+    v->run_lengths = wt_must_alloc((size_t)v->n_runs * sizeof(int64_t));
     v->visible = 0;
     for (int32_t i = 0; i < v->n_runs; i++) {
-        v->run_offsets[i] = number(p);
-        v->run_lengths[i] = number_from(p, 0, INT64_MAX);
+        v->run_offsets[i] = wt_plan_number(p);
+        v->run_lengths[i] = wt_plan_number_from(p, 0, INT64_MAX);
         v->visible += v->run_lengths[i];
     }
 }
 
 static void parse_communicator(struct parser *p) {
     struct plan *plan = p->plan;
-    plan->communicators = grown(plan->communicators, plan->n_communicators, sizeof *plan->communicators);
+    plan->communicators =
+        wt_plan_grown(plan->communicators, plan->n_communicators, sizeof *plan->communicators);
     struct plan_communicator *c = &plan->communicators[plan->n_communicators++];
     c->n_ranks = 0;
     c->ranks = NULL;
     if (strncmp(p->line, "all", 3) == 0) {
         return;
     }
-    c->n_ranks = (int32_t)number_from(p, 1, plan->n_ranks);
-    c->ranks = must_alloc((size_t)c->n_ranks * sizeof(int32_t));
+    c->n_ranks = (int32_t)wt_plan_number_from(p, 1, plan->n_ranks);
+    c->ranks = wt_must_alloc((size_t)c->n_ranks * sizeof(int32_t));
     for (int32_t i = 0; i < c->n_ranks; i++) {
-        c->ranks[i] = (int32_t)number_from(p, 0, plan->n_ranks - 1);
+        c->ranks[i] = (int32_t)wt_plan_number_from(p, 0, plan->n_ranks - 1);
     }
 }
 
 /* info N KEY VALUE ...; an empty value is "-" */
 static void parse_info(struct parser *p) {
     struct plan *plan = p->plan;
-    plan->infos = grown(plan->infos, plan->n_infos, sizeof *plan->infos);
+    plan->infos = wt_plan_grown(plan->infos, plan->n_infos, sizeof *plan->infos);
     struct plan_info *info = &plan->infos[plan->n_infos++];
-    info->n = (int32_t)number_from(p, 0, INT32_MAX);
-    info->keys = must_alloc((size_t)info->n * sizeof(char *));
-    info->values = must_alloc((size_t)info->n * sizeof(char *));
+    info->n = (int32_t)wt_plan_number_from(p, 0, INT32_MAX);
+    info->keys = wt_must_alloc((size_t)info->n * sizeof(char *));
+    info->values = wt_must_alloc((size_t)info->n * sizeof(char *));
     for (int32_t i = 0; i < info->n; i++) {
-        unescape(info->keys[i] = word(p));
-        info->values[i] = word(p);
+        wt_plan_unescape(info->keys[i] = wt_plan_word(p));
+        info->values[i] = wt_plan_word(p);
         if (strcmp(info->values[i], "-") == 0) {
             info->values[i] = "";
         } else {
-            unescape(info->values[i]);
+            wt_plan_unescape(info->values[i]);
         }
     }
 }
 
-bool plan_communicator_has(const struct plan_communicator *communicator, int rank) {
+bool wt_plan_communicator_has(const struct plan_communicator *communicator, int rank) {
     for (int32_t i = 0; i < communicator->n_ranks; i++) {
         if (communicator->ranks[i] == rank) {
             return true;
@@ -194,11 +195,11 @@ bool plan_communicator_has(const struct plan_communicator *communicator, int ran
 
 static void parse_phase(struct parser *p) {
     struct plan *plan = p->plan;
-    plan->phases = grown(plan->phases, plan->n_phases, sizeof *plan->phases);
+    plan->phases = wt_plan_grown(plan->phases, plan->n_phases, sizeof *plan->phases);
     struct plan_phase *phase = &plan->phases[plan->n_phases++];
     memset(phase, 0, sizeof *phase);
-    phase->id = (int32_t)number_from(p, 0, INT32_MAX);
-    phase->file = index_of_file(p, number(p));
+    phase->id = (int32_t)wt_plan_number_from(p, 0, INT32_MAX);
+    phase->file = wt_plan_file(p, wt_plan_number(p));
 }
 
 static void parse_call(struct parser *p) {
@@ -206,28 +207,28 @@ static void parse_call(struct parser *p) {
         BAD(p, "a call comes before any phase", "");
     }
     struct plan_phase *phase = &p->plan->phases[p->plan->n_phases - 1];
-    phase->members = grown(phase->members, phase->n_members, sizeof *phase->members);
+    phase->members = wt_plan_grown(phase->members, phase->n_members, sizeof *phase->members);
     struct plan_member *member = &phase->members[phase->n_members++];
     memset(member, 0, sizeof *member);
-    char *name = word(p);
-    member->call = call_named(name);
-    if (member->call == N_CALLS || CALLS[member->call].kind == KIND_FILE) {
+    char *name = wt_plan_word(p);
+    member->call = wt_call_named(name);
+    if (member->call == N_CALLS || wt_calls[member->call].kind == KIND_FILE) {
         BAD(p, "this program does not know the data call", name);
     }
-    member->placed = strcmp(word(p), "placed") == 0;
-    if (p->plan->files[phase->file].family && CALLS[member->call].kind == KIND_WRITE) {
+    member->placed = strcmp(wt_plan_word(p), "placed") == 0;
+    if (p->plan->files[phase->file].family && wt_calls[member->call].kind == KIND_WRITE) {
         p->plan->files[phase->file].family->written = true;
     }
-    member->handle = number(p);
+    member->handle = wt_plan_number(p);
 }
 
 static void add_run(struct parser *p, struct plan_member *member, struct plan_run run) {
     if (run.count < 1 || run.rs < 0 || run.moved_last < 0 || run.moved_last > run.rs) {
         BAD(p, "a run's numbers contradict each other", "");
     }
-    member->runs = grown(member->runs, member->n_runs, sizeof *member->runs);
+    member->runs = wt_plan_grown(member->runs, member->n_runs, sizeof *member->runs);
     member->runs[member->n_runs++] = run;
-    note_size(p->plan, member->call, run.rs);
+    wt_plan_note_size(p->plan, member->call, run.rs);
 }
 
 static struct plan_member *current_member(struct parser *p) {
@@ -241,12 +242,12 @@ static struct plan_member *current_member(struct parser *p) {
 /* linear COUNT RS A B C MOVED_LAST: offset = A*rank + B*i + C, for every rank that performs the phase */
 static void parse_linear(struct parser *p) {
     struct plan_member *member = current_member(p);
-    struct plan_run run = {.count = number(p)};
-    run.rs = number(p);
-    int64_t a = number(p);
-    run.disp = number(p);
-    int64_t c = number(p);
-    run.moved_last = number(p);
+    struct plan_run run = {.count = wt_plan_number(p)};
+    run.rs = wt_plan_number(p);
+    int64_t a = wt_plan_number(p);
+    run.disp = wt_plan_number(p);
+    int64_t c = wt_plan_number(p);
+    run.moved_last = wt_plan_number(p);
     if (__builtin_mul_overflow(a, (int64_t)p->rank, &run.offset) ||
         __builtin_add_overflow(run.offset, c, &run.offset)) {
         BAD(p, "an offset is larger than 63 bits", "");
@@ -257,14 +258,14 @@ static void parse_linear(struct parser *p) {
 /* run RANK COUNT RS OFFSET DISP MOVED_LAST */
 static void parse_run(struct parser *p) {
     struct plan_member *member = current_member(p);
-    if (number(p) != p->rank) {
+    if (wt_plan_number(p) != p->rank) {
         return;
     }
-    struct plan_run run = {.count = number(p)};
-    run.rs = number(p);
-    run.offset = number(p);
-    run.disp = number(p);
-    run.moved_last = number(p);
+    struct plan_run run = {.count = wt_plan_number(p)};
+    run.rs = wt_plan_number(p);
+    run.offset = wt_plan_number(p);
+    run.disp = wt_plan_number(p);
+    run.moved_last = wt_plan_number(p);
     add_run(p, member, run);
 }
 
@@ -295,27 +296,27 @@ static bool ranks_hold(struct parser *p, const char *text, int rank) {
 }
 
 static void check_header(struct parser *p) {
-    if (!next_line(p) || strcmp(word(p), "wavetank-plan") != 0) {
+    if (!wt_plan_next_line(p) || strcmp(wt_plan_word(p), "wavetank-plan") != 0) {
         BAD(p, "it does not begin with wavetank-plan", "");
     }
-    int64_t version = number(p);
+    int64_t version = wt_plan_number(p);
     if (version != PLAN_VERSION) {
-        fail(NULL,
-             "the plan has version %lld, this program reads version %d. Build both from the same source",
-             (long long)version, PLAN_VERSION);
+        wt_fail(NULL,
+                "the plan has version %lld, this program reads version %d. Build both from the same source",
+                (long long)version, PLAN_VERSION);
     }
-    if (!next_line(p) || strcmp(word(p), "ranks") != 0) {
+    if (!wt_plan_next_line(p) || strcmp(wt_plan_word(p), "ranks") != 0) {
         BAD(p, "the number of ranks is missing", "");
     }
-    p->plan->n_ranks = (int32_t)number_from(p, 1, INT32_MAX);
+    p->plan->n_ranks = (int32_t)wt_plan_number_from(p, 1, INT32_MAX);
 }
 
-struct plan *plan_parse(char *text, const char *root, int rank) {
-    struct parser p = {.rest = text, .rank = rank, .plan = must_alloc(sizeof(struct plan))};
+struct plan *wt_plan_parse(char *text, const char *root, int rank) {
+    struct parser p = {.rest = text, .rank = rank, .plan = wt_must_alloc(sizeof(struct plan))};
     check_header(&p);
     bool ended = false, mine = false;
-    while (next_line(&p)) {
-        char *keyword = word(&p);
+    while (wt_plan_next_line(&p)) {
+        char *keyword = wt_plan_word(&p);
         if (strcmp(keyword, "file") == 0) {
             parse_file(&p, root);
         } else if (strcmp(keyword, "name") == 0) {
@@ -339,13 +340,13 @@ struct plan *plan_parse(char *text, const char *root, int rank) {
         } else if (strcmp(keyword, "run") == 0) {
             parse_run(&p);
         } else if (strcmp(keyword, "program") == 0) {
-            if (!ranks_hold(&p, word(&p), rank)) {
-                skip_steps(&p);
+            if (!ranks_hold(&p, wt_plan_word(&p), rank)) {
+                wt_plan_skip_steps(&p);
             } else if (mine) {
                 BAD(&p, "a rank has two programs", "");
             } else {
                 mine = true;
-                parse_steps(&p);
+                wt_plan_parse_steps(&p);
             }
         } else if (strcmp(keyword, "plan-end") == 0) {
             ended = true;

@@ -139,14 +139,14 @@ struct plan {
 };
 
 /* Read the plan's text (rank 0's file). */
-char *plan_read_text(const char *path);
+char *wt_plan_read_text(const char *path);
 
 /* Of rank 0's text, NULL on other ranks: what concerns this rank. */
-char *plan_share(char *text);
+char *wt_plan_share(char *text);
 
-/* Parse; keep what this rank needs. text is changed. fail() names the line of a damaged plan. */
-struct plan *plan_parse(char *text, const char *root, int rank);
+/* Parse; keep what this rank needs. text is changed. wt_fail() names the line of a damaged plan. */
+struct plan *wt_plan_parse(char *text, const char *root, int rank);
 
-bool plan_communicator_has(const struct plan_communicator *communicator, int rank);
+bool wt_plan_communicator_has(const struct plan_communicator *communicator, int rank);
 
 #endif

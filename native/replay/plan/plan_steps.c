@@ -6,7 +6,7 @@
 
 static struct plan_step *add_step(struct parser *p, enum step_kind kind) {
     struct plan *plan = p->plan;
-    plan->steps = grown(plan->steps, plan->n_steps, sizeof *plan->steps);
+    plan->steps = wt_plan_grown(plan->steps, plan->n_steps, sizeof *plan->steps);
     struct plan_step *step = &plan->steps[plan->n_steps++];
     *step = (struct plan_step){.kind = kind,
                                .other = -1,
@@ -21,26 +21,26 @@ static struct plan_step *add_step(struct parser *p, enum step_kind kind) {
 
 static int32_t name_of_file(struct parser *p, int32_t file) {
     const struct plan_file *f = &p->plan->files[file];
-    return (int32_t)number_from(p, 0, f->family ? 1 : f->n_names - 1);
+    return (int32_t)wt_plan_number_from(p, 0, f->family ? 1 : f->n_names - 1);
 }
 
 /* do CALL FILE HANDLE ARG OFFSET VIEW COMMUNICATOR ERROR COUNT INFO NAME */
 static void parse_do(struct parser *p) {
     struct plan_step *step = add_step(p, STEP_FILE);
-    char *name = word(p);
-    step->call = call_named(name);
-    if (step->call == N_CALLS || CALLS[step->call].kind != KIND_FILE) {
+    char *name = wt_plan_word(p);
+    step->call = wt_call_named(name);
+    if (step->call == N_CALLS || wt_calls[step->call].kind != KIND_FILE) {
         BAD(p, "this program does not know the call", name);
     }
-    step->file = index_of_file(p, number(p));
-    step->handle = number(p);
-    step->arg = number(p);
-    step->offset = number(p);
-    step->view = optional_index(p, p->plan->n_views);
-    step->communicator = optional_index(p, p->plan->n_communicators);
-    step->error = (int32_t)number_from(p, 0, INT32_MAX);
-    step->count = number_from(p, 1, INT64_MAX);
-    step->info = optional_index(p, p->plan->n_infos);
+    step->file = wt_plan_file(p, wt_plan_number(p));
+    step->handle = wt_plan_number(p);
+    step->arg = wt_plan_number(p);
+    step->offset = wt_plan_number(p);
+    step->view = wt_plan_optional_index(p, p->plan->n_views);
+    step->communicator = wt_plan_optional_index(p, p->plan->n_communicators);
+    step->error = (int32_t)wt_plan_number_from(p, 0, INT32_MAX);
+    step->count = wt_plan_number_from(p, 1, INT64_MAX);
+    step->info = wt_plan_optional_index(p, p->plan->n_infos);
     step->name = name_of_file(p, step->file);
     const bool of_two = step->call == CALL_RENAME || step->call == CALL_LINK || step->call == CALL_SYMLINK;
     if (of_two && !step->error) { /* one name is enough for a call that failed */
@@ -51,62 +51,62 @@ static void parse_do(struct parser *p) {
 /* pair CALL FROM NAME TO NAME ERROR: a call on two names */
 static void parse_pair(struct parser *p) {
     struct plan_step *step = add_step(p, STEP_FILE);
-    char *name = word(p);
-    step->call = call_named(name);
+    char *name = wt_plan_word(p);
+    step->call = wt_call_named(name);
     if (step->call != CALL_RENAME && step->call != CALL_LINK && step->call != CALL_SYMLINK) {
         BAD(p, "this program does not know the call on two names", name);
     }
-    step->file = index_of_file(p, number(p));
+    step->file = wt_plan_file(p, wt_plan_number(p));
     step->name = name_of_file(p, step->file);
-    step->other = index_of_file(p, number(p));
+    step->other = wt_plan_file(p, wt_plan_number(p));
     step->other_name = name_of_file(p, step->other);
     if (step->call == CALL_SYMLINK) {
         p->plan->files[step->other].names[step->other_name].symlink = true;
     }
-    step->error = (int32_t)number_from(p, 0, INT32_MAX);
+    step->error = (int32_t)wt_plan_number_from(p, 0, INT32_MAX);
 }
 
 /* data PHASE COUNT HANDLE SINGLE NULL_SEEKS */
 static void parse_data(struct parser *p) {
     struct plan_step *step = add_step(p, STEP_DATA);
-    step->phase = index_of_phase(p, number(p));
-    step->count = number_from(p, 1, INT64_MAX);
-    step->handle = number(p);
-    step->single = number_from(p, 0, 1) == 1;
-    step->null_seeks = number_from(p, 0, INT64_MAX);
+    step->phase = wt_plan_phase(p, wt_plan_number(p));
+    step->count = wt_plan_number_from(p, 1, INT64_MAX);
+    step->handle = wt_plan_number(p);
+    step->single = wt_plan_number_from(p, 0, 1) == 1;
+    step->null_seeks = wt_plan_number_from(p, 0, INT64_MAX);
 }
 
 /* empty CALL FILE HANDLE OFFSET SIZE COUNT ERROR */
 static void parse_empty(struct parser *p) {
     struct plan_step *step = add_step(p, STEP_EMPTY);
-    char *name = word(p);
-    step->call = call_named(name);
-    if (step->call == N_CALLS || CALLS[step->call].kind == KIND_FILE) {
+    char *name = wt_plan_word(p);
+    step->call = wt_call_named(name);
+    if (step->call == N_CALLS || wt_calls[step->call].kind == KIND_FILE) {
         BAD(p, "this program does not know the data call", name);
     }
-    step->file = index_of_file(p, number(p));
-    step->handle = number(p);
-    step->offset = number(p);
-    step->size = number_from(p, 0, INT64_MAX);
-    step->count = number_from(p, 1, INT64_MAX);
-    step->error = (int32_t)number_from(p, 0, INT32_MAX);
-    note_size(p->plan, step->call, step->size);
+    step->file = wt_plan_file(p, wt_plan_number(p));
+    step->handle = wt_plan_number(p);
+    step->offset = wt_plan_number(p);
+    step->size = wt_plan_number_from(p, 0, INT64_MAX);
+    step->count = wt_plan_number_from(p, 1, INT64_MAX);
+    step->error = (int32_t)wt_plan_number_from(p, 0, INT32_MAX);
+    wt_plan_note_size(p->plan, step->call, step->size);
 }
 
 /* signal NUMBER N_RANKS RANK ...; await NUMBER N_RANKS RANK ... */
 static void parse_wait(struct parser *p, enum step_kind kind) {
     struct plan_step *step = add_step(p, kind);
-    step->count = number_from(p, 0, INT64_MAX);
-    step->n_ranks = (int32_t)number_from(p, 1, p->plan->n_ranks);
-    step->ranks = must_alloc((size_t)step->n_ranks * sizeof(int32_t));
+    step->count = wt_plan_number_from(p, 0, INT64_MAX);
+    step->n_ranks = (int32_t)wt_plan_number_from(p, 1, p->plan->n_ranks);
+    step->ranks = wt_must_alloc((size_t)step->n_ranks * sizeof(int32_t));
     for (int32_t i = 0; i < step->n_ranks; i++) {
-        step->ranks[i] = (int32_t)number_from(p, 0, p->plan->n_ranks - 1);
+        step->ranks[i] = (int32_t)wt_plan_number_from(p, 0, p->plan->n_ranks - 1);
     }
 }
 
-void parse_steps(struct parser *p) {
-    while (next_line(p)) {
-        char *keyword = word(p);
+void wt_plan_parse_steps(struct parser *p) {
+    while (wt_plan_next_line(p)) {
+        char *keyword = wt_plan_word(p);
         if (strcmp(keyword, "end") == 0) {
             return;
         }
@@ -126,15 +126,15 @@ void parse_steps(struct parser *p) {
             parse_wait(p, STEP_AWAIT);
         } else if (strcmp(keyword, "sync") == 0) {
             struct plan_step *step = add_step(p, STEP_SYNC);
-            step->communicator = (int32_t)number_from(p, 0, p->plan->n_communicators - 1);
-            step->count = number_from(p, 1, INT64_MAX);
+            step->communicator = (int32_t)wt_plan_number_from(p, 0, p->plan->n_communicators - 1);
+            step->count = wt_plan_number_from(p, 1, INT64_MAX);
         } else if (strcmp(keyword, "pause") == 0) {
-            add_step(p, STEP_PAUSE)->count = number_from(p, 0, INT64_MAX);
+            add_step(p, STEP_PAUSE)->count = wt_plan_number_from(p, 0, INT64_MAX);
         } else if (strcmp(keyword, "repeat") == 0) {
             struct plan_step *step = add_step(p, STEP_REPEAT);
-            step->count = number_from(p, 0, INT64_MAX);
+            step->count = wt_plan_number_from(p, 0, INT64_MAX);
             int32_t self = p->plan->n_steps - 1;
-            parse_steps(p);
+            wt_plan_parse_steps(p);
             p->plan->steps[self].end = p->plan->n_steps;
         } else {
             BAD(p, "unknown step", keyword);
@@ -143,9 +143,9 @@ void parse_steps(struct parser *p) {
     BAD(p, "a program or a repeat has no end; the plan is cut short", "");
 }
 
-void skip_steps(struct parser *p) {
+void wt_plan_skip_steps(struct parser *p) {
     for (int depth = 1; depth > 0;) {
-        if (!next_line(p)) {
+        if (!wt_plan_next_line(p)) {
             BAD(p, "a program has no end; the plan is cut short", "");
         }
         depth += strncmp(p->line, "repeat ", 7) == 0;

@@ -7,34 +7,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-char *plan_read_text(const char *path) {
+char *wt_plan_read_text(const char *path) {
     FILE *f = fopen(path, "rb");
     struct doing doing = {"open", path, -1, -1};
     if (!f) {
-        fail(&doing, "cannot read the plan: %s", strerror(errno));
+        wt_fail(&doing, "cannot read the plan: %s", strerror(errno));
     }
     size_t length = 0, capacity = 1 << 16;
-    char *text = must_alloc(capacity);
+    char *text = wt_must_alloc(capacity);
     for (size_t n; (n = fread(text + length, 1, capacity - length - 1, f)) > 0;) {
         length += n;
         if (capacity - length == 1) {
-            text = must_grow(text, capacity *= 2);
+            text = wt_must_grow(text, capacity *= 2);
         }
     }
     if (ferror(f)) {
-        fail(&doing, "cannot read the plan: %s", strerror(errno));
+        wt_fail(&doing, "cannot read the plan: %s", strerror(errno));
     }
     fclose(f);
     text[length] = '\0';
     return text;
 }
 
-_Noreturn void bad_plan(int64_t line, const char *what, const char *word) {
-    fail(NULL, "the plan is damaged at line %lld: %s%s%s. Make it again from the kernel", (long long)line,
-         what, *word ? " " : "", word);
+_Noreturn void wt_plan_bad(int64_t line, const char *what, const char *word) {
+    wt_fail(NULL, "the plan is damaged at line %lld: %s%s%s. Make it again from the kernel", (long long)line,
+            what, *word ? " " : "", word);
 }
 
-bool next_line(struct parser *p) {
+bool wt_plan_next_line(struct parser *p) {
     do {
         if (!*p->rest) {
             p->line = NULL;
@@ -50,14 +50,15 @@ bool next_line(struct parser *p) {
             p->rest += strlen(p->rest);
         }
         p->line += strspn(p->line, " ");
-        if (strncmp(p->line, "#@", 2) == 0) { /* plan_share: the number of the next line in the whole text */
+        if (strncmp(p->line, "#@", 2) ==
+            0) { /* wt_plan_share: the number of the next line in the whole text */
             p->number = strtoll(p->line + 2, NULL, 10) - 1;
         }
     } while (!*p->line || *p->line == '#');
     return true;
 }
 
-char *word(struct parser *p) {
+char *wt_plan_word(struct parser *p) {
     if (!p->line || !*p->line) {
         BAD(p, "the line is too short", "");
     }
@@ -70,8 +71,8 @@ char *word(struct parser *p) {
     return start;
 }
 
-int64_t number(struct parser *p) {
-    char *text = word(p), *end;
+int64_t wt_plan_number(struct parser *p) {
+    char *text = wt_plan_word(p), *end;
     if (strcmp(text, "-") == 0) {
         return -1;
     }
@@ -83,19 +84,19 @@ int64_t number(struct parser *p) {
     return value;
 }
 
-int64_t number_from(struct parser *p, int64_t low, int64_t high) {
-    int64_t value = number(p);
+int64_t wt_plan_number_from(struct parser *p, int64_t low, int64_t high) {
+    int64_t value = wt_plan_number(p);
     if (value < low || value > high) {
         BAD(p, "a number is out of its range", "");
     }
     return value;
 }
 
-int32_t optional_index(struct parser *p, int32_t n) {
-    return (int32_t)number_from(p, -1, n - 1);
+int32_t wt_plan_optional_index(struct parser *p, int32_t n) {
+    return (int32_t)wt_plan_number_from(p, -1, n - 1);
 }
 
-int32_t index_of_file(struct parser *p, int64_t id) {
+int32_t wt_plan_file(struct parser *p, int64_t id) {
     int32_t low = 0,
             high = p->plan->n_files; /* their numbers ascend, unless a person has edited the kernel */
     while (low < high) {
@@ -117,7 +118,7 @@ int32_t index_of_file(struct parser *p, int64_t id) {
     BAD(p, "it names a file that the plan does not have", "");
 }
 
-int32_t index_of_phase(struct parser *p, int64_t id) {
+int32_t wt_plan_phase(struct parser *p, int64_t id) {
     /* Phases are numbered from 1 in their order, unless some are left out. */
     if (id >= 1 && id <= p->plan->n_phases && p->plan->phases[id - 1].id == id) {
         return (int32_t)(id - 1);
@@ -130,7 +131,7 @@ int32_t index_of_phase(struct parser *p, int64_t id) {
     BAD(p, "it names a phase that the plan does not have", "");
 }
 
-void unescape(char *text) {
+void wt_plan_unescape(char *text) {
     char *to = text;
     for (char *from = text; *from; from++) {
         if (from[0] == '%' && from[1] && from[2]) {
@@ -144,21 +145,21 @@ void unescape(char *text) {
     *to = '\0';
 }
 
-void *grown(void *array, int32_t n, size_t size) {
+void *wt_plan_grown(void *array, int32_t n, size_t size) {
     if ((n & (n - 1)) != 0) {
         return array;
     }
-    return must_grow(array, (size_t)(n ? 2 * n : 1) * size);
+    return wt_must_grow(array, (size_t)(n ? 2 * n : 1) * size);
 }
 
-void note_size(struct plan *plan, enum call call, int64_t size) {
-    if (is_copy(call)) { /* inside of the kernel, unless bytes are verified */
+void wt_plan_note_size(struct plan *plan, enum call call, int64_t size) {
+    if (wt_is_copy(call)) { /* inside of the kernel, unless bytes are verified */
         if (size > plan->largest_copy) {
             plan->largest_copy = size;
         }
         return;
     }
-    int64_t *largest = CALLS[call].kind == KIND_READ ? &plan->largest_read : &plan->largest_write;
+    int64_t *largest = wt_calls[call].kind == KIND_READ ? &plan->largest_read : &plan->largest_write;
     if (size > *largest) {
         *largest = size;
     }

@@ -16,28 +16,28 @@ struct parser {
 };
 
 /* Ends the program: names the line of a damaged plan. word is added to what, unless it is empty. */
-_Noreturn void bad_plan(int64_t line, const char *what, const char *word);
-#define BAD(p, ...) bad_plan((p)->number, __VA_ARGS__)
+_Noreturn void wt_plan_bad(int64_t line, const char *what, const char *word);
+#define BAD(p, ...) wt_plan_bad((p)->number, __VA_ARGS__)
 
-bool next_line(struct parser *p);
-char *word(struct parser *p);
-int64_t number(struct parser *p); /* "-" is -1 */
-int64_t number_from(struct parser *p, int64_t low, int64_t high);
-int32_t optional_index(struct parser *p, int32_t n); /* below n, or -1 */
-int32_t index_of_file(struct parser *p, int64_t id);
-int32_t index_of_phase(struct parser *p, int64_t id);
-void unescape(char *text); /* %XX to bytes, in place */
+bool wt_plan_next_line(struct parser *p);
+char *wt_plan_word(struct parser *p);
+int64_t wt_plan_number(struct parser *p); /* "-" is -1 */
+int64_t wt_plan_number_from(struct parser *p, int64_t low, int64_t high);
+int32_t wt_plan_optional_index(struct parser *p, int32_t n); /* below n, or -1 */
+int32_t wt_plan_file(struct parser *p, int64_t id);
+int32_t wt_plan_phase(struct parser *p, int64_t id);
+void wt_plan_unescape(char *text); /* %XX to bytes, in place */
 
 /* Room for one element more: arrays grow at powers of two. */
-void *grown(void *array, int32_t n, size_t size);
+void *wt_plan_grown(void *array, int32_t n, size_t size);
 
-void note_size(struct plan *plan, enum call call, int64_t size);
+void wt_plan_note_size(struct plan *plan, enum call call, int64_t size);
 
 /* ---- plan_steps.c ---- */
 
 /* Steps up to their "end". */
-void parse_steps(struct parser *p);
+void wt_plan_parse_steps(struct parser *p);
 /* The same, and keeps nothing: another rank's program. */
-void skip_steps(struct parser *p);
+void wt_plan_skip_steps(struct parser *p);
 
 #endif

@@ -28,7 +28,7 @@ static int64_t joined(struct piece *pieces, int64_t n) {
 }
 
 static struct level merged(struct level a, struct level b) {
-    struct level both = {must_alloc((size_t)(a.n + b.n) * sizeof(struct piece)), 0};
+    struct level both = {wt_must_alloc((size_t)(a.n + b.n) * sizeof(struct piece)), 0};
     for (int64_t i = 0, k = 0; i < a.n || k < b.n;) {
         both.pieces[both.n++] =
             k >= b.n || (i < a.n && a.pieces[i].start <= b.pieces[k].start) ? a.pieces[i++] : b.pieces[k++];
@@ -41,7 +41,7 @@ static struct level merged(struct level a, struct level b) {
 
 /* Sort the recent pieces into the levels: each of them is merged into the next one when it is full. */
 static void settle(struct ranges *r) {
-    struct level carried = {must_alloc(sizeof r->recent), r->n_recent};
+    struct level carried = {wt_must_alloc(sizeof r->recent), r->n_recent};
     memcpy(carried.pieces, r->recent, (size_t)r->n_recent * sizeof(struct piece));
     qsort(carried.pieces, (size_t)carried.n, sizeof(struct piece), by_start);
     carried.n = joined(carried.pieces, carried.n);
@@ -118,7 +118,7 @@ static void add_band(struct ranges *r, struct band band) {
             wider.start = band.start < wider.start ? band.start : wider.start;
             wider.length += band.length;
             *other = r->bands[--r->n_bands];
-            ranges_add(r, wider);
+            wt_ranges_add(r, wider);
             return;
         }
     }
@@ -126,11 +126,11 @@ static void add_band(struct ranges *r, struct band band) {
         r->lost = true;
         return;
     }
-    r->bands = must_grow(r->bands, (size_t)(r->n_bands + 1) * sizeof *r->bands);
+    r->bands = wt_must_grow(r->bands, (size_t)(r->n_bands + 1) * sizeof *r->bands);
     r->bands[r->n_bands++] = band;
 }
 
-void ranges_add(struct ranges *r, struct band band) {
+void wt_ranges_add(struct ranges *r, struct band band) {
     if (band.length <= 0 || band.count <= 0 || r->lost) {
         return;
     }
@@ -180,14 +180,14 @@ static void look_in_band(const struct band *band, int64_t at, int64_t *end, int6
     }
 }
 
-bool band_holds(struct band band, int64_t at, int64_t *until) {
+bool wt_band_holds(struct band band, int64_t at, int64_t *until) {
     int64_t end = -1, next = INT64_MAX;
     look_in_band(&band, at, &end, &next);
     *until = end > at ? end : next;
     return end > at;
 }
 
-bool ranges_hold_all(const struct ranges *r, struct band band) {
+bool wt_ranges_hold_all(const struct ranges *r, struct band band) {
     const int64_t end = band.start + (band.count - 1) * band.stride + band.length;
     for (int32_t i = 0; i < r->n_bands; i++) {
         if (band.count > 1 && is_within(band, r->bands[i])) {
@@ -195,14 +195,14 @@ bool ranges_hold_all(const struct ranges *r, struct band band) {
         }
     }
     for (int64_t at = band.start, until; at < end; at = until) {
-        if (!ranges_hold(r, at, &until)) {
+        if (!wt_ranges_hold(r, at, &until)) {
             return false;
         }
     }
     return true;
 }
 
-bool ranges_hold(const struct ranges *r, int64_t at, int64_t *until) {
+bool wt_ranges_hold(const struct ranges *r, int64_t at, int64_t *until) {
     int64_t end = -1, next = INT64_MAX;
     for (int32_t i = 0; i < r->n_recent; i++) {
         const struct piece *p = &r->recent[i];
@@ -236,7 +236,7 @@ static int64_t cut_pieces(struct piece *pieces, int64_t n, int64_t size) {
     return kept;
 }
 
-void ranges_cut(struct ranges *r, int64_t size) {
+void wt_ranges_cut(struct ranges *r, int64_t size) {
     r->n_recent = (int32_t)cut_pieces(r->recent, r->n_recent, size);
     for (int k = 0; k < RANGES_LEVELS; k++) {
         struct level *level = &r->levels[k];
@@ -253,7 +253,7 @@ void ranges_cut(struct ranges *r, int64_t size) {
         int64_t whole = size - was.length < was.start ? 0 : (size - was.length - was.start) / was.stride + 1;
         int64_t rest = was.start + whole * was.stride;
         *band = r->bands[--r->n_bands];
-        ranges_add(r, (struct band){was.start, was.length, was.stride, whole});
+        wt_ranges_add(r, (struct band){was.start, was.length, was.stride, whole});
         if (rest < size) {
             add_piece(r, rest, size);
         }
@@ -261,7 +261,7 @@ void ranges_cut(struct ranges *r, int64_t size) {
     }
 }
 
-void ranges_clear(struct ranges *r) {
+void wt_ranges_clear(struct ranges *r) {
     for (int k = 0; k < RANGES_LEVELS; k++) {
         free(r->levels[k].pieces);
     }
@@ -269,7 +269,7 @@ void ranges_clear(struct ranges *r) {
     *r = (struct ranges){0};
 }
 
-void ranges_each(const struct ranges *r, void (*tell)(void *to, struct band band), void *to) {
+void wt_ranges_each(const struct ranges *r, void (*tell)(void *to, struct band band), void *to) {
     for (int32_t i = 0; i < r->n_recent; i++) {
         tell(to, (struct band){r->recent[i].start, r->recent[i].end - r->recent[i].start, 0, 1});
     }

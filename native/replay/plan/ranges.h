@@ -30,22 +30,22 @@ struct ranges {
     bool lost; /* it had more than RANGES_MOST_PIECES: what it holds is not known any more */
 };
 
-void ranges_add(struct ranges *r, struct band band);
+void wt_ranges_add(struct ranges *r, struct band band);
 
 /* Whether a byte is in the set; *until: first byte behind it of which that is not known. */
-bool ranges_hold(const struct ranges *r, int64_t at, int64_t *until);
+bool wt_ranges_hold(const struct ranges *r, int64_t at, int64_t *until);
 
-bool band_holds(struct band band, int64_t at, int64_t *until);
+bool wt_band_holds(struct band band, int64_t at, int64_t *until);
 
 /* Whether all of a band is certainly in the set. */
-bool ranges_hold_all(const struct ranges *r, struct band band);
+bool wt_ranges_hold_all(const struct ranges *r, struct band band);
 
 /* Take away all from a byte on. */
-void ranges_cut(struct ranges *r, int64_t size);
+void wt_ranges_cut(struct ranges *r, int64_t size);
 
-void ranges_clear(struct ranges *r);
+void wt_ranges_clear(struct ranges *r);
 
 /* All that is in the set, in any order. */
-void ranges_each(const struct ranges *r, void (*tell)(void *to, struct band band), void *to);
+void wt_ranges_each(const struct ranges *r, void (*tell)(void *to, struct band band), void *to);
 
 #endif

@@ -4,7 +4,7 @@ static bool has_pieces(const struct plan_view *view) {
     return view && view->visible > 0;
 }
 
-int64_t piece_in_file(const struct plan_view *view, int64_t position, int64_t *length) {
+int64_t wt_piece_in_file(const struct plan_view *view, int64_t position, int64_t *length) {
     if (!has_pieces(view)) {
         *length = INT64_MAX - position;
         return position;
@@ -19,16 +19,16 @@ int64_t piece_in_file(const struct plan_view *view, int64_t position, int64_t *l
     return tile + view->run_offsets[i] + rest;
 }
 
-int64_t place_in_file(const struct plan_view *view, int64_t position) {
+int64_t wt_place_in_file(const struct plan_view *view, int64_t position) {
     int64_t length;
-    return piece_in_file(view, position, &length);
+    return wt_piece_in_file(view, position, &length);
 }
 
 /* The pieces of one operation, each repeated as the operations are. */
 static void tell_pieces(const struct plan_view *view, int64_t position, int64_t end, int64_t stride,
                         int64_t count, void (*tell)(void *to, struct band band), void *to) {
     while (position < end) {
-        int64_t length, start = piece_in_file(view, position, &length);
+        int64_t length, start = wt_piece_in_file(view, position, &length);
         if (length > end - position) {
             length = end - position;
         }
@@ -53,8 +53,8 @@ static void tell_tiles(const struct plan_view *view, int64_t position, int64_t e
     tell_pieces(view, last * view->visible, end, 0, 1, tell, to);
 }
 
-void bands_in_file(const struct plan_view *view, struct band b, void (*tell)(void *to, struct band band),
-                   void *to) {
+void wt_bands_in_file(const struct plan_view *view, struct band b, void (*tell)(void *to, struct band band),
+                      void *to) {
     if (b.length <= 0 || b.count <= 0) {
         return;
     }

@@ -7,11 +7,11 @@
 
 /* The offset in the file of a position, and for how many bytes the file goes on from there as the view does.
  */
-int64_t piece_in_file(const struct plan_view *view, int64_t position, int64_t *length);
-int64_t place_in_file(const struct plan_view *view, int64_t position);
+int64_t wt_piece_in_file(const struct plan_view *view, int64_t position, int64_t *length);
+int64_t wt_place_in_file(const struct plan_view *view, int64_t position);
 
 /* The parts of the file that operations move: each is band.length bytes long in the view. */
-void bands_in_file(const struct plan_view *view, struct band operations,
-                   void (*tell)(void *to, struct band band), void *to);
+void wt_bands_in_file(const struct plan_view *view, struct band operations,
+                      void (*tell)(void *to, struct band band), void *to);
 
 #endif

@@ -18,7 +18,7 @@ struct growing_text {
 static void add(struct growing_text *to, const char *bytes, size_t n) {
     if (to->length + n + 1 > to->room) {
         to->room = 2 * (to->length + n + 1);
-        to->bytes = must_grow(to->bytes, to->room);
+        to->bytes = wt_must_grow(to->bytes, to->room);
     }
     memcpy(to->bytes + to->length, bytes, n);
     to->length += n;
@@ -56,14 +56,14 @@ static int64_t visits_at(const char *text, int32_t n_ranks, int32_t *rank, const
     return 1 + members;
 }
 
-char *plan_share(char *text) {
-    const int32_t n_ranks = rank_count();
+char *wt_plan_share(char *text) {
+    const int32_t n_ranks = wt_rank_count();
     if (n_ranks == 1) {
         return text;
     }
     struct growing_text common = {0}, *own = NULL;
     if (text) {
-        own = must_alloc((size_t)n_ranks * sizeof *own);
+        own = wt_must_alloc((size_t)n_ranks * sizeof *own);
         int64_t number = 1;
         int32_t rank = 0;
         for (const char *line = text, *end; *line; line = end) {
@@ -84,12 +84,12 @@ char *plan_share(char *text) {
         add(&common, "", 0);
         free(text);
     }
-    common.bytes = ranks_share_text(common.bytes);
+    common.bytes = wt_ranks_share_text(common.bytes);
     common.length = strlen(common.bytes);
     common.room = 0;
     for (int32_t rank = 0; rank < n_ranks; rank++) {
         size_t n = 0;
-        char *mine = ranks_hand_out(rank, own ? own[rank].bytes : NULL, own ? own[rank].length : 0, &n);
+        char *mine = wt_ranks_hand_out(rank, own ? own[rank].bytes : NULL, own ? own[rank].length : 0, &n);
         if (mine) {
             add(&common, mine, n);
         }

@@ -7,6 +7,6 @@
 #include <mpi.h>
 
 /* A communicator of the plan; MPI_COMM_NULL on ranks outside of it. */
-MPI_Comm ranks_communicator(int index);
+MPI_Comm wt_ranks_communicator(int index);
 
 #endif

@@ -32,11 +32,11 @@ static int rank_by_launcher(void) {
 }
 
 static void print_place(void) {
-    const struct whereabouts *w = whereabouts;
+    const struct rank_status *w = wt_status;
     printf("{\"rank\": %d, \"call\": ", w->rank < 0 ? rank_by_launcher() : w->rank);
-    print_json_string(w->call);
+    wt_print_json_string(w->call);
     printf(", \"file\": ");
-    print_json_string(w->file);
+    wt_print_json_string(w->file);
     static const char *const STATES[] = {"starts", "works", "waits", "pauses", "tells", "ended"};
     printf(", \"offset\": %" PRId64 ", \"size\": %" PRId64 ", \"step\": %" PRId64 ", \"steps\": %" PRId64
            ", \"state\": \"%s\"",
@@ -46,12 +46,12 @@ static void print_place(void) {
 /* The rank has ended, by a signal or an exit; its own failures it has told itself. */
 static _Noreturn void tell_end(int status) {
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : 1;
-    if (whereabouts->state == RANK_ENDED && WIFEXITED(status)) {
+    if (wt_status->state == RANK_ENDED && WIFEXITED(status)) {
         exit(code);
     }
     printf("\n" FAILURE_MARK);
     print_place();
-    printf(", \"at_ns\": %" PRId64 ", \"died\": ", now_ns());
+    printf(", \"at_ns\": %" PRId64 ", \"died\": ", wt_now_ns());
     if (WIFSIGNALED(status)) {
         printf("\"signal %d, %s\"}\n", WTERMSIG(status), strsignal(WTERMSIG(status)));
     } else {
@@ -70,25 +70,25 @@ static void tell_waiting(double seconds) {
 }
 
 static void tell_moving(void) {
-    printf("\n" MOVING_MARK "{\"rank\": %d}\n", whereabouts->rank);
+    printf("\n" MOVING_MARK "{\"rank\": %d}\n", wt_status->rank);
     fflush(stdout);
 }
 
 /* Another thread of control wrote it: read it anew. */
 static int64_t done_so_far(void) {
-    return *(volatile int64_t *)&whereabouts->done;
+    return *(volatile int64_t *)&wt_status->done;
 }
 
 static _Noreturn void watch(pid_t child, int64_t patience_ns, const sigset_t *of_child) {
-    int64_t done = done_so_far(), since = now_ns();
+    int64_t done = done_so_far(), since = wt_now_ns();
     bool told = false;
     for (int status;;) {
         sigtimedwait(of_child, NULL, &(struct timespec){.tv_nsec = LOOK_NS});
         if (waitpid(child, &status, WNOHANG) == child) {
             tell_end(status);
         }
-        int64_t now = now_ns();
-        bool quiet = whereabouts->state == RANK_TELLS || whereabouts->state == RANK_ENDED;
+        int64_t now = wt_now_ns();
+        bool quiet = wt_status->state == RANK_TELLS || wt_status->state == RANK_ENDED;
         if (done_so_far() != done || quiet) {
             if (told && !quiet) {
                 tell_moving();
@@ -125,17 +125,17 @@ static void rename_process(int argc, char **argv) {
     }
 }
 
-void watch_start(int argc, char **argv) {
+void wt_watchdog_start(int argc, char **argv) {
     double patience_s = asked_patience(argc, argv);
     if (!(patience_s > 0) || getenv("WAVETANK_TRACE_DIR")) {
         return;
     }
-    struct whereabouts *shared =
+    struct rank_status *shared =
         mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED) {
         return;
     }
-    *shared = *whereabouts;
+    *shared = *wt_status;
     signal(SIGCHLD, SIG_DFL); /* ignored, it would leave no status to be told */
     sigset_t of_child, before;
     sigemptyset(&of_child);
@@ -147,11 +147,11 @@ void watch_start(int argc, char **argv) {
             sigprocmask(SIG_SETMASK, &before, NULL);
             return;
         }
-        whereabouts = shared;
+        wt_status = shared;
         rename_process(argc, argv);
         watch(child, (int64_t)(patience_s * 1e9), &of_child);
     }
-    whereabouts = shared;
+    wt_status = shared;
     prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0UL, 0UL, 0UL);
     if (getppid() != parent) { /* it died before that call */
         _exit(1);

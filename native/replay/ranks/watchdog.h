@@ -15,6 +15,6 @@
 /* Go on as the rank, with the process that called this as the watching one, where an argument is
  * --watch=SECONDS: how long without progress is worth a line. A traced replay is not watched: its trace holds
  * its ranks alone. */
-void watch_start(int argc, char **argv);
+void wt_watchdog_start(int argc, char **argv);
 
 #endif

@@ -11,7 +11,7 @@ static const char *const RATE_NAMES[RATES] = {
 #undef X
 };
 
-void activity_clear(struct activity *a) {
+void wt_activity_clear(struct activity *a) {
     memset(a, 0, sizeof *a);
     a->data_from_ns = -1;
 }
@@ -72,16 +72,17 @@ static void add(struct activity *a, enum io_kind kind, enum io_rate rate, int64_
     a->joined = true;
 }
 
-void activity_data_begins(struct activity *a, int64_t at_ns) {
+void wt_activity_data_begins(struct activity *a, int64_t at_ns) {
     a->data_from_ns = at_ns;
 }
 
-void activity_data_ends(struct activity *a, int64_t at_ns) {
+void wt_activity_data_ends(struct activity *a, int64_t at_ns) {
     add(a, IO_DATA, RATE_NONE, a->data_from_ns, at_ns);
     a->data_from_ns = -1;
 }
 
-void activity_call(struct activity *a, enum io_kind kind, enum io_rate rate, int64_t from_ns, int64_t to_ns) {
+void wt_activity_call(struct activity *a, enum io_kind kind, enum io_rate rate, int64_t from_ns,
+                      int64_t to_ns) {
     if (a->data_from_ns >= 0) {
         add(a, IO_DATA, RATE_NONE, a->data_from_ns, from_ns);
         a->data_from_ns = to_ns;
@@ -89,11 +90,11 @@ void activity_call(struct activity *a, enum io_kind kind, enum io_rate rate, int
     add(a, kind, rate, from_ns, to_ns);
 }
 
-void activity_calls(struct activity *a, enum io_kind kind, int64_t from_ns, int64_t to_ns) {
-    activity_call(a, kind, RATE_NONE, from_ns, to_ns);
+void wt_activity_calls(struct activity *a, enum io_kind kind, int64_t from_ns, int64_t to_ns) {
+    wt_activity_call(a, kind, RATE_NONE, from_ns, to_ns);
 }
 
-void activity_waits(struct activity *a, int64_t from_ns, int64_t to_ns) {
+void wt_activity_waits(struct activity *a, int64_t from_ns, int64_t to_ns) {
     if (a->data_from_ns >= 0) {
         if (from_ns > a->data_from_ns) {
             add(a, IO_DATA, RATE_NONE, a->data_from_ns, from_ns);
@@ -103,7 +104,7 @@ void activity_waits(struct activity *a, int64_t from_ns, int64_t to_ns) {
     a->joined = false;
 }
 
-void activity_print(const struct activity *a, int64_t start_ns, FILE *out) {
+void wt_activity_print(const struct activity *a, int64_t start_ns, FILE *out) {
     fprintf(out,
             ",\"io\":{\"sums\":[%" PRId64 ",%" PRId64 ",%" PRId64 "],\"merged_below_ns\":%" PRId64
             ",\"spans\":[",

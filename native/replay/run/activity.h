@@ -59,25 +59,26 @@ struct activity {
     int64_t n_calls[RATES];
 };
 
-void activity_clear(struct activity *a);
+void wt_activity_clear(struct activity *a);
 
 /* A step of data calls; what lies between its begin and its end and is told by no other function is data. */
-void activity_data_begins(struct activity *a, int64_t at_ns);
-void activity_data_ends(struct activity *a, int64_t at_ns);
+void wt_activity_data_begins(struct activity *a, int64_t at_ns);
+void wt_activity_data_ends(struct activity *a, int64_t at_ns);
 
 /* Calls of one kind. */
-void activity_calls(struct activity *a, enum io_kind kind, int64_t from_ns, int64_t to_ns);
+void wt_activity_calls(struct activity *a, enum io_kind kind, int64_t from_ns, int64_t to_ns);
 
 /* A call that moves no data, which counts to a rate. */
-void activity_call(struct activity *a, enum io_kind kind, enum io_rate rate, int64_t from_ns, int64_t to_ns);
+void wt_activity_call(struct activity *a, enum io_kind kind, enum io_rate rate, int64_t from_ns,
+                      int64_t to_ns);
 
 /* The rank is at no I/O call. */
-void activity_waits(struct activity *a, int64_t from_ns, int64_t to_ns);
+void wt_activity_waits(struct activity *a, int64_t from_ns, int64_t to_ns);
 
 /* As the key "io" of a JSON object, after a comma: sums of each kind, the length of spans that were merged,
  * and the spans: [ns since the last one's end (first: since start_ns), length, data, metadata, flush, and for
  * each rate that has a part in its metadata: its number, ns]. "rates" names those that were counted, by their
  * numbers, with their calls. */
-void activity_print(const struct activity *a, int64_t start_ns, FILE *out);
+void wt_activity_print(const struct activity *a, int64_t start_ns, FILE *out);
 
 #endif

@@ -10,7 +10,7 @@
 
 #include <errno.h>
 
-void perform_file_step(struct replay *r, const struct plan_step *step) {
+void wt_perform_file_step(struct replay *r, const struct plan_step *step) {
     const struct plan_file *file = &r->plan->files[step->file];
     struct file_action action = {.call = step->call,
                                  .file = file,
@@ -27,26 +27,26 @@ void perform_file_step(struct replay *r, const struct plan_step *step) {
     bool opens = step->call == CALL_OPEN || step->call == CALL_M_OPEN;
     const bool turns = file->family && step->name;
     if (!turns) {
-        whereabouts_enter(RANK_WORKS, CALLS[step->call].name, name_of(&action)->name, step->offset, -1);
+        wt_status_enter(RANK_WORKS, wt_calls[step->call].name, wt_name_of(&action)->name, step->offset, -1);
     }
     for (int64_t i = 0; i < step->count; i++) {
         if (turns) {
-            members_next(r, file);
-            whereabouts_enter(RANK_WORKS, CALLS[step->call].name, file->name, step->offset, -1);
+            wt_members_next(r, file);
+            wt_status_enter(RANK_WORKS, wt_calls[step->call].name, file->name, step->offset, -1);
         }
         if (opens) {
-            action.open = slot_for(r, step->handle, file, CALLS[step->call].layer);
+            action.open = wt_slot_for(r, step->handle, file, wt_calls[step->call].layer);
         } else if (step->call == CALL_LINK) { /* of a file without a name, that is open */
-            action.open = find_open(r, file, LAYER_POSIX, -1, KIND_FILE);
-        } else if (needs_open_file(step->call)) {
-            action.open = find_open(r, file, CALLS[step->call].layer, step->handle, KIND_FILE);
+            action.open = wt_find_open(r, file, LAYER_POSIX, -1, KIND_FILE);
+        } else if (wt_needs_open_file(step->call)) {
+            action.open = wt_find_open(r, file, wt_calls[step->call].layer, step->handle, KIND_FILE);
             if (!action.open) { /* closed already, or its open failed as in the traced run */
                 return;
             }
         }
-        const bool leads = is_seek(step->call) && !step->error;
+        const bool leads = wt_is_seek(step->call) && !step->error;
         if (leads && step->offset < 0 && i == 0) {
-            action.offset = next_position(r, step);
+            action.offset = wt_next_position(r, step);
         }
         if (leads && action.offset < 0) { /* made when the next data call comes */
             action.open->pending_seeks += step->count;
@@ -54,41 +54,41 @@ void perform_file_step(struct replay *r, const struct plan_step *step) {
             return;
         }
         if (action.open && action.open->pending_seeks) {
-            make_pending_seeks(r, action.open, -1);
+            wt_make_pending_seeks(r, action.open, -1);
         }
         if (step->call == CALL_M_WAIT || step->call == CALL_M_END) {
-            perform_completion(r, &action);
+            wt_perform_completion(r, &action);
             continue;
         }
         if (step->call == CALL_M_CLOSE) {
-            complete_all(r, action.open);
+            wt_complete_all(r, action.open);
         }
-        act(r, &action, step->error);
+        wt_act_on_file(r, &action, step->error);
     }
 }
 
 /* A data call that failed in the traced run. */
 static void perform_failed_data(struct replay *r, const struct plan_step *step, struct open_file *f) {
-    const struct call_facts *facts = &CALLS[step->call];
+    const struct call_facts *facts = &wt_calls[step->call];
     const bool posix = facts->layer == LAYER_POSIX;
-    data_call issue = backend_of(r, facts->layer)->data(step->call);
+    data_call issue = wt_backend_of(r, facts->layer)->data(step->call);
     for (int64_t i = 0; i < step->count; i++) {
-        int64_t moved = -1, start = now_ns();
+        int64_t moved = -1, start = wt_now_ns();
         int error = 0;
-        whereabouts->done++;
+        wt_status->done++;
         if (r->settings->null) {
             continue;
         }
-        if (!posix && completion_of(step->call) == COMPLETES_AT_ONCE) {
+        if (!posix && wt_completion_of(step->call) == COMPLETES_AT_ONCE) {
             moved = issue(f, r->read_buffer, step->size, step->offset < 0 ? 0 : step->offset);
-        } else if (!posix || !refused_data(step->call, f, step->size, step->offset, step->error, &moved)) {
+        } else if (!posix || !wt_refused_data(step->call, f, step->size, step->offset, step->error, &moved)) {
             error = -1; /* left out */
         }
         if (error == 0 && moved < 0) {
-            error = posix ? errno : backend_of(r, facts->layer)->error();
+            error = posix ? errno : wt_backend_of(r, facts->layer)->error();
         }
-        int64_t end = now_ns();
-        activity_calls(&r->activity, IO_METADATA, start, end);
+        int64_t end = wt_now_ns();
+        wt_activity_calls(&r->activity, IO_METADATA, start, end);
         r->metadata_ns += end - start;
         r->metadata_operations += error >= 0;
         r->other_results += error != step->error;
@@ -99,60 +99,61 @@ static void perform_failed_data(struct replay *r, const struct plan_step *step, 
 }
 
 /* A call that moved nothing in the traced run: at the end of a file, or of 0 bytes in a collective. */
-void perform_empty_step(struct replay *r, const struct plan_step *step) {
-    const struct call_facts *facts = &CALLS[step->call];
-    struct open_file *f = find_open(r, &r->plan->files[step->file], facts->layer, step->handle, facts->kind);
+void wt_perform_empty_step(struct replay *r, const struct plan_step *step) {
+    const struct call_facts *facts = &wt_calls[step->call];
+    struct open_file *f =
+        wt_find_open(r, &r->plan->files[step->file], facts->layer, step->handle, facts->kind);
     if (!f) {
         return;
     }
     if (f->pending_seeks) {
-        make_pending_seeks(r, f, step->offset);
+        wt_make_pending_seeks(r, f, step->offset);
     }
     if (step->error) {
         perform_failed_data(r, step, f);
         return;
     }
-    data_call issue = backend_of(r, facts->layer)->data(step->call);
+    data_call issue = wt_backend_of(r, facts->layer)->data(step->call);
     const bool reads = facts->kind == KIND_READ;
     const bool meets = r->settings->verify && !reads && facts->layer == LAYER_MPIIO && facts->collective &&
-                       completion_of(step->call) == COMPLETES_AT_ONCE;
+                       wt_completion_of(step->call) == COMPLETES_AT_ONCE;
     int64_t position = step->offset < 0 ? 0 : step->offset;
-    char *buffer = reads ? r->read_buffer : pattern_at(&r->pattern, f->file->content, position);
+    char *buffer = reads ? r->read_buffer : wt_pattern_at(&r->pattern, f->file->content, position);
     if (!reads) {
-        flush_expect(r, f);
+        wt_flush_expect(r, f);
     }
-    whereabouts_enter(RANK_WORKS, facts->name, f->file->name, step->offset, step->size);
+    wt_status_enter(RANK_WORKS, facts->name, f->file->name, step->offset, step->size);
     for (int64_t i = 0; i < step->count; i++) {
-        whereabouts->done++;
-        if (completion_of(step->call) != COMPLETES_AT_ONCE) {
-            buffer = take_buffer(r, step->size);
-            note_under_way(
+        wt_status->done++;
+        if (wt_completion_of(step->call) != COMPLETES_AT_ONCE) {
+            buffer = wt_take_buffer(r, step->size);
+            wt_note_under_way(
                 f, (struct under_way){.call = step->call, .buffer = buffer, .position = -1, .phase = -1});
         }
-        int64_t start = now_ns();
-        int64_t moved = issue(f, buffer, step->size, position), end = now_ns();
-        activity_calls(&r->activity, IO_METADATA, start, end);
+        int64_t start = wt_now_ns();
+        int64_t moved = issue(f, buffer, step->size, position), end = wt_now_ns();
+        wt_activity_calls(&r->activity, IO_METADATA, start, end);
         r->metadata_ns += end - start;
         r->metadata_operations++;
         if (r->settings->null) {
             continue;
         }
         if (moved < 0) {
-            fail(&(struct doing){facts->name, f->file->name, step->offset, step->size}, "%s",
-                 backend_of(r, facts->layer)->reason());
+            wt_fail(&(struct doing){facts->name, f->file->name, step->offset, step->size}, "%s",
+                    wt_backend_of(r, facts->layer)->reason());
         }
         if (moved > 0 && facts->layer == LAYER_POSIX && reads) {
             r->long_reads++;
         }
         if (moved > 0 && r->settings->verify && !reads && step->offset >= 0) {
-            known_wrote(f, NULL, position, moved, 0, 1, moved);
+            wt_verify_wrote(f, NULL, position, moved, 0, 1, moved);
         }
         if (moved > 0 && !reads) {
             *f->unflushed_bytes += moved;
         }
         if (meets) {
-            known_meet(f->communicator);
-            activity_waits(&r->activity, end, now_ns());
+            wt_verify_meet(f->communicator);
+            wt_activity_waits(&r->activity, end, wt_now_ns());
         }
         f->position += facts->place == PLACE_POINTER ? moved : 0;
     }

@@ -13,11 +13,11 @@ static struct unflushed *of(struct replay *r, const struct plan_file *file) {
     return &r->unflushed[file - r->plan->files];
 }
 
-void flush_follow(struct replay *r, struct open_file *f) {
+void wt_flush_follow(struct replay *r, struct open_file *f) {
     f->unflushed_bytes = f->synchronous ? &r->synchronous_bytes : &of(r, f->file)->bytes;
 }
 
-void flush_acted(struct replay *r, const struct file_action *action) {
+void wt_flush_acted(struct replay *r, const struct file_action *action) {
     switch (action->call) {
     case CALL_FSYNC:
     case CALL_FDATASYNC:
@@ -52,16 +52,16 @@ static int open_by_any_name(const struct plan_file *file) {
     int fd = -1;
     for (int32_t k = 0; fd < 0 && k < file->n_names; k++) {
         for (int way = 0; fd < 0 && way < 2; way++) { /* a file may be for writing alone */
-            fd = unseen_open(file->names[k].path, (way ? O_WRONLY : O_RDONLY) | O_NONBLOCK | O_CLOEXEC);
+            fd = wt_raw_open(file->names[k].path, (way ? O_WRONLY : O_RDONLY) | O_NONBLOCK | O_CLOEXEC);
         }
     }
     return fd;
 }
 
 /* The first of a file's names that is there. */
-static bool look_by_any_name(const struct plan_file *file, struct unseen_facts *facts) {
+static bool look_by_any_name(const struct plan_file *file, struct raw_facts *facts) {
     for (int32_t k = 0; k < file->n_names; k++) {
-        if (unseen_look(-1, file->names[k].path, facts)) {
+        if (wt_raw_look(-1, file->names[k].path, facts)) {
             return true;
         }
     }
@@ -98,7 +98,7 @@ static const struct made_file *all_made(const struct plan *plan, int32_t *n) {
     static struct made_file *made;
     static int32_t n_made;
     if (!made) {
-        made = must_alloc(((size_t)plan->n_files + 1) * sizeof *made);
+        made = wt_must_alloc(((size_t)plan->n_files + 1) * sizeof *made);
         for (int32_t i = 0; i < plan->n_files; i++) {
             if (plan->files[i].content != plan->files[i].id) {
                 made[n_made++] = (struct made_file){plan->files[i].content, i};
@@ -140,7 +140,7 @@ static int open_whatever_its_name(const struct replay *r, const struct plan_file
 }
 
 static bool look_whatever_its_name(const struct replay *r, const struct plan_file *file,
-                                   struct unseen_facts *facts) {
+                                   struct raw_facts *facts) {
     int32_t at = -1;
     bool found = look_by_any_name(file, facts);
     for (const struct plan_file *other; !found && (other = made_from(r, file, &at));) {
@@ -153,17 +153,17 @@ static void flush_file(struct replay *r, const struct plan_file *file) {
     struct unflushed *u = of(r, file);
     const int kept_open = still_open(r, file),
               fd = kept_open >= 0 ? kept_open : open_whatever_its_name(r, file);
-    if (fd < 0) { /* removed, or not permitted: flush_left tells them apart */
+    if (fd < 0) { /* removed, or not permitted: wt_flush_left tells them apart */
         return;
     }
-    const int error = unseen_sync(fd);
+    const int error = wt_raw_sync(fd);
     if (kept_open < 0) {
-        unseen_close(fd);
+        wt_raw_close(fd);
     }
     if (error == 0) {
         *u = (struct unflushed){0};
     } else if (!cannot_be_flushed(error) && !was_removed(error)) {
-        fail(&(struct doing){"fsync", file->name, -1, -1}, "%s", strerror(error));
+        wt_fail(&(struct doing){"fsync", file->name, -1, -1}, "%s", strerror(error));
     }
 }
 
@@ -172,17 +172,17 @@ static void flush_waiting(void *to, struct replay *r, struct plan_file *file) {
     if (!of(r, file)->waits) {
         return;
     }
-    whereabouts_enter(RANK_WORKS, "fsync", file->name, -1, -1);
+    wt_status_enter(RANK_WORKS, "fsync", file->name, -1, -1);
     flush_file(r, file);
-    int64_t end = now_ns();
-    activity_calls(&r->activity, IO_FLUSH, *start, end);
+    int64_t end = wt_now_ns();
+    wt_activity_calls(&r->activity, IO_FLUSH, *start, end);
     r->final_flush_ns += end - *start;
     *start = end;
 }
 
-void flush_all(struct replay *r) {
-    int64_t start = now_ns();
-    members_each_written(r, flush_waiting, &start);
+void wt_flush_all(struct replay *r) {
+    int64_t start = wt_now_ns();
+    wt_members_each_written(r, flush_waiting, &start);
     for (int32_t i = 0; i < r->plan->n_files; i++) {
         flush_waiting(&start, r, &r->plan->files[i]);
     }
@@ -190,15 +190,15 @@ void flush_all(struct replay *r) {
 
 static void add_left(void *to, struct replay *r, struct plan_file *file) {
     const int64_t bytes = of(r, file)->bytes;
-    struct unseen_facts facts;
+    struct raw_facts facts;
     if (bytes > 0 && look_whatever_its_name(r, file, &facts)) {
         *(int64_t *)to += facts.regular && facts.size < bytes ? facts.size : bytes;
     }
 }
 
-int64_t flush_left(struct replay *r) {
+int64_t wt_flush_left(struct replay *r) {
     int64_t left = 0;
-    members_each_written(r, add_left, &left);
+    wt_members_each_written(r, add_left, &left);
     for (int32_t i = 0; i < r->plan->n_files; i++) {
         add_left(&left, r, &r->plan->files[i]);
     }

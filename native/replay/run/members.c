@@ -16,7 +16,7 @@ static void leave(struct replay *r, const struct plan_file *file) {
     struct unflushed *count = count_of(r, file);
     if (family->at_hand >= 0 && (count->waits || count->bytes || family->counts)) {
         if (!family->counts) {
-            family->counts = must_alloc((size_t)family->n_members * sizeof *family->counts);
+            family->counts = wt_must_alloc((size_t)family->n_members * sizeof *family->counts);
         }
         family->counts[family->at_hand] = *count;
     }
@@ -38,18 +38,18 @@ static void enter(struct replay *r, const struct plan_file *file, int32_t member
     family->at_hand = member;
 }
 
-void members_next(struct replay *r, const struct plan_file *file) {
+void wt_members_next(struct replay *r, const struct plan_file *file) {
     struct plan_family *family = file->family;
     leave(r, file);
     if (family->next >= family->n_visits) {
-        fail(NULL, "the plan asks for more members of %s than this rank visits (%lld)", file->name,
-             (long long)family->n_visits);
+        wt_fail(NULL, "the plan asks for more members of %s than this rank visits (%lld)", file->name,
+                (long long)family->n_visits);
     }
     enter(r, file, family->visits[family->next++]);
-    known_turned((int32_t)(file - r->plan->files));
+    wt_verify_turned((int32_t)(file - r->plan->files));
 }
 
-void members_rewind(struct replay *r) {
+void wt_members_rewind(struct replay *r) {
     for (int32_t i = 0; i < r->plan->n_files; i++) {
         if (r->plan->files[i].family) {
             r->plan->files[i].family->next = 0;
@@ -57,8 +57,8 @@ void members_rewind(struct replay *r) {
     }
 }
 
-void members_renew(struct replay *r) {
-    members_rewind(r);
+void wt_members_renew(struct replay *r) {
+    wt_members_rewind(r);
     for (int32_t i = 0; i < r->plan->n_files; i++) {
         struct plan_family *family = r->plan->files[i].family;
         if (!family) {
@@ -70,8 +70,8 @@ void members_renew(struct replay *r) {
     }
 }
 
-void members_each_written(struct replay *r, void (*tell)(void *to, struct replay *r, struct plan_file *file),
-                          void *to) {
+void wt_members_each_written(struct replay *r,
+                             void (*tell)(void *to, struct replay *r, struct plan_file *file), void *to) {
     for (int32_t i = 0; i < r->plan->n_files; i++) {
         struct plan_file *file = &r->plan->files[i];
         if (!file->family) {

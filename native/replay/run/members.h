@@ -6,16 +6,16 @@
 #include "run/perform.h"
 
 /* Turn to the next member of this rank's visits. What was written to the one at hand stays counted. */
-void members_next(struct replay *r, const struct plan_file *file);
+void wt_members_next(struct replay *r, const struct plan_file *file);
 
 /* Before a further run: the first visit comes next. */
-void members_rewind(struct replay *r);
+void wt_members_rewind(struct replay *r);
 
 /* The same, and forget what was written. */
-void members_renew(struct replay *r);
+void wt_members_renew(struct replay *r);
 
 /* Call tell for each member that this rank wrote, as the file of the plan with its count in r->unflushed. */
-void members_each_written(struct replay *r, void (*tell)(void *to, struct replay *r, struct plan_file *file),
-                          void *to);
+void wt_members_each_written(struct replay *r,
+                             void (*tell)(void *to, struct replay *r, struct plan_file *file), void *to);
 
 #endif

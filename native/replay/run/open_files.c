@@ -14,8 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
-struct open_file *slot_for(struct replay *r, int64_t handle, const struct plan_file *file,
-                           enum call_layer layer) {
+struct open_file *wt_slot_for(struct replay *r, int64_t handle, const struct plan_file *file,
+                              enum call_layer layer) {
     struct open_file *slot = NULL;
     for (int32_t i = 0; i < r->n_open_files && !slot; i++) {
         if (!r->open_files[i]->is_open) {
@@ -31,17 +31,17 @@ struct open_file *slot_for(struct replay *r, int64_t handle, const struct plan_f
                 (size_t)(r->n_open_files - i - 1) * sizeof(struct open_file *));
         r->open_files[r->n_open_files - 1] = slot;
     } else {
-        r->open_files = must_grow(r->open_files, (size_t)(r->n_open_files + 1) * sizeof *r->open_files);
-        slot = r->open_files[r->n_open_files++] = must_alloc(sizeof *slot);
+        r->open_files = wt_must_grow(r->open_files, (size_t)(r->n_open_files + 1) * sizeof *r->open_files);
+        slot = r->open_files[r->n_open_files++] = wt_must_alloc(sizeof *slot);
     }
     *slot = (struct open_file){
         .handle = handle, .file = file, .layer = layer, .view_index = -1, .communicator = -1, .fd = -1};
-    flush_follow(r, slot);
+    wt_flush_follow(r, slot);
     return slot;
 }
 
-struct open_file *find_open(const struct replay *r, const struct plan_file *file, enum call_layer layer,
-                            int64_t handle, enum call_kind kind) {
+struct open_file *wt_find_open(const struct replay *r, const struct plan_file *file, enum call_layer layer,
+                               int64_t handle, enum call_kind kind) {
     struct open_file *latest = NULL;
     for (int32_t i = r->n_open_files - 1; i >= 0; i--) {
         struct open_file *f = r->open_files[i];
@@ -63,13 +63,13 @@ struct open_file *find_open(const struct replay *r, const struct plan_file *file
  * the two. Wait for it, but not for ever. */
 static void wait_for_file(struct replay *r, const struct file_action *action) {
     if (action->call == CALL_OPEN && action->file->made_in_run && !(action->arg & O_CREAT) &&
-        !r->settings->null && !unseen_exists(name_of(action)->path)) {
+        !r->settings->null && !wt_raw_exists(wt_name_of(action)->path)) {
         r->waited_opens++;
-        int64_t start = now_ns();
-        while (!unseen_exists(name_of(action)->path) && now_ns() - start < PATIENCE_NS) {
+        int64_t start = wt_now_ns();
+        while (!wt_raw_exists(wt_name_of(action)->path) && wt_now_ns() - start < PATIENCE_NS) {
             nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
         }
-        activity_waits(&r->activity, start, now_ns());
+        wt_activity_waits(&r->activity, start, wt_now_ns());
     }
 }
 
@@ -144,11 +144,11 @@ static enum io_rate rate_of(const struct file_action *a) {
  * whether the folder came. */
 static bool folder_came(struct replay *r, const struct file_action *action, int64_t since_ns) {
     const struct plan_name *made =
-        action->other ? &action->other->names[action->other_name] : name_of(action);
+        action->other ? &action->other->names[action->other_name] : wt_name_of(action);
     const char *slash = strrchr(made->name, '/');
     bool makes = action->other || action->call == CALL_MKDIR || action->call == CALL_MKNOD ||
                  (action->call == CALL_OPEN && (action->arg & O_CREAT));
-    if (!makes || !slash || r->settings->null || unseen_exists(made->path)) {
+    if (!makes || !slash || r->settings->null || wt_raw_exists(made->path)) {
         return false;
     }
     char *folder = strdup(made->path);
@@ -156,10 +156,10 @@ static bool folder_came(struct replay *r, const struct file_action *action, int6
         return false;
     }
     *strrchr(folder, '/') = 0;
-    while (!unseen_exists(folder) && now_ns() - since_ns < PATIENCE_NS) {
+    while (!wt_raw_exists(folder) && wt_now_ns() - since_ns < PATIENCE_NS) {
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
-    bool came = unseen_exists(folder);
+    bool came = wt_raw_exists(folder);
     free(folder);
     return came;
 }
@@ -182,17 +182,17 @@ static bool is_tolerable(enum call call, int error) {
 
 /* How a call that failed in the traced run is made; false: not at all. */
 static bool prepare_refusal(struct replay *r, struct file_action *action) {
-    if (r->settings->null || CALLS[action->call].layer != LAYER_POSIX) {
+    if (r->settings->null || wt_calls[action->call].layer != LAYER_POSIX) {
         return true;
     }
-    const enum refusal refusal = refusal_of(action);
+    const enum refusal refusal = wt_refusal_of(action);
     action->refused = refusal == BY_THE_FILTER;
     r->other_results += refusal == NOT_POSSIBLE;
     return refusal != NOT_POSSIBLE;
 }
 
-void act(struct replay *r, const struct file_action *wanted, int32_t traced_error) {
-    const struct backend *backend = backend_of(r, CALLS[wanted->call].layer);
+void wt_act_on_file(struct replay *r, const struct file_action *wanted, int32_t traced_error) {
+    const struct backend *backend = wt_backend_of(r, wt_calls[wanted->call].layer);
     struct file_action own = *wanted;
     const struct file_action *action = &own;
     if (!traced_error) {
@@ -201,31 +201,31 @@ void act(struct replay *r, const struct file_action *wanted, int32_t traced_erro
         return;
     }
     enum io_rate rate = rate_of(action);
-    int64_t start = now_ns();
+    int64_t start = wt_now_ns();
     bool done = backend->act(action);
     if (!done && traced_error == 0 && backend->error() == ENOENT && folder_came(r, action, start)) {
-        activity_waits(&r->activity, start, now_ns());
+        wt_activity_waits(&r->activity, start, wt_now_ns());
         r->waited_opens++;
-        start = now_ns();
+        start = wt_now_ns();
         done = backend->act(action);
     }
-    int64_t end = now_ns();
+    int64_t end = wt_now_ns();
     const int error = done ? 0 : backend->error();
     r->other_results += !r->settings->null && error != traced_error;
-    activity_call(&r->activity, kind_of(action->call), rate, start, end);
+    wt_activity_call(&r->activity, kind_of(action->call), rate, start, end);
     r->metadata_ns += end - start;
     r->metadata_operations++;
     if (done) {
         if (action->open && action->open->synchronous) {
-            flush_follow(r, action->open);
+            wt_flush_follow(r, action->open);
         }
-        flush_acted(r, action);
-        reach_forget(action);
-        known_acted(action);
+        wt_flush_acted(r, action);
+        wt_extent_forget(action);
+        wt_verify_acted(action);
     }
     if (!done && traced_error == 0 && !is_tolerable(action->call, error)) {
-        fail(&(struct doing){CALLS[action->call].name, name_of(action)->name, action->offset, -1}, "%s",
-             backend->reason());
+        wt_fail(&(struct doing){wt_calls[action->call].name, wt_name_of(action)->name, action->offset, -1},
+                "%s", backend->reason());
     }
     if (r->settings->null && action->open) { /* the null backend keeps no state of its own */
         struct open_file *f = action->open;
@@ -237,7 +237,7 @@ void act(struct replay *r, const struct file_action *wanted, int32_t traced_erro
 /* By which of its names a file is there: those that it had before its own come first. */
 static int32_t present_name(const struct plan_file *file) {
     for (int32_t k = 1; k <= file->n_names && file->n_names > 1; k++) {
-        if (unseen_exists(file->names[k % file->n_names].path)) {
+        if (wt_raw_exists(file->names[k % file->n_names].path)) {
             return k % file->n_names;
         }
     }
@@ -245,21 +245,21 @@ static int32_t present_name(const struct plan_file *file) {
 }
 
 /* A file that the traced run had open before the trace began, or that a process inherited open. */
-struct open_file *open_unasked(struct replay *r, const struct plan_file *file, enum call_kind kind) {
-    struct open_file *f = slot_for(r, -1, file, LAYER_POSIX);
-    act(r,
-        &(struct file_action){.call = CALL_OPEN,
-                              .file = file,
-                              .open = f,
-                              .name = present_name(file),
-                              .arg = kind == KIND_WRITE ? O_RDWR | O_CREAT : O_RDONLY,
-                              .offset = -1,
-                              .direct = r->settings->direct},
-        0);
+struct open_file *wt_open_unasked(struct replay *r, const struct plan_file *file, enum call_kind kind) {
+    struct open_file *f = wt_slot_for(r, -1, file, LAYER_POSIX);
+    wt_act_on_file(r,
+                   &(struct file_action){.call = CALL_OPEN,
+                                         .file = file,
+                                         .open = f,
+                                         .name = present_name(file),
+                                         .arg = kind == KIND_WRITE ? O_RDWR | O_CREAT : O_RDONLY,
+                                         .offset = -1,
+                                         .direct = r->settings->direct},
+                   0);
     return f;
 }
 
-bool needs_open_file(enum call call) {
+bool wt_needs_open_file(enum call call) {
     switch (call) {
     case CALL_STAT:
     case CALL_ACCESS:

@@ -82,19 +82,19 @@ struct replay {
     int64_t begun_ns;          /* when this rank began */
 };
 
-void replay_prepare(struct replay *r, const struct settings *settings, const struct plan *plan);
-void replay_perform(struct replay *r, int64_t start_ns);
-void replay_end(struct replay *r);
+void wt_replay_prepare(struct replay *r, const struct settings *settings, const struct plan *plan);
+void wt_replay_perform(struct replay *r, int64_t start_ns);
+void wt_replay_end(struct replay *r);
 
 /* Wait until all ranks have performed their steps. */
-void replay_wait_for_all(void);
+void wt_replay_wait_for_all(void);
 
 /* For a further run: forget what was measured, and where in its phases the rank was. */
-void replay_renew(struct replay *r);
+void wt_replay_renew(struct replay *r);
 
 /* Perform the plan again and again, until for_ns are over since start_ns (negative: no limit) or loops are
  * done (0: no limit). Independent ranks stop at the end of an operation, others together at the end of a
  * loop. */
-void replay_loop(struct replay *r, int64_t start_ns, int64_t for_ns, int64_t loops);
+void wt_replay_loop(struct replay *r, int64_t start_ns, int64_t for_ns, int64_t loops);
 
 #endif

@@ -5,7 +5,7 @@
 
 static const int64_t FIRST_BIN_NS = 1000000;
 
-void progress_clear(struct progress *p) {
+void wt_progress_clear(struct progress *p) {
     memset(p, 0, sizeof *p);
     p->bin_ns = FIRST_BIN_NS;
 }
@@ -20,7 +20,7 @@ static void merge_pairs(struct progress *p) {
     p->bin_ns *= 2;
 }
 
-void progress_add(struct progress *p, int64_t from_ns, int64_t to_ns, int64_t bytes) {
+void wt_progress_add(struct progress *p, int64_t from_ns, int64_t to_ns, int64_t bytes) {
     if (from_ns < 0) {
         from_ns = 0;
     }
@@ -43,7 +43,7 @@ void progress_add(struct progress *p, int64_t from_ns, int64_t to_ns, int64_t by
     p->io_ns[bin] += to_ns - at;
 }
 
-void progress_add_loop(struct progress *p, int64_t from_ns, int64_t to_ns) {
+void wt_progress_add_loop(struct progress *p, int64_t from_ns, int64_t to_ns) {
     if (p->n_loops < PROGRESS_LOOPS) {
         p->loops[p->n_loops][0] = from_ns;
         p->loops[p->n_loops][1] = to_ns;
@@ -51,7 +51,7 @@ void progress_add_loop(struct progress *p, int64_t from_ns, int64_t to_ns) {
     p->n_loops++;
 }
 
-void progress_print(const struct progress *p, FILE *out) {
+void wt_progress_print(const struct progress *p, FILE *out) {
     fprintf(out, ",\"n_loops\":%" PRId64 ",\"loops\":[", p->n_loops);
     for (int64_t i = 0; i < p->n_loops && i < PROGRESS_LOOPS; i++) {
         fprintf(out, "%s[%" PRId64 ",%" PRId64 "]", i ? "," : "", p->loops[i][0], p->loops[i][1]);

@@ -15,14 +15,14 @@ struct progress {
     int64_t n_loops;                  /* all of them; the first PROGRESS_LOOPS are in loops */
 };
 
-void progress_clear(struct progress *p);
+void wt_progress_clear(struct progress *p);
 
 /* An operation from..to (ns since the run's start): its bytes are spread evenly over its time. */
-void progress_add(struct progress *p, int64_t from_ns, int64_t to_ns, int64_t bytes);
+void wt_progress_add(struct progress *p, int64_t from_ns, int64_t to_ns, int64_t bytes);
 
-void progress_add_loop(struct progress *p, int64_t from_ns, int64_t to_ns);
+void wt_progress_add_loop(struct progress *p, int64_t from_ns, int64_t to_ns);
 
 /* As keys of a JSON object, each after a comma. */
-void progress_print(const struct progress *p, FILE *out);
+void wt_progress_print(const struct progress *p, FILE *out);
 
 #endif

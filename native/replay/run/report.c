@@ -34,17 +34,17 @@ static void print_phase(FILE *out, struct replay *r, const struct phase_state *p
 static int64_t to_realtime_ns(void) {
     struct timespec real;
     clock_gettime(CLOCK_REALTIME, &real);
-    return (int64_t)real.tv_sec * 1000000000 + real.tv_nsec - now_ns();
+    return (int64_t)real.tv_sec * 1000000000 + real.tv_nsec - wt_now_ns();
 }
 
-void report(struct replay *r) {
-    whereabouts->state = RANK_TELLS;
+void wt_report(struct replay *r) {
+    wt_status->state = RANK_TELLS;
     char *text = NULL, host[256] = "";
     size_t length = 0;
     gethostname(host, sizeof host - 1);
     FILE *out = open_memstream(&text, &length);
     if (!out) {
-        fail(NULL, "out of memory");
+        wt_fail(NULL, "out of memory");
     }
     fprintf(out,
             "{\"rank\":%d,\"host\":\"%s\",\"mpi\":\"%s\",\"elapsed_ns\":%" PRId64 ",\"metadata_ns\":%" PRId64
@@ -54,13 +54,13 @@ void report(struct replay *r) {
             ",\"waited_reads\":%" PRId64 ",\"other_results\":%" PRId64 ",\"compared\":[%" PRId64 ",%" PRId64
             ",%" PRId64 ",%" PRId64 "],\"final_flush_ns\":%" PRId64 ",\"not_on_disk\":%" PRId64
             ",\"started\":[%" PRId64 ",%" PRId64 "]",
-            rank_number(), host, rank_library(), r->end_ns - r->start_ns, r->metadata_ns,
+            wt_rank_number(), host, wt_rank_library(), r->end_ns - r->start_ns, r->metadata_ns,
             r->metadata_operations, r->sync_ns, r->syncs, r->pacer.wanted_ns, r->pacer.slept_ns,
             r->pacer.worst_ns, r->extra_seeks, r->long_reads, r->waited_opens, r->waited_reads,
             r->other_results, r->compared.pattern, r->compared.zeros, r->compared.either,
-            r->compared.unchecked, r->final_flush_ns, r->settings->null ? 0 : flush_left(r), r->start_ns,
+            r->compared.unchecked, r->final_flush_ns, r->settings->null ? 0 : wt_flush_left(r), r->start_ns,
             r->start_ns + to_realtime_ns());
-    activity_print(&r->activity, r->start_ns, out);
+    wt_activity_print(&r->activity, r->start_ns, out);
     fputs(",\"phases\":[", out);
     const char *comma = "";
     for (int32_t i = 0; i < r->plan->n_phases; i++) {
@@ -74,17 +74,17 @@ void report(struct replay *r) {
     fputs("]", out);
     if (r->progress) {
         fprintf(out, ",\"begun_ns\":%" PRId64, r->begun_ns - r->start_ns);
-        progress_print(r->progress, out);
+        wt_progress_print(r->progress, out);
     }
     fputs("}\n", out);
     if (fclose(out) != 0) {
-        fail(NULL, "out of memory");
+        wt_fail(NULL, "out of memory");
     }
-    if (rank_number() == 0) {
+    if (wt_rank_number() == 0) {
         fputs(RESULT_BEGIN, stdout);
     }
-    ranks_print_in_order(text, length);
-    if (rank_number() == 0) {
+    wt_ranks_print_in_order(text, length);
+    if (wt_rank_number() == 0) {
         fputs(RESULT_END, stdout);
     }
     fflush(stdout);

@@ -8,6 +8,6 @@
 #define RESULT_BEGIN "wavetank-replay-result 1\n"
 #define RESULT_END "wavetank-replay-result-end\n"
 
-void report(struct replay *r);
+void wt_report(struct replay *r);
 
 #endif

@@ -3,14 +3,14 @@
 
 #include <unistd.h>
 
-bool is_seek(enum call call) {
+bool wt_is_seek(enum call call) {
     return call == CALL_LSEEK || call == CALL_M_SEEK;
 }
 
 /* The first call of a step's data through an open of the file; NULL where there is none. */
 static const struct member_state *next_through(struct replay *r, const struct plan_step *step,
                                                int64_t handle) {
-    const struct phase_state *p = enter_phase(r, step->phase);
+    const struct phase_state *p = wt_enter_phase(r, step->phase);
     const int32_t n = p->phase->n_members;
     const int64_t calls = step->single ? step->count : step->count * n;
     for (int32_t k = 0; k < n && k < calls; k++) {
@@ -33,7 +33,7 @@ static bool tells_position(struct replay *r, const struct plan_step *seek, int32
         if (step->kind == STEP_REPEAT && step->count == 0) {
             i = step->end - 1;
         }
-        if (step->kind == STEP_FILE && same && (is_seek(step->call) || !needs_open_file(step->call))) {
+        if (step->kind == STEP_FILE && same && (wt_is_seek(step->call) || !wt_needs_open_file(step->call))) {
             if (step->call == CALL_LSEEK && step->arg == SEEK_CUR) { /* it asks where the pointer is */
                 *position = step->offset;
             }
@@ -56,7 +56,7 @@ static bool tells_position(struct replay *r, const struct plan_step *seek, int32
 
 /* Where a seek leads of which the plan says that the next data call starts there; -1 when there is none. At
  * the end of a repeat the next repetition comes, and what is behind the repeat only after the last one. */
-int64_t next_position(struct replay *r, const struct plan_step *seek) {
+int64_t wt_next_position(struct replay *r, const struct plan_step *seek) {
     int64_t position;
     const int32_t behind = (int32_t)(seek - r->plan->steps) + 1;
     int32_t from = behind;
@@ -72,40 +72,40 @@ int64_t next_position(struct replay *r, const struct plan_step *seek) {
 }
 
 /* Seeks whose target the plan leaves to the next data call: position, or -1 when none comes. */
-void make_pending_seeks(struct replay *r, struct open_file *f, int64_t position) {
+void wt_make_pending_seeks(struct replay *r, struct open_file *f, int64_t position) {
     struct file_action action = {.call = f->layer == LAYER_POSIX ? CALL_LSEEK : CALL_M_SEEK,
                                  .file = f->file,
                                  .open = f,
                                  .arg = f->pending_whence,
                                  .offset = position < 0 ? f->position : position};
     for (; f->pending_seeks > 0; f->pending_seeks--) {
-        act(r, &action, 0);
+        wt_act_on_file(r, &action, 0);
     }
 }
 
-void make_null_seeks(struct replay *r, struct open_file *f, int64_t n) {
+void wt_make_null_seeks(struct replay *r, struct open_file *f, int64_t n) {
     struct file_action action = {
         .call = CALL_LSEEK, .file = f->file, .open = f, .arg = SEEK_CUR, .offset = f->position};
-    int64_t start = now_ns();
+    int64_t start = wt_now_ns();
     for (int64_t i = 0; i < n; i++) {
-        if (!backend_of(r, LAYER_POSIX)->act(&action)) {
-            act(r, &action, 0); /* says why */
+        if (!wt_backend_of(r, LAYER_POSIX)->act(&action)) {
+            wt_act_on_file(r, &action, 0); /* says why */
         }
     }
-    int64_t end = now_ns();
-    activity_calls(&r->activity, IO_METADATA, start, end);
+    int64_t end = wt_now_ns();
+    wt_activity_calls(&r->activity, IO_METADATA, start, end);
     r->metadata_ns += end - start;
     r->metadata_operations += n;
 }
 
-void place_pointer(struct replay *r, struct open_file *f, int64_t position) {
-    act(r,
-        &(struct file_action){.call = f->layer == LAYER_POSIX ? CALL_LSEEK : CALL_M_SEEK,
-                              .file = f->file,
-                              .open = f,
-                              .arg = SEEK_SET,
-                              .offset = position},
-        0);
+void wt_place_pointer(struct replay *r, struct open_file *f, int64_t position) {
+    wt_act_on_file(r,
+                   &(struct file_action){.call = f->layer == LAYER_POSIX ? CALL_LSEEK : CALL_M_SEEK,
+                                         .file = f->file,
+                                         .open = f,
+                                         .arg = SEEK_SET,
+                                         .offset = position},
+                   0);
     f->position = position;
     r->extra_seeks++;
 }

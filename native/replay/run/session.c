@@ -30,7 +30,7 @@ static struct order read_order(void) {
     while (fgets(line, sizeof line, stdin)) {
         struct order o = {.goes_on = 1};
         if (strcmp(line, "clock\n") == 0) {
-            printf("wavetank-replay-clock %" PRId64 "\n", now_ns());
+            printf("wavetank-replay-clock %" PRId64 "\n", wt_now_ns());
             fflush(stdout);
         } else if (sscanf(line, "run %" SCNd64 " %" SCNd64 " %" SCNd64 " %lf", &o.start_ns, &o.for_ns,
                           &o.loops, &o.pauses) == 4 &&
@@ -38,7 +38,7 @@ static struct order read_order(void) {
             return o;
         } else {
             line[strcspn(line, "\n")] = '\0';
-            fail(NULL, "not an order: %s", line);
+            wt_fail(NULL, "not an order: %s", line);
         }
     }
     return (struct order){.goes_on = 0};
@@ -51,7 +51,8 @@ static bool is_independent(const struct plan *plan) {
         if (step->kind == STEP_SYNC || step->kind == STEP_SIGNAL || step->kind == STEP_AWAIT) {
             return false;
         }
-        if ((step->kind == STEP_FILE || step->kind == STEP_EMPTY) && CALLS[step->call].layer == LAYER_MPIIO) {
+        if ((step->kind == STEP_FILE || step->kind == STEP_EMPTY) &&
+            wt_calls[step->call].layer == LAYER_MPIIO) {
             return false;
         }
     }
@@ -65,34 +66,34 @@ static void sleep_until(int64_t ns) {
     }
 }
 
-void session(struct replay *r, struct settings *settings) {
-    const int64_t to_rank_0 = ranks_offset_to_first();
-    r->progress = must_alloc(sizeof *r->progress);
+void wt_session_run(struct replay *r, struct settings *settings) {
+    const int64_t to_rank_0 = wt_ranks_offset_to_first();
+    r->progress = wt_must_alloc(sizeof *r->progress);
     /* Each rank holds its own steps: independent is what all of them are. */
-    r->independent = !ranks_agree(!is_independent(r->plan));
-    if (rank_number() == 0) {
+    r->independent = !wt_ranks_agree(!is_independent(r->plan));
+    if (wt_rank_number() == 0) {
         char clock[CLOCK_NAME];
-        clock_name(clock);
+        wt_clock_name(clock);
         printf("wavetank-replay-ready %s\n", clock);
         fflush(stdout);
     }
     for (;;) {
         struct order order = {.goes_on = 0};
-        whereabouts_enter(RANK_PAUSES, "wait for an order", "", -1, -1);
-        if (rank_number() == 0) {
+        wt_status_enter(RANK_PAUSES, "wait for an order", "", -1, -1);
+        if (wt_rank_number() == 0) {
             order = read_order();
         }
-        ranks_share(&order, sizeof order);
+        wt_ranks_share(&order, sizeof order);
         if (!order.goes_on) {
             break;
         }
         settings->pauses = PAUSES_KEEP;
         settings->pause_factor = order.pauses;
-        replay_renew(r);
+        wt_replay_renew(r);
         int64_t start = order.start_ns - to_rank_0;
         sleep_until(start);
-        replay_loop(r, start, order.for_ns, order.loops);
-        replay_wait_for_all();
-        report(r);
+        wt_replay_loop(r, start, order.for_ns, order.loops);
+        wt_replay_wait_for_all();
+        wt_report(r);
     }
 }

@@ -6,6 +6,6 @@
 #include "run/perform.h"
 
 /* Perform what rank 0's standard input asks for, until it ends. settings are those of r. */
-void session(struct replay *r, struct settings *settings);
+void wt_session_run(struct replay *r, struct settings *settings);
 
 #endif

@@ -18,14 +18,14 @@ static const struct plan *the_plan;
 static int64_t (*ends)[2];
 enum { OF_WRITES, OF_READS };
 
-void reach_start(const struct plan *plan) {
+void wt_extent_start(const struct plan *plan) {
     the_plan = plan;
-    ends = must_alloc((size_t)plan->n_files * sizeof *ends);
+    ends = wt_must_alloc((size_t)plan->n_files * sizeof *ends);
 }
 
-void reach_note(const struct open_file *f, bool reads, int64_t position, int64_t size) {
+void wt_extent_note(const struct open_file *f, bool reads, int64_t position, int64_t size) {
     int64_t *end = &ends[f->file - the_plan->files][reads ? OF_READS : OF_WRITES];
-    int64_t last = place_in_file(f->view, position + size - 1) + 1;
+    int64_t last = wt_place_in_file(f->view, position + size - 1) + 1;
     if (size > 0 && last > *end) {
         *end = last;
     }
@@ -36,7 +36,7 @@ static void forget(const struct plan_file *file) {
     of_file[OF_WRITES] = of_file[OF_READS] = INT64_MAX;
 }
 
-void reach_forget(const struct file_action *a) {
+void wt_extent_forget(const struct file_action *a) {
     switch (a->call) {
     case CALL_OPEN:
         if (a->arg & O_TRUNC) {
@@ -67,7 +67,7 @@ void reach_forget(const struct file_action *a) {
 static bool uses_mpi_files(void) {
     for (int32_t i = 0; i < the_plan->n_phases; i++) {
         for (int32_t k = 0; k < the_plan->phases[i].n_members; k++) {
-            if (CALLS[the_plan->phases[i].members[k].call].layer == LAYER_MPIIO) {
+            if (wt_calls[the_plan->phases[i].members[k].call].layer == LAYER_MPIIO) {
                 return true;
             }
         }
@@ -89,7 +89,7 @@ static int64_t size_of(const struct plan_file *file) {
 static void require_size(const struct plan_file *file, int64_t end, bool reads) {
     const int64_t patience_ns = 3000000000, nap_ns = 100000000; /* of attributes that come late */
     int64_t size;
-    for (int64_t start = now_ns(); (size = size_of(file)) < end && now_ns() - start < patience_ns;) {
+    for (int64_t start = wt_now_ns(); (size = size_of(file)) < end && wt_now_ns() - start < patience_ns;) {
         nanosleep(&(struct timespec){.tv_nsec = nap_ns}, NULL);
     }
     if (size >= end) {
@@ -99,15 +99,15 @@ static void require_size(const struct plan_file *file, int64_t end, bool reads) 
     struct doing doing = {reads ? "MPI-IO read" : "MPI-IO write", file->name, size < 0 ? 0 : size, -1};
     struct statvfs space = {0};
     statvfs(file->path, &space);
-    fail(&doing,
-         "the file %s, and %lld bytes were %s it without an error of the MPI library: %s (%lld bytes are "
-         "free)",
-         size < 0 ? "is not there" : "ends there", (long long)end, moved,
-         reads ? "the file is too short; prepare it" : "they are lost",
-         (long long)space.f_bavail * (long long)space.f_frsize);
+    wt_fail(&doing,
+            "the file %s, and %lld bytes were %s it without an error of the MPI library: %s (%lld bytes are "
+            "free)",
+            size < 0 ? "is not there" : "ends there", (long long)end, moved,
+            reads ? "the file is too short; prepare it" : "they are lost",
+            (long long)space.f_bavail * (long long)space.f_frsize);
 }
 
-void reach_check(struct open_file *const *open_files, int32_t n) {
+void wt_extent_check(struct open_file *const *open_files, int32_t n) {
     if (!uses_mpi_files()) {
         return;
     }
@@ -116,8 +116,8 @@ void reach_check(struct open_file *const *open_files, int32_t n) {
             forget(open_files[i]->file); /* its library may hold data back */
         }
     }
-    ranks_largest(ends[0], 2 * the_plan->n_files);
-    for (int32_t i = 0; rank_number() == 0 && i < the_plan->n_files; i++) {
+    wt_ranks_largest(ends[0], 2 * the_plan->n_files);
+    for (int32_t i = 0; wt_rank_number() == 0 && i < the_plan->n_files; i++) {
         for (int k = OF_WRITES; k <= OF_READS; k++) {
             if (ends[i][k] > 0 && ends[i][k] != INT64_MAX) {
                 require_size(&the_plan->files[i], ends[i][k], k == OF_READS);

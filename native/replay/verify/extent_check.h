@@ -6,14 +6,14 @@
 
 #include "backends/backend.h"
 
-void reach_start(const struct plan *plan);
+void wt_extent_start(const struct plan *plan);
 
 /* A read or write of some bytes at a position (in the view where there is one); a call that cuts, removes or
  * renames a file, of which nothing is known then. */
-void reach_note(const struct open_file *file, bool reads, int64_t position, int64_t size);
-void reach_forget(const struct file_action *action);
+void wt_extent_note(const struct open_file *file, bool reads, int64_t position, int64_t size);
+void wt_extent_forget(const struct file_action *action);
 
-/* After the run, by all ranks: fail() where a file is shorter than that. */
-void reach_check(struct open_file *const *open_files, int32_t n);
+/* After the run, by all ranks: wt_fail() where a file is shorter than that. */
+void wt_extent_check(struct open_file *const *open_files, int32_t n);
 
 #endif

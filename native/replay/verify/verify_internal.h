@@ -33,7 +33,7 @@ struct knowledge {
     bool loses_name, renews; /* by this rank: another file may have its name next time; by another one */
     int32_t epoch;
     bool has_inode;
-    struct unseen_facts inode;
+    struct raw_facts inode;
 };
 
 extern struct all_known {
@@ -42,17 +42,17 @@ extern struct all_known {
     struct knowledge **files; /* NULL: nothing beside what was prepared */
     bool *shared;             /* by file: of use to other ranks */
     struct notes log;         /* what others are to be told */
-} all_known;
+} wt_verify;
 
-struct knowledge *knowledge_of(int32_t file);
+struct knowledge *wt_verify_file(int32_t file);
 
 /* Whether another rank may still empty, cut or replace it. */
-bool is_pending(const struct knowledge *k);
+bool wt_verify_is_pending(const struct knowledge *k);
 
 /* Put what grows into the sets. */
-void settle_growing(int32_t file);
+void wt_verify_settle(int32_t file);
 
-static inline struct band one_piece(int64_t start, int64_t end) {
+static inline struct band wt_one_piece(int64_t start, int64_t end) {
     return (struct band){start, end - start, 0, 1};
 }
 

@@ -6,22 +6,22 @@
 
 #include <string.h>
 
-struct all_known all_known;
+struct all_known wt_verify;
 
-struct knowledge *knowledge_of(int32_t file) {
-    if (!all_known.files[file]) {
-        all_known.files[file] = must_alloc(sizeof *all_known.files[file]);
-        all_known.files[file]->latest_writer = -1;
-        ranges_add(&all_known.files[file]->holds, one_piece(0, all_known.plan->files[file].prepared));
+struct knowledge *wt_verify_file(int32_t file) {
+    if (!wt_verify.files[file]) {
+        wt_verify.files[file] = wt_must_alloc(sizeof *wt_verify.files[file]);
+        wt_verify.files[file]->latest_writer = -1;
+        wt_ranges_add(&wt_verify.files[file]->holds, wt_one_piece(0, wt_verify.plan->files[file].prepared));
     }
-    return all_known.files[file];
+    return wt_verify.files[file];
 }
 
 static int32_t index_of(const struct plan_file *file) {
-    return (int32_t)(file - all_known.plan->files);
+    return (int32_t)(file - wt_verify.plan->files);
 }
 
-bool is_pending(const struct knowledge *k) {
+bool wt_verify_is_pending(const struct knowledge *k) {
     for (int32_t i = 0; i < k->n_cutters; i++) {
         if (k->cutters[i].done < k->cutters[i].total) {
             return true;
@@ -33,14 +33,14 @@ bool is_pending(const struct knowledge *k) {
 /* ---- what this rank does ---- */
 
 static void keep(int32_t file, struct band band) {
-    ranges_add(&knowledge_of(file)->holds, band);
-    if (all_known.shared[file]) {
-        ranges_add(&knowledge_of(file)->fresh, band);
+    wt_ranges_add(&wt_verify_file(file)->holds, band);
+    if (wt_verify.shared[file]) {
+        wt_ranges_add(&wt_verify_file(file)->fresh, band);
     }
 }
 
-void settle_growing(int32_t file) {
-    struct knowledge *k = knowledge_of(file);
+void wt_verify_settle(int32_t file) {
+    struct knowledge *k = wt_verify_file(file);
     for (int i = 0; i < N_GROWING; i++) {
         keep(file, k->growing[i].band);
         k->growing[i] = (struct growing){0};
@@ -54,7 +54,7 @@ struct target {
 
 static void tell_written(void *to, struct band band) {
     const struct target *target = to;
-    struct knowledge *k = knowledge_of(target->file);
+    struct knowledge *k = wt_verify_file(target->file);
     if (target->key && band.count == 1) {
         for (int i = 0; i < N_GROWING; i++) {
             struct growing *g = &k->growing[i];
@@ -80,36 +80,36 @@ static void tell_written(void *to, struct band band) {
 
 /* Whether what is appended went where the plan says: not if another rank appended something in between. */
 static bool is_in_place(const struct open_file *f, const struct knowledge *k, int64_t end) {
-    return !f->append || k->n_writers == 0 || unseen_position(f->fd) == end;
+    return !f->append || k->n_writers == 0 || wt_raw_position(f->fd) == end;
 }
 
-void known_wrote(const struct open_file *f, const void *key, int64_t position, int64_t size, int64_t disp,
-                 int64_t n, int64_t last) {
-    if (!all_known.is_on || n <= 0) {
+void wt_verify_wrote(const struct open_file *f, const void *key, int64_t position, int64_t size, int64_t disp,
+                     int64_t n, int64_t last) {
+    if (!wt_verify.is_on || n <= 0) {
         return;
     }
     struct target target = {index_of(f->file), n == 1 && disp != size && !f->view ? key : NULL};
-    struct knowledge *k = knowledge_of(target.file);
-    if (k->anywhere || k->epoch != f->epoch || is_pending(k) ||
+    struct knowledge *k = wt_verify_file(target.file);
+    if (k->anywhere || k->epoch != f->epoch || wt_verify_is_pending(k) ||
         !is_in_place(f, k, position + (n - 1) * disp + last)) {
         return;
     }
     if (last != size) {
-        bands_in_file(f->view, one_piece(position + (n - 1) * disp, position + (n - 1) * disp + last),
-                      tell_written, &target);
+        wt_bands_in_file(f->view, wt_one_piece(position + (n - 1) * disp, position + (n - 1) * disp + last),
+                         tell_written, &target);
         n--;
     }
-    bands_in_file(f->view, (struct band){position, size, disp, n}, tell_written, &target);
+    wt_bands_in_file(f->view, (struct band){position, size, disp, n}, tell_written, &target);
 }
 
 /* Nothing from a byte on is known any more. */
 static void cut(int32_t file, int64_t size) {
-    struct knowledge *k = knowledge_of(file);
-    settle_growing(file);
-    ranges_cut(&k->holds, size);
-    ranges_cut(&k->fresh, size);
-    for (int64_t i = 0; i < all_known.log.n; i++) {
-        struct note *note = &all_known.log.notes[i];
+    struct knowledge *k = wt_verify_file(file);
+    wt_verify_settle(file);
+    wt_ranges_cut(&k->holds, size);
+    wt_ranges_cut(&k->fresh, size);
+    for (int64_t i = 0; i < wt_verify.log.n; i++) {
+        struct note *note = &wt_verify.log.notes[i];
         if (note->kind == NOTE_WROTE && note->file == file &&
             note->band.start + (note->band.count - 1) * note->band.stride + note->band.length > size) {
             note->band.length =
@@ -120,9 +120,9 @@ static void cut(int32_t file, int64_t size) {
 
 /* A file has been opened. It may be another one than before that has the name now. */
 static void look_at(int32_t file, struct open_file *f, const char *path) {
-    struct knowledge *k = knowledge_of(file);
-    struct unseen_facts found;
-    if (!unseen_look(f->fd, path, &found)) {
+    struct knowledge *k = wt_verify_file(file);
+    struct raw_facts found;
+    if (!wt_raw_look(f->fd, path, &found)) {
         return;
     }
     const bool same =
@@ -138,35 +138,35 @@ static void look_at(int32_t file, struct open_file *f, const char *path) {
     if (found.size == 0 || !is_other) {
         return;
     }
-    for (int32_t i = 0; i < all_known.plan->n_files;
+    for (int32_t i = 0; i < wt_verify.plan->n_files;
          i++) { /* renamed or linked from another file of the plan */
-        if (i != file && all_known.files[i] && all_known.files[i]->has_inode &&
-            all_known.files[i]->inode.number == found.number &&
-            all_known.files[i]->inode.device == found.device &&
-            all_known.plan->files[i].content == all_known.plan->files[file].content) {
-            settle_growing(i);
-            ranges_each(&all_known.files[i]->holds, tell_written, &(struct target){file, NULL});
+        if (i != file && wt_verify.files[i] && wt_verify.files[i]->has_inode &&
+            wt_verify.files[i]->inode.number == found.number &&
+            wt_verify.files[i]->inode.device == found.device &&
+            wt_verify.plan->files[i].content == wt_verify.plan->files[file].content) {
+            wt_verify_settle(i);
+            wt_ranges_each(&wt_verify.files[i]->holds, tell_written, &(struct target){file, NULL});
         }
     }
-    ranges_add(&k->others, one_piece(0, INT64_MAX));
+    wt_ranges_add(&k->others, wt_one_piece(0, INT64_MAX));
 }
 
-void known_turned(int32_t file) {
-    if (!all_known.is_on) {
+void wt_verify_turned(int32_t file) {
+    if (!wt_verify.is_on) {
         return;
     }
-    const struct plan_file *turned = &all_known.plan->files[file];
-    struct knowledge *k = knowledge_of(file);
-    settle_growing(file);
-    ranges_clear(&k->holds);
-    ranges_clear(&k->others);
-    ranges_clear(&k->fresh);
+    const struct plan_file *turned = &wt_verify.plan->files[file];
+    struct knowledge *k = wt_verify_file(file);
+    wt_verify_settle(file);
+    wt_ranges_clear(&k->holds);
+    wt_ranges_clear(&k->others);
+    wt_ranges_clear(&k->fresh);
     k->has_inode = k->loses_name = false;
     if (turned->made_in_run ||
         turned->family->written) { /* by this rank at an earlier visit, or by another one */
-        ranges_add(&k->others, one_piece(0, INT64_MAX));
+        wt_ranges_add(&k->others, wt_one_piece(0, INT64_MAX));
     } else {
-        ranges_add(&k->holds, one_piece(0, turned->prepared));
+        wt_ranges_add(&k->holds, wt_one_piece(0, turned->prepared));
     }
 }
 
@@ -175,45 +175,45 @@ static bool is_collective(enum call call) {
            call == CALL_M_SET_SIZE || call == CALL_M_PREALLOCATE || call == CALL_M_SEEK_SHARED;
 }
 
-void known_acted(const struct file_action *a) {
-    if (!all_known.is_on) {
+void wt_verify_acted(const struct file_action *a) {
+    if (!wt_verify.is_on) {
         return;
     }
     const int32_t file = index_of(a->file), other = a->other ? index_of(a->other) : -1;
     int32_t which;
     int64_t size;
-    if (cuts_file(a->call, file, other, a->arg, &which, &size)) {
+    if (wt_cuts_file(a->call, file, other, a->arg, &which, &size)) {
         if (a->call == CALL_UNLINK || a->call == CALL_M_DELETE || a->call == CALL_RENAME) {
-            knowledge_of(which)->loses_name = true; /* what is open stays as it is */
+            wt_verify_file(which)->loses_name = true; /* what is open stays as it is */
         } else {
             cut(which, size);
         }
-        knowledge_of(which)->own_cuts += a->error == 0;
-        if (all_known.shared[which]) {
-            notes_add(
-                &all_known.log,
-                (struct note){NOTE_CUT, which, rank_number(), {.count = knowledge_of(which)->own_cuts}});
+        wt_verify_file(which)->own_cuts += a->error == 0;
+        if (wt_verify.shared[which]) {
+            wt_log_add(
+                &wt_verify.log,
+                (struct note){NOTE_CUT, which, wt_rank_number(), {.count = wt_verify_file(which)->own_cuts}});
         }
     }
     if (a->call == CALL_OPEN || a->call == CALL_M_OPEN) {
-        look_at(file, a->open, name_of(a)->path);
-        a->open->epoch = knowledge_of(file)->epoch;
+        look_at(file, a->open, wt_name_of(a)->path);
+        a->open->epoch = wt_verify_file(file)->epoch;
     }
     if (is_collective(a->call) && a->error == 0) {
-        known_meet(a->open->communicator);
+        wt_verify_meet(a->open->communicator);
     }
 }
 
 /* ---- comparing ---- */
 
 static bool is_held(const struct knowledge *k, int64_t at, int64_t *until) {
-    bool held = !k->holds.lost && ranges_hold(&k->holds, at, until);
+    bool held = !k->holds.lost && wt_ranges_hold(&k->holds, at, until);
     if (k->holds.lost) {
         *until = INT64_MAX;
     }
     for (int i = 0; i < N_GROWING; i++) {
         int64_t end;
-        const bool in_band = k->growing[i].band.count > 0 && band_holds(k->growing[i].band, at, &end);
+        const bool in_band = k->growing[i].band.count > 0 && wt_band_holds(k->growing[i].band, at, &end);
         if (k->growing[i].band.count == 0) {
             continue;
         }
@@ -227,7 +227,7 @@ static bool is_held(const struct knowledge *k, int64_t at, int64_t *until) {
 
 static bool may_be_written(const struct knowledge *k, int64_t at, int64_t *until) {
     if (!k->others.lost && !k->holds.lost) {
-        return ranges_hold(&k->others, at, until);
+        return wt_ranges_hold(&k->others, at, until);
     }
     *until = INT64_MAX;
     return true;
@@ -246,13 +246,13 @@ static int64_t first_wrong(const char *found, const char *expected, int64_t n, b
     return n;
 }
 
-enum wrong known_compare(const struct pattern *pattern, const struct open_file *f, const char *buffer,
-                         int64_t position, int64_t size, struct compared *compared, int64_t *where,
-                         unsigned char *found) {
-    const struct knowledge *k = knowledge_of(index_of(f->file));
+enum wrong wt_verify_compare(const struct pattern *pattern, const struct open_file *f, const char *buffer,
+                             int64_t position, int64_t size, struct compared *compared, int64_t *where,
+                             unsigned char *found) {
+    const struct knowledge *k = wt_verify_file(index_of(f->file));
     const bool loose = k->n_appenders > 0 && k->n_writers > 1, old = k->epoch != f->epoch;
     for (int64_t done = 0, n; done < size; done += n) {
-        int64_t until, until_others, offset = piece_in_file(f->view, position + done, &n);
+        int64_t until, until_others, offset = wt_piece_in_file(f->view, position + done, &n);
         n = n < size - done ? n : size - done;
         const bool held = !old && is_held(k, offset, &until);
         const bool may = !held && (old || may_be_written(k, offset, &until_others));
@@ -266,7 +266,7 @@ enum wrong known_compare(const struct pattern *pattern, const struct open_file *
             compared->unchecked += n;
             continue;
         }
-        const char *expected = held || may ? pattern_at(pattern, f->file->content, offset) : NULL;
+        const char *expected = held || may ? wt_pattern_at(pattern, f->file->content, offset) : NULL;
         const int64_t wrong = first_wrong(buffer + done, expected, n, !held);
         if (wrong < n) {
             *where = offset + wrong;

@@ -7,15 +7,15 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
-void notes_add(struct notes *notes, struct note note) {
+void wt_log_add(struct notes *notes, struct note note) {
     if (notes->n == notes->room) {
         notes->room = notes->room ? 2 * notes->room : 64;
-        notes->notes = must_grow(notes->notes, (size_t)notes->room * sizeof note);
+        notes->notes = wt_must_grow(notes->notes, (size_t)notes->room * sizeof note);
     }
     notes->notes[notes->n++] = note;
 }
 
-bool cuts_file(enum call call, int32_t file, int32_t other, int64_t arg, int32_t *which, int64_t *size) {
+bool wt_cuts_file(enum call call, int32_t file, int32_t other, int64_t arg, int32_t *which, int64_t *size) {
     *which = file;
     *size = 0;
     switch (call) {
@@ -62,7 +62,7 @@ struct reader {
 
 static void tell_may(void *to, struct band band) {
     struct reader *r = to;
-    notes_add(r->notes, (struct note){NOTE_MAY, r->file, r->rank, band});
+    wt_log_add(r->notes, (struct note){NOTE_MAY, r->file, r->rank, band});
 }
 
 static int32_t view_of(const struct reader *r, int32_t file, int64_t handle) {
@@ -88,7 +88,7 @@ static void set_view(struct reader *r, const struct plan_step *step, int32_t vie
             return;
         }
     }
-    r->opens = must_grow(r->opens, (size_t)(r->n_opens + 1) * sizeof *r->opens);
+    r->opens = wt_must_grow(r->opens, (size_t)(r->n_opens + 1) * sizeof *r->opens);
     r->opens[r->n_opens++] = (struct viewed){step->file, view, step->handle};
 }
 
@@ -99,7 +99,7 @@ static bool is_new(struct reader *r, int32_t phase, int32_t member, int32_t view
             return false;
         }
     }
-    r->told[phase].keys = must_grow(r->told[phase].keys, (size_t)(r->told[phase].n + 1) * sizeof(int32_t));
+    r->told[phase].keys = wt_must_grow(r->told[phase].keys, (size_t)(r->told[phase].n + 1) * sizeof(int32_t));
     r->told[phase].keys[r->told[phase].n++] = key;
     return true;
 }
@@ -109,18 +109,19 @@ static void read_data(struct reader *r, const struct plan_step *step) {
     r->file = phase->file;
     for (int32_t i = 0; i < phase->n_members; i++) {
         const struct plan_member *m = &phase->members[i];
-        const bool viewed = CALLS[m->call].layer == LAYER_MPIIO;
+        const bool viewed = wt_calls[m->call].layer == LAYER_MPIIO;
         const int32_t view =
             viewed ? view_of(r, phase->file, step->handle >= 0 ? step->handle : m->handle) : -1;
-        if (CALLS[m->call].kind != KIND_WRITE || !is_new(r, step->phase, i, view)) {
+        if (wt_calls[m->call].kind != KIND_WRITE || !is_new(r, step->phase, i, view)) {
             continue;
         }
         r->writes[phase->file] = true;
         r->anywhere[phase->file] |= !m->placed;
         for (int32_t k = 0; m->placed && k < m->n_runs; k++) {
-            bands_in_file(view < 0 ? NULL : &r->plan->views[view],
-                          (struct band){m->runs[k].offset, m->runs[k].rs, m->runs[k].disp, m->runs[k].count},
-                          tell_may, r);
+            wt_bands_in_file(
+                view < 0 ? NULL : &r->plan->views[view],
+                (struct band){m->runs[k].offset, m->runs[k].rs, m->runs[k].disp, m->runs[k].count}, tell_may,
+                r);
         }
     }
 }
@@ -135,7 +136,7 @@ static void read_file(struct reader *r, const struct plan_step *step, int64_t ti
         set_view(r, step, step->view);
     }
     r->appends[step->file] |= step->call == CALL_OPEN && (step->arg & O_APPEND);
-    if (step->error == 0 && cuts_file(step->call, step->file, step->other, step->arg, &which, &size)) {
+    if (step->error == 0 && wt_cuts_file(step->call, step->file, step->other, step->arg, &which, &size)) {
         r->renews[which] |=
             step->call == CALL_UNLINK || step->call == CALL_RENAME || step->call == CALL_M_DELETE;
         if (r->cuts[which] == 0 || size < r->least[which]) {
@@ -153,7 +154,7 @@ static void read_steps(struct reader *r, int32_t from, int32_t to, int64_t times
             read_data(r, step);
         } else if (step->kind == STEP_FILE) {
             read_file(r, step, times);
-        } else if (step->kind == STEP_EMPTY && CALLS[step->call].kind == KIND_WRITE && step->offset >= 0) {
+        } else if (step->kind == STEP_EMPTY && wt_calls[step->call].kind == KIND_WRITE && step->offset >= 0) {
             r->file = step->file;
             tell_may(r, (struct band){step->offset, step->size, 0, 1});
         } else if (step->kind == STEP_REPEAT) {
@@ -164,26 +165,26 @@ static void read_steps(struct reader *r, int32_t from, int32_t to, int64_t times
     }
 }
 
-void notes_of_plan(const struct plan *plan, int rank, struct notes *notes) {
+void wt_log_of_plan(const struct plan *plan, int rank, struct notes *notes) {
     const size_t n = (size_t)plan->n_files;
     struct reader r = {.plan = plan, .notes = notes, .rank = rank};
-    r.told = must_alloc((size_t)plan->n_phases * sizeof *r.told);
-    r.appends = must_alloc(n * sizeof(bool));
-    r.writes = must_alloc(n * sizeof(bool));
-    r.anywhere = must_alloc(n * sizeof(bool));
-    r.renews = must_alloc(n * sizeof(bool));
-    r.cuts = must_alloc(n * sizeof(int64_t));
-    r.least = must_alloc(n * sizeof(int64_t));
+    r.told = wt_must_alloc((size_t)plan->n_phases * sizeof *r.told);
+    r.appends = wt_must_alloc(n * sizeof(bool));
+    r.writes = wt_must_alloc(n * sizeof(bool));
+    r.anywhere = wt_must_alloc(n * sizeof(bool));
+    r.renews = wt_must_alloc(n * sizeof(bool));
+    r.cuts = wt_must_alloc(n * sizeof(int64_t));
+    r.least = wt_must_alloc(n * sizeof(int64_t));
     read_steps(&r, 0, plan->n_steps, 1);
     for (int32_t i = 0; i < plan->n_files; i++) {
         if (r.cuts[i] > 0) {
-            notes_add(notes, (struct note){NOTE_CUTS, i, rank, {r.least[i], r.renews[i], 0, r.cuts[i]}});
+            wt_log_add(notes, (struct note){NOTE_CUTS, i, rank, {r.least[i], r.renews[i], 0, r.cuts[i]}});
         }
         if (r.anywhere[i]) {
-            notes_add(notes, (struct note){NOTE_ANYWHERE, i, rank, {0}});
+            wt_log_add(notes, (struct note){NOTE_ANYWHERE, i, rank, {0}});
         }
         if (r.appends[i] && r.writes[i]) {
-            notes_add(notes, (struct note){NOTE_APPENDS, i, rank, {0}});
+            wt_log_add(notes, (struct note){NOTE_APPENDS, i, rank, {0}});
         }
     }
     for (int32_t i = 0; i < plan->n_phases; i++) {

@@ -25,13 +25,13 @@ struct notes {
     int64_t n, room;
 };
 
-void notes_add(struct notes *notes, struct note note);
+void wt_log_add(struct notes *notes, struct note note);
 
 /* All that this rank's part of the plan does to the bytes of files, in any order. */
-void notes_of_plan(const struct plan *plan, int rank, struct notes *notes);
+void wt_log_of_plan(const struct plan *plan, int rank, struct notes *notes);
 
 /* Whether a call, done well, empties, cuts or replaces a file. *which: index of the file; *size: of what is
  * left. */
-bool cuts_file(enum call call, int32_t file, int32_t other, int64_t arg, int32_t *which, int64_t *size);
+bool wt_cuts_file(enum call call, int32_t file, int32_t other, int64_t arg, int32_t *which, int64_t *size);
 
 #endif
