@@ -1,3 +1,5 @@
+/* The table of calls that a kernel can hold, and what follows from a call alone. Made from one list
+ * (calls.h), so that a call is added in one place. */
 #include "calls.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* Names the clock that this process reads. Two jobs whose clocks have one name start at one moment without
+ * being compared. */
 #include "clock.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* Ends a replay that cannot go on. Knows no ranks but this one's number, so that everything may fail: what
+ * ends the others is handed in when they are there. */
 #include "failure.h"
 
 #include "clock.h"

@@ -1,3 +1,5 @@
+/* What this rank is at, in one record that its watchdog can read. Names are copied and cut, not pointed to:
+ * another process reads them, also when this one is gone. */
 #include "rank_status.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* What a rank is at: kept in memory that its watching process shares (watchdog.c), so that it can be said of
  * a rank that was killed or makes no progress. */
-#ifndef WAVETANK_REPLAY_WHEREABOUTS_H
-#define WAVETANK_REPLAY_WHEREABOUTS_H
+#ifndef WAVETANK_REPLAY_RANK_STATUS_H
+#define WAVETANK_REPLAY_RANK_STATUS_H
 
 #include <stdint.h>
 

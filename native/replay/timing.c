@@ -1,3 +1,5 @@
+/* Histograms of latencies, and pauses. A pause ends at a time, not after one: what a sleep took too long is
+ * taken off the next, so that the sum stays the application's. */
 #include "timing.h"
 
 #include "failure.h"

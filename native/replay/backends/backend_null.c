@@ -1,3 +1,4 @@
+/* The null backend: nothing is done. What a replay by it takes is the program's own cost. */
 #include "backends/backend.h"
 
 static int64_t nothing(struct open_file *file, char *buffer, int64_t size, int64_t offset) {

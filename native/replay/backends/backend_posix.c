@@ -1,3 +1,5 @@
+/* The POSIX backend: a system call for each call of the plan. Data calls are one function each, found once a
+ * phase, so that no call is looked up in the loop whose speed matters. */
 #define _GNU_SOURCE
 #include "backends/backend.h"
 

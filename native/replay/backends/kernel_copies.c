@@ -1,3 +1,5 @@
+/* Copies inside of the kernel, and asynchronous I/O. One system call stands for two calls of the plan: it is
+ * made at the second, when both files are known. */
 #define _GNU_SOURCE
 #include "backends/kernel_copies.h"
 

@@ -1,7 +1,7 @@
 /* Data that goes from one file to another inside of the kernel: copy_file_range and sendfile, each two calls
  * of a plan (the side that is read, then the side that is written); and aio, which is completed at once. */
-#ifndef WAVETANK_REPLAY_COPIES_H
-#define WAVETANK_REPLAY_COPIES_H
+#ifndef WAVETANK_REPLAY_KERNEL_COPIES_H
+#define WAVETANK_REPLAY_KERNEL_COPIES_H
 
 #include "backends/backend.h"
 

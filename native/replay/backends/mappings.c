@@ -1,3 +1,5 @@
+/* Keeps the mappings of open files. Their memory is not touched: which bytes the application touched is in no
+ * trace. */
 #include "backends/mappings.h"
 
 #include "backends/refusals.h"

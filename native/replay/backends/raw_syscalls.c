@@ -1,3 +1,5 @@
+/* System calls past the C library, whose functions a preloaded tracer replaces: what the replay asks for
+ * itself is no call of the plan. */
 #define _GNU_SOURCE
 #include "backends/raw_syscalls.h"
 

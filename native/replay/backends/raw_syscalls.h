@@ -1,7 +1,7 @@
 /* What the replay asks the system for itself, beside the plan: past a tracer, whose rows are the plan's
  * calls. */
-#ifndef WAVETANK_REPLAY_UNSEEN_H
-#define WAVETANK_REPLAY_UNSEEN_H
+#ifndef WAVETANK_REPLAY_RAW_SYSCALLS_H
+#define WAVETANK_REPLAY_RAW_SYSCALLS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,3 +1,6 @@
+/* Makes calls fail as they did. A filter of system calls (seccomp) can tell calls apart by their arguments'
+ * values alone: an argument at an address that stands for an error is the sign, and the filter returns that
+ * error. */
 #define _GNU_SOURCE
 #include "backends/refusals.h"
 

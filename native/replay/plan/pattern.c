@@ -1,3 +1,5 @@
+/* Makes the bytes that are written, once: a write takes them from the buffer at the place that its offset
+ * names, so that it costs no more than one of any bytes. */
 #define _GNU_SOURCE
 #include "plan/pattern.h"
 

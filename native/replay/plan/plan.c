@@ -1,3 +1,5 @@
+/* Reads the tables of a plan: files, views, communicators, hints, phases. What concerns other ranks is passed
+ * over, so that a rank's memory does not grow with their number. */
 #include "plan/plan_text.h"
 
 #include "failure.h"

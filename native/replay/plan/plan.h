@@ -105,6 +105,22 @@ enum step_kind {
     STEP_AWAIT
 };
 
+/* One step of a rank's program.
+ *
+ * Why steps beside phases: a phase says what calls repeat and where, for its whole length; the program says
+ * in which order a rank goes through phases, other calls and waits. A step of data therefore holds a phase's
+ * number and a count: "the next count repetitions of its pattern". Where in the phase that is, the rank's own
+ * state knows (phase_state). The other way, a list of operations, would grow with the run, and be read from
+ * memory between two calls.
+ *
+ * Why one flat record of all kinds: steps lie in one array in the order of the text, and a repeat holds the
+ * index behind its body. Going on is then the next index, leaving a repeat is one assignment, and a program
+ * of a million steps is one piece of memory. A record for each kind would save bytes of a program that has
+ * few steps, since repeats are folded.
+ *
+ * Why waits are steps: signal and await come from the lowering, which knows from the model which rank reads
+ * what another wrote. The program follows them and decides nothing, so that two replays of a plan wait at the
+ * same places. */
 struct plan_step {
     enum step_kind kind;
     enum call call;      /* file, empty */

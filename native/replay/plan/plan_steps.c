@@ -1,3 +1,5 @@
+/* Reads the steps of a rank's program. A repeat holds its end's index, so that a body is passed over without
+ * being read. */
 #include "plan/plan_text.h"
 
 #include "failure.h"

@@ -1,3 +1,5 @@
+/* Words and numbers of a plan's text. Each number is checked where it is read: a damaged plan is refused with
+ * its line, before anything is performed. */
 #include "plan/plan_text.h"
 
 #include "failure.h"

@@ -1,3 +1,5 @@
+/* Sets of byte ranges. Sorted pieces lie in levels of growing size that are merged when one is full: adding
+ * costs the logarithm of their number, also in random order. */
 #include "plan/ranges.h"
 
 #include "failure.h"

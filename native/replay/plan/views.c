@@ -1,3 +1,5 @@
+/* Positions of an MPI file view as places in the file, by arithmetic on one tile: a view repeats its tile,
+ * and no list of places is made. */
 #include "plan/views.h"
 
 static bool has_pieces(const struct plan_view *view) {

@@ -1,3 +1,5 @@
+/* Ranks by MPI. What the program does for itself is done by PMPI_ calls: a tracer of MPI calls then sees the
+ * plan's calls alone, and the model of a traced replay is the model that the plan came from. */
 #include "ranks/ranks_mpi.h"
 
 #include "clock.h"
@@ -5,8 +7,6 @@
 #include "plan/plan.h"
 #include "timing.h"
 
-/* What this program does for itself is done by PMPI_ calls: a tracer of MPI calls then sees the plan's calls
- * alone, and the model of a traced replay is the model that the plan came from. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

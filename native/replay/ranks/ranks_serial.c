@@ -1,3 +1,5 @@
+/* One rank without MPI: nobody to wait for and nobody to tell. A program of one process then needs no MPI
+ * library to be replayed. */
 #include "ranks/ranks.h"
 
 #include "failure.h"

@@ -1,3 +1,5 @@
+/* The process beside a rank: the parent, which forks the rank and waits for it, since only a parent is told
+ * by which signal its child ended. Reads the rank's status in shared memory. */
 #define _GNU_SOURCE
 #include "ranks/watchdog.h"
 

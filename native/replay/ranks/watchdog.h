@@ -1,8 +1,8 @@
 /* A process beside each rank that says what became of it: the rank that is killed cannot, and not every
- * launcher tells which one it was. It sees the rank's whereabouts, sleeps, and does no I/O but its own lines.
+ * launcher tells which one it was. It sees the rank's status, sleeps, and does no I/O but its own lines.
  */
-#ifndef WAVETANK_REPLAY_WATCH_H
-#define WAVETANK_REPLAY_WATCH_H
+#ifndef WAVETANK_REPLAY_WATCHDOG_H
+#define WAVETANK_REPLAY_WATCHDOG_H
 
 /* Marks the lines of standard output on a rank that makes no progress for some time, and on one that does
  * again; each carries one JSON object. */

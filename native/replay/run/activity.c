@@ -1,3 +1,5 @@
+/* Adds up when a rank was at I/O calls, in bounded memory: a list of spans that is thinned when it is full.
+ */
 #include "run/activity.h"
 
 #include <inttypes.h>

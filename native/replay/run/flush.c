@@ -1,3 +1,5 @@
+/* Counts the bytes that no call has brought to storage, and flushes them within the run's time: otherwise a
+ * replay that ends earlier than the writing of its data would look faster. */
 #include "run/flush.h"
 
 #include "backends/raw_syscalls.h"

@@ -1,3 +1,5 @@
+/* Turns the one file of a plan that stands for many into the next of them: name, prepared bytes and count are
+ * put into the plan's file, so that nothing else of the program knows of members. */
 #include "run/members.h"
 
 #include "failure.h"

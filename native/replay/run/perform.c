@@ -1,3 +1,5 @@
+/* Performs the steps of a rank's program, once or again and again. Repeats are performed as they are stored:
+ * no list of operations is ever made. */
 #include "run/perform_parts.h"
 
 #include "backends/kernel_copies.h"

@@ -1,8 +1,8 @@
 /* What performing a plan is made of: open files (open_files.c), seeks (seeks.c), data operations (data_ops.c)
  * and calls that are completed later (nonblocking.c).
  */
-#ifndef WAVETANK_REPLAY_PARTS_H
-#define WAVETANK_REPLAY_PARTS_H
+#ifndef WAVETANK_REPLAY_PERFORM_PARTS_H
+#define WAVETANK_REPLAY_PERFORM_PARTS_H
 
 #include "run/perform.h"
 

@@ -1,3 +1,5 @@
+/* Adds bytes to bins of time. The number of bins is fixed, so that a long run needs no more memory than a
+ * short one. */
 #include "run/progress.h"
 
 #include <inttypes.h>

@@ -1,3 +1,5 @@
+/* Writes what a rank measured. Each rank makes its own line, and rank 0 prints them in order, since launchers
+ * may mix the outputs of ranks. */
 #define _GNU_SOURCE
 #include "run/report.h"
 

@@ -1,3 +1,4 @@
+/* Several runs of one plan by ranks that stay, each at a time that is told. */
 #define _GNU_SOURCE
 #include "run/session.h"
 
@@ -12,13 +13,25 @@
 #include <stdio.h>
 #include <string.h>
 
-/* One line of rank 0's standard input:
+/* The protocol: lines of rank 0's standard input and output.
  *
- *     run START_NS FOR_NS LOOPS PAUSES    perform the plan from START_NS on, again and again, until FOR_NS
- * are over (-1: no limit) or LOOPS are done (0: no limit); the plan's pauses are multiplied by PAUSES clock
- * say what time it is, to measure how clocks differ
+ *     run START_NS FOR_NS LOOPS PAUSES
+ *         Performs the plan from START_NS on, again and again, until FOR_NS are over (-1: no limit) or LOOPS
+ * are done (0: no limit). The plan's pauses are multiplied by PAUSES. clock Answers with the time, to measure
+ * how clocks differ.
  *
- * Times are of rank 0's CLOCK_MONOTONIC. */
+ * Times are ns of rank 0's CLOCK_MONOTONIC. Each run is answered by its report; the end of the input ends the
+ * session.
+ *
+ * Why lines on standard streams: a launcher forwards them to rank 0 wherever that runs, through ssh and Slurm
+ * too. A socket would need an address and a port that are open between hosts of a cluster. Why rank 0 alone
+ * reads: launchers give standard input to it only. It shares each order by a collective call, in which the
+ * others wait asleep.
+ *
+ * Why a start time and no "go": orders reach the jobs of a study one after another, and each job's ranks some
+ * time later still. A moment in the future is met by all of them, if their clocks are compared first. Why
+ * ranks stay between runs: starting a job takes seconds and differs from time to time, and its own I/O would
+ * fall into the others' runs. */
 struct order {
     int64_t goes_on; /* 0: the input has ended */
     int64_t start_ns, for_ns, loops;

@@ -1,3 +1,5 @@
+/* Compares how far ranks reached into files with the files' sizes after the run: an error that the MPI
+ * library does not report shows there. */
 #define _GNU_SOURCE
 #include "verify/extent_check.h"
 

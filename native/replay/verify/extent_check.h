@@ -1,8 +1,8 @@
 /* How far the ranks reached into files by MPI-IO. Some libraries report no error of a full disk (Open
  * MPI 4.1's collective writes), or all bytes of a read at the end of a file (ROMIO's collective reads): the
  * file is then shorter than what was moved. */
-#ifndef WAVETANK_REPLAY_REACH_H
-#define WAVETANK_REPLAY_REACH_H
+#ifndef WAVETANK_REPLAY_EXTENT_CHECK_H
+#define WAVETANK_REPLAY_EXTENT_CHECK_H
 
 #include "backends/backend.h"
 

@@ -1,3 +1,5 @@
+/* What ranks tell each other of the bytes of files. They tell it where the plan lets them meet or wait, and
+ * only there: a message more would order calls that the application left unordered. */
 #include "verify/verify_internal.h"
 
 #include "failure.h"

@@ -1,7 +1,7 @@
 /* What verify_state.c (this rank's own calls, comparing) and verify_exchange.c (what ranks tell each other)
  * share. */
-#ifndef WAVETANK_REPLAY_KNOWN_PARTS_H
-#define WAVETANK_REPLAY_KNOWN_PARTS_H
+#ifndef WAVETANK_REPLAY_VERIFY_INTERNAL_H
+#define WAVETANK_REPLAY_VERIFY_INTERNAL_H
 
 #include "backends/raw_syscalls.h"
 #include "verify/verify_state.h"

@@ -1,3 +1,5 @@
+/* What this rank's own calls do to the bytes of files, and what a read must find. Works on ranges and not on
+ * bytes, so that memory grows with what is irregular. */
 #include "verify/verify_internal.h"
 
 #include "failure.h"

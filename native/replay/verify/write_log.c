@@ -1,3 +1,5 @@
+/* The list of what ranks tell each other, and what a plan will do to files that others use. It is derived
+ * from the plan before the run: a rank knows then of whom it has to wait for word. */
 #define _GNU_SOURCE
 #include "verify/write_log.h"
 

@@ -1,6 +1,6 @@
 /* What ranks tell each other of the bytes of files (verify_state.c). */
-#ifndef WAVETANK_REPLAY_NOTES_H
-#define WAVETANK_REPLAY_NOTES_H
+#ifndef WAVETANK_REPLAY_WRITE_LOG_H
+#define WAVETANK_REPLAY_WRITE_LOG_H
 
 #include "plan/plan.h"
 #include "plan/ranges.h"

@@ -75,3 +75,10 @@ def test_rooms_of_the_c_parts_include_each_other_in_no_circle() -> None:
     assert list(
         TopologicalSorter(below).static_order()
     )  # raises CycleError, which names the circle
+
+
+def test_every_source_begins_with_what_it_does() -> None:
+    bare = [
+        str(path.relative_to(ROOT)) for path in SOURCES if not path.read_text().startswith("/*")
+    ]
+    assert bare == []
