@@ -176,7 +176,7 @@ def _facts(reports: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def _compared(counts: Sequence[int]) -> dict[str, str]:
-    """Of the bytes that were read, what they were compared with (native/replay/verify/compared.h)."""
+    """Of the bytes that were read, what they were compared with (native/replay/verify/verify_state.h)."""
     keys = (
         "verified_bytes",
         "verified_zeros_that_nobody_wrote",
