@@ -6,17 +6,20 @@ from pathlib import Path
 
 import pytest
 from replay_run import LAUNCHERS, need  # first: makes kernel_models importable
+from tracer_run import calls, run_traced
+from tracer_run import need as need_tracer
 
 import kernel_models as km  # isort: skip
 from waiting import HANG_S
 from wavetank.kernel.from_model import make_kernel
 from wavetank.kernel.plan import Kernel
 from wavetank.kernel.prepare import prepare_files
-from wavetank.kernel.replay import ReplayOptions, run_replay
+from wavetank.kernel.replay import ReplayOptions, replay_command, run_replay
 from wavetank.kernel.result import ReplayResult
 from wavetank.launchers.registry import launcher
 from wavetank.model.application import Model
 from wavetank.model.phase import DataStep, FileStep, Program
+from wavetank.trace.schema import Level
 from wavetank.variants.make import make_variant
 
 VERIFY = ReplayOptions(verify=True, timeout_s=HANG_S)
@@ -126,3 +129,28 @@ def test_a_serial_variant_reads_and_leaves_the_same_bytes(tmp_path: Path) -> Non
     assert holds == held
     assert other.settings["verified_bytes"] == result.settings["verified_bytes"] == "40960"
     assert [one.operations for one in other.phases] == [3, 3]
+
+
+@pytest.mark.parametrize(
+    ("setting", "n_writers"),
+    [("aggregators=1", 1), ("aggregators=3", 3), ("collective-buffering=off", 4)],
+)
+def test_hints_reach_romio(tmp_path, monkeypatch, setting, n_writers) -> None:  # type: ignore[no-untyped-def]
+    """The ranks whose POSIX calls write are the aggregators; without collective buffering each rank writes for itself."""
+    need("mpich")
+    need_tracer("libwavetank-trace-mpich.so")
+    model = km.btio(steps=2, rs=65536, piece=16384)
+    base = make_kernel(model, km.written(model, tmp_path))
+    root, scratch = tmp_path / "root", tmp_path / "scratch"
+    root.mkdir()
+    scratch.mkdir()
+    variant = make_variant(base, setting)
+    argv, _ = replay_command(variant, root, launcher("mpich"), scratch, None, ReplayOptions())
+    found = run_traced(argv, tmp_path, monkeypatch)
+    writers = {
+        rank
+        for rank in range(4)
+        for call in calls(found, rank, Level.POSIX)
+        if call.op in ("write", "pwrite") and call.file == "btio.full.out"
+    }
+    assert len(writers) == n_writers

@@ -22,7 +22,7 @@ from wavetank.model.phase import (
     Program,
 )
 from wavetank.model.runs import RunArrays
-from wavetank.units import exact_size, parse_size
+from wavetank.units import exact_size, format_size, parse_size
 from wavetank.variants.base import DoesNotApplyError, Turned
 from wavetank.variants.programs import changed_programs, data_steps, with_phases
 
@@ -66,14 +66,13 @@ class RequestSize:
                 return step
             return step.model_copy(update={"n": merged[step.ph_id].steps(step.n), "single": False})
 
-        old = {_largest(phase) for phase in kernel.phases if phase.ph_id in merged}
-        larger = {_largest(one.phase) for one in merged.values()}
+        old = [phase for phase in kernel.phases if phase.ph_id in merged]
         programs = changed_programs(kernel.programs, change)
         new = {ph_id: one.phase for ph_id, one in merged.items()}
         return Turned(
             kernel=with_phases(kernel, new, programs),
             before=_sizes(old),
-            after=_sizes(larger),
+            after=_sizes([one.phase for one in merged.values()]),
             notes=_notes(kernel, merged),
         )
 
@@ -286,14 +285,20 @@ def _last_moved(phase: Phase) -> int:
     return phase.pattern[0].rs if phase.moved_last is None else phase.moved_last[0]
 
 
-def _largest(phase: Phase) -> int:
-    places = positions(phase)[0]
-    return int(places.rs.max()) if isinstance(places, ListedOffsets) else phase.pattern[0].rs
-
-
-def _sizes(sizes: set[int]) -> str:
-    low, high = min(sizes), max(sizes)
-    return exact_size(low) if low == high else f"{exact_size(low)} to {exact_size(high)}"
+def _sizes(phases: list[Phase]) -> str:
+    """The request size of phases: what all have but the last one of a rank, else the mean."""
+    sizes = {phase.pattern[0].rs for phase in phases}
+    listed = [
+        places for phase in phases if isinstance(places := positions(phase)[0], ListedOffsets)
+    ]
+    for places in listed:
+        repeated = places.rs[places.count > 1]
+        sizes.update((repeated if len(repeated) else places.rs).tolist())
+    if len(sizes) == 1:
+        return exact_size(sizes.pop())
+    asked = sum(phase.ph_weight for phase in phases)
+    calls_made = sum(phase.ph_nrep * phase.ph_np for phase in phases)
+    return f"{format_size(asked / calls_made)} (mean)"
 
 
 def _why(reasons: dict[str, list[int]], size: int) -> str:

@@ -79,3 +79,29 @@ def test_the_rule_of_ranges_that_do_not_overlap_broke_the_promise():
         low, high = times.min(axis=1), times.max(axis=1)
         alarms += bool((low[:, None] > high[None, :]).any())
     assert alarms / N_REPORTS > 5 * ALLOWED
+
+
+@pytest.mark.parametrize("n_variants", [1, 4])
+def test_variants_that_are_the_application_are_told_apart_in_5_percent_of_reports_at_most(
+    n_variants,
+):
+    """Two clusters, on each the application and its variants; all take the same."""
+    rng = np.random.default_rng(n_variants)
+    each = 1 + n_variants
+    n = fewest_repetitions(1 + 2 * comb(each, 2))
+    alarms = 0
+    for _ in range(N_REPORTS):
+        found = [
+            one.model_copy(
+                update={
+                    "cluster": f"c{number // each}",
+                    "application": "a" if number % each == 0 else f"a [{number % each}]",
+                    "variant_of": None if number % each == 0 else "a",
+                }
+            )
+            for number, one in enumerate(family(lognormal(rng, (2 * each, n))))
+        ]
+        decisions = decide(found)
+        assert decisions.n_pairs == 1 + 2 * comb(each, 2) and decisions.n_blind == 0
+        alarms += bool(decisions.apart["time"])
+    assert alarms / N_REPORTS <= ALLOWED
