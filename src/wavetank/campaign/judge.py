@@ -13,7 +13,7 @@ from wavetank.campaign.search_notes import search_notes, search_of
 from wavetank.campaign.selection import Selection
 from wavetank.campaign.spec import CampaignSpec
 from wavetank.campaign.store import Store
-from wavetank.campaign.what_if import variants_of_all
+from wavetank.campaign.what_if import variants_of_all, without_variants
 from wavetank.compare.advice import advise
 from wavetank.compare.against import against_baseline
 from wavetank.compare.comparison import (
@@ -132,9 +132,7 @@ def compare_campaign(
                 variants=variants.get(application.name),
             )
         ),
-        not_measured=tuple(
-            each for each in missing if plan.application(each.application).variant_of is None
-        ),
+        not_measured=without_variants(plan, missing),
         search=searched,
         own_runs=tuple(error for errors in own_runs.values() for error in errors),
         trust=tuple(trusts.values()),

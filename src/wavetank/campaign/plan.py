@@ -18,6 +18,7 @@ from wavetank.campaign.facts import ClusterFacts
 from wavetank.campaign.schedule import Schedule, make_schedule
 from wavetank.campaign.spec import CampaignSpec, Performed
 from wavetank.campaign.store import Key
+from wavetank.campaign.variant_files import space_needed
 from wavetank.compare.comparison import NotMeasured
 from wavetank.compare.decisions import Subject, is_compared
 from wavetank.cost.estimate import bill
@@ -213,9 +214,10 @@ def why_not(
     """Why a kernel cannot run on a cluster with a mapping; None when it can."""
     if cluster.unavailable is not None:
         return f"the cluster cannot come up here: {cluster.unavailable}"
-    if cluster.capacity_bytes is not None and cluster.capacity_bytes < kernel.capacity_bytes:
+    needed = space_needed(kernel)
+    if cluster.capacity_bytes is not None and cluster.capacity_bytes < needed:
         return (
-            f"it needs {format_size(kernel.capacity_bytes)} of storage, and the cluster has "
+            f"it needs {format_size(needed)} of storage, and the cluster has "
             f"{format_size(cluster.capacity_bytes)}"
         )
     try:

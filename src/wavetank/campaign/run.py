@@ -27,6 +27,7 @@ from wavetank.campaign.lifetime import (
 from wavetank.campaign.plan import Plan, Run
 from wavetank.campaign.spec import CampaignSpec
 from wavetank.campaign.store import Failure, Key, Store
+from wavetank.campaign.variant_files import bench_with_same_files, make_room
 from wavetank.cluster.host import RunningCluster
 from wavetank.cost.prices import PriceTable
 from wavetank.errors import WavetankError
@@ -244,7 +245,8 @@ def _measure_run(campaign: _Campaign, site: _Site, run: Run) -> bool:
             site.performers[run.application] = _performer(campaign, site.running, run)
         performer = site.performers[run.application]
         if run.application not in site.benches:
-            site.benches[run.application] = _set_up(campaign, site.running, run, performer)
+            site.benches[run.application] = _set_up(campaign, site, run, performer)
+        make_room(site.benches, run.application, campaign.course.plan)
         measurement = measure(
             site.benches[run.application],
             run.mapping,
@@ -283,13 +285,16 @@ def _performer(campaign: _Campaign, running: RunningCluster, run: Run) -> Perfor
     return campaign.performer
 
 
-def _set_up(campaign: _Campaign, running: RunningCluster, run: Run, performer: Performer) -> Bench:
+def _set_up(campaign: _Campaign, site: _Site, run: Run, performer: Performer) -> Bench:
     application = campaign.course.plan.application(run.application)
     folder = kernel_folder(application.kernel_sha256)
+    there = bench_with_same_files(site.benches, application, campaign.course.plan)
     if isinstance(performer, OwnPerformer):
         bench = performer.set_up(application.kernel, folder)
+    elif there is not None:
+        bench = there
     else:
-        bench = set_up(application.kernel, running, folder)
+        bench = set_up(application.kernel, site.running, folder)
     for _ in range(campaign.course.spec.warm_up):
         warm_up(bench, run.mapping, performer)
     return bench

@@ -50,3 +50,14 @@ def variants_of_all(
             confidence=confidence,
         )
     return found
+
+
+def without_variants(plan: Plan, missing: Sequence[NotMeasured]) -> tuple[NotMeasured, ...]:
+    """Parts without a result that are of no variant: not of the plan's, and not of one that an earlier plan had."""
+    own = [each.name for each in plan.applications if each.variant_of is None]
+    return tuple(
+        each
+        for each in missing
+        if each.application in own
+        or not any(each.application.startswith(f"{name} [") for name in own)
+    )

@@ -3,18 +3,20 @@
 import pytest
 import yaml
 from campaign_fakes import FakeDeployer, FakeObserver, app, facts, spec
-from kernel_models import abyss, btio, file_per_process, written
+from kernel_models import abyss, at_random, btio, file_per_process, written
 from measure_fakes import FakePerformer, phase_result, replay_result
 
 from wavetank.campaign.clusters import read_cluster
 from wavetank.campaign.judge import compare_campaign
 from wavetank.campaign.limits import _pairs
 from wavetank.campaign.load import keep_copies, load_campaign, with_variants
-from wavetank.campaign.plan import make_plan
+from wavetank.campaign.plan import make_plan, why_not
 from wavetank.campaign.results_folder import write_store
 from wavetank.campaign.run import run_campaign
 from wavetank.campaign.spec import read_campaign
+from wavetank.campaign.store import Failure
 from wavetank.campaign.tables import all_rows
+from wavetank.campaign.variant_files import space_needed
 from wavetank.compare.decisions import Subject, is_compared
 from wavetank.errors import SpecError
 from wavetank.kernel.from_model import make_kernel
@@ -282,3 +284,72 @@ def test_a_variants_certificate_is_no_part_of_what_a_kernel_does(tmp_path, kerne
     made = file_per_process(n_ranks=1, rs=2**20)
     alone = make_kernel(made, written(made, tmp_path))
     assert len(with_variants(app(alone), spec(what_if=("request-size=1MiB",)))) == 1
+
+
+class Remembers(FakeDeployer):
+    """Keeps the clusters that it brought up."""
+
+    def __init__(self):
+        super().__init__()
+        self.clusters = {}
+
+    def up(self, cluster):
+        self.clusters[cluster] = super().up(cluster)
+        return self.clusters[cluster]
+
+
+def measured_with(setting):
+    deployer = Remembers()
+    with write_store(setting.folder) as store:
+        run_campaign(
+            setting.spec, setting.plan, store, deployer=deployer, performer=setting.performer,
+            observer=setting.observer,
+        )  # fmt: skip
+    return deployer.clusters
+
+
+def test_variants_use_the_applications_input_files(tmp_path, kernel):
+    clusters = measured_with(
+        Setting(tmp_path / "r", kernel, faster, what_if=("request-size", "readers=2"))
+    )
+    for cluster in clusters.values():
+        (placed,) = cluster.placed  # once, for three kernels
+        assert sorted(placed.values()) == [100_000, 100_000]
+
+
+def test_what_the_application_wrote_is_gone_when_a_variant_has_other_files(tmp_path):
+    made = at_random(n=16, rs=64, n_ranks=2)
+    base = make_kernel(made, written(made, tmp_path))
+    setting = Setting(
+        tmp_path / "r", base, faster, [GLUSTER], what_if=("file-per-process",), mappings=("2PxCN",)
+    )
+    (cluster,) = measured_with(setting).values()
+    removals = [
+        " ".join(map(str, entry)) for entry in cluster.log if "rm" in " ".join(map(str, entry))
+    ]
+    n_of_whole = sum("data.0001" not in text for text in removals)
+    # Before each of its own runs on both nodes; and before those of the other kernel, once it is there.
+    own = 2 * setting.plan.repetitions
+    assert own < n_of_whole <= 2 * own
+    assert own < len(removals) - n_of_whole <= 2 * own
+
+
+def test_parts_of_input_files_need_room_beside_them(tmp_path):
+    made = at_random(n=16, rs=64, n_ranks=2, calls=("pread",), before=2048)
+    base = make_kernel(made, written(made, tmp_path))
+    (_, variant) = with_variants(app(base), spec(what_if=("file-per-process",)))
+    assert space_needed(base) == base.capacity_bytes == 2048
+    assert space_needed(variant.kernel) == 2 * 2048
+    small = facts("small", capacity_bytes=3000)
+    assert why_not(base, small, "2PxCN") is None
+    assert "it needs 4.0 KiB of storage" in why_not(variant.kernel, small, "2PxCN")
+
+
+def test_failures_of_earlier_variants_are_no_applications(tmp_path, kernel):
+    setting = Setting(tmp_path / "r", kernel, faster)
+    setting.run()
+    with write_store(setting.folder) as store:
+        for name in ("ABYSS-P [request-size=2MiB]", "ABYSS-P [request-size=1MiB]", "other"):
+            store.add_failure(Failure(name, "nfs", "1PxCN", "it broke"))
+        comparison = compare_campaign(setting.spec, setting.plan, store, None)
+    assert {each.application for each in comparison.not_measured} == {"other"}
