@@ -10,15 +10,16 @@ from collections.abc import Mapping
 
 from wavetank.cluster.filesystems.base import (
     Site,
+    mount_findings,
     mount_line,
     on_all,
+    place_on_one_server,
+    unmount_from,
     wait_until,
-    write_content,
 )
 from wavetank.cluster.host import Host
 from wavetank.cluster.needs import Needs
 from wavetank.cluster.spec import ClusterSpec
-from wavetank.errors import RemoteCommandError
 
 PORT = 2222
 SFTP_SERVER = "/usr/lib/openssh/sftp-server"
@@ -93,7 +94,7 @@ class SSHFS:
 
     def unmount(self, site: Site) -> None:
         """Unmount it from all clients. wavetank does so to empty the clients' caches, too."""
-        on_all(site.clients, lambda client: _unmount(client, self.mount_path(site)))
+        on_all(site.clients, lambda client: unmount_from(client, self.mount_path(site)))
 
     def settings(self, site: Site) -> dict[str, str]:
         """What is in force, read back from the nodes: it stands beside every measurement."""
@@ -111,18 +112,12 @@ class SSHFS:
 
     def place_files(self, site: Site, sizes: Mapping[str, int]) -> dict[str, str]:
         """Make the kernel's input files; of each, where its bytes are, as the server says."""
-        (server,) = site.servers
-        places = {}
-        for path, size in sizes.items():
-            write_content(site.clients[0], f"{self.mount_path(site)}/{path}", size)
-            kept = server.run(["stat", "-c", "%s", f"{_export(site)}/{path}"]).stdout.strip()
-            places[path] = f"{server.name}: {kept} bytes"
-        return places
+        return place_on_one_server(site, self.mount_path(site), _export(site), sizes)
 
     def health(self, site: Site) -> list[str]:
         """Mounts that are gone or do not answer; empty when all is well."""
         at = self.mount_path(site)
-        return [finding for client in site.clients for finding in _findings(client, at)]
+        return [finding for client in site.clients for finding in mount_findings(client, at)]
 
     def remove(self, site: Site) -> None:
         """Stop and delete everything. Asked of hosts that outlive the cluster; other nodes take all with them."""
@@ -149,18 +144,3 @@ def _mount(client: Host, server: Host, site: Site) -> None:
     wait_until(
         client, ["mountpoint", "-q", at], f"the mount of {server.name}", START_TIMEOUT_S, "sshfs"
     )
-
-
-def _unmount(client: Host, at: str) -> None:
-    if mount_line(client, at) is not None:
-        client.run(["umount", at])
-
-
-def _findings(client: Host, at: str) -> list[str]:
-    try:
-        if mount_line(client, at) is None:
-            return [f"{client.name}: {at} is not mounted"]
-        client.run(["stat", "-f", at], timeout_s=10)
-    except RemoteCommandError as error:
-        return [str(error)]
-    return []

@@ -174,6 +174,36 @@ def mount_line(host: Host, mount_path: str) -> str | None:
     return None
 
 
+def unmount_from(host: Host, mount_path: str, timeout_s: float = 60.0) -> None:
+    """Unmount, where it is mounted."""
+    if mount_line(host, mount_path) is not None:
+        host.run(["umount", "--", mount_path], timeout_s=timeout_s)
+
+
+def mount_findings(host: Host, mount_path: str, timeout_s: float = 10.0) -> list[str]:
+    """Findings: a mount that is gone or does not answer."""
+    try:
+        if mount_line(host, mount_path) is None:
+            return [f"{host.name}: {mount_path} is not mounted"]
+        host.run(["stat", "-f", "--", mount_path], timeout_s=timeout_s)
+    except RemoteCommandError as error:
+        return [str(error)]
+    return []
+
+
+def place_on_one_server(
+    site: Site, mount_path: str, kept_in: str, sizes: Mapping[str, int]
+) -> dict[str, str]:
+    """Write files through the first client; what the one server says of each in its directory ``kept_in``."""
+    (server,) = site.servers
+    places = {}
+    for path, size in sizes.items():
+        write_content(site.clients[0], f"{mount_path}/{path}", size)
+        kept = server.run(["stat", "-c", "%s", f"{kept_in}/{path}"]).stdout.strip()
+        places[path] = f"{server.name}: {kept} bytes"
+    return places
+
+
 def wait_until(host: Host, argv: Sequence[str], what: str, timeout_s: float, log: str) -> None:
     """Run a command until it succeeds; give up when the daemon of ``log`` is dead.
 

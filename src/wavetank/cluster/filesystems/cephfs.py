@@ -14,7 +14,14 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 
 from wavetank.cluster.filesystems import cephfs_options as options
-from wavetank.cluster.filesystems.base import NativeExport, Site, mount_line, on_all, write_content
+from wavetank.cluster.filesystems.base import (
+    NativeExport,
+    Site,
+    mount_line,
+    on_all,
+    unmount_from,
+    write_content,
+)
 from wavetank.cluster.filesystems.cephfs_daemons import (
     CLIENT_LIVES,
     END_CLIENT,
@@ -97,7 +104,7 @@ class CephFS:
     def unmount(self, site: Site) -> None:
         """Unmount from all clients, and wait until the client processes and their caches are gone."""
         path = self.mount_path(site)
-        on_all(site.clients, lambda host: _unmount_from(host, path))
+        on_all(site.clients, lambda host: _unmount_and_wait(host, path))
 
     def drop_server_caches(self, site: Site) -> str:
         """Empty the OSDs' own caches."""
@@ -221,9 +228,8 @@ def _try_twice(host: Host, argv: list[str], path: str) -> None:
         host.run(argv, timeout_s=MOUNT_TIMEOUT_S)
 
 
-def _unmount_from(host: Host, path: str) -> None:
-    if mount_line(host, path) is not None:
-        host.run(["umount", "--", path], timeout_s=MOUNT_TIMEOUT_S)
+def _unmount_and_wait(host: Host, path: str) -> None:
+    unmount_from(host, path, MOUNT_TIMEOUT_S)
     deadline = time.monotonic() + MOUNT_TIMEOUT_S
     while host.run(["sh", "-c", CLIENT_LIVES, "sh", STATE]).stdout:
         if time.monotonic() > deadline:

@@ -19,7 +19,9 @@ from wavetank.cluster.filesystems.base import (
     HasServerCaches,
     KnowsOptions,
     Site,
+    mount_findings,
     on_all,
+    unmount_from,
 )
 from wavetank.cluster.host import Host
 from wavetank.cluster.needs import Needs, NeedsPrograms
@@ -113,7 +115,7 @@ class Gateway:
     def unmount(self, site: Site) -> None:
         """Unmount from all clients."""
         at = self.mount_path(site)
-        on_all(site.clients, lambda client: nfs_mount.unmount(client, at))
+        on_all(site.clients, lambda client: unmount_from(client, at))
 
     def drop_server_caches(self, site: Site) -> str:
         """Start the NFS servers again: what they have of the file system behind is in their memory."""
@@ -153,7 +155,7 @@ class Gateway:
         """Findings of the file system behind, and mounts that are gone or do not answer."""
         at = self.mount_path(site)
         findings = _driver(site.spec).health(_site_behind(site, ()))
-        of_clients = on_all(site.clients, lambda client: nfs_mount.findings(client, at))
+        of_clients = on_all(site.clients, lambda client: mount_findings(client, at))
         return findings + [finding for found in of_clients for finding in found]
 
     def remove(self, site: Site) -> None:

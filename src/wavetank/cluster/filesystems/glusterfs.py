@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping
 
 from wavetank.cluster.filesystems import glusterfs_options as options
-from wavetank.cluster.filesystems.base import NativeExport, Site, mount_line, on_all
+from wavetank.cluster.filesystems.base import NativeExport, Site, mount_line, on_all, unmount_from
 from wavetank.cluster.filesystems.glusterfs_daemons import (
     VOLUME,
     client_command_lines,
@@ -95,7 +95,7 @@ class GlusterFS:
 
     def unmount(self, site: Site) -> None:
         """Unmount from all clients, and wait until the client processes and their caches are gone."""
-        on_all(site.clients, lambda host: _unmount_from(host, self.mount_path(site)))
+        on_all(site.clients, lambda host: _unmount_and_wait(host, self.mount_path(site)))
 
     def settings(self, site: Site) -> dict[str, str]:
         """The volume and its options from gluster, mounts from /proc/mounts, the clients' command lines."""
@@ -169,10 +169,9 @@ def _await_bricks(host: Host, path: str, servers: list[str]) -> None:
         time.sleep(0.02)
 
 
-def _unmount_from(host: Host, path: str) -> None:
+def _unmount_and_wait(host: Host, path: str) -> None:
     deadline = time.monotonic() + UNMOUNT_TIMEOUT_S
-    if mount_line(host, path) is not None:
-        host.run(["umount", "--", path], timeout_s=UNMOUNT_TIMEOUT_S)
+    unmount_from(host, path, UNMOUNT_TIMEOUT_S)
     while client_command_lines(host, path):
         if time.monotonic() > deadline:
             raise FileSystemError(

@@ -8,7 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from wavetank.cluster.filesystems import ganesha, nfs_kernel, nfs_mount
-from wavetank.cluster.filesystems.base import Site, mount_line, on_all, write_content
+from wavetank.cluster.filesystems.base import (
+    Site,
+    mount_findings,
+    mount_line,
+    on_all,
+    place_on_one_server,
+    unmount_from,
+)
 from wavetank.cluster.filesystems.ganesha import NFS_PORT
 from wavetank.cluster.host import Host
 from wavetank.cluster.needs import Needs
@@ -71,7 +78,7 @@ class NFS:
     def unmount(self, site: Site) -> None:
         """Unmount from all clients."""
         at = self.mount_path(site)
-        on_all(site.clients, lambda client: nfs_mount.unmount(client, at))
+        on_all(site.clients, lambda client: unmount_from(client, at))
 
     def settings(self, site: Site) -> dict[str, str]:
         """The server's exports or configuration file and the clients' mounts, read back."""
@@ -91,18 +98,12 @@ class NFS:
 
     def place_files(self, site: Site, sizes: Mapping[str, int]) -> dict[str, str]:
         """Write through the first client; there is one server to be on."""
-        (server,) = site.servers
-        places = {}
-        for path, size in sizes.items():
-            write_content(site.clients[0], f"{self.mount_path(site)}/{path}", size)
-            kept = server.run(["stat", "-c", "%s", f"{_export(site)}/{path}"]).stdout.strip()
-            places[path] = f"{server.name}: {kept} bytes"
-        return places
+        return place_on_one_server(site, self.mount_path(site), _export(site), sizes)
 
     def health(self, site: Site) -> list[str]:
         """Mounts that are gone or do not answer."""
         at = self.mount_path(site)
-        found = on_all(site.clients, lambda client: nfs_mount.findings(client, at))
+        found = on_all(site.clients, lambda client: mount_findings(client, at))
         return [finding for findings in found for finding in findings]
 
     def remove(self, site: Site) -> None:

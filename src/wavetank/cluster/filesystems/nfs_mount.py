@@ -12,7 +12,6 @@ from wavetank.cluster.filesystems.ganesha import MOUNT_PORT, NFS_PORT, START_TIM
 from wavetank.cluster.host import Host
 from wavetank.cluster.needs import Needs
 from wavetank.cluster.spec import ClusterSpec
-from wavetank.errors import RemoteCommandError
 from wavetank.programs import find_program
 
 MOUNT_PROGRAM = "bin/wavetank-nfs-mount"
@@ -93,12 +92,6 @@ def _by_fuse(client: Host, source: str, at: str, options: Mapping[str, OptionVal
     client.run(["dd", f"of={control}", "status=none"], stdin=str(read_ahead_kb))
 
 
-def unmount(client: Host, at: str) -> None:
-    """Unmount, where it is mounted."""
-    if mount_line(client, at) is not None:
-        client.run(["umount", at])
-
-
 def settings(client: Host, at: str) -> dict[str, str]:
     """The mount as the kernel has it."""
     mounted = mount_line(client, at)
@@ -113,17 +106,6 @@ def settings(client: Host, at: str) -> dict[str, str]:
 def client_name(client: Host) -> str:
     """Which client a host uses."""
     return "Linux" if has_kernel_client(client) else "wavetank-nfs-mount (FUSE)"
-
-
-def findings(client: Host, at: str) -> list[str]:
-    """A mount that is gone or does not answer."""
-    try:
-        if mount_line(client, at) is None:
-            return [f"{client.name}: {at} is not mounted"]
-        client.run(["stat", "-f", at], timeout_s=10)
-    except RemoteCommandError as error:
-        return [str(error)]
-    return []
 
 
 # $1: where it is mounted, which is before -o on the command line of our mount; that is cut at its commas by itself.

@@ -12,7 +12,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from wavetank.cluster.filesystems import orangefs_config as config
-from wavetank.cluster.filesystems.base import Site, mount_line, on_all, wait_until, write_content
+from wavetank.cluster.filesystems.base import (
+    Site,
+    mount_findings,
+    mount_line,
+    on_all,
+    unmount_from,
+    wait_until,
+    write_content,
+)
 from wavetank.cluster.host import Host
 from wavetank.cluster.needs import Needs
 from wavetank.cluster.spec import ClusterSpec
@@ -107,13 +115,12 @@ class OrangeFS:
         """Unmount from all clients, and wait for the end of their programs."""
         at = self.mount_path(site)
 
-        def unmount_from(client: Host) -> None:
-            if mount_line(client, at) is not None:
-                client.run(["umount", "--", at], timeout_s=START_TIMEOUT_S)
+        def unmount_and_stop(client: Host) -> None:
+            unmount_from(client, at, START_TIMEOUT_S)
             for name in ("pvfs2fuse", "pvfs2-client"):
                 client.run(["sh", "-c", STOP, "sh", f"{STATE}/{name}.pid", name])
 
-        on_all(site.clients, unmount_from)
+        on_all(site.clients, unmount_and_stop)
 
     def settings(self, site: Site) -> dict[str, str]:
         """The servers' file as they read it, what they say of their space, and the layout of a new file."""
@@ -191,15 +198,10 @@ class OrangeFS:
         findings = [finding for found in on_all(_servers(site), look) for finding in found]
         if findings:  # a mount would wait for it
             return findings
-        for client in site.clients:
-            try:
-                if mount_line(client, at) is None:
-                    findings.append(f"{client.name}: {at} is not mounted")
-                else:
-                    client.run(["stat", "-f", at], timeout_s=HEALTH_TIMEOUT_S)
-            except RemoteCommandError as error:
-                findings.append(str(error))
-        return findings
+        of_clients = on_all(
+            site.clients, lambda client: mount_findings(client, at, HEALTH_TIMEOUT_S)
+        )
+        return [finding for found in of_clients for finding in found]
 
     def remove(self, site: Site) -> None:
         """Unmount, end the servers, and delete what they kept."""
