@@ -39,7 +39,7 @@ def certify(base: Kernel, knob: Knob, setting: str, turned: Turned) -> Variant:
     changed = [
         (old, own)
         for old, own in groups
-        if [_body(phase) for phase in old] != [_body(phase) for phase in own]
+        if own != old and [_body(phase) for phase in own] != [_body(phase) for phase in old]
     ]
     for old, own in changed:
         before, after = sum(moved(one) for one in old), sum(moved(one) for one in own)

@@ -33,9 +33,13 @@ def extents(kernel: Kernel, phases: Iterable[Phase]) -> dict[Space, Int64Array]:
     found: dict[Space, list[Int64Array]] = {}
     for phase in phases:
         for index, member in enumerate(phase.pattern):
+            reading = calls.reads(member.iop_type)
+            if phase.view_ids is None:
+                space = (phase.file_id, reading, _view(kernel, phase, 0))
+                found.setdefault(space, []).append(_intervals(_of_all(phase, index)))
+                continue
             for rank_number, runs in _by_rank(phase, index):
-                view = _view(kernel, phase, rank_number)
-                space = (phase.file_id, calls.reads(member.iop_type), view)
+                space = (phase.file_id, reading, _view(kernel, phase, rank_number))
                 found.setdefault(space, []).append(_intervals(runs))
     return {space: merged(np.concatenate(parts)) for space, parts in found.items()}
 
@@ -74,11 +78,20 @@ def moved(phase: Phase, reading: bool | None = None) -> int:
         of_kind = [calls.reads(member.iop_type) == reading for member in phase.pattern]
         return phase.ph_weight if all(of_kind) else 0
     return sum(
-        int(runs.moved.sum())
+        _moved_by(phase, index)
         for index, member in enumerate(phase.pattern)
         if reading is None or calls.reads(member.iop_type) == reading
-        for _, runs in _by_rank(phase, index)
     )
+
+
+def _moved_by(phase: Phase, index: int) -> int:
+    """Bytes that one call of the pattern moves, of all ranks."""
+    places = positions(phase)[index]
+    if isinstance(places, ListedOffsets):
+        return sum(int(runs.moved.sum()) for _, runs in _by_rank(phase, index))
+    rs = phase.pattern[index].rs
+    last = rs if phase.moved_last is None else phase.moved_last[index]
+    return len(phase.ph_processid) * ((phase.ph_nrep - 1) * rs + last)
 
 
 def merged(intervals: Int64Array) -> Int64Array:
@@ -110,6 +123,28 @@ def runs_of(phase: Phase, index: int, number: int) -> RunArrays:
     last = rs if phase.moved_last is None else phase.moved_last[index]
     columns = (n, rs, (n - 1) * rs + last, places.a * rank + places.c, places.b)
     return RunArrays(*(np.array([value], dtype=np.int64) for value in columns))
+
+
+def _of_all(phase: Phase, index: int) -> RunArrays:
+    """The runs of one call of the pattern, of all ranks.
+
+    Raises:
+        KernelError: the places are not known.
+    """
+    places = positions(phase)[index]
+    if not isinstance(places, LinearOffsets):
+        parts = [runs for _, runs in _by_rank(phase, index)]
+        names = ("count", "size", "moved", "offset", "disp")
+        return RunArrays(*(np.concatenate([getattr(one, name) for one in parts]) for name in names))
+    one, ranks = runs_of(phase, index, 0), np.array(phase.ph_processid, dtype=np.int64)
+    n = len(ranks)
+    return RunArrays(
+        np.repeat(one.count, n),
+        np.repeat(one.size, n),
+        np.repeat(one.moved, n),
+        places.a * ranks + places.c,
+        np.repeat(one.disp, n),
+    )
 
 
 def _by_rank(phase: Phase, index: int) -> Iterator[tuple[int, RunArrays]]:

@@ -101,6 +101,8 @@ def _merge(phase: Phase, steps: list[tuple[DataStep, int, Program]], size: int) 
         return _merge_linear(phase, steps, size // rs)
     if isinstance(places, ListedOffsets) and phase.offset_view is None:
         return _merge_listed(phase, places, steps, size)
+    if isinstance(places, ListedOffsets):
+        return "its places in a file view follow no rule"
     return "no two requests of a rank follow each other in the file"
 
 
