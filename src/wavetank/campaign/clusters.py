@@ -109,6 +109,7 @@ def facts_of(spec: ClusterSpec) -> ClusterFacts:
         instances=dict(instances),
         compute_nodes=spec.compute_names(),
         cores_per_node=int(spec.instance.vcpus) or None,
+        n_cores=sum(spec.instance_of(node).vcpus for node in spec.node_names()),
         capacity_bytes=_capacity(spec),
         is_global=spec.file_system.kind != "none",
         expected_up_s=GUESSED_UP_S if spec.provider != "null" else 0.0,

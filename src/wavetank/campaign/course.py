@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from wavetank.campaign.holding import Holds
 from wavetank.campaign.limits import Purse, StopRules
 from wavetank.campaign.plan import Plan, Run, expected_s, forecast
 from wavetank.campaign.spec import CampaignSpec
@@ -52,6 +53,7 @@ class Course:
     observer: Observer
     rules: StopRules
     purse: Purse
+    holds: Holds
     done: set[Key]
     n_measured: int = 0
     n_failed: int = 0
@@ -108,6 +110,7 @@ class Course:
     ) -> None:
         """Store a finished measurement; ``model``: of the trace of the application itself."""
         self.store.add(measurement, run.key, spent_s, raw, model)
+        self.holds.note()
         self.failures_in_a_row[run.cluster] = 0
         self.done.add(run.key)
         self.rules.learn(run.key, measurement)
@@ -151,13 +154,15 @@ def begin(
     spec: CampaignSpec, plan: Plan, store: Store, observer: Observer, prices: PriceTable | None
 ) -> Course:
     """The course of a campaign at its start, knowing what the store holds already."""
+    holds = Holds(store)
     course = Course(
         spec=spec,
         plan=plan,
         store=store,
         observer=observer,
         rules=StopRules(spec, plan, prices),
-        purse=Purse(spec.budget, plan.clusters, prices),
+        purse=Purse(spec.budget, plan.clusters, prices, holds),
+        holds=holds,
         done=store.done(),
     )
     for key, measurement in store.keyed_measurements():

@@ -21,6 +21,7 @@ class ClusterFacts:
         instances: instance type -> number, all of them: compute, I/O and head nodes.
         compute_nodes: names.
         cores_per_node: cores of a compute node; None when not known.
+        n_cores: cores of all nodes: compute, I/O and head nodes.
         capacity_bytes: of the file system that the application uses; None when not known.
         is_global: whether all compute nodes see the same files.
         expected_up_s: to bring it up.
@@ -43,6 +44,7 @@ class ClusterFacts:
     capacity_bytes: int | None
     is_global: bool
     expected_up_s: float
+    n_cores: float = 0.0
     memory_bytes: int | None = None
     storage_bytes: int | None = None
     unavailable: str | None = None

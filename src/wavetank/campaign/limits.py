@@ -10,13 +10,14 @@ from itertools import combinations
 from wavetank.campaign.criterion import score_of
 from wavetank.campaign.facts import ClusterFacts
 from wavetank.campaign.futility import Futility
+from wavetank.campaign.holding import Holds
 from wavetank.campaign.plan import Plan, Run
 from wavetank.campaign.selection import Selection
 from wavetank.campaign.spec import Budget, CampaignSpec
 from wavetank.campaign.store import Key, Store
 from wavetank.compare.decisions import Subject, is_compared
 from wavetank.cost.estimate import bill
-from wavetank.cost.prices import PriceTable
+from wavetank.cost.prices import SECONDS_PER_HOUR, PriceTable
 from wavetank.kernel.io_time import io_time_s
 from wavetank.measure.result import Measurement
 from wavetank.measure.statistics import estimate, relative_width
@@ -113,9 +114,14 @@ class Purse:
     """What a campaign has spent of its budget, over all its runs."""
 
     def __init__(
-        self, budget: Budget | None, clusters: Sequence[ClusterFacts], prices: PriceTable | None
+        self,
+        budget: Budget | None,
+        clusters: Sequence[ClusterFacts],
+        prices: PriceTable | None,
+        holds: Holds | None = None,
     ) -> None:
         self._budget = budget or Budget()
+        self._holds = holds
         self._clusters = clusters
         self._prices = prices
 
@@ -135,6 +141,19 @@ class Purse:
             Decimal(0),
         )
 
+    def spent_core_hours(self, store: Store) -> float:
+        """Of all clusters, from bringing each up until it is down; of jobs, while they measure."""
+        if self._holds is not None:
+            self._holds.note()
+        held_s = store.held_s()
+        return (
+            sum(
+                cluster.n_cores * max(held_s.get(cluster.key, 0.0), self._cluster_s(store, cluster))
+                for cluster in self._clusters
+            )
+            / SECONDS_PER_HOUR
+        )
+
     def refuses(self, store: Store, next_s: float, cluster: ClusterFacts) -> str | None:
         """Why the next thing cannot be afforded; None when it can.
 
@@ -146,6 +165,12 @@ class Purse:
         budget = self._budget
         if budget.time is not None and self.spent_s(store) + next_s > budget.time:
             return f"the time budget of {format_duration(budget.time)} is spent"
+        if budget.core_hours is not None:
+            spent = self.spent_core_hours(store)
+            # All clusters that are up are held while one of them is measured.
+            cores = cluster.n_cores if self._holds is None else self._holds.cores_with(cluster)
+            if spent + cores * next_s / SECONDS_PER_HOUR > budget.core_hours:
+                return f"the budget of {budget.core_hours:g} core-hours is spent ({spent:.3g} until now)"
         if budget.money is None or self._prices is None:
             return None
         used_s = self._cluster_s(store, cluster)

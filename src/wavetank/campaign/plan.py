@@ -22,7 +22,7 @@ from wavetank.campaign.variant_files import space_needed
 from wavetank.compare.comparison import NotMeasured
 from wavetank.compare.decisions import Subject, is_compared
 from wavetank.cost.estimate import bill
-from wavetank.cost.prices import PriceTable
+from wavetank.cost.prices import SECONDS_PER_HOUR, PriceTable
 from wavetank.errors import CostError, MeasurementError
 from wavetank.kernel.plan import Kernel
 from wavetank.measure.mapping import most_ranks_on_a_node, parse_mapping, place_ranks
@@ -106,6 +106,9 @@ class Forecast:
     duration_s: float
     cost: Decimal | None  # of the same plan on rented instances
     cost_missing: str | None
+    core_hours: float = (
+        0.0  # at least: where clusters are up side by side, all are held while one is measured
+    )
 
 
 def make_plan(
@@ -312,7 +315,7 @@ def forecast(
         prices: for the cost of the same plan on rented instances, billed from up to down.
     """
     left_of = _left(plan, done, not_needed)
-    total_s, cost, missing = 0.0, Decimal(0), None if prices else "no price table"
+    total_s, core_s, cost, missing = 0.0, 0.0, Decimal(0), None if prices else "no price table"
     for cluster in plan.clusters:
         left = [run for run in plan.runs_on(cluster.name) if left_of.get(run.key)]
         if not left:
@@ -323,6 +326,7 @@ def forecast(
             for run in left
         )
         total_s += cluster_s
+        core_s += cluster.n_cores * cluster_s
         if prices is not None:
             try:
                 cost += bill(cluster.instances, cluster_s, prices)
@@ -335,6 +339,7 @@ def forecast(
         duration_s=total_s,
         cost=None if missing else cost,
         cost_missing=missing,
+        core_hours=core_s / SECONDS_PER_HOUR,
     )
 
 

@@ -81,6 +81,10 @@ CREATE TABLE IF NOT EXISTS beside (
     what TEXT NOT NULL,
     seconds REAL NOT NULL
 );
+CREATE TABLE IF NOT EXISTS held (
+    cluster_key TEXT PRIMARY KEY,
+    seconds REAL NOT NULL
+);
 CREATE TABLE IF NOT EXISTS lease (
     cluster TEXT PRIMARY KEY
 );

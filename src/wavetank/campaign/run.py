@@ -152,11 +152,13 @@ def _measure_together(
                 campaign.closed.add(cluster.name)
                 continue
             own = stack.enter_context(ExitStack())
+            own.enter_context(course.holds.holding(cluster))
             try:
                 running = own.enter_context(
                     deployed(cluster, course.store, campaign.deployer, course.observer)
                 )
             except NotUpError as error:
+                own.close()
                 campaign.closed.add(cluster.name)
                 _record_no_cluster(campaign, left, error)
                 continue
@@ -213,6 +215,7 @@ def _measure_runs(campaign: _Campaign, sites: dict[str, _Site], runs: Sequence[R
             continue
         if not course.afford(campaign.left_on(run.cluster), course.expected_s(run)):
             campaign.closed.add(run.cluster)
+            _take_down(campaign, sites.pop(run.cluster))
             continue
         if last in sites and last != run.cluster and not course.spec.flush:
             _write_back(sites[last])
@@ -225,8 +228,12 @@ def _measure_runs(campaign: _Campaign, sites: dict[str, _Site], runs: Sequence[R
 def _release(campaign: _Campaign, sites: dict[str, _Site]) -> None:
     """Take down clusters on which nothing more is needed while others are measured."""
     for name in [name for name in sites if not campaign.left_on(name)]:
-        with uninterrupted(campaign.course.observer):
-            sites.pop(name).stack.close()
+        _take_down(campaign, sites.pop(name))
+
+
+def _take_down(campaign: _Campaign, site: _Site) -> None:
+    with uninterrupted(campaign.course.observer):
+        site.stack.close()
 
 
 def _write_back(site: _Site) -> None:

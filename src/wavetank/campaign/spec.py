@@ -126,6 +126,12 @@ class Budget(Record):
         gt=0,
         description="what the same takes on rented instances, in the price table's currency",
     )
+    core_hours: float | None = Field(
+        default=None,
+        gt=0,
+        allow_inf_nan=False,
+        description="cores of all nodes of a cluster, times the hours for which it is held",
+    )
 
 
 class CampaignSpec(Record):

@@ -168,6 +168,7 @@ class Store:
             "own_model",
             "together",
             "beside",
+            "held",
         ):  # leases are facts, not results
             self._write(f"DELETE FROM {table}", ())  # noqa: S608 - names from the line above
 
@@ -192,6 +193,18 @@ class Store:
             "INSERT INTO beside (cluster_key, what, seconds) VALUES (?,'disturbed',?)",
             (cluster_key, spent_s),
         )
+
+    def add_held(self, cluster_key: str, seconds: float) -> None:
+        """Add to the time for which a cluster was held."""
+        self._write(
+            "INSERT INTO held VALUES (?,?) "
+            "ON CONFLICT (cluster_key) DO UPDATE SET seconds = seconds + excluded.seconds",
+            (cluster_key, seconds),
+        )
+
+    def held_s(self) -> dict[str, float]:
+        """Cluster key -> seconds for which it was held, from bringing it up until it was down."""
+        return dict(self._connection.execute("SELECT cluster_key, seconds FROM held"))
 
     def add_characterisation(self, cluster_key: str, found: Characterisation) -> None:
         """Keep what a cluster's storage can do."""

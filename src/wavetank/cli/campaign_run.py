@@ -209,6 +209,9 @@ def _sentence(plan: Plan, ahead: Forecast, loaded: Loaded) -> str:
         f"{at_most}{ahead.n_runs} measurements{grid}, {ahead.n_done} done already, about "
         f"{format_estimate(ahead.duration_s)} to go"
     )
+    budget = loaded.spec.budget
+    if budget is not None and budget.core_hours is not None:
+        text += f"; at least {ahead.core_hours:.3g} core-hours of a budget of {budget.core_hours:g}"
     if ahead.cost is None and loaded.prices is not None:
         text += f"; no cost: {ahead.cost_missing}"
     if ahead.cost is not None and loaded.prices is not None:
@@ -251,6 +254,7 @@ def _print_plan(loaded: Loaded, plan: Plan, ahead: Forecast | None, output_forma
             "estimated_duration_s": ahead.duration_s,
             "estimated_cost": None if ahead.cost is None else str(ahead.cost),
             "currency": loaded.prices.currency if loaded.prices else None,
+            "estimated_core_hours": ahead.core_hours,
             "full_grid": None if plan.search is None else plan.search.n_grid,
             "own": {
                 each.name: {"argv": each.own.asked.argv, "ranks": each.own.n_ranks}
