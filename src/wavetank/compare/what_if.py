@@ -206,7 +206,7 @@ def _best_words(found: WhatIf, best: BestGain) -> str:
 
 def _slower(found: WhatIf) -> str:
     slower = sum(gain.clear and gain.change_percent.median > 0 for _, gain in all_gains(found))
-    return f"; {slower} make it slower" if slower else ""
+    return f"; in {slower} of them it is slower" if slower else ""
 
 
 def _advice(found: WhatIf, sentence: str, evidence: tuple[str, ...]) -> Advice:
