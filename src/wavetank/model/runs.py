@@ -83,8 +83,10 @@ class Repetitions(NamedTuple):
 
     @property
     def runs(self) -> RunArrays:
-        """All runs."""
+        """All runs; columns that are one array stay one."""
         columns, at = self.columns, slice(self.low, self.low + self.n_runs)
+        if self.n_runs == len(columns):
+            return columns
         return RunArrays(
             columns.count[at],
             columns.size[at],
