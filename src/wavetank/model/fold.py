@@ -102,6 +102,7 @@ def _fold_chunk(
             chunk, found, workspace, refold if weaves and gap_ns is None else None
         )
         if blocks is not None:
+            del chunk, found, begin, end  # as large as the rows
             return _around(
                 table,
                 *blocks,
@@ -122,7 +123,7 @@ def _around(
     found = surveyed(Chunk(rest), apart=apart)
     first = left[_row_starts(len(rest), found.begin, found.end)]
     order = np.argsort(np.concatenate([first, at]), kind="stable")
-    return take(joined([_folded(rest, found.begin, found.end), rows], table.lists), order)
+    return joined([_folded(rest, found.begin, found.end), rows], table.lists, order)
 
 
 def _row_starts(n: int, begin: Int64Array, end: Int64Array) -> Int64Array:

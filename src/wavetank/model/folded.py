@@ -97,12 +97,14 @@ def take(table: Folded, index: Int64Array | BoolArray | slice) -> Folded:
     return Folded(**{name: getattr(table, name)[index] for name in NAMES}, lists=table.lists)
 
 
-def joined(tables: list[Folded], lists: Lists) -> Folded:
-    """Tables one after another."""
-    return Folded(
-        **{name: one_after_another([getattr(part, name) for part in tables]) for name in NAMES},
-        lists=lists,
-    )
+def joined(tables: list[Folded], lists: Lists, order: Int64Array | None = None) -> Folded:
+    """Tables one after another; with ``order`` all their rows in that order, of which no column is there twice."""
+
+    def column(name: str) -> Any:  # noqa: ANN401
+        whole = one_after_another([getattr(part, name) for part in tables])
+        return whole if order is None or whole.strides == (0,) else whole[order]
+
+    return Folded(**{name: column(name) for name in NAMES}, lists=lists)
 
 
 def last_offset(table: Folded) -> Int64Array:
