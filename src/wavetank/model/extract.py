@@ -94,6 +94,7 @@ def extract_model(
     table, notes = mended(folds, trace)
     trace = replace(trace, folds=table)  # the rows as recorded are not needed any more
     del named, single, pieces, folds
+    return_freed_memory()
     rows = prepare(table, ops, rules)
     rows, library_files = without_library_files(rows)
     data = data_rows(rows, levels)
