@@ -229,7 +229,7 @@ static inline void record(const struct wt_event *e) {
     bool rested = false;
     if (WT_LIKELY(tail->has_open)) {
         rested = paused(row, e);
-        if (!rested && same_kind(row, e) && take(row, e)) {
+        if (!rested && same_kind(row, e) && WT_LIKELY(take(row, e))) {
             return;
         }
         row = close_open(tail, row);
