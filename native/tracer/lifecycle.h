@@ -6,7 +6,7 @@
 
 #pragma GCC visibility push(hidden) /* what is declared here is in this library: it is reached directly */
 
-/* Once, by the constructor, or by a wrapper that is called before it. */
+/* Once, by the constructor. */
 void wt_start(void);
 void wt_finish(enum wt_end reason);
 

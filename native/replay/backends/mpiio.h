@@ -1,5 +1,5 @@
 /* What the parts of the MPI-IO backend share: backend_mpiio.c (opening, views, what moves no data),
- * wt_mpiio_data.c (calls that return when they are done) and mpiio_nonblocking.c (nonblocking and split
+ * mpiio_data.c (calls that return when they are done) and mpiio_nonblocking.c (nonblocking and split
  * collective calls). */
 #ifndef WAVETANK_REPLAY_MPIIO_H
 #define WAVETANK_REPLAY_MPIIO_H
