@@ -3,7 +3,7 @@
     benchmarks/search/run [--resamplings 200] [--seed 1] [GRID.json ...]
 
 In each resampling both measure the grid anew: every measurement is drawn, with replacement, from the recorded repetitions of its
-configuration; in grids with fewer than six of each it is their median times the noise of another recorded grid (``noise_of``).
+configuration; where these are fewer than four it is their median times the noise of a grid: its own, or ``noise_of``.
 
 Printed for each grid: measurements of the full grid and of the search; in how many resamplings the search chooses what the
 full grid chooses, or what it cannot tell apart from that; in how many a second full grid does; and the regret of each, which
@@ -34,8 +34,10 @@ from wavetank.measure.statistics import Estimate
 
 GRIDS = Path(__file__).parent / "grids"
 APPLICATION = "app"
-ENOUGH = 6
+ENOUGH = 4
 """Recorded repetitions of a configuration from which others are drawn."""
+ENOUGH_FOR_NOISE = 3
+"""Recorded repetitions of a configuration whose factors to its median count as noise of the grid."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,9 @@ def read_grid(path: Path) -> Grid:
     noisy = times
     if "noise_of" in body:
         noisy = read_grid(path.parent / body["noise_of"]).times_s
-    noise = tuple(each / median(of) for of in noisy.values() for each in of if len(of) >= ENOUGH)
+    noise = tuple(
+        each / median(of) for of in noisy.values() for each in of if len(of) >= ENOUGH_FOR_NOISE
+    )
     return Grid(path.stem, times, noise)
 
 
