@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from wavetank.errors import UsageError
 from wavetank.kernel.plan import Kernel
-from wavetank.variants.base import DoesNotApplyError, Turned
+from wavetank.variants.base import DoesNotApplyError, Turned, ranks_of
 from wavetank.variants.hints import collective_phases, hints_of, with_hints
 
 
@@ -24,10 +23,8 @@ class Aggregators:
 
     def turned(self, kernel: Kernel, value: str) -> Turned:
         """See Knob."""
-        if value != "all" and not (value.isascii() and value.isdigit() and int(value) > 0):
-            raise UsageError(f"{self.name} takes {self.takes}, and not {value!r}")
+        n = ranks_of(self, value, kernel, 1)
         phases = collective_phases(kernel)
-        n = kernel.n_ranks if value == "all" else int(value)
         if kernel.n_ranks == 1:
             raise DoesNotApplyError("it has one rank, which is the only aggregator")
         if n > kernel.n_ranks:

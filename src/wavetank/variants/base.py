@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
-from wavetank.errors import KernelError
+from wavetank.errors import KernelError, UsageError
 from wavetank.kernel.plan import Kernel
+from wavetank.units import parse_size
 
 
 class DoesNotApplyError(KernelError):
@@ -58,3 +59,45 @@ class Knob(Protocol):
             UsageError: it is no value of the knob.
         """
         ...
+
+
+def require_word(knob: Knob, value: str, words: tuple[str, ...]) -> None:
+    """See that a knob's value is one of some words.
+
+    Raises:
+        UsageError: it is another one.
+    """
+    if value not in words:
+        raise _wrong(knob, value)
+
+
+def ranks_of(knob: Knob, value: str, kernel: Kernel, least: int) -> int:
+    """A number of ranks: of "all", those of the kernel.
+
+    Raises:
+        UsageError: it is no number, or less than ``least``.
+    """
+    if value == "all":
+        return kernel.n_ranks
+    if not (value.isascii() and value.isdigit() and int(value) >= least):
+        raise _wrong(knob, value)
+    return int(value)
+
+
+def size_of(knob: Knob, value: str, most_bytes: int) -> int:
+    """A size in bytes.
+
+    Raises:
+        UsageError: it is none, 0 or more than ``most_bytes``.
+    """
+    try:
+        size = parse_size(value)
+    except ValueError as error:
+        raise UsageError(f"{knob.name} takes {knob.takes}: {error}") from error
+    if not 0 < size <= most_bytes:
+        raise _wrong(knob, value)
+    return size
+
+
+def _wrong(knob: Knob, value: str) -> UsageError:
+    return UsageError(f"{knob.name} takes {knob.takes}, and not {value!r}")

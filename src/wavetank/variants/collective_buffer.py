@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from wavetank.errors import UsageError
 from wavetank.kernel.plan import Kernel
-from wavetank.units import exact_size, parse_size
-from wavetank.variants.base import Turned
+from wavetank.units import exact_size
+from wavetank.variants.base import Turned, size_of
 from wavetank.variants.hints import DEFAULT, collective_phases, hints_of, with_hints
 
 _KEY = "cb_buffer_size"
@@ -27,12 +26,7 @@ class CollectiveBuffer:
 
     def turned(self, kernel: Kernel, value: str) -> Turned:
         """See Knob."""
-        try:
-            size = parse_size(value)
-        except ValueError as error:
-            raise UsageError(f"{self.name} takes {self.takes}: {error}") from error
-        if not 0 < size <= _MOST:
-            raise UsageError(f"{self.name} takes {self.takes}, and not {value!r}")
+        size = size_of(self, value, _MOST)
         phases = collective_phases(kernel)
         before = hints_of(kernel, {phase.file_id for phase in phases}, (_KEY,))
         return Turned(

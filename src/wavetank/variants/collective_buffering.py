@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from wavetank.errors import UsageError
 from wavetank.kernel.plan import Kernel
-from wavetank.variants.base import Turned
+from wavetank.variants.base import Turned, require_word
 from wavetank.variants.hints import collective_phases, hints_of, verbs, with_hints
 
 
@@ -23,8 +22,7 @@ class CollectiveBuffering:
 
     def turned(self, kernel: Kernel, value: str) -> Turned:
         """See Knob."""
-        if value not in ("on", "off"):
-            raise UsageError(f"{self.name} takes {self.takes}, and not {value!r}")
+        require_word(self, value, ("on", "off"))
         phases = collective_phases(kernel)
         keys = tuple(f"romio_cb_{verb}" for verb in verbs(phases))
         files = {phase.file_id for phase in phases}

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from wavetank.errors import UsageError
 from wavetank.kernel import calls
 from wavetank.kernel.lower_steps import Communicators
 from wavetank.kernel.order import find_waits
 from wavetank.kernel.plan import Kernel
 from wavetank.kernel.steps import flat
 from wavetank.model.phase import FileStep, Phase
-from wavetank.variants.base import DoesNotApplyError, Turned
+from wavetank.variants.base import DoesNotApplyError, Turned, require_word
 from wavetank.variants.hints import is_collective, mpi_phases
 from wavetank.variants.programs import with_phases
 
@@ -35,8 +34,7 @@ class CollectiveCalls:
 
     def turned(self, kernel: Kernel, value: str) -> Turned:
         """See Knob."""
-        if value != "on":
-            raise UsageError(f"{self.name} takes {self.takes}, and not {value!r}")
+        require_word(self, value, ("on",))
         independent = [phase for phase in mpi_phases(kernel) if not is_collective(phase)]
         if not independent:
             raise DoesNotApplyError("its MPI-IO calls are collective already")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from wavetank.errors import UsageError
 from wavetank.kernel.plan import Kernel
 from wavetank.model.application import View
 from wavetank.model.phase import Phase
-from wavetank.variants.base import DoesNotApplyError, Turned
+from wavetank.variants.base import DoesNotApplyError, Turned, require_word
 from wavetank.variants.hints import hints_of, is_collective, mpi_phases, verbs, with_hints
 
 
@@ -25,8 +24,7 @@ class DataSieving:
 
     def turned(self, kernel: Kernel, value: str) -> Turned:
         """See Knob."""
-        if value not in ("on", "off"):
-            raise UsageError(f"{self.name} takes {self.takes}, and not {value!r}")
+        require_word(self, value, ("on", "off"))
         phases = [
             phase
             for phase in mpi_phases(kernel)

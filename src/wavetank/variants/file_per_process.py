@@ -8,13 +8,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from wavetank.errors import UsageError
 from wavetank.kernel import calls
 from wavetank.kernel.plan import Kernel, KernelFile
 from wavetank.kernel.steps import flat
 from wavetank.model.phase import DataStep, FileStep, Phase, Program
 from wavetank.trace.schema import Int64Array
-from wavetank.variants.base import DoesNotApplyError, Turned
+from wavetank.variants.base import DoesNotApplyError, Turned, require_word
 from wavetank.variants.extents import merged, ranks_extents
 from wavetank.variants.own_places import MOST, Own, own_phase
 from wavetank.variants.own_views import why_not_alone
@@ -41,8 +40,7 @@ class FilePerProcess:
 
     def turned(self, kernel: Kernel, value: str) -> Turned:
         """See Knob."""
-        if value != "on":
-            raise UsageError(f"{self.name} takes {self.takes}, and not {value!r}")
+        require_word(self, value, ("on",))
         shared = [file for file in kernel.files if len(_moving(kernel, file.file_id)) > 1]
         if not shared:
             raise DoesNotApplyError("no two ranks move bytes of one file")

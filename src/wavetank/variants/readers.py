@@ -7,7 +7,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from wavetank.errors import UsageError
 from wavetank.kernel import calls
 from wavetank.kernel.plan import Kernel, KernelFile
 from wavetank.kernel.steps import flat
@@ -23,7 +22,7 @@ from wavetank.model.phase import (
     SyncStep,
 )
 from wavetank.model.runs import RunArrays
-from wavetank.variants.base import DoesNotApplyError, Turned
+from wavetank.variants.base import DoesNotApplyError, Turned, ranks_of
 from wavetank.variants.extents import runs_of
 
 _READS = frozenset({"read", "pread", "readv", "preadv"})
@@ -42,11 +41,9 @@ class Readers:
 
     def turned(self, kernel: Kernel, value: str) -> Turned:
         """See Knob."""
-        if value != "all" and not (value.isascii() and value.isdigit() and int(value) > 1):
-            raise UsageError(f"{self.name} takes {self.takes}, and not {value!r}")
+        n = ranks_of(self, value, kernel, 2)
         if kernel.n_ranks == 1:
             raise DoesNotApplyError("it has one rank")
-        n = kernel.n_ranks if value == "all" else int(value)
         if n > kernel.n_ranks:
             raise DoesNotApplyError(f"it has {kernel.n_ranks} ranks, fewer than {n} readers")
         tasks: list[_Task] = []

@@ -8,7 +8,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from wavetank.errors import UsageError
 from wavetank.kernel import calls
 from wavetank.kernel.lower import positions
 from wavetank.kernel.plan import Kernel
@@ -22,8 +21,8 @@ from wavetank.model.phase import (
     Program,
 )
 from wavetank.model.runs import RunArrays
-from wavetank.units import exact_size, format_size, parse_size
-from wavetank.variants.base import DoesNotApplyError, Turned
+from wavetank.units import exact_size, format_size
+from wavetank.variants.base import DoesNotApplyError, Turned, size_of
 from wavetank.variants.programs import changed_programs, data_steps, with_phases
 
 _MOST = 1 << 30  # bytes of one request: the replay holds it in memory
@@ -43,12 +42,7 @@ class RequestSize:
 
     def turned(self, kernel: Kernel, value: str) -> Turned:
         """See Knob."""
-        try:
-            size = parse_size(value)
-        except ValueError as error:
-            raise UsageError(f"{self.name} takes {self.takes}: {error}") from error
-        if not 0 < size <= _MOST:
-            raise UsageError(f"{self.name} takes {self.takes}, and not {value!r}")
+        size = size_of(self, value, _MOST)
         steps = data_steps(kernel)
         merged: dict[int, _Merged] = {}
         reasons: dict[str, list[int]] = {}
