@@ -15,6 +15,9 @@ from wavetank.papers.study import Statement
 from wavetank.papers.verdict import Finding, Verdict, verdict_of
 from wavetank.units import format_duration, format_rate
 
+NEAR = 2.0
+"""An interval that reaches farther than this factor from a published point does not confirm it."""
+
 
 def judge_part(
     statement: Statement,
@@ -22,7 +25,7 @@ def judge_part(
     comparison: Comparison | None,
     not_measured: Sequence[NotMeasured] = (),
 ) -> Verdict:
-    """Two rates part where the paper says: its point lies in the interval of the one found here."""
+    """Two rates part where the paper says: the interval of the point found here holds the paper's, and points near it alone."""
     study = None if comparison is None else comparison.interference
     points = [] if study is None else [
         each
@@ -41,16 +44,13 @@ def judge_part(
             continue
         words = f"{_at(point.at, point)} [{_at(point.low, point)} to {_at(point.high, point)}]"
         told.append(f"{name}: {words}")
-        inside = point.low <= claim.at <= point.high
-        findings.append(
-            Finding(True)
-            if inside
-            else Finding(
-                False,
-                f"on {name} they part at {words}, and the paper says {_at(claim.at, point)}",
-                abs(point.at - claim.at),
-            )
-        )
+        said = f"on {name} they part at {words}, and the paper says {_at(claim.at, point)}"
+        if not point.low <= claim.at <= point.high:
+            findings.append(Finding(False, said, abs(point.at - claim.at)))
+        elif point.low < claim.at / NEAR or point.high > claim.at * NEAR:
+            findings.append(Finding(None, f"{said}: the interval holds much else"))
+        else:
+            findings.append(Finding(True))
     return verdict_of(statement, findings, "; ".join(told))
 
 
