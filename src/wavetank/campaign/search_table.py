@@ -13,11 +13,7 @@ def dropped_rows(comparison: Comparison) -> Rows:
     search = comparison.search
     rows: list[list[Cell]] = []
     shown = []
-    last_first = sorted(
-        () if search is None else search.dropped,
-        key=lambda each: (each.application, -each.round, each.place),
-    )
-    for each in last_first:
+    for each in () if search is None else search.last_dropped_first():
         title, times_s = comparison.title_of(each.cluster), each.io_times_s
         rows.append(
             [

@@ -49,3 +49,7 @@ class Search(Record):
     def n_dropped(self, application: str) -> int:
         """Configurations of an application that did not reach the final."""
         return sum(each.application == application for each in self.dropped)
+
+    def last_dropped_first(self) -> list[Dropped]:
+        """By application; of each those that came farthest before the others, best first."""
+        return sorted(self.dropped, key=lambda each: (each.application, -each.round, each.place))

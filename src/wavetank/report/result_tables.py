@@ -312,9 +312,7 @@ def dropped_table(comparison: Comparison) -> ReportTable | None:
                 text(", ".join(map(format_duration, each.io_times_s))),
                 text(dropped_words(each, search.by)),
             )
-            for each in sorted(
-                search.dropped, key=lambda each: (each.application, -each.round, each.place)
-            )
+            for each in search.last_dropped_first()
         ),
         caption="No difference to these was tested: any of them may be as good as a finalist.",
         filterable=len(search.dropped) > 8,
