@@ -1,4 +1,4 @@
-"""What the documentation names is there: files, headings, commands and their options."""
+"""What the documentation names is there: files, headings, commands and their options. Its sentences are short."""
 
 from __future__ import annotations
 
@@ -118,3 +118,30 @@ def test_the_index_of_decisions_names_each_of_them() -> None:
     index = (decisions / "README.md").read_text()
     pages = [page.name for page in sorted(decisions.glob("0*.md"))]
     assert [page for page in pages if f"]({page})" not in index] == []
+
+
+MOST_WORDS = 25
+NO_PROSE = re.compile(r"^```[\s\S]*?^```$|^ {4}.*$|^\|.*$", re.MULTILINE)
+BLOCK_END = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*#]|\d+\.) )")
+SENTENCE_END = re.compile(r"(?<=[.!?:;])\s+|\s·\s")
+
+
+def sentences_in(text: str) -> Iterator[str]:
+    """Sentences of a page's prose, without code, tables and the targets of links; parts that a colon or semicolon ends count alone."""
+    prose = re.sub(r"\]\([^)]*\)", "]", NO_PROSE.sub("", text))
+    for block in BLOCK_END.split(prose):
+        for sentence in SENTENCE_END.split(block):
+            yield " ".join(sentence.split())
+
+
+def test_a_sentence_ends_where_a_reader_would_end_it() -> None:
+    text = "Rank 0 writes `a.b` (4 KiB): all\nread it. See [it](x y z) · more\n- a\n- b\n\n```\ncode. code\n```\n| a. b |\n"
+    assert list(filter(None, sentences_in(text))) == [
+        "Rank 0 writes `a.b` (4 KiB):", "all read it.", "See [it]", "more", "- a", "- b",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("page", PRESENT, ids=lambda page: str(page.relative_to(ROOT)))
+def test_sentences_have_at_most_25_words(page: Path) -> None:
+    long = [found for found in sentences_in(page.read_text()) if len(found.split()) > MOST_WORDS]
+    assert long == []
