@@ -136,7 +136,9 @@ def _storage_here(spec: ClusterSpec) -> int | None:
     if spec.provider != "local":
         return None
     temporary = 0 if spec.temporary is None else spec.temporary.size
-    return spec.storage.size * len(spec.storage_names()) + temporary * len(spec.compute_names())
+    return spec.storage.node_bytes * len(spec.storage_names()) + temporary * len(
+        spec.compute_names()
+    )
 
 
 class ClusterDeployer:
@@ -178,7 +180,7 @@ def _capacity(spec: ClusterSpec) -> int:
     servers = max(len(spec.server_names()), 1)
     stripe = spec.file_system.stripe
     if stripe.kind == "replicated":
-        return spec.storage.size
+        return spec.storage.node_bytes
     if stripe.kind == "disperse":
-        return spec.storage.size * max(servers - (stripe.redundancy or 1), 1)
-    return spec.storage.size * servers
+        return spec.storage.node_bytes * max(servers - (stripe.redundancy or 1), 1)
+    return spec.storage.node_bytes * servers

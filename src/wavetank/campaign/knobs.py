@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from wavetank.cluster.components import WITHOUT_METADATA, WITHOUT_SERVERS, Instance, Storage
 from wavetank.cluster.registry import TITLES
 from wavetank.cluster.spec import ClusterSpec
+from wavetank.cluster.volumes import provisioned, volume_type
 from wavetank.compare.knobs import (
     ANY,
     DATA_SERVERS,
@@ -26,6 +27,7 @@ from wavetank.units import exact_network_rate, exact_rate, exact_size
 
 NO_LIMIT = "no limit"
 OF_IO_NODES = " of I/O nodes"
+VOLUMES = "volumes"
 
 
 def knobs_of(spec: ClusterSpec) -> Knobs:
@@ -54,11 +56,12 @@ _SAID_ABOVE: Mapping[str, bool | Mapping[str, bool | Mapping[str, bool]]] = {
     "file_system": {
         "kind": True, "behind": True, "path": True, "servers": True, "placement": True,
         "stripe": True, "metadata_servers": True, "metadata_placement": True, "gateways": True,
-        "gateway_placement": True, "options": True, "mount_options": True,
+        "gateway_placement": True, "options": True, "mount_options": True, "capacity": True,
+        "throughput": True,
     },
     "storage": {
         "size": True, "read": True, "write": True, "read_iops": True, "write_iops": True,
-        "device": True,
+        "device": True, "on": True, "volume_type": True, "volume_size": True, "iops": True, "throughput": True,
     },
     "mpi": {"hints": True},
 }  # fmt: skip
@@ -67,6 +70,11 @@ _NAMES = {
     "nodes.head": "head nodes",
     "file_system.mount": "mount point",
     "file_system.prefix": "programs in",
+    "file_system.deployment": "deployment",
+    "file_system.throughput_per_tib": "MB/s for each TiB",
+    "placement": "placement of instances",
+    "storage.devices": "devices of a node",
+    "storage.devices_as": "devices as",
     "storage.local_file_system": "local file system",
     "mpi.io_library": "MPI-IO library",
 }
@@ -102,6 +110,11 @@ def _file_system(spec: ClusterSpec, into: _Gathered) -> None:
     into.add("I/O nodes without a server", str(spec.nodes.io - on_io_nodes))
     into.add("data servers on", _where(fs.placement, servers) if servers else ANY)
     _stripes(spec, into)
+    if fs.capacity is not None:
+        into.add("capacity", exact_size(fs.capacity), follows=FILE_SYSTEM)
+    if fs.throughput is not None:
+        rate = fs.throughput
+        into.add("throughput", rate if isinstance(rate, str) else exact_rate(rate))
     if fs.kind not in WITHOUT_METADATA and fs.behind not in WITHOUT_METADATA:
         names, placement = spec.metadata_names(), fs.metadata_placement
         _further(into, "metadata servers", names, fs.metadata_servers, placement)
@@ -181,12 +194,24 @@ def _disks(spec: ClusterSpec, into: _Gathered) -> None:
     """The disks of the nodes that hold data, and the temporary ones of the compute nodes."""
     _disk(spec, spec.storage_names(), spec.storage, "disk ", into)
     into.add("storage", exact_size(spec.storage.size))
+    into.add(VOLUMES, _volumes(spec.storage))
     if spec.temporary is None:
         into.add("temporary disk", "none")
         return
     size, kind = exact_size(spec.temporary.size), spec.temporary.local_file_system
     into.add("temporary disk", f"{size} {kind}")
     _disk(spec, spec.compute_names(), spec.temporary, "temporary disk ", into)
+
+
+def _volumes(storage: Storage) -> str:
+    """What the devices are in a cloud: "gp3 of 100 GiB with 6000 IOPS and 250 MB/s"."""
+    if storage.on != "ebs":
+        return {"instance": "the instance's own disks", None: DEFAULT}[storage.on]
+    iops, throughput = provisioned(storage)
+    bought = [f"{iops} IOPS"] if iops is not None else []
+    bought += [exact_rate(throughput)] if throughput is not None else []
+    words = f"{volume_type(storage)} of {exact_size(storage.cloud_bytes)}"
+    return f"{words} with {' and '.join(bought)}" if bought else words
 
 
 def _disk(
@@ -201,7 +226,9 @@ def _disk(
         show = exact_rate if is_rate else str
         words = [NO_LIMIT if (value := each.get(name)) is None else show(value) for each in rates]
         knob = f"{prefix}{name} rate" if is_rate else f"{prefix}{name.replace('_iops', ' IOPS')}"
-        into.add(knob, " and ".join(dict.fromkeys(words)), follows=None if own else parent)
+        from_volumes = prefix == "disk " and storage.on is not None
+        brings = (parent, VOLUMES) if from_volumes else parent
+        into.add(knob, " and ".join(dict.fromkeys(words)), follows=None if own else brings)
     devices = " and ".join(dict.fromkeys(spec.device_of(node, storage) for node in nodes))
     own_device = storage.device is not None
     knob = "device" if prefix == "disk " else f"{prefix}device"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wavetank.cli import cluster_init, cluster_run
+from wavetank.cli import cluster_export, cluster_init, cluster_run
 from wavetank.cli.output import Cell, Table, format_option, print_tables
 from wavetank.cli.streams import lost_output
 from wavetank.errors import ClusterError, SpecError, UsageError
@@ -93,6 +93,7 @@ def down(names: tuple[str, ...], everything: bool) -> None:
 
 command.add_command(cluster_init.command, "init")
 command.add_command(cluster_run.command, "run")
+command.add_command(cluster_export.command, "export")
 
 
 @command.command(name="list")

@@ -18,7 +18,10 @@ Option = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.:/-]{1,64}$")]
 OptionValue = str | int | float | bool
 
 # File systems that have no data servers among the nodes.
-WITHOUT_SERVERS = frozenset({"none", "existing"})
+WITHOUT_SERVERS = frozenset({"none", "existing", "fsx-lustre", "efs"})
+
+# Those that a cloud makes and runs; their keys are held together by managed.py.
+MANAGED = frozenset({"fsx-lustre", "efs"})
 
 # Those whose data servers serve the metadata too.
 WITHOUT_METADATA = WITHOUT_SERVERS | {"nfs", "glusterfs"}
@@ -160,6 +163,21 @@ class FileSystem(Record):
         default=None,
         description="of 'existing' only: a directory of a file system that is mounted already",
     )
+    deployment: Literal["SCRATCH_2", "PERSISTENT_2"] | None = Field(
+        default=None, description="of 'fsx-lustre' only; the default is SCRATCH_2"
+    )
+    capacity: Size | None = Field(
+        default=None,
+        description="of 'fsx-lustre' only: 1200 GiB, 2400 GiB or a multiple of 2400 GiB; the default is 1200 GiB",
+    )
+    throughput_per_tib: Literal[125, 250, 500, 1000] | None = Field(
+        default=None,
+        description="of 'fsx-lustre' with PERSISTENT_2 only: MB/s for each TiB; the default is 125",
+    )
+    throughput: Literal["elastic", "bursting"] | Rate | None = Field(
+        default=None,
+        description="of 'efs' only: elastic, bursting, or a provisioned rate, e.g. '100 MiB/s'; the default is elastic",
+    )
     stripe: Stripe = Stripe()
     options: dict[Option, OptionValue] = Field(
         default_factory=dict,
@@ -171,8 +189,31 @@ class FileSystem(Record):
 
 
 class Storage(Record):
-    """Storage of a node: its capacity, local file system and device."""
+    """Storage of a node: its devices, their capacity, local file system and limits. All numbers are of one device."""
 
+    on: Literal["instance", "ebs"] | None = Field(
+        default=None,
+        description="what the devices are in a cloud: the instance's own disks, or volumes (EBS); the default is not said",
+    )
+    devices: int = Field(default=1, ge=1, le=24, description="devices of each node")
+    devices_as: Literal["servers", "raid0"] = Field(
+        default="servers",
+        description="several devices of a node: a data server each, or one device striped over them (RAID 0)",
+    )
+    volume_type: Literal["gp2", "gp3", "io2", "st1"] | None = Field(
+        default=None, description="of 'on: ebs' only; the default is gp3"
+    )
+    volume_size: Size | None = Field(
+        default=None,
+        description="of 'on: ebs' only: capacity of a volume in the cloud, by which it is rated and priced, where "
+        "'size' is smaller because nodes are emulated; the default is size",
+    )
+    iops: int | None = Field(
+        default=None, gt=0, description="provisioned, of gp3 (default 3000) and io2 (required)"
+    )
+    throughput: Rate | None = Field(
+        default=None, description="provisioned, of gp3 only; the default is 125 MiB/s"
+    )
     size: Size = Field(
         default=2 * 2**30, description="capacity, e.g. '2 GiB'; taken from this machine as it fills"
     )
@@ -187,6 +228,16 @@ class Storage(Record):
     write: Rate | None = Field(default=None, description="the default is the instance's disk_write")
     read_iops: int | None = Field(default=None, gt=0)
     write_iops: int | None = Field(default=None, gt=0)
+
+    @property
+    def node_bytes(self) -> int:
+        """Capacity of all devices of a node."""
+        return self.size * self.devices
+
+    @property
+    def cloud_bytes(self) -> int:
+        """Capacity of one device as it is in the cloud."""
+        return self.size if self.volume_size is None else self.volume_size
 
 
 class Mpi(Record):

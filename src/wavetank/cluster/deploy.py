@@ -17,6 +17,7 @@ from functools import cached_property
 from wavetank.cluster import interrupts, mpi, registry
 from wavetank.cluster.components import SCRATCH_PATH
 from wavetank.cluster.counters import Counters, RecordsCounters
+from wavetank.cluster.devices import unmade_devices
 from wavetank.cluster.filesystems.base import (
     FileSystemDriver,
     HasServerCaches,
@@ -216,6 +217,7 @@ def check(spec: ClusterSpec) -> list[str]:
         findings += driver.check(spec)
     except SpecError as error:
         findings.append(str(error))
+    findings += unmade_devices(spec.storage, spec.provider, driver)
     needs = needs_by_node(driver, spec)
     if isinstance(provider, ExaminesHosts):
         return findings + provider.examine(spec, needs)

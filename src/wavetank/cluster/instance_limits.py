@@ -27,12 +27,13 @@ def catalogue_limits(kind: InstanceType) -> dict[str, int]:
     return {key: value for key, value in found.items() if value is not None}
 
 
-def left_out(written: Collection[str], name: str) -> dict[str, int]:
+def left_out(written: Collection[str], name: str, *, volumes: bool = True) -> dict[str, int]:
     """The catalogue's limits for what is not written; none for a name that it does not have.
 
     Args:
         written: keys that are written.
         name: of the instance type.
+        volumes: whether its disks are volumes, whose limits the catalogue has, or its own, whose rates nobody publishes.
     """
     kind = aws_instances().get(name)
     if kind is None:
@@ -41,16 +42,17 @@ def left_out(written: Collection[str], name: str) -> dict[str, int]:
     return {
         key: known[key]
         for group in GROUPS
-        if not any(key in written for key in group)
+        if (volumes or group != DISK_LIMITS) and not any(key in written for key in group)
         for key in group
         if key in known
     }
 
 
-def with_catalogue(instance: object) -> object:
+def with_catalogue(instance: object, *, volumes: bool = True) -> object:
     """An instance, as it is written or validated, with the limits that are left out; anything else as it is."""
     if isinstance(instance, Instance):
-        return instance.model_copy(update=left_out(instance.model_fields_set, instance.name))
+        found = left_out(instance.model_fields_set, instance.name, volumes=volumes)
+        return instance.model_copy(update=found)
     if isinstance(instance, Mapping) and isinstance(instance.get("name"), str):
-        return {**instance, **left_out(instance, instance["name"])}
+        return {**instance, **left_out(instance, instance["name"], volumes=volumes)}
     return instance

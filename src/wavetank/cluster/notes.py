@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import Literal
 
 from wavetank.cluster.components import DISK_LIMITS, Instance
 from wavetank.cluster.instance_limits import GROUPS, catalogue_limits
 from wavetank.cluster.instance_types import InstanceType, aws_instances, nearest
 from wavetank.cluster.spec import ClusterSpec
+from wavetank.cluster.volumes import volume_rates, volume_type
 from wavetank.document import HostFacts, host_facts
 from wavetank.units import format_rate, format_size
 
@@ -35,12 +37,15 @@ def notes(spec: ClusterSpec, machine: HostFacts | None = None) -> list[str]:
     counted = Counter(spec.instance_of(node) for node in spec.node_names())
     with_disk = {spec.instance_of(node) for node in spec.storage_names()}
     for instance in counted:
-        found += _of_instance(instance, has_disk=instance in with_disk)
+        found += _of_instance(instance, has_disk=instance in with_disk, on=spec.storage.on)
+    found += _of_devices(spec)
     found += _of_machine(spec, counted, machine or host_facts())
     return list(dict.fromkeys(found))
 
 
-def _of_instance(instance: Instance, *, has_disk: bool) -> Iterator[str]:
+def _of_instance(
+    instance: Instance, *, has_disk: bool, on: Literal["instance", "ebs"] | None
+) -> Iterator[str]:
     kind = aws_instances().get(instance.name)
     if kind is None:
         near = ", ".join(nearest(instance.name)[:3])
@@ -59,13 +64,35 @@ def _of_instance(instance: Instance, *, has_disk: bool) -> Iterator[str]:
     words = [_words(kind, group) for group in same]
     if words:
         yield f"{instance.name} as the catalogue has it: {'; '.join(words)}"
-    if has_disk and kind.n_local_disks:
+    if has_disk and on is None and kind.n_local_disks:
         yield (
             f"{instance.name} also has {kind.n_local_disks} x {kind.local_disk_bytes // 10**9} GB of local disks, whose "
             "rates are not published: storage is limited as the volumes are"
         )
     if kind.burstable:
         yield f"{instance.name} has full speed for CPU credits only; the limit of its vCPUs does not emulate that"
+
+
+def _of_devices(spec: ClusterSpec) -> Iterator[str]:
+    """What devices are in a cloud, and how much of that is emulated."""
+    storage = spec.storage
+    if storage.on == "instance" and not all(
+        spec.disk_rates(node, storage) for node in spec.storage_names()
+    ):
+        yield (
+            "storage is on the instance's own disks, whose rates are not published: no limit. Write disk_read and disk_write, or "
+            "storage.read and storage.write"
+        )
+    if storage.on == "ebs":
+        rate, iops = volume_rates(storage)
+        yield (
+            f"a volume of {volume_type(storage)} of {format_size(storage.cloud_bytes)} has {format_rate(rate)} and {iops:,} IOPS for "
+            "reads and writes together; here reads and writes have that limit each"
+        )
+    if storage.devices > 1:
+        yield f"the {storage.devices} devices of a node have its disk limits in equal parts; a cloud lets one have all"
+    if spec.placement is not None:
+        yield f"placement {spec.placement} is not emulated: all nodes are on this machine"
 
 
 def _default_words(instance: Instance) -> str:

@@ -6,6 +6,7 @@ import importlib
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, cast
 
+from wavetank.cluster.components import MANAGED
 from wavetank.errors import SpecError
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ FILE_SYSTEMS: dict[str, str] = {
 }
 TITLES: dict[str, str] = {
     "cephfs": "CephFS",
+    "efs": "EFS",
+    "fsx-lustre": "FSx for Lustre",
     "glusterfs": "GlusterFS",
     "nfs": "NFS",
     "none": "local disks",
@@ -53,7 +56,15 @@ def file_system(kind: str) -> FileSystemDriver:
     Raises:
         SpecError: there is none of this name.
     """
-    return cast("FileSystemDriver", _load("file system", kind, FILE_SYSTEMS, FILE_SYSTEM_GROUP))
+    try:
+        return cast("FileSystemDriver", _load("file system", kind, FILE_SYSTEMS, FILE_SYSTEM_GROUP))
+    except SpecError:
+        if kind not in MANAGED:
+            raise
+        raise SpecError(
+            f"file_system {kind} is a service of AWS, which these nodes cannot have. 'wavetank cluster plan' shows its "
+            "price, 'wavetank cluster export' writes it for ParallelCluster; mounted already, it is kind: existing"
+        ) from None
 
 
 def _load(what: str, name: str, known: dict[str, str], group: str) -> object:

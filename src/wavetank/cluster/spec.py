@@ -27,7 +27,9 @@ from wavetank.cluster.components import (
     Ssh,
     Storage,
 )
+from wavetank.cluster.devices import device_problems, device_rates, is_on_instance
 from wavetank.cluster.instance_limits import with_catalogue
+from wavetank.cluster.managed import managed_problems
 from wavetank.document import Record
 from wavetank.specification import examine_yaml, read_yaml
 from wavetank.units import format_size
@@ -67,6 +69,10 @@ class ClusterSpec(Record):
         default=None,
         description="temporary: a disk of its own at /scratch of each compute node, of provider local",
     )
+    placement: Literal["cluster", "spread"] | None = Field(
+        default=None,
+        description="of instances in a cloud: close to each other, or on hardware of their own; not emulated",
+    )
     layout: Literal["striped", "one-server-per-file"] = Field(
         default="striped",
         description="of input files: as the file system stripes, or 1DFx1F: each on a server of its own",
@@ -88,7 +94,8 @@ class ClusterSpec(Record):
         if not isinstance(body, dict) or body.get("provider", "local") != "local":
             return body
         keys = [key for key in ("instance", "io_instance") if key in body]
-        return {**body, **{key: with_catalogue(body[key]) for key in keys}}
+        on_volumes = not is_on_instance(body.get("storage"))
+        return {**body, **{key: with_catalogue(body[key], volumes=on_volumes) for key in keys}}
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -142,6 +149,11 @@ class ClusterSpec(Record):
             yield f"temporary: only provider local makes disks, not {self.provider}"
         yield from self._stripe_problems()
         yield from self._gateway_problems()
+        yield from managed_problems(fs)
+        holders = [self.instance_of(node) for node in self.storage_names()]
+        yield from device_problems("storage", self.storage, holders)
+        if self.temporary is not None:
+            yield from device_problems("temporary", self.temporary, [self.instance])
 
     def _stripe_problems(self) -> Iterator[str]:
         fs = self.file_system
@@ -254,14 +266,7 @@ class ClusterSpec(Record):
 
     def disk_rates(self, node: str, storage: Storage) -> dict[str, int]:
         """Limits of a disk of a node before scaling: read and write (bytes/s), read_iops, write_iops; those that are set."""
-        instance = self.instance_of(node)
-        asked = {
-            "read": storage.read or instance.disk_read,
-            "write": storage.write or instance.disk_write,
-            "read_iops": storage.read_iops or instance.disk_read_iops,
-            "write_iops": storage.write_iops or instance.disk_write_iops,
-        }
-        return {name: value for name, value in asked.items() if value is not None}
+        return device_rates(self.instance_of(node), storage)
 
     def device_of(self, node: str, storage: Storage) -> str:
         """Kind of the device of a node's disk."""

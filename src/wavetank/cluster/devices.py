@@ -1,0 +1,115 @@
+"""Storage devices of a node: how many, what they are in a cloud, what each can do, where each is mounted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Protocol, runtime_checkable
+
+from wavetank.cluster.components import Instance, Storage
+from wavetank.cluster.instance_types import aws_instances
+from wavetank.cluster.volumes import volume_problems, volume_rates
+from wavetank.units import format_size
+
+
+@runtime_checkable
+class ServesDevices(Protocol):
+    """A file system's driver that puts a data server, or a part of one, on each device of a node."""
+
+    serves_each_device: bool
+
+
+def is_on_instance(storage: object) -> bool:
+    """Whether a storage, as it is written or validated, is on the instance's own disks."""
+    if isinstance(storage, Storage):
+        return storage.on == "instance"
+    return isinstance(storage, Mapping) and storage.get("on") == "instance"
+
+
+def device_rates(instance: Instance, storage: Storage) -> dict[str, int]:
+    """Limits of each device: read and write (bytes/s), read_iops, write_iops; those that are set.
+
+    What storage says of a limit wins. Else it is that of the volume, and of the instance: several devices share the
+    instance's limit in equal parts.
+    """
+    asked = {
+        "read": (storage.read, instance.disk_read),
+        "write": (storage.write, instance.disk_write),
+        "read_iops": (storage.read_iops, instance.disk_read_iops),
+        "write_iops": (storage.write_iops, instance.disk_write_iops),
+    }
+    volume: dict[str, int] = {}
+    if storage.on == "ebs":
+        rate, iops = volume_rates(storage)
+        volume = {"read": rate, "write": rate, "read_iops": iops, "write_iops": iops}
+    found = {}
+    for name, (own, whole) in asked.items():
+        bounds = [volume[name]] if name in volume else []
+        if whole is not None:
+            bounds.append(max(1, whole // storage.devices))
+        value = own or min(bounds, default=None)
+        if value is not None:
+            found[name] = value
+    return found
+
+
+def device_paths(storage: Storage, base: str) -> tuple[str, ...]:
+    """Where each device of a node is mounted: /storage, /storage2, /storage3, ...; one path where they are one (RAID 0).
+
+    Args:
+        storage: of the specification.
+        base: where the first is, e.g. "/storage".
+    """
+    n = storage.devices if storage.devices_as == "servers" else 1
+    return (base, *(f"{base}{i}" for i in range(2, n + 1)))
+
+
+def device_problems(key: str, storage: Storage, instances: Iterable[Instance]) -> Iterator[str]:
+    """What keeps devices from being had as they are written.
+
+    Args:
+        key: where they are written: "storage" or "temporary".
+        storage: the devices.
+        instances: of the nodes that have them.
+    """
+    yield from volume_problems(storage, key)
+    if key == "temporary" and storage.devices > 1:
+        yield "temporary.devices: temporary storage is one device; several are of storage only"
+    if storage.on != "instance":
+        return
+    for name in dict.fromkeys(instance.name for instance in instances):
+        kind = aws_instances().get(name)
+        if kind is None:  # of a name that the catalogue does not have nothing is known
+            continue
+        if kind.n_local_disks == 0:
+            yield f"{key}.on: instance, but {name} has no disks of its own: write on: ebs, or take a type that has"
+        elif storage.devices > kind.n_local_disks:
+            yield f"{key}.devices asks for {storage.devices}, and {name} has {kind.n_local_disks} disks of its own"
+        elif storage.size > kind.local_disk_bytes:
+            yield (
+                f"{key}.size {format_size(storage.size)} is more than the {format_size(kind.local_disk_bytes)} of a disk "
+                f"of {name}"
+            )
+
+
+def unmade_devices(storage: Storage, provider: str, driver: object) -> Iterator[str]:
+    """What of several devices of a node a provider or a file system does not make.
+
+    Args:
+        storage: of the specification.
+        provider: its name.
+        driver: of the file system; None where there is none.
+    """
+    if storage.devices == 1:
+        return
+    if provider != "local":
+        yield f"storage.devices: provider {provider} takes the storage of hosts as it is; leave devices out"
+    elif storage.devices_as == "raid0":
+        yield (
+            "storage.devices_as: raid0 needs a striping device (md or the device mapper), which provider local does not make. "
+            "Write devices_as: servers, a data server on each device"
+        )
+    elif driver is not None and not isinstance(driver, ServesDevices):
+        yield (
+            f"storage.devices: {getattr(driver, 'kind', 'this file system')} has one server with one device on a node here. "
+            "Take glusterfs, or leave devices out"
+        )

@@ -1,0 +1,58 @@
+"""File systems that a cloud makes and runs: their keys in a specification, and what those stand for.
+
+Sizes and throughputs: the CreateFileSystem operations of FSx and EFS as botocore 1.44.5 describes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wavetank.cluster.components import MANAGED, FileSystem
+from wavetank.units import format_size
+
+GIB = 2**30
+MIB = 2**20
+
+FSX_SMALLEST_BYTES = 1200 * GIB
+FSX_STEP_BYTES = 2400 * GIB
+EFS_LARGEST_PROVISIONED = 3414 * MIB  # bytes per second
+
+
+def fsx_deployment(fs: FileSystem) -> str:
+    """SCRATCH_2 or PERSISTENT_2."""
+    return fs.deployment or "SCRATCH_2"
+
+
+def fsx_capacity(fs: FileSystem) -> int:
+    """Capacity of a file system of FSx for Lustre, bytes."""
+    return FSX_SMALLEST_BYTES if fs.capacity is None else fs.capacity
+
+
+def fsx_throughput_per_tib(fs: FileSystem) -> int | None:
+    """MB/s for each TiB of PERSISTENT_2; None of SCRATCH_2, which has one of its own."""
+    return (fs.throughput_per_tib or 125) if fsx_deployment(fs) == "PERSISTENT_2" else None
+
+
+def managed_problems(fs: FileSystem) -> Iterator[str]:
+    """What does not fit together among the keys of managed file systems."""
+    for key in ("deployment", "capacity", "throughput_per_tib"):
+        if getattr(fs, key) is not None and fs.kind != "fsx-lustre":
+            yield f"file_system.{key} only has a meaning with kind: fsx-lustre, not {fs.kind}"
+    if fs.throughput is not None and fs.kind != "efs":
+        yield f"file_system.throughput only has a meaning with kind: efs, not {fs.kind}"
+    if fs.kind not in MANAGED:
+        return
+    for key in ("servers", "path", "prefix"):
+        if getattr(fs, key) is not None:
+            yield f"file_system.{key} has no meaning with kind: {fs.kind}: the cloud runs its servers"
+    if fs.kind == "efs":
+        if isinstance(fs.throughput, int) and not MIB <= fs.throughput <= EFS_LARGEST_PROVISIONED:
+            yield "file_system.throughput: EFS can be provisioned with 1 to 3414 MiB/s"
+        return
+    size = fsx_capacity(fs)
+    if size != FSX_SMALLEST_BYTES and (size == 0 or size % FSX_STEP_BYTES):
+        yield (
+            f"file_system.capacity {format_size(size)}: FSx for Lustre has 1200 GiB, 2400 GiB and multiples of 2400 GiB"
+        )
+    if fs.throughput_per_tib is not None and fsx_deployment(fs) != "PERSISTENT_2":
+        yield "file_system.throughput_per_tib only has a meaning with deployment: PERSISTENT_2"
