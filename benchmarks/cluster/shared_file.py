@@ -12,11 +12,11 @@ import os
 from typing import Any
 
 from wavetank.cluster import deploy
-from wavetank.cluster.filesystems.cephfs_options import STATE
+from wavetank.cluster.filesystems.cephfs.options import STATE
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.document import provenance
-from wavetank.kernel.io_time import io_time_s
-from wavetank.kernel.plan import Kernel, KernelFile
+from wavetank.kernel.document.kernel import Kernel, KernelFile
+from wavetank.kernel.results.io_time import io_time_s
 from wavetank.measure.bottleneck import bottleneck, call_time
 from wavetank.measure.perform import ReplayPerformer
 from wavetank.measure.run import measure, set_up

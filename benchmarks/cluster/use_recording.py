@@ -12,8 +12,8 @@ import sys
 
 from wavetank.cluster import deploy
 from wavetank.cluster.spec import ClusterSpec
-from wavetank.kernel.io_time import io_time_s
-from wavetank.kernel.objects import object_kernel
+from wavetank.kernel.construction.objects import object_kernel
+from wavetank.kernel.results.io_time import io_time_s
 from wavetank.measure.perform import ReplayPerformer
 from wavetank.measure.run import measure, set_up
 

@@ -25,9 +25,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from wavetank.document import provenance
-from wavetank.kernel.plan import Kernel, KernelFile
-from wavetank.kernel.prepare import prepare_files
-from wavetank.kernel.replay import run_replay
+from wavetank.kernel.document.kernel import Kernel, KernelFile
+from wavetank.kernel.execution.replay import run_replay
+from wavetank.kernel.preparation.input_files import prepare_files
 from wavetank.launchers.registry import launcher
 from wavetank.model.phase import (
     DataStep,

@@ -41,12 +41,17 @@ from pathlib import Path
 import numpy as np
 
 from wavetank.document import provenance
-from wavetank.kernel.cache import cached_pages
-from wavetank.kernel.from_model import make_kernel
-from wavetank.kernel.lower import lower
-from wavetank.kernel.plan import Kernel
-from wavetank.kernel.prepare import prepare_files
-from wavetank.kernel.replay import ReplayOptions, replay_command, replay_program, run_replay
+from wavetank.kernel.construction.from_model import make_kernel
+from wavetank.kernel.document.kernel import Kernel
+from wavetank.kernel.execution.replay import (
+    ReplayOptions,
+    replay_command,
+    replay_program,
+    run_replay,
+)
+from wavetank.kernel.lowering.plan_text import lower
+from wavetank.kernel.preparation.input_files import prepare_files
+from wavetank.kernel.preparation.page_cache import cached_pages
 from wavetank.launchers.registry import launcher
 from wavetank.model.extract import extract_model
 from wavetank.model.phase import DataStep, FileStep, LinearOffsets, PatternMember, Phase, Program

@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 from wavetank.campaign.results_folder import write_store
-from wavetank.kernel.lower import lower
-from wavetank.kernel.plan import Kernel
+from wavetank.kernel.document.kernel import Kernel
+from wavetank.kernel.lowering.plan_text import lower
 from wavetank.model.application import Model
 
 EXAMPLES = Path(__file__).parents[2] / "tests" / "unit" / "report" / "fixtures"

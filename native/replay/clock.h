@@ -16,7 +16,7 @@ static inline int64_t wt_now_ns(void) {
 enum { CLOCK_NAME = 96 };
 
 /* Processes with equal names read the same clock. False, and an empty name, where that is not known.
- * src/wavetank/kernel/session.py makes the same name. */
+ * src/wavetank/kernel/execution/session.py makes the same name. */
 bool wt_clock_name(char name[CLOCK_NAME]);
 
 #endif

@@ -12,8 +12,8 @@ from click.testing import CliRunner, Result
 from wavetank import native
 from wavetank.cli import fidelity, kernel, replay
 from wavetank.errors import DocumentError, KernelError, ModelError, UsageError
-from wavetank.kernel.plan import Kernel
-from wavetank.kernel.result import ReplayRun
+from wavetank.kernel.document.kernel import Kernel
+from wavetank.kernel.results.result import ReplayRun
 
 
 def run(command: object, *arguments: object, ok: bool = True) -> Result:

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from waiting import HANG_S
-from wavetank.kernel.below import SENTENCE
-from wavetank.kernel.collectives import require_agreement
-from wavetank.kernel.plan import Kernel
+from wavetank.kernel.construction.below import SENTENCE
+from wavetank.kernel.document.kernel import Kernel
+from wavetank.kernel.lowering.collectives import require_agreement
 from wavetank.model.application import Model
 
 WAVETANK = [sys.executable, "-c", "from wavetank.cli.main import main; main()"]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from waiting import HANG_S
-from wavetank.kernel.plan import Kernel
+from wavetank.kernel.document.kernel import Kernel
 from wavetank.model.application import Model
 
 WAVETANK = [sys.executable, "-c", "from wavetank.cli.main import main; main()"]

@@ -128,7 +128,7 @@ def test_killed_in_the_middle_of_a_job_leaves_nothing_after_down(
 def test_up_fails_cleanly_when_a_server_cannot_start(
     spec: ClusterSpec, traces: Traces, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wavetank.cluster.filesystems.nfs.NFS_PORT", "no-port")
+    monkeypatch.setattr("wavetank.cluster.filesystems.nfs.driver.NFS_PORT", "no-port")
     with pytest.raises(Exception, match=r"(?s)ganesha.nfsd on io1 (died|does not answer)"):
         deploy.bring_up(spec)
     assert traces.left() == []

@@ -13,8 +13,8 @@ from contract_clusters import CLUSTERS, spec_of
 from leftovers import marked, up
 
 from waiting import HANG_S
-from wavetank.kernel.from_model import make_kernel
-from wavetank.kernel.replay import ReplayOptions
+from wavetank.kernel.construction.from_model import make_kernel
+from wavetank.kernel.execution.replay import ReplayOptions
 from wavetank.measure.perform import ReplayPerformer
 from wavetank.measure.run import measure, set_up, tear_down
 

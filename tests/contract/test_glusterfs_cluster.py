@@ -13,9 +13,9 @@ from leftovers import Traces, skip_unless_possible, up
 from waiting import HANG_S, until
 from wavetank.cluster import deploy
 from wavetank.cluster.filesystems.base import mount_line
-from wavetank.cluster.filesystems.glusterfs_daemons import STATE, client_command_lines
-from wavetank.cluster.filesystems.glusterfs_hash import hash_range, name_hash
-from wavetank.cluster.filesystems.glusterfs_placement import attributes
+from wavetank.cluster.filesystems.glusterfs.daemons import STATE, client_command_lines
+from wavetank.cluster.filesystems.glusterfs.name_hash import hash_range, name_hash
+from wavetank.cluster.filesystems.glusterfs.placement import attributes
 from wavetank.cluster.host import Host
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import FileSystemError, RemoteCommandError, SpecError

@@ -15,7 +15,7 @@ from leftovers import skip_unless_possible
 
 from waiting import HANG_S, until
 from wavetank.cluster import deploy
-from wavetank.cluster.filesystems import nfs
+from wavetank.cluster.filesystems.nfs import driver as nfs
 from wavetank.errors import FileSystemError
 
 pytestmark = [pytest.mark.cluster]

@@ -16,7 +16,7 @@ from leftovers import skip_unless_possible, up
 
 from wavetank.cluster.counters import CPU_S, RecordsCounters
 from wavetank.cluster.spec import ClusterSpec
-from wavetank.kernel.objects import ObjectOperation, object_kernel
+from wavetank.kernel.construction.objects import ObjectOperation, object_kernel
 from wavetank.measure.bottleneck import bottleneck
 from wavetank.measure.disturbance import MachineWatch
 from wavetank.measure.perform import ReplayPerformer

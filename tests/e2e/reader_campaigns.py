@@ -10,7 +10,7 @@ import pytest
 from measure_fakes import PROVENANCE, phase
 
 from wavetank import native
-from wavetank.kernel.plan import Kernel, KernelFile
+from wavetank.kernel.document.kernel import Kernel, KernelFile
 from wavetank.launchers.registry import launcher
 from wavetank.model.phase import DataStep, FileStep, Program
 

@@ -14,7 +14,7 @@ from reader_campaigns import replay_is_possible
 
 from waiting import HANG_S
 from wavetank.campaign.results_folder import open_store
-from wavetank.kernel.io_time import io_time_s
+from wavetank.kernel.results.io_time import io_time_s
 
 pytestmark = [pytest.mark.e2e, *replay_is_possible]
 

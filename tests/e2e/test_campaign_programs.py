@@ -12,8 +12,8 @@ from reader_campaigns import reader, replay_is_possible
 
 from waiting import HANG_S
 from wavetank.campaign.results_folder import open_store
-from wavetank.kernel.io_time import io_time_s
-from wavetank.kernel.writers.ior import ior_lines
+from wavetank.kernel.benchmarks.ior import ior_lines
+from wavetank.kernel.results.io_time import io_time_s
 from wavetank.programs import find_program
 
 pytestmark = [

@@ -13,7 +13,7 @@ from replay_run import need
 from slurm_cluster import SlurmCluster, missing
 
 from waiting import HANG_S
-from wavetank.kernel.from_model import make_kernel
+from wavetank.kernel.construction.from_model import make_kernel
 
 pytestmark = [
     pytest.mark.cluster,

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from wavetank.document import provenance
-from wavetank.kernel.from_model import make_kernel
-from wavetank.kernel.plan import Kernel
+from wavetank.kernel.construction.from_model import make_kernel
+from wavetank.kernel.document.kernel import Kernel
 from wavetank.model.application import Model
 from wavetank.model.extract import extract_model
 from wavetank.model.phase import DataStep, Phase, RepeatStep, Step

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from wavetank.kernel import replay, running
-from wavetank.kernel.whereabouts import Watch
+from wavetank.kernel.execution import child_process, replay
+from wavetank.kernel.results.rank_status import Watch
 
 AHEAD_S = 1e6
 
@@ -57,5 +57,5 @@ def when_told(patch: pytest.MonkeyPatch, *words: str, do: Callable[[], object]) 
 def time_runs_out_when_told(patch: pytest.MonkeyPatch, *words: str) -> None:
     """Let the time limit of replays run out when all of these words are in what is known of their ranks."""
     told: list[bool] = []
-    patch.setattr(running, "time", Clock(lambda: bool(told)))
+    patch.setattr(child_process, "time", Clock(lambda: bool(told)))
     when_told(patch, *words, do=lambda: told.append(True))

@@ -9,10 +9,10 @@ import pytest
 
 from waiting import HANG_S
 from wavetank import native
-from wavetank.kernel.from_model import make_kernel
-from wavetank.kernel.prepare import prepare_files
-from wavetank.kernel.replay import ReplayOptions, run_replay
-from wavetank.kernel.result import ReplayResult
+from wavetank.kernel.construction.from_model import make_kernel
+from wavetank.kernel.execution.replay import ReplayOptions, run_replay
+from wavetank.kernel.preparation.input_files import prepare_files
+from wavetank.kernel.results.result import ReplayResult
 from wavetank.launchers.registry import launcher
 from wavetank.model.application import Model
 

@@ -12,13 +12,13 @@ from tracer_run import need
 
 import kernel_models as km  # isort: skip
 from wavetank.job import Job
-from wavetank.kernel.from_model import make_kernel
-from wavetank.kernel.plan import Kernel
-from wavetank.kernel.prepare import prepare_files
-from wavetank.kernel.with_ior import find_ior
-from wavetank.kernel.writers.fio import fio_plan
-from wavetank.kernel.writers.ior import IorParameters, parse_command
-from wavetank.kernel.writers.mpi_io_test import ObjectParameters
+from wavetank.kernel.benchmarks.fio import fio_plan
+from wavetank.kernel.benchmarks.ior import IorParameters, parse_command
+from wavetank.kernel.benchmarks.mpi_io_test import ObjectParameters
+from wavetank.kernel.construction.from_model import make_kernel
+from wavetank.kernel.document.kernel import Kernel
+from wavetank.kernel.execution.ior_run import find_ior
+from wavetank.kernel.preparation.input_files import prepare_files
 from wavetank.launchers.registry import launcher
 from wavetank.model.phase import DataStep, FileStep, Program, Run
 from wavetank.trace.capture import CaptureOptions, trace

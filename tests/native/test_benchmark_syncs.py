@@ -10,11 +10,11 @@ import pytest
 from tracer_run import need
 
 from wavetank.job import Job
-from wavetank.kernel.from_model import make_kernel
-from wavetank.kernel.plan import Kernel
-from wavetank.kernel.syncs import SYNCS
-from wavetank.kernel.writers.fio import fio_plan
-from wavetank.kernel.writers.ior import parse_command
+from wavetank.kernel.benchmarks.fio import fio_plan
+from wavetank.kernel.benchmarks.ior import parse_command
+from wavetank.kernel.benchmarks.syncs import SYNCS
+from wavetank.kernel.construction.from_model import make_kernel
+from wavetank.kernel.document.kernel import Kernel
 from wavetank.launchers.registry import launcher
 from wavetank.model.phase import DataStep, FileStep, Program, RepeatStep, Step
 from wavetank.trace.capture import CaptureOptions, trace

@@ -11,7 +11,7 @@ import pytest
 from fixed_point_run import Round, go_round
 from tracer_run import FAMILIES, compile_c, need
 
-from wavetank.kernel.fidelity import replay_fidelity
+from wavetank.kernel.fidelity.certificate import replay_fidelity
 from wavetank.model.difference import compare_models
 
 ZIP = """

@@ -14,8 +14,8 @@ import pytest
 from tracer_run import FAMILIES, compile_c, need
 
 from wavetank.document import provenance
-from wavetank.kernel.fidelity import replay_fidelity
-from wavetank.kernel.from_model import make_kernel
+from wavetank.kernel.construction.from_model import make_kernel
+from wavetank.kernel.fidelity.certificate import replay_fidelity
 from wavetank.model.application import Model, View
 from wavetank.model.difference import compare_models
 from wavetank.model.extract import extract_model

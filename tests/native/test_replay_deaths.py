@@ -17,10 +17,10 @@ from replay_run import need, replay  # first: makes kernel_models importable
 import kernel_models as km  # isort: skip
 from waiting import HANG_S, until
 from wavetank.job import Job, Placement
-from wavetank.kernel.from_model import make_kernel
-from wavetank.kernel.replay import ReplayOptions, run_replay
-from wavetank.kernel.result import ReplayResult
-from wavetank.kernel.whereabouts import Watch
+from wavetank.kernel.construction.from_model import make_kernel
+from wavetank.kernel.execution.replay import ReplayOptions, run_replay
+from wavetank.kernel.results.rank_status import Watch
+from wavetank.kernel.results.result import ReplayResult
 from wavetank.launchers.openmpi import OpenMpi
 from wavetank.launchers.registry import launcher
 from wavetank.model.phase import PauseStep, Program, SyncStep
@@ -276,7 +276,7 @@ STAYS = f"sleep {FOR_EVER_S:.0f}"
 @pytest.fixture
 def impatient(monkeypatch):
     """Between asking launchers to end and killing them."""
-    monkeypatch.setattr("wavetank.kernel.running._GRACE_S", 0.5)
+    monkeypatch.setattr("wavetank.kernel.execution.child_process._GRACE_S", 0.5)
 
 
 def started_by(stalled: Stalled, folder: Path, end_s: float = HANG_S) -> ReplayResult:
@@ -293,7 +293,7 @@ def test_a_launcher_that_does_not_start_its_ranks_is_ended_and_its_hosts_are_nam
 ):
     said = tmp_path / "said"
     script = f"echo no route to n2 >&2; touch {said}; {STAYS} & {STAYS}"
-    monkeypatch.setattr("wavetank.kernel.running.time", Clock(said.exists, START_S))
+    monkeypatch.setattr("wavetank.kernel.execution.child_process.time", Clock(said.exists, START_S))
     result = started_by(Stalled(script), tmp_path)
     assert result.status == "failed"
     assert result.failure == (
@@ -319,11 +319,11 @@ def test_ranks_that_have_started_and_a_queue_may_take_any_time(tmp_path, monkeyp
                 started.append(True)
             return is_stuck
 
-    monkeypatch.setattr("wavetank.kernel.replay.Watch", Followed)
+    monkeypatch.setattr("wavetank.kernel.execution.replay.Watch", Followed)
     clock = Clock(
         lambda: bool(started) if name == "openmpi" else late.exists(), START_S, seen.touch
     )
-    monkeypatch.setattr("wavetank.kernel.running.time", clock)
+    monkeypatch.setattr("wavetank.kernel.execution.child_process.time", clock)
     result = started_by(Stalled(script, name), tmp_path)
     assert seen.exists()
     assert "the launcher ended with status 0" in (result.failure or "")

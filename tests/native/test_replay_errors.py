@@ -15,10 +15,10 @@ import kernel_models as km  # isort: skip
 from waiting import HANG_S
 from wavetank import native
 from wavetank.errors import KernelError
-from wavetank.kernel.from_model import make_kernel
-from wavetank.kernel.lower import lower
-from wavetank.kernel.prepare import prepare_files
-from wavetank.kernel.replay import ReplayOptions, run_replay, scaled
+from wavetank.kernel.construction.from_model import make_kernel
+from wavetank.kernel.execution.replay import ReplayOptions, run_replay, scaled
+from wavetank.kernel.lowering.plan_text import lower
+from wavetank.kernel.preparation.input_files import prepare_files
 from wavetank.launchers.registry import launcher
 from wavetank.model.phase import DataStep, FileStep, PauseStep, Program, SyncStep
 

@@ -9,7 +9,7 @@ from fixed_point_run import assert_equal, go_round
 from test_tracer_abyss import ABYSS, command, write_reads
 from tracer_run import FAMILIES, compile_c, need
 
-from wavetank.kernel.fidelity import replay_fidelity
+from wavetank.kernel.fidelity.certificate import replay_fidelity
 from wavetank.model.difference import compare_models
 
 MPI_PROGRAMS = {

@@ -10,8 +10,8 @@ import pytest
 from fixed_point_run import Round, assert_equal, go_round
 from tracer_run import FAMILIES, PROGRAMS, compile_c, need
 
-from wavetank.kernel.fidelity import replay_fidelity
-from wavetank.kernel.steps import flat
+from wavetank.kernel.document.steps import flat
+from wavetank.kernel.fidelity.certificate import replay_fidelity
 from wavetank.model.difference import compare_models
 from wavetank.model.phase import FileStep
 

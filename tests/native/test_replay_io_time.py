@@ -19,10 +19,10 @@ from replay_run import LAUNCHERS, need, replay  # first: makes kernel_models imp
 
 import kernel_models as km  # isort: skip
 from waiting import HANG_S
-from wavetank.kernel.from_model import make_kernel
-from wavetank.kernel.io_time import phases_time_s
-from wavetank.kernel.outcome import rank_reports
-from wavetank.kernel.replay import ReplayOptions, run_replay
+from wavetank.kernel.construction.from_model import make_kernel
+from wavetank.kernel.execution.replay import ReplayOptions, run_replay
+from wavetank.kernel.results.io_time import phases_time_s
+from wavetank.kernel.results.replay_output import rank_reports
 from wavetank.launchers.registry import launcher
 from wavetank.model.phase import (
     DataStep,

@@ -12,7 +12,7 @@ from tracer_run import FAMILIES
 from waiting import HANG_S
 from wavetank import native
 from wavetank.errors import KernelError
-from wavetank.kernel.plan_reader import read_plan
+from wavetank.kernel.lowering.plan_reader import read_plan
 
 PLAN = """wavetank-plan 7
 ranks 3

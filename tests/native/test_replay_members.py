@@ -12,7 +12,7 @@ from names_run import Round, go_round, wavetank
 from tracer_run import need
 
 from waiting import HANG_S
-from wavetank.kernel.plan import Kernel
+from wavetank.kernel.document.kernel import Kernel
 
 N = 130
 PROGRAM = f"""

@@ -9,9 +9,9 @@ import pytest
 from fixed_point_run import assert_equal, go_round
 from tracer_run import FAMILIES, PROGRAMS, compile_c, need
 
-from wavetank.kernel import calls
-from wavetank.kernel.fidelity import replay_fidelity
-from wavetank.kernel.steps import flat
+from wavetank.kernel.document import calls
+from wavetank.kernel.document.steps import flat
+from wavetank.kernel.fidelity.certificate import replay_fidelity
 from wavetank.model.difference import compare_models
 from wavetank.model.phase import FileStep
 from wavetank.trace.ops import OPS

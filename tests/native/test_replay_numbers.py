@@ -13,10 +13,10 @@ from replay_run import replay
 from replay_time import SIZE, told_ns, told_times
 from tracer_run import need
 
-from wavetank.kernel.from_model import make_kernel
-from wavetank.kernel.outcome import bucket_middle_ns, latency_bucket, outcome
-from wavetank.kernel.plan import Kernel
-from wavetank.kernel.result import ReplayResult, ReplayRun
+from wavetank.kernel.construction.from_model import make_kernel
+from wavetank.kernel.document.kernel import Kernel
+from wavetank.kernel.results.replay_output import bucket_middle_ns, latency_bucket, outcome
+from wavetank.kernel.results.result import ReplayResult, ReplayRun
 from wavetank.model.phase import DataStep, FileStep, Program, SyncStep
 from wavetank.trace.capture import CaptureOptions, trace
 from wavetank.trace.ops import OPS

@@ -11,9 +11,9 @@ from replay_time import counted_sleeps, most_memory, n_sleeps
 
 import kernel_models as km  # isort: skip
 from waiting import HANG_S
-from wavetank.kernel import calls
-from wavetank.kernel.pattern import content
-from wavetank.kernel.replay import ReplayOptions
+from wavetank.kernel.document import calls
+from wavetank.kernel.execution.replay import ReplayOptions
+from wavetank.kernel.preparation.pattern import content
 from wavetank.model.phase import (
     DataStep,
     FileStep,

@@ -12,8 +12,8 @@ import pytest
 
 from waiting import HANG_S
 from wavetank.errors import KernelError
-from wavetank.kernel.objects import object_kernel
-from wavetank.kernel.session import Order, ReplaySession
+from wavetank.kernel.construction.objects import object_kernel
+from wavetank.kernel.execution.session import Order, ReplaySession
 from wavetank.launchers.registry import launcher
 
 SIZE = 4096
@@ -105,7 +105,7 @@ def test_a_file_that_is_gone_fails_the_run_with_its_name(tmp_path):
 
 def test_a_session_that_is_left_ends_its_ranks(tmp_path, monkeypatch):
     monkeypatch.setattr(
-        "wavetank.kernel.session._GRACE_S", 0.5
+        "wavetank.kernel.execution.session._GRACE_S", 0.5
     )  # they are in the middle of an order, and are ended
     with session(tmp_path) as running:
         running.wait_until_ready()
@@ -139,7 +139,7 @@ def test_clocks_of_other_machines_are_compared(tmp_path):
 
 
 def test_a_program_that_never_gets_ready_is_ended(tmp_path, monkeypatch):
-    monkeypatch.setattr("wavetank.kernel.session._GRACE_S", 0.5)
+    monkeypatch.setattr("wavetank.kernel.execution.session._GRACE_S", 0.5)
 
     class Silent(OtherClock):
         def command(self, job, scratch):

@@ -9,8 +9,8 @@ from replay_run import LAUNCHERS, replay  # first: makes kernel_models importabl
 
 import kernel_models as km  # isort: skip
 from waiting import HANG_S
-from wavetank.kernel.replay import ReplayOptions
-from wavetank.kernel.result import ReplayResult
+from wavetank.kernel.execution.replay import ReplayOptions
+from wavetank.kernel.results.result import ReplayResult
 from wavetank.model.application import Model
 from wavetank.model.phase import (
     DataStep,

@@ -11,7 +11,7 @@ import pytest
 from tracer_run import compile_c, need
 
 from waiting import HANG_S
-from wavetank.kernel.plan import Kernel
+from wavetank.kernel.document.kernel import Kernel
 from wavetank.model.application import Model
 from wavetank.trace.reader import read_trace
 

@@ -11,11 +11,11 @@ from tracer_run import need as need_tracer
 
 import kernel_models as km  # isort: skip
 from waiting import HANG_S
-from wavetank.kernel.from_model import make_kernel
-from wavetank.kernel.plan import Kernel
-from wavetank.kernel.prepare import prepare_files
-from wavetank.kernel.replay import ReplayOptions, replay_command, run_replay
-from wavetank.kernel.result import ReplayResult
+from wavetank.kernel.construction.from_model import make_kernel
+from wavetank.kernel.document.kernel import Kernel
+from wavetank.kernel.execution.replay import ReplayOptions, replay_command, run_replay
+from wavetank.kernel.preparation.input_files import prepare_files
+from wavetank.kernel.results.result import ReplayResult
 from wavetank.launchers.registry import launcher
 from wavetank.model.application import Model
 from wavetank.model.phase import DataStep, FileStep, Program

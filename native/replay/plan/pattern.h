@@ -1,5 +1,5 @@
 /* What is in the files: byte o of file f is PATTERN[(o + 28672*f) mod 249856], so that a wrong, misplaced or
- * foreign byte is seen. src/wavetank/kernel/pattern.py makes the same bytes.
+ * foreign byte is seen. src/wavetank/kernel/preparation/pattern.py makes the same bytes.
  *
  * The period is a multiple of 4096 (a write by O_DIRECT takes its bytes from an aligned place) by a prime
  * (blocks of a power of two do not repeat at once); it fits a second-level cache, so that writing costs no

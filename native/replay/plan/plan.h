@@ -1,4 +1,5 @@
-/* The plan: what src/wavetank/kernel/lower.py writes, in memory. docs/reference/kernel.md describes the text.
+/* The plan: what src/wavetank/kernel/lowering/plan_text.py writes, in memory. docs/reference/kernel.md
+ * describes the text.
  *
  * Repetitions stay folded: memory grows with the plan's lines, not with the operations. Each rank keeps its
  * own steps and its own runs of offsets only. */

@@ -18,7 +18,7 @@ from pydantic import Field, field_validator
 from wavetank.application.program import MOUNT_WORD
 from wavetank.document import Record
 from wavetank.errors import SpecError
-from wavetank.kernel.plan import Kernel
+from wavetank.kernel.document.kernel import Kernel
 from wavetank.launchers.family import mpi_family_of
 from wavetank.launchers.registry import recognise
 from wavetank.model.phase import ProcessStep

@@ -24,9 +24,9 @@ from wavetank.cluster.host import EndsMarked, RunningCluster
 from wavetank.document import provenance
 from wavetank.errors import ClusterError, MeasurementError, WavetankError
 from wavetank.job import Placement
-from wavetank.kernel.plan import Kernel
-from wavetank.kernel.result import ReplayResult
-from wavetank.kernel.scratch import scratch_folder
+from wavetank.kernel.document.kernel import Kernel
+from wavetank.kernel.execution.scratch import scratch_folder
+from wavetank.kernel.results.result import ReplayResult
 from wavetank.measure.perform import RawOutput
 from wavetank.measure.run import Bench, kernel_hash
 from wavetank.model.application import Model

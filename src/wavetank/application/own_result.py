@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from wavetank.errors import MeasurementError
-from wavetank.kernel.calls import ON_TWO_NAMES
-from wavetank.kernel.io_time import Spans, call_rates, io_time
-from wavetank.kernel.plan import Kernel
-from wavetank.kernel.result import IoTime, PhaseResult, RankPhaseResult, ReplayResult
+from wavetank.kernel.document.calls import ON_TWO_NAMES
+from wavetank.kernel.document.kernel import Kernel
+from wavetank.kernel.results.io_time import Spans, call_rates, io_time
+from wavetank.kernel.results.result import IoTime, PhaseResult, RankPhaseResult, ReplayResult
 from wavetank.model.application import Model
 from wavetank.model.folded import Folded, as_folded
 from wavetank.model.metadata import call_name

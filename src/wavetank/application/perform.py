@@ -25,8 +25,8 @@ from wavetank.cluster.deploy import DeployedCluster
 from wavetank.cluster.host import EndsMarked, Host, RunsPrograms
 from wavetank.errors import ClusterError, UsageError
 from wavetank.job import Job, Placement
-from wavetank.kernel.replay import require_installed
-from wavetank.kernel.scratch import scratch_folder
+from wavetank.kernel.execution.replay import require_installed
+from wavetank.kernel.execution.scratch import scratch_folder
 from wavetank.launchers.base import Launcher
 from wavetank.launchers.registry import launcher, recognise
 from wavetank.measure.mapping import as_placement_hosts

@@ -17,7 +17,7 @@ from wavetank.campaign.candidates import clusters_for, mappings_for, placement_o
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.document import read_text, write_whole
 from wavetank.errors import DocumentError, SpecError
-from wavetank.kernel.plan import Kernel
+from wavetank.kernel.document.kernel import Kernel
 from wavetank.units import format_size
 
 PRICES = "aws-us-east-1-2026-07"

@@ -11,7 +11,7 @@ from typing import Any
 
 from wavetank.cluster.instance_types import InstanceType, find_instance
 from wavetank.errors import SpecError
-from wavetank.kernel.plan import Kernel
+from wavetank.kernel.document.kernel import Kernel
 from wavetank.model.findings.finding import percent
 from wavetank.model.findings.requests import io_of
 from wavetank.units import format_rate, format_size

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from wavetank.cluster.spec import ClusterSpec
-from wavetank.kernel.plan import Kernel
+from wavetank.kernel.document.kernel import Kernel
 from wavetank.measure.mapping import io_ranks
 from wavetank.model.findings.finding import CARRIER_SHARE, percent
 from wavetank.model.findings.requests import io_of

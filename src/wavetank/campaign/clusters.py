@@ -23,7 +23,7 @@ from wavetank.cluster.state import directory_of
 from wavetank.compare.titles import title_alone
 from wavetank.document import explain
 from wavetank.errors import MeasurementError, SpecError
-from wavetank.kernel.plan import Kernel
+from wavetank.kernel.document.kernel import Kernel
 
 GUESSED_UP_S = 10.0
 """For the first estimate of a duration: NFS takes 3 s, GlusterFS 12 s on two cores."""

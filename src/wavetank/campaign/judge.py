@@ -32,7 +32,7 @@ from wavetank.compare.trust_record import Trust
 from wavetank.compare.whole_run import run_times_of, with_run, with_savings
 from wavetank.cost.prices import PriceTable
 from wavetank.document import provenance
-from wavetank.kernel.io_time import io_time_s
+from wavetank.kernel.results.io_time import io_time_s
 from wavetank.measure.result import Measurement
 from wavetank.measure.run import kernel_hash
 from wavetank.measure.statistics import intervals_words

@@ -18,7 +18,7 @@ from wavetank.campaign.store import Key, Store
 from wavetank.compare.decisions import Subject, is_compared
 from wavetank.cost.estimate import bill
 from wavetank.cost.prices import SECONDS_PER_HOUR, PriceTable
-from wavetank.kernel.io_time import io_time_s
+from wavetank.kernel.results.io_time import io_time_s
 from wavetank.measure.result import Measurement
 from wavetank.measure.statistics import estimate, relative_width
 from wavetank.units import format_duration

@@ -20,9 +20,9 @@ from wavetank.compare.own_run import match_phases
 from wavetank.cost.prices import PriceTable, load_prices
 from wavetank.document import write_whole
 from wavetank.errors import DocumentError, SpecError
-from wavetank.kernel.from_model import make_kernel
-from wavetank.kernel.pauses import NO_PAUSES, holds_pauses
-from wavetank.kernel.plan import Kernel
+from wavetank.kernel.construction.from_model import make_kernel
+from wavetank.kernel.document.kernel import Kernel
+from wavetank.kernel.execution.pauses import NO_PAUSES, holds_pauses
 from wavetank.measure.benchmarks import TITLES, why_not_with
 from wavetank.measure.run import kernel_hash
 from wavetank.model.application import Model

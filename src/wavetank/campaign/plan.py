@@ -24,7 +24,7 @@ from wavetank.compare.decisions import Subject, is_compared
 from wavetank.cost.estimate import bill
 from wavetank.cost.prices import SECONDS_PER_HOUR, PriceTable
 from wavetank.errors import CostError, MeasurementError
-from wavetank.kernel.plan import Kernel
+from wavetank.kernel.document.kernel import Kernel
 from wavetank.measure.mapping import most_ranks_on_a_node, parse_mapping, place_ranks
 from wavetank.measure.rank_test import fewest_repetitions
 from wavetank.model.application import Model

@@ -16,7 +16,7 @@ from wavetank.campaign.problems import check_files
 from wavetank.compare.comparison import Criterion, Standing
 from wavetank.document import Record
 from wavetank.errors import MeasurementError, UsageError
-from wavetank.kernel.pauses import Pauses
+from wavetank.kernel.execution.pauses import Pauses
 from wavetank.measure.benchmarks import Program
 from wavetank.measure.mapping import parse_mapping
 from wavetank.measure.statistics import SMALLEST_DIFFERENCE

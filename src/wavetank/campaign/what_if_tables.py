@@ -6,7 +6,7 @@ from wavetank.campaign.rows import Cell, Rows
 from wavetank.compare.comparison import Comparison
 from wavetank.compare.what_if import all_gains, change_words
 from wavetank.compare.words import show
-from wavetank.kernel.variant_words import calls_words, file_words, phases_words
+from wavetank.kernel.document.variant_words import calls_words, file_words, phases_words
 
 
 def gain_rows(comparison: Comparison) -> Rows:

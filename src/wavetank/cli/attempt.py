@@ -14,7 +14,7 @@ from wavetank.cli.output import format_option
 from wavetank.errors import DocumentError, TraceError, WavetankError
 
 if TYPE_CHECKING:
-    from wavetank.kernel.plan import Kernel
+    from wavetank.kernel.document.kernel import Kernel
     from wavetank.model.application import Model
 
 
@@ -119,7 +119,7 @@ def _memory(text: str | None) -> int | None:
 def _read(log: Path) -> Kernel | Model:
     """What the user has: a kernel, a model, or a trace of any kind as a model."""
     from wavetank.document import provenance
-    from wavetank.kernel.plan import Kernel
+    from wavetank.kernel.document.kernel import Kernel
     from wavetank.model.application import Model
     from wavetank.model.extract import extract_model
     from wavetank.trace.open import open_trace, require_whole
@@ -142,9 +142,9 @@ def _read(log: Path) -> Kernel | Model:
 
 def _kernel_of(known: Kernel | Model, log: Path, folder: Path) -> tuple[Kernel, Path | None]:
     """The kernel, and the path of its model if there is one; a model of a trace is kept."""
-    from wavetank.kernel.below import is_without_places, model_below
-    from wavetank.kernel.from_model import make_kernel
-    from wavetank.kernel.plan import Kernel
+    from wavetank.kernel.construction.below import is_without_places, model_below
+    from wavetank.kernel.construction.from_model import make_kernel
+    from wavetank.kernel.document.kernel import Kernel
     from wavetank.model.application import Model
 
     if isinstance(known, Kernel):

@@ -316,7 +316,7 @@ def print_comparison(comparison: Comparison, output_format: str, *, answer: bool
 
 def measurement_table(entries: Sequence[Entry], output_format: str) -> Table:
     """A store's measurements, one a row."""
-    from wavetank.kernel.io_time import io_time_s
+    from wavetank.kernel.results.io_time import io_time_s
     from wavetank.units import format_duration
 
     rows: list[list[Cell]] = []

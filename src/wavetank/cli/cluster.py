@@ -215,7 +215,7 @@ def plan(file: Path, prices: str | None, output_format: str) -> None:
 
 def _clear_scratch() -> None:
     """Remove what killed replays and campaigns left among temporary files."""
-    from wavetank.kernel.scratch import clear_abandoned
+    from wavetank.kernel.execution.scratch import clear_abandoned
 
     for path in clear_abandoned():
         click.echo(f"{path}, left by a killed replay, is removed", err=True)

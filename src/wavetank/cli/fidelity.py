@@ -12,8 +12,8 @@ import click
 from wavetank.cli.output import Cell, Table, format_option, print_tables
 
 if TYPE_CHECKING:
-    from wavetank.kernel.fidelity import PhaseFidelity
-    from wavetank.kernel.plan import Kernel
+    from wavetank.kernel.document.kernel import Kernel
+    from wavetank.kernel.fidelity.certificate import PhaseFidelity
 
 _OUTSIDE_TOLERANCE = 3
 
@@ -38,8 +38,8 @@ def command(kernel: Path, model: Path, which: str, tolerance: float, output_form
     Example: wavetank fidelity abyss.kernel.json abyss.model.json
     """
     from wavetank.document import sha256_of
-    from wavetank.kernel.fidelity import fio_fidelity, ior_fidelity, replay_fidelity
-    from wavetank.kernel.plan import Kernel
+    from wavetank.kernel.document.kernel import Kernel
+    from wavetank.kernel.fidelity.certificate import fio_fidelity, ior_fidelity, replay_fidelity
     from wavetank.model.application import Model
 
     ours, theirs = Kernel.read(kernel), Model.read(model)
@@ -116,6 +116,6 @@ def _races(rows: list[PhaseFidelity]) -> str:
 
 def _phases(ph_ids: tuple[int, ...]) -> str:
     """Phases as "1-40"; none are the calls beside them."""
-    from wavetank.kernel.lower import rank_list
+    from wavetank.kernel.lowering.plan_text import rank_list
 
     return rank_list(ph_ids) if ph_ids else "other calls"

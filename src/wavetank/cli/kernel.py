@@ -13,8 +13,8 @@ from wavetank.cli.model_output import as_table
 from wavetank.cli.output import Cell, Table, format_option, print_tables
 
 if TYPE_CHECKING:
-    from wavetank.kernel.plan import IorLine, Kernel, KernelFile, Refused
-    from wavetank.kernel.writers.fio import FioPlan
+    from wavetank.kernel.benchmarks.fio import FioPlan
+    from wavetank.kernel.document.kernel import IorLine, Kernel, KernelFile, Refused
 
 
 @click.command()
@@ -56,8 +56,8 @@ def command(
 
     Example: wavetank kernel abyss.model.json -o abyss.kernel.json
     """
-    from wavetank.kernel.below import SENTENCE, is_without_places, model_below
-    from wavetank.kernel.from_model import make_kernel
+    from wavetank.kernel.construction.below import SENTENCE, is_without_places, model_below
+    from wavetank.kernel.construction.from_model import make_kernel
     from wavetank.model.application import Model
 
     source = Model.read(model)
@@ -75,13 +75,13 @@ def command(
     tables = kernel_tables(kernel, ior_directory)
     if fio_file is not None:
         from wavetank.document import write_whole
-        from wavetank.kernel.writers.fio import fio_plan
+        from wavetank.kernel.benchmarks.fio import fio_plan
 
         plan = fio_plan(kernel)
         write_whole(fio_file, plan.text())
         tables += _fio_tables(plan)
     if mpi_io_test:
-        from wavetank.kernel.writers.mpi_io_test import mpi_io_test_lines
+        from wavetank.kernel.benchmarks.mpi_io_test import mpi_io_test_lines
 
         lines, refused = mpi_io_test_lines(kernel, source.series)
         tables += _line_tables("MPI-IO Test", lines, refused)
@@ -118,7 +118,7 @@ def _turned(kernel: Kernel, setting: str) -> Kernel:
 
 def kernel_tables(kernel: Kernel, ior_directory: Path | None = None) -> list[Table]:
     """The tables of a kernel; ``ior_directory``: of the files in IOR's lines."""
-    from wavetank.kernel.variant_words import variant_tables
+    from wavetank.kernel.document.variant_words import variant_tables
     from wavetank.model.approximation_tables import approximation_tables
 
     tables = [_replay_table(kernel), _file_table(kernel)]
@@ -237,7 +237,7 @@ _FIRST = (
 
 
 def _ior_tables(kernel: Kernel, directory: Path | None) -> list[Table]:
-    from wavetank.kernel.fidelity import ior_fidelity
+    from wavetank.kernel.fidelity.certificate import ior_fidelity
 
     issued = {row.ph_ids: row for row in ior_fidelity(kernel, kernel.phases)}
     request = {phase.ph_id: phase.pattern[0].rs for phase in kernel.phases}
@@ -335,13 +335,13 @@ def _sentences(kernel: Kernel) -> list[list[Cell]]:
 
 def _reasons(refused: Iterable[tuple[Sequence[int], str]]) -> list[list[Cell]]:
     """Rows of the phases that a benchmark cannot express, a row for each reason."""
-    from wavetank.kernel.plan import by_reason
+    from wavetank.kernel.document.kernel import by_reason
 
     return [[_phases(ph_ids), reason] for ph_ids, reason in by_reason(refused)]
 
 
 def _phases(ph_ids: Sequence[int]) -> str:
     """Phase numbers as "1-40,42"."""
-    from wavetank.kernel.lower import rank_list
+    from wavetank.kernel.lowering.plan_text import rank_list
 
     return rank_list(sorted(ph_ids))

@@ -56,7 +56,7 @@ def command(
     from wavetank.campaign.clusters import find_cluster
     from wavetank.cluster import deploy
     from wavetank.document import check_writable
-    from wavetank.kernel.plan import Kernel
+    from wavetank.kernel.document.kernel import Kernel
     from wavetank.measure.disturbance import MachineWatch
     from wavetank.measure.perform import ReplayPerformer, campaign_options
     from wavetank.measure.run import measure, set_up, tear_down

@@ -11,9 +11,9 @@ from wavetank.cli.output import Cell, Table, format_option, print_tables
 from wavetank.errors import KernelError, UsageError
 
 if TYPE_CHECKING:
-    from wavetank.kernel.plan import Kernel
-    from wavetank.kernel.replay import ReplayOptions
-    from wavetank.kernel.result import PhaseResult, ReplayResult
+    from wavetank.kernel.document.kernel import Kernel
+    from wavetank.kernel.execution.replay import ReplayOptions
+    from wavetank.kernel.results.result import PhaseResult, ReplayResult
     from wavetank.launchers.base import Launcher
 
 
@@ -77,18 +77,18 @@ def command(
     from typing import Literal, cast
 
     from wavetank.document import check_writable, provenance, sha256_of
-    from wavetank.kernel.plan import Kernel
-    from wavetank.kernel.prepare import prepare_files, remove_files
-    from wavetank.kernel.replay import (
+    from wavetank.kernel.document.kernel import Kernel
+    from wavetank.kernel.execution.fio_run import run_fio
+    from wavetank.kernel.execution.ior_run import run_ior
+    from wavetank.kernel.execution.replay import (
         ReplayOptions,
         run_replay,
         scaled,
         with_settings,
     )
-    from wavetank.kernel.result import ReplayRun
-    from wavetank.kernel.scratch import scratch_folder
-    from wavetank.kernel.with_fio import run_fio
-    from wavetank.kernel.with_ior import run_ior
+    from wavetank.kernel.execution.scratch import scratch_folder
+    from wavetank.kernel.preparation.input_files import prepare_files, remove_files
+    from wavetank.kernel.results.result import ReplayRun
     from wavetank.launchers.registry import launcher
 
     made = Kernel.read(kernel)
@@ -156,9 +156,9 @@ def _require_exact(
     kernel: Kernel, starter: Launcher, pauses: str, compute_bytes: int | None
 ) -> None:
     """Refuse what the exact replay cannot do, before anything is prepared for it; say what it will not do."""
-    from wavetank.kernel.collectives import require_agreement
-    from wavetank.kernel.pauses import NO_PAUSES, holds_pauses, require_memory
-    from wavetank.kernel.replay import require_installed, require_launcher
+    from wavetank.kernel.execution.pauses import NO_PAUSES, holds_pauses, require_memory
+    from wavetank.kernel.execution.replay import require_installed, require_launcher
+    from wavetank.kernel.lowering.collectives import require_agreement
 
     require_launcher(kernel, starter)
     require_installed(starter)
@@ -171,7 +171,7 @@ def _require_exact(
 
 def _dropped(kernel: Kernel, root: Path) -> str:
     """Drop the page cache; how that went, which is also said where it did not work."""
-    from wavetank.kernel.cache import drop_cached
+    from wavetank.kernel.preparation.page_cache import drop_cached
 
     how = drop_cached(kernel, root)
     if how.startswith("not cold"):
@@ -235,7 +235,7 @@ def _refuse_replay_options(
 
 def _default_launcher(kernel: Kernel, program: str) -> str:
     if program == "ior":
-        from wavetank.kernel.with_ior import find_ior
+        from wavetank.kernel.execution.ior_run import find_ior
 
         return find_ior().family or "openmpi"
     mpi = any(phase.level == "mpiio" for phase in kernel.phases)
@@ -330,7 +330,7 @@ def calls_table(result: ReplayResult) -> list[Table]:
 
 def io_table(result: ReplayResult) -> Table:
     """The time at I/O calls, by kind of call, and what it leaves in caches."""
-    from wavetank.kernel.io_time import io_time_s
+    from wavetank.kernel.results.io_time import io_time_s
     from wavetank.units import format_duration, format_size
 
     io = result.io

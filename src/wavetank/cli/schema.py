@@ -13,8 +13,8 @@ import click
 SCHEMAS: dict[str, tuple[str, str]] = {
     "trace": ("wavetank.trace.index", "TraceIndex"),
     "model": ("wavetank.model.application", "Model"),
-    "kernel": ("wavetank.kernel.plan", "Kernel"),
-    "replay": ("wavetank.kernel.result", "ReplayRun"),
+    "kernel": ("wavetank.kernel.document.kernel", "Kernel"),
+    "replay": ("wavetank.kernel.results.result", "ReplayRun"),
     "cluster": ("wavetank.cluster.state", "ClusterState"),
     "measurement": ("wavetank.measure.result", "Measurement"),
     "comparison": ("wavetank.compare.comparison", "Comparison"),

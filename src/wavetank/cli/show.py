@@ -13,7 +13,7 @@ from wavetank.cli.output import Cell, Table, format_option, print_tables
 from wavetank.errors import DocumentError
 
 if TYPE_CHECKING:
-    from wavetank.kernel.plan import Kernel
+    from wavetank.kernel.document.kernel import Kernel
     from wavetank.measure.result import Measurement
 
 
@@ -37,7 +37,7 @@ def command(path: Path, output_format: str) -> None:
 
         print_model(Model.read(path), output_format)
     elif kind == "kernel":
-        from wavetank.kernel.plan import Kernel
+        from wavetank.kernel.document.kernel import Kernel
 
         _show_kernel(Kernel.read(path), output_format)
     elif kind == "measurement":

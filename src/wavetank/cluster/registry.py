@@ -19,13 +19,13 @@ PROVIDERS: dict[str, str] = {
     "ssh": "wavetank.cluster.providers.ssh:SshProvider",
 }
 FILE_SYSTEMS: dict[str, str] = {
-    "cephfs": "wavetank.cluster.filesystems.cephfs:CephFS",
-    "existing": "wavetank.cluster.filesystems.existing:Existing",
-    "gateway": "wavetank.cluster.filesystems.gateway:Gateway",
-    "glusterfs": "wavetank.cluster.filesystems.glusterfs:GlusterFS",
-    "nfs": "wavetank.cluster.filesystems.nfs:NFS",
-    "none": "wavetank.cluster.filesystems.none:NoFileSystem",
-    "orangefs": "wavetank.cluster.filesystems.orangefs:OrangeFS",
+    "cephfs": "wavetank.cluster.filesystems.cephfs.driver:CephFS",
+    "existing": "wavetank.cluster.filesystems.existing.driver:Existing",
+    "gateway": "wavetank.cluster.filesystems.gateway.driver:Gateway",
+    "glusterfs": "wavetank.cluster.filesystems.glusterfs.driver:GlusterFS",
+    "nfs": "wavetank.cluster.filesystems.nfs.driver:NFS",
+    "none": "wavetank.cluster.filesystems.none.driver:NoFileSystem",
+    "orangefs": "wavetank.cluster.filesystems.orangefs.driver:OrangeFS",
 }
 TITLES: dict[str, str] = {
     "cephfs": "CephFS",

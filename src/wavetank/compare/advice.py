@@ -18,7 +18,7 @@ from wavetank.compare.trust_record import Trust
 from wavetank.compare.use_advice import use_advice
 from wavetank.compare.what_if import what_if_advice
 from wavetank.compare.what_if_record import WhatIf
-from wavetank.kernel.plan import Kernel
+from wavetank.kernel.document.kernel import Kernel
 
 
 def advise(

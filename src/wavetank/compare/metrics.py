@@ -30,9 +30,9 @@ from wavetank.cost.estimate import (
 )
 from wavetank.cost.prices import PriceTable
 from wavetank.errors import CostError
-from wavetank.kernel.io_time import io_time_s, phases_time_s
-from wavetank.kernel.plan import Kernel
-from wavetank.kernel.result import IoTime, ReplayResult
+from wavetank.kernel.document.kernel import Kernel
+from wavetank.kernel.results.io_time import io_time_s, phases_time_s
+from wavetank.kernel.results.result import IoTime, ReplayResult
 from wavetank.measure.direction import Direction, direction
 from wavetank.measure.result import Measurement
 from wavetank.measure.statistics import CONFIDENCE, Estimate, estimate

@@ -9,7 +9,7 @@ from __future__ import annotations
 from wavetank.compare.comparison import Configuration, OwnRunError
 from wavetank.compare.metrics import error_percent
 from wavetank.errors import ModelError
-from wavetank.kernel.plan import Kernel
+from wavetank.kernel.document.kernel import Kernel
 from wavetank.model.application import Model
 from wavetank.model.phase import Phase
 from wavetank.model.same_phases import same_phases

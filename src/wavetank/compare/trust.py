@@ -16,7 +16,7 @@ from typing import Literal
 from wavetank.compare.comparison import Configuration
 from wavetank.compare.decisions import Decisions
 from wavetank.compare.trust_record import OwnTime, ReversedPair, Tau, Trust, Verdict
-from wavetank.kernel.pauses import Pauses
+from wavetank.kernel.execution.pauses import Pauses
 from wavetank.measure.statistics import Estimate
 
 MEDIAN_GOAL_PERCENT = 5.0

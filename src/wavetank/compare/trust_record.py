@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from wavetank.document import Record
-from wavetank.kernel.pauses import Pauses
+from wavetank.kernel.execution.pauses import Pauses
 from wavetank.measure.statistics import Estimate
 
 Verdict = Literal["order and times", "order", "times", "not", "unknown"]

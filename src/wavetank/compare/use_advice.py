@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from wavetank.compare.comparison import Advice, Configuration, Ranking
-from wavetank.kernel.plan import Kernel
+from wavetank.kernel.document.kernel import Kernel
 from wavetank.measure.bottleneck import Bottleneck, find
 from wavetank.measure.direction import direction
 from wavetank.measure.mapping import parse_mapping

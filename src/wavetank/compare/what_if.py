@@ -19,7 +19,7 @@ from wavetank.compare.what_if_record import (
     WhatIf,
 )
 from wavetank.compare.words import show
-from wavetank.kernel.variant import Variant
+from wavetank.kernel.document.variant import Variant
 from wavetank.measure.statistics import CONFIDENCE, change_percent
 from wavetank.units import format_duration
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from wavetank.document import Record
-from wavetank.kernel.variant import Variant
+from wavetank.kernel.document.variant import Variant
 from wavetank.measure.statistics import Estimate
 
 

@@ -13,7 +13,7 @@ from wavetank.compare.comparison import Configuration, Run
 from wavetank.compare.decisions import Decisions
 from wavetank.compare.metrics import Averager
 from wavetank.cost.estimate import standing_cost
-from wavetank.kernel.plan import Kernel
+from wavetank.kernel.document.kernel import Kernel
 from wavetank.model.application import Model
 from wavetank.model.run_times import RunTimes, run_times_of_phases
 

@@ -17,8 +17,8 @@ from wavetank.document import make_folder, write_whole
 from wavetank.interfere.placing import Group
 from wavetank.interfere.plan import make_group
 from wavetank.interfere.spec import GroupEntry, InterfereSpec
-from wavetank.kernel.from_model import make_kernel
-from wavetank.kernel.plan import Kernel
+from wavetank.kernel.construction.from_model import make_kernel
+from wavetank.kernel.document.kernel import Kernel
 from wavetank.model.application import Model
 
 STUDY = "study.yaml"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from wavetank.campaign.facts import ClusterFacts
 from wavetank.campaign.plan import why_not
 from wavetank.interfere.spec import GroupEntry, InterfereSpec
-from wavetank.kernel.plan import Kernel
+from wavetank.kernel.document.kernel import Kernel
 from wavetank.measure.mapping import io_ranks, parse_mapping
 from wavetank.measure.together_result import PointKind
 from wavetank.units import format_size

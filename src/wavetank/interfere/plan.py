@@ -17,8 +17,8 @@ from wavetank.compare.comparison import NotMeasured
 from wavetank.errors import KernelError
 from wavetank.interfere.placing import Group, Member, Placer, Sketch
 from wavetank.interfere.spec import GroupEntry, InterfereSpec
-from wavetank.kernel.objects import object_kernel
-from wavetank.kernel.plan import Kernel
+from wavetank.kernel.construction.objects import object_kernel
+from wavetank.kernel.document.kernel import Kernel
 from wavetank.measure.run import kernel_hash
 from wavetank.measure.together_result import PointKind
 from wavetank.units import format_duration, format_size

@@ -16,7 +16,7 @@ from wavetank.campaign.problems import check_files
 from wavetank.campaign.spec import ClusterSource, Layout
 from wavetank.document import Record
 from wavetank.errors import MeasurementError
-from wavetank.kernel.objects import ObjectOperation
+from wavetank.kernel.construction.objects import ObjectOperation
 from wavetank.measure.mapping import parse_mapping
 from wavetank.measure.statistics import SMALLEST_DIFFERENCE
 from wavetank.specification import read_yaml

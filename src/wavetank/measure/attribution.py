@@ -13,7 +13,7 @@ import numpy as np
 
 from wavetank.cluster import counters as c
 from wavetank.cluster.counters import Capacity, Counters, NodeCounters
-from wavetank.kernel.result import PhaseResult, ReplayResult
+from wavetank.kernel.results.result import PhaseResult, ReplayResult
 from wavetank.measure.use import (
     FULL,
     KINDS,

@@ -16,12 +16,12 @@ from wavetank.cluster.filesystems.base import on_all
 from wavetank.cluster.host import Host, RunningCluster
 from wavetank.errors import ClusterError, KernelError, RemoteCommandError
 from wavetank.job import Placement
-from wavetank.kernel.plan import Kernel
-from wavetank.kernel.result import ReplayResult
-from wavetank.kernel.scratch import scratch_folder
-from wavetank.kernel.with_fio import io_of, phases_of, settings_of
-from wavetank.kernel.with_ior import Nodes, find_ior, run_ior
-from wavetank.kernel.writers.fio import FioJob, FioPlan, escaped, fio_plan
+from wavetank.kernel.benchmarks.fio import FioJob, FioPlan, escaped, fio_plan
+from wavetank.kernel.document.kernel import Kernel
+from wavetank.kernel.execution.fio_run import io_of, phases_of, settings_of
+from wavetank.kernel.execution.ior_run import Nodes, find_ior, run_ior
+from wavetank.kernel.execution.scratch import scratch_folder
+from wavetank.kernel.results.result import ReplayResult
 from wavetank.launchers.registry import launcher
 from wavetank.measure.run import Performer
 from wavetank.measure.views import file_hosts

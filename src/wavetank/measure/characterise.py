@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from wavetank.cluster.host import HasLocalStorage, HasScratch, Host, RunningCluster
 from wavetank.document import provenance
-from wavetank.kernel.plan import Kernel
+from wavetank.kernel.document.kernel import Kernel
 from wavetank.measure.characterisation import (
     TESTS,
     Characterisation,

@@ -9,10 +9,10 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from wavetank.kernel import calls
-from wavetank.kernel.plan import Kernel
-from wavetank.kernel.result import PhaseResult, ReplayResult
-from wavetank.kernel.space import written_bytes
+from wavetank.kernel.document import calls
+from wavetank.kernel.document.kernel import Kernel
+from wavetank.kernel.preparation.space import written_bytes
+from wavetank.kernel.results.result import PhaseResult, ReplayResult
 from wavetank.measure.direction import direction
 from wavetank.units import format_duration, format_rate, format_size, parse_rate
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from wavetank.errors import MeasurementError
-from wavetank.kernel.plan import Kernel
+from wavetank.kernel.document.kernel import Kernel
 
 IO_RANK_SHARE = 0.1
 """A rank counts as an I/O process when it moves at least this share of the busiest rank's bytes.

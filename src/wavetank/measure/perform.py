@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from wavetank.job import Placement
-from wavetank.kernel.pauses import Pauses
-from wavetank.kernel.plan import Kernel
-from wavetank.kernel.replay import ReplayOptions, run_replay
-from wavetank.kernel.result import ReplayResult
-from wavetank.kernel.scratch import scratch_folder
+from wavetank.kernel.document.kernel import Kernel
+from wavetank.kernel.execution.pauses import Pauses
+from wavetank.kernel.execution.replay import ReplayOptions, run_replay
+from wavetank.kernel.execution.scratch import scratch_folder
+from wavetank.kernel.results.result import ReplayResult
 from wavetank.launchers.base import Launcher
 from wavetank.launchers.registry import launcher
 

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from wavetank.document import Document, Record
 from wavetank.errors import MeasurementError, WavetankError
-from wavetank.kernel.result import ReplayResult
+from wavetank.kernel.results.result import ReplayResult
 from wavetank.measure.disturbance import MachineLoad
 from wavetank.measure.use import MeasuredUse
 

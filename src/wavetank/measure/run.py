@@ -26,8 +26,8 @@ from wavetank.cluster.host import (
 from wavetank.document import provenance
 from wavetank.errors import MeasurementError, WavetankError
 from wavetank.job import Placement
-from wavetank.kernel.plan import Kernel, KernelFile, folders_beforehand
-from wavetank.kernel.result import ReplayResult
+from wavetank.kernel.document.kernel import Kernel, KernelFile, folders_beforehand
+from wavetank.kernel.results.result import ReplayResult
 from wavetank.measure.attribution import EVERY_S, measured_use
 from wavetank.measure.cold import doubts_of_cold_reads, doubts_of_writes
 from wavetank.measure.conditions import as_it_was, ills

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from wavetank.job import Placement
-from wavetank.kernel.replay import ReplayOptions
-from wavetank.kernel.scratch import scratch_folder
-from wavetank.kernel.session import Order, ReplaySession, SessionRun
+from wavetank.kernel.execution.replay import ReplayOptions
+from wavetank.kernel.execution.scratch import scratch_folder
+from wavetank.kernel.execution.session import Order, ReplaySession, SessionRun
 from wavetank.launchers.base import Launcher
 from wavetank.launchers.registry import launcher
 from wavetank.measure.run import Bench

@@ -13,7 +13,7 @@ import numpy as np
 
 from wavetank.cluster.host import RunningCluster
 from wavetank.document import provenance
-from wavetank.kernel.session import RankProgress, SessionRun
+from wavetank.kernel.execution.session import RankProgress, SessionRun
 from wavetank.measure.cold import TOLERANCE, possible_rate, read_limits
 from wavetank.measure.conditions import as_it_was
 from wavetank.measure.direction import direction

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from wavetank.document import Record
 from wavetank.errors import MeasurementError, WavetankError
-from wavetank.kernel.result import LatencySummary
+from wavetank.kernel.results.result import LatencySummary
 from wavetank.measure.result import MeasuredOn
 
 PointKind = Literal["alone", "together", "pair", "offset"]

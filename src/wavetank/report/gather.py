@@ -15,7 +15,7 @@ from wavetank.compare.comparison import Comparison
 from wavetank.errors import ReportError
 from wavetank.interfere.load import STUDY
 from wavetank.interfere.recall import current_study, is_study
-from wavetank.kernel.plan import Kernel
+from wavetank.kernel.document.kernel import Kernel
 from wavetank.measure.result import Measurement
 from wavetank.measure.together_result import TogetherMeasurement
 from wavetank.model.application import Model

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wavetank.kernel.plan import Kernel, by_reason
+from wavetank.kernel.document.kernel import Kernel, by_reason
 from wavetank.report.tables import Column, ReportTable, id_range, text
 
 

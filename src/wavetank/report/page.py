@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from wavetank.compare.comparison import Advice, Comparison, Configuration, Price
 from wavetank.compare.io_parts import not_on_disk_words
-from wavetank.kernel.plan import Kernel
+from wavetank.kernel.document.kernel import Kernel
 from wavetank.measure.statistics import intervals_words
 from wavetank.model.application import Model
 from wavetank.report.call_tables import call_results_table, metadata_table

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from wavetank.document import Provenance
-from wavetank.kernel.io_time import io_time_s
+from wavetank.kernel.results.io_time import io_time_s
 from wavetank.measure.result import Measurement
 from wavetank.measure.together_result import TogetherMeasurement
 from wavetank.report.tables import Cell, Column, ReportTable, few, number, text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from wavetank.compare.comparison import Comparison
 from wavetank.compare.what_if import all_gains, change_words, is_gain
 from wavetank.compare.what_if_record import WhatIf
-from wavetank.kernel.variant_words import calls_words, file_words, phases_words
+from wavetank.kernel.document.variant_words import calls_words, file_words, phases_words
 from wavetank.report.tables import Column, ReportTable, estimated, few, number, text
 from wavetank.units import format_duration
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from wavetank.kernel.plan import Kernel
+from wavetank.kernel.document.kernel import Kernel
 from wavetank.variants.base import DoesNotApplyError, Turned, ranks_of
 from wavetank.variants.hints import collective_phases, hints_of, with_hints
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from wavetank.errors import KernelError
-from wavetank.kernel.plan import Kernel
-from wavetank.kernel.variant import ChangedPhase, CheckedFile, Variant
+from wavetank.kernel.document.kernel import Kernel
+from wavetank.kernel.document.variant import ChangedPhase, CheckedFile, Variant
 from wavetank.measure.mapping import rank_bytes
 from wavetank.model.phase import Phase
 from wavetank.trace.schema import Int64Array

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from wavetank.kernel.plan import Kernel
+from wavetank.kernel.document.kernel import Kernel
 from wavetank.units import exact_size
 from wavetank.variants.base import Turned, size_of
 from wavetank.variants.hints import DEFAULT, collective_phases, hints_of, with_hints

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from wavetank.kernel.plan import Kernel
+from wavetank.kernel.document.kernel import Kernel
 from wavetank.variants.base import Turned, require_word
 from wavetank.variants.hints import collective_phases, hints_of, verbs, with_hints
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from wavetank.kernel import calls
-from wavetank.kernel.lower_steps import Communicators
-from wavetank.kernel.order import find_waits
-from wavetank.kernel.plan import Kernel
-from wavetank.kernel.steps import flat
+from wavetank.kernel.document import calls
+from wavetank.kernel.document.kernel import Kernel
+from wavetank.kernel.document.steps import flat
+from wavetank.kernel.lowering.step_lines import Communicators
+from wavetank.kernel.ordering.waits import find_waits
 from wavetank.model.phase import FileStep, Phase
 from wavetank.variants.base import DoesNotApplyError, Turned, require_word
 from wavetank.variants.hints import is_collective, mpi_phases

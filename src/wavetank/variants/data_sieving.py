@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from wavetank.kernel.plan import Kernel
+from wavetank.kernel.document.kernel import Kernel
 from wavetank.model.application import View
 from wavetank.model.phase import Phase
 from wavetank.variants.base import DoesNotApplyError, Turned, require_word

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from wavetank.errors import KernelError
-from wavetank.kernel import calls
-from wavetank.kernel.lower import positions
-from wavetank.kernel.plan import Kernel
-from wavetank.kernel.steps import flat
+from wavetank.kernel.document import calls
+from wavetank.kernel.document.kernel import Kernel
+from wavetank.kernel.document.steps import flat
+from wavetank.kernel.lowering.plan_text import positions
 from wavetank.model.application import View
 from wavetank.model.phase import DataStep, LinearOffsets, ListedOffsets, Phase
 from wavetank.model.runs import RunArrays

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from wavetank.kernel import calls
-from wavetank.kernel.plan import Kernel
-from wavetank.kernel.steps import flat
+from wavetank.kernel.document import calls
+from wavetank.kernel.document.kernel import Kernel
+from wavetank.kernel.document.steps import flat
 from wavetank.model.phase import DataStep, FileStep, Phase
 from wavetank.variants.base import DoesNotApplyError
 from wavetank.variants.programs import changed_programs

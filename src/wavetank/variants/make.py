@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from wavetank.errors import KernelError, UsageError
-from wavetank.kernel.collectives import disagreements
-from wavetank.kernel.plan import Kernel
+from wavetank.kernel.document.kernel import Kernel
+from wavetank.kernel.lowering.collectives import disagreements
 from wavetank.variants.base import DoesNotApplyError
 from wavetank.variants.certificate import certify
 from wavetank.variants.registry import knob, knob_names

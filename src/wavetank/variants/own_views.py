@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from wavetank.kernel.plan import Kernel
+from wavetank.kernel.document.kernel import Kernel
 from wavetank.model.application import View
 from wavetank.model.phase import LinearOffsets, ListedOffsets, Phase
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from wavetank.kernel.plan import Kernel
-from wavetank.kernel.steps import flat
+from wavetank.kernel.document.kernel import Kernel
+from wavetank.kernel.document.steps import flat
 from wavetank.model.phase import DataStep, FileStep, MixStep, Phase, Program, RepeatStep, Step
 
 Change = Callable[[DataStep | FileStep], DataStep | FileStep | None]

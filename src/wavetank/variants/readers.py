@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from wavetank.kernel import calls
-from wavetank.kernel.plan import Kernel, KernelFile
-from wavetank.kernel.steps import flat
+from wavetank.kernel.document import calls
+from wavetank.kernel.document.kernel import Kernel, KernelFile
+from wavetank.kernel.document.steps import flat
 from wavetank.model.phase import (
     DataStep,
     FileStep,

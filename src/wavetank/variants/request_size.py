@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from wavetank.kernel import calls
-from wavetank.kernel.lower import positions
-from wavetank.kernel.plan import Kernel
+from wavetank.kernel.document import calls
+from wavetank.kernel.document.kernel import Kernel
+from wavetank.kernel.lowering.plan_text import positions
 from wavetank.model.phase import (
     DataStep,
     FileStep,

@@ -21,7 +21,7 @@ from wavetank.application.running import Ended
 from wavetank.cluster.host import Finished
 from wavetank.errors import MeasurementError, SpecError
 from wavetank.job import Placement
-from wavetank.kernel.from_model import make_kernel
+from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.measure.perform import RawOutput
 from wavetank.model.extract import extract_model
 from wavetank.model.phase import ProcessStep, Program

@@ -26,8 +26,8 @@ from wavetank.campaign.plan import why_not
 from wavetank.campaign.spec import read_campaign
 from wavetank.cluster.spec import read_spec
 from wavetank.errors import SpecError
-from wavetank.kernel.from_model import make_kernel
-from wavetank.kernel.plan import Kernel
+from wavetank.kernel.construction.from_model import make_kernel
+from wavetank.kernel.document.kernel import Kernel
 from wavetank.model.phase import UnknownOffsets
 
 MIB, GIB = 1 << 20, 1 << 30

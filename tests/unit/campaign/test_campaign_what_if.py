@@ -19,7 +19,7 @@ from wavetank.campaign.tables import all_rows
 from wavetank.campaign.variant_files import space_needed
 from wavetank.compare.decisions import Subject, is_compared
 from wavetank.errors import SpecError
-from wavetank.kernel.from_model import make_kernel
+from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.measure.run import kernel_hash
 
 NFS = facts("nfs", mpi_io="ompio")

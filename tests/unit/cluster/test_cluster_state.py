@@ -122,7 +122,7 @@ def test_a_failed_bring_up_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> No
     def fails(self: object, site: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("wavetank.cluster.filesystems.none.NoFileSystem.mount", fails)
+    monkeypatch.setattr("wavetank.cluster.filesystems.none.driver.NoFileSystem.mount", fails)
     with pytest.raises(KeyboardInterrupt):
         deploy.bring_up(SPEC)
     assert directories() == []

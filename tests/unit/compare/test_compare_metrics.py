@@ -21,8 +21,8 @@ from wavetank.compare.metrics import (
     usage_percent,
 )
 from wavetank.cost.prices import Billing, PriceTable
-from wavetank.kernel.io_time import phases_time_s
-from wavetank.kernel.result import IoTime
+from wavetank.kernel.results.io_time import phases_time_s
+from wavetank.kernel.results.result import IoTime
 from wavetank.measure.run import measure, set_up
 
 KERNEL = abyss_kernel(weight=100 * MB)

@@ -9,7 +9,7 @@ from wavetank.compare.comparison import CallEstimate
 from wavetank.compare.decisions import decide, quantity
 from wavetank.compare.effects import effects
 from wavetank.compare.knobs import Knobs
-from wavetank.kernel.result import CallRate
+from wavetank.kernel.results.result import CallRate
 
 
 def without_data(cluster, times, costs=None):

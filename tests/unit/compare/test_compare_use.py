@@ -9,7 +9,7 @@ from wavetank.compare.metrics import Averager, describe
 from wavetank.compare.use import ConfigurationUse, UseOf, configuration_use, median_use, use_of
 from wavetank.compare.use_advice import use_advice
 from wavetank.compare.use_parts import calls_words, parts_of, share, shares_words
-from wavetank.kernel.plan import Kernel, KernelFile
+from wavetank.kernel.document.kernel import Kernel, KernelFile
 from wavetank.measure.bottleneck import bottleneck
 from wavetank.measure.result import CacheState, Measurement
 from wavetank.measure.use import MeasuredUse, PhaseUse, ResourceUse, Use

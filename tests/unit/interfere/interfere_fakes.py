@@ -10,8 +10,8 @@ from wavetank.interfere.judge import compare_study
 from wavetank.interfere.plan import make_group, make_plan
 from wavetank.interfere.run import run_study
 from wavetank.interfere.spec import InterfereSpec
-from wavetank.kernel.result import LatencySummary, PhaseResult, ReplayResult
-from wavetank.kernel.session import RankProgress, SessionRun
+from wavetank.kernel.execution.session import RankProgress, SessionRun
+from wavetank.kernel.results.result import LatencySummary, PhaseResult, ReplayResult
 
 MB = 10**6
 LIMIT = 40 * MB  # bytes/s, of the one server that all share

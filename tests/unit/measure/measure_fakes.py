@@ -5,9 +5,9 @@ from __future__ import annotations
 from wavetank.cluster.host import Finished
 from wavetank.document import HostFacts, Provenance
 from wavetank.errors import RemoteCommandError
-from wavetank.kernel.io_time import phases_time_s
-from wavetank.kernel.plan import Kernel, KernelFile
-from wavetank.kernel.result import (
+from wavetank.kernel.document.kernel import Kernel, KernelFile
+from wavetank.kernel.results.io_time import phases_time_s
+from wavetank.kernel.results.result import (
     IoTime,
     LatencySummary,
     PhaseResult,

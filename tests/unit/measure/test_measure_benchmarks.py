@@ -11,7 +11,7 @@ from measure_fakes import FakeCluster, abyss_kernel
 from wavetank.cluster.host import Finished
 from wavetank.errors import KernelError, RemoteCommandError
 from wavetank.job import Placement
-from wavetank.kernel.writers.fio import fio_plan
+from wavetank.kernel.benchmarks.fio import fio_plan
 from wavetank.measure.benchmarks import ClusterFiles, FioPerformer, why_not_with
 
 

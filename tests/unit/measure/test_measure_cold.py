@@ -1,7 +1,7 @@
 from measure_fakes import MB, abyss_kernel, abyss_result, phase_result, replay_result
 from measure_fakes import phase as made_phase
 
-from wavetank.kernel.plan import KernelFile
+from wavetank.kernel.document.kernel import KernelFile
 from wavetank.measure.cold import (
     doubts_of_cold_reads,
     doubts_of_writes,

@@ -9,7 +9,7 @@ from measure_fakes import (
 )
 
 from wavetank.errors import KernelError, MeasurementError, RemoteCommandError
-from wavetank.kernel.plan import KernelName
+from wavetank.kernel.document.kernel import KernelName
 from wavetank.measure.result import Measurement
 from wavetank.measure.run import kernel_hash, measure, remove_written, set_up, tear_down
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from wavetank.kernel.session import RankProgress
+from wavetank.kernel.execution.session import RankProgress
 from wavetank.measure.together import moved_between
 from wavetank.measure.together_files import rounds_apart
 

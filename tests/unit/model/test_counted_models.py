@@ -13,9 +13,9 @@ from counted_records import Call, counted, counted_trace
 from fold_builder import PROVENANCE, Event, fold_table, trace_of
 
 from wavetank.errors import ModelError
-from wavetank.kernel.fidelity import replay_fidelity
-from wavetank.kernel.from_model import make_kernel
-from wavetank.kernel.replay import require_agreement
+from wavetank.kernel.construction.from_model import make_kernel
+from wavetank.kernel.execution.replay import require_agreement
+from wavetank.kernel.fidelity.certificate import replay_fidelity
 from wavetank.model.application import Model
 from wavetank.model.comparable import notes_of, sight_of
 from wavetank.model.extract import extract_model

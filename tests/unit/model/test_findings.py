@@ -385,7 +385,7 @@ def test_how_ranks_are_numbered_does_not_matter(events: list[Event], new: tuple[
 
 
 def test_a_kernel_shows_what_its_model_shows(tmp_path: Path) -> None:
-    from wavetank.kernel.from_model import make_kernel
+    from wavetank.kernel.construction.from_model import make_kernel
 
     model = model_of(shared("pwrite", 1000, 4096, interleaved=True))
     model.write(tmp_path / "m.json")

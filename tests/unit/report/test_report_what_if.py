@@ -16,7 +16,7 @@ from wavetank.compare.what_if_record import (
     VariantGains,
     WhatIf,
 )
-from wavetank.kernel.variant import ChangedPhase, CheckedFile, Variant
+from wavetank.kernel.document.variant import ChangedPhase, CheckedFile, Variant
 from wavetank.measure.statistics import change_percent, estimate
 from wavetank.report import text_formats
 from wavetank.report.gather import read_folder

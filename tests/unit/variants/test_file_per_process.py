@@ -18,9 +18,9 @@ from kernel_models import (
 )
 from variant_bytes import performed, places_in_file
 
-from wavetank.kernel.from_model import make_kernel
-from wavetank.kernel.lower import lower
-from wavetank.kernel.steps import flat
+from wavetank.kernel.construction.from_model import make_kernel
+from wavetank.kernel.document.steps import flat
+from wavetank.kernel.lowering.plan_text import lower
 from wavetank.model.application import View
 from wavetank.model.phase import DataStep, FileStep, Program
 from wavetank.variants.base import DoesNotApplyError

@@ -7,9 +7,9 @@ from kernel_models import abyss, at_random, file_per_process, written
 from variant_bytes import bytes_touched, performed
 
 from wavetank.errors import UsageError
-from wavetank.kernel.from_model import make_kernel
-from wavetank.kernel.lower import lower
-from wavetank.kernel.steps import flat
+from wavetank.kernel.construction.from_model import make_kernel
+from wavetank.kernel.document.steps import flat
+from wavetank.kernel.lowering.plan_text import lower
 from wavetank.measure.mapping import place_ranks
 from wavetank.model.phase import DataStep, FileStep, Program, SyncStep
 from wavetank.variants.base import DoesNotApplyError

@@ -23,9 +23,9 @@ from kernel_models import (
 from variant_bytes import bytes_in_order, performed
 
 from wavetank.errors import KernelError, UsageError
-from wavetank.kernel.from_model import make_kernel
-from wavetank.kernel.lower import lower
-from wavetank.kernel.steps import flat
+from wavetank.kernel.construction.from_model import make_kernel
+from wavetank.kernel.document.steps import flat
+from wavetank.kernel.lowering.plan_text import lower
 from wavetank.measure.run import kernel_hash
 from wavetank.model.phase import (
     DataStep,

@@ -12,7 +12,7 @@ from wavetank.campaign.slurm.task import Task, TaskFolder
 from wavetank.cluster.deploy import DeployedCluster
 from wavetank.document import write_whole
 from wavetank.errors import WavetankError
-from wavetank.kernel.plan import Kernel
+from wavetank.kernel.document.kernel import Kernel
 from wavetank.launchers.registry import launcher
 from wavetank.measure.benchmarks import performer_of
 from wavetank.measure.disturbance import MachineWatch

@@ -18,7 +18,7 @@ from wavetank.campaign.store import Key
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.document import Record, explain, read_text, write_whole
 from wavetank.errors import DocumentError, MeasurementError
-from wavetank.kernel.pauses import Pauses
+from wavetank.kernel.execution.pauses import Pauses
 from wavetank.measure.benchmarks import Program
 from wavetank.measure.perform import RawOutput
 from wavetank.measure.result import Measurement

@@ -1,0 +1,1 @@
+"""CephFS: monitor, metadata servers and object stores."""

@@ -1,0 +1,1 @@
+"""NFS servers in front of a parallel file system (the dNFSp arrangement)."""

@@ -1,0 +1,1 @@
+"""GlusterFS: bricks on data servers, one volume."""

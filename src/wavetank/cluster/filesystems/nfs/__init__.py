@@ -1,0 +1,1 @@
+"""NFS 3 with one server."""

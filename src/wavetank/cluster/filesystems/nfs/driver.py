@@ -1,0 +1,158 @@
+"""NFS 3 with one server: the kernel's on hosts that have one, else nfs-ganesha; our FUSE mount where the kernel has no client.
+
+Which programs are used is a fact of the machine and is said in ``settings()``. Locks are local to a node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from wavetank.cluster.filesystems.base import (
+    Site,
+    mount_findings,
+    mount_line,
+    on_all,
+    place_on_one_server,
+    unmount_from,
+)
+from wavetank.cluster.filesystems.nfs import kernel_server
+from wavetank.cluster.filesystems.nfs_export import ganesha, nfs_mount
+from wavetank.cluster.filesystems.nfs_export.ganesha import NFS_PORT
+from wavetank.cluster.host import Host
+from wavetank.cluster.needs import Needs
+from wavetank.cluster.spec import ClusterSpec
+from wavetank.errors import ClusterError, FileSystemError
+
+SERVERS = ("ganesha", "kernel")
+
+
+class NFS:
+    """One NFS server."""
+
+    kind = "nfs"
+    is_global = True
+
+    def check(self, spec: ClusterSpec) -> list[str]:
+        """Options that nobody would read, and our mount program."""
+        return [*_wrong_options(spec), *nfs_mount.missing_program(spec, self.kind)]
+
+    def needs_of_servers(self, spec: ClusterSpec) -> Needs:
+        """Ganesha and the port mapper, unless hosts are to serve by their kernels."""
+        return Needs() if _wants_kernel(spec) else ganesha.needs("nfs-ganesha-vfs")
+
+    def needs_of_clients(self, spec: ClusterSpec) -> Needs:
+        """FUSE, unless this kernel mounts NFS."""
+        return nfs_mount.needs(spec)
+
+    def install(self, site: Site) -> None:
+        """Export a directory of the server's local file system."""
+        (server,) = site.servers
+        export = _export(site)
+        server.run(["mkdir", "-p", export])
+        if _wants_kernel(site.spec):
+            if not kernel_server.has_server(server):
+                raise FileSystemError(
+                    f"{server.name} cannot serve NFS by its kernel: it has no nfsd or no nfs-kernel-server, or serves "
+                    "already. Set file_system.options.server to ganesha"
+                )
+            clients = [client.address for client in site.clients]
+            kernel_server.start(server, clients, export, site.spec.file_system.options)
+        else:
+            ganesha.start(server, configuration(site.spec, server.address, export), server.address)
+
+    def mount_path(self, site: Site) -> str:
+        """The same on all clients."""
+        return site.spec.file_system.mount
+
+    def mount(self, site: Site) -> None:
+        """Mount on all clients."""
+        (server,) = site.servers
+        at, source = self.mount_path(site), f"{server.address}:{_export(site)}"
+        options = site.spec.file_system.mount_options
+        try:
+            on_all(site.clients, lambda client: nfs_mount.mount(client, source, at, options))
+        except ClusterError as error:
+            raise FileSystemError(
+                f"cannot mount {server.name}:{_export(site)}: {error}{ganesha.complaints(server)}"
+            ) from error
+
+    def unmount(self, site: Site) -> None:
+        """Unmount from all clients."""
+        at = self.mount_path(site)
+        on_all(site.clients, lambda client: unmount_from(client, at))
+
+    def settings(self, site: Site) -> dict[str, str]:
+        """The server's exports or configuration file and the clients' mounts, read back."""
+        (server,) = site.servers
+        at = self.mount_path(site)
+        by_kernel = _wants_kernel(site.spec)
+        found = {
+            "file system": "nfs 3",
+            **(kernel_server.settings(server, _export(site)) if by_kernel else ganesha.settings(server)),
+            "server's file system": mount_line(server, site.storage_path) or "not a mount",
+            "client": nfs_mount.client_name(site.clients[0]),
+            "locks": "local to each node",
+        }  # fmt: skip
+        for client in site.clients:
+            found |= nfs_mount.settings(client, at)
+        return found
+
+    def place_files(self, site: Site, sizes: Mapping[str, int]) -> dict[str, str]:
+        """Write through the first client; there is one server to be on."""
+        return place_on_one_server(site, self.mount_path(site), _export(site), sizes)
+
+    def health(self, site: Site) -> list[str]:
+        """Mounts that are gone or do not answer."""
+        at = self.mount_path(site)
+        found = on_all(site.clients, lambda client: mount_findings(client, at))
+        return [finding for findings in found for finding in findings]
+
+    def remove(self, site: Site) -> None:
+        """Unmount, and delete what the server kept."""
+        self.unmount(site)
+        for server in site.servers:
+            _stop(server, site)
+            server.run(["rm", "-rf", "--", _export(site), ganesha.CONFIGURATION])
+
+
+def _stop(server: Host, site: Site) -> None:
+    if _wants_kernel(site.spec):
+        kernel_server.stop(server, [client.address for client in site.clients], _export(site))
+    else:
+        ganesha.stop(server)
+
+
+def _export(site: Site) -> str:
+    return f"{site.storage_path}/export"
+
+
+def _wants_kernel(spec: ClusterSpec) -> bool:
+    """Said by the specification: which server it is decides what a measurement is of."""
+    return spec.file_system.options.get("server", SERVERS[0]) == "kernel"
+
+
+def _wrong_options(spec: ClusterSpec) -> Iterator[str]:
+    fs = spec.file_system
+    servers = len(spec.server_names())
+    if servers > 1:
+        yield f"file_system nfs has one data server, not {servers}: set file_system.servers to 1, or use glusterfs"
+    if fs.stripe.kind != "distributed":
+        yield f"file_system nfs cannot stripe: remove file_system.stripe (kind: {fs.stripe.kind})"
+    if fs.options.get("server", SERVERS[0]) not in SERVERS:
+        yield f"file_system.options.server: {fs.options['server']!r} is none; there are {', '.join(SERVERS)}"
+    elif _wants_kernel(spec) and spec.ssh is None:
+        yield (
+            "file_system.options.server: kernel is for hosts of their own (provider ssh): "
+            "nodes made of this machine would share one kernel server"
+        )
+    of_server = kernel_server.OPTIONS if _wants_kernel(spec) else frozenset(ganesha.SERVER_OPTIONS)
+    yield from ganesha.option_problems("options", fs.options, of_server | {"server"})
+    yield from ganesha.option_problems(
+        "mount_options", fs.mount_options, nfs_mount.known_options(spec)
+    )
+
+
+def configuration(spec: ClusterSpec, address: str, export: str) -> str:
+    """ganesha.conf of a directory of the local file system."""
+    options = {key: value for key, value in spec.file_system.options.items() if key != "server"}
+    return ganesha.configuration(address, export, {"Name": "VFS"}, options, port=NFS_PORT)

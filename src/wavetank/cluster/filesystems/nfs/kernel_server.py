@@ -1,0 +1,93 @@
+"""The kernel's NFS server on a host: exportfs and rpc.nfsd. Used by driver nfs where a machine has it.
+
+Only over ssh, on hosts of their own: Linux has one NFS server per network namespace, but its threads and the
+client's recovery state belong to the whole machine, so nodes made of one machine use nfs-ganesha.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from wavetank.cluster.components import OptionValue
+from wavetank.cluster.filesystems.nfs_export.ganesha import MOUNT_PORT, NFS_PORT, answers
+from wavetank.cluster.host import Host
+from wavetank.errors import FileSystemError, RemoteCommandError
+
+THREADS = 8  # rpc.nfsd's own default
+OPTIONS = frozenset({"threads", "sync", "squash"})
+HAS_SERVER = (
+    "grep -qw nfsd /proc/filesystems && command -v exportfs && command -v rpc.nfsd && command -v rpc.mountd"
+    ' && ! pidof rpc.mountd && [ "$(cat /proc/fs/nfsd/threads 2>/dev/null || echo 0)" = 0 ]'
+)
+
+
+def has_server(host: Host) -> bool:
+    """Whether a host's kernel serves NFS now, with its programs there, and serves nothing of somebody else's."""
+    return answers(host, ["sh", "-c", HAS_SERVER])
+
+
+def export_argv(client: str, export: str, options: Mapping[str, OptionValue]) -> list[str]:
+    """Share a directory with one client. sync: a write is answered when it is on disk (default), async: before."""
+    words = [
+        "rw",
+        "sync" if options.get("sync", True) else "async",
+        "no_root_squash" if str(options.get("squash", "none")).startswith("n") else "root_squash",
+        "no_subtree_check",
+        "insecure",
+    ]
+    return ["exportfs", "-o", ",".join(words), f"{client}:{export}"]
+
+
+def server_argv(address: str, options: Mapping[str, OptionValue]) -> list[str]:
+    """Start the threads, for version 3 over TCP, on the cluster's own network."""
+    threads = str(options.get("threads", THREADS))
+    return ["rpc.nfsd", "-H", address, "-p", str(NFS_PORT), "-T", "-U", "-N", "4", threads]
+
+
+def start(
+    server: Host, clients: list[str], export: str, options: Mapping[str, OptionValue]
+) -> None:
+    """Export a directory and start the threads.
+
+    Raises:
+        FileSystemError: the kernel or a program refuses.
+    """
+    try:
+        for client in clients:
+            server.run(export_argv(client, export, options))
+        server.run(server_argv(server.address, options))
+        argv = ["rpc.mountd", "-F", "-p", str(MOUNT_PORT), "-N", "4"]
+        server.start(argv, log="rpc.mountd")
+    except RemoteCommandError as error:
+        raise FileSystemError(f"the kernel of {server.name} does not serve NFS: {error}") from error
+
+
+def stop(server: Host, clients: list[str], export: str) -> None:
+    """End the exports and the threads."""
+    for client in clients:
+        server.run(["sh", "-c", 'exportfs -u "$1" 2>/dev/null || true', "sh", f"{client}:{export}"])
+    server.run(["rpc.nfsd", "0"])
+
+
+def exports(text: str, export: str) -> dict[str, str]:
+    """Client -> options of one directory, of what ``exportfs -s`` prints.
+
+    Sample (nfs-utils 2.6.2): ``/storage/export  10.77.0.1(sync,wdelay,hide,no_subtree_check,sec=sys,rw,insecure,no_root_squash)``.
+    """
+    found = {}
+    for line in text.splitlines():
+        path, _, rest = line.partition(" ")
+        client, parenthesis, options = rest.strip().partition("(")
+        if path == export and parenthesis:
+            found[client] = options.rstrip(")")
+    return found
+
+
+def settings(server: Host, export: str) -> dict[str, str]:
+    """Threads and exports as the kernel has them."""
+    said = exports(server.run(["exportfs", "-s"]).stdout, export)
+    found = {
+        "server": f"Linux {server.run(['uname', '-r']).stdout.strip()} on {server.name}",
+        "threads": server.run(["cat", "/proc/fs/nfsd/threads"]).stdout.strip(),
+    }
+    return found | {f"export to {client}": options for client, options in said.items()}

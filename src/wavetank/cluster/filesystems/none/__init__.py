@@ -1,0 +1,1 @@
+"""No global file system: the local disk of each node."""

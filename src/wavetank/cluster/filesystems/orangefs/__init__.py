@@ -1,0 +1,1 @@
+"""OrangeFS (PVFS2): data and metadata servers."""

@@ -1,0 +1,76 @@
+"""What of a kernel is not in the operations of one IOR line themselves: names, ranks, order, what is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from wavetank.kernel.benchmarks.groups import Group, overlap, some, stem_of
+from wavetank.kernel.document import calls
+
+_MOST_NAMED = 8  # phases in a sentence
+
+
+class Surroundings:
+    """What of a kernel is not in the operations of one line themselves."""
+
+    def __init__(self, groups: Sequence[Group]) -> None:
+        self._n_groups = len(groups)
+        self._written = {
+            group.phases[0].file_id
+            for group in groups
+            if not calls.reads(group.phases[0].pattern[0].iop_type)
+        }
+        self._by_ranks: dict[frozenset[int], list[Group]] = {}
+        for group in groups:
+            self._by_ranks.setdefault(frozenset(group.ranks()), []).append(group)
+
+    def of(self, group: Group, *, made_before: bool) -> Iterator[str]:
+        """Sentences on one group; ``made_before``: a line makes what its line reads."""
+        phase = group.phases[0]
+        ranks = group.ranks()
+        if group.per_process:
+            example = f"{stem_of([file.name for file in group.files])}.00000000"
+            yield f"The files are named by IOR ({example}, ...); input files must be made under these names."
+        if ranks != list(range(len(ranks))):
+            yield f"IOR's tasks are ranks 0 to {len(ranks) - 1}, the application's are {some(ranks)}."
+        if phase.view_id is not None or phase.view_ids is not None:
+            yield "The MPI file view (many small pieces to an operation) becomes one contiguous block to an operation."
+        name = phase.pattern[0].iop_type
+        if phase.level == "mpiio" and "_at" not in name:
+            yield f"{name} becomes a call with an explicit offset."
+        if len(group.phases) > 1 and not group.apart:
+            yield f"The {len(group.phases)} phases follow each other without what lies between them."
+        metadata = sum(sum(one.metadata_ops.values()) for one in group.phases)
+        if metadata:
+            yield "Calls that move no data (open, close, seek, ...) become IOR's own open and close."
+        if made_before:
+            yield "What the line reads is made by the line before it, of IOR's own content; -C reads another task's."
+        elif calls.reads(name) and phase.file_id in self._written:
+            yield "The line reads what a write line left, from the cache of the same node where it still is; -C reads another's."
+        concurrent = [other.phases[0].ph_id for other in self._beside(group)]
+        if concurrent:
+            yield (
+                f"Other ranks do phase {_first_of(concurrent)} at the same time: start those lines together "
+                "with this one."
+            )
+        elif self._n_groups > 1:
+            yield "The order against the other phases is that in which the lines are run."
+        yield "Pauses between operations are left out."
+
+    def _beside(self, group: Group) -> list[Group]:
+        """Groups of other ranks that ran at the same time."""
+        ranks = group.ranks()
+        return [
+            other
+            for theirs, others in self._by_ranks.items()
+            if theirs.isdisjoint(ranks)
+            for other in others
+            if overlap(group, other)
+        ]
+
+
+def _first_of(ph_ids: Sequence[int]) -> str:
+    """Numbers of phases in a sentence: all of a few, the first of many."""
+    shown = ", ".join(str(ph_id) for ph_id in sorted(ph_ids)[:_MOST_NAMED])
+    more = len(ph_ids) - _MOST_NAMED
+    return shown if more <= 0 else f"{shown} and {more} more"

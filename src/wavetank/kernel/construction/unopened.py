@@ -1,0 +1,72 @@
+"""MPI files whose opening is not in the model (Darshan keeps counts of opens, not their place in the order).
+
+Opening is collective: the replay opens each such file at the start, with all ranks that use it and the files in
+the same order on every rank, so that no rank waits for another one's later file.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import chain
+
+from wavetank.kernel.document import calls
+from wavetank.kernel.document.steps import flat
+from wavetank.model.phase import FileStep, Phase, Program
+
+# MPI_MODE_* of Open MPI and MPICH
+_CREATE, _RDONLY, _WRONLY, _RDWR = 1, 2, 4, 8
+
+
+def unopened_files(phases: Sequence[Phase], programs: Sequence[Program]) -> dict[int, list[Phase]]:
+    """The phases at MPI-IO level of each file that no rank opens, by file id in ascending order."""
+    opened = {
+        step.file_id
+        for step, _ in chain.from_iterable(flat(program.steps) for program in programs)
+        if isinstance(step, FileStep) and step.iop_type == "MPI_File_open"
+    }
+    found: defaultdict[int, list[Phase]] = defaultdict(list)
+    for phase in phases:
+        if phase.level == "mpiio" and phase.file_id not in opened:
+            found[phase.file_id].append(phase)
+    return dict(sorted(found.items()))
+
+
+def with_opens(phases: Sequence[Phase], programs: Sequence[Program]) -> list[Program]:
+    """The programs, each with the opening of those files that its ranks use, at its start."""
+    missing = unopened_files(phases, programs)
+    if not missing:
+        return list(programs)
+    return [part for program in programs for part in _with_opens(program, missing)]
+
+
+def _with_opens(program: Program, missing: dict[int, list[Phase]]) -> list[Program]:
+    """One program, or several where its ranks use different ones of the files."""
+    by_files: defaultdict[tuple[int, ...], list[int]] = defaultdict(list)
+    for rank in program.ranks:
+        used = tuple(
+            file_id
+            for file_id, phases in missing.items()
+            if any(rank in phase.ph_processid for phase in phases)
+        )
+        by_files[used].append(rank)
+    return [
+        Program(
+            ranks=tuple(ranks),
+            steps=(
+                *(
+                    FileStep(iop_type="MPI_File_open", file_id=file_id, handle=0, arg=_mode(missing[file_id]))
+                    for file_id in used
+                ),
+                *program.steps,
+            ),
+        )
+        for used, ranks in by_files.items()
+    ]  # fmt: skip
+
+
+def _mode(phases: Sequence[Phase]) -> int:
+    names = [member.iop_type for phase in phases for member in phase.pattern]
+    if all(calls.reads(name) for name in names):
+        return _RDONLY
+    return _CREATE | (_RDWR if any(calls.reads(name) for name in names) else _WRONLY)

@@ -1,0 +1,122 @@
+"""Operations of one phase: what a replay's plan asks each rank to do against what the model's does.
+
+Lists are compared as columns, all ranks at once; one by one only where they are not found the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from wavetank.kernel.document import calls
+from wavetank.kernel.document.operations import (
+    Totals,
+    first_difference,
+    member_runs,
+    normal,
+    objects,
+    same_operations,
+    totals,
+)
+from wavetank.kernel.lowering.plan_reader import PlannedCall, PlannedRun
+from wavetank.model.application import Model, View
+from wavetank.model.listed_sizes import ListedSizes
+from wavetank.model.phase import ListedOffsets, Offsets, Phase, UnknownOffsets
+from wavetank.trace.schema import Int64Array
+
+
+def _positions(phase: Phase) -> tuple[Offsets, ...]:
+    return phase.offset_view if phase.offset_view is not None else phase.offset
+
+
+def found_alike(phase: Phase, planned: Sequence[PlannedCall]) -> set[int]:
+    """Members of the pattern whose operations, of all ranks at once, are found the same as the plan's."""
+    return {
+        index
+        for index, (offsets, call) in enumerate(zip(_positions(phase), planned, strict=False))
+        if isinstance(offsets, ListedOffsets)
+        and call.linear is None
+        and _is_listed_so(phase.ph_processid, offsets, call.listed)
+    }
+
+
+def _is_listed_so(ranks: Sequence[int], offsets: ListedOffsets, rows: Int64Array) -> bool:
+    """Whether a plan's runs are those of the model, one by one."""
+    if len(rows) != len(offsets.count) or len(offsets.n_runs) != len(ranks):
+        return False
+    count, rs = offsets.count, offsets.rs
+    last = rs if offsets.moved is None else offsets.moved - (count - 1) * rs
+    of_rank = np.repeat(np.array(ranks, dtype=np.int64), offsets.n_runs)
+    wanted = (of_rank, count, rs, offsets.offset, offsets.disp, last)
+    return all(np.array_equal(rows[:, number], column) for number, column in enumerate(wanted))
+
+
+def rank_differences(
+    phase: Phase,
+    planned: Sequence[PlannedCall],
+    position: int,
+    alike: set[int],
+    model: Model,
+    plan: PlannedRun,
+) -> Iterator[str]:
+    """Of one rank, by its place in ``ph_processid``; the operations of members that are alike are not looked at again."""
+    rank = phase.ph_processid[position]
+    if plan.phases[phase.ph_id].file_id != phase.file_id:
+        yield f"it is on file {plan.phases[phase.ph_id].file_id}, the model's on file {phase.file_id}"
+    if len(planned) != len(phase.pattern):
+        yield f"the pattern has {len(planned)} calls, the model's {len(phase.pattern)}"
+        return
+    offsets = _positions(phase)
+    for index, (member, call) in enumerate(zip(phase.pattern, planned, strict=True)):
+        if call.name != member.iop_type:
+            yield f"{member.iop_type} is issued as {call.name}"
+        if call.handle != member.handle:
+            yield f"{member.iop_type} goes through open {call.handle} of the file, the model's through {member.handle}"
+        if isinstance(offsets[index], UnknownOffsets) or call.name in calls.SHARED_POINTER:
+            yield from _unplaced_differences(phase, index, call, position)
+        elif index not in alike:
+            yield from _other_operations(phase, index, call, position)
+    view_id = phase.view_id
+    if phase.view_ids is not None:
+        view_id = phase.view_ids[position]
+    if view_id is not None and view_id >= 0 and not _same_view(model.views[view_id], view_id, plan):
+        yield f"the file view of rank {rank} is another one"
+
+
+def _other_operations(phase: Phase, index: int, call: PlannedCall, position: int) -> Iterator[str]:
+    """Whether a rank's operations of a pattern member have other offsets, sizes or bytes moved."""
+    rank, offsets = phase.ph_processid[position], _positions(phase)[index]
+    listed = False
+    if isinstance(offsets, ListedOffsets) and call.linear is None:
+        if same_operations(offsets.of_rank(position), call.columns(rank)):
+            return
+        listed = True
+    wanted = normal(member_runs(phase, index, rank, offsets) or [])
+    first = first_difference(wanted, normal(call.runs(rank)))
+    if first is not None:
+        yield f"operation {first} of rank {rank} has another offset or size"
+    elif listed or totals(wanted) != totals(call.runs(rank)):
+        yield f"rank {rank} moves other bytes"
+
+
+def _unplaced_differences(
+    phase: Phase, index: int, call: PlannedCall, position: int
+) -> Iterator[str]:
+    """Calls at no known place: their number and sizes."""
+    rs, moved_last = phase.pattern[index].rs, phase.moved_last
+    last = rs if moved_last is None else moved_last[index]
+    wanted = Totals(phase.ph_nrep, (phase.ph_nrep - 1) * rs + last)
+    known = _positions(phase)[index]
+    listed = known.sizes if isinstance(known, UnknownOffsets) else known
+    if isinstance(listed, ListedOffsets | ListedSizes):
+        wanted = totals(objects(listed.of_rank(position)))
+    rank = phase.ph_processid[position]
+    if call.totals([rank]) != wanted:
+        yield f"rank {rank} moves other bytes"
+
+
+def _same_view(view: View, view_id: int, plan: PlannedRun) -> bool:
+    runs = [n for pair in zip(view.run_offsets, view.run_lengths, strict=True) for n in pair]
+    wanted = (view.displacement, view.etype_size, view.extent, len(view.run_offsets), *runs)
+    return view_id < len(plan.views) and plan.views[view_id] == wanted

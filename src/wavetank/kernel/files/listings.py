@@ -1,0 +1,126 @@
+"""What a directory holds that a kernel lists, beside the files that the kernel knows by their names."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+
+from wavetank.kernel.document.kernel import KernelFile
+from wavetank.kernel.document.steps import flat
+from wavetank.kernel.files.turns import FileNames, Turns
+from wavetank.model.phase import FileStep, MixStep, Program, RepeatStep, Step
+
+_DOTS = 2  # "." and ".." are entries too
+
+
+def with_entries(
+    files: Sequence[KernelFile], programs: Sequence[Program]
+) -> tuple[list[KernelFile], list[str]]:
+    """The files, each directory with the entries that its first listing needs, and sentences on these.
+
+    A listing asks for one entry after another, so the number of calls says how many there were. Those that were there
+    before and that no other call names are made as empty files.
+    """
+    if not any(_lists(program) for program in programs):
+        return list(files), []
+    names = FileNames(files)
+    prepared: defaultdict[str, set[str]] = defaultdict(set)
+    for file in files:
+        for name in file.prepared_names:
+            prepared[name.rpartition("/")[0]].add(name)
+    found: dict[int, int] = {}
+    for program in programs:
+        for rank in program.ranks if names.differ(program) else program.ranks[:1]:
+            listing = _Listings(files, names.turns_of(rank), prepared)
+            listing.walk(program.steps, 1)
+            for file_id, n in listing.missing.items():
+                found.setdefault(file_id, n)
+    n_more = sum(n for n in found.values() if n > 0)
+    if not n_more:
+        return list(files), []
+    filled = [
+        file.model_copy(update={"entries": found[file.file_id]})
+        if found.get(file.file_id, 0) > 0 and file.directory and file.role != "output"
+        else file
+        for file in files
+    ]
+    made = sum(file.entries for file in filled)
+    if not made:
+        return filled, []
+    return filled, [
+        f"{made:,} entries of directories that are listed are named by no other call: empty files stand for them."
+    ]
+
+
+def _lists(program: Program) -> bool:
+    return any(
+        isinstance(step, FileStep) and step.iop_type == "readdir" for step, _ in flat(program.steps)
+    )
+
+
+class _Listings:
+    """Walks through a program and counts what is in each directory when it is first listed."""
+
+    def __init__(
+        self, files: Sequence[KernelFile], turns: Turns, prepared: Mapping[str, set[str]]
+    ) -> None:
+        self._turns = turns
+        self._several = {file.file_id for file in files if file.members is not None}
+        self._inside = defaultdict(set, {folder: set(some) for folder, some in prepared.items()})
+        self._read: Counter[tuple[int, int]] = Counter()
+        self.missing: dict[int, int] = {}
+
+    def walk(self, steps: Sequence[Step], times: int) -> None:
+        """In order. A repeat that lists a directory to its end does so anew each time."""
+        for step in steps:
+            if isinstance(step, RepeatStep) and self._are_on_members(step.steps):
+                for _ in range(step.times):
+                    self.walk(step.steps, times)
+            elif isinstance(step, RepeatStep):
+                self.walk(step.steps, 1 if _ends_listing(step.steps) else times * step.times)
+            elif isinstance(step, MixStep):
+                for inner in step.each():
+                    self.walk([inner], times)
+            elif isinstance(step, FileStep):
+                self._see(step, times)
+
+    def _are_on_members(self, steps: Sequence[Step]) -> bool:
+        return bool(self._several) and any(
+            isinstance(step, FileStep) and step.file_id in self._several for step, _ in flat(steps)
+        )
+
+    def _see(self, step: FileStep, times: int) -> None:
+        for name, count in self._turns.calls(step):  # a call that fails is a turn too
+            if not step.error:
+                self._see_one(step, name, count * times)
+
+    def _see_one(self, step: FileStep, name: str, count: int) -> None:
+        folder = name.rpartition("/")[0]
+        makes = step.iop_type in ("mkdir", "mknod") or (step.iop_type, step.arg) in _NEW_NAMES
+        if step.iop_type == "open":
+            self._read[step.file_id, step.handle] = 0
+        if makes or (step.iop_type == "open" and step.arg & os.O_CREAT):
+            self._inside[folder].add(name)
+        elif step.iop_type in ("unlink", "rmdir") or (step.iop_type, step.arg) == ("rename", 0):
+            self._inside[folder].discard(name)
+        elif step.iop_type == "readdir":
+            key = (step.file_id, step.handle)
+            if step.arg == 0:
+                self._read[key] += count
+            elif step.file_id not in self.missing:
+                self.missing[step.file_id] = self._read[key] - _DOTS - len(self._inside[name])
+            if step.arg:
+                self._read[key] = 0
+
+
+_NEW_NAMES = {("rename", 1), ("link", 1), ("symlink", 1)}
+
+
+def _ends_listing(steps: Sequence[Step]) -> bool:
+    return any(
+        _ends_listing(step.steps)
+        if isinstance(step, RepeatStep)
+        else isinstance(step, FileStep) and step.iop_type == "readdir" and step.arg == 1
+        for step in steps
+    )

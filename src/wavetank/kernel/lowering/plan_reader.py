@@ -1,0 +1,251 @@
+"""The plan's text read back: what the replay program will issue, rank by rank, folded.
+
+Independent of lower.py, so that a certificate does not compare the lowering with itself.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from urllib.parse import unquote
+
+import numpy as np
+
+from wavetank.errors import KernelError
+from wavetank.kernel.document.operations import Totals, objects
+from wavetank.model.phase import Run
+from wavetank.model.runs import RunArrays
+from wavetank.trace.schema import Int64Array
+
+NEXT_MEMBER = "the next member"
+"""Second name of a file with members."""
+
+
+@dataclass
+class PlannedCall:
+    """One call of a phase's pattern.
+
+    Attributes:
+        name: of the call.
+        placed: at given offsets; else wherever the file pointer is.
+        handle: which open of the file.
+        linear: count, rs, a, b, c, moved_last: for every rank that performs the phase.
+        listed: shape (n, 6): rank, count, rs, offset, disp, moved_last of each run, in the plan's order.
+    """
+
+    name: str
+    placed: bool = True
+    handle: int = 0
+    linear: tuple[int, int, int, int, int, int] | None = None
+    listed: Int64Array = field(default_factory=lambda: np.zeros((0, 6), dtype=np.int64))
+
+    @cached_property
+    def _rows_of(self) -> dict[int, Int64Array]:
+        """Indices of the listed runs of each rank, in order."""
+        order = np.argsort(self.listed[:, 0], kind="stable")
+        ranks, first = np.unique(self.listed[order, 0], return_index=True)
+        return dict(zip(ranks.tolist(), np.split(order, first[1:]), strict=True))
+
+    def columns(self, rank: int) -> RunArrays:
+        """One rank's listed operations, in the view where there is one."""
+        rows = self.listed[self._rows_of.get(rank, np.zeros(0, dtype=np.int64))]
+        _, count, rs, offset, disp, last = rows.T
+        return RunArrays(count, rs, (count - 1) * rs + last, offset, disp)
+
+    def runs(self, rank: int) -> list[Run]:
+        """One rank's operations, in the view where there is one."""
+        if self.linear is None:
+            return objects(self.columns(rank))
+        count, rs, a, b, c, last = self.linear
+        moved = (count - 1) * rs + last
+        return [Run(count=count, rs=rs, offset=a * rank + c, disp=b, moved=moved)]
+
+    def totals(self, ranks: Sequence[int]) -> Totals:
+        """Operations and bytes of some ranks."""
+        if self.linear is not None:
+            count, rs, *_, last = self.linear
+            return Totals(len(ranks) * count, len(ranks) * ((count - 1) * rs + last))
+        _, count, rs, _, _, last = self.listed[np.isin(self.listed[:, 0], ranks)].T
+        return Totals(sum(count.tolist()), sum(((count - 1) * rs + last).tolist()))
+
+
+@dataclass
+class PlannedPhase:
+    """A phase of a plan."""
+
+    file_id: int
+    calls: list[PlannedCall] = field(default_factory=list)
+
+
+@dataclass
+class PlannedStep:
+    """A step: its words, and for a repeat what is repeated."""
+
+    words: tuple[str, ...]
+    inner: list[PlannedStep] | None = None
+
+
+@dataclass
+class PlannedVisits:
+    """The members that a rank turns to.
+
+    Attributes:
+        names: of each that it visits, below the file's folder or the root.
+        sizes: bytes beforehand.
+        order: which of them it turns to, in order.
+    """
+
+    names: list[str]
+    sizes: list[int]
+    order: Int64Array
+
+
+@dataclass
+class PlannedMembers:
+    """The members of a file: how many, whether they lie below the root, and the visits by rank."""
+
+    n: int
+    in_tree: bool
+    visits: dict[int, PlannedVisits] = field(default_factory=dict)
+
+
+@dataclass
+class PlannedRun:
+    """A plan."""
+
+    n_ranks: int = 0
+    names: dict[int, list[str]] = field(default_factory=dict)  # of each file, the first its own
+    roles: dict[int, str] = field(default_factory=dict)  # of each file
+    members: dict[int, PlannedMembers] = field(default_factory=dict)  # of files with such
+    views: list[tuple[int, ...]] = field(default_factory=list)
+    infos: list[tuple[tuple[str, str], ...]] = field(default_factory=list)
+    communicators: list[tuple[int, ...]] = field(default_factory=list)
+    phases: dict[int, PlannedPhase] = field(default_factory=dict)
+    programs: dict[int, list[PlannedStep]] = field(default_factory=dict)  # by rank
+
+
+def read_plan(text: str) -> PlannedRun:
+    """Read a plan.
+
+    Raises:
+        KernelError: it is damaged.
+    """
+    plan = PlannedRun()
+    lines = (line for line in text.splitlines() if line.strip())
+    runs: list[str] = []  # lines of runs that follow each other are read together
+    try:
+        if next(lines).split() != ["wavetank-plan", "7"]:
+            raise KernelError("not a plan of version 7")
+        for line in lines:
+            if line.lstrip().startswith("run "):
+                runs.append(line)
+                continue
+            _add_runs(plan, runs)
+            _line(plan, line.split(), lines)
+        _add_runs(plan, runs)
+    except (StopIteration, IndexError, ValueError, KeyError, OverflowError) as error:
+        raise KernelError(f"the plan is damaged: {error}") from error
+    return plan
+
+
+def _add_runs(plan: PlannedRun, lines: list[str]) -> None:
+    if not lines:
+        return
+    words = " ".join(lines).split()
+    if len(words) != 7 * len(lines) or words[::7] != ["run"] * len(lines):
+        raise ValueError("a run has not six numbers")
+    del words[::7]
+    rows = np.array(list(map(int, words)), dtype=np.int64).reshape(-1, 6)
+    call = _latest(plan).calls[-1]
+    call.listed = np.concatenate([call.listed, rows]) if len(call.listed) else rows
+    lines.clear()
+
+
+def _line(plan: PlannedRun, words: list[str], lines: Iterator[str]) -> None:
+    keyword, *rest = words
+    if keyword == "ranks":
+        plan.n_ranks = int(rest[0])
+    elif keyword in _OF_FILES:
+        _of_file(plan, keyword, rest, lines)
+    elif keyword == "view":
+        plan.views.append(tuple(map(int, rest)))
+    elif keyword == "info":
+        # A value of "-" is the empty one.
+        words = ["" if word == "-" else unquote(word) for word in rest[1:]]
+        plan.infos.append(tuple(zip(words[::2], words[1::2], strict=True)))
+    elif keyword == "communicator":
+        ranks = range(plan.n_ranks) if rest == ["all"] else map(int, rest[1:])
+        plan.communicators.append(tuple(ranks))
+    elif keyword == "phase":
+        plan.phases[int(rest[0])] = PlannedPhase(int(rest[1]))
+    elif keyword == "call":
+        _latest(plan).calls.append(PlannedCall(rest[0], rest[1] == "placed", int(rest[2])))
+    elif keyword == "linear":
+        count, rs, a, b, c, last = map(int, rest)
+        _latest(plan).calls[-1].linear = (count, rs, a, b, c, last)
+    elif keyword == "program":
+        steps = _steps(lines, {})
+        for rank in _ranks(rest[0]):
+            plan.programs[rank] = steps
+
+
+_OF_FILES = frozenset({"file", "name", "members", "visits"})
+
+
+def _of_file(plan: PlannedRun, keyword: str, rest: list[str], lines: Iterator[str]) -> None:
+    number = int(rest[0])
+    if keyword == "file":
+        plan.names[number] = [unquote(rest[4])]
+        plan.roles[number] = rest[2]
+    elif keyword == "name":
+        plan.names[number].append(unquote(rest[1]))
+    elif keyword == "members":
+        plan.members[number] = PlannedMembers(int(rest[1]), rest[2] == "tree")
+        plan.names[number].append(NEXT_MEMBER)
+    else:
+        rank, n_members, n_visits = map(int, rest[1:4])
+        own = [next(lines).split() for _ in range(n_members)]
+        order = np.array(list(map(int, rest[4:])) or range(n_members), dtype=np.int64)
+        if len(order) != n_visits or int(order.max()) >= n_members:
+            raise ValueError("a rank's visits are not those that it says")
+        plan.members[number].visits[rank] = PlannedVisits(
+            [unquote(name) for _, _, name in own], [int(size) for _, size, _ in own], order
+        )
+
+
+def _latest(plan: PlannedRun) -> PlannedPhase:
+    return next(reversed(plan.phases.values()))
+
+
+def _steps(lines: Iterator[str], known: dict[str, PlannedStep]) -> list[PlannedStep]:
+    """The steps up to an end. Equal lines are one object, of which a long program holds few."""
+    steps: list[PlannedStep] = []
+    for line in lines:
+        step = known.get(line)
+        if step is None:
+            words = tuple(line.split())
+            if words == ("end",):
+                return steps
+            if words[0] == "repeat":
+                step = PlannedStep(words, _steps(lines, known))
+            else:
+                step = known[line] = PlannedStep(words)
+        steps.append(step)
+    raise ValueError("a program has no end")
+
+
+def distinct(steps: Sequence[PlannedStep]) -> list[tuple[PlannedStep, int]]:
+    """The different steps as they first come, each with how often it does; without what repeats hold."""
+    found: dict[int, PlannedStep] = {id(step): step for step in steps}
+    times = Counter(map(id, steps))
+    return [(step, times[number]) for number, step in found.items()]
+
+
+def _ranks(text: str) -> list[int]:
+    ranks: list[int] = []
+    for part in text.split(","):
+        low, _, high = part.partition("-")
+        ranks.extend(range(int(low), int(high or low) + 1))
+    return ranks

@@ -1,0 +1,210 @@
+"""A program's steps as lines of the plan: what a rank does beside moving data, in order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from wavetank.kernel.document import calls
+from wavetank.kernel.document.kernel import Kernel
+from wavetank.kernel.document.steps import are_of_one_call, flat
+from wavetank.model.phase import (
+    DataStep,
+    FileStep,
+    MixStep,
+    PauseStep,
+    Phase,
+    ProcessStep,
+    Program,
+    RepeatStep,
+    Step,
+    SyncStep,
+)
+
+_LARGEST_EMPTY = 1 << 30  # bytes
+_BLOCK = 1 << 16  # lines of a mix that are joined at once
+
+
+class Communicators:
+    """The kernel's communicators, with those of MPI_File_open that the trace did not tell."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.table: list[tuple[int, ...]] = list(kernel.communicators)
+        self._index = {ranks: index for index, ranks in reversed(list(enumerate(self.table)))}
+        self._openers: dict[int, tuple[int, ...]] = {}
+        openers: dict[int, set[int]] = {}
+        for program in kernel.programs:
+            for step, _ in flat(program.steps):
+                if isinstance(step, FileStep) and step.iop_type == "MPI_File_open":
+                    openers.setdefault(step.file_id, set()).update(program.ranks)
+        for file_id, ranks in openers.items():
+            self._openers[file_id] = tuple(sorted(ranks))
+            if self._openers[file_id] not in self._index:
+                self._index[self._openers[file_id]] = len(self.table)
+                self.table.append(self._openers[file_id])
+
+    def of_open(self, step: FileStep) -> str:
+        """The communicator of an MPI_File_open: as traced, else the ranks that open the file."""
+        if step.iop_type != "MPI_File_open":
+            return "-"
+        if step.communicator is not None:
+            return str(step.communicator)
+        return str(self._index[self._openers[step.file_id]])
+
+
+class ProgramLines:
+    """The lines of one program. Keeps what a line depends on: the steps before it."""
+
+    def __init__(self, program: Program, kernel: Kernel, communicators: Communicators) -> None:
+        self._communicators = communicators
+        self._phases = {phase.ph_id: phase for phase in kernel.phases}
+        self._one_by_one = _one_by_one(program, self._phases)
+        self._latest: Phase | None = (
+            None  # of the last data, as long as no synchronisation followed
+        )
+        self._old_name: tuple[int, int] | None = (
+            None  # file and name of a call of which the new name comes next
+        )
+
+    def of(self, steps: Sequence[Step], depth: int = 1, after: Step | None = None) -> Iterator[str]:
+        """Lines of the next steps; ``after`` is the step that comes after them, if it matters."""
+        indent = " " * depth
+        for step, following in zip(steps, (*steps[1:], after), strict=True):
+            if isinstance(step, DataStep):
+                before, self._latest = self._latest, self._phases[step.ph_id]
+                if _was_parted(before, self._latest):
+                    yield f"{indent}tick"
+                yield f"{indent}data {step.ph_id} {step.n} {_optional(step.handle)} {int(step.single)} {step.null_seeks}"
+            elif isinstance(step, FileStep):
+                if are_of_one_call(step, following):
+                    self._old_name = (step.file_id, step.name)
+                    continue
+                line = self._file_step(step)
+                if line is not None:
+                    yield indent + line
+            elif isinstance(step, SyncStep):
+                self._latest = None
+                if step.count > 0:
+                    yield f"{indent}sync {step.communicator} {step.count}"
+            elif isinstance(step, PauseStep):
+                yield f"{indent}pause {round(step.seconds * 1e9)}"
+            elif isinstance(step, ProcessStep):
+                continue  # a wait or a signal beside the steps, see order.py
+            elif isinstance(step, MixStep):
+                yield from self._of_mix(step, depth)
+            else:
+                yield from self._of_repeat(step, depth)
+
+    def _of_repeat(self, repeat: RepeatStep, depth: int) -> Iterator[str]:
+        """The lines of a repeat. A tick that parts only its first repetition from what is before stands before it."""
+        indent = " " * depth
+        first, last = self._first_data(repeat.steps), self._last_data(repeat.steps, self._latest)
+        at_entry = first is not None and _was_parted(self._latest, first)
+        between = first is not None and repeat.times > 1 and _was_parted(last, first)
+        if at_entry and not between:
+            yield f"{indent}tick"
+        if at_entry != between:
+            self._latest = first
+        yield f"{indent}repeat {repeat.times}"
+        yield from self.of(repeat.steps, depth + 1)
+        if between and not at_entry:
+            yield f"{indent} tick"
+            self._latest = None
+        yield f"{indent}end"
+
+    def _first_data(self, steps: Sequence[Step]) -> Phase | None:
+        """The phase of the first data, unless a synchronisation comes before it."""
+        for step, _ in flat(steps):
+            if isinstance(step, SyncStep):
+                return None
+            if isinstance(step, DataStep):
+                return self._phases[step.ph_id]
+        return None
+
+    def _last_data(self, steps: Sequence[Step], before: Phase | None) -> Phase | None:
+        """The phase of the last data, as long as no synchronisation followed."""
+        for step, _ in flat(steps):
+            if isinstance(step, SyncStep):
+                before = None
+            elif isinstance(step, DataStep):
+                before = self._phases[step.ph_id]
+        return before
+
+    def _of_mix(self, mix: MixStep, depth: int) -> Iterator[str]:
+        """The lines of a mix; some thousands at once where a line depends on no step before it."""
+        data = [isinstance(step, DataStep) for step in mix.steps]
+        if any(
+            self._phases[step.ph_id].level == "mpiio"
+            if isinstance(step, DataStep)
+            else step.iop_type in calls.ON_TWO_NAMES
+            for step in mix.steps
+        ):
+            for inner in mix.each():
+                yield from self.of([inner], depth)
+            return
+        latest = self._latest
+        each = ["\n".join(self.of([step], depth)) for step in mix.steps]
+        of_data = np.flatnonzero(np.array(data)[mix.order])
+        last = mix.steps[mix.order[of_data[-1]]] if len(of_data) else None
+        self._latest = self._phases[last.ph_id] if isinstance(last, DataStep) else latest
+        for low in range(0, len(mix.order), _BLOCK):
+            lines = map(each.__getitem__, mix.order[low : low + _BLOCK].tolist())
+            if block := "\n".join(filter(None, lines)):
+                yield block
+
+    def _file_step(self, step: FileStep) -> str | None:
+        name = calls.performed(step.iop_type)
+        if name is None:
+            return None
+        if name in calls.DATA:
+            # A request that moved nothing may ask for anything (copy_file_range: 2^63); it needs no such buffer.
+            size = step.size if step.size <= _LARGEST_EMPTY else 0
+            return f"empty {name} {step.file_id} {step.handle} {_optional(step.offset)} {size} {step.count} {step.error}"
+        if self._old_name is not None and name in calls.ON_TWO_NAMES:
+            (old, old_name), self._old_name = self._old_name, None
+            return f"pair {name} {old} {old_name} {step.file_id} {step.name} {step.error}"
+        arg = step.arg
+        if name == "MPI_Wait":
+            arg = int(step.file_id in self._one_by_one)
+        # Negative offsets and arguments have no meaning here; "-" is what the plan writes for unknown.
+        return (
+            f"do {name} {step.file_id} {step.handle} {arg} {_optional(step.offset)} {_optional(step.view_id)} "
+            f"{self._communicators.of_open(step)} {step.error} {step.count} {_optional(step.info_id)} {step.name}"
+        )
+
+
+def _was_parted(before: Phase | None, phase: Phase) -> bool:
+    """Whether only messages between ranks, which a replay does not send, part a phase from the one before."""
+    return (
+        before is not None
+        and phase.level == "mpiio"
+        and before is not phase
+        and before.file_id == phase.file_id
+        and [member.iop_type for member in before.pattern]
+        == [member.iop_type for member in phase.pattern]
+    )
+
+
+def _one_by_one(program: Program, phases: dict[int, Phase]) -> frozenset[int]:
+    """Files with as many waits as nonblocking calls; with fewer, a wait (MPI_Waitall) completes all.
+
+    Which requests a wait completed is not in the model.
+    """
+    calls_of: Counter[int] = Counter()
+    waits_of: Counter[int] = Counter()
+
+    for step, times in flat(program.steps):
+        if isinstance(step, DataStep) and step.ph_id in phases:
+            phase = phases[step.ph_id]
+            later = sum(member.iop_type in calls.NONBLOCKING for member in phase.pattern)
+            n = step.n if not step.single else -(-step.n // len(phase.pattern))
+            calls_of[phase.file_id] += times * n * later
+        elif isinstance(step, FileStep) and calls.performed(step.iop_type) == "MPI_Wait":
+            waits_of[step.file_id] += times * step.count
+    return frozenset(file_id for file_id, n in waits_of.items() if n >= calls_of[file_id])
+
+
+def _optional(value: int | None) -> str:
+    return "-" if value is None else str(value)

@@ -1,1 +1,0 @@
-"""Command lines of benchmark programs that come near a model."""

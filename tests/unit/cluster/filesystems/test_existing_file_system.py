@@ -1,0 +1,119 @@
+"""A file system that is mounted already: only what was made for the cluster is deleted; Lustre's stripes are set and read back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wavetank.cluster import deploy
+from wavetank.cluster.namespaces import host as namespace_host
+from wavetank.cluster.spec import ClusterSpec
+from wavetank.errors import FileSystemError, SpecError
+
+# What lfs of Lustre 2.15 prints, cut to what is read; and a log of how it was called.
+LFS = """#!/bin/sh
+echo "$@" >> {log}
+case "$1 $2" in
+"getstripe -d") echo "stripe_count:  2 stripe_size:   1048576 pattern:       raid0 stripe_offset: -1" ;;
+"getstripe -y") printf 'lmm_stripe_count:  1\\nlmm_stripe_offset: 1\\n' ;;
+esac
+"""
+STAT = """#!/bin/sh
+[ "$1 $2 $3" = "-f -c %T" ] && {{ echo lustre; exit; }}
+exec /usr/bin/stat "$@"
+"""
+
+
+@pytest.fixture
+def site_fs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("WAVETANK_STATE_DIR", str(tmp_path / "state"))
+    path = tmp_path / "scratch"
+    path.mkdir()
+    return path
+
+
+def spec(path: Path, **parts: Any) -> ClusterSpec:
+    file_system = {"kind": "existing", "path": str(path), **parts.pop("file_system", {})}
+    return ClusterSpec.model_validate(
+        {
+            "name": "site",
+            "provider": "null",
+            "instance": {"name": "x"},
+            "nodes": {"compute": 2},
+            "file_system": file_system,
+            **parts,
+        }
+    )
+
+
+def test_only_the_clusters_own_directory_is_used_and_deleted(site_fs: Path) -> None:
+    (site_fs / "precious").write_text("stays")
+    with deploy.deployed(spec(site_fs)) as cluster:
+        cluster.place_files({"in": 1000})
+        assert (site_fs / "wavetank-site" / "in").stat().st_size == 1000
+    assert sorted(entry.name for entry in site_fs.iterdir()) == ["precious"]
+
+
+def test_a_directory_of_that_name_that_is_not_ours_is_refused_and_left_alone(site_fs: Path) -> None:
+    (site_fs / "wavetank-site").mkdir()
+    (site_fs / "wavetank-site" / "precious").write_text("stays")
+    with pytest.raises(FileSystemError, match=r"cannot make .*wavetank-site.*File exists"):
+        deploy.bring_up(spec(site_fs))
+    assert (site_fs / "wavetank-site" / "precious").read_text() == "stays"
+
+
+def test_a_half_made_cluster_is_deleted_by_a_later_down(
+    site_fs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(deploy, "_clear", lambda directory, spec: None)  # as if killed
+        patch.setattr(
+            "wavetank.cluster.filesystems.existing.driver.Existing.mount", lambda *_: 1 / 0
+        )
+        with pytest.raises(ZeroDivisionError):
+            deploy.bring_up(spec(site_fs))
+    assert (site_fs / "wavetank-site").is_dir()
+    deploy.take_down("site")
+    assert list(site_fs.iterdir()) == []
+
+
+def test_on_lustre_stripes_are_set_and_files_go_to_osts_of_their_own(
+    site_fs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = tmp_path / "lfs.log"
+    (tmp_path / "bin").mkdir()
+    for name, text in (("lfs", LFS.format(log=log)), ("stat", STAT.format())):
+        (tmp_path / "bin" / name).write_text(text)
+        (tmp_path / "bin" / name).chmod(0o755)
+    monkeypatch.setitem(namespace_host.NODE_ENV, "PATH", f"{tmp_path}/bin:/usr/bin:/bin")
+    options = {"options": {"stripe_count": 2, "stripe_size": 1048576}}
+    with deploy.deployed(spec(site_fs, layout="one-server-per-file", file_system=options)) as up:
+        assert up.settings()["lfs getstripe -d"].startswith("stripe_count: 2 stripe_size: 1048576")
+        places = up.place_files({"a": 10, "b": 10})
+        assert places["b"] == "lmm_stripe_count: 1 lmm_stripe_offset: 1"
+    directory = f"{site_fs}/wavetank-site"
+    calls = log.read_text().splitlines()
+    assert f"setstripe -c 2 -S 1048576 {directory}" in calls
+    assert f"setstripe -c 1 -i 0 {directory}/a" in calls
+    assert f"setstripe -c 1 -i 1 {directory}/b" in calls
+
+
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        ({"file_system": {"path": "/no/such"}}, "is no directory: is it mounted?"),
+        ({"file_system": {"path": None}}, "needs file_system.path"),
+        (
+            {"file_system": {"options": {"stripes": 2}}},
+            "on Lustre it has stripe_count, stripe_size",
+        ),
+        ({"file_system": {"mount_options": {"noatime": True}}}, "is mounted already"),
+        ({"provider": "local"}, "must not write to it"),
+    ],
+)
+def test_what_cannot_be_is_refused(site_fs: Path, parts: dict[str, Any], said: str) -> None:
+    with pytest.raises(SpecError, match=said):
+        deploy.bring_up(spec(site_fs, **parts))
+    assert list(site_fs.iterdir()) == []

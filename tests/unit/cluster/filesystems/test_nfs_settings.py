@@ -1,0 +1,181 @@
+"""NFS: what is written into the server's configuration, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from wavetank.cluster.filesystems.base import Site
+from wavetank.cluster.filesystems.nfs import driver as nfs
+from wavetank.cluster.filesystems.nfs import kernel_server
+from wavetank.cluster.filesystems.nfs_export import nfs_mount
+from wavetank.cluster.host import Finished
+from wavetank.cluster.spec import ClusterSpec
+from wavetank.errors import RemoteCommandError
+
+
+def spec(**file_system: Any) -> ClusterSpec:
+    return ClusterSpec.model_validate(
+        {
+            "name": "lab",
+            "instance": {"name": "x"},
+            "nodes": {"compute": 1, "io": 2},
+            "file_system": {"kind": "nfs", "servers": 1, **file_system},
+        }
+    )
+
+
+def wrong(**file_system: Any) -> str:
+    return "\n".join(nfs._wrong_options(spec(**file_system)))
+
+
+@pytest.fixture(autouse=True)
+def fuse_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nfs_mount, "has_kernel_client", lambda: False)
+
+
+def test_the_server_listens_on_the_clusters_own_network_only() -> None:
+    text = nfs.configuration(spec(), "10.77.0.3", "/storage/export")
+    assert "Bind_addr = 10.77.0.3;" in text
+    assert "Path = /storage/export;" in text
+
+
+class Recorder:
+    """A host that only notes what it is asked to run, and has no NFS server before ganesha is started."""
+
+    name, address = "io1", "10.77.0.3"
+
+    def __init__(self) -> None:
+        self.words: list[str] = []
+
+    def run(self, argv: Sequence[str], **_: object) -> Finished:
+        self.words += argv
+        if "100003" in argv and "ganesha.nfsd" not in self.words:
+            raise RemoteCommandError(self.name, argv, 1, "not registered")
+        return Finished("", "", 0.0)
+
+    def start(self, argv: Sequence[str], **_: object) -> None:
+        self.words += argv
+
+
+def test_a_servers_own_configuration_is_left_alone() -> None:
+    # it may be a real host of somebody's, by provider ssh or null
+    server = Recorder()
+    nfs.NFS().install(Site(spec(), (server,), (), "/storage"))  # type: ignore[arg-type]
+    assert "ganesha.nfsd" in server.words
+    assert not [word for word in server.words if "/etc" in word]
+
+
+def test_expert_options_reach_their_blocks() -> None:
+    text = nfs.configuration(spec(options={"threads": 8, "write_size": 65536}), "a", "/e")
+    core, _, rest = text.partition("MDCACHE")
+    assert "Nb_Worker = 8;" in core
+    assert "MaxWrite = 65536;" in rest
+    assert text.count("MaxWrite") == 1
+
+
+def test_an_option_that_nobody_reads_is_refused_with_those_that_there_are() -> None:
+    said = wrong(options={"thread": 8}, mount_options={"rsise": 4096})
+    assert (
+        "file_system.options.thread: nfs has no such option here; it has attr_expiration_s" in said
+    )
+    assert "file_system.mount_options.rsise" in said
+
+
+@pytest.mark.parametrize(
+    "value", ["8; } EXPORT { Path = /;", "a b", "1,exec", "", "many", -5, 1.5, True]
+)
+def test_a_number_of_an_option_is_one(value: Any) -> None:
+    assert "is no whole number" in wrong(options={"threads": value})
+    assert "is no whole number" in wrong(mount_options={"rsize": value})
+
+
+def test_the_time_that_attributes_are_believed_may_be_a_fraction() -> None:
+    assert wrong(mount_options={"timeout": 0.5}) == wrong(mount_options={"timeout": 3}) == ""
+    assert "is no number" in wrong(mount_options={"timeout": "1;x"})
+    assert "is no number" in wrong(mount_options={"timeout": -1})
+
+
+@pytest.mark.parametrize("value", ["none; } EXPORT { Path = /;", "a b", "a,b", "", True])
+def test_a_word_cannot_write_configuration_of_its_own(value: Any) -> None:
+    assert "is no word" in wrong(options={"squash": value})
+
+
+def test_a_truth_is_true_or_false() -> None:
+    assert "neither true nor false" in wrong(mount_options={"sync": "maybe"})
+    assert wrong(mount_options={"sync": True, "direct": False}) == ""
+
+
+def test_what_nfs_cannot_do_is_refused() -> None:
+    assert "has one data server, not 2" in wrong(servers=2)
+    assert "cannot stripe" in wrong(stripe={"kind": "sharded", "size": 65536})
+
+
+# --- the kernel's server and client, where there are: what they are asked, and what they answer
+
+
+def over_ssh(**file_system: Any) -> ClusterSpec:
+    body = spec().model_dump(mode="json", exclude_unset=True)
+    ssh = {
+        "hosts": {"c1": "a", "io1": "b", "io2": "c"},
+        "user": "u",
+        "identity_file": "/k",
+        "known_hosts": "/h",
+    }
+    return ClusterSpec.model_validate(
+        {**body, "provider": "ssh", "ssh": ssh, "file_system": {"kind": "nfs", "servers": 1, **file_system}}
+    )  # fmt: skip
+
+
+def test_the_kernels_server_is_for_hosts_of_their_own() -> None:
+    assert "hosts of their own" in wrong(options={"server": "kernel"})
+    assert list(nfs._wrong_options(over_ssh(options={"server": "kernel", "sync": False}))) == []
+    assert "there are ganesha, kernel" in wrong(options={"server": "other"})
+
+
+def test_an_option_of_the_other_server_is_refused() -> None:
+    (said,) = nfs._wrong_options(over_ssh(options={"server": "kernel", "entries_high_water": 9}))
+    assert "it has server, squash, sync, threads" in said
+    assert "has no such option here" in wrong(options={"sync": False})
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({}, "rw,sync,no_root_squash,no_subtree_check,insecure"),
+        ({"sync": False}, "rw,async,no_root_squash,no_subtree_check,insecure"),
+        ({"squash": "root"}, "rw,sync,root_squash,no_subtree_check,insecure"),
+    ],
+)
+def test_an_export_is_synchronous_unless_asked_otherwise(
+    options: dict[str, Any], words: str
+) -> None:
+    argv = kernel_server.export_argv("10.0.0.1", "/d/export", options)
+    assert argv == ["exportfs", "-o", words, "10.0.0.1:/d/export"]
+
+
+def test_the_kernels_threads_are_those_asked_for_on_the_clusters_network() -> None:
+    argv = kernel_server.server_argv("10.0.0.3", {"threads": 32})
+    assert argv[-1] == "32"
+    assert argv[argv.index("-H") + 1] == "10.0.0.3"
+    assert kernel_server.server_argv("10.0.0.3", {})[-1] == "8"
+
+
+def test_exports_in_force_are_read_from_what_exportfs_prints() -> None:
+    text = (
+        "/data/export  10.0.0.1(sync,wdelay,hide,no_subtree_check,sec=sys,rw,insecure,no_root_squash)\n"
+        "/home  *(ro,async)\n"
+    )
+    assert kernel_server.exports(text, "/data/export") == {
+        "10.0.0.1": "sync,wdelay,hide,no_subtree_check,sec=sys,rw,insecure,no_root_squash"
+    }
+
+
+def test_the_kernels_mount_has_the_sizes_asked_for() -> None:
+    argv = nfs_mount.kernel_argv("10.0.0.3:/e", "/wavetank", {"rsize": 65536, "wsize": 32768, "sync": True, "noac": False})  # fmt: skip
+    options = argv[argv.index("-o") + 1].split(",")
+    assert {"vers=3", "rsize=65536", "wsize=32768", "sync"} <= set(options)
+    assert "noac" not in options
+    assert argv[-2:] == ["10.0.0.3:/e", "/wavetank"]
