@@ -37,7 +37,7 @@ def report(tmp_path_factory) -> Path:
     import report_examples
 
     from wavetank.report.gather import read_folder
-    from wavetank.report.html import render
+    from wavetank.report.page.html import render
 
     folder = tmp_path_factory.mktemp("campaign")
     campaign_examples.make_campaign(

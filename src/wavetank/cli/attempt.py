@@ -176,7 +176,7 @@ def _report(results: Path, path: Path) -> None:
     from wavetank.campaign.store import COMPARISON
     from wavetank.document import write_whole
     from wavetank.report.gather import read_folder
-    from wavetank.report.html import render
+    from wavetank.report.page.html import render
 
     if not (results / COMPARISON).is_file():
         return

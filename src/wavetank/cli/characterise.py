@@ -73,7 +73,7 @@ def command(
     )
     from wavetank.measure.requirement import parse_requirement
     from wavetank.model.application import Model
-    from wavetank.report.characterisation_plots import check_plot_name, save_rates
+    from wavetank.report.plots.characterisation import check_plot_name, save_rates
     from wavetank.units import parse_size
 
     requirements = [parse_requirement(text, ("read", "write", "network")) for text in require]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 if TYPE_CHECKING:
-    from wavetank.report.kinds import PlotKind
+    from wavetank.report.plots.kinds import PlotKind
 
 KINDS: tuple[PlotKind, ...] = ("temporal", "spatial", "sizes", "operations", "gantt")
 
@@ -61,8 +61,8 @@ def command(
     """
     from wavetank.errors import ReportError
     from wavetank.model.application import Model
-    from wavetank.report.kinds import draw
-    from wavetank.report.svg import save
+    from wavetank.report.plots.kinds import draw
+    from wavetank.report.plots.svg import save
 
     read = Model.read(model)
     plots = [draw(read, kind, axis) for kind in kinds or KINDS]

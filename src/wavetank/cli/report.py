@@ -33,9 +33,9 @@ def command(campaign: Path, output: Path | None, report_format: str) -> None:
     Example: wavetank report results -o report.html
     """
     from wavetank.document import write_whole
-    from wavetank.report import text_formats
     from wavetank.report.gather import read_folder
-    from wavetank.report.html import render
+    from wavetank.report.page import text_formats
+    from wavetank.report.page.html import render
 
     renderers = {
         "html": render,

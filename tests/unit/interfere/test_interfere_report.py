@@ -8,11 +8,11 @@ from interfere_fakes import FairPerformer, plan_of, run, spec
 from wavetank.campaign.results_folder import write_store
 from wavetank.campaign.store import COMPARISON
 from wavetank.interfere.load import LoadedStudy, keep_copies
-from wavetank.report import text_formats
 from wavetank.report.gather import read_folder
-from wavetank.report.html import render
-from wavetank.report.study_part import PLAIN_TABLES, study_part
-from wavetank.report.svg import inline_svg
+from wavetank.report.page import text_formats
+from wavetank.report.page.html import render
+from wavetank.report.page.study_part import PLAIN_TABLES, study_part
+from wavetank.report.plots.svg import inline_svg
 
 
 @pytest.fixture(scope="module")

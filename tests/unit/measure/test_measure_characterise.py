@@ -15,7 +15,7 @@ from wavetank.measure.characterise import (
 from wavetank.measure.fio import read_fio
 from wavetank.measure.iperf import read_iperf
 from wavetank.measure.requirement import Requirement
-from wavetank.report.characterisation_plots import save_rates
+from wavetank.report.plots.characterisation import save_rates
 
 RATES = {"write": 90 * MB, "rewrite": 95 * MB, "read": 100 * MB, "reread": 900 * MB}
 

@@ -17,7 +17,7 @@ from wavetank.model.listed_sizes import ListedSizes
 from wavetank.model.phase import UnknownOffsets
 from wavetank.model.tables import model_tables
 from wavetank.model.unfold import phase_operations
-from wavetank.report.operation_plots import operations_by_size
+from wavetank.report.plots.operations import operations_by_size
 
 CALL = "MPI_File_write_at_all"
 RANDOM = np.random.default_rng(14)

@@ -19,7 +19,7 @@ from wavetank.model.application import Model
 from wavetank.model.extract import extract_model
 from wavetank.model.listed_sizes import ListedSizes
 from wavetank.model.phase import DataStep, Phase, Program, UnknownOffsets
-from wavetank.report.kernel_tables import kernel_words
+from wavetank.report.tables.kernel import kernel_words
 from wavetank.trace.open import open_trace
 from wavetank.trace.store import write_imported
 

@@ -1,0 +1,330 @@
+"""The content of a report in the order in which it is read: answer first, evidence after it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from wavetank.compare.comparison import Advice, Comparison, Configuration, Price
+from wavetank.compare.io_parts import not_on_disk_words
+from wavetank.kernel.document.kernel import Kernel
+from wavetank.measure.statistics import intervals_words
+from wavetank.model.application import Model
+from wavetank.report.gather import Campaign
+from wavetank.report.page.study_part import StudyPart, study_part
+from wavetank.report.plots.figures import (
+    Figure,
+    cost_figures,
+    effects_figure,
+    operation_figures,
+    pattern_figures,
+    performance_figures,
+)
+from wavetank.report.tables.calls import call_results_table, metadata_table
+from wavetank.report.tables.clusters import cluster_tables
+from wavetank.report.tables.cost import cost_table, other_cost_table
+from wavetank.report.tables.findings import findings_tables
+from wavetank.report.tables.kernel import ior_table, kernel_words, mdtest_table
+from wavetank.report.tables.model import application_table, file_table, phase_tables
+from wavetank.report.tables.provenance import Surroundings, provenance_table, study_provenance
+from wavetank.report.tables.results import (
+    dropped_table,
+    effects_table,
+    not_measured_table,
+    own_runs_table,
+    phase_results_table,
+    ranking_table,
+)
+from wavetank.report.tables.runs import baseline_table, whole_run_table
+from wavetank.report.tables.table import ReportTable
+from wavetank.report.tables.trust import own_times_table
+from wavetank.report.tables.use import use_table
+from wavetank.report.tables.what_if import what_if_tables
+from wavetank.report.text.words import estimate_words, money, origins_words, place_words, rate
+from wavetank.units import format_duration, format_size
+
+MOST_NAMED = 3
+"""Configurations with the same doubt that are named one by one; of more, how many they are."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A key figure."""
+
+    label: str
+    value: str
+    note: str
+
+
+@dataclass(frozen=True)
+class ModelPart:
+    """What an application's model says."""
+
+    command: str
+    tables: tuple[ReportTable, ...]
+    figures: tuple[Figure, ...]
+    pairs: tuple[Figure, ...]  # narrow figures, side by side
+    kernel_lines: tuple[str, ...]
+    ior: ReportTable | None
+    mdtest: ReportTable | None
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ApplicationPart:
+    """Everything about one application."""
+
+    anchor: str
+    name: str
+    n_configurations: int
+    origin: str
+    advice: tuple[Advice, ...]
+    tiles: tuple[Tile, ...]
+    rankings: tuple[ReportTable, ...]
+    whole_run: ReportTable | None
+    baseline: ReportTable | None
+    performance: tuple[Figure, ...]
+    phase_results: ReportTable | None
+    call_results: ReportTable | None
+    use: ReportTable | None
+    cost: tuple[Figure, ...]
+    own_runs: ReportTable | None
+    own_times: ReportTable | None
+    what_if: tuple[ReportTable, ...]
+    cost_parts: ReportTable | None
+    other_costs: ReportTable | None
+    effects: ReportTable | None
+    effects_plot: Figure | None
+    model: ModelPart | None
+
+
+@dataclass(frozen=True)
+class Page:
+    """A report."""
+
+    title: str
+    facts: tuple[str, ...]
+    notes: tuple[str, ...]
+    applications: tuple[ApplicationPart, ...]
+    clusters: tuple[ReportTable, ...]
+    not_measured: ReportTable | None
+    dropped: ReportTable | None
+    findings: tuple[str, ...]
+    price: Price | None
+    intervals: str
+    measurements: ReportTable
+    surroundings: tuple[Surroundings, ...]
+    comparison: Comparison
+    spec_text: str | None
+    study: StudyPart | None
+
+
+def make_page(campaign: Campaign) -> Page:
+    """Put a report together."""
+    comparison = campaign.comparison
+    study = comparison.interference
+    if study is None:
+        table, surroundings = provenance_table(campaign.measurements)
+    else:
+        table, surroundings = study_provenance(campaign.together)
+    return Page(
+        title=comparison.campaign,
+        facts=_facts(campaign),
+        notes=comparison.notes,
+        applications=tuple(
+            _application(campaign, name, f"app{position}")
+            for position, name in enumerate(campaign.applications, 1)
+        ),
+        clusters=cluster_tables(campaign) if comparison.configurations else (),
+        not_measured=not_measured_table(comparison) if comparison.not_measured else None,
+        dropped=dropped_table(comparison),
+        findings=_findings(comparison),
+        price=comparison.price,
+        intervals=intervals_words(
+            [c.n_repetitions for c in comparison.configurations], comparison.confidence
+        ),
+        measurements=table,
+        surroundings=surroundings,
+        comparison=comparison,
+        spec_text=campaign.spec_text,
+        study=None if study is None else study_part(comparison, study),
+    )
+
+
+def model_part(model: Model, anchor: str, kernel: Kernel | None = None) -> ModelPart:
+    """A model's tables and plots."""
+    return ModelPart(
+        command=shlex.join(model.command),
+        tables=(
+            application_table(model),
+            file_table(model),
+            *phase_tables(model),
+            *([metadata] if (metadata := metadata_table(model)) is not None else []),
+            *findings_tables(model),
+        ),
+        figures=pattern_figures(model, anchor),
+        pairs=operation_figures(model, anchor),
+        kernel_lines=() if kernel is None else kernel_words(kernel),
+        ior=None if kernel is None or not ior_table(kernel).rows else ior_table(kernel),
+        mdtest=None if kernel is None else mdtest_table(kernel),
+        warnings=(
+            *(
+                ()
+                if model.approximation is None
+                else (f"The model is {model.approximation.sentence()}.",)
+            ),
+            *model.warnings,
+        ),
+    )
+
+
+def _application(campaign: Campaign, name: str, anchor: str) -> ApplicationPart:
+    comparison = campaign.comparison
+    members = in_rank_order(comparison, name)
+    priced = [c for c in members if c.cost is not None]
+    model = campaign.models.get(name)
+    phase_results = phase_results_table(members) if members else None
+    own = [m for m in campaign.measurements if m.application == name]
+    effects_plot = effects_figure(comparison, name, anchor)
+    return ApplicationPart(
+        anchor=anchor,
+        name=name,
+        n_configurations=len(members),
+        origin=origins_words(members),
+        advice=tuple(advice for advice in comparison.advice if advice.application == name),
+        tiles=_tiles(comparison, members),
+        rankings=tuple(
+            ranking_table(comparison, ranking)
+            for ranking in sorted(comparison.rankings, key=lambda r: r.by != comparison.rank_by)
+            if ranking.application == name and ranking.places
+        ),
+        whole_run=whole_run_table(comparison, members),
+        baseline=baseline_table(comparison, members),
+        performance=performance_figures(comparison, members, own, model, anchor),
+        phase_results=phase_results if phase_results and phase_results.rows else None,
+        call_results=call_results_table(members),
+        use=use_table(members),
+        own_runs=own_runs_table(comparison, members),
+        own_times=own_times_table(comparison, members),
+        what_if=what_if_tables(comparison, name),
+        cost=cost_figures(comparison, members, anchor),
+        cost_parts=cost_table(comparison, members) if priced else None,
+        other_costs=other_cost_table(members) if any(c.other_costs for c in members) else None,
+        effects=effects_table(comparison, name)
+        if any(effect.application == name for effect in comparison.effects)
+        else None,
+        effects_plot=effects_plot,
+        model=None if model is None else model_part(model, anchor, campaign.kernels.get(name)),
+    )
+
+
+def _tiles(comparison: Comparison, members: Sequence[Configuration]) -> tuple[Tile, ...]:
+    """Key figures of the configuration that ranks first."""
+    if not members:
+        return ()
+    best = members[0]
+    currency = comparison.price.currency if comparison.price is not None else ""
+    place = next(
+        (
+            place
+            for ranking in comparison.rankings
+            if ranking.application == best.application and ranking.by == comparison.rank_by
+            for place in ranking.places
+            if place.configuration == best.id
+        ),
+        None,
+    )
+    note = f"place {place_words(place)} of {len(members)}" if place is not None else best.mapping
+    tiles = [
+        Tile("First in the ranking", f"{best.cluster_title}, {best.mapping}", note),
+        Tile("I/O time", format_duration(best.io_time_s.median), _range(best, "time", currency)),
+        Tile("Transfer rate", rate(best.rate_bytes_per_s.median), _range(best, "rate", currency))
+        if best.moves_data or best.calls_per_s is None
+        else Tile(
+            "Calls a second", f"{best.calls_per_s.median:,.0f}", _range(best, "calls", currency)
+        ),
+    ]
+    if best.cost is not None:
+        shown = money(best.cost.cost_tot.median, currency)
+        tiles.append(Tile("Cost of a run, computed", shown, _range(best, "cost", currency)))
+    return tuple(tiles)
+
+
+def _range(best: Configuration, what: str, currency: str) -> str:
+    if what == "time":
+        words = estimate_words(best.io_time_s, format_duration)
+    elif what == "calls" and best.calls_per_s is not None:
+        words = estimate_words(best.calls_per_s, lambda value: f"{value:,.0f}")
+    elif what == "rate":
+        words = estimate_words(best.rate_bytes_per_s, rate)
+    elif best.cost is not None:
+        words = estimate_words(best.cost.cost_tot, lambda value: money(value, currency))
+    else:
+        words = ""
+    spread = words.partition(" (")[2].removesuffix(")") or "one run: no interval"
+    left = not_on_disk_words(best) if what == "time" else None
+    return spread if left is None else f"{spread}; {left}"
+
+
+def _facts(campaign: Campaign) -> tuple[str, ...]:
+    comparison = campaign.comparison
+    configurations = comparison.configurations
+    clusters = {c.cluster for c in configurations}
+    mappings = {c.mapping for c in configurations}
+    facts = [
+        _count(len(campaign.applications), "application"),
+        _count(len(clusters), "cluster"),
+        _count(len(mappings), "process mapping"),
+        _count(len(campaign.measurements), "measurement"),
+    ]
+    study = comparison.interference
+    if study is not None:
+        facts = [
+            _count(len(study.groups), "group"),
+            _count(len({setting.cluster for setting in study.settings}), "cluster"),
+            _count(len(campaign.together), "run"),
+        ]
+    made = [run.provenance for run in (*campaign.measurements, *campaign.together)]
+    if made:
+        days = sorted({each.created_utc[:10] for each in made})
+        facts.append(days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}")
+        hosts = {each.host.hostname: each.host for each in made}
+        facts += [
+            f"on {name} ({host.n_cpus} CPUs, {format_size(host.memory_bytes)})"
+            for name, host in list(hosts.items())[:2]
+        ]
+    return tuple(facts)
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def _findings(comparison: Comparison) -> tuple[str, ...]:
+    """Doubts, each once: with the configurations that have it, or how many they are."""
+    where: dict[str, dict[str, None]] = {}
+    for c in comparison.configurations:
+        for finding in c.findings:
+            where.setdefault(finding, {})[f"{c.application}, {c.cluster_title}, {c.mapping}"] = None
+    total = len(comparison.configurations)
+    lines = []
+    for finding, names in where.items():
+        if len(names) > MOST_NAMED:
+            all_of_them = "all" if len(names) == total else f"{len(names)} of {total}"
+            lines.append(f"{all_of_them} configurations: {finding}")
+        else:
+            lines += [f"{name}: {finding}" for name in names]
+    return tuple(lines)
+
+
+def in_rank_order(comparison: Comparison, application: str) -> tuple[Configuration, ...]:
+    """An application's configurations, best first by the criterion that was asked for."""
+    places = {
+        place.configuration: position
+        for ranking in comparison.rankings
+        if ranking.application == application and ranking.by == comparison.rank_by
+        for position, place in enumerate(ranking.places)
+    }
+    members = [c for c in comparison.configurations if c.application == application]
+    return tuple(sorted(members, key=lambda c: places.get(c.id, len(places))))

@@ -1,0 +1,81 @@
+"""The report as one HTML file that needs nothing else: no network, no other file."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from importlib.resources import files
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from wavetank import __version__
+from wavetank.report.gather import Campaign
+from wavetank.report.page.content import make_page
+from wavetank.report.plots.svg import Plot, inline_svg, printable
+from wavetank.report.plots.theme import FONTS, css_variables
+from wavetank.report.tables.table import Interval
+
+
+def render(campaign: Campaign) -> str:
+    """A campaign's report as the text of an HTML file.
+
+    Text from traces is escaped wherever it is shown, and the page's own policy lets a browser run
+    no script but the one whose hash it names.
+    """
+    templates = files("wavetank.report.page") / "templates"
+    script = (templates / "behaviour.js").read_text(encoding="utf-8")
+    style = (templates / "style.css").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    template = _environment().get_template("report.html.j2")
+    return template.render(
+        page=make_page(campaign),
+        version=__version__,
+        # The files are this package's own; nothing of a trace is in them.
+        script=Markup(script),  # noqa: S704
+        style=Markup(_themes() + style),  # noqa: S704
+        script_hash=digest,
+    )
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("wavetank.report.page", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: printable(value) if type(value) is str else value,
+    )
+    environment.filters["svg"] = _svg
+    environment.filters["strip"] = _strip
+    environment.filters["plain"] = _plain
+    return environment
+
+
+def _themes() -> str:
+    light, dark = css_variables(0), css_variables(1)
+    fonts = ",".join(f'"{font}"' for font in FONTS)
+    return (
+        f":root{{color-scheme:light dark;--fonts:{fonts},system-ui,sans-serif;{light}}}\n"
+        '@media screen and (prefers-color-scheme:dark){:root:not([data-theme="light"])'
+        f"{{{dark}}}}}\n"
+        f'@media screen{{:root[data-theme="dark"]{{color-scheme:dark;{dark}}}'
+        ':root[data-theme="light"]{color-scheme:light}}\n'
+    )
+
+
+def _svg(plot: Plot) -> Markup:
+    return Markup(inline_svg(plot))  # noqa: S704 - escaped by inline_svg
+
+
+def _strip(interval: Interval) -> Markup:
+    """A small drawing of an interval: a line from end to end, a mark at the median."""
+    return Markup('<i class="strip" style="--l:{:.0f}%;--m:{:.0f}%;--h:{:.0f}%"></i>').format(
+        100 * interval.low, 100 * interval.median, 100 * interval.high
+    )
+
+
+def _plain(value: object) -> str:
+    """What a cell is sorted by."""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,176 @@
+"""The part of a report that an interference study fills: sentences, plots, tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from wavetank.campaign.rows import Rows
+from wavetank.compare.comparison import Advice, Comparison
+from wavetank.compare.interference import Interference, Setting
+from wavetank.interfere.tables import divergence_rows, latency_rows, setting_rows, slowdown_rows
+from wavetank.report.plots import study as study_plots
+from wavetank.report.plots.figures import Figure
+from wavetank.report.plots.svg import Plot
+from wavetank.report.tables.table import Cell, Column, ReportTable, text
+from wavetank.units import format_size
+
+
+@dataclass(frozen=True)
+class StudyPart:
+    """What an interference study says."""
+
+    groups: tuple[str, ...]
+    advice: tuple[Advice, ...]
+    figures: tuple[Figure, ...]
+    tables: tuple[ReportTable, ...]  # for people
+    plain_tables: tuple[ReportTable, ...]  # the same for CSV and JSON
+
+
+PLAIN_TABLES = ("slowdowns", "partings", "rates", "object-times")
+
+
+def study_part(comparison: Comparison, found: Interference) -> StudyPart:
+    """A study's sentences, plots and tables."""
+    titles = _titles(comparison, found)
+    makers = (slowdown_rows, divergence_rows, setting_rows, latency_rows)
+    rows = {name: make(comparison, found) for name, make in zip(PLAIN_TABLES, makers, strict=True)}
+    return StudyPart(
+        groups=tuple(
+            f"{g.name}: {g.clients} client{'' if g.clients == 1 else 's'}, {g.pattern}"
+            for g in found.groups
+        ),
+        advice=comparison.advice,
+        figures=(
+            *_interval_figures(found, titles),
+            *_matrix_figures(found, titles),
+            *_offset_figures(found, titles),
+        ),
+        tables=tuple(_table(f"shown-{name}", each) for name, each in rows.items() if each.rows),
+        plain_tables=tuple(
+            _plain(f"study-{name}", each) for name, each in rows.items() if each.rows
+        ),
+    )
+
+
+def _titles(comparison: Comparison, found: Interference) -> dict[tuple[str, str], str]:
+    """What a plot is about: cluster and mapping, where there are several of them."""
+    places = dict.fromkeys((s.cluster, s.mapping) for s in found.settings)
+    several = len({mapping for _, mapping in places}) > 1
+    return {
+        (cluster, mapping): f"{title}, {mapping}" if several else title
+        for cluster, mapping in places
+        for title in (comparison.title_of(cluster),)
+    }
+
+
+def _interval_figures(found: Interference, titles: dict[tuple[str, str], str]) -> Iterator[Figure]:
+    for number, ((cluster, mapping), title) in enumerate(titles.items()):
+        here = [
+            s
+            for s in found.settings
+            if (s.cluster, s.mapping) == (cluster, mapping) and s.interval_s is not None
+        ]
+        if len(here) < 2:
+            continue
+        yield Figure(tuple(_bandwidth_variants(found, here, title, f"study-{number}")))
+        draw = partial(
+            study_plots.object_times,
+            found,
+            here,
+            f"Time of an object on {title}",
+            f"study-{number}-times",
+        )
+        yield Figure((("", draw),))
+
+
+def _bandwidth_variants(
+    found: Interference, settings: Sequence[Setting], title: str, name: str
+) -> Iterator[tuple[str, partial[Plot]]]:
+    for io, label in ((True, "while transferring"), (False, "all the time")):
+        overs: tuple[study_plots.Over, ...] = ("interval", "time ratio")
+        for over in overs:
+            key = f"{name}-{over.replace(' ', '-')}-{'io' if io else 'all'}"
+            draw = partial(
+                study_plots.bandwidth, found, settings, over, io, f"Bandwidth on {title}", key
+            )
+            yield f"{label}, over the {over}", draw
+
+
+def _matrix_figures(found: Interference, titles: dict[tuple[str, str], str]) -> Iterator[Figure]:
+    for number, ((cluster, mapping), title) in enumerate(titles.items()):
+        sizes = dict.fromkeys(
+            s.object_bytes
+            for s in found.settings
+            if s.point == "pair" and (s.cluster, s.mapping) == (cluster, mapping)
+        )
+        for position, size in enumerate(sizes):
+            pairs = [
+                s
+                for s in found.slowdowns
+                if (s.cluster, s.mapping, s.object_bytes) == (cluster, mapping, size)
+                and s.offset_s is None
+                and s.interval_s is None
+                and len(s.beside) == 1
+                and s.instance == 0
+            ]
+            if pairs:
+                name = f"study-{number}-matrix-{position}"
+                words = title if size is None else f"{title}, objects of {format_size(size)}"
+                draw = partial(
+                    study_plots.slowdown_matrix, found, pairs, f"Slowdown on {words}", name
+                )
+                yield Figure((("", draw),))
+
+
+def _offset_figures(found: Interference, titles: dict[tuple[str, str], str]) -> Iterator[Figure]:
+    for number, ((cluster, mapping), title) in enumerate(titles.items()):
+        sizes = dict.fromkeys(s.object_bytes for s in found.slowdowns if s.offset_s is not None)
+        for position, size in enumerate(sizes):
+            here = [
+                s
+                for s in found.slowdowns
+                if (s.cluster, s.mapping, s.object_bytes) == (cluster, mapping, size)
+                and s.offset_s is not None
+            ]
+            if here:
+                name = f"study-{number}-offsets-{position}"
+                words = title if size is None else f"{title}, objects of {format_size(size)}"
+                draw = partial(
+                    study_plots.offset_graph,
+                    found,
+                    here,
+                    f"Slowdown over the start on {words}",
+                    name,
+                )
+                yield Figure((("", draw),))
+
+
+def _table(name: str, rows: Rows) -> ReportTable:
+    """A table of words for people; CSV and JSON have a column for each plain value."""
+    shown = tuple(
+        Column(f"shown_{position}", title, wide=position < 1)
+        for position, title in enumerate(rows.shown_columns)
+    )
+    return ReportTable(
+        name=name,
+        title=rows.title,
+        columns=shown,
+        rows=tuple(tuple(text(cell) for cell in row) for row in rows.shown),
+        caption=rows.note or "",
+        filterable=len(rows.rows) > 12,
+    )
+
+
+def _plain(name: str, rows: Rows) -> ReportTable:
+    """The same with plain values, for CSV and JSON."""
+    return ReportTable(
+        name=name,
+        title=rows.title,
+        columns=tuple(Column(key, key) for key in rows.columns),
+        rows=tuple(
+            tuple(Cell("" if cell is None else str(cell), cell) for cell in row)
+            for row in rows.rows
+        ),
+    )

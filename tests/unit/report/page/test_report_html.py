@@ -1,0 +1,430 @@
+"""The HTML file: its parts, its safety, its size."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from datetime import date
+from html.parser import HTMLParser
+from pathlib import Path
+
+import campaign_examples
+import pytest
+import report_examples
+
+from wavetank.compare.comparison import OtherCost, OwnRunError
+from wavetank.compare.search_record import Dropped, Search
+from wavetank.errors import WavetankError
+from wavetank.report.document import Report
+from wavetank.report.gather import flatten, read_folder
+from wavetank.report.page import text_formats
+from wavetank.report.page.html import render
+from wavetank.report.tables.clusters import cluster_tables
+from wavetank.report.tables.provenance import provenance_table
+
+VOID = {"meta", "link", "br", "img", "input", "hr"}
+
+
+class Outline(HTMLParser):
+    """Elements, attributes and text of a page; fails on elements that are not closed in order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self.open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data) -> None:
+        if not self.open or self.open[-1] not in {"script", "style"}:
+            self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    where = tmp_path_factory.mktemp("campaign")
+    models = [report_examples.abyss(report_examples.SCRIPT_NAME), report_examples.bt_io()]
+    campaign_examples.make_campaign(where, models)
+    return where
+
+
+@pytest.fixture(scope="module")
+def source(folder) -> str:
+    return render(read_folder(folder))
+
+
+@pytest.fixture(scope="module")
+def page(source) -> Outline:
+    return Outline(source)
+
+
+def test_the_answer_comes_before_the_evidence(page) -> None:
+    text = page.text
+    assert text.index("has the shortest I/O time (") < text.index("Ranking By I/O time")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Transfer rate and I/O operations per second",
+        "Performance-cost ratio",
+        "Time and cost",
+        "Change of the transfer rate",
+        "Temporal pattern over time",
+        "Temporal pattern over tick",
+        "Spatial pattern over time",
+        "Request sizes",
+        "app_np",
+        "Components that differ",
+        "Planned and not measured",
+        "Nearest IOR command lines",
+        "-t is 8192 instead of 8191.",
+        "phase 3 mixes operations",
+        "ceph-osd is not installed",
+        "a cold read ran at 140 % of what the limits allow",
+        "All 60 measurements",
+        "P16 table 3",
+    ],
+)
+def test_every_part_is_there(page, words) -> None:
+    assert words in page.text
+
+
+def test_every_number_says_where_it_comes_from(page) -> None:
+    # the summary, the rankings, each plot of results, the table of phases, 60 measurements
+    assert page.text.lower().count("measured under emulated limits") > 60
+
+
+def test_costs_are_called_computed(page) -> None:
+    words = "Computed from prices and what was measured under emulated limits"
+    assert page.text.count(words) == 4  # cost and ratio of two applications
+
+
+def test_a_file_called_script_is_shown_and_not_run(source, page) -> None:
+    assert "<script>alert(1)</script>" in page.text
+    assert len(page.all("script")) == 1
+    assert "<script>alert(1)" not in source
+
+
+def test_the_policy_allows_no_script_but_the_pages_own(source, page) -> None:
+    (script,) = re.findall(r"<script>(.*?)</script>", source, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    (policy,) = [m["content"] for m in page.all("meta") if "default-src" in m.get("content", "")]
+    assert f"script-src 'sha256-{digest}'" in policy
+    assert policy.startswith("default-src 'none'")
+
+
+def test_nothing_is_loaded_from_elsewhere(page) -> None:
+    for tag, attributes in page.elements:
+        for name, value in attributes.items():
+            if name in {"src", "href", "xlink:href", "action", "poster", "srcset"}:
+                assert value is not None
+                assert value.startswith(("#", "data:")), f"{tag} {name}={value}"
+    assert not page.all("iframe")
+
+
+def test_no_identifier_occurs_twice_and_every_link_leads_somewhere(page) -> None:
+    identifiers = [a["id"] for _, a in page.elements if a.get("id")]
+    assert len(identifiers) == len(set(identifiers))
+    for link in page.all("a"):
+        assert link["href"].removeprefix("#") in identifiers
+
+
+def test_every_plot_is_described_in_words(page) -> None:
+    plots = [a for a in page.all("svg") if "plot" in (a.get("class") or "")]
+    assert len(plots) >= 20
+    assert all(a["role"] == "img" and len(a["aria-label"]) > 10 for a in plots)
+
+
+def test_headings_of_table_columns_have_a_scope(page) -> None:
+    assert all(a.get("scope") == "col" for a in page.all("th"))
+
+
+def test_tied_configurations_share_a_range_of_places(folder, page) -> None:
+    campaign = read_folder(folder)
+    tied = [p for r in campaign.comparison.rankings for p in r.places if p.best != p.worst]
+    assert tied, "the example has ties"
+    assert f"{tied[0].best}\N{EN DASH}{tied[0].worst}" in page.text
+
+
+def test_a_campaign_without_prices_has_no_cost_section(tmp_path) -> None:
+    campaign_examples.make_campaign(tmp_path, with_prices=False, clusters=("nfs",))
+    text = Outline(render(read_folder(tmp_path))).text
+    assert "Parts of the cost" not in text
+    assert "Transfer rate and I/O operations per second" in text
+
+
+def test_one_configuration_with_one_run_is_a_report_too(tmp_path) -> None:
+    campaign_examples.make_campaign(tmp_path, clusters=("nfs",), n_repetitions=1)
+    assert "one run: no interval" in Outline(render(read_folder(tmp_path))).text
+
+
+def test_a_campaign_without_its_models_shows_the_results(tmp_path) -> None:
+    campaign_examples.make_campaign(tmp_path, clusters=("nfs", "gluster-1"))
+    for model in (tmp_path / "applications").glob("*.model.json"):
+        model.unlink()
+    (tmp_path / "campaign.yaml").unlink()
+    text = Outline(render(read_folder(tmp_path))).text
+    assert "Temporal pattern" not in text
+    assert "Ranking" in text
+
+
+def test_a_thousand_measurements_stay_below_three_megabytes(tmp_path) -> None:
+    # 2 mappings x 3 repetitions x 167 clusters = 1002 measurements, in 167 surroundings
+    clusters = [f"cluster-{n:03d}" for n in range(167)]
+    campaign_examples.make_campaign(tmp_path, clusters=clusters)
+    text = render(read_folder(tmp_path))
+    assert len(text) < 3_000_000
+    assert "All 1,002 measurements" in Outline(text).text
+
+
+def test_a_campaign_in_which_everything_failed_says_so_and_why(tmp_path) -> None:
+    comparison = campaign_examples.make_campaign(tmp_path, clusters=("nfs",))
+    failed = comparison.model_copy(
+        update={
+            "configurations": (),
+            "rankings": tuple(r.model_copy(update={"places": ()}) for r in comparison.rankings),
+            "pareto": (),
+            "effects": (),
+            "advice": (),
+        }
+    )
+    failed.write(tmp_path / "comparison.json")
+    campaign = read_folder(tmp_path)
+    text = Outline(render(replace(campaign, measurements=()))).text
+    assert "Nothing was measured for this application" in text
+    assert "ceph-osd is not installed" in text
+    assert "Temporal pattern" in text  # the model is known all the same
+
+
+def test_what_a_search_dropped_is_listed_and_nothing_claimed_of_it(tmp_path) -> None:
+    comparison = campaign_examples.make_campaign(tmp_path, clusters=("nfs", "gluster-1"))
+    search = Search(
+        by="time", n_measured=22, n_at_most=22, n_grid=70, final_repetitions=4, finished=True,
+        rounds=(), finalists=(),
+        dropped=(
+            Dropped(
+                application=comparison.configurations[0].application, cluster="gluster-3",
+                mapping="1PxCN", round=2, place=4, of=4, io_times_s=(1.5, 2.5), first_s=1.0,
+            ),
+        ),
+    )  # fmt: skip
+    searched = comparison.model_copy(update={"search": search})
+    searched.write(tmp_path / "comparison.json")
+    text = Outline(render(read_folder(tmp_path))).text
+    assert "Dropped by the search" in text
+    assert "place 4 of 4 by time after 2 measurements; the first had 1.00 s" in text
+    assert "1.50 s, 2.50 s" in text
+    assert "any of them may be as good as a finalist" in text
+
+
+def test_a_search_before_its_final_does_not_say_that_nothing_was_measured(tmp_path) -> None:
+    comparison = campaign_examples.make_campaign(tmp_path, clusters=("nfs",))
+    search = Search(
+        by="time", n_measured=3, n_at_most=22, n_grid=70, final_repetitions=4, finished=False,
+        rounds=(), finalists=(), dropped=(),
+    )  # fmt: skip
+    unfinished = comparison.model_copy(
+        update={
+            "configurations": (),
+            "rankings": tuple(r.model_copy(update={"places": ()}) for r in comparison.rankings),
+            "pareto": (), "effects": (), "advice": (), "search": search,
+        }
+    )  # fmt: skip
+    unfinished.write(tmp_path / "comparison.json")
+    text = Outline(render(replace(read_folder(tmp_path), measurements=()))).text
+    assert "The search has not reached its final" in text
+    assert "Nothing was measured" not in text
+
+
+def test_a_folder_without_results_says_what_to_do(tmp_path) -> None:
+    with pytest.raises(WavetankError, match="wavetank campaign run"):
+        read_folder(tmp_path)
+
+
+def test_a_campaign_without_comparison_and_copies_says_how_to_go_on(tmp_path) -> None:
+    campaign_examples.make_campaign(tmp_path, clusters=("nfs",))
+    (tmp_path / "comparison.json").unlink()
+    (tmp_path / "campaign.yaml").unlink(missing_ok=True)
+    with pytest.raises(WavetankError, match="wavetank campaign run CAMPAIGN"):
+        read_folder(tmp_path)
+
+
+def test_a_damaged_comparison_is_an_error_with_its_place(tmp_path) -> None:
+    campaign_examples.make_campaign(tmp_path, clusters=("nfs",))
+    path = tmp_path / "comparison.json"
+    path.write_text(path.read_text()[:400])
+    with pytest.raises(WavetankError, match=r"comparison\.json"):
+        read_folder(tmp_path)
+
+
+def test_facts_that_vary_between_runs_are_told_with_the_run_and_the_others_once(tmp_path) -> None:
+    campaign_examples.make_campaign(tmp_path, clusters=("nfs",))
+    campaign = read_folder(tmp_path)
+    varied = tuple(
+        m.model_copy(
+            update={
+                "result": m.result.model_copy(
+                    update={"settings": {"sync": f"{n} ms", "pauses": "dropped"}}
+                )
+            }
+        )
+        for n, m in enumerate(campaign.measurements)
+    )
+    table, (surroundings,) = provenance_table(varied)
+    assert surroundings.n_measurements == len(varied)
+    assert surroundings.facts["Replay"] == {"pauses": "dropped"}
+    assert ["Replay, sync: 3 ms" in cell.lines for cell in table.rows[3]].count(True) == 1
+
+
+def test_settings_that_are_the_same_everywhere_are_told_once(folder) -> None:
+    differ, settings, same = cluster_tables(read_folder(folder))
+    assert "file system data servers" in [row[0].text for row in differ.rows]
+    assert "mount options" in [row[0].text for row in settings.rows]
+    assert "memory" in [row[0].text for row in same.rows]
+
+
+def test_a_damaged_copy_of_a_cluster_file_is_an_error_with_its_place(tmp_path) -> None:
+    campaign_examples.make_campaign(tmp_path, clusters=("nfs",))
+    (tmp_path / "clusters" / "nfs.yaml").write_text("a: [1,")
+    with pytest.raises(WavetankError, match=r"nfs\.yaml"):
+        read_folder(tmp_path)
+
+
+def test_a_specification_becomes_one_level_of_names_and_values() -> None:
+    nested = {
+        "data_servers": 2,
+        "network": {"rate": "1 Gbit/s", "latency": None},
+        "nodes": ["a", "b"],
+        "disks": [{"size": 1}],
+    }
+    assert flatten(nested) == {
+        "data servers": "2",
+        "network rate": "1 Gbit/s",
+        "network latency": "none",
+        "nodes": "a, b",
+        "disks 1 size": "1",
+    }
+
+
+def test_the_kernels_error_against_the_applications_own_run_is_shown(tmp_path) -> None:
+    comparison = campaign_examples.make_campaign(tmp_path, clusters=("nfs",))
+    judged = comparison.configurations[0]
+    error = OwnRunError(
+        configuration=judged.id,
+        ph_id=judged.phases[0].ph_id,
+        kernel_bytes_per_s=90e6,
+        application_bytes_per_s=100e6,
+        error_percent=10.0,
+        kernel_s=1.1,
+        application_s=1.0,
+    )
+    comparison.model_copy(update={"own_runs": (error,)}).write(tmp_path / "comparison.json")
+    campaign = read_folder(tmp_path)
+    text = Outline(render(campaign)).text
+    assert "phase 1: kernel 1.10 s, application 1.00 s, error of the rate 10.0 %" in text
+    assert "Kernel against the application's own run" in text.replace("\u2019", "'")
+    assert "10.0 %" in text and "90.0 MB/s" in text and "100.0 MB/s" in text
+    rows = json.loads(text_formats.json_text(campaign))["applications"][0]["tables"]["own-runs"]
+    assert [row["error_percent"] for row in rows] == [10.0]
+
+
+def test_the_json_report_fits_its_published_schema(tmp_path) -> None:
+    campaign_examples.make_campaign(tmp_path, clusters=("nfs",))
+    path = tmp_path / "report.json"
+    path.write_text(text_formats.json_text(read_folder(tmp_path)))
+    report = Report.read(path)
+    assert report.applications[0].tables["ranking-time"][0]["place"] == 1
+
+
+def test_matplotlib_writes_nothing_below_the_home_directory(tmp_path) -> None:
+    code = "import os, wavetank.report, matplotlib.font_manager as f; print(os.environ['MPLCONFIGDIR'])"
+    environment = {k: v for k, v in os.environ.items() if k not in ("MPLCONFIGDIR",)}
+    environment |= {"HOME": str(tmp_path), "XDG_CACHE_HOME": "", "XDG_CONFIG_HOME": ""}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert list(tmp_path.iterdir()) == []
+    assert not Path(done.stdout.strip()).exists()  # and its own folder is gone
+
+
+def test_the_same_run_by_spot_prices_is_a_table_of_its_own(tmp_path) -> None:
+    comparison = campaign_examples.make_campaign(tmp_path, clusters=("nfs",))
+    first = comparison.configurations[0]
+    spot = OtherCost(
+        table="aws-spot",
+        date=date(2025, 5, 28),
+        purchase="spot",
+        currency="USD",
+        cost_tot=first.cost.cost_tot,
+        perf_cost=first.cost.perf_cost,
+    )
+    lacking = spot.model_copy(
+        update={"table": "other", "cost_tot": None, "perf_cost": None, "missing": "has no type x"}
+    )
+    priced = first.model_copy(update={"other_costs": (spot, lacking)})
+    comparison.model_copy(
+        update={"configurations": (priced, *comparison.configurations[1:])}
+    ).write(tmp_path / "comparison.json")
+    campaign = read_folder(tmp_path)
+    text = Outline(render(campaign)).text
+    assert "The same by other price tables" in text
+    assert "aws-spot" in text and "spot" in text and "has no type x" in text
+    tables = json.loads(text_formats.json_text(campaign))["applications"][0]["tables"]
+    assert [row["table"] for row in tables["other-costs"]] == ["aws-spot", "other"]
+    assert tables["other-costs"][0]["cost_tot"] == first.cost.cost_tot.median
+
+
+def test_idle_time_is_a_column_of_the_cost(tmp_path) -> None:
+    campaign_examples.make_campaign(tmp_path, clusters=("nfs",))
+    rows = json.loads(text_formats.json_text(read_folder(tmp_path)))["applications"][0]["tables"]
+    # the examples idle 6 s around a run and take 14 s to come up
+    parts = rows["cost"][0]
+    assert parts["idle"] / parts["deployment"] == pytest.approx(6 / 14)
+
+
+def test_a_doubt_of_many_configurations_is_said_once(tmp_path) -> None:
+    comparison = campaign_examples.make_campaign(tmp_path)
+    n = len(comparison.configurations)
+    assert n > 4
+    doubted = [
+        each.model_copy(
+            update={
+                "findings": ("busy", *(["slow"] if i < 4 else []), *(["late"] if i < 2 else []))
+            }
+        )
+        for i, each in enumerate(comparison.configurations)
+    ]
+    comparison.model_copy(update={"configurations": tuple(doubted)}).write(
+        tmp_path / "comparison.json"
+    )
+    shown = re.findall(r'<li class="finding">(.*?)</li>', render(read_folder(tmp_path)))
+    assert shown[:2] == ["all configurations: busy", f"4 of {n} configurations: slow"]
+    late = [f"{c.application}, {c.cluster_title}, {c.mapping}: late" for c in doubted[:2]]
+    assert shown[2:] == late

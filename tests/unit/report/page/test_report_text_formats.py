@@ -1,0 +1,131 @@
+"""Markdown, CSV and JSON: the same tables as the page, complete and safe."""
+
+from __future__ import annotations
+
+import csv
+import json
+from html import escape
+
+import campaign_examples
+import pytest
+import report_examples
+
+from wavetank.campaign.tables import all_rows
+from wavetank.report.gather import Campaign, read_folder
+from wavetank.report.page.html import render
+from wavetank.report.page.text_formats import csv_text, json_text, markdown
+from wavetank.report.tables.model import phase_tables
+
+
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory) -> Campaign:
+    folder = tmp_path_factory.mktemp("campaign")
+    campaign_examples.make_campaign(
+        folder, [report_examples.abyss(report_examples.SCRIPT_NAME)], clusters=("nfs", "gluster-2")
+    )
+    return read_folder(folder)
+
+
+def tables_of(text: str) -> dict[str, list[dict[str, str]]]:
+    """The tables of a CSV report: title -> rows."""
+    tables = {}
+    for block in text.split("\n# "):
+        title, _, body = block.removeprefix("# ").partition("\n")
+        tables[title] = list(csv.DictReader(body.splitlines()))
+    return tables
+
+
+def test_json_holds_medians_and_ends_in_base_units(campaign) -> None:
+    body = json.loads(json_text(campaign))
+    (application,) = body["applications"]
+    first = application["tables"]["ranking-time"][0]
+    best = min(campaign.comparison.configurations, key=lambda c: c.io_time_s.median)
+    assert first["io_time_s"] == best.io_time_s.median
+    assert first["io_time_s_low"] == best.io_time_s.low
+    assert first["io_time_s_high"] == best.io_time_s.high
+    assert first["origin"] == "measured under emulated limits, cold cache"
+
+
+def test_json_holds_the_advice_and_where_it_comes_from(campaign) -> None:
+    body = json.loads(json_text(campaign))
+    assert body["schema"] == "wavetank.report/1"
+    assert body["provenance"]["tool_version"] == "0.1.0"
+    sentences = [advice["sentence"] for advice in body["applications"][0]["advice"]]
+    assert sentences == [advice.sentence for advice in campaign.comparison.advice]
+
+
+def test_csv_holds_every_measurement(campaign) -> None:
+    # 2 clusters x 2 mappings x 3 repetitions
+    rows = tables_of(csv_text(campaign))["Measurements"]
+    assert len(rows) == 12
+    assert {row["origin"] for row in rows} == {"measured under emulated limits"}
+
+
+def test_csv_holds_rows_that_the_page_leaves_out() -> None:
+    model = report_examples.bt_io().model_copy(update={"series": ()})
+    many = tuple(model.phases[0].model_copy(update={"ph_id": n}) for n in range(1, 401))
+    (table,) = phase_tables(model.model_copy(update={"phases": many}))
+    assert len(table.rows) == 400
+    assert len(table.shown) + table.n_left_out == 400
+    assert table.n_left_out > 0
+
+
+def test_markdown_says_the_answer_first_and_has_tables(campaign) -> None:
+    text = markdown(campaign)
+    assert text.startswith("# abyss-study\n")
+    assert text.index("has the shortest I/O time (") < text.index("### ABYSS-P: By I/O time")
+    assert "| 1PxCN |" in text
+    assert "Measured under emulated limits" in text
+
+
+def test_markdown_shows_a_name_that_looks_like_markup(campaign) -> None:
+    text = markdown(campaign)
+    assert r"\<script\>alert(1)\</script\>" in text
+    assert "<script>" not in text
+
+
+def test_no_cell_of_csv_is_a_formula(campaign, tmp_path) -> None:
+    campaign_examples.make_campaign(
+        tmp_path, [report_examples.abyss("=cmd|' /C calc'!A0")], clusters=("nfs",), n_repetitions=1
+    )
+    rows = tables_of(csv_text(read_folder(tmp_path)))["ABYSS-P: Files"]
+    assert "'=cmd|' /C calc'!A0" in [row["file_name"] for row in rows]
+
+
+def test_all_formats_call_clusters_the_same(campaign) -> None:
+    comparison = campaign.comparison
+    titles = {c.cluster_title for c in comparison.configurations}
+    application = json.loads(json_text(campaign))["applications"][0]
+    csv_tables = tables_of(csv_text(campaign))
+    name = application["name"]
+    page, text = render(campaign), markdown(campaign).replace("\\", "")
+    for table in ("ranking-time", "whole-run", "phase-results", "cost"):
+        assert {row["cluster"] for row in application["tables"][table]} == titles
+    assert {row["cluster"] for row in csv_tables[f"{name}: By I/O time"]} == titles
+    for title in titles:
+        assert escape(title) in page and title in text
+    for rows in all_rows(comparison):
+        if "title" in rows.columns and rows.title != "Not measured":
+            assert {row[rows.columns.index("title")] for row in rows.rows} <= titles
+    ((missing,),) = ([r for r in all_rows(comparison) if r.title == "Not measured"],)
+    assert missing.shown[0][1] == "CephFS, 3 data servers" in page
+
+
+def test_the_baseline_and_the_whole_run_are_in_all_formats(campaign) -> None:
+    application = json.loads(json_text(campaign))["applications"][0]
+    compared = [c for c in campaign.comparison.configurations if c.against is not None]
+    assert compared and len(application["tables"]["baseline"]) == len(compared)
+    assert application["tables"]["baseline"][0]["times_as_fast_low"] is not None
+    elapsed_s = application["tables"]["whole-run"][0]["whole_run_s"]
+    # The tiny run of the fixture: what is left of it without its I/O, and the kernel's I/O time.
+    run = campaign.comparison.configurations[0].run
+    assert elapsed_s >= run.traced_elapsed_s - run.traced_io_s
+    for text in (render(campaign), markdown(campaign)):
+        assert "The whole run, computed" in text
+        assert "Against the baseline, NFS" in text
+
+
+def test_effects_of_several_knobs_are_marked(campaign) -> None:
+    rows = json.loads(json_text(campaign))["applications"][0]["tables"]["effects"]
+    assert {row["separable"] for row in rows} == {True, False}
+    assert any(row["knob"].count(" and ") for row in rows if not row["separable"])
