@@ -1,7 +1,7 @@
 /* Runs a command in a node: joins its cgroups and namespaces, and stands in for ssh.
  *
  * The map is a text file that the tool writes, a line a node:
- *   NAME PID START_TICKS node|switch|user-node|user-switch|here PROCS[,PROCS...]
+ *   NAME PID START_TICKS node|switch|user-node|user-switch|here|guest:ADDRESS:PORT PROCS[,PROCS...]
  */
 #include "node.h"
 
@@ -23,8 +23,9 @@ struct entry {
     pid_t pid;
     unsigned long long start;
     bool is_switch;
-    bool is_user; /* in a user namespace of the cluster */
-    bool is_here; /* no namespaces: the node is this machine (the null provider) */
+    bool is_user;      /* in a user namespace of the cluster */
+    bool is_here;      /* no namespaces: the node is this machine (the null provider) */
+    const char *agent; /* of a guest that runs in the node: where its agent listens; or NULL */
     struct cgroups cgroups;
 };
 
@@ -44,6 +45,7 @@ static bool parse(struct entry *entry, const char *name) {
     entry->pid = (pid_t)strtol(pid, NULL, 10);
     entry->start = strtoull(start, NULL, 10);
     entry->is_user = strncmp(kind, "user-", 5) == 0;
+    entry->agent = strncmp(kind, "guest:", 6) == 0 ? kind + 6 : NULL;
     entry->is_switch = strcmp(kind, "switch") == 0 || strcmp(kind, "user-switch") == 0;
     entry->is_here = strcmp(kind, "here") == 0;
     char *inner = NULL;
@@ -75,7 +77,7 @@ static void join_namespaces(const struct entry *entry, const char *name) {
     static const char *const kinds[] = {"user", "net", "uts", "ipc", "pid", "mnt"};
     int fds[sizeof kinds / sizeof *kinds];
     int first = entry->is_user ? 0 : 1;
-    int n = entry->is_switch ? 2 : (int)(sizeof kinds / sizeof *kinds);
+    int n = entry->is_switch || entry->agent != NULL ? 2 : (int)(sizeof kinds / sizeof *kinds);
     char path[64];
     for (int i = first; i < n; i++) {
         snprintf(path, sizeof path, "/proc/%d/ns/%s", (int)entry->pid, kinds[i]);
@@ -130,6 +132,9 @@ static int perform(const struct entry *entry, const char *name, char **argv) {
     join_namespaces(entry, name);
     if (!has_directory || chdir(directory) != 0) {
         (void)!chdir("/");
+    }
+    if (entry->agent != NULL) {
+        return wt_run_in_guest(entry->agent, name, argv);
     }
     if (entry->is_switch) {
         exec_command(argv); /* no PID namespace: no child needed */

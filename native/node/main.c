@@ -5,6 +5,7 @@
  *   wavetank-node create [--own-user] [--join CGROUP.PROCS]...    (a switch: a network namespace only)
  *   wavetank-node run MAP NODE COMMAND [ARGUMENT]...
  *   wavetank-node shell MAP [ssh options] NODE COMMAND...         (stands in for ssh)
+ *   wavetank-node agent ADDRESS:PORT CALLER FILE                  (process 1 of a guest)
  *
  * create prints "PID START_TICKS" of the node's process 1, which stays.
  */
@@ -17,7 +18,8 @@
 
 static int usage(void) {
     fprintf(stderr,
-            "usage: wavetank-node create OPTIONS | run MAP NODE COMMAND... | shell MAP NODE COMMAND...\n");
+            "usage: wavetank-node create OPTIONS | run MAP NODE COMMAND... | shell MAP NODE COMMAND... | "
+            "agent ADDRESS:PORT CALLER FILE\n");
     return EXIT_OURS;
 }
 
@@ -106,6 +108,9 @@ int main(int argc, char **argv) {
     }
     if (argc >= 5 && strcmp(argv[1], "shell") == 0) {
         return wt_shell_in_node(argc - 2, argv + 2);
+    }
+    if (argc == 5 && strcmp(argv[1], "agent") == 0) {
+        return wt_be_agent(argc - 2, argv + 2);
     }
     return usage();
 }

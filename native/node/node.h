@@ -61,4 +61,10 @@ int wt_create_node(const struct node_options *options);
 int wt_run_in_node(int argc, char **argv);
 int wt_shell_in_node(int argc, char **argv);
 
+/* guest/caller.c: the command's exit status; EXIT_OURS when the guest does not answer */
+int wt_run_in_guest(const char *address, const char *name, char **argv);
+
+/* guest/agent.c: argv[0] is where it listens, argv[1] who may call, argv[2] a file to make when it does */
+int wt_be_agent(int argc, char **argv);
+
 #endif

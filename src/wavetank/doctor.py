@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from wavetank import native
+from wavetank.cluster.guests import hypervisors
 from wavetank.cluster.namespaces import user
 from wavetank.cluster.namespaces.cgroups import hierarchies
 from wavetank.cluster.needs import needs_by_node
@@ -89,6 +90,7 @@ def examine() -> list[Finding]:
         *_slurm(),
         *_privileges(),
         *_kernel(),
+        *_guests(),
         *_nfs(),
         *_file_systems(),
         *(_program(wanted) for wanted in _PROGRAMS),
@@ -236,6 +238,27 @@ def _kernel() -> Iterator[Finding]:
                       "nodes have no disks of their own", "modprobe loop")  # fmt: skip
     yield _cgroups()
     yield _fuse()
+
+
+def _guests() -> Iterator[Finding]:
+    """Each hypervisor; "found" says which one guests take when a cluster names none."""
+    against = hypervisors.reasons_against()
+    best = next((name for name, reason in against.items() if reason is None), None)
+    for name, reason in against.items():
+        ability = f"guests by {hypervisors.NAMES[name]} (hypervisor: {name})"
+        if reason is None:
+            found = (
+                "taken unless a cluster names another"
+                if name == best
+                else "when a cluster names it"
+            )
+            yield Finding(
+                "virtual clusters", ability, "ok", f"{found}; rates: {hypervisors.RATES[name]}"
+            )
+            continue
+        what, _, remedy = reason.partition(": ")
+        cost = "no provider vm" if best is None else f"guests are by {hypervisors.NAMES[best]}"
+        yield Finding("virtual clusters", ability, "missing", what, cost, remedy)
 
 
 def _cgroups() -> Finding:

@@ -52,6 +52,12 @@ CLUSTERS: dict[str, dict[str, Any]] = {
     },
 }
 
+# Guests by User-mode Linux: what every machine with its Debian package can run.
+GUESTS: dict[str, Any] = {"provider": "vm", "hypervisor": "uml"}
+CLUSTERS |= {
+    "vm-none": {**GUESTS, "nodes": {"compute": 2}, "file_system": {"kind": "none"}},
+}
+
 # Set by test_ssh_provider.py, which runs this suite where hosts answer. Four of them: c1, c2, io1, io2.
 SSH: dict[str, Any] = json.loads(os.environ.get("WAVETANK_TEST_SSH", "{}"))
 

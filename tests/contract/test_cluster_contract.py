@@ -12,6 +12,7 @@ import pytest
 
 from waiting import HANG_S, until
 from wavetank.cluster import deploy
+from wavetank.cluster.components import MAKES_NODES
 from wavetank.cluster.counters import CPU_S, SENT_BYTES
 from wavetank.cluster.host import Host, RunningCluster
 from wavetank.errors import ClusterError, RemoteCommandError
@@ -86,7 +87,7 @@ def test_placed_files_have_their_size_and_survive_an_emptied_cache(cluster: Clus
     before = cluster.compute_hosts[0].run(["sha256sum", path]).stdout
     blocks = int(cluster.compute_hosts[0].run(["stat", "-c", "%b", path]).stdout)
     assert blocks * 512 >= 3_000_001 - 4096, "content is written, not sparse"
-    if cluster.spec.provider == "local":  # others can only empty the cache of the whole machine
+    if cluster.spec.provider in MAKES_NODES:  # others can only empty the cache of the whole machine
         assert "left" in cluster.drop_caches()
     assert cluster.compute_hosts[0].run(["sha256sum", path]).stdout == before
 
@@ -192,12 +193,13 @@ def test_the_remote_shell_reaches_every_node(cluster: Cluster) -> None:
 
 
 def test_limits_in_force_are_those_of_the_instance_type(cluster: Cluster) -> None:
-    if cluster.spec.provider != "local":
-        pytest.skip("does not apply: only provider local limits its nodes")
+    if cluster.spec.provider not in MAKES_NODES:
+        pytest.skip("does not apply: only providers of nodes on this machine limit them")
     limits = cluster.limits()
     # of INSTANCE: 1 Gbit/s = 125 MB/s; 384 MiB; what enforces them depends on the machine
     assert limits["compute vcpus"].startswith("1 by cgroup")
-    assert limits["compute memory"].startswith("384.0 MiB by cgroup")
+    by = "the guest's kernel" if cluster.spec.provider == "vm" else "cgroup"
+    assert limits["compute memory"].startswith(f"384.0 MiB by {by}")
     assert limits["compute network"].startswith("125.0 MB/s by tbf")
     on = "io" if cluster.spec.nodes.io else "compute"
     assert limits[f"{on} disk read"].startswith("100.0 MB/s by cgroup")
@@ -205,8 +207,8 @@ def test_limits_in_force_are_those_of_the_instance_type(cluster: Cluster) -> Non
 
 
 def test_a_node_has_the_memory_and_the_name_that_it_should(cluster: Cluster) -> None:
-    if cluster.spec.provider != "local":
-        pytest.skip("does not apply: only provider local makes nodes")
+    if cluster.spec.provider not in MAKES_NODES:
+        pytest.skip("does not apply: the hosts are not made of this machine")
     host = cluster.compute_hosts[1]
     assert host.run(["hostname"]).stdout == "c2\n"
     assert host.run(["getent", "hosts", "c1"]).stdout.split() == ["10.77.0.1", "c1"]
@@ -217,8 +219,8 @@ def test_a_node_has_the_memory_and_the_name_that_it_should(cluster: Cluster) -> 
 
 
 def test_nodes_do_not_see_each_others_files_or_the_state_directory(cluster: Cluster) -> None:
-    if cluster.spec.provider != "local":
-        pytest.skip("does not apply: only provider local makes nodes")
+    if cluster.spec.provider not in MAKES_NODES:
+        pytest.skip("does not apply: the hosts are not made of this machine")
     one, other = cluster.compute_hosts
     one.run(["touch", "/root/only-here", "/tmp/only-here", "/dev/shm/only-here"])
     assert "only-here" not in other.run(["ls", "/root", "/tmp", "/dev/shm"]).stdout

@@ -21,6 +21,7 @@ from wavetank.application.program import (
     refuse_other_mpi,
     starting,
 )
+from wavetank.cluster.components import MAKES_NODES
 from wavetank.cluster.deploy import DeployedCluster
 from wavetank.cluster.host import EndsMarked, Host, RunsPrograms
 from wavetank.errors import ClusterError, UsageError
@@ -226,7 +227,7 @@ def _warn_of_cores(
     cluster: DeployedCluster, placed: Sequence[str], tell: Callable[[str], None]
 ) -> None:
     """One rank per core is the rule of the method; more of them wait for each other."""
-    if cluster.spec.provider != "local":
+    if cluster.spec.provider not in MAKES_NODES:
         return
     for node in dict.fromkeys(placed):
         n, vcpus = list(placed).count(node), cluster.spec.instance_of(node).vcpus

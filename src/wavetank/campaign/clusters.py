@@ -16,6 +16,7 @@ from wavetank.campaign.load import ReadCluster
 from wavetank.campaign.plan import why_not
 from wavetank.campaign.spec import ClusterSource, Executor, Layout
 from wavetank.cluster import deploy
+from wavetank.cluster.components import MAKES_NODES
 from wavetank.cluster.host import RunningCluster
 from wavetank.cluster.mpi import library_of
 from wavetank.cluster.spec import ClusterSpec, read_spec
@@ -124,7 +125,7 @@ def _memory_here(spec: ClusterSpec) -> int | None:
     """Memory that all nodes may take of this machine; None: they are elsewhere."""
     if spec.provider == "null":  # nothing is brought up
         return 0
-    if spec.provider != "local":
+    if spec.provider not in MAKES_NODES:
         return None
     return sum(spec.instance_of(node).memory for node in spec.node_names())
 
@@ -133,7 +134,7 @@ def _storage_here(spec: ClusterSpec) -> int | None:
     """Space that all disks may take of this machine; None: they are elsewhere."""
     if spec.provider == "null":
         return 0
-    if spec.provider != "local":
+    if spec.provider not in MAKES_NODES:
         return None
     temporary = 0 if spec.temporary is None else spec.temporary.size
     return spec.storage.node_bytes * len(spec.storage_names()) + temporary * len(

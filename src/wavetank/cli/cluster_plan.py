@@ -122,10 +122,14 @@ def settings_table(spec: ClusterSpec) -> Table:
 
 def access_method(spec: ClusterSpec) -> str:
     """How ranks reach the file system, in the words of the method, section 8."""
+    from wavetank.cluster.components import MAKES_NODES
+
     if spec.file_system.kind == "none":
         return "local disks"
-    if spec.provider != "local":
+    if spec.provider not in MAKES_NODES:
         return "native: hosts as they are"
+    if spec.provider == "vm":
+        return "virtual: clients and servers in virtual machines with limits"
     return "virtual: clients and servers on nodes with limits"
 
 

@@ -33,6 +33,13 @@ NEEDED_DIRECTORIES = frozenset(
                  "root", "run", "sbin", "scratch", "srv", "storage", "sys", "tmp", "usr", "var")
 )  # fmt: skip
 
+# Of guests of provider vm, the best first.
+Hypervisor = Literal["kvm", "uml", "tcg"]
+HYPERVISORS: tuple[Hypervisor, ...] = ("kvm", "uml", "tcg")
+
+# Providers that make nodes of this machine, with the limits of their instance types and disks of their own.
+MAKES_NODES = frozenset({"local", "vm"})
+
 SCRATCH_PATH = "/scratch"  # of the temporary storage of compute nodes
 
 # mkfs.xfs refuses less than 300 MB since version 5.19; one size for all local file systems.

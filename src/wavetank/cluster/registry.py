@@ -17,6 +17,7 @@ PROVIDERS: dict[str, str] = {
     "local": "wavetank.cluster.providers.local:LocalProvider",
     "null": "wavetank.cluster.providers.null:NullProvider",
     "ssh": "wavetank.cluster.providers.ssh:SshProvider",
+    "vm": "wavetank.cluster.providers.vm:VmProvider",
 }
 FILE_SYSTEMS: dict[str, str] = {
     "cephfs": "wavetank.cluster.filesystems.cephfs.driver:CephFS",

@@ -15,11 +15,13 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from wavetank.cluster.components import (
+    MAKES_NODES,
     NEEDED_DIRECTORIES,
     SMALLEST_STORAGE_BYTES,
     WITHOUT_METADATA,
     WITHOUT_SERVERS,
     FileSystem,
+    Hypervisor,
     Instance,
     Mpi,
     Name,
@@ -55,6 +57,10 @@ class ClusterSpec(Record):
     )
     description: str = ""
     provider: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]*$")] = "local"
+    hypervisor: Hypervisor | None = Field(
+        default=None,
+        description="of provider vm only: kvm, uml (User-mode Linux) or tcg; the default is the best that is here",
+    )
     instance: Instance = Field(
         description="of compute and head nodes, and of I/O nodes unless io_instance is given"
     )
@@ -67,7 +73,7 @@ class ClusterSpec(Record):
     )
     temporary: Storage | None = Field(
         default=None,
-        description="temporary: a disk of its own at /scratch of each compute node, of provider local",
+        description="temporary: a disk of its own at /scratch of each compute node, of providers local and vm",
     )
     placement: Literal["cluster", "spread"] | None = Field(
         default=None,
@@ -91,7 +97,7 @@ class ClusterSpec(Record):
     @classmethod
     def _has_limits_of_the_catalogue(cls, body: object) -> object:
         """Hosts of other providers are as they are, whatever their instance type is called."""
-        if not isinstance(body, dict) or body.get("provider", "local") != "local":
+        if not isinstance(body, dict) or body.get("provider", "local") not in MAKES_NODES:
             return body
         keys = [key for key in ("instance", "io_instance") if key in body]
         on_volumes = not is_on_instance(body.get("storage"))
@@ -137,16 +143,13 @@ class ClusterSpec(Record):
                 f"file_system.servers asks for {fs.servers} data servers, but {available} "
                 f"{'node' if available == 1 else 'nodes'} can hold one. Add nodes or ask for fewer servers"
             )
-        if (self.ssh is not None) != (self.provider == "ssh"):
-            yield "the key ssh and provider: ssh go together"
+        yield from self._provider_problems()
         for key, storage in (("storage", self.storage), ("temporary", self.temporary)):
             if storage is not None and storage.size < SMALLEST_STORAGE_BYTES:
                 yield (
                     f"{key}.size {format_size(storage.size)} is too small: "
                     f"{storage.local_file_system} needs {format_size(SMALLEST_STORAGE_BYTES)}"
                 )
-        if self.temporary is not None and self.provider != "local":
-            yield f"temporary: only provider local makes disks, not {self.provider}"
         yield from self._stripe_problems()
         yield from self._gateway_problems()
         yield from managed_problems(fs)
@@ -154,6 +157,14 @@ class ClusterSpec(Record):
         yield from device_problems("storage", self.storage, holders)
         if self.temporary is not None:
             yield from device_problems("temporary", self.temporary, [self.instance])
+
+    def _provider_problems(self) -> Iterator[str]:
+        if (self.ssh is not None) != (self.provider == "ssh"):
+            yield "the key ssh and provider: ssh go together"
+        if self.temporary is not None and self.provider not in MAKES_NODES:
+            yield f"temporary: only providers {' and '.join(sorted(MAKES_NODES))} make disks, not {self.provider}"
+        if self.hypervisor is not None and self.provider != "vm":
+            yield f"hypervisor: only guests of provider vm have one, not nodes of {self.provider}"
 
     def _stripe_problems(self) -> Iterator[str]:
         fs = self.file_system
@@ -271,6 +282,11 @@ class ClusterSpec(Record):
     def device_of(self, node: str, storage: Storage) -> str:
         """Kind of the device of a node's disk."""
         return storage.device or self.instance_of(node).device
+
+    @property
+    def own_kernels(self) -> bool:
+        """Whether each node has a kernel of its own: nodes out of namespaces share that of this machine."""
+        return self.provider not in ("local", "null")
 
     def sha256(self) -> str:
         """Hash of what the specification says, whatever its layout as text.

@@ -198,7 +198,7 @@ def test_metadata_servers_are_where_they_were_put(
         ),
         ({"file_system__stripe": {"kind": "sharded", "count": 4}}, "more than the 3 data servers"),
         ({"temporary": {"size": "1 MiB"}}, "temporary.size 1.0 MiB is too small"),
-        ({"temporary": {}, "provider": "null"}, "only provider local makes disks"),
+        ({"temporary": {}, "provider": "null"}, "only providers local and vm make disks"),
     ],
 )
 def test_components_that_do_not_fit_are_said(

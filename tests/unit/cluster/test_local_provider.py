@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from wavetank.cluster.providers import local
+from wavetank.cluster.namespaces import provider
 from wavetank.cluster.providers.local import LocalProvider
 from wavetank.cluster.spec import ClusterSpec
 
@@ -27,6 +27,6 @@ def test_a_chroot_is_refused_as_nodes_would_be_outside_of_it(
     root = os.stat("/")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     for seen, refused in ((f"{root.st_dev}:{root.st_ino}\n", False), ("1:1\n", True)):
-        monkeypatch.setattr(local, "command", lambda argv, seen=seen: seen)
+        monkeypatch.setattr(provider, "command", lambda argv, seen=seen: seen)
         findings = LocalProvider().check(SPEC)
         assert any("chroot" in finding for finding in findings) == refused

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from wavetank.cluster.components import MAKES_NODES
 from wavetank.cluster.filesystems.base import Site, write_content
 from wavetank.cluster.host import Host
 from wavetank.cluster.spec import ClusterSpec
@@ -120,8 +121,8 @@ class Existing:
 
 def _problems(spec: ClusterSpec) -> Iterator[str]:
     fs = spec.file_system
-    if spec.provider == "local":
-        yield 'file_system existing is this machine\'s: nodes of provider local must not write to it. Use provider "null"'
+    if spec.provider in MAKES_NODES:
+        yield f'file_system existing is this machine\'s: nodes of provider {spec.provider} must not write to it. Use provider "null"'
     if fs.path is None:
         yield "file_system existing needs file_system.path: a directory of the mounted file system"
         return

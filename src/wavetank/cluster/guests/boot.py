@@ -1,0 +1,115 @@
+"""Boots guests in nodes out of namespaces, and waits until commands can come."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from wavetank.cluster.command_host import last_lines
+from wavetank.cluster.guests.guest import (
+    DIRECTORY,
+    INIT,
+    MODULES,
+    OTHER_MODULES,
+    READY,
+    Guest,
+    GuestDisk,
+    init_script,
+    node_links,
+)
+from wavetank.cluster.guests.machines import Machine
+from wavetank.cluster.namespaces import network
+from wavetank.cluster.namespaces.disks import attached
+from wavetank.cluster.namespaces.host import NamespaceHost
+from wavetank.cluster.namespaces.nodes import node_disks
+from wavetank.cluster.spec import ClusterSpec
+from wavetank.errors import ProviderError
+
+CONSOLE = "console"  # the log that a guest's console goes to
+CONSOLE_LINES = 15
+# Two seconds on a quiet machine, twenty where it has a tenth of a processor.
+BOOT_TIMEOUT_S = 300.0
+POLL_S = 0.01
+KERNEL_MODULES = "/lib/modules"
+
+
+def guest_of(spec: ClusterSpec, name: str, directory: Path) -> Guest:
+    """A node's guest; its disks are attached already."""
+    position = spec.node_names().index(name)
+    instance = spec.instance_of(name)
+    disks = []
+    for disk in node_disks(spec, name):
+        image = directory / "images" / f"{name}{disk.suffix}.img"
+        found = attached(image)
+        if not found:
+            raise ProviderError(f"no loop device is on {image}. Take the cluster down")
+        disks.append(GuestDisk(found[0], disk.at, disk.storage.local_file_system))
+    return Guest(
+        name, position, network.address_of(position), instance.memory, instance.vcpus, tuple(disks),
+        MODULES.get(spec.file_system.kind, OTHER_MODULES),
+    )  # fmt: skip
+
+
+def boot(
+    node: NamespaceHost,
+    guest: Guest,
+    machine: Machine,
+    program: str,
+) -> None:
+    """Start a guest in its node; its console goes to the node's log ``console``.
+
+    Args:
+        node: that it runs in.
+        guest: the guest.
+        machine: its hypervisor and kernel.
+        program: wavetank-node.
+    """
+    node.run(["ip", "-batch", "-"], stdin=node_links())
+    node.run(["mkdir", "-p", DIRECTORY, KERNEL_MODULES])
+    kernel_modules = machine.modules()
+    link = f"{KERNEL_MODULES}/{kernel_modules.name}"
+    if str(kernel_modules) != link:
+        node.run(["ln", "-sfn", str(kernel_modules), link])
+    node.run(
+        ["dd", f"of={INIT}", "status=none"],
+        stdin=init_script(guest, machine.devices(guest), program),
+    )
+    node.run(["chmod", "755", INIT])
+    # a guest that dies must not leave its memory in a file
+    argv = ["prlimit", "--core=0", *machine.command(guest)]
+    node.start(argv, log=CONSOLE, env=machine.environment)
+
+
+def wait_for(
+    node: NamespaceHost,
+    process_1: int,
+    hypervisor: str,
+    sleep: Callable[[float], None] = time.sleep,
+) -> None:
+    """Wait until commands can come.
+
+    Args:
+        node: that the guest runs in.
+        process_1: of the node, as this machine counts.
+        hypervisor: for people.
+        sleep: of the time module.
+
+    Raises:
+        ProviderError: the guest ended, or takes too long; with its console's last lines.
+    """
+    ready = Path(f"/proc/{process_1}/root{READY}")
+    deadline = time.monotonic() + BOOT_TIMEOUT_S
+    while not ready.exists():
+        death = node.death_of(CONSOLE)
+        if death is not None or time.monotonic() > deadline:
+            did = (
+                "ended before commands could come"
+                if death is not None
+                else f"did not boot within {BOOT_TIMEOUT_S:.0f} s"
+            )
+            said = last_lines(node.log_text(CONSOLE), CONSOLE_LINES)
+            raise ProviderError(
+                f"guest {node.name} ({hypervisor}) {did}. Its console's last lines:\n{said}"
+            )
+        sleep(POLL_S)

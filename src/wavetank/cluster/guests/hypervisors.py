@@ -1,0 +1,112 @@
+"""Which hypervisors this machine has for guests, and which one a cluster takes.
+
+KVM where it runs kernels of distributions; else User-mode Linux, a Linux kernel that is an ordinary process; else
+QEMU without KVM, which translates every instruction and is for function only.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from wavetank.cluster.components import HYPERVISORS, Hypervisor
+from wavetank.cluster.guests import qemu, uml
+from wavetank.errors import ProviderError
+
+KVM_GET_API_VERSION = 0xAE00
+KVM_API_VERSION = 12  # since Linux 2.6.22
+# Hardware that runs any kernel. Others (kvm_pvm, of machines that are guests themselves) want kernels made for them.
+KVM_MODULES = ("kvm_intel", "kvm_amd")
+TUN = Path("/dev/net/tun")
+NAMES: Mapping[Hypervisor, str] = {
+    "kvm": "QEMU with KVM",
+    "uml": "User-mode Linux",
+    "tcg": "QEMU without KVM (TCG)",
+}
+RATES: Mapping[Hypervisor, str] = {
+    "kvm": "measured",
+    "uml": "measured; a system call costs tens of microseconds: requests below 64 KiB are not comparable with hardware",
+    "tcg": "not comparable with hardware: every instruction is translated",
+}
+"""What rates that are measured in a guest are worth."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The hypervisor of a cluster's guests.
+
+    Attributes:
+        hypervisor: which one.
+        why: for people.
+    """
+
+    hypervisor: Hypervisor
+    why: str
+
+
+def reasons_against(sys: Path = Path("/sys/module")) -> dict[Hypervisor, str | None]:
+    """Why this machine cannot run guests of each hypervisor, with what to do; None when it can. The best first."""
+    against: dict[Hypervisor, Callable[[], str | None]] = {
+        "kvm": lambda: qemu.reason_against() or against_kvm(sys),
+        "uml": uml.reason_against,
+        "tcg": qemu.reason_against,
+    }
+    return {name: _against_taps() or against[name]() for name in HYPERVISORS}
+
+
+def choose(asked: Hypervisor | None) -> Choice | str:
+    """The hypervisor that is asked for, or the best that is here; or why there is none, with what to do."""
+    against = reasons_against()
+    if asked is not None:
+        reason = against[asked]
+        return Choice(asked, "asked for") if reason is None else f"hypervisor {asked}: {reason}"
+    passed_over: list[str] = []
+    for name, reason in against.items():
+        if reason is None:
+            return Choice(name, "; ".join(passed_over) or "the best there is")
+        passed_over.append(f"no {name}: {reason}")
+    return "no hypervisor: " + "; ".join(passed_over)
+
+
+def _against_taps() -> str | None:
+    if not TUN.exists():
+        return f"no {TUN}: 'modprobe tun', or give the container the device"
+    return None
+
+
+def against_kvm(sys: Path, device: Path = Path("/dev/kvm")) -> str | None:
+    """Why KVM does not run kernels of distributions here."""
+    try:
+        descriptor = os.open(device, os.O_RDWR | os.O_CLOEXEC)
+    except PermissionError:
+        return "/dev/kvm is not ours to open: join the group kvm, or run with sudo"
+    except OSError:
+        return "no /dev/kvm: 'modprobe kvm_intel' or 'modprobe kvm_amd', or virtualisation is off in the firmware"
+    try:
+        if fcntl.ioctl(descriptor, KVM_GET_API_VERSION, 0) != KVM_API_VERSION:
+            return "/dev/kvm does not speak version 12: update the kernel"
+    except OSError as error:
+        return f"/dev/kvm does not answer ({error.strerror}): run with sudo"
+    finally:
+        os.close(descriptor)
+    if not any((sys / name).exists() for name in KVM_MODULES):
+        return (
+            "/dev/kvm is there, but by neither kvm_intel nor kvm_amd: kernels of distributions hang in it, "
+            "use a machine that is no guest itself"
+        )
+    return None
+
+
+def named(text: str) -> Hypervisor:
+    """The hypervisor of this name.
+
+    Raises:
+        ProviderError: there is none.
+    """
+    for name in HYPERVISORS:
+        if name == text:
+            return name
+    raise ProviderError(f"no hypervisor is called {text!r}; there are {', '.join(HYPERVISORS)}")

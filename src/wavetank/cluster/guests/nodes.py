@@ -1,0 +1,126 @@
+"""Guests that are up: their hosts, limits, caches and health; what is around them is asked of their nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+
+from wavetank.cluster.counters import Counters
+from wavetank.cluster.guests import uml
+from wavetank.cluster.guests.guest import AGENT
+from wavetank.cluster.guests.hypervisors import NAMES, RATES, Choice
+from wavetank.cluster.host import Host
+from wavetank.cluster.namespaces.host import NamespaceHost
+from wavetank.cluster.namespaces.nodes import LocalNodes
+from wavetank.units import format_size
+
+MAP = "guests.map"
+DROP = "sync && echo 3 >/proc/sys/vm/drop_caches && grep '^Cached:' /proc/meminfo"
+
+
+class GuestHost(NamespaceHost):
+    """A guest. ``enter`` is the argv prefix that has its agent run a command; daemons end with that."""
+
+    def drop_caches(self) -> str:
+        """Empty the guest's page cache. Sample of /proc/meminfo (Linux 6.1): ``Cached:            18340 kB``."""
+        left = self.run(["sh", "-c", DROP], timeout_s=600).stdout.split()[1]
+        return f"drop_caches of the guest, {left} KiB of page cache left"
+
+
+@dataclass(frozen=True)
+class GuestNodes:
+    """Guests that are up.
+
+    Attributes:
+        around: the nodes that they run in.
+        hosts: the guests.
+        choice: their hypervisor.
+        more_memory: bytes that each node has for the hypervisor itself.
+    """
+
+    around: LocalNodes
+    hosts: Mapping[str, Host]
+    choice: Choice
+    more_memory: int
+
+    @property
+    def storage_path(self) -> str:
+        """As in nodes out of namespaces."""
+        return self.around.storage_path
+
+    @property
+    def network(self) -> str | None:
+        """As of nodes out of namespaces."""
+        return self.around.network
+
+    @property
+    def launcher_address(self) -> str | None:
+        """The launcher runs in the switch, see host.NamesLauncher."""
+        return self.around.launcher_address
+
+    @property
+    def launcher_prefix(self) -> tuple[str, ...]:
+        """Runs a launcher in the switch, on this machine."""
+        return self.around.launcher_prefix
+
+    @property
+    def remote_shell(self) -> tuple[str, ...]:
+        """Stands in for ssh."""
+        return (self.around.program, "shell", str(self.around.directory.path / MAP))
+
+    def limits(self) -> dict[str, str]:
+        """Limits of each kind of node, what enforces them, and what rates of these guests are worth."""
+        found = {key: self._of_guest(key, text) for key, text in self.around.limits().items()}
+        name = self.choice.hypervisor
+        found["hypervisor"] = f"{NAMES[name]} ({self.choice.why})"
+        found["rates"] = RATES[name]
+        return found
+
+    def _of_guest(self, key: str, text: str) -> str:
+        """A limit of a node, said of the guest in it."""
+        label, _, what = key.rpartition(" ")
+        if what not in ("vcpus", "memory"):
+            return text
+        spec = self.around.spec
+        prefix = {"compute": "c1", "io": "io1", "head": "h1"}
+        instance = spec.instance_of(prefix.get(label, label))
+        if what == "memory":
+            own = f"{format_size(instance.memory)} by the guest's kernel"
+            return f"{own}; with {format_size(self.more_memory)} for the hypervisor: {text}"
+        if self.choice.hypervisor == "uml" and instance.vcpus > uml.VCPUS:
+            return f"{uml.VCPUS} by User-mode Linux, which has one processor; {text}"
+        return text
+
+    def drop_caches(self) -> str:
+        """Empty the guests' page caches, then what this machine keeps of their disks."""
+        guests = [host for host in self.hosts.values() if isinstance(host, GuestHost)]
+        with ThreadPoolExecutor(max_workers=8) as pool:
+            said = list(pool.map(lambda guest: f"{guest.name}: {guest.drop_caches()}", guests))
+        return "; ".join(said) + f"; around the guests: {self.around.drop_caches()}"
+
+    def look_again(self) -> None:
+        """Have guests see this machine's files as they are now: their roots are those of the nodes."""
+        self.around.look_again()
+
+    def record_counters(self, every_s: float) -> AbstractContextManager[Counters]:
+        """Record what each node uses, guest and hypervisor together; see counters.RecordsCounters."""
+        return self.around.record_counters(every_s)
+
+    def health(self) -> list[str]:
+        """Guests, nodes and daemons that died."""
+        return self.around.health()
+
+
+def write_map(around: LocalNodes, names: Sequence[str]) -> Path:
+    """Write the map of guests that wavetank-node reads: lines of the nodes' own map, with the guest's agent."""
+    lines = []
+    for line in Path(around.map_file).read_text().splitlines():
+        name, pid, start, _, *procs = line.split(" ")
+        if name in names:
+            lines.append(" ".join([name, pid, start, f"guest:{AGENT}", *procs]) + "\n")
+    path = around.directory.path / MAP
+    path.write_text("".join(lines))
+    return path

@@ -1,0 +1,76 @@
+"""User-mode Linux: a guest's kernel as an ordinary process (Debian package user-mode-linux, Linux 6.1).
+
+It has one processor. Its memory is a file in TMPDIR, which must be a tmpfs that allows programs: the node's /dev/shm.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from pathlib import Path
+
+from wavetank.cluster.guests.guest import CONTROL_TAP, INIT, TAP, Guest
+from wavetank.cluster.namespaces.network import MTU
+from wavetank.errors import ProviderError
+from wavetank.programs import find_program
+
+PROGRAM = "linux.uml"
+MODULES = Path("/usr/lib/uml/modules")
+VCPUS = 1
+QUEUE = 128  # frames of a network device that go through at once
+
+
+class UserModeLinux:
+    """Guests that are User-mode Linux; their root is their node's, by hostfs."""
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """See the protocol."""
+        return {"TMPDIR": "/dev/shm"}  # noqa: S108
+
+    def modules(self) -> Path:
+        """The package's only release; see the protocol."""
+        releases = sorted(MODULES.iterdir()) if MODULES.is_dir() else []
+        if not releases:
+            raise ProviderError(
+                f"no kernel modules below {MODULES}: apt-get install --reinstall user-mode-linux"
+            )
+        return releases[-1]
+
+    def devices(self, guest: Guest) -> list[str]:
+        """See the protocol."""
+        return [f"/dev/ubd{chr(ord('a') + i)}" for i in range(len(guest.disks))]
+
+    def command(self, guest: Guest) -> list[str]:
+        """See the protocol.
+
+        Source: Documentation/virt/uml/user_mode_linux_howto_v2.rst of Linux 6.1.
+        """
+        return [
+            PROGRAM,
+            f"mem={guest.memory_bytes // 2**20}M",
+            "rootfstype=hostfs",
+            "rw",
+            f"init={INIT}",
+            "con=null",
+            "con0=null,fd:1",
+            *(f"ubd{i}={disk.device}" for i, disk in enumerate(guest.disks)),
+            f"vec0:transport=tap,ifname={TAP},depth={QUEUE},mtu={MTU},mac={guest.mac}",
+            f"vec1:transport=tap,ifname={CONTROL_TAP},depth={QUEUE},mac={guest.control_mac}",
+        ]
+
+
+def reason_against() -> str | None:
+    """Why User-mode Linux does not run here, with what to do; None when it does."""
+    if platform.machine() != "x86_64":
+        return f"not for {platform.machine()}: use a machine with x86_64"
+    missing = [
+        package
+        for package, program in (("user-mode-linux", PROGRAM), ("kmod", "modprobe"))
+        if find_program(program) is None
+    ]
+    if missing:
+        return f"no {' and no '.join(missing)}: apt-get install {' '.join(missing)}"
+    if not MODULES.is_dir():
+        return f"no kernel modules below {MODULES}: apt-get install --reinstall user-mode-linux"
+    return None

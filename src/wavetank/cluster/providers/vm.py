@@ -1,0 +1,110 @@
+"""Virtual machines on this machine: a guest in each node out of namespaces, with its network, disks and limits.
+
+KVM, User-mode Linux or TCG: guests/hypervisors.py says which, and why.
+"""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from wavetank import native
+from wavetank.cluster.guests import hypervisors, machines
+from wavetank.cluster.guests.boot import boot, guest_of, wait_for
+from wavetank.cluster.guests.hypervisors import NAMES, Choice
+from wavetank.cluster.guests.nodes import MAP, GuestHost, GuestNodes, write_map
+from wavetank.cluster.host import Host
+from wavetank.cluster.namespaces.host import NamespaceHost
+from wavetank.cluster.namespaces.node import read_map
+from wavetank.cluster.namespaces.nodes import LocalNodes
+from wavetank.cluster.namespaces.provider import NODE_PROGRAM, NamespaceProvider
+from wavetank.cluster.spec import ClusterSpec
+from wavetank.cluster.state import directory_of
+from wavetank.document import host_facts, write_whole
+from wavetank.errors import ProviderError
+from wavetank.units import format_size
+
+# Of a hypervisor's own processes, and what this machine keeps in memory of a guest's disks.
+HYPERVISOR_MEMORY = 128 * 2**20
+CHOICE = "hypervisor.txt"
+AT_ONCE = 8
+
+
+class VmProvider:
+    """Makes guests."""
+
+    name = "vm"
+
+    def __init__(self) -> None:
+        self.around = NamespaceProvider(mounts_disks=False, more_memory=HYPERVISOR_MEMORY)
+
+    def check(self, spec: ClusterSpec) -> list[str]:
+        """What this machine lacks."""
+        if os.geteuid() != 0:
+            return [
+                "provider vm needs root, for networks, disks and limits around guests. Run with sudo"
+            ]
+        findings = self.around.check(spec)
+        choice = hypervisors.choose(spec.hypervisor)
+        if isinstance(choice, str):
+            findings.append(f"provider vm: {choice}")
+        wanted = sum(spec.instance_of(name).memory for name in spec.node_names())
+        here = host_facts().memory_bytes
+        if wanted > here:
+            findings.append(
+                f"{len(spec.node_names())} guests want {format_size(wanted)} of memory, and this machine has "
+                f"{format_size(here)}: ask for less instance.memory or fewer nodes"
+            )
+        return findings
+
+    def create(self, spec: ClusterSpec) -> GuestNodes:
+        """Make the nodes, and boot a guest in each; see the protocol."""
+        choice = hypervisors.choose(spec.hypervisor)
+        if isinstance(choice, str):
+            raise ProviderError(f"cluster {spec.name}: {choice}")
+        directory = directory_of(spec.name)
+        around = self.around.create(spec)
+        try:
+            write_whole(directory.path / CHOICE, f"{choice.hypervisor}\n{choice.why}\n")
+            write_map(around, spec.node_names())
+            self._boot_all(spec, around, choice)
+        except BaseException:
+            self.destroy(spec.name)
+            raise
+        return self.find(spec)
+
+    def _boot_all(self, spec: ClusterSpec, around: LocalNodes, choice: Choice) -> None:
+        program = str(native.find(NODE_PROGRAM, "be the agent of guests"))
+        machine = machines.machine(choice.hypervisor)
+        processes = read_map(Path(around.map_file))
+
+        def start(name: str) -> None:
+            guest = guest_of(spec, name, around.directory.path)
+            node = around.hosts[name]
+            assert isinstance(node, NamespaceHost)  # noqa: S101
+            boot(node, guest, machine, program)
+            wait_for(node, processes[name][0], NAMES[choice.hypervisor])
+
+        with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
+            list(pool.map(start, spec.node_names()))
+
+    def find(self, spec: ClusterSpec) -> GuestNodes:
+        """Attach to guests that another process booted; see the protocol."""
+        around = self.around.find(spec)
+        directory = directory_of(spec.name).path
+        if not (directory / MAP).exists():
+            raise ProviderError(
+                f"the guests of {spec.name} were never booted: wavetank cluster down {spec.name}"
+            )
+        hypervisor, why = (directory / CHOICE).read_text().splitlines()
+        choice = Choice(hypervisors.named(hypervisor), why)
+        hosts: dict[str, Host] = {}
+        for name, node in around.hosts.items():
+            enter = (around.program, "run", str(directory / MAP), name)
+            hosts[name] = GuestHost(name, node.address, enter, directory, None)
+        return GuestNodes(around, hosts, choice, HYPERVISOR_MEMORY)
+
+    def destroy(self, name: str) -> None:
+        """End the guests with their nodes; see the protocol."""
+        self.around.destroy(name)
