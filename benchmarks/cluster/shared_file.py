@@ -20,7 +20,8 @@ from wavetank.kernel.results.io_time import io_time_s
 from wavetank.measure.bottleneck import bottleneck, call_time
 from wavetank.measure.perform import ReplayPerformer
 from wavetank.measure.run import measure, set_up
-from wavetank.model.phase import DataStep, LinearOffsets, PatternMember, Phase, Program, RepeatStep
+from wavetank.model.document.phase import LinearOffsets, PatternMember, Phase
+from wavetank.model.document.program import DataStep, Program, RepeatStep
 
 RANKS, BLOCKS, BLOCK_BYTES, FIRST_BYTE = 4, 150, 4096, 2048
 NODES = {"4PxCN": 1, "2PxCN": 2}

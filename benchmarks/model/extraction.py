@@ -21,8 +21,8 @@ from pathlib import Path
 import numpy as np
 
 from wavetank.document import Provenance, provenance
+from wavetank.model.compression.folding import CHUNK_ROWS, fold
 from wavetank.model.extract import compactor, extract_model
-from wavetank.model.fold import CHUNK_ROWS, fold
 from wavetank.model.rules import Rules
 from wavetank.trace.open import open_trace
 from wavetank.trace.ops import OPS_BY_NAME

@@ -29,14 +29,8 @@ from wavetank.kernel.document.kernel import Kernel, KernelFile
 from wavetank.kernel.execution.replay import run_replay
 from wavetank.kernel.preparation.input_files import prepare_files
 from wavetank.launchers.registry import launcher
-from wavetank.model.phase import (
-    DataStep,
-    FileStep,
-    LinearOffsets,
-    PatternMember,
-    Phase,
-    Program,
-)
+from wavetank.model.document.phase import LinearOffsets, PatternMember, Phase
+from wavetank.model.document.program import DataStep, FileStep, Program
 
 SIZES = {"4 KiB": 4096, "8 KiB": 8192, "1 MiB": 1 << 20}
 PASSES = {"4 KiB": 4, "8 KiB": 6, "1 MiB": 12}  # so that a run takes some tenths of a second

@@ -53,8 +53,9 @@ from wavetank.kernel.lowering.plan_text import lower
 from wavetank.kernel.preparation.input_files import prepare_files
 from wavetank.kernel.preparation.page_cache import cached_pages
 from wavetank.launchers.registry import launcher
+from wavetank.model.document.phase import LinearOffsets, PatternMember, Phase
+from wavetank.model.document.program import DataStep, FileStep, Program
 from wavetank.model.extract import extract_model
-from wavetank.model.phase import DataStep, FileStep, LinearOffsets, PatternMember, Phase, Program
 from wavetank.model.rules import Rules
 from wavetank.trace.ops import OPS
 from wavetank.trace.reader import read_trace

@@ -12,7 +12,7 @@ from pathlib import Path
 from wavetank.campaign.results_folder import write_store
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.lowering.plan_text import lower
-from wavetank.model.application import Model
+from wavetank.model.document.model import Model
 
 EXAMPLES = Path(__file__).parents[2] / "tests" / "unit" / "report" / "fixtures"
 

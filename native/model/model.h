@@ -1,6 +1,6 @@
-/* Passes over columns of operations that the phase extraction makes. Called by src/wavetank/model/passes.py
- * through ctypes, which owns all memory; what a pass finds is judged there. Rows are numbered from 0; nothing
- * is kept between calls. */
+/* Passes over columns of operations that the phase extraction makes. Called by
+ * src/wavetank/model/native/survey.py through ctypes, which owns all memory; what a pass finds is judged
+ * there. Rows are numbered from 0; nothing is kept between calls. */
 #ifndef WT_MODEL_H
 #define WT_MODEL_H
 

@@ -13,7 +13,7 @@ from fold_builder import PROVENANCE, Event, model_of, trace_of
 
 from wavetank.cli import diff, fit
 from wavetank.errors import ModelError, UsageError
-from wavetank.model.application import Model
+from wavetank.model.document.model import Model
 from wavetank.model.extract import extract_model
 
 

@@ -12,7 +12,7 @@ from waiting import HANG_S
 from wavetank.kernel.construction.below import SENTENCE
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.lowering.collectives import require_agreement
-from wavetank.model.application import Model
+from wavetank.model.document.model import Model
 
 WAVETANK = [sys.executable, "-c", "from wavetank.cli.main import main; main()"]
 DATA = Path(__file__).parents[1] / "data" / "darshan"

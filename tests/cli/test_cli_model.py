@@ -15,7 +15,7 @@ from fold_builder import Event, trace_of
 from wavetank.cli import model as model_command
 from wavetank.cli import schema, show
 from wavetank.errors import DocumentError, ModelError, TraceError, UsageError
-from wavetank.model.application import Model
+from wavetank.model.document.model import Model
 from wavetank.trace.schema import FileView
 
 Run = Callable[..., Result]

@@ -10,7 +10,7 @@ import pytest
 
 from waiting import HANG_S
 from wavetank.kernel.document.kernel import Kernel
-from wavetank.model.application import Model
+from wavetank.model.document.model import Model
 
 WAVETANK = [sys.executable, "-c", "from wavetank.cli.main import main; main()"]
 LOG = Path(__file__).parents[1] / "data/darshan/recorded/partial-own-posix.mpich.darshan"

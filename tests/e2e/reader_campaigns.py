@@ -12,7 +12,7 @@ from measure_fakes import PROVENANCE, phase
 from wavetank import native
 from wavetank.kernel.document.kernel import Kernel, KernelFile
 from wavetank.launchers.registry import launcher
-from wavetank.model.phase import DataStep, FileStep, Program
+from wavetank.model.document.program import DataStep, FileStep, Program
 
 replay_is_possible = [
     pytest.mark.skipif(

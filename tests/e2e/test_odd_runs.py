@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tracer_run import FAMILIES, compile_c, need
 
-from wavetank.model.application import Model
+from wavetank.model.document.model import Model
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 OddRun = Callable[..., Path]

@@ -11,9 +11,10 @@ import pytest
 from wavetank.document import provenance
 from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.kernel.document.kernel import Kernel
-from wavetank.model.application import Model
+from wavetank.model.document.model import Model
+from wavetank.model.document.phase import Phase
+from wavetank.model.document.program import DataStep, RepeatStep, Step
 from wavetank.model.extract import extract_model
-from wavetank.model.phase import DataStep, Phase, RepeatStep, Step
 from wavetank.trace.capture import CaptureOptions, trace
 from wavetank.trace.reader import read_trace
 

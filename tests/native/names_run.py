@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from waiting import HANG_S
-from wavetank.model.application import Model
+from wavetank.model.document.model import Model
 
 Listing = dict[str, tuple[str, int]]
 """Names of a folder: what each is, and bytes."""

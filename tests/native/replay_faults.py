@@ -7,8 +7,8 @@ from pathlib import Path
 
 import kernel_models as km
 
-from wavetank.model.application import Model
-from wavetank.model.phase import DataStep, FileStep, Program, SyncStep
+from wavetank.model.document.model import Model
+from wavetank.model.document.program import DataStep, FileStep, Program, SyncStep
 
 SIZE = 4096
 COUNT = 8

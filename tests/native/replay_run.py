@@ -14,7 +14,7 @@ from wavetank.kernel.execution.replay import ReplayOptions, run_replay
 from wavetank.kernel.preparation.input_files import prepare_files
 from wavetank.kernel.results.result import ReplayResult
 from wavetank.launchers.registry import launcher
-from wavetank.model.application import Model
+from wavetank.model.document.model import Model
 
 LAUNCHERS = ("openmpi", "mpich")
 

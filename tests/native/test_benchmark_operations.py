@@ -20,7 +20,8 @@ from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.execution.ior_run import find_ior
 from wavetank.kernel.preparation.input_files import prepare_files
 from wavetank.launchers.registry import launcher
-from wavetank.model.phase import DataStep, FileStep, Program, Run
+from wavetank.model.document.phase import Run
+from wavetank.model.document.program import DataStep, FileStep, Program
 from wavetank.trace.capture import CaptureOptions, trace
 from wavetank.trace.ops import OPS
 from wavetank.trace.reader import read_trace

@@ -16,7 +16,7 @@ from wavetank.kernel.benchmarks.syncs import SYNCS
 from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.launchers.registry import launcher
-from wavetank.model.phase import DataStep, FileStep, Program, RepeatStep, Step
+from wavetank.model.document.program import DataStep, FileStep, Program, RepeatStep, Step
 from wavetank.trace.capture import CaptureOptions, trace
 from wavetank.trace.ops import OPS
 from wavetank.trace.reader import read_trace

@@ -12,7 +12,7 @@ from fixed_point_run import Round, go_round
 from tracer_run import FAMILIES, compile_c, need
 
 from wavetank.kernel.fidelity.certificate import replay_fidelity
-from wavetank.model.difference import compare_models
+from wavetank.model.comparison.difference import compare_models
 
 ZIP = """
 import zipfile

@@ -16,13 +16,12 @@ from test_tracer_abyss import ABYSS, command, write_reads
 from tracer_run import FAMILIES, compile_c, need, run_traced
 
 from wavetank.document import provenance
-from wavetank.model.application import Model
-from wavetank.model.difference import compare_models
+from wavetank.model.comparison.difference import compare_models
+from wavetank.model.document.expansion import phase_operations
+from wavetank.model.document.file import ModelFile
+from wavetank.model.document.model import Model, levels_of_files
 from wavetank.model.extract import extract_model
-from wavetank.model.file import ModelFile
-from wavetank.model.own_level import levels_of_files
 from wavetank.model.rules import Rules
-from wavetank.model.unfold import phase_operations
 from wavetank.trace.importers.counter_table import CounterRecord
 from wavetank.trace.importers.libdarshan import open_log
 from wavetank.trace.open import open_trace

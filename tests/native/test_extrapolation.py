@@ -16,12 +16,11 @@ from tracer_run import FAMILIES, compile_c, need
 from wavetank.document import provenance
 from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.kernel.fidelity.certificate import replay_fidelity
-from wavetank.model.application import Model, View
-from wavetank.model.difference import compare_models
+from wavetank.model.comparison.difference import compare_models
+from wavetank.model.document.model import Model, View, own_levels
 from wavetank.model.extract import extract_model
-from wavetank.model.extrapolate import extrapolate
-from wavetank.model.own_level import own_levels
-from wavetank.model.scaling import fit_models
+from wavetank.model.scaling.extrapolation import extrapolate
+from wavetank.model.scaling.fitting import fit_models
 from wavetank.trace.capture import CaptureOptions, trace
 from wavetank.trace.reader import read_trace
 

@@ -8,8 +8,8 @@ import pytest
 from tracer_run import compile_c, need, run_traced
 
 from wavetank.document import provenance
-from wavetank.model.application import Model
-from wavetank.model.difference import compare_models
+from wavetank.model.comparison.difference import compare_models
+from wavetank.model.document.model import Model
 from wavetank.model.extract import extract_model
 from wavetank.trace.reader import read_trace
 from wavetank.trace.schema import Trace

@@ -10,9 +10,9 @@ import pytest
 from tracer_run import FAMILIES, compile_c, need, run_traced
 
 from wavetank.document import provenance
-from wavetank.model import own_level
-from wavetank.model.application import Model
-from wavetank.model.difference import compare_models
+from wavetank.model.comparison.difference import compare_models
+from wavetank.model.document import model as models
+from wavetank.model.document.model import Model
 from wavetank.model.extract import extract_model
 from wavetank.trace.reader import read_trace
 
@@ -44,7 +44,7 @@ def own_phases(model: Model) -> list[object]:
     """Calls, ranks, repetitions and request sizes of the phases at the application's own level."""
     return [
         ([m.iop_type for m in p.pattern], p.ph_processid, p.ph_nrep, [m.rs for m in p.pattern])
-        for p in own_level.own_phases(model)
+        for p in models.own_phases(model)
     ]
 
 

@@ -10,7 +10,7 @@ from fixed_point_run import Round, go_round
 from tracer_run import FAMILIES, compile_c, need
 
 from wavetank.kernel.fidelity.certificate import replay_fidelity
-from wavetank.model.difference import compare_models
+from wavetank.model.comparison.difference import compare_models
 
 
 def files_written(folder: Path) -> dict[str, int]:

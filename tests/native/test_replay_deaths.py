@@ -23,7 +23,7 @@ from wavetank.kernel.results.rank_status import Watch
 from wavetank.kernel.results.result import ReplayResult
 from wavetank.launchers.openmpi import OpenMpi
 from wavetank.launchers.registry import launcher
-from wavetank.model.phase import PauseStep, Program, SyncStep
+from wavetank.model.document.program import PauseStep, Program, SyncStep
 
 RANKS = {"none": 1, "openmpi": 3, "mpich": 3}
 FOR_EVER_S = 1e6  # what a replay leaves behind is still there when the test looks

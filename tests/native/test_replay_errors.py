@@ -20,7 +20,7 @@ from wavetank.kernel.execution.replay import ReplayOptions, run_replay, scaled
 from wavetank.kernel.lowering.plan_text import lower
 from wavetank.kernel.preparation.input_files import prepare_files
 from wavetank.launchers.registry import launcher
-from wavetank.model.phase import DataStep, FileStep, PauseStep, Program, SyncStep
+from wavetank.model.document.program import DataStep, FileStep, PauseStep, Program, SyncStep
 
 
 @pytest.mark.parametrize("name", LAUNCHERS)

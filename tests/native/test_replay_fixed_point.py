@@ -10,7 +10,7 @@ from test_tracer_abyss import ABYSS, command, write_reads
 from tracer_run import FAMILIES, compile_c, need
 
 from wavetank.kernel.fidelity.certificate import replay_fidelity
-from wavetank.model.difference import compare_models
+from wavetank.model.comparison.difference import compare_models
 
 MPI_PROGRAMS = {
     "BT-IO": ("bt_io.c", 4, ["bt.out", "12", "5"]),

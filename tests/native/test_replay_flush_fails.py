@@ -17,7 +17,7 @@ from replay_run import replay  # first: makes kernel_models importable
 
 import kernel_models as km  # isort: skip
 from waiting import until
-from wavetank.model.phase import DataStep, FileStep, Program
+from wavetank.model.document.program import DataStep, FileStep, Program
 
 MIB = 2**20
 COUNT = 24

@@ -12,8 +12,8 @@ from tracer_run import FAMILIES, PROGRAMS, compile_c, need
 
 from wavetank.kernel.document.steps import flat
 from wavetank.kernel.fidelity.certificate import replay_fidelity
-from wavetank.model.difference import compare_models
-from wavetank.model.phase import FileStep
+from wavetank.model.comparison.difference import compare_models
+from wavetank.model.document.program import FileStep
 
 
 def around(case: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Round:

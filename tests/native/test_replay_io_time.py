@@ -24,7 +24,7 @@ from wavetank.kernel.execution.replay import ReplayOptions, run_replay
 from wavetank.kernel.results.io_time import phases_time_s
 from wavetank.kernel.results.replay_output import rank_reports
 from wavetank.launchers.registry import launcher
-from wavetank.model.phase import (
+from wavetank.model.document.program import (
     DataStep,
     FileStep,
     PauseStep,

@@ -12,8 +12,8 @@ from tracer_run import FAMILIES, PROGRAMS, compile_c, need
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.steps import flat
 from wavetank.kernel.fidelity.certificate import replay_fidelity
-from wavetank.model.difference import compare_models
-from wavetank.model.phase import FileStep
+from wavetank.model.comparison.difference import compare_models
+from wavetank.model.document.program import FileStep
 from wavetank.trace.ops import OPS
 
 TABLE = Path(__file__).parents[2] / "docs" / "reference" / "mpi-io.md"

@@ -17,7 +17,7 @@ from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.results.replay_output import bucket_middle_ns, latency_bucket, outcome
 from wavetank.kernel.results.result import ReplayResult, ReplayRun
-from wavetank.model.phase import DataStep, FileStep, Program, SyncStep
+from wavetank.model.document.program import DataStep, FileStep, Program, SyncStep
 from wavetank.trace.capture import CaptureOptions, trace
 from wavetank.trace.ops import OPS
 from wavetank.trace.reader import read_trace

@@ -14,14 +14,13 @@ from waiting import HANG_S
 from wavetank.kernel.document import calls
 from wavetank.kernel.execution.replay import ReplayOptions
 from wavetank.kernel.preparation.pattern import content
-from wavetank.model.phase import (
+from wavetank.model.document.phase import ListedOffsets, Run
+from wavetank.model.document.program import (
     DataStep,
     FileStep,
-    ListedOffsets,
     PauseStep,
     Program,
     RepeatStep,
-    Run,
     SyncStep,
 )
 

@@ -11,18 +11,9 @@ import kernel_models as km  # isort: skip
 from waiting import HANG_S
 from wavetank.kernel.execution.replay import ReplayOptions
 from wavetank.kernel.results.result import ReplayResult
-from wavetank.model.application import Model
-from wavetank.model.phase import (
-    DataStep,
-    FileStep,
-    ListedOffsets,
-    Phase,
-    Program,
-    RepeatStep,
-    Run,
-    Step,
-    SyncStep,
-)
+from wavetank.model.document.model import Model
+from wavetank.model.document.phase import ListedOffsets, Phase, Run
+from wavetank.model.document.program import DataStep, FileStep, Program, RepeatStep, Step, SyncStep
 
 VERIFY = ReplayOptions(verify=True, timeout_s=HANG_S)
 NEW = km.O_RDWR | km.O_CREAT

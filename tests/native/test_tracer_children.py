@@ -8,8 +8,8 @@ import pytest
 from fold_builder import PROVENANCE
 from tracer_run import compile_c, need, run_traced
 
+from wavetank.model.document.program import DataStep, ProcessStep
 from wavetank.model.extract import extract_model
-from wavetank.model.phase import DataStep, ProcessStep
 
 N = 12
 """Children of tests/native/programs/children.c."""

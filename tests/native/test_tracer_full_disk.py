@@ -12,7 +12,7 @@ from tracer_run import compile_c, need
 
 from waiting import HANG_S
 from wavetank.kernel.document.kernel import Kernel
-from wavetank.model.application import Model
+from wavetank.model.document.model import Model
 from wavetank.trace.reader import read_trace
 
 WAVETANK = [sys.executable, "-c", "from wavetank.cli.main import main; main()"]

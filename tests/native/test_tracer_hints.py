@@ -6,8 +6,8 @@ import pytest
 from tracer_run import FAMILIES, compile_c, need, run_traced
 
 from wavetank.document import provenance
+from wavetank.model.document.program import FileStep
 from wavetank.model.extract import extract_model
-from wavetank.model.phase import FileStep
 from wavetank.trace.index import TraceIndex
 
 AT_OPEN = (("cb_buffer_size", "2097152"), ("application_s_own", "a value with blanks"))

@@ -17,8 +17,8 @@ from wavetank.kernel.execution.replay import ReplayOptions, replay_command, run_
 from wavetank.kernel.preparation.input_files import prepare_files
 from wavetank.kernel.results.result import ReplayResult
 from wavetank.launchers.registry import launcher
-from wavetank.model.application import Model
-from wavetank.model.phase import DataStep, FileStep, Program
+from wavetank.model.document.model import Model
+from wavetank.model.document.program import DataStep, FileStep, Program
 from wavetank.trace.schema import Level
 from wavetank.variants.make import make_variant
 

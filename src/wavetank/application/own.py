@@ -21,7 +21,7 @@ from wavetank.errors import SpecError
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.launchers.family import mpi_family_of
 from wavetank.launchers.registry import recognise
-from wavetank.model.phase import ProcessStep
+from wavetank.model.document.program import ProcessStep
 from wavetank.programs import find_program
 from wavetank.units import Duration, format_duration, format_size
 

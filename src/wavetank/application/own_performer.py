@@ -29,7 +29,7 @@ from wavetank.kernel.execution.scratch import scratch_folder
 from wavetank.kernel.results.result import ReplayResult
 from wavetank.measure.perform import RawOutput
 from wavetank.measure.run import Bench, kernel_hash
-from wavetank.model.application import Model
+from wavetank.model.document.model import Model
 from wavetank.model.extract import extract_model
 from wavetank.trace.capture import CaptureOptions
 from wavetank.trace.reader import read_trace

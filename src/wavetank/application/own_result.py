@@ -17,12 +17,12 @@ from wavetank.kernel.document.calls import ON_TWO_NAMES
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.results.io_time import Spans, call_rates, io_time
 from wavetank.kernel.results.result import IoTime, PhaseResult, RankPhaseResult, ReplayResult
-from wavetank.model.application import Model
-from wavetank.model.folded import Folded, as_folded
-from wavetank.model.metadata import call_name
-from wavetank.model.phase import Phase
-from wavetank.model.rows import inside_calls
-from wavetank.model.same_phases import same_phases
+from wavetank.model.comparison.counterparts import same_phases
+from wavetank.model.compression.folded_table import Folded, as_folded
+from wavetank.model.document.metadata import call_name
+from wavetank.model.document.model import Model
+from wavetank.model.document.phase import Phase
+from wavetank.model.events.rows import inside_calls
 from wavetank.trace.ops import DATA_KINDS, OPS, codes_where
 from wavetank.trace.schema import UNKNOWN, BoolArray, Int64Array, Level, OpKind, Trace
 from wavetank.units import format_size

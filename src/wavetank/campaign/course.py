@@ -18,7 +18,7 @@ from wavetank.cost.prices import PriceTable
 from wavetank.errors import WavetankError
 from wavetank.measure.perform import RawOutput
 from wavetank.measure.result import Measurement
-from wavetank.model.application import Model
+from wavetank.model.document.model import Model
 
 GIVE_UP_AFTER = 3
 """Failures in a row after which a cluster is given up: it is broken, not unlucky."""

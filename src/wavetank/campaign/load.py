@@ -25,7 +25,7 @@ from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.execution.pauses import NO_PAUSES, holds_pauses
 from wavetank.measure.benchmarks import TITLES, why_not_with
 from wavetank.measure.run import kernel_hash
-from wavetank.model.application import Model
+from wavetank.model.document.model import Model
 from wavetank.variants.make import make_variants
 
 ReadCluster = Callable[[Path, Layout | None], ClusterFacts]

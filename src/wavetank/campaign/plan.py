@@ -27,8 +27,8 @@ from wavetank.errors import CostError, MeasurementError
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.measure.mapping import most_ranks_on_a_node, parse_mapping, place_ranks
 from wavetank.measure.rank_test import fewest_repetitions
-from wavetank.model.application import Model
-from wavetank.model.phase import FileStep, MixStep, RepeatStep, Step
+from wavetank.model.document.model import Model
+from wavetank.model.document.program import FileStep, MixStep, RepeatStep, Step
 from wavetank.units import format_size
 from wavetank.variants.ignored import ignored_hints
 

@@ -25,7 +25,7 @@ from wavetank.measure.characterisation import Characterisation
 from wavetank.measure.perform import RawOutput
 from wavetank.measure.result import Measurement
 from wavetank.measure.together_result import TogetherMeasurement
-from wavetank.model.application import Model
+from wavetank.model.document.model import Model
 
 DocumentT = TypeVar("DocumentT", bound=Document)
 

@@ -15,7 +15,7 @@ from wavetank.errors import DocumentError, TraceError, WavetankError
 
 if TYPE_CHECKING:
     from wavetank.kernel.document.kernel import Kernel
-    from wavetank.model.application import Model
+    from wavetank.model.document.model import Model
 
 
 @click.command("try")
@@ -120,7 +120,7 @@ def _read(log: Path) -> Kernel | Model:
     """What the user has: a kernel, a model, or a trace of any kind as a model."""
     from wavetank.document import provenance
     from wavetank.kernel.document.kernel import Kernel
-    from wavetank.model.application import Model
+    from wavetank.model.document.model import Model
     from wavetank.model.extract import extract_model
     from wavetank.trace.open import open_trace, require_whole
 
@@ -145,7 +145,7 @@ def _kernel_of(known: Kernel | Model, log: Path, folder: Path) -> tuple[Kernel, 
     from wavetank.kernel.construction.below import is_without_places, model_below
     from wavetank.kernel.construction.from_model import make_kernel
     from wavetank.kernel.document.kernel import Kernel
-    from wavetank.model.application import Model
+    from wavetank.model.document.model import Model
 
     if isinstance(known, Kernel):
         return known, None

@@ -72,7 +72,7 @@ def command(
         shortfalls,
     )
     from wavetank.measure.requirement import parse_requirement
-    from wavetank.model.application import Model
+    from wavetank.model.document.model import Model
     from wavetank.report.plots.characterisation import check_plot_name, save_rates
     from wavetank.units import parse_size
 

@@ -11,7 +11,7 @@ import click
 from wavetank.cli.output import Cell, Table, format_option, print_tables
 
 if TYPE_CHECKING:
-    from wavetank.model.application import Model
+    from wavetank.model.document.model import Model
 
 
 MAX_SHOWN = 200
@@ -30,7 +30,7 @@ def command(first: Path, second: Path, output_format: str) -> int:
 
     Example: wavetank diff app.model.json replay.model.json
     """
-    from wavetank.model.difference import compare_models
+    from wavetank.model.comparison.difference import compare_models
 
     result = compare_models(*(_model(path) for path in (first, second)))
     rows: list[tuple[Cell, ...]] = [
@@ -66,7 +66,7 @@ def _model(path: Path) -> Model:
         UsageError: it is a trace or a log.
     """
     from wavetank.errors import ModelError, TraceError, UsageError
-    from wavetank.model.application import Model
+    from wavetank.model.document.model import Model
     from wavetank.trace.open import kind_of
 
     try:

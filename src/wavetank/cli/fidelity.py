@@ -40,7 +40,7 @@ def command(kernel: Path, model: Path, which: str, tolerance: float, output_form
     from wavetank.document import sha256_of
     from wavetank.kernel.document.kernel import Kernel
     from wavetank.kernel.fidelity.certificate import fio_fidelity, ior_fidelity, replay_fidelity
-    from wavetank.model.application import Model
+    from wavetank.model.document.model import Model
 
     ours, theirs = Kernel.read(kernel), Model.read(model)
     if ours.model_sha256 != sha256_of(model):

@@ -12,7 +12,7 @@ from wavetank.cli.output import Cell, Table, format_option, print_tables
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from wavetank.model.scaling import Fit, FittedValue
+    from wavetank.model.scaling.fitting import Fit, FittedValue
 
 
 @click.command(name="fit")
@@ -52,9 +52,9 @@ def command(
     from wavetank.cli.model_output import print_model
     from wavetank.document import provenance
     from wavetank.errors import UsageError
-    from wavetank.model.application import Model
-    from wavetank.model.extrapolate import extrapolate
-    from wavetank.model.scaling import fit_models
+    from wavetank.model.document.model import Model
+    from wavetank.model.scaling.extrapolation import extrapolate
+    from wavetank.model.scaling.fitting import fit_models
 
     if output is not None and n_processes is None:
         raise UsageError("-o writes the extrapolated model: say for how many processes with --np")
@@ -108,7 +108,7 @@ def _functions(field: FittedValue) -> str:
 
 def _note(fit: Fit) -> str | None:
     """What does not correspond, and what few runs cannot tell."""
-    from wavetank.model.functions import LEAST_CHECKS, MOST_PARAMETERS
+    from wavetank.model.scaling.functions.process_functions import LEAST_CHECKS, MOST_PARAMETERS
 
     notes = []
     if fit.why_not is not None:
@@ -122,7 +122,7 @@ def _note(fit: Fit) -> str | None:
 
 def _joined(rows: Sequence[tuple[Cell, ...]], nothing: str) -> list[list[str]]:
     """Rows that differ in the phase alone as one."""
-    from wavetank.model.tables import numbers_text
+    from wavetank.model.tables.model_tables import numbers_text
 
     spans: dict[tuple[Cell, ...], list[int]] = {}
     shown: list[list[str]] = []
@@ -140,7 +140,7 @@ def _joined(rows: Sequence[tuple[Cell, ...]], nothing: str) -> list[list[str]]:
 
 def _rank_table(fit: Fit) -> Table:
     """What each group of ranks does, as functions of np and the rank."""
-    from wavetank.model.functions import NoFunctionError
+    from wavetank.model.scaling.functions.process_functions import NoFunctionError
 
     columns = ("ph_id", "ranks", "field", "function", "runs_left_to_check")
     title = "By rank"

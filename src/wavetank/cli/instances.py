@@ -74,7 +74,7 @@ def find(
     from wavetank.cost.find import QUANTITIES, Needs, find_instances, reasons
     from wavetank.cost.prices import load_prices
     from wavetank.measure.requirement import parse_requirement
-    from wavetank.model.application import Model
+    from wavetank.model.document.model import Model
 
     if model is None and processes is None:
         raise UsageError("name a model with --model, or a number of processes with --processes")

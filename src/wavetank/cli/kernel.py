@@ -58,7 +58,7 @@ def command(
     """
     from wavetank.kernel.construction.below import SENTENCE, is_without_places, model_below
     from wavetank.kernel.construction.from_model import make_kernel
-    from wavetank.model.application import Model
+    from wavetank.model.document.model import Model
 
     source = Model.read(model)
     if is_without_places(source):
@@ -119,7 +119,7 @@ def _turned(kernel: Kernel, setting: str) -> Kernel:
 def kernel_tables(kernel: Kernel, ior_directory: Path | None = None) -> list[Table]:
     """The tables of a kernel; ``ior_directory``: of the files in IOR's lines."""
     from wavetank.kernel.document.variant_words import variant_tables
-    from wavetank.model.approximation_tables import approximation_tables
+    from wavetank.model.tables.approximation_tables import approximation_tables
 
     tables = [_replay_table(kernel), _file_table(kernel)]
     tables += [as_table(table) for table in variant_tables(kernel.variant)]
@@ -167,7 +167,7 @@ def _mdtest_tables(kernel: Kernel) -> list[Table]:
 
 
 def _replay_table(kernel: Kernel) -> Table:
-    from wavetank.model.tables import operations_text, request_sizes
+    from wavetank.model.tables.model_tables import operations_text, request_sizes
     from wavetank.units import format_size
 
     names = {file.file_id: file.name for file in kernel.files}
@@ -207,7 +207,7 @@ def _file_table(kernel: Kernel) -> Table:
 
 def _files_for_people(files: Sequence[KernelFile]) -> list[list[str]]:
     """A line for each file; one for many whose names differ in numbers only, and that are the same for the rest."""
-    from wavetank.model.metadata_names import name_shape, where_they_differ
+    from wavetank.model.metadata.names import name_shape, where_they_differ
 
     groups: dict[tuple[object, ...], list[KernelFile]] = {}
     for file in files:

@@ -9,8 +9,8 @@ import click
 from wavetank.cli.output import Table, print_tables
 
 if TYPE_CHECKING:
-    from wavetank.model.application import Model
-    from wavetank.model.table import ModelTable
+    from wavetank.model.document.model import Model
+    from wavetank.model.tables.table import ModelTable
 
 
 def as_table(table: ModelTable) -> Table:
@@ -22,7 +22,7 @@ def as_table(table: ModelTable) -> Table:
 
 def print_model(model: Model, output_format: str) -> None:
     """The application, file and phase tables and what the I/O shows on standard output, warnings on standard error."""
-    from wavetank.model.tables import model_tables
+    from wavetank.model.tables.model_tables import model_tables
 
     print_tables(
         [as_table(table) for table in model_tables(model)],

@@ -60,7 +60,7 @@ def command(
     Example: wavetank plot abyss.model.json -o plots --kind temporal --format png
     """
     from wavetank.errors import ReportError
-    from wavetank.model.application import Model
+    from wavetank.model.document.model import Model
     from wavetank.report.plots.kinds import draw
     from wavetank.report.plots.svg import save
 

@@ -12,7 +12,7 @@ import click
 # name -> (module, class). Documents first, in the order of the work, then what people write.
 SCHEMAS: dict[str, tuple[str, str]] = {
     "trace": ("wavetank.trace.index", "TraceIndex"),
-    "model": ("wavetank.model.application", "Model"),
+    "model": ("wavetank.model.document.model", "Model"),
     "kernel": ("wavetank.kernel.document.kernel", "Kernel"),
     "replay": ("wavetank.kernel.results.result", "ReplayRun"),
     "cluster": ("wavetank.cluster.state", "ClusterState"),

@@ -33,7 +33,7 @@ def command(path: Path, output_format: str) -> None:
     kind = _kind(path)
     if kind == "model":
         from wavetank.cli.model_output import print_model
-        from wavetank.model.application import Model
+        from wavetank.model.document.model import Model
 
         print_model(Model.read(path), output_format)
     elif kind == "kernel":
@@ -88,7 +88,7 @@ def _kind(path: Path) -> str:
 
 def _show_trace(path: Path, output_format: str) -> None:
     """Ranks, and operations by file and call."""
-    from wavetank.model.trace_tables import trace_tables
+    from wavetank.model.tables.trace_tables import trace_tables
     from wavetank.trace.open import open_trace
     from wavetank.trace.partial import partial_sentences
 
@@ -106,8 +106,8 @@ def _show_trace(path: Path, output_format: str) -> None:
 
 
 def _show_kernel(kernel: Kernel, output_format: str) -> None:
-    from wavetank.model.approximation_tables import approximation_tables
-    from wavetank.model.tables import phase_table
+    from wavetank.model.tables.approximation_tables import approximation_tables
+    from wavetank.model.tables.model_tables import phase_table
 
     files = [(f.file_id, f.title, f.role, f.prepare_bytes) for f in kernel.files]
     phases = phase_table(

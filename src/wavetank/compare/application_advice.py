@@ -5,7 +5,7 @@ from __future__ import annotations
 from wavetank.compare.comparison import Advice, Configuration
 from wavetank.compare.storage_advice import CACHED_PERCENT, FULL_PERCENT
 from wavetank.kernel.document.kernel import Kernel
-from wavetank.model.findings.find import find
+from wavetank.model.findings.all_findings import find
 from wavetank.model.findings.finding import Finding
 from wavetank.units import format_rate
 

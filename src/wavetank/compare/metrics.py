@@ -36,7 +36,7 @@ from wavetank.kernel.results.result import IoTime, ReplayResult
 from wavetank.measure.direction import Direction, direction
 from wavetank.measure.result import Measurement
 from wavetank.measure.statistics import CONFIDENCE, Estimate, estimate
-from wavetank.model.phase import Phase
+from wavetank.model.document.phase import Phase
 
 
 @dataclass(frozen=True)

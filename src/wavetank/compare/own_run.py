@@ -10,9 +10,9 @@ from wavetank.compare.comparison import Configuration, OwnRunError
 from wavetank.compare.metrics import error_percent
 from wavetank.errors import ModelError
 from wavetank.kernel.document.kernel import Kernel
-from wavetank.model.application import Model
-from wavetank.model.phase import Phase
-from wavetank.model.same_phases import same_phases
+from wavetank.model.comparison.counterparts import same_phases
+from wavetank.model.document.model import Model
+from wavetank.model.document.phase import Phase
 
 SMALLEST_SHARE = 0.01
 """Phases with less than this share of the bytes are left out: their times are noise."""

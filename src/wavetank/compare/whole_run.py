@@ -14,8 +14,8 @@ from wavetank.compare.decisions import Decisions
 from wavetank.compare.metrics import Averager
 from wavetank.cost.estimate import standing_cost
 from wavetank.kernel.document.kernel import Kernel
-from wavetank.model.application import Model
-from wavetank.model.run_times import RunTimes, run_times_of_phases
+from wavetank.model.document.model import Model
+from wavetank.model.document.run_times import RunTimes, run_times_of_phases
 
 
 def run_times_of(kernel: Kernel, model: Model | None = None) -> RunTimes:

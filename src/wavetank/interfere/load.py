@@ -19,7 +19,7 @@ from wavetank.interfere.plan import make_group
 from wavetank.interfere.spec import GroupEntry, InterfereSpec
 from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.kernel.document.kernel import Kernel
-from wavetank.model.application import Model
+from wavetank.model.document.model import Model
 
 STUDY = "study.yaml"
 """The copy of the specification in the folder of the results."""

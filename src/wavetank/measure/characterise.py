@@ -27,7 +27,7 @@ from wavetank.measure.conditions import origin_of
 from wavetank.measure.fio import fio_version, run_fio
 from wavetank.measure.iperf import has_iperf, stream_rate
 from wavetank.measure.requirement import Requirement
-from wavetank.model.application import Model
+from wavetank.model.document.model import Model
 from wavetank.units import format_size, parse_size
 
 KIB, MIB, GIB = 2**10, 2**20, 2**30

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from wavetank.model.phase import Phase
+from wavetank.model.document.phase import Phase
 
 Direction = Literal["read", "write", "mixed"]
 

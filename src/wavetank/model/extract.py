@@ -16,38 +16,37 @@ import numpy as np
 
 from wavetank.document import Provenance
 from wavetank.errors import ModelError
-from wavetank.model.across import group_ranks
-from wavetank.model.activity import Activity
-from wavetank.model.alike import Families, fold_alike
-from wavetank.model.application import Model, View
-from wavetank.model.check import in_order, mended
-from wavetank.model.compact import Compactor, Limits
-from wavetank.model.counted.approximate import approximate_trace
-from wavetank.model.counted.describe import approximation_of
-from wavetank.model.data_rows import data_rows
-from wavetank.model.file_table import make_files
-from wavetank.model.fold import fold
-from wavetank.model.folded import blocks, unfold_idle
-from wavetank.model.idle import find_idle
-from wavetank.model.metadata_phases import directories_of, metadata_phases
-from wavetank.model.names import join_names
-from wavetank.model.passes import OpKinds
-from wavetank.model.phases import clocks, make_phases
-from wavetank.model.processes import between_processes, process_events
-from wavetank.model.program_name import program_name
-from wavetank.model.ranges import find_ranges
-from wavetank.model.rank_phase import RankPhase, describe
-from wavetank.model.relations import relate_levels
-from wavetank.model.requirements import make_requirements
-from wavetank.model.row_kind import RowKind
-from wavetank.model.rows import Rows, prepare, without_library_files
+from wavetank.model.compression.compactor import Compactor, Limits
+from wavetank.model.compression.folded_table import blocks, unfold_idle
+from wavetank.model.compression.folding import fold
+from wavetank.model.compression.weaves import kinds_of
+from wavetank.model.counters.description import approximation_of
+from wavetank.model.counters.trace import approximate_trace
+from wavetank.model.document.file_views import shared_programs
+from wavetank.model.document.model import Model, View
+from wavetank.model.events.file_families import Families, fold_alike
+from wavetank.model.events.file_identity import join_names
+from wavetank.model.events.process_order import between_processes, process_events
+from wavetank.model.events.program_name import program_name
+from wavetank.model.events.row_kinds import RowKind
+from wavetank.model.events.rows import Rows, prepare, without_library_files
+from wavetank.model.events.streams import data_rows
+from wavetank.model.events.validation import in_order, mended
+from wavetank.model.metadata.phases import directories_of, metadata_phases
+from wavetank.model.native.survey import OpKinds
+from wavetank.model.phases.activity import Activity
+from wavetank.model.phases.pattern_ranges import find_ranges
+from wavetank.model.phases.phase_table import clocks, make_phases
+from wavetank.model.phases.rank_merging import group_ranks
+from wavetank.model.phases.rank_phase import RankPhase, describe
+from wavetank.model.phases.series import find_series
+from wavetank.model.programs.rank_programs import make_programs
 from wavetank.model.rules import LEVEL_NAMES, Rules
-from wavetank.model.sequence import make_programs
-from wavetank.model.series import find_series
-from wavetank.model.timeline import make_timeline
-from wavetank.model.traced_times import run_times_of_rows
-from wavetank.model.views import shared_programs
-from wavetank.model.weave import kinds_of
+from wavetank.model.summary.file_table import make_files
+from wavetank.model.summary.level_relations import relate_levels
+from wavetank.model.summary.requirements import make_requirements
+from wavetank.model.summary.run_times import find_idle, run_times_of_rows
+from wavetank.model.summary.timeline import make_timeline
 from wavetank.trace.memory import return_freed_memory, without_collection
 from wavetank.trace.ops import DATA_KINDS, OPS, codes_where
 from wavetank.trace.schema import UNKNOWN, FoldTable, Int32Array, Int64Array, Level, Op, Trace

@@ -13,9 +13,15 @@ import numpy as np
 import numpy.typing as npt
 
 from wavetank.errors import ModelError
-from wavetank.model.application import Boundaries
+from wavetank.model.document.model import Boundaries
 from wavetank.trace.schema import BoolArray, Level
 
+MIN_RUN = 4
+"""Operations in a row that are a phase of their own unless a longer pattern repeats them (Choice)."""
+MIN_TURNS = 64
+"""Changes from one operation to another, in no order, that make a mix (Choice)."""
+LONG = 1024
+"""Operations in an order from which on they part a mix; shorter pieces are chance in it (Choice)."""
 LEVEL_NAMES = {Level.POSIX: "posix", Level.MPIIO: "mpiio"}
 LEVELS = {name: level for level, name in LEVEL_NAMES.items()}
 

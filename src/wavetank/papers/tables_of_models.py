@@ -9,10 +9,9 @@ from collections.abc import Iterable
 
 from wavetank.document import provenance
 from wavetank.errors import ModelError
-from wavetank.model.application import Model
-from wavetank.model.extrapolate import extrapolate
-from wavetank.model.own_level import own_levels
-from wavetank.model.scaling import Fit, fit_models, mean_request
+from wavetank.model.document.model import Model, own_levels
+from wavetank.model.scaling.extrapolation import extrapolate
+from wavetank.model.scaling.fitting import Fit, fit_models, mean_request
 from wavetank.papers.claims import Rows, TableRow
 from wavetank.papers.study import LoadedStudy, Statement, StudiedModel
 from wavetank.papers.verdict import Finding, Verdict, verdict_of

@@ -18,7 +18,7 @@ from wavetank.interfere.recall import current_study, is_study
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.measure.result import Measurement
 from wavetank.measure.together_result import TogetherMeasurement
-from wavetank.model.application import Model
+from wavetank.model.document.model import Model
 
 
 @dataclass(frozen=True)

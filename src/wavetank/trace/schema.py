@@ -214,7 +214,7 @@ class OtherName:
 class TracedFile:
     """A name that the application touched, and the file that it led to.
 
-    A trace may hold a path several times, once for each file that had the name. ``wavetank.model.names`` joins
+    A trace may hold a path several times, once for each file that had the name. ``wavetank.model.events.file_identity`` joins
     the names of one file.
     """
 

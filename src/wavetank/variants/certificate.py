@@ -11,7 +11,7 @@ from wavetank.errors import KernelError
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.document.variant import ChangedPhase, CheckedFile, Variant
 from wavetank.measure.mapping import rank_bytes
-from wavetank.model.phase import Phase
+from wavetank.model.document.phase import Phase
 from wavetank.trace.schema import Int64Array
 from wavetank.variants.base import Knob, Turned
 from wavetank.variants.extents import Space, calls_and_bytes, extents, moved

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from wavetank.kernel.document.kernel import Kernel
-from wavetank.model.application import View
-from wavetank.model.phase import Phase
+from wavetank.model.document.model import View
+from wavetank.model.document.phase import Phase
 from wavetank.variants.base import DoesNotApplyError, Turned, require_word
 from wavetank.variants.hints import hints_of, is_collective, mpi_phases, verbs, with_hints
 

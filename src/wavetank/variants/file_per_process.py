@@ -11,7 +11,8 @@ import numpy as np
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel, KernelFile
 from wavetank.kernel.document.steps import flat
-from wavetank.model.phase import DataStep, FileStep, Phase, Program
+from wavetank.model.document.phase import Phase
+from wavetank.model.document.program import DataStep, FileStep, Program
 from wavetank.trace.schema import Int64Array
 from wavetank.variants.base import DoesNotApplyError, Turned, require_word
 from wavetank.variants.extents import merged, ranks_extents

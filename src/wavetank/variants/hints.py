@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.document.steps import flat
-from wavetank.model.phase import DataStep, FileStep, Phase
+from wavetank.model.document.phase import Phase
+from wavetank.model.document.program import DataStep, FileStep
 from wavetank.variants.base import DoesNotApplyError
 from wavetank.variants.programs import changed_programs
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wavetank.model.phase import LinearOffsets, ListedOffsets, Offsets, Phase
-from wavetank.model.runs import RunArrays, canonical
+from wavetank.model.document.access_runs import RunArrays, canonical
+from wavetank.model.document.phase import LinearOffsets, ListedOffsets, Offsets, Phase
 from wavetank.trace.schema import Int64Array
 from wavetank.variants.extents import runs_of
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from wavetank.kernel.document.kernel import Kernel
-from wavetank.model.application import View
-from wavetank.model.phase import LinearOffsets, ListedOffsets, Phase
+from wavetank.model.document.model import View
+from wavetank.model.document.phase import LinearOffsets, ListedOffsets, Phase
 
 
 def why_not_alone(kernel: Kernel, phases: Sequence[Phase]) -> str | None:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.document.steps import flat
-from wavetank.model.phase import DataStep, FileStep, MixStep, Phase, Program, RepeatStep, Step
+from wavetank.model.document.phase import Phase
+from wavetank.model.document.program import DataStep, FileStep, MixStep, Program, RepeatStep, Step
 
 Change = Callable[[DataStep | FileStep], DataStep | FileStep | None]
 

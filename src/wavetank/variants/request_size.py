@@ -11,16 +11,9 @@ import numpy as np
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.lowering.plan_text import positions
-from wavetank.model.phase import (
-    DataStep,
-    FileStep,
-    LinearOffsets,
-    ListedOffsets,
-    Offsets,
-    Phase,
-    Program,
-)
-from wavetank.model.runs import RunArrays
+from wavetank.model.document.access_runs import RunArrays
+from wavetank.model.document.phase import LinearOffsets, ListedOffsets, Offsets, Phase
+from wavetank.model.document.program import DataStep, FileStep, Program
 from wavetank.units import exact_size, format_size
 from wavetank.variants.base import DoesNotApplyError, Turned, size_of
 from wavetank.variants.programs import changed_programs, data_steps, with_phases

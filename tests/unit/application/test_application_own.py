@@ -23,8 +23,8 @@ from wavetank.errors import MeasurementError, SpecError
 from wavetank.job import Placement
 from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.measure.perform import RawOutput
+from wavetank.model.document.program import ProcessStep, Program
 from wavetank.model.extract import extract_model
-from wavetank.model.phase import ProcessStep, Program
 
 KERNEL = abyss_kernel(n_ranks=2)
 

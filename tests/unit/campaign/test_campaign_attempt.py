@@ -28,7 +28,7 @@ from wavetank.cluster.spec import read_spec
 from wavetank.errors import SpecError
 from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.kernel.document.kernel import Kernel
-from wavetank.model.phase import UnknownOffsets
+from wavetank.model.document.phase import UnknownOffsets
 
 MIB, GIB = 1 << 20, 1 << 30
 KERNEL = abyss_kernel()

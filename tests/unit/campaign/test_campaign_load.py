@@ -17,7 +17,7 @@ from wavetank.compare.knobs import differing_knobs, layout_words
 from wavetank.errors import SpecError
 from wavetank.measure.perform import campaign_options
 from wavetank.measure.run import kernel_hash
-from wavetank.model.phase import PauseStep, Program
+from wavetank.model.document.program import PauseStep, Program
 
 CLUSTER = """\
 name: {name}

@@ -21,7 +21,7 @@ from wavetank.campaign.tables import all_rows
 from wavetank.errors import MeasurementError, SpecError
 from wavetank.measure.perform import RawOutput
 from wavetank.measure.run import Bench, kernel_hash
-from wavetank.model.run_times import RunTimes
+from wavetank.model.document.run_times import RunTimes
 
 KERNEL = abyss_kernel()
 OWN = examine(OwnProgram(argv=("cat",)), KERNEL, nodes_are_here=True)

@@ -7,7 +7,7 @@ from measure_fakes import MB, abyss_kernel, phase
 from wavetank.campaign.plan import forecast, make_plan, why_not
 from wavetank.campaign.spec import StopRule
 from wavetank.cost.prices import load_prices
-from wavetank.model.phase import FileStep, Program, RepeatStep
+from wavetank.model.document.program import FileStep, Program, RepeatStep
 
 KERNEL = abyss_kernel()
 

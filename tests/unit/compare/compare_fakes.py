@@ -3,8 +3,8 @@
 from wavetank.compare.comparison import Configuration, Cost, PhaseEstimate
 from wavetank.compare.metrics import configuration_id
 from wavetank.measure.statistics import estimate
-from wavetank.model.application import Boundaries, Model, Requirements
-from wavetank.model.file import ModelFile
+from wavetank.model.document.file import ModelFile
+from wavetank.model.document.model import Boundaries, Model, Requirements
 
 
 def of(*values):

@@ -9,7 +9,7 @@ from wavetank.compare.effects import effects
 from wavetank.compare.knobs import Knobs
 from wavetank.compare.rank import rank
 from wavetank.compare.words import three_digits
-from wavetank.model.phase import LinearOffsets, PatternMember
+from wavetank.model.document.phase import LinearOffsets, PatternMember
 
 KERNEL = abyss_kernel()
 

@@ -10,7 +10,7 @@ from wavetank.compare.metrics import Averager
 from wavetank.compare.run_advice import run_advice
 from wavetank.compare.whole_run import reference_of, run_times_of, with_run, with_savings
 from wavetank.measure.run import kernel_hash
-from wavetank.model.run_times import RunTimes
+from wavetank.model.document.run_times import RunTimes
 
 TRACED = RunTimes(elapsed_s=22.0, io_s=1.1, io_rank=0, with_metadata=True)
 

@@ -8,22 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from wavetank.document import HostFacts, Provenance
-from wavetank.model.application import Boundaries, Model, Requirements, View
-from wavetank.model.file import ModelFile
-from wavetank.model.phase import (
-    DataStep,
-    FileStep,
+from wavetank.model.document.file import ModelFile
+from wavetank.model.document.model import Boundaries, Model, Requirements, View
+from wavetank.model.document.phase import (
     LinearOffsets,
     ListedOffsets,
     PatternMember,
-    PauseStep,
     Phase,
-    Program,
     Run,
     Series,
-    Step,
-    SyncStep,
 )
+from wavetank.model.document.program import DataStep, FileStep, PauseStep, Program, Step, SyncStep
 
 O_RDONLY, O_WRONLY, O_RDWR, O_CREAT, O_TRUNC = 0, 1, 2, 0o100, 0o1000
 MPI_CREATE_RDWR, MPI_RDONLY = 1 | 8, 2

@@ -14,7 +14,7 @@ from wavetank.kernel.results.result import (
     RankPhaseResult,
     ReplayResult,
 )
-from wavetank.model.phase import LinearOffsets, PatternMember, Phase
+from wavetank.model.document.phase import LinearOffsets, PatternMember, Phase
 
 MB = 10**6
 LATENCY = LatencySummary(p50_s=1e-4, p95_s=2e-4, p99_s=3e-4, max_s=1e-3)

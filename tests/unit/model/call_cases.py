@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from fold_builder import PROVENANCE, Event, trace_of
 
-from wavetank.model.application import Model
+from wavetank.model.document.model import Model
 from wavetank.model.extract import extract_model
 from wavetank.model.rules import Rules
 from wavetank.trace.schema import TracedFile

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from fold_builder import fold_table, trace_of
 
-from wavetank.model.counted.sizes import bin_of
+from wavetank.model.counters.sizes import bin_of
 from wavetank.trace.counters import SIZE_BINS, DirectionCounters, FileCounters
 from wavetank.trace.schema import Level, Trace, TracedFile
 

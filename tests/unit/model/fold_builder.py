@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from wavetank.document import HostFacts, Provenance
-from wavetank.model.application import Model
+from wavetank.model.document.model import Model
 from wavetank.model.extract import extract_model
 from wavetank.model.rules import Rules
 from wavetank.trace.ops import OPS

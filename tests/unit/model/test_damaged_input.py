@@ -9,8 +9,8 @@ import pytest
 from fold_builder import PROVENANCE, Event, fold_table, model_of, trace_of
 
 from wavetank.errors import ModelError
-from wavetank.model.application import Model
-from wavetank.model.difference import compare_models
+from wavetank.model.comparison.difference import compare_models
+from wavetank.model.document.model import Model
 from wavetank.model.extract import extract_model
 from wavetank.model.rules import Rules
 from wavetank.trace.schema import FoldTable, Trace

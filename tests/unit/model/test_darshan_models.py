@@ -8,9 +8,8 @@ import pytest
 from applications import bt_io
 from fold_builder import PROVENANCE, model_of
 
-from wavetank.model.application import Model
+from wavetank.model.document.model import Model, own_phases
 from wavetank.model.extract import extract_model
-from wavetank.model.own_level import own_phases
 from wavetank.model.rules import Rules
 from wavetank.trace.importers.libdarshan import open_log
 from wavetank.trace.open import open_trace

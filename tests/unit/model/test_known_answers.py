@@ -9,7 +9,7 @@ import pytest
 from applications import BT_GRID, abyss_read, bt_io, madbench2, s3d_io
 from fold_builder import fold_table, model_of
 
-from wavetank.model.application import Model
+from wavetank.model.document.model import Model
 from wavetank.trace.ops import OPS_BY_NAME
 from wavetank.trace.schema import FoldTable
 

@@ -10,9 +10,9 @@ from fold_builder import BY_NAME, Event, model_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wavetank.model.application import Model
+from wavetank.model.document.expansion import UnfoldedEvent, phase_operations, unfold
+from wavetank.model.document.model import Model
 from wavetank.model.rules import Rules
-from wavetank.model.unfold import UnfoldedEvent, phase_operations, unfold
 from wavetank.trace.schema import Level, OpKind
 
 DATA = (OpKind.READ, OpKind.WRITE)

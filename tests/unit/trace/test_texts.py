@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wavetank.model.names import plain_path
+from wavetank.model.events.file_identity import plain_path
 from wavetank.trace.distinct import distinct_rows, first_equal
 from wavetank.trace.texts import Texts
 

@@ -11,7 +11,7 @@ from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.kernel.document.steps import flat
 from wavetank.kernel.lowering.plan_text import lower
 from wavetank.measure.mapping import place_ranks
-from wavetank.model.phase import DataStep, FileStep, Program, SyncStep
+from wavetank.model.document.program import DataStep, FileStep, Program, SyncStep
 from wavetank.variants.base import DoesNotApplyError
 from wavetank.variants.make import make_variant
 

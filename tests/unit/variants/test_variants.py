@@ -27,16 +27,9 @@ from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.kernel.document.steps import flat
 from wavetank.kernel.lowering.plan_text import lower
 from wavetank.measure.run import kernel_hash
-from wavetank.model.phase import (
-    DataStep,
-    FileStep,
-    ListedOffsets,
-    PauseStep,
-    Program,
-    RepeatStep,
-    Run,
-)
-from wavetank.model.runs import RunArrays
+from wavetank.model.document.access_runs import RunArrays
+from wavetank.model.document.phase import ListedOffsets, Run
+from wavetank.model.document.program import DataStep, FileStep, PauseStep, Program, RepeatStep
 from wavetank.variants.base import DoesNotApplyError
 from wavetank.variants.certificate import certify
 from wavetank.variants.ignored import ignored_hints

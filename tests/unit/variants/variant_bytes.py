@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from wavetank.model.phase import DataStep, LinearOffsets, MixStep, RepeatStep
+from wavetank.model.document.phase import LinearOffsets
+from wavetank.model.document.program import DataStep, MixStep, RepeatStep
 
 
 def operations(phase, rank):

@@ -18,7 +18,7 @@ from wavetank.kernel.benchmarks.syncs import SyncedWrites, Syncs
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel, Refused
 from wavetank.kernel.document.operations import totals
-from wavetank.model.phase import Phase, Run
+from wavetank.model.document.phase import Phase, Run
 
 ENGINES = {
     "read": "sync", "write": "sync", "readv": "vsync", "writev": "vsync",

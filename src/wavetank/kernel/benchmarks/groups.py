@@ -19,7 +19,7 @@ from wavetank.kernel.document.operations import (
     normal,
     totals,
 )
-from wavetank.model.phase import ListedOffsets, Phase, Run, Series
+from wavetank.model.document.phase import ListedOffsets, Phase, Run, Series
 
 _MANY = 1000  # runs that are counted before each becomes an object
 _REGULAR = 2  # runs that may be regular operations, the last of them short

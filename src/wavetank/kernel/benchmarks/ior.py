@@ -35,7 +35,7 @@ from wavetank.kernel.benchmarks.syncs import SyncedWrites, Syncs
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import IorLine, Kernel, Refused
 from wavetank.kernel.document.operations import first_difference, totals
-from wavetank.model.phase import Run, Series
+from wavetank.model.document.phase import Run, Series
 
 SEED = 1
 """Of random offsets (-z), of every line: a file is read in the order in which it was written."""

@@ -27,7 +27,7 @@ from wavetank.kernel.benchmarks.metadata_items import (
     stretches,
 )
 from wavetank.kernel.document.kernel import Kernel, MdtestLine, MdtestRefused
-from wavetank.model.metadata import MetadataPhase
+from wavetank.model.document.metadata import MetadataPhase
 
 _ORDER = (CREATE, STAT, READ, RENAME, REMOVE)
 _ROUND = {STAT: 1, READ: 2, REMOVE: 3}  # multiples of -N by which mdtest's phases are shifted

@@ -18,7 +18,7 @@ from wavetank.kernel.benchmarks.random_groups import LOOKED_AT, joined_at_random
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.document.operations import Totals, member_runs, totals
-from wavetank.model.phase import Phase, Run, Series
+from wavetank.model.document.phase import Phase, Run, Series
 
 P = TypeVar("P")  # a benchmark's parameters
 Notes = tuple[str, ...]

@@ -17,17 +17,15 @@ from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.document.steps import flat
 from wavetank.kernel.files.turns import FileNames, Turns
-from wavetank.model.phase import (
+from wavetank.model.document.phase import ListedOffsets, Phase, UnknownOffsets
+from wavetank.model.document.program import (
     DataStep,
     FileStep,
-    ListedOffsets,
     MixStep,
-    Phase,
     Program,
     RepeatStep,
     Step,
     SyncStep,
-    UnknownOffsets,
 )
 
 CREATE, STAT, READ, RENAME, REMOVE = "C", "T", "E", "U", "r"  # mdtest's letters for its phases

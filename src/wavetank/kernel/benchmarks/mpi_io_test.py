@@ -25,7 +25,7 @@ from wavetank.kernel.benchmarks.syncs import SyncedWrites
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import IorLine, Kernel, Refused
 from wavetank.kernel.document.operations import totals
-from wavetank.model.phase import Run, Series
+from wavetank.model.document.phase import Run, Series
 
 
 @dataclass(frozen=True)

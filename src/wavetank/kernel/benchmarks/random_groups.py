@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from wavetank.kernel.benchmarks.groups import Group, overlap
-from wavetank.model.phase import ListedOffsets, Phase
+from wavetank.model.document.phase import ListedOffsets, Phase
 from wavetank.trace.schema import Int64Array
 
 _FEWEST = 8  # different steps from place to place of operations that follow no order

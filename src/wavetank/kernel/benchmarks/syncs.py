@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from wavetank.kernel.benchmarks.groups import Group
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel
-from wavetank.model.phase import DataStep, FileStep, MixStep, Phase, RepeatStep, Step
+from wavetank.model.document.phase import Phase
+from wavetank.model.document.program import DataStep, FileStep, MixStep, RepeatStep, Step
 
 SYNCS = frozenset({"fsync", "fdatasync", "MPI_File_sync"})
 

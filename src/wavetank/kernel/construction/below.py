@@ -9,9 +9,9 @@ from pathlib import Path
 
 from wavetank.document import provenance, sha256_of
 from wavetank.errors import KernelError
-from wavetank.model.application import Model
+from wavetank.model.document.model import Model
+from wavetank.model.document.phase import Phase, UnknownOffsets
 from wavetank.model.extract import extract_model
-from wavetank.model.phase import Phase, UnknownOffsets
 from wavetank.model.rules import Rules
 from wavetank.trace.open import open_trace
 from wavetank.trace.schema import Level

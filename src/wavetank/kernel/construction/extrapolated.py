@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from wavetank.errors import KernelError
-from wavetank.model.application import Model
-from wavetank.model.extrapolation import Extrapolation, NotExtrapolated
-from wavetank.model.phase import LinearOffsets, ListedOffsets, Phase, UnknownOffsets
-from wavetank.model.table import ranks_text
+from wavetank.model.document.extrapolation import Extrapolation, NotExtrapolated
+from wavetank.model.document.model import Model
+from wavetank.model.document.phase import LinearOffsets, ListedOffsets, Phase, UnknownOffsets
+from wavetank.model.tables.table import ranks_text
 
 
 def performable(model: Model, approximate: bool) -> tuple[Model, tuple[str, ...]]:

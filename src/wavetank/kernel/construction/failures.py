@@ -6,7 +6,7 @@ from collections import Counter
 from errno import errorcode
 
 from wavetank.kernel.document import calls
-from wavetank.model.phase import FileStep
+from wavetank.model.document.program import FileStep
 
 
 class Failures:

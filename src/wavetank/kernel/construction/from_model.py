@@ -28,24 +28,15 @@ from wavetank.kernel.files.listings import with_entries
 from wavetank.kernel.files.tree_names import folders_of
 from wavetank.kernel.ordering.process_order import own_programs
 from wavetank.kernel.ordering.waits import find_waits
-from wavetank.model.application import Model
-from wavetank.model.inherited import inherited_files
-from wavetank.model.names import NAME_CHANGES
-from wavetank.model.phase import (
-    DataStep,
-    FileStep,
-    ListedOffsets,
-    MixStep,
-    Phase,
-    Program,
-    RepeatStep,
-    Step,
-    UnknownOffsets,
-)
-from wavetank.model.run_times import run_times_of_phases
-from wavetank.model.runs import RunArrays
-from wavetank.model.tables import phases_text
-from wavetank.model.views import programs_by_view
+from wavetank.model.comparison.inherited_files import inherited_files
+from wavetank.model.document.access_runs import RunArrays
+from wavetank.model.document.file_views import programs_by_view
+from wavetank.model.document.model import Model
+from wavetank.model.document.phase import ListedOffsets, Phase, UnknownOffsets
+from wavetank.model.document.program import DataStep, FileStep, MixStep, Program, RepeatStep, Step
+from wavetank.model.document.run_times import run_times_of_phases
+from wavetank.model.events.file_identity import NAME_CHANGES
+from wavetank.model.tables.model_tables import phases_text
 from wavetank.trace.paths import is_stored
 
 _LARGEST_REQUEST = 1 << 30

@@ -14,15 +14,8 @@ from typing import Literal
 from wavetank.document import provenance
 from wavetank.errors import KernelError
 from wavetank.kernel.document.kernel import Kernel, KernelFile
-from wavetank.model.phase import (
-    DataStep,
-    LinearOffsets,
-    PatternMember,
-    PauseStep,
-    Phase,
-    Program,
-    RepeatStep,
-)
+from wavetank.model.document.phase import LinearOffsets, PatternMember, Phase
+from wavetank.model.document.program import DataStep, PauseStep, Program, RepeatStep
 from wavetank.units import format_size
 
 ObjectOperation = Literal["write", "read"]

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from wavetank.model.phase import LinearOffsets, ListedOffsets, Offsets, Phase
-from wavetank.model.runs import RunArrays
+from wavetank.model.document.access_runs import RunArrays
+from wavetank.model.document.phase import LinearOffsets, ListedOffsets, Offsets, Phase
 from wavetank.trace.schema import Int64Array
 
 

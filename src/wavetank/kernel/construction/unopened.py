@@ -12,7 +12,8 @@ from itertools import chain
 
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.steps import flat
-from wavetank.model.phase import FileStep, Phase, Program
+from wavetank.model.document.phase import Phase
+from wavetank.model.document.program import FileStep, Program
 
 # MPI_MODE_* of Open MPI and MPICH
 _CREATE, _RDONLY, _WRONLY, _RDWR = 1, 2, 4, 8

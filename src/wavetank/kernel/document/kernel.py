@@ -12,15 +12,16 @@ from pydantic import Field, field_validator, model_validator
 from wavetank.document import Document, Record
 from wavetank.errors import KernelError, WavetankError
 from wavetank.kernel.document.variant import Variant
-from wavetank.model.application import View
-from wavetank.model.approximation import Approximation
-from wavetank.model.column import Column
-from wavetank.model.extrapolation import Extrapolation
-from wavetank.model.members import Names, Visits
-from wavetank.model.metadata import MetadataPhase
-from wavetank.model.phase import Phase, Program
-from wavetank.model.references import Known, require
-from wavetank.model.run_times import RunTimes
+from wavetank.model.document.approximation import Approximation
+from wavetank.model.document.columnar import Column
+from wavetank.model.document.extrapolation import Extrapolation
+from wavetank.model.document.file_members import Names, Visits
+from wavetank.model.document.metadata import MetadataPhase
+from wavetank.model.document.model import View
+from wavetank.model.document.phase import Phase
+from wavetank.model.document.program import Program
+from wavetank.model.document.references import Known, require
+from wavetank.model.document.run_times import RunTimes
 
 
 class KernelName(Record):

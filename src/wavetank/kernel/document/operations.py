@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wavetank.model.phase import LinearOffsets, ListedOffsets, Offsets, Phase, Run
-from wavetank.model.runs import RunArrays, canonical
+from wavetank.model.document.access_runs import RunArrays, canonical
+from wavetank.model.document.phase import LinearOffsets, ListedOffsets, Offsets, Phase, Run
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from wavetank.kernel.document import calls
-from wavetank.model.phase import (
+from wavetank.model.document.program import (
     DataStep,
     FileStep,
     MixStep,

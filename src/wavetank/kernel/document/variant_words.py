@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wavetank.kernel.document.variant import CheckedFile, Variant
-from wavetank.model.table import ModelTable, ranks_text
+from wavetank.model.tables.table import ModelTable, ranks_text
 from wavetank.units import format_size
 
 

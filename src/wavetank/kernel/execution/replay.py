@@ -25,7 +25,7 @@ from wavetank.kernel.results.rank_status import Watch
 from wavetank.kernel.results.replay_output import failed, outcome
 from wavetank.kernel.results.result import ReplayResult
 from wavetank.launchers.base import Launcher
-from wavetank.model.phase import FileStep
+from wavetank.model.document.program import FileStep
 
 PATIENCE_S = 60.0
 START_PATIENCE_S = 600.0

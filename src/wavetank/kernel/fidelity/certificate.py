@@ -34,9 +34,9 @@ from wavetank.kernel.lowering.plan_reader import (
     read_plan,
 )
 from wavetank.kernel.lowering.plan_text import lower
-from wavetank.model.application import Model
-from wavetank.model.comparable import is_race
-from wavetank.model.phase import Phase, Run
+from wavetank.model.comparison.comparability import is_race
+from wavetank.model.document.model import Model
+from wavetank.model.document.phase import Phase, Run
 
 
 @dataclass(frozen=True)

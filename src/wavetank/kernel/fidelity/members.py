@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.lowering.plan_reader import PlannedRun
-from wavetank.model.application import Model
-from wavetank.model.file import ModelFile
+from wavetank.model.document.file import ModelFile
+from wavetank.model.document.model import Model
 
 
 def member_differences(plan: PlannedRun, kernel: Kernel, model: Model) -> Iterator[str]:

@@ -15,8 +15,8 @@ from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.document.steps import flat
 from wavetank.kernel.lowering.plan_reader import PlannedRun, PlannedStep
 from wavetank.kernel.ordering.made_names import left_to_chance
-from wavetank.model.application import Model
-from wavetank.model.phase import FileStep
+from wavetank.model.document.model import Model
+from wavetank.model.document.program import FileStep
 
 _MPI_CREATE, _MPI_DELETES, _MPI_EXCL = 1, 16, 64  # MPI_MODE_* of Open MPI and MPICH
 _NEED = frozenset({"stat", "access", "truncate", "unlink", "rmdir"})

@@ -16,9 +16,10 @@ from wavetank.kernel.document.steps import are_of_one_call, flat
 from wavetank.kernel.files.file_names import paths_of
 from wavetank.kernel.files.tree_names import folders_of, tree_names
 from wavetank.kernel.lowering.plan_reader import NEXT_MEMBER, PlannedRun, PlannedStep, distinct
-from wavetank.model.application import Model
-from wavetank.model.members import NEXT
-from wavetank.model.phase import (
+from wavetank.model.document.file_members import NEXT
+from wavetank.model.document.file_views import programs_by_view
+from wavetank.model.document.model import Model
+from wavetank.model.document.program import (
     DataStep,
     FileStep,
     MixStep,
@@ -29,7 +30,6 @@ from wavetank.model.phase import (
     Step,
     SyncStep,
 )
-from wavetank.model.views import programs_by_view
 from wavetank.trace.paths import is_stored
 
 _Entry = tuple[object, ...]

@@ -20,9 +20,9 @@ from wavetank.kernel.document.operations import (
     totals,
 )
 from wavetank.kernel.lowering.plan_reader import PlannedCall, PlannedRun
-from wavetank.model.application import Model, View
-from wavetank.model.listed_sizes import ListedSizes
-from wavetank.model.phase import ListedOffsets, Offsets, Phase, UnknownOffsets
+from wavetank.model.document.listed_sizes import ListedSizes
+from wavetank.model.document.model import Model, View
+from wavetank.model.document.phase import ListedOffsets, Offsets, Phase, UnknownOffsets
 from wavetank.trace.schema import Int64Array
 
 

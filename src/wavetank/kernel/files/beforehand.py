@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.steps import PlainStep, flat
-from wavetank.model.phase import DataStep, FileStep, Phase, Program
+from wavetank.model.document.phase import Phase
+from wavetank.model.document.program import DataStep, FileStep, Program
 
 _MPI_CREATE = 1  # MPI_MODE_CREATE of Open MPI and MPICH
 _AT_REMOVEDIR = 0x200  # of unlinkat, <fcntl.h>

@@ -17,10 +17,10 @@ from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import KernelFile, KernelName
 from wavetank.kernel.document.steps import flat
 from wavetank.kernel.files.tree_names import top_folder, tree_names
-from wavetank.model.file import ModelFile
-from wavetank.model.members import Members
-from wavetank.model.names import NAMED_OPS
-from wavetank.model.phase import FileStep, Program, RepeatStep, Step
+from wavetank.model.document.file import ModelFile
+from wavetank.model.document.file_members import Members
+from wavetank.model.document.program import FileStep, Program, RepeatStep, Step
+from wavetank.model.events.file_identity import NAMED_OPS
 
 # Calls that show that a name led to its file before. A stat may have been of a file that another one replaced.
 _LEADING = frozenset({"open", "MPI_File_open", "truncate", "unlink"}) | calls.ON_TWO_NAMES

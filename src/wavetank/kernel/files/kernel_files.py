@@ -14,18 +14,11 @@ from wavetank.kernel.document.kernel import KernelFile, KernelMembers, Role
 from wavetank.kernel.document.operations import member_runs
 from wavetank.kernel.document.steps import flat
 from wavetank.kernel.files.beforehand import Evidence, evidence_of
-from wavetank.model.application import View
-from wavetank.model.file import ModelFile
-from wavetank.model.members import Members
-from wavetank.model.phase import (
-    FileStep,
-    LinearOffsets,
-    ListedOffsets,
-    Phase,
-    Program,
-    Run,
-)
-from wavetank.model.plain_names import ROOT, plain_name
+from wavetank.model.document.file import ROOT, ModelFile, plain_name
+from wavetank.model.document.file_members import Members
+from wavetank.model.document.model import View
+from wavetank.model.document.phase import LinearOffsets, ListedOffsets, Phase, Run
+from wavetank.model.document.program import FileStep, Program
 
 NAME_LIMIT = 200  # bytes; file systems allow 255, and a temporary suffix needs some
 

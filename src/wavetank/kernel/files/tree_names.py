@@ -12,8 +12,7 @@ from hashlib import sha256
 from posixpath import commonpath
 
 from wavetank.kernel.files.kernel_files import NAME_LIMIT, safe_names
-from wavetank.model.file import ModelFile
-from wavetank.model.plain_names import plain_name
+from wavetank.model.document.file import ModelFile, plain_name
 
 
 def folders_of(files: Iterable[ModelFile], *, metadata_only: bool) -> frozenset[str]:

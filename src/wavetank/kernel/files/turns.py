@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from wavetank.kernel.document.kernel import KernelFile
 from wavetank.kernel.document.steps import flat
-from wavetank.model.members import NEXT
-from wavetank.model.phase import FileStep, Program
+from wavetank.model.document.file_members import NEXT
+from wavetank.model.document.program import FileStep, Program
 
 
 class FileNames:

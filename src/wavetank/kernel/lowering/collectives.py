@@ -23,11 +23,11 @@ from wavetank.kernel.lowering.sequences import (
     word_at,
 )
 from wavetank.kernel.lowering.step_lines import Communicators
-from wavetank.model.phase import (
+from wavetank.model.document.phase import Phase
+from wavetank.model.document.program import (
     DataStep,
     FileStep,
     MixStep,
-    Phase,
     Program,
     RepeatStep,
     Step,

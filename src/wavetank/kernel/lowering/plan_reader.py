@@ -15,8 +15,8 @@ import numpy as np
 
 from wavetank.errors import KernelError
 from wavetank.kernel.document.operations import Totals, objects
-from wavetank.model.phase import Run
-from wavetank.model.runs import RunArrays
+from wavetank.model.document.access_runs import RunArrays
+from wavetank.model.document.phase import Run
 from wavetank.trace.schema import Int64Array
 
 NEXT_MEMBER = "the next member"

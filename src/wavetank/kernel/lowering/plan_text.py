@@ -17,16 +17,9 @@ from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel, KernelFile, KernelMembers
 from wavetank.kernel.lowering.step_lines import Communicators, ProgramLines
 from wavetank.kernel.ordering.waits import find_waits
-from wavetank.model.phase import (
-    LinearOffsets,
-    ListedOffsets,
-    Offsets,
-    Phase,
-    Program,
-    Step,
-    SyncStep,
-)
-from wavetank.model.runs import RunArrays
+from wavetank.model.document.access_runs import RunArrays
+from wavetank.model.document.phase import LinearOffsets, ListedOffsets, Offsets, Phase
+from wavetank.model.document.program import Program, Step, SyncStep
 
 PLAN_VERSION = 7
 

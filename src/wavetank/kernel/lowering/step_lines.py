@@ -10,12 +10,12 @@ import numpy as np
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.document.steps import are_of_one_call, flat
-from wavetank.model.phase import (
+from wavetank.model.document.phase import Phase
+from wavetank.model.document.program import (
     DataStep,
     FileStep,
     MixStep,
     PauseStep,
-    Phase,
     ProcessStep,
     Program,
     RepeatStep,

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.document.steps import flat
-from wavetank.model.phase import DataStep, FileStep, Phase, Step
+from wavetank.model.document.phase import Phase
+from wavetank.model.document.program import DataStep, FileStep, Step
 
 _REMOVALS = frozenset({"unlink", "rename"})
 

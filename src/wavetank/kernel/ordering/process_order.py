@@ -1,7 +1,7 @@
 """Waits for the processes of scripts, and of programs that fork: each is a rank, and begins and ends where it did.
 
 A process begins when the one that started it has come to that place, and what follows its end waits for it
-(model/processes.py). Every rank that takes part in this has a program of its own.
+(model/events/process_order.py). Every rank that takes part in this has a program of its own.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.ordering.name_order import NamePair
-from wavetank.model.phase import ProcessStep, Program
+from wavetank.model.document.program import ProcessStep, Program
 
 
 def own_programs(programs: Sequence[Program]) -> list[Program]:

@@ -19,15 +19,8 @@ from wavetank.kernel.document.steps import flat
 from wavetank.kernel.ordering.made_names import Place, made_pairs
 from wavetank.kernel.ordering.name_order import NamePair, name_pairs
 from wavetank.kernel.ordering.process_order import process_pairs
-from wavetank.model.phase import (
-    DataStep,
-    FileStep,
-    PauseStep,
-    Phase,
-    Program,
-    Step,
-    SyncStep,
-)
+from wavetank.model.document.phase import Phase
+from wavetank.model.document.program import DataStep, FileStep, PauseStep, Program, Step, SyncStep
 
 _Key = int | str  # a communicator's index, or "file N" for collective calls on an MPI file
 _COLLECTIVE = frozenset(

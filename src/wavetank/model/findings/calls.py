@@ -6,6 +6,7 @@ import os
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
 
+from wavetank.model.document.program import DataStep, FileStep, MixStep, RepeatStep, Step
 from wavetank.model.findings.finding import (
     CALLS_OF_A_FILE,
     FLUSHED_BYTES,
@@ -19,7 +20,6 @@ from wavetank.model.findings.finding import (
     percent,
 )
 from wavetank.model.findings.requests import Io, Requests, tally
-from wavetank.model.phase import DataStep, FileStep, MixStep, RepeatStep, Step
 from wavetank.trace.ops import OPS_BY_NAME
 from wavetank.trace.schema import OpKind
 from wavetank.units import format_size

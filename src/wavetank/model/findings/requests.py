@@ -14,12 +14,12 @@ from typing import Protocol
 
 import numpy as np
 
-from wavetank.model.application import View
-from wavetank.model.file_table import writes
+from wavetank.model.document.metadata import MetadataPhase
+from wavetank.model.document.model import View
+from wavetank.model.document.offsets import is_contiguous
+from wavetank.model.document.phase import Phase, writes
+from wavetank.model.document.program import ProcessStep, Program, RepeatStep, Step
 from wavetank.model.findings.finding import REQUEST_COST_BYTES, SHARE
-from wavetank.model.metadata import MetadataPhase
-from wavetank.model.offsets import is_contiguous
-from wavetank.model.phase import Phase, ProcessStep, Program, RepeatStep, Step
 from wavetank.trace.ops import OPS_BY_NAME
 from wavetank.trace.schema import BoolArray, FileView, Int64Array
 

@@ -10,7 +10,7 @@ from wavetank.compare.comparison import Advice, Comparison, Configuration, Price
 from wavetank.compare.io_parts import not_on_disk_words
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.measure.statistics import intervals_words
-from wavetank.model.application import Model
+from wavetank.model.document.model import Model
 from wavetank.report.gather import Campaign
 from wavetank.report.page.study_part import StudyPart, study_part
 from wavetank.report.plots.figures import (

@@ -17,7 +17,7 @@ from wavetank.compare.comparison import Comparison, Configuration, Effect
 from wavetank.compare.effects import turn_words
 from wavetank.measure.result import Measurement
 from wavetank.measure.statistics import Estimate
-from wavetank.model.application import Model
+from wavetank.model.document.model import Model
 from wavetank.report.plots import axes as ax
 from wavetank.report.plots.bars import Quantity, cost_quantity, label
 from wavetank.report.plots.svg import Plot, new_figure, shorten_apart, styled

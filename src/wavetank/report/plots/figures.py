@@ -9,7 +9,7 @@ from functools import partial
 from wavetank.compare.comparison import Comparison, Configuration
 from wavetank.compare.effects import effects_shown
 from wavetank.measure.result import Measurement
-from wavetank.model.application import Model
+from wavetank.model.document.model import Model
 from wavetank.report.plots import bars as bar_plots
 from wavetank.report.plots import choice as choice_plots
 from wavetank.report.plots import model as model_plots

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from wavetank.errors import ReportError
-from wavetank.model.application import Model
+from wavetank.model.document.model import Model
 from wavetank.report.plots.model import Axis, has_times, spatial_pattern, temporal_pattern
 from wavetank.report.plots.operations import gantt, operation_counts, request_sizes
 from wavetank.report.plots.svg import Plot

@@ -17,9 +17,9 @@ from matplotlib.patches import PathPatch
 from matplotlib.path import Path as Shape
 from matplotlib.ticker import MaxNLocator
 
-from wavetank.model.application import Model
-from wavetank.model.phase import Phase
-from wavetank.model.timeline_column import TimelinePoint
+from wavetank.model.document.model import Model
+from wavetank.model.document.phase import Phase
+from wavetank.model.document.timeline import TimelinePoint
 from wavetank.report.plots import axes as ax
 from wavetank.report.plots.svg import Plot, new_figure, short_name, styled
 from wavetank.report.plots.theme import LIGHT, SIZES

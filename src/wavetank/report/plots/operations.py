@@ -8,9 +8,9 @@ from typing import Literal
 
 import numpy as np
 
-from wavetank.model.application import Model
-from wavetank.model.listed_sizes import ListedSizes
-from wavetank.model.phase import ListedOffsets, Phase
+from wavetank.model.document.listed_sizes import ListedSizes
+from wavetank.model.document.model import Model
+from wavetank.model.document.phase import ListedOffsets, Phase
 from wavetank.report.plots import axes as ax
 from wavetank.report.plots.svg import Plot, new_figure, short_name, shorten, styled
 from wavetank.report.plots.theme import LIGHT

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from wavetank.compare.comparison import Configuration
-from wavetank.model.application import Model
-from wavetank.model.metadata_tables import calls_text, names_text, objects_text, sharing_text
+from wavetank.model.document.model import Model
+from wavetank.model.tables.metadata_table import calls_text, names_text, objects_text, sharing_text
 from wavetank.report.tables.table import (
     Cell,
     Column,

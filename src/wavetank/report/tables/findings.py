@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from wavetank.model.application import Model
-from wavetank.model.findings.find import model_findings
+from wavetank.model.document.model import Model
+from wavetank.model.findings.all_findings import model_findings
 from wavetank.report.tables.table import Cell, Column, ReportTable, id_range, number, text
 from wavetank.units import format_size
 

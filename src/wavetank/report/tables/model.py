@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from wavetank.model.application import LevelRelation, Model
-from wavetank.model.own_level import levels_of_files
-from wavetank.model.phase import LinearOffsets, ListedOffsets, Offsets, Phase
-from wavetank.model.tables import common_folder, short_names
+from wavetank.model.document.model import LevelRelation, Model, levels_of_files
+from wavetank.model.document.phase import LinearOffsets, ListedOffsets, Offsets, Phase
+from wavetank.model.tables.model_tables import common_folder, short_names
 from wavetank.report.tables.table import (
     Cell,
     Column,

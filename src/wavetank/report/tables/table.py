@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from wavetank.measure.statistics import Estimate
-from wavetank.model.table import ranks_text
+from wavetank.model.tables.table import ranks_text
 from wavetank.report.text.words import interval_words
 
 Value: TypeAlias = str | int | float | bool | None

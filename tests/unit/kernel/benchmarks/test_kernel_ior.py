@@ -8,8 +8,8 @@ import pytest
 from wavetank.kernel.benchmarks.ior import parse_command
 from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.kernel.document.kernel import Kernel
-from wavetank.model.application import Model
-from wavetank.model.phase import Series
+from wavetank.model.document.model import Model
+from wavetank.model.document.phase import Series
 
 # method, section 2: the files that ABYSS-P reads in P16 and P18
 ABYSS_FILE = 17_496_014_848
@@ -154,7 +154,7 @@ def test_what_ior_cannot_say_is_refused_with_the_reason(tmp_path, made, reason):
 
 
 def test_ranks_that_do_different_numbers_of_operations_are_refused(tmp_path):
-    from wavetank.model.phase import ListedOffsets, Run
+    from wavetank.model.document.phase import ListedOffsets, Run
 
     listed = ListedOffsets(
         runs=((Run(count=4, rs=8, offset=0, disp=8, moved=32),), (Run(count=3, rs=8, offset=99, disp=8, moved=24),))
@@ -202,7 +202,7 @@ def test_a_mixed_phase_becomes_a_line_of_writes_and_one_of_reads(tmp_path):
 
 
 def test_irregular_operations_become_their_mean_and_the_differences_are_counted(tmp_path):
-    from wavetank.model.phase import ListedOffsets, Run
+    from wavetank.model.document.phase import ListedOffsets, Run
 
     # rank 0: 100 and 300 bytes, rank 1: 200 bytes twice and 224: 1024 bytes in 5 operations
     listed = ListedOffsets.model_validate({"runs": (

@@ -11,8 +11,8 @@ from wavetank.kernel.benchmarks.random_groups import lie_at_random
 from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.kernel.document.kernel import IorLine, Kernel
 from wavetank.kernel.fidelity.certificate import ior_fidelity
-from wavetank.model.application import Model
-from wavetank.model.phase import ListedOffsets, Run
+from wavetank.model.document.model import Model
+from wavetank.model.document.phase import ListedOffsets, Run
 
 
 def kernel_of(model: Model, folder: Path, version: str = "4.0", *, exact: bool = False) -> Kernel:

@@ -14,10 +14,10 @@ from wavetank.kernel.document.kernel import Kernel, KernelFile, folders_beforeha
 from wavetank.kernel.fidelity.certificate import replay_fidelity
 from wavetank.kernel.files.tree_names import tree_names
 from wavetank.kernel.preparation.input_files import prepare_files, remove_files
-from wavetank.model.application import Model
-from wavetank.model.file import ModelFile
-from wavetank.model.metadata import MetadataCall, MetadataPhase
-from wavetank.model.phase import DataStep, FileStep, Program, RepeatStep, Step, SyncStep
+from wavetank.model.document.file import ModelFile
+from wavetank.model.document.metadata import MetadataCall, MetadataPhase
+from wavetank.model.document.model import Model
+from wavetank.model.document.program import DataStep, FileStep, Program, RepeatStep, Step, SyncStep
 
 MEET = SyncStep(communicator=0)
 FOLDER = os.O_RDONLY | os.O_DIRECTORY

@@ -16,7 +16,7 @@ from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.execution.fio_run import io_of
 from wavetank.kernel.execution.ior_run import bytes_not_flushed, flushed_lines
-from wavetank.model.phase import DataStep, FileStep, Program, RepeatStep, Step
+from wavetank.model.document.program import DataStep, FileStep, Program, RepeatStep, Step
 
 SYNC = FileStep(iop_type="fsync", file_id=1, handle=0)
 ONE = DataStep(ph_id=1, n=1)

@@ -15,10 +15,11 @@ from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.fidelity.certificate import ior_fidelity, replay_fidelity
 from wavetank.kernel.lowering.plan_text import lower
 from wavetank.kernel.preparation.space import written_bytes
-from wavetank.model.application import Model
+from wavetank.model.document.listed_sizes import ListedSizes
+from wavetank.model.document.model import Model
+from wavetank.model.document.phase import Phase, UnknownOffsets
+from wavetank.model.document.program import DataStep, Program
 from wavetank.model.extract import extract_model
-from wavetank.model.listed_sizes import ListedSizes
-from wavetank.model.phase import DataStep, Phase, Program, UnknownOffsets
 from wavetank.report.tables.kernel import kernel_words
 from wavetank.trace.open import open_trace
 from wavetank.trace.store import write_imported

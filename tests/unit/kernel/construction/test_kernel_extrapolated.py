@@ -9,10 +9,10 @@ from fold_builder import PROVENANCE, Event, model_of
 
 from wavetank.errors import KernelError
 from wavetank.kernel.construction.from_model import make_kernel
-from wavetank.model.application import Model
-from wavetank.model.extrapolate import extrapolate
-from wavetank.model.phase import LinearOffsets, UnknownOffsets
-from wavetank.model.scaling import fit_models
+from wavetank.model.document.model import Model
+from wavetank.model.document.phase import LinearOffsets, UnknownOffsets
+from wavetank.model.scaling.extrapolation import extrapolate
+from wavetank.model.scaling.fitting import fit_models
 
 SCATTERED = {2: [0, 700], 3: [100, 0, 900], 4: [300, 0, 1100, 500]}
 """Where ranks write 100 bytes: no function of np and the rank."""

@@ -9,8 +9,8 @@ from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.files.kernel_files import kernel_files, safe_names
 from wavetank.kernel.lowering.plan_text import lower
 from wavetank.kernel.ordering.waits import find_waits
-from wavetank.model.application import Model
-from wavetank.model.phase import DataStep, FileStep, Program, RepeatStep, SyncStep
+from wavetank.model.document.model import Model
+from wavetank.model.document.program import DataStep, FileStep, Program, RepeatStep, SyncStep
 
 
 def kernel_of(model: Model, folder: Path) -> Kernel:

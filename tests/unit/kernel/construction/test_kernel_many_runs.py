@@ -12,9 +12,9 @@ from fold_builder import PROVENANCE, Event, trace_of
 
 from wavetank.kernel.benchmarks.groups import Group
 from wavetank.kernel.construction.from_model import make_kernel
-from wavetank.model.application import Model
+from wavetank.model.document.model import Model
+from wavetank.model.document.phase import ListedOffsets
 from wavetank.model.extract import extract_model
-from wavetank.model.phase import ListedOffsets
 from wavetank.trace.schema import TracedFile
 
 N = 1500  # more than are looked at one by one

@@ -8,8 +8,9 @@ import pytest
 from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.kernel.construction.overlaps import without_overlaps
 from wavetank.kernel.document.kernel import Kernel
-from wavetank.model.application import Model
-from wavetank.model.phase import DataStep, FileStep, ListedOffsets, Phase, Program
+from wavetank.model.document.model import Model
+from wavetank.model.document.phase import ListedOffsets, Phase
+from wavetank.model.document.program import DataStep, FileStep, Program
 
 RS, STEP, N_RANKS, N_STEPS = 17280, 69120, 4, 12
 # BT-IO class S on 4 ranks, as Darshan keeps it: the first offset of each rank's operation, through a view

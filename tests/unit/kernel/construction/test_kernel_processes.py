@@ -9,8 +9,8 @@ import kernel_models as km
 from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.kernel.lowering.plan_reader import read_plan
 from wavetank.kernel.lowering.plan_text import lower
-from wavetank.model.application import Model
-from wavetank.model.phase import DataStep, ProcessStep, Program
+from wavetank.model.document.model import Model
+from wavetank.model.document.program import DataStep, ProcessStep, Program
 
 
 def script() -> Model:

@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wavetank.kernel.document.operations import first_difference, normal, totals
-from wavetank.model.phase import Run
+from wavetank.model.document.phase import Run
 
 
 def unfold(runs: list[Run]) -> list[tuple[int, int, int]]:

@@ -17,8 +17,8 @@ from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.execution.fio_run import run_fio
 from wavetank.kernel.fidelity.certificate import fio_fidelity
 from wavetank.kernel.preparation.input_files import prepare_files
-from wavetank.model.application import Model
-from wavetank.model.phase import Program
+from wavetank.model.document.model import Model
+from wavetank.model.document.program import Program
 
 
 def kernel_of(model: Model, folder: Path) -> Kernel:
@@ -233,7 +233,7 @@ def test_random_places_become_random_jobs_with_one_seed(tmp_path):
 
 
 def test_places_that_recur_may_recur_in_fios_order(tmp_path):
-    from wavetank.model.phase import ListedOffsets, Run
+    from wavetank.model.document.phase import ListedOffsets, Run
 
     # 64 writes on 16 places
     runs = tuple(Run(count=1, rs=512, offset=at // 4 * 512, disp=0, moved=512) for at in km.shuffled(64))  # fmt: skip

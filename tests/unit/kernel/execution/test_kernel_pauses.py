@@ -8,7 +8,7 @@ import pytest
 from wavetank.errors import KernelError
 from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.kernel.execution.pauses import holds_pauses, require_memory
-from wavetank.model.phase import DataStep, PauseStep, Program, RepeatStep
+from wavetank.model.document.program import DataStep, PauseStep, Program, RepeatStep
 
 
 def kernel_of(steps, tmp_path):

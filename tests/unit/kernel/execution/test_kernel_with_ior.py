@@ -17,7 +17,7 @@ from wavetank.kernel.execution.ior_run import bytes_not_flushed, find_ior, flush
 from wavetank.kernel.preparation.input_files import prepare_files
 from wavetank.kernel.results.ior_output import parse_summary, read_operations
 from wavetank.launchers.registry import launcher
-from wavetank.model.application import Model
+from wavetank.model.document.model import Model
 
 RECORDED = Path(__file__).parents[3] / "data" / "ior"
 

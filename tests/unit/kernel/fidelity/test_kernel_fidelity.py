@@ -6,8 +6,8 @@ import pytest
 from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.fidelity.certificate import ior_fidelity, replay_fidelity
-from wavetank.model.application import Model
-from wavetank.model.phase import DataStep, RepeatStep
+from wavetank.model.document.model import Model
+from wavetank.model.document.program import DataStep, RepeatStep
 
 MODELS = {
     "abyss": km.abyss(100_000),

@@ -29,11 +29,11 @@ from wavetank.kernel.fidelity.certificate import (
 )
 from wavetank.kernel.lowering.plan_reader import PlannedRun, PlannedStep, read_plan
 from wavetank.kernel.lowering.plan_text import lower
-from wavetank.model.application import Model
-from wavetank.model.phase import (
+from wavetank.model.document.model import Model
+from wavetank.model.document.phase import ListedOffsets
+from wavetank.model.document.program import (
     DataStep,
     FileStep,
-    ListedOffsets,
     MixStep,
     PauseStep,
     ProcessStep,

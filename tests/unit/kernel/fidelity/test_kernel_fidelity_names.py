@@ -15,8 +15,8 @@ from wavetank.kernel.fidelity.certificate import PhaseFidelity, replay_fidelity
 from wavetank.kernel.fidelity.parts import parted_differences
 from wavetank.kernel.lowering.plan_reader import read_plan
 from wavetank.kernel.lowering.plan_text import lower
-from wavetank.model.application import Model
-from wavetank.model.phase import DataStep, FileStep, Program, RepeatStep, Step
+from wavetank.model.document.model import Model
+from wavetank.model.document.program import DataStep, FileStep, Program, RepeatStep, Step
 
 WRITES = km.phase(1, 1, (0,), 4, [km.member("write", 100, 100)], [km.linear(b=100)])
 OPEN = FileStep(iop_type="open", file_id=1, handle=0, arg=km.O_RDWR)

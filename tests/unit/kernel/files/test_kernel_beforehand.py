@@ -10,7 +10,8 @@ import pytest
 
 from wavetank.kernel.document.kernel import KernelFile
 from wavetank.kernel.files.kernel_files import kernel_files
-from wavetank.model.phase import DataStep, FileStep, Phase, ProcessStep, Program, Step
+from wavetank.model.document.phase import Phase
+from wavetank.model.document.program import DataStep, FileStep, ProcessStep, Program, Step
 
 CREATING = km.O_RDWR | km.O_CREAT | km.O_TRUNC
 

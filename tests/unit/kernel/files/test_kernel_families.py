@@ -17,8 +17,8 @@ from wavetank.kernel.fidelity.certificate import replay_fidelity
 from wavetank.kernel.lowering.plan_reader import read_plan
 from wavetank.kernel.lowering.plan_text import lower
 from wavetank.kernel.preparation.input_files import prepare_files, remove_files
-from wavetank.model.application import Model
-from wavetank.model.members import Visits
+from wavetank.model.document.file_members import Visits
+from wavetank.model.document.model import Model
 
 
 def kernel_of(model: Model, tmp_path: Path) -> Kernel:

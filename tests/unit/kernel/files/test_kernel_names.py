@@ -12,8 +12,8 @@ from wavetank.errors import KernelError
 from wavetank.kernel.document.kernel import Kernel, KernelFile, KernelName
 from wavetank.kernel.files.file_names import apply_names
 from wavetank.kernel.preparation.input_files import prepare_files, remove_files
-from wavetank.model.file import FileName, ModelFile
-from wavetank.model.phase import FileStep, Program, RepeatStep, Step
+from wavetank.model.document.file import FileName, ModelFile
+from wavetank.model.document.program import FileStep, Program, RepeatStep, Step
 
 MAKE = os.O_CREAT | os.O_WRONLY
 

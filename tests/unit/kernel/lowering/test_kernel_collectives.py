@@ -23,7 +23,7 @@ from wavetank.kernel.lowering.sequences import (
     repeated,
     word_at,
 )
-from wavetank.model.phase import DataStep, FileStep, Program, RepeatStep, Step, SyncStep
+from wavetank.model.document.program import DataStep, FileStep, Program, RepeatStep, Step, SyncStep
 
 BARRIER = SyncStep(communicator=0)
 EVERYONE = (0, 1, 2, 3)

@@ -8,8 +8,9 @@ from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.lowering.plan_reader import read_plan
 from wavetank.kernel.lowering.plan_text import lower, rank_list
-from wavetank.model.application import Model
-from wavetank.model.phase import DataStep, FileStep, UnknownOffsets
+from wavetank.model.document.model import Model
+from wavetank.model.document.phase import UnknownOffsets
+from wavetank.model.document.program import DataStep, FileStep
 
 
 def plan_of(model: Model, folder: Path) -> str:

@@ -14,8 +14,15 @@ from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.fidelity.certificate import replay_fidelity
 from wavetank.kernel.lowering.plan_text import lower
 from wavetank.kernel.ordering.waits import find_waits
-from wavetank.model.application import Model
-from wavetank.model.phase import FileStep, ProcessStep, Program, RepeatStep, Step, SyncStep
+from wavetank.model.document.model import Model
+from wavetank.model.document.program import (
+    FileStep,
+    ProcessStep,
+    Program,
+    RepeatStep,
+    Step,
+    SyncStep,
+)
 
 FOLDER, INNER, OTHER = 1, 2, 3
 MEET = SyncStep(communicator=0)

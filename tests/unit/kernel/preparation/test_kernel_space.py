@@ -12,7 +12,7 @@ from wavetank.errors import KernelError
 from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.kernel.preparation.input_files import prepare_files
 from wavetank.kernel.preparation.space import written_bytes
-from wavetank.model.phase import FileStep
+from wavetank.model.document.program import FileStep
 
 
 def test_files_that_are_written_once_need_their_weight(tmp_path):

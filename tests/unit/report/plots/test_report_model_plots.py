@@ -11,7 +11,7 @@ from fold_builder import Event, model_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wavetank.model.phase import ListedOffsets, PatternMember
+from wavetank.model.document.phase import ListedOffsets, PatternMember
 from wavetank.report.plots import axes
 from wavetank.report.plots import model as model_plots
 from wavetank.report.plots import operations as operation_plots

@@ -1,0 +1,92 @@
+"""A rank's program without its loops and mixes: what comes after what, as columns.
+
+One order may be written in several ways: as repeated steps, as a mix of them, one by one. Laid out it is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from wavetank.model.document.program import MixStep, RepeatStep, Step
+from wavetank.trace.schema import Int64Array
+
+MOST_RUNS = 10_000_000
+"""Runs of equal steps that a program is laid out into (Choice: 16 bytes each)."""
+
+Leaf = Callable[[Step], tuple[int, int] | None]
+"""The number that stands for a step, and how often it is done; None for steps that are left out."""
+
+
+class TooLongError(Exception):
+    """A program has more than ``MOST_RUNS`` runs."""
+
+
+@dataclass(frozen=True)
+class LaidOut:
+    """Runs of equal steps in order; neighbours differ."""
+
+    code: Int64Array  # as ``Leaf`` numbers the steps
+    n: Int64Array  # how often one after another
+
+    def __len__(self) -> int:
+        return len(self.code)
+
+
+def lay_out(steps: Sequence[Step], leaf: Leaf) -> LaidOut:
+    """The steps one after another.
+
+    Raises:
+        TooLongError: they are too many.
+    """
+    parts: list[LaidOut] = []
+    single: list[tuple[int, int]] = []
+    for step in steps:
+        if isinstance(step, RepeatStep | MixStep):
+            parts.append(_of_pairs(single))
+            single = []
+            parts.append(_repeated(step, leaf) if step.step == "repeat" else _mixed(step, leaf))
+        elif (found := leaf(step)) is not None:
+            single.append(found)
+    parts.append(_of_pairs(single))
+    if len(parts) == 1:
+        return _joined(parts[0])
+    return _joined(
+        LaidOut(np.concatenate([p.code for p in parts]), np.concatenate([p.n for p in parts]))
+    )
+
+
+def _of_pairs(pairs: Sequence[tuple[int, int]]) -> LaidOut:
+    columns = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    return LaidOut(columns[:, 0], columns[:, 1])
+
+
+def _repeated(step: RepeatStep, leaf: Leaf) -> LaidOut:
+    inner = lay_out(step.steps, leaf)
+    if len(inner) == 1:
+        return LaidOut(inner.code, inner.n * step.times)
+    if len(inner) * step.times > MOST_RUNS:
+        raise TooLongError
+    return LaidOut(np.tile(inner.code, step.times), np.tile(inner.n, step.times))
+
+
+def _mixed(step: MixStep, leaf: Leaf) -> LaidOut:
+    found = [leaf(one) for one in step.steps]
+    kept = np.array([one is not None for one in found], dtype=bool)
+    each = _of_pairs([one or (0, 0) for one in found])
+    order = step.order[kept[step.order]]
+    if len(order) > MOST_RUNS:
+        raise TooLongError
+    return LaidOut(each.code[order], each.n[order])
+
+
+def _joined(runs: LaidOut) -> LaidOut:
+    """With equal neighbours as one."""
+    if len(runs) < 2:
+        return runs
+    first = np.flatnonzero(np.append(True, runs.code[1:] != runs.code[:-1]))
+    if len(first) == len(runs):
+        return runs
+    return LaidOut(runs.code[first], np.add.reduceat(runs.n, first))

@@ -1,0 +1,217 @@
+"""Compares the order in which two models do the same things: data operations, calls that move none, collectives.
+
+Reads the programs of both; leaves the first step of a rank that differs. How repetitions are written makes no difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from errno import errorcode
+
+import numpy as np
+
+from wavetank.model.comparison.call_results import asked_text, result_and_argument
+from wavetank.model.comparison.flat_programs import LaidOut, Leaf, TooLongError, lay_out
+from wavetank.model.comparison.inherited_files import AROUND
+from wavetank.model.document.model import Model
+from wavetank.model.document.program import DataStep, FileStep, MixStep, RepeatStep, Step, SyncStep
+from wavetank.model.tables.table import ranks_text
+
+
+@dataclass(frozen=True)
+class Named:
+    """What stands for a file or a phase in both models, and how people call it."""
+
+    key: Hashable
+    text: str
+
+
+@dataclass(frozen=True)
+class OrderedModel:
+    """A model with names that the other one has too.
+
+    Attributes:
+        files: by file_id.
+        phases: by ph_id; equal names are for operations that are compared elsewhere and are equal in both models.
+    """
+
+    model: Model
+    files: Mapping[int, Named]
+    phases: Mapping[int, Named]
+
+
+@dataclass(frozen=True)
+class OtherStep:
+    """The first step of a rank that differs; in words."""
+
+    a: str
+    b: str
+
+
+class OrderNotComparedError(Exception):
+    """Programs that are too long to be laid out, and are not written in the same way. The text says whose."""
+
+
+def first_other_step(
+    a: OrderedModel, b: OrderedModel, given: Set[tuple[int, Hashable]], calls: bool
+) -> OtherStep | None:
+    """The first step that differs, of the first rank that has one; None where none does.
+
+    Args:
+        a: one model.
+        b: the other.
+        given: rank and key of files that the rank was given open in one of the models; opening and closing them is
+            left out.
+        calls: whether calls that move no data and collectives are compared.
+
+    Raises:
+        OrderNotComparedError: the order of a rank cannot be compared.
+    """
+    numbers = _Numbers()
+    programs_a, programs_b = (_Programs(one, given, calls, numbers) for one in (a, b))
+    same: set[tuple[Hashable, Hashable]] = set()  # pairs of programs
+    for rank in sorted({*programs_a.of_rank, *programs_b.of_rank}):
+        pair = programs_a.key_of(rank), programs_b.key_of(rank)
+        if pair in same:
+            continue
+        try:
+            one, other = programs_a.laid_out(rank), programs_b.laid_out(rank)
+        except TooLongError:
+            if programs_a.as_written(rank) != programs_b.as_written(rank):
+                raise OrderNotComparedError(f"rank {rank}") from None
+        else:
+            at = _first_unequal(one, other)
+            if at is not None:
+                texts = (numbers.text(runs, at) for runs in (one, other))
+                return OtherStep(*(f"rank {rank}, step {at + 1}: {text}" for text in texts))
+        same.add(pair)
+    return None
+
+
+class _Numbers:
+    """Numbers of the steps of both models."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Hashable, int] = {}
+        self._texts: list[str] = []
+
+    def of(self, key: Hashable, text: str) -> int:
+        """The number of a step, the same for equal keys."""
+        number = self._numbers.setdefault(key, len(self._texts))
+        if number == len(self._texts):
+            self._texts.append(text)
+        return number
+
+    def text(self, runs: LaidOut, at: int) -> str:
+        """One run of a program in words."""
+        if at >= len(runs):
+            return "no further step"
+        n = int(runs.n[at])
+        return self._texts[int(runs.code[at])] + (f", {n} times" if n > 1 else "")
+
+
+class _Programs:
+    """What the ranks of one model do, in numbers."""
+
+    def __init__(
+        self, one: OrderedModel, given: Set[tuple[int, Hashable]], calls: bool, numbers: _Numbers
+    ) -> None:
+        self._one, self._calls, self._numbers = one, calls, numbers
+        of_all = {
+            number
+            for number, ranks in enumerate(one.model.communicators)
+            if len(ranks) == one.model.n_ranks
+        }
+        self._steps = [_between(program.steps, of_all) for program in one.model.programs]
+        self.of_rank = {
+            rank: number
+            for number, program in enumerate(one.model.programs)
+            for rank in program.ranks
+        }
+        self._given: dict[int, frozenset[Hashable]] = {}
+        for rank, file in given:
+            self._given[rank] = self._given.get(rank, frozenset()) | {file}
+        self._members = {phase.ph_id: len(phase.pattern) for phase in one.model.phases}
+        self._laid_out: dict[Hashable, LaidOut] = {}
+
+    def key_of(self, rank: int) -> Hashable:
+        """The same for ranks that do the same."""
+        return self.of_rank.get(rank), self._given.get(rank)
+
+    def laid_out(self, rank: int) -> LaidOut:
+        """A rank's program without loops and mixes."""
+        key = self.key_of(rank)
+        if key not in self._laid_out:
+            self._laid_out[key] = lay_out(self._steps_of(rank), self._leaf(rank))
+        return self._laid_out[key]
+
+    def as_written(self, rank: int) -> Hashable:
+        """A rank's program with them."""
+        return _as_written(self._steps_of(rank), self._leaf(rank))
+
+    def _steps_of(self, rank: int) -> Sequence[Step]:
+        return self._steps[self.of_rank[rank]] if rank in self.of_rank else ()
+
+    def _leaf(self, rank: int) -> Leaf:
+        given = self._given.get(rank, frozenset())
+
+        def leaf(step: Step) -> tuple[int, int] | None:
+            """Pauses, processes and null seeks are left out: a replay orders whole processes by barriers."""
+            if isinstance(step, DataStep):
+                phase = self._one.phases[step.ph_id]
+                n = step.n if step.single else step.n * self._members[step.ph_id]
+                return self._numbers.of(("data", phase.key), phase.text), n
+            if not self._calls:
+                return None
+            if isinstance(step, FileStep):
+                file = self._one.files[step.file_id]
+                if file.key in given and step.iop_type in AROUND:
+                    return None
+                result = result_and_argument(step)
+                key = (step.iop_type, file.key, step.name, step.handle, step.offset, *result)
+                return self._numbers.of(key, _file_text(step, file)), step.count
+            if isinstance(step, SyncStep):
+                ranks = self._one.model.communicators[step.communicator]
+                text = f"a collective of ranks {ranks_text(ranks)}"
+                return self._numbers.of(("sync", ranks), text), step.count
+            return None
+
+        return leaf
+
+
+def _file_text(step: FileStep, file: Named) -> str:
+    where = "" if step.offset is None else f" at {step.offset}"
+    result = f" failed ({errorcode.get(step.error, step.error)})" if step.error else ""
+    return f"{step.iop_type}{asked_text(step)} of {file.text}{where}{result}"
+
+
+def _between(steps: Sequence[Step], of_all: Set[int]) -> Sequence[Step]:
+    """Steps without collectives of all ranks before the first and behind the last other one.
+
+    Those order nothing. MPI_Init and MPI_Finalize are such.
+    """
+    other = [not (isinstance(step, SyncStep) and step.communicator in of_all) for step in steps]
+    if not any(other):
+        return ()
+    return steps[other.index(True) : len(other) - other[::-1].index(True)]
+
+
+def _as_written(steps: Sequence[Step], leaf: Leaf) -> Hashable:
+    found: list[Hashable] = []
+    for step in steps:
+        if isinstance(step, RepeatStep):
+            found.append(("repeat", step.times, _as_written(step.steps, leaf)))
+        elif isinstance(step, MixStep):
+            found.append(("mix", tuple(map(leaf, step.steps)), np.asarray(step.order).tobytes()))
+        else:
+            found.append(leaf(step))
+    return tuple(one for one in found if one is not None)
+
+
+def _first_unequal(a: LaidOut, b: LaidOut) -> int | None:
+    n = min(len(a), len(b))
+    unequal = (a.code[:n] != b.code[:n]) | (a.n[:n] != b.n[:n])
+    if unequal.any():
+        return int(unequal.argmax())
+    return n if len(a) != len(b) else None

@@ -1,0 +1,74 @@
+"""Strands of a weave that may go on in the next chunk: what their operations have in common.
+
+Reads the rows that strands begin with; leaves the columns that C compares the next chunk's operations with.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wavetank.model.compression.folded_table import Folded
+from wavetank.model.native.strands import DATA, MOST_STRANDS, SEEK, STRAY, Going
+from wavetank.model.native.survey import OpKinds
+from wavetank.trace.schema import BoolArray, Int64Array
+
+_SEEK_TO = 0  # SEEK_SET: weavable whatever it moved
+_ANY = -1  # bytes that such a seek moves at least; -1 is not known
+
+
+def going_strands(
+    table: Folded, head: Int64Array, apart: BoolArray, stray: BoolArray, kinds: OpKinds
+) -> Going | None:
+    """The strands, and those of stray seeks where there are none yet; None if they are too many.
+
+    Args:
+        table: the chunk.
+        head: a row of each strand.
+        apart: whether it is one of several of its file.
+        stray: whether it is of stray seeks.
+        kinds: of operations.
+    """
+    keys = [getattr(table, name)[head].astype(np.int64) for name in ("file", "op", "handle", "arg")]
+    columns = np.stack([*keys, stray, apart], axis=1)
+    # A stray seek may come in any chunk.
+    seeks = (kinds.seeks[columns[:, 1]] > 0) & apart & ~stray
+    more = columns[seeks]
+    more[:, 4] = 1
+    columns = np.unique(np.concatenate([columns, more]), axis=0)
+    return _going(columns, kinds) if len(columns) <= MOST_STRANDS else None
+
+
+def union(going: Going, before: Going, kinds: OpKinds) -> Going:
+    """Strands of a weave and of the one that it goes on with, where files are taken apart alike; else the first ones."""
+    mine, others = _columns(going), _columns(before)
+    apart = dict(mine[:, [0, 5]].tolist())
+    if any(apart.get(file, how) != how for file, how in others[:, [0, 5]].tolist()):
+        return going
+    both = np.unique(np.concatenate([mine, others]), axis=0)
+    single = both[both[:, 5] == 0]
+    if len(both) > MOST_STRANDS or len(np.unique(single[:, 0])) < len(single):
+        return going
+    return _going(both, kinds)
+
+
+def _columns(going: Going) -> Int64Array:
+    columns = (going.file, going.op, going.handle, going.arg, going.role == STRAY, going.apart)
+    return np.stack([column.astype(np.int64) for column in columns], axis=1)
+
+
+def _going(columns: Int64Array, kinds: OpKinds) -> Going:
+    """Of strands in order: file, op, handle, arg, whether stray, whether apart."""
+    file, op, handle, arg, is_stray, is_apart = columns.T
+    role = np.where(is_stray > 0, STRAY, np.where(kinds.seeks[op] > 0, SEEK, DATA))
+    stray_of = np.full(len(columns), -1, dtype=np.int32)
+    same = (columns[1:, :4] == columns[:-1, :4]).all(axis=1)  # a seek, and its stray ones behind it
+    stray_of[:-1][same] = 1 + np.flatnonzero(same)
+    _, owner = np.unique(columns[:, [0, 2]], axis=0, return_inverse=True)
+    stream = np.full(len(columns), -1, dtype=np.int32)
+    several = is_apart > 0
+    stream[several] = np.unique(file[several], return_inverse=True)[1]
+    least = np.where((role != DATA) & (arg == _SEEK_TO), _ANY, 1)
+    return Going(
+        op.astype(np.uint8), file.astype(np.int32), handle.astype(np.int32), np.ascontiguousarray(arg), several,
+        role.astype(np.uint8), owner.reshape(-1).astype(np.int32), stray_of, stream, least,
+    )  # fmt: skip

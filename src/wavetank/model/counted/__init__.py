@@ -1,1 +1,0 @@
-"""Models of runs of which only counters are known: what they say exactly, and what has to be assumed."""

@@ -1,0 +1,96 @@
+"""Ranks that do the same through different MPI file views: one program for all of them, and back."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+
+from wavetank.model.document.program import FileStep, Program, RepeatStep, Step
+
+Views = tuple[int, ...]
+
+
+def shared_programs(programs: Sequence[Program]) -> tuple[Program, ...]:
+    """Programs that differ in the views that ranks set alone, as one: each step has the views by rank."""
+    if len(programs) < 2:
+        return tuple(programs)
+    alike: dict[tuple[Step, ...], list[Program]] = defaultdict(list)
+    for program in programs:
+        alike[_with_views(program.steps, lambda: None)].append(program)
+    return tuple(_shared(same) for same in alike.values())
+
+
+def programs_by_view(programs: Sequence[Program]) -> tuple[Program, ...]:
+    """Programs in which all ranks set the same views: what a step's ``view_ids`` say, each in its own."""
+    found = []
+    for program in programs:
+        views = [step.view_ids for step in _view_steps(program.steps)]
+        if not any(views):
+            found.append(program)
+            continue
+        groups: dict[Views, list[int]] = defaultdict(list)
+        for position, rank in enumerate(program.ranks):
+            own = tuple(
+                step.view_ids[position] if step.view_ids else _one(step)
+                for step in _view_steps(program.steps)
+            )
+            groups[own].append(rank)
+        for own, ranks in groups.items():
+            given = iter(own)
+            steps = _with_views(program.steps, lambda given=given: next(given))  # type: ignore[misc]
+            found.append(Program(ranks=tuple(ranks), steps=steps))
+    return tuple(found)
+
+
+def _shared(programs: Sequence[Program]) -> Program:
+    if len(programs) == 1:
+        return programs[0]
+    views = {
+        rank: [_one(step) for step in _view_steps(program.steps)]
+        for program in programs
+        for rank in program.ranks
+    }
+    ranks = tuple(sorted(views))
+    given = iter(
+        [tuple(views[rank][place] for rank in ranks) for place in range(len(views[ranks[0]]))]
+    )
+    return Program(ranks=ranks, steps=_with_views(programs[0].steps, lambda: next(given)))
+
+
+def _one(step: FileStep) -> int:
+    return -1 if step.view_id is None else step.view_id
+
+
+def _sets_view(step: Step) -> bool:
+    return isinstance(step, FileStep) and (step.view_id is not None or step.view_ids is not None)
+
+
+def _view_steps(steps: Sequence[Step]) -> Iterator[FileStep]:
+    for step in steps:
+        if isinstance(step, RepeatStep):
+            yield from _view_steps(step.steps)
+        elif isinstance(step, FileStep) and _sets_view(step):
+            yield step
+
+
+def _with_views(steps: Sequence[Step], view: Callable[[], int | Views | None]) -> tuple[Step, ...]:
+    """The steps with other views, asked for in order: one, one for each rank, or 0 throughout for None."""
+    found: list[Step] = []
+    for step in steps:
+        if isinstance(step, RepeatStep):
+            found.append(RepeatStep(times=step.times, steps=_with_views(step.steps, view)))
+        elif isinstance(step, FileStep) and _sets_view(step):
+            new = view()
+            several = isinstance(new, tuple) and len(set(new)) > 1
+            one = new[0] if isinstance(new, tuple) else new or 0
+            found.append(
+                step.model_copy(
+                    update={
+                        "view_id": None if several else one,
+                        "view_ids": new if several else None,
+                    }
+                )
+            )
+        else:
+            found.append(step)
+    return tuple(found)

@@ -1,0 +1,257 @@
+"""I/O phases: what a set of processes does again and again on one file.
+
+Field names are those of method, section 2 (P18 table 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Annotated, Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from wavetank.document import Record
+from wavetank.model.document.access_runs import RunArrays
+from wavetank.model.document.columnar import Column, ListColumn, as_column
+from wavetank.model.document.listed_sizes import ListedSizes, put_in_step
+from wavetank.trace.schema import Int64Array
+
+
+class PatternMember(Record):
+    """One operation of a phase's repeated pattern."""
+
+    iop_type: str = Field(
+        description='as the field writes it: "read", "pwrite", "MPI_File_write_at_all"'
+    )
+    handle: int = Field(
+        default=0, description="which open of the file it goes through, as in FileStep"
+    )
+    rs: int = Field(
+        description="request size, bytes; of the first repetition where they are only similar"
+    )
+    disp: int | None = Field(
+        description="bytes between this operation's offsets in consecutive repetitions, in the file; "
+        "None with one repetition or unknown offsets"
+    )
+    disp_view: int | None = Field(
+        default=None, description="the same in the MPI file view, where there is one"
+    )
+    dist: tuple[int, int] | None = Field(
+        description="(tick, subtick) between consecutive repetitions"
+    )
+
+
+class LinearOffsets(Record):
+    """offset(rank, repetition) = a*rank + b*repetition + c, bytes, exact for every rank and repetition.
+
+    ``rank`` is the MPI_COMM_WORLD rank.
+    """
+
+    function: Literal["linear"] = "linear"
+    a: int
+    b: int
+    c: int
+
+
+class Run(Record):
+    """Repetitions of one operation: equal size, regular offsets. ``moved`` is the sum of bytes moved."""
+
+    count: int
+    rs: int
+    offset: int
+    disp: int
+    moved: int
+
+
+class ListedOffsets(Record):
+    """No one function fits: for each rank of the phase (same order as ``ph_processid``) the exact runs, as columns.
+
+    The columns hold the runs of all ranks one after another, of each rank ``n_runs``. One number instead of
+    a list stands for a column of equal numbers.
+    """
+
+    function: Literal["list"] = "list"
+    n_runs: ListColumn = Field(description="runs of each rank")
+    count: Column = Field(description="repetitions of each run")
+    rs: Column = Field(description="request size, bytes")
+    offset: Column = Field(description="of each run's first repetition, bytes")
+    disp: Column = Field(description="bytes between the run's offsets")
+    moved: Column | None = Field(
+        default=None, description="bytes moved by each run; None: count * rs throughout"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_objects(cls, body: object) -> object:
+        """Takes the runs as objects too: models of version 1 have them so."""
+        if not isinstance(body, dict) or "runs" not in body:
+            return body
+        rest = {key: value for key, value in body.items() if key != "runs"}
+        runs = [
+            [run if isinstance(run, Run) else Run.model_validate(run) for run in one]
+            for one in body["runs"]
+        ]
+        rest["n_runs"] = [len(one) for one in runs]
+        for name in ("count", "rs", "offset", "disp", "moved"):
+            rest[name] = [getattr(run, name) for one in runs for run in one]
+        return rest
+
+    @model_validator(mode="after")
+    def _in_step(self) -> Self:
+        put_in_step(self, ("count", "rs", "offset", "disp", "moved"))
+        if self.moved is not None and np.array_equal(self.moved, self.count * self.rs):
+            self.__dict__["moved"] = None
+        return self
+
+    @classmethod
+    def of(cls, ranks: Sequence[RunArrays]) -> ListedOffsets:
+        """From the runs of each rank."""
+
+        def column(name: str) -> Int64Array:
+            of_ranks = [getattr(runs, name) for runs in ranks]
+            joined: Int64Array = of_ranks[0].view() if len(ranks) == 1 else np.concatenate(of_ranks)
+            joined.setflags(write=False)
+            return joined
+
+        full = all(
+            runs.moved is runs.size or np.array_equal(runs.moved, runs.count * runs.size)
+            for runs in ranks
+        )
+        # Arrays of our own, of up to many millions: nothing to validate.
+        return cls.model_construct(
+            n_runs=as_column([len(runs) for runs in ranks]),
+            count=column("count"),
+            rs=column("size"),
+            offset=column("offset"),
+            disp=column("disp"),
+            moved=None if full else column("moved"),
+        )
+
+    def of_rank(self, position: int) -> RunArrays:
+        """The runs of one rank, by its place in ``ph_processid``."""
+        start = int(self.n_runs[:position].sum())
+        at = slice(start, start + int(self.n_runs[position]))
+        count, rs = self.count[at], self.rs[at]
+        ones = count.strides == (0,) and count[0] == 1
+        moved = self.moved[at] if self.moved is not None else rs if ones else count * rs
+        return RunArrays(count, rs, moved, self.offset[at], self.disp[at])
+
+    def first_offsets(self) -> list[int]:
+        """Offset of each rank's first repetition, bytes."""
+        starts = np.cumsum(self.n_runs) - self.n_runs
+        offsets: list[int] = self.offset[starts].tolist()
+        return offsets
+
+    @cached_property
+    def runs(self) -> tuple[tuple[Run, ...], ...]:
+        """The runs of each rank as objects: for those who look at single ones."""
+        found = []
+        for position in range(len(self.n_runs)):
+            one = self.of_rank(position)
+            columns = (one.count, one.size, one.offset, one.disp, one.moved)
+            found.append(
+                tuple(
+                    Run.model_construct(count=count, rs=rs, offset=offset, disp=disp, moved=moved)
+                    for count, rs, offset, disp, moved in zip(
+                        *(column.tolist() for column in columns), strict=True
+                    )
+                )
+            )
+        return tuple(found)
+
+    def _values(self) -> tuple[bytes | None, ...]:
+        columns = (self.n_runs, self.count, self.rs, self.offset, self.disp, self.moved)
+        return tuple(None if column is None else column.tobytes() for column in columns)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ListedOffsets) and self._values() == other._values()
+
+    def __hash__(self) -> int:
+        return hash(self._values())
+
+
+class UnknownOffsets(Record):
+    """The source of the trace does not know the offsets (e.g. Darshan's MPI-IO segments under Open MPI)."""
+
+    function: Literal["unknown"] = "unknown"
+    sizes: ListedSizes | None = Field(
+        default=None,
+        description="request sizes, where they differ; None: all operations are of the pattern's rs",
+    )
+
+
+Offsets = Annotated[LinearOffsets | ListedOffsets | UnknownOffsets, Field(discriminator="function")]
+
+
+class Phase(Record):
+    """A repetitive sequence of one operation pattern on one file by a set of processes (P15)."""
+
+    ph_id: int = Field(description="unique in the model, from 1, in order of first occurrence")
+    file_id: int
+    level: Literal["posix", "mpiio"]
+    ph_processid: tuple[int, ...] = Field(description="MPI_COMM_WORLD ranks, ascending")
+    ph_np: int
+    ph_weight: int = Field(description="bytes moved by the phase over all ranks (P15 eq. 1)")
+    ph_nrep: int = Field(description="repetitions of the pattern per rank")
+    ph_niop: int = Field(description="data operations per rank: ph_nrep * len(pattern)")
+    pattern: tuple[PatternMember, ...]
+    offset: tuple[Offsets, ...] = Field(
+        description="absolute offsets of each pattern member, in the file"
+    )
+    offset_view: tuple[Offsets, ...] | None = Field(
+        default=None, description="in the MPI file view, where there is one"
+    )
+    view_id: int | None = Field(
+        default=None,
+        description="index into the model's views; per rank they may differ, see view_ids",
+    )
+    view_ids: tuple[int, ...] | None = Field(
+        default=None, description="views by rank, same order as ph_processid, when they differ"
+    )
+    collective: bool = False
+    collective_unknown: bool = Field(
+        default=False,
+        description="True: the source does not tell which of these operations were collective MPI-IO ones, or stand for such; "
+        "all count as independent",
+    )
+    exact: bool = Field(
+        description="True when rs is the same in all repetitions and every offset list is LinearOffsets, and it is known which "
+        "calls were collective: unfolding gives back each event"
+    )
+    moved_last: tuple[int, ...] | None = Field(
+        default=None,
+        description="bytes that the last repetition moved, by pattern member, where it is short (end of file)",
+    )
+    metadata_ops: dict[str, int] = Field(
+        default_factory=dict,
+        description="open, close, seek, stat ... calls on this file during the phase, all ranks",
+    )
+    not_extrapolated: str | None = Field(
+        default=None,
+        description="of an extrapolated model: why its places in the file are no function of the number of processes",
+    )
+    tick_first: int
+    tick_last: int
+    start_s: float | None = Field(
+        description="first operation's start, seconds since the trace's time zero"
+    )
+    end_s: float | None
+    io_time_s: float | None = Field(description="sum of the operations' durations over ranks")
+
+
+class Series(Record):
+    """Equal phases that recur at regular distance: "1 to 40" in P15 table V."""
+
+    ph_ids: tuple[int, ...]
+    offset_step: int | None = Field(
+        description="bytes from one phase's first offset to the next one's"
+    )
+    dist: tuple[int, int] | None
+
+
+def writes(name: str) -> bool:
+    """Whether a data operation writes, by its name."""
+    # sendfile and copy_file_range are two operations each: a read of one file, "..._to" of the other.
+    return "write" in name or name.endswith("_to")

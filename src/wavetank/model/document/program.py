@@ -1,0 +1,177 @@
+"""The order in which a run goes through its phases: the programs of ranks, made of steps.
+
+Field names are those of method, section 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from wavetank.document import Record
+from wavetank.model.document.columnar import ListColumn, at_least
+
+
+class DataStep(Record):
+    """The next ``n`` repetitions of a phase's pattern (its repetitions are consumed in order)."""
+
+    step: Literal["data"] = "data"
+    ph_id: int
+    n: int
+    single: bool = Field(
+        default=False,
+        description="True: n counts single operations of the pattern, not repetitions, because another step lies inside a repetition",
+    )
+    null_seeks: int = Field(
+        default=0,
+        description="lseek(fd, 0, SEEK_CUR) calls among these operations; how many lie before which operation is not kept",
+    )
+    handle: int | None = Field(
+        default=None,
+        description="which open of the file, as in FileStep; None: the file's latest open one",
+    )
+
+
+class FileStep(Record):
+    """An operation on a file that moves no data: open, close, fsync, ftruncate, unlink, ...
+
+    Reads and writes that moved nothing (at the end of a file, or of 0 bytes) are file steps too.
+    """
+
+    step: Literal["file"] = "file"
+    iop_type: str
+    file_id: int
+    handle: int = Field(
+        description="which open of the file: the lowest number that is not in use when it is opened, from 0"
+    )
+    arg: int = Field(default=0, description="open: flags; resize: new size; seek: whence")
+    size: int = Field(default=0, description="read or write that moved nothing: bytes asked for")
+    offset: int | None = Field(
+        default=None,
+        description="seek: resulting position; None: where the next data operation through this handle starts. "
+        "Read or write that moved nothing: its offset",
+    )
+    view_id: int | None = Field(
+        default=None, description="MPI_File_set_view: index into the model's views"
+    )
+    view_ids: tuple[int, ...] | None = Field(
+        default=None,
+        description="MPI_File_set_view: views by rank, same order as the program's ranks, when they differ",
+    )
+    info_id: int | None = Field(
+        default=None,
+        description="MPI_File_open, MPI_File_set_view, MPI_File_set_info: index into the model's infos, the hints that it was given",
+    )
+    communicator: int | None = Field(
+        default=None,
+        description="MPI_File_open: index into the model's communicators; None: not recorded, a kernel takes the ranks that open the file",
+    )
+    name: int = Field(
+        default=0,
+        description="which of the file's names the call was made on: 0 its file_name, n the n-th of its other_names; "
+        "of a file with members: 0 the one at hand, 1 the next one in the rank's visits, at each of the calls",
+    )
+    error: int = Field(
+        default=0, description="errno with which it failed in the traced run, 0 for success"
+    )
+    count: int = 1
+
+
+class SyncStep(Record):
+    """A synchronising collective on a communicator: an order between ranks that a replay keeps."""
+
+    step: Literal["sync"] = "sync"
+    communicator: int = Field(description="index into the model's communicators")
+    count: int = 1
+
+
+class PauseStep(Record):
+    """Time without I/O before the next step, as recorded."""
+
+    step: Literal["pause"] = "pause"
+    seconds: float
+
+
+class ProcessStep(Record):
+    """Where another process begins or has ended: scripts, and programs that fork. It orders whole programs."""
+
+    step: Literal["process"] = "process"
+    rank: int = Field(description="of the other process")
+    event: Literal["begins", "ended"] = Field(
+        description="begins: the other rank's program starts here, not before; ended: it is over by here"
+    )
+
+
+class MixStep(Record):
+    """Steps in no order: which of a few different ones comes when."""
+
+    step: Literal["mix"] = "mix"
+    steps: tuple[DataStep | FileStep, ...] = Field(description="the different ones")
+    order: Annotated[ListColumn, at_least(0, "must be numbers of steps, from 0")] = Field(
+        description="numbers into steps, from 0, in the order of the run"
+    )
+
+    @model_validator(mode="after")
+    def _names_steps(self) -> Self:
+        if len(self.order) and int(self.order.max()) >= len(self.steps):
+            raise ValueError(
+                f"order names step {int(self.order.max())}, and there are {len(self.steps)}"
+            )
+        return self
+
+    def each(self) -> Iterator[DataStep | FileStep]:
+        """The steps as they come."""
+        for first in range(0, len(self.order), 1 << 16):
+            for number in self.order[first : first + (1 << 16)].tolist():
+                yield self.steps[number]
+
+    def counts(self) -> tuple[int, ...]:
+        """How often each of the different steps comes."""
+        return tuple(np.bincount(self.order, minlength=len(self.steps)).tolist())
+
+    def replaced(self, steps: Sequence[DataStep | FileStep | None]) -> tuple[MixStep, ...]:
+        """The mix with other steps in place of its own; those that are None are left out. None of it, or one."""
+        kept = np.array([step is not None for step in steps], dtype=bool)
+        order = self.order
+        if not kept.all():
+            order = (np.cumsum(kept) - 1)[order[kept[order]]]
+        left = tuple(step for step in steps if step is not None)
+        return (MixStep.model_construct(steps=left, order=order),) if left else ()
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, MixStep)
+            and self.steps == other.steps
+            and np.array_equal(self.order, other.order)
+        )
+
+    def __hash__(self) -> int:
+        ends = np.concatenate([self.order[:64], self.order[-64:]]).astype(np.int64)
+        return hash((self.steps, len(self.order), ends.tobytes()))
+
+
+class RepeatStep(Record):
+    """Steps that recur."""
+
+    step: Literal["repeat"] = "repeat"
+    times: int
+    steps: tuple[Step, ...]
+
+
+Step = Annotated[
+    DataStep | FileStep | SyncStep | PauseStep | ProcessStep | MixStep | RepeatStep,
+    Field(discriminator="step"),
+]
+
+
+class Program(Record):
+    """What each of these ranks does, in exact order, in terms of phases."""
+
+    ranks: tuple[int, ...]
+    steps: tuple[Step, ...]
+
+
+RepeatStep.model_rebuild()

@@ -1,0 +1,394 @@
+"""Finds files that a run uses alike, one at a time: hundreds of small files become one file with members.
+
+Reads a trace's table and files; leaves a table in which all files of a family are one, and says whose turn it is:
+a call on the next member of a family has ``view`` below UNKNOWN, see ``wavetank.model.document.file_members.NEXT``. What follows
+sees an application that opens one file again and again, so that phases and steps fold as those of one file do.
+
+What is a family, and what is not, is decided in docs/decisions/0238-files-used-alike-are-one.md.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+
+from wavetank.model.compression.folded_table import as_folded, blocks, part_rows
+from wavetank.model.document.file_members import NEXT
+from wavetank.model.events.family_names import group_names, handed_on
+from wavetank.model.events.file_identity import NAMED_OPS
+from wavetank.trace.distinct import distinct_rows
+from wavetank.trace.ops import codes_where
+from wavetank.trace.schema import (
+    UNKNOWN,
+    BoolArray,
+    FoldTable,
+    Int32Array,
+    Int64Array,
+    Level,
+    Op,
+    OpKind,
+    Trace,
+)
+from wavetank.trace.traced_files import TracedFiles
+
+FEWEST = 100
+"""Files from which on those that are used alike are a family (Choice)."""
+FEWEST_A_RANK = 8
+"""Files of a family for each rank that uses it; with fewer, a file of each rank's own says more (Choice)."""
+
+_PLAIN = (
+    "open", "close", "read", "write", "pread", "pwrite", "readv", "writev", "preadv", "pwritev", "lseek", "fsync",
+    "fdatasync", "sync_file_range", "truncate", "ftruncate", "fallocate", "stat", "fstat", "access", "unlink", "mkdir",
+    "rmdir", "mknod", "chmod", "chown", "utime", "fchmod", "fchown", "futime",
+)  # fmt: skip
+_MAKING = ("mkdir", "mknod")
+"""Calls on files of families: each is on one file, by its name or through an open of its own."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """Files that are used alike.
+
+    Attributes:
+        name: for titles, with "*" for what differs.
+        first_path: of the first member, whose place among the trace's files the family has.
+        members: indices into the trace's files, in the order of their first visit.
+        size: of each member, highest offset touched + 1, bytes.
+        size_before: of each member, bytes when first opened; UNKNOWN: it did not exist, or that is not known.
+        ranks: that visit members, ascending.
+        n_visits: of each of these ranks.
+        order: members by number, of the first rank's visits, then of the next one's.
+        sequential: whether each operation on a member follows on the one before it; False where that is not known.
+    """
+
+    name: str
+    first_path: str
+    members: Int64Array
+    size: Int64Array
+    size_before: Int64Array
+    ranks: Int64Array
+    n_visits: Int64Array
+    order: Int64Array
+    sequential: bool
+
+
+Families = Mapping[int, Family]
+"""By the index into the trace's files that stands for all members."""
+
+
+def fold_alike(
+    trace: Trace, table: FoldTable, ops: Mapping[int, Op]
+) -> tuple[Trace, FoldTable, Families]:
+    """The trace with one file for each family of files.
+
+    Args:
+        trace: whose files the rows name.
+        table: its rows, in rank order.
+        ops: operations by code.
+    """
+    n_files = len(trace.files)
+    if n_files < FEWEST or len(table) < FEWEST or int(table.file.max()) >= n_files:
+        return trace, table, {}
+    search = _Search(trace, table, ops)
+    group = search.groups()
+    if group is None:
+        return trace, table, {}
+    visits = search.visits(group)
+    families = search.families(group, visits)
+    return (*search.rewritten(group, visits, families), families)
+
+
+@dataclass(frozen=True)
+class _Visits:
+    """Rows of families, by family, rank and time: ``start`` says where in ``rows`` each visit begins."""
+
+    rows: Int64Array
+    number: Int64Array  # of each of these rows' visit
+    start: Int64Array
+
+
+class _Search:
+    """One trace's files and rows."""
+
+    def __init__(self, trace: Trace, table: FoldTable, ops: Mapping[int, Op]) -> None:
+        self._trace, self._table, self._ops = trace, table, ops
+        self._files = TracedFiles.of(trace.files)
+        self._before = self._files.size_before
+        self._names: list[str] = []
+
+    def _codes(self, chosen: Container[str]) -> BoolArray:
+        return codes_where(lambda op: op.name in chosen, self._ops)
+
+    def _kinds(self, *kinds: OpKind) -> BoolArray:
+        return codes_where(lambda op: op.kind in kinds and op.level == Level.POSIX, self._ops)
+
+    # --- which files ------------------------------------------------------------------------------
+
+    def groups(self) -> Int64Array | None:
+        """For each file, and for -1, the number of its family; -1 for none. None where there is no family."""
+        usable = self._usable()
+        while usable.sum() >= FEWEST:
+            group = self._grouped(usable)
+            if (group < 0).all():
+                return None
+            broken = self._broken(group)
+            if not len(broken):
+                return group
+            usable[broken] = False
+        return None
+
+    def _usable(self) -> BoolArray:
+        """Files with plain calls only, under one name."""
+        table, files = self._table, self._files
+        usable = np.zeros(len(files) + 1, dtype=bool)
+        usable[table.file] = True
+        usable[-1] = False
+        odd = ~self._codes(_PLAIN)[table.op]
+        odd |= (table.view != UNKNOWN) | (table.handle_step != 0)
+        usable[table.file[odd]] = False
+        for attribute in ("other_names", "symlink_to", "collective_unknown"):
+            usable[files.numbers(attribute=attribute)] = False
+        loops = blocks(table)
+        if len(loops):
+            inside = np.flatnonzero(loops.of_row >= 0)
+            low = np.minimum.reduceat(table.file[inside], np.searchsorted(inside, loops.start))
+            high = np.maximum.reduceat(table.file[inside], np.searchsorted(inside, loops.start))
+            several = (low != high)[loops.of_row[inside]]
+            usable[table.file[inside[several]]] = False
+        changes = self._codes((*_MAKING, "unlink", "rmdir"))[table.op]
+        changes |= self._kinds(OpKind.OPEN)[table.op] & (table.arg & os.O_CREAT != 0)
+        usable[:-1] &= ~handed_on(table, len(files), changes)
+        return usable
+
+    def _grouped(self, usable: BoolArray) -> Int64Array:
+        """Files of equal names but for numbers, or below one folder, with which the same kinds of calls are made."""
+        table = self._table
+        kinds = self._kinds_of_use(usable)
+        numbers = np.flatnonzero(usable)
+        paths = self._files.paths.take(numbers)
+        of_usable, self._names = group_names(paths, kinds[numbers], FEWEST)
+        group = np.full(len(usable), -1, dtype=np.int64)
+        group[numbers] = of_usable
+        if not self._names:
+            return group
+        of_row = group[table.file]
+        some = np.flatnonzero(of_row >= 0)
+        n_ranks = int(table.rank.max(initial=0)) + 1
+        uses = np.zeros((len(self._names), n_ranks), dtype=bool)
+        uses[of_row[some], table.rank[some]] = True
+        size = np.bincount(of_usable[of_usable >= 0], minlength=len(self._names))
+        few = size < np.maximum(uses.sum(axis=1) * FEWEST_A_RANK, FEWEST)
+        group[few[group] & (group >= 0)] = -1
+        return group
+
+    def _kinds_of_use(self, usable: BoolArray) -> Int64Array:
+        """A number for each file: equal for files that are used by the same kinds of calls.
+
+        Equal are also the ways to open them, their state before the run, and whether the run's first call that
+        succeeds may make them: a kernel makes beforehand all files of a family or none.
+        """
+        table, n = self._table, len(self._before)
+        bit = np.zeros(256, dtype=np.int64)
+        for number, name in enumerate(_PLAIN):
+            bit[self._codes((name,))] = 1 << number
+        rows = np.flatnonzero(usable[table.file])
+        file, calls = table.file[rows], bit[table.op[rows]]
+        failed = table.error[rows] != 0
+        mask = [np.zeros(n, dtype=np.int64) for _ in range(5)]
+        np.bitwise_or.at(mask[0], file[~failed], calls[~failed])
+        np.bitwise_or.at(mask[1], file[failed], calls[failed])
+        opens = self._kinds(OpKind.OPEN)[table.op[rows]] & ~failed
+        np.bitwise_or.at(mask[2], file[opens], table.arg[rows[opens]])
+        mask[3] = np.sign(self._before)
+        mask[4][self._made_first(rows[~failed], file[~failed], n)] = 1
+        return distinct_rows([*mask, self._files.directory.astype(np.int64)])[1]
+
+    def _made_first(self, rows: Int64Array, file: Int32Array, n: int) -> BoolArray:
+        """Whether the first of some rows on each file is a call that may make it; by time where that is known."""
+        table = self._table
+        makes = self._codes(_MAKING)[table.op[rows]]
+        opens = self._kinds(OpKind.OPEN)[table.op[rows]]
+        makes |= opens & (table.arg[rows] & os.O_CREAT != 0)
+        start = table.start_ns[rows]
+        first = np.full(n, np.iinfo(np.int64).max)
+        np.minimum.at(first, file, start)
+        at_first = np.flatnonzero(start == first[file])[::-1]
+        found = np.zeros(n, dtype=bool)
+        found[file[at_first]] = makes[at_first]  # of several at one time the first row is set last
+        return found
+
+    def _broken(self, group: Int64Array) -> Int64Array:
+        """Files of families with an open that outlives a visit, or that was not made in it."""
+        table, visits = self._table, self.visits(group)
+        first = visits.rows[visits.start]
+        by_name = self._codes(NAMED_OPS)[table.op[first]] & (table.loop[first] == 0)
+        bad = [table.file[first[~by_name]]]
+        through = self._through_opens(visits)
+        rows, number = visits.rows[through], visits.number[through]
+        if not len(rows):
+            return np.unique(bad[0])
+        n_handles = int(table.handle.max(initial=0)) + 1
+        key = table.rank[rows].astype(np.int64) * n_handles + table.handle[rows]
+        order = np.lexsort((rows, key))
+        rows, number, key = rows[order], number[order], key[order]
+        start = np.flatnonzero(np.diff(key, prepend=-1))
+        stop = np.append(start[1:], len(key)) - 1
+        opens = self._kinds(OpKind.OPEN)[table.op[rows[start]]]
+        failed = opens & (table.error[rows[start]] != 0) & (start == stop)
+        closes = self._kinds(OpKind.CLOSE)[table.op[rows[stop]]] & (table.loop[rows[stop]] == 0)
+        whole = failed | (opens & closes & (number[start] == number[stop]))
+        bad.append(table.file[rows[start[~whole]]])
+        return np.unique(np.concatenate(bad))
+
+    def _through_opens(self, visits: _Visits) -> BoolArray:
+        """Rows of opens, and of calls on what is open; not of others on names."""
+        table, rows = self._table, visits.rows
+        by_name = self._codes(NAMED_OPS) & ~self._kinds(OpKind.OPEN)
+        return (table.handle[rows] >= 0) & ~by_name[table.op[rows]]
+
+    # --- who visits them --------------------------------------------------------------------------
+
+    def visits(self, group: Int64Array) -> _Visits:
+        """The rows of families; one visit is all that a rank does with a member before it turns to another one."""
+        table = self._table
+        rows = np.flatnonzero(group[table.file] >= 0)
+        n_ranks = int(table.rank.max(initial=0)) + 1
+        key = group[table.file[rows]] * n_ranks + table.rank[rows]
+        order = np.argsort(key, kind="stable")
+        rows, key = rows[order], key[order]
+        new = np.ones(len(rows), dtype=bool)
+        new[1:] = (key[1:] != key[:-1]) | (table.file[rows[1:]] != table.file[rows[:-1]])
+        return _Visits(rows, np.cumsum(new) - 1, np.flatnonzero(new))
+
+    def families(self, group: Int64Array, visits: _Visits) -> dict[int, Family]:
+        """The families, by the file that stands for each."""
+        table = self._table
+        highest = self._highest(visits)
+        first = visits.rows[visits.start]
+        of_visit = group[table.file[first]]
+        sequential = self._sequential(visits, of_visit)
+        found = {}
+        bounds = np.searchsorted(of_visit, np.arange(len(self._names) + 1))
+        for number, (low, high) in enumerate(pairwise(bounds.tolist())):
+            if low == high:
+                continue
+            rows = first[low:high]
+            members, came, which = np.unique(
+                table.file[rows], return_index=True, return_inverse=True
+            )
+            in_order = np.argsort(came)
+            place = np.empty(len(members), dtype=np.int64)
+            place[in_order] = np.arange(len(members))
+            numbers = members[in_order].astype(np.int64)
+            ranks, n_visits = np.unique(table.rank[rows], return_counts=True)
+            found[int(numbers[0])] = Family(
+                self._names[number], self._files.paths[int(numbers[0])], numbers, highest[numbers],
+                self._before[numbers], ranks.astype(np.int64), n_visits.astype(np.int64),
+                place[which.reshape(-1)], bool(sequential[number]),
+            )  # fmt: skip
+        return found
+
+    def _moving(self, visits: _Visits) -> BoolArray:
+        table, rows = self._table, visits.rows
+        moves: BoolArray = self._kinds(OpKind.READ, OpKind.WRITE)[table.op[rows]]
+        moves &= (table.error[rows] == 0) & (table.moved[rows] > 0)
+        return moves
+
+    def _highest(self, visits: _Visits) -> Int64Array:
+        """Highest offset touched + 1 of each file, bytes."""
+        table, rows = self._table, visits.rows[self._moving(visits)]
+        count, size, disp = table.count[rows], table.size[rows], table.disp[rows]
+        first = table.offset[rows]
+        last = first + (count - 1) * disp
+        end = last + table.moved[rows] - (count - 1) * size
+        end = np.maximum(end, np.where(count > 1, np.maximum(first, last - disp) + size, 0))
+        highest = np.zeros(len(self._before), dtype=np.int64)
+        np.maximum.at(highest, table.file[rows], np.where(first == UNKNOWN, 0, end))
+        return highest
+
+    def _sequential(self, visits: _Visits, of_visit: Int64Array) -> BoolArray:
+        """By family, whether each operation begins where the one before it on the member ended."""
+        table, moving = self._table, self._moving(visits)
+        rows, number = visits.rows[moving], visits.number[moving]
+        count, size = table.count[rows], table.size[rows]
+        last = table.offset[rows] + (count - 1) * table.disp[rows]
+        end = last + table.moved[rows] - (count - 1) * size
+        inside = (count == 1) | (table.disp[rows] == size)
+        follows = np.ones(len(rows), dtype=bool)
+        follows[1:] = (number[1:] != number[:-1]) | (table.offset[rows[1:]] == end[:-1])
+        good = inside & follows & (table.offset[rows] != UNKNOWN) & (table.loop[rows] == 0)
+        found = np.ones(len(self._names), dtype=bool)
+        found[of_visit[number[~good]]] = False
+        return found
+
+    # --- what follows sees ------------------------------------------------------------------------
+
+    def rewritten(
+        self, group: Int64Array, visits: _Visits, families: Mapping[int, Family]
+    ) -> tuple[Trace, FoldTable]:
+        """The trace and its rows with one file for each family."""
+        table = self._table
+        stands = np.arange(len(group), dtype=np.int32)
+        stands[-1] = UNKNOWN
+        files = {}
+        for file, family in families.items():
+            stands[family.members] = file
+            files[file] = replace(
+                self._files[file], path=family.name, size_before=None, identity=None
+            )
+        view = table.view.copy()
+        first = visits.rows[visits.start]
+        view[first] = UNKNOWN - NEXT
+        joined = as_folded(
+            replace(table, file=stands[table.file], view=view, handle=self._handles(group, visits))
+        )
+        several = np.zeros(len(table), dtype=bool)
+        several[first] = table.count[first] > 1
+        if several.any():  # the first call turns to the member, the others stay with it
+            joined = part_rows(joined, several, np.ones(len(table), dtype=np.int64))
+            view = joined.view.copy()
+            places = np.flatnonzero(several)
+            view[places + 1 + np.arange(len(places))] = UNKNOWN
+            joined = replace(joined, view=view)
+        return replace(self._trace, files=self._files.changed(files)), joined
+
+    def _handles(self, group: Int64Array, visits: _Visits) -> Int32Array:
+        """Handles of all rows; of families the number of the open within its visit, the lowest that is not in use.
+
+        So the opens of all visits are alike. Numbers above all others keep them apart from those of other files.
+        """
+        table = self._table
+        through = self._through_opens(visits)
+        rows, number = visits.rows[through], visits.number[through]
+        handles = table.handle.copy()
+        base = int(table.handle.max(initial=0)) + 1
+        # Neighbours in a visit that go through another open are few, but for visits of several opens.
+        changes = np.flatnonzero(
+            (number[1:] == number[:-1]) & (handles[rows[1:]] != handles[rows[:-1]])
+        )
+        slot = np.zeros(len(rows), dtype=np.int64)
+        bounds = np.searchsorted(number, np.unique(number[changes])[:, None] + [0, 1])
+        for low, high in bounds.tolist():
+            slot[low:high] = _slots(handles[rows[low:high]].tolist())
+        apart = group[table.file[rows]] * (int(slot.max(initial=0)) + 1)
+        handles[rows] = base + apart + slot
+        names = visits.rows[~through]  # calls on names are through none, and take no number
+        handles[names] = base + group[table.file[names]] * (int(slot.max(initial=0)) + 1)
+        return handles
+
+
+def _slots(handles: list[int]) -> list[int]:
+    """For each call of a visit the lowest number that is not in use when its open begins."""
+    last = {handle: place for place, handle in enumerate(handles)}
+    slot: dict[int, int] = {}
+    found = []
+    for place, handle in enumerate(handles):
+        if handle not in slot:
+            taken = {slot[other] for other in slot if last[other] >= place}
+            slot[handle] = next(n for n in range(len(taken) + 1) if n not in taken)
+        found.append(slot[handle])
+    return found

@@ -1,0 +1,141 @@
+"""The order that processes have by starting each other: of scripts, and of programs that fork.
+
+Reads when the processes of a trace began and ended; leaves events for the programs. Ranks that a launcher
+started run together, and nothing is said of them among each other. Source: docs/decisions, 0303.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from wavetank.model.compression.folded_table import as_folded, take
+from wavetank.trace.schema import UNKNOWN, FoldTable, Int64Array, RankFacts
+
+
+@dataclass(frozen=True)
+class ProcessEvent:
+    """Something that a rank's program passes.
+
+    Attributes:
+        rank: whose program.
+        process: rank of the process that begins there or has ended by there.
+        ended: False: it begins.
+        at_ns: when; since the trace's time zero.
+    """
+
+    rank: int
+    process: int
+    ended: bool
+    at_ns: int
+
+
+def process_events(ranks: Sequence[RankFacts]) -> list[ProcessEvent]:
+    """What orders the processes of a run.
+
+    A process begins in the program of the one that started it and has ended by a place in it; one that began
+    when others of the same parent had ended begins with that. Empty where a launcher started all ranks.
+    """
+    known = [facts for facts in ranks if facts.begin_ns is not None and facts.end_ns is not None]
+    if all(facts.of_launcher for facts in known):
+        return []
+    of_parent: dict[int | None, list[RankFacts]] = defaultdict(list)
+    for facts in known:
+        of_parent[facts.parent].append(facts)
+    found = []
+    for parent, children in of_parent.items():
+        if parent is not None:
+            for child in children:
+                found += [
+                    ProcessEvent(parent, child.rank, False, child.begin_ns or 0),
+                    ProcessEvent(parent, child.rank, True, child.end_ns or 0),
+                ]
+        found += _after_each_other(children)
+    return found
+
+
+def _after_each_other(siblings: Sequence[RankFacts]) -> Iterator[ProcessEvent]:
+    """For each process those that had ended when it began, without those that others of them waited for."""
+    for later in siblings:
+        begin = later.begin_ns or 0
+        before = [
+            earlier
+            for earlier in siblings
+            if (earlier.end_ns or 0) <= begin
+            and earlier is not later
+            and not (earlier.of_launcher and later.of_launcher)
+        ]
+        latest_begin = max((earlier.begin_ns or 0 for earlier in before), default=0)
+        for earlier in before:
+            if (earlier.end_ns or 0) > latest_begin or earlier.of_launcher:
+                yield ProcessEvent(later.rank, earlier.rank, True, begin)
+
+
+def event_places(
+    events: Sequence[ProcessEvent],
+    rank: Int64Array,
+    start_ns: Int64Array,
+    end_ns: Int64Array,
+    loop: Int64Array,
+) -> Int64Array:
+    """Where events lie among rows: the index of the row that each comes before.
+
+    Args:
+        events: of ranks that have rows.
+        rank: of each row, ascending.
+        start_ns: of each row, since the trace's time zero.
+        end_ns: the same.
+        loop: number of the loop that a row is in the body of; -1 for none.
+
+    A process that begins inside of a row or loop begins before it; one that ends there has ended after it.
+    """  # fmt: skip
+    by_rank: dict[int, list[int]] = defaultdict(list)
+    for index, event in enumerate(events):
+        by_rank[event.rank].append(index)
+    places = np.zeros(len(events), dtype=np.int64)
+    for of_rank, indices in by_rank.items():
+        low, high = (int(bound) for bound in np.searchsorted(rank, [of_rank, of_rank + 1]))
+        started = np.maximum.accumulate(start_ns[low:high])
+        # Rows are in the order of their ends. Times beside processes' begins and ends are exact, others are coded:
+        # no row ended later than one behind it.
+        ended = np.minimum.accumulate(end_ns[low:high][::-1])[::-1]
+        for index in indices:
+            event = events[index]
+            later = (
+                np.searchsorted(started, event.at_ns)
+                if event.ended
+                else np.searchsorted(ended, event.at_ns, side="right")
+            )
+            places[index] = _outside_of_loop(low + int(later), low, high, event.ended, loop)
+    return places
+
+
+def between_processes(
+    table: FoldTable, events: Sequence[ProcessEvent]
+) -> FoldTable | Iterator[FoldTable]:
+    """The rows in pieces, at whose borders a process begins or has ended: what is folded lies in one of them.
+
+    Args:
+        table: in rank order.
+        events: of any ranks.
+    """
+    known = not (table.start_ns == UNKNOWN).any()
+    inner = events if known and len(table) else ()
+    if not inner:
+        return table
+    rank = table.rank.astype(np.int64)
+    place = event_places(inner, rank, table.start_ns, table.end_ns, table.loop - 1)
+    borders = np.unique(np.concatenate([[0], place, [len(table)]])).tolist()
+    whole = as_folded(table)
+    return (take(whole, slice(start, stop)) for start, stop in pairwise(borders))
+
+
+def _outside_of_loop(place: int, low: int, high: int, ended: bool, loop: Int64Array) -> int:
+    """The place itself, or before or behind the loop that it lies in."""
+    while low < place < high and loop[place] >= 0 and loop[place] == loop[place - 1]:
+        place += 1 if ended else -1
+    return place

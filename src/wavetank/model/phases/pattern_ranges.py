@@ -1,0 +1,55 @@
+"""The ranges of operations that repeat one pattern, over a whole trace.
+
+Reads rows and data rows; leaves ranges, and the rows fit for them: mixes taken apart, loops cut where a pattern begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from wavetank.model.events.rows import Rows
+from wavetank.model.events.streams import DataRows, data_rows
+from wavetank.model.phases.loop_samples import stand_in
+from wavetank.model.phases.loop_splitting import cut_at, without_loops
+from wavetank.model.phases.mixes import apart, find_mixes, loops_inside
+from wavetank.model.phases.patterns import Ranges, boundaries, find_patterns
+from wavetank.model.rules import Rules
+from wavetank.trace.schema import Level
+
+
+def find_ranges(
+    rows: Rows,
+    data: DataRows,
+    levels: tuple[Level, ...],
+    rules: Rules,
+    several: Collection[int] = (),
+) -> tuple[Rows, DataRows, Ranges]:
+    """The patterns, and the rows with their loops cut where a pattern begins.
+
+    ``several``: files that stand for several, which are used one after another.
+    """
+    table = rows.table
+    parted = boundaries(data, table.start_ns[data.row], table.end_ns[data.row], rules)
+    mixes = find_mixes(data, parted, table)
+    if len(loops := loops_inside(data, mixes)):
+        rows = without_loops(rows, data, loops)
+        return find_ranges(rows, data_rows(rows, levels), levels, rules, several)
+    if len(mixes):
+        data = apart(data, mixes)
+    ranges = _patterns(rows, data, rules, several)
+    cut = cut_at(rows, data, ranges.low)
+    if cut is rows:
+        return rows, data, ranges
+    again = data_rows(cut, levels)
+    if not len(mixes):
+        return cut, again, ranges
+    # The same operations are mixed whether their loops are cut or not.
+    return find_ranges(cut, again, levels, rules, several)
+
+
+def _patterns(rows: Rows, data: DataRows, rules: Rules, several: Collection[int]) -> Ranges:
+    proxy, way = stand_in(data)
+    table = rows.table
+    parted = boundaries(proxy, table.start_ns[proxy.row], table.end_ns[proxy.row], rules)
+    found = find_patterns(proxy, parted, rules, several)
+    return Ranges(way.back(found.low), way.back(found.high), found.period)

@@ -1,0 +1,160 @@
+"""Long programs: what recurs in them as loops, and long stretches in which nothing does as mixes.
+
+Reads the numbers of a program's steps in order; leaves nodes. Numbers are compared as bytes, some thousands at a
+time, so that a program of many million steps takes as long as to read it a few times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from wavetank.model.native.orders import find, first_come, narrow, tally, translated
+from wavetank.model.programs.loops import Loop, Node, compress, match_length
+from wavetank.trace.schema import BoolArray, Int64Array
+
+SHORT = 512
+"""Steps up to which a program is looked through loop by loop, and has no mixes (Choice)."""
+SHORTEST = 256
+"""Steps of a mix (Choice)."""
+FEW = 4
+"""Of a mix, how often each of its different steps comes at least, on average (Choice)."""
+MANY = 1024
+"""Steps of a mix whatever its different ones (Choice)."""
+_HEAD = 32  # steps that must recur
+_LONGEST_STRIDE = 1 << 12  # steps that are passed over where nothing recurs again and again
+_REACH = 1 << 13  # how far ahead a recurrence is looked for; now and then to the end
+
+
+Numbers = npt.NDArray[Any]
+"""Of steps, not below 0."""
+
+
+@dataclass(frozen=True, eq=False)
+class Mix:
+    """Numbers of steps in no order."""
+
+    numbers: Numbers
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Mix) and np.array_equal(self.numbers, other.numbers)
+
+    def __hash__(self) -> int:
+        return hash((len(self.numbers), self.numbers[:_HEAD].tobytes()))
+
+
+def with_mixes(nodes: Sequence[Node], mixable: BoolArray) -> list[Node]:
+    """Nodes with their long stretches of numbers as loops and mixes.
+
+    Args:
+        nodes: numbers, loops that are known already, and arrays of numbers.
+        mixable: by number, whether the step may be part of a mix.
+    """
+    found: list[Node] = []
+    stretch: list[Numbers] = []
+    single: list[int] = []
+
+    def close() -> None:
+        if single:
+            stretch.append(np.array(single, dtype=np.int64))
+            single.clear()
+        if stretch:
+            whole = stretch[0] if len(stretch) == 1 else np.concatenate(stretch)
+            found.extend(nodes_of(whole, mixable))
+            stretch.clear()
+
+    for node in nodes:
+        if isinstance(node, int):
+            single.append(node)
+        elif isinstance(node, np.ndarray):
+            if single:
+                stretch.append(np.array(single, dtype=np.int64))
+                single.clear()
+            stretch.append(node)
+        else:
+            close()
+            found.append(node)
+    close()
+    return found
+
+
+def nodes_of(numbers: Numbers, mixable: BoolArray) -> list[Node]:
+    """Loops, mixes and single numbers of a stretch."""
+    if len(numbers) <= SHORT:
+        plain: list[Node] = numbers.tolist()
+        return plain
+    found: list[Node] = []
+    position = 0
+    for low, period, times in _loops(numbers):
+        found += _loose(numbers[position:low], mixable)
+        body = numbers[low : low + period]
+        found.append(Loop(times, compress(nodes_of(body, mixable))))
+        position = low + period * times
+    return found + _loose(numbers[position:], mixable)
+
+
+def _loose(numbers: Numbers, mixable: BoolArray) -> list[Node]:
+    """A stretch without long loops: mixes of what may be mixed."""
+    if len(numbers) < SHORTEST:
+        plain: list[Node] = numbers.tolist()
+        return plain
+    counts = tally(numbers, int(numbers.max()) + 1)
+    if mixable[np.flatnonzero(counts)].all():
+        return [Mix(numbers)] if _is_mix(counts) else numbers.tolist()
+    can = mixable.take(numbers)
+    edges = np.flatnonzero(np.diff(can, prepend=not can[0], append=not can[-1]))
+    found: list[Node] = []
+    for a, b in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+        part = numbers[a:b]
+        if can[a] and _is_mix(tally(part, len(counts))):
+            found.append(Mix(part))
+        else:
+            found += part.tolist()
+    return found
+
+
+def _is_mix(counts: Int64Array) -> bool:
+    """Whether so many of each of some steps are a mix, not single steps."""
+    n = int(counts.sum())
+    return n >= MANY or (n >= SHORTEST and int(np.count_nonzero(counts)) * FEW <= n)
+
+
+def _loops(numbers: Numbers) -> Iterator[tuple[int, int, int]]:
+    """Where a body begins to recur, its length, and how often it comes; from left to right."""
+    n = len(numbers)
+    most = int(numbers.max())
+    short = numbers.astype(narrow(most), copy=False)
+    position = free = probes = 0
+    stride = _HEAD
+    while n - position >= 2 * _HEAD:
+        probes += 1
+        # At place 1, 4, 16, ... as far as it takes.
+        far = probes & (probes - 1) == 0 and probes.bit_length() % 2 == 1
+        reach = n if far else min(n, position + _REACH)
+        at = find(short, position, _HEAD, position + 1, reach)
+        period = at - position
+        matched = match_length(short, position, period) if at >= 0 else 0
+        if at >= 0 and matched >= period:
+            before = short[free:position][::-1] == short[free + period : position + period][::-1]
+            low = position - (len(before) if before.all() else int(np.argmin(before)))
+            times = (position - low + matched) // period + 1
+            yield low, period, times
+            position = free = low + period * times
+            stride = _HEAD
+            continue
+        position += stride
+        stride = min(2 * stride, _LONGEST_STRIDE)
+
+
+def in_order(mix: Mix) -> tuple[Int64Array, Numbers]:
+    """The different numbers of a mix in the order in which they first come, and for each place which of them it is."""
+    counts = tally(mix.numbers, int(mix.numbers.max()) + 1)
+    different = first_come(mix.numbers, counts)
+    width = np.uint8 if len(different) <= 256 else np.uint32
+    place = np.zeros(len(counts), dtype=np.uint32)
+    place[different] = np.arange(len(different))
+    return different, translated(mix.numbers, place, width)

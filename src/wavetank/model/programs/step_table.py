@@ -1,0 +1,198 @@
+"""The different steps of programs: by numbers while loops and mixes are looked for, then as a model has them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from wavetank.model.document.phase import Phase
+from wavetank.model.document.program import (
+    DataStep,
+    FileStep,
+    MixStep,
+    PauseStep,
+    ProcessStep,
+    RepeatStep,
+    Step,
+    SyncStep,
+)
+from wavetank.model.events.file_identity import NAME_CHANGES
+from wavetank.model.events.row_kinds import RowKind
+from wavetank.model.programs.loops import Loop, Node, settle
+from wavetank.model.programs.mixes import Mix, in_order
+from wavetank.model.programs.tokens import BEGINS, ENDED, PAUSE, Tokens
+from wavetank.trace.schema import BoolArray, Int64Array
+
+
+class Part(NamedTuple):
+    """Steps of a program in order. ``loop`` and ``times`` are empty where no step is in a loop that is known."""
+
+    ids: Int64Array
+    loop: Int64Array  # differences of the numbers of the loops that steps are in, -1 for none, from -1 on
+    times: Int64Array  # repetitions of the loop
+
+
+class StepTable:
+    """The different steps by their numbers."""
+
+    def __init__(
+        self, rows: list[list[int]], phases: Sequence[Phase], file_steps: Sequence[FileStep]
+    ) -> None:
+        self._rows = rows
+        self._numbers = {tuple(row): number for number, row in enumerate(rows)}
+        self._phases, self._file_steps = phases, file_steps
+        self._made: dict[int, Step] = {}
+        self._mixable: list[bool] = []
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def number(self, row: list[int]) -> int:
+        """The number of a step: kind, what, n, null seeks, inside a repetition."""
+        found = self._numbers.setdefault(tuple(row), len(self._rows))
+        if found == len(self._rows):
+            self._rows.append(row)
+        return found
+
+    def mixable(self) -> BoolArray:
+        """By number, whether a step may be part of a mix: it moves data, or is a POSIX call on what a file is, not its names."""
+        plain = (RowKind.DATA, RowKind.EMPTY, RowKind.SEEK, RowKind.NULL_SEEK)
+        for row in self._rows[len(self._mixable) :]:
+            can = row[0] in plain
+            if row[0] == RowKind.FILE:
+                name = self._file_steps[row[1]].iop_type
+                can = not name.startswith("MPI_") and name not in NAME_CHANGES
+            self._mixable.append(can)
+        return np.array(self._mixable, dtype=bool)
+
+    def nodes(self, parts: Sequence[Part]) -> list[Node]:
+        """Loops that are known, and between them arrays of numbers; neighbours that are the same step joined."""
+        found: list[Node] = []
+        for part in parts:
+            if len(part.loop):
+                loops = np.cumsum(part.loop) - 1
+                nodes = self._of_loops(part.ids.tolist(), loops.tolist(), part.times.tolist())
+                found += settle(nodes)
+            elif len(part.ids):
+                found.append(part.ids)
+        for at in range(1, len(found)):
+            before, node = found[at - 1], found[at]
+            if isinstance(before, Loop) or isinstance(node, Loop):
+                continue
+            last = before if isinstance(before, int) else int(before[-1])
+            first = node if isinstance(node, int) else int(node[0])
+            if self._rows[last][:2] == self._rows[first][:2]:
+                both = self.joined(last, first)
+                found[at - 1] = (
+                    before[:-1] if isinstance(before, np.ndarray) else np.zeros(0, dtype=np.int64)
+                )
+                found[at] = (
+                    np.concatenate([[both], node[1:]]) if isinstance(node, np.ndarray) else both
+                )
+        return [node for node in found if not isinstance(node, np.ndarray) or len(node)]
+
+    def _of_loops(self, ids: list[int], loops: list[int], times: list[int]) -> list[Node]:
+        """Numbers, and loops of them where tokens are in the body of one."""
+        found: list[Node] = []
+        at = 0
+        while at < len(ids):
+            stop = at + 1
+            if loops[at] < 0:
+                self._append(found, ids[at])
+            else:
+                while stop < len(ids) and loops[stop] == loops[at]:
+                    stop += 1
+                for node in self._loop(ids[at:stop], times[at]):
+                    self._append(found, node)
+            at = stop
+        return found
+
+    def _append(self, found: list[Node], node: Node) -> None:
+        """Append a node; joined with the one before it where both are the same step."""
+        if not found or not isinstance(node, int) or not isinstance(found[-1], int):
+            found.append(node)
+        elif self._rows[found[-1]][:2] == self._rows[node][:2]:
+            found[-1] = self.joined(found[-1], node)
+        else:
+            found.append(node)
+
+    def joined(self, first: int, second: int) -> int:
+        """The number of the step that two steps of the same kind are."""
+        a, b = self._rows[first], self._rows[second]
+        row = [*a[:2], a[2] + b[2], a[3] + b[3], max(a[4], b[4])]
+        return self.number(row)
+
+    def _loop(self, body: list[int], times: int) -> list[Node]:
+        """A loop; where a repetition ends with the step that the next one begins with, they are one step."""
+        if len(body) < 2 or self._rows[body[0]][:2] != self._rows[body[-1]][:2]:
+            return [Loop(times, tuple(body))]
+        number = self.joined(body[-1], body[0])
+        inner = body[1:-1]
+        return [body[0], Loop(times - 1, (*inner, number)), *inner, body[-1]]
+
+    def expand(self, node: Node) -> Step:
+        """The step of a number or a loop."""
+        if isinstance(node, Loop):
+            steps = tuple([self.expand(inner) for inner in node.body])
+            return RepeatStep.model_construct(times=node.times, steps=steps)
+        if isinstance(node, Mix):
+            different, order = in_order(node)
+            steps = tuple(self.expand(number) for number in different.tolist())
+            return MixStep.model_construct(steps=steps, order=order)  # type: ignore[arg-type]
+        if node not in self._made:
+            self._made[node] = _step(self._rows[node], self._phases, self._file_steps)
+        return self._made[node]
+
+
+def inside_repetitions(tokens: Tokens, phases: Sequence[Phase]) -> Int64Array:
+    """Whether a data token begins or ends inside a repetition (1) or not (0)."""
+    period = np.ones(len(phases) + 1, dtype=np.int64)
+    for phase in phases:
+        period[phase.ph_id] = len(phase.pattern)
+    is_data = tokens.kind == RowKind.DATA
+    what = np.where(is_data, tokens.what, 0)
+    if not (period > 1).any():
+        return np.zeros(len(what), dtype=np.int64)
+    n = np.where(is_data, tokens.n * tokens.times, 0)
+    key = tokens.rank * len(period) + what
+    order = np.argsort(key, kind="stable")
+    total = np.cumsum(n[order])
+    begin = np.flatnonzero(np.diff(key[order], prepend=-1))
+    base = np.repeat((total - n[order])[begin], np.diff(begin, append=len(order)))
+    consumed = np.empty(len(order), dtype=np.int64)
+    consumed[order] = total - base
+    inside: BoolArray = (consumed % period[what] != 0) | ((consumed - n) % period[what] != 0)
+    # In a loop single operations are counted, unless each repetition is whole repetitions of the pattern.
+    looped = (tokens.loop >= 0) & is_data
+    if looped.any():
+        key = tokens.loop[looped] * len(period) + what[looped]
+        groups, inverse = np.unique(key, return_inverse=True)
+        odd = np.zeros(len(groups), dtype=bool)
+        np.logical_or.at(odd, inverse, tokens.n[looped] % period[what[looped]] != 0)
+        inside[looped] |= odd[inverse]
+    result: Int64Array = (inside & is_data).astype(np.int64)
+    return result
+
+
+def _step(row: list[int], phases: Sequence[Phase], file_steps: Sequence[FileStep]) -> Step:
+    kind, what, n, nulls, inside = row
+    if kind == RowKind.SYNC_RANKS:
+        return SyncStep.model_construct(communicator=what, count=n)
+    if kind == PAUSE:
+        return PauseStep.model_construct(seconds=what * n / 1e6)
+    if kind in (BEGINS, ENDED):
+        return ProcessStep.model_construct(rank=what, event="begins" if kind == BEGINS else "ended")
+    if kind == RowKind.DATA:
+        pattern = phases[what - 1].pattern
+        handles = {member.handle for member in pattern}
+        return DataStep.model_construct(
+            ph_id=what,
+            n=n if inside else n // len(pattern),
+            single=bool(inside),
+            null_seeks=nulls,
+            handle=handles.pop() if len(handles) == 1 else None,
+        )
+    step = file_steps[what]
+    return step if n == step.count else step.model_copy(update={"count": n})

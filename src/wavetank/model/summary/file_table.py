@@ -1,0 +1,336 @@
+"""The file level of a model: sizes, access modes, who uses which file how.
+
+Counts at the level at which the application itself uses a file. Source: method, section 2.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence, Set
+from functools import lru_cache
+from os.path import commonpath
+from typing import Literal
+
+import numpy as np
+
+from wavetank.model.document.access_runs import RunArrays
+from wavetank.model.document.file import FileName, ModelFile
+from wavetank.model.document.file_members import Members, Visits
+from wavetank.model.document.offsets import ViewPositions, is_contiguous
+from wavetank.model.document.phase import Phase, Series, writes
+from wavetank.model.events.file_families import Family
+from wavetank.model.events.rows import Rows
+from wavetank.model.events.streams import DataRows
+from wavetank.model.native.lists import highest as how_far
+from wavetank.model.phases.activity import Activity
+from wavetank.model.rules import LEVEL_NAMES
+from wavetank.model.summary.sequentiality import darshan_counts
+from wavetank.trace.schema import (
+    UNKNOWN,
+    BoolArray,
+    FileView,
+    Int64Array,
+    Level,
+    OpKind,
+    Trace,
+    TracedFile,
+)
+from wavetank.trace.texts import Texts
+from wavetank.trace.traced_files import TracedFiles
+
+AccessMode = Literal["sequential", "strided", "random", "unknown"]
+
+
+def make_files(
+    trace: Trace,
+    activity: Activity,
+    phases: Sequence[Phase],
+    series: Sequence[Series],
+    directories: Collection[int] = (),
+) -> tuple[ModelFile, ...]:
+    """One record for each file, in the order of their numbers; ``directories`` of the trace's files are such."""
+    data, traced, views = activity.data, trace.files, trace.views
+    n_files = len(traced)
+    levels = activity.own_levels()
+    own = levels[data.file] == data.level
+    reads = activity.codes(lambda op: op.kind == OpKind.READ)
+    sequential, consecutive = (
+        _by_level_and_file(data, counts, n_files)
+        for counts in darshan_counts(data, reads, activity.rows.table)
+    )
+    # Below a file view that the trace does not hold, the POSIX level alone knows how far it reaches.
+    highest = _highest_offsets(data, views, own, n_files)
+    unknown = set(np.unique(data.file[own & (data.offset == UNKNOWN)]).tolist())
+    n_operations = np.bincount(data.file[own], weights=data.count[own], minlength=n_files)
+    has_read = np.bincount(data.file[own & reads[data.op]], minlength=n_files) > 0
+    has_write = np.bincount(data.file[own & ~reads[data.op]], minlength=n_files) > 0
+    users = _users(activity.rows, levels)
+    by_file: dict[int, list[Phase]] = defaultdict(list)
+    for phase in phases:
+        by_file[phase.file_id].append(phase)
+    steps = {number: one.offset_step for one in series for number in one.ph_ids}
+    found = []
+    for file, file_id in activity.file_ids.items():
+        name = LEVEL_NAMES[activity.own_level[file]]
+        own_phases = [phase for phase in by_file[file_id] if phase.level == name]
+        weights = _size_by_weights(own_phases)
+        known = own_phases and highest[file] is not None
+        ranks = users.get(file, set())
+        found.append(
+            ModelFile.model_construct(
+                file_id=file_id,
+                file_name=traced[file].path,
+                other_names=tuple(
+                    FileName(path=name.path, symlink=name.symlink)
+                    for name in traced[file].other_names
+                ),
+                file_size=(highest[file] or 0) if known else weights,
+                file_size_weights=weights,
+                file_size_highest_offset=highest[file] if own_phases else None,
+                file_size_before=traced[file].size_before,
+                file_np=len(ranks),
+                file_accessmode=_access_mode(own_phases, steps, views),
+                file_fileaccesstype=direction(bool(has_read[file]), bool(has_write[file])),
+                file_accesstype="shared" if len(ranks) > 1 else "unique",
+                file_nphase=len(own_phases),
+                n_operations=int(n_operations[file]),
+                n_sequential=None if file in unknown else sequential[name][file],
+                n_consecutive=None if file in unknown else consecutive[name][file],
+                file_system=traced[file].file_system,
+                directory=file in directories,
+            )
+        )
+        if (family := activity.families.get(file)) is not None:
+            found[-1] = _of_family(found[-1], family, trace.files)
+    return tuple(found)
+
+
+def _of_family(file: ModelFile, family: Family, traced: Sequence[TracedFile]) -> ModelFile:
+    """The record of several files: sizes are sums, and it is shared where one of them is."""
+    paths = TracedFiles.of(traced).paths.take(family.members)
+    paths = paths.changed(np.zeros(1, dtype=np.int64), Texts.of([family.first_path]))
+    folders = paths.folders()
+    common = commonpath(set(folders.take(np.unique(folders.first_equal()))))
+    folder = f"{common.rstrip('/')}/" if common else ""
+    known = bool((family.size_before >= 0).all())
+    visits = Visits.of(family.ranks.tolist(), family.n_visits, family.order)
+    return file.model_copy(
+        update={
+            "file_size": int(family.size.sum()),
+            "file_size_highest_offset": int(family.size.sum()) if file.file_nphase else None,
+            "file_size_before": int(family.size_before.sum()) if known else None,
+            "file_accessmode": "sequential"
+            if family.sequential and file.file_nphase
+            else file.file_accessmode,
+            "file_accesstype": "shared" if visits.shared else "unique",
+            "members": Members(
+                folder=folder,
+                names=[path.removeprefix(folder) for path in paths],
+                size=family.size,
+                size_before=family.size_before if known else None,
+                visits=visits,
+            ),
+        }
+    )
+
+
+def direction(reads: bool, writes: bool) -> Literal["R", "W", "W/R", "none"]:
+    """R, W, W/R or none."""
+    if reads and writes:
+        return "W/R"
+    return "R" if reads else "W" if writes else "none"
+
+
+def _users(rows: Rows, levels: np.ndarray[tuple[int], np.dtype[np.uint8]]) -> dict[int, set[int]]:
+    """Ranks that open or otherwise touch each file at its own level; probing calls that fail do not count."""
+    table = rows.table
+    some = (table.file >= 0) & (table.error == 0) & (levels[table.file] == rows.level)
+    n_ranks = int(table.rank.max(initial=0)) + 1
+    users: dict[int, set[int]] = defaultdict(set)
+    for pair in np.unique(table.file[some].astype(np.int64) * n_ranks + table.rank[some]).tolist():
+        users[pair // n_ranks].add(pair % n_ranks)
+    return users
+
+
+def _size_by_weights(phases: Sequence[Phase]) -> int:
+    """P15 eq. 2 for written files, eq. 3 for input files; of mixed phases, what they wrote."""
+    written = sum(phase.ph_weight for phase in phases if directions(phase) == {"write"})
+    if written:
+        return written
+    read = sum(phase.ph_weight for phase in phases if directions(phase) == {"read"})
+    if read:
+        return read
+    return sum(
+        phase.ph_weight
+        * sum(writes(member.iop_type) for member in phase.pattern)
+        // len(phase.pattern)
+        for phase in phases
+    )
+
+
+def directions(phase: Phase) -> Set[str]:
+    """{"read"}, {"write"} or both."""
+    return _directions(tuple([member.iop_type for member in phase.pattern]))
+
+
+@lru_cache(maxsize=256)
+def _directions(names: tuple[str, ...]) -> Set[str]:
+    return frozenset({"write" if writes(name) else "read" for name in names})
+
+
+# --- sums and maxima by file ----------------------------------------------------------------------
+
+
+def _by_level_and_file(data: DataRows, values: Int64Array, n_files: int) -> dict[str, list[int]]:
+    """Sums of a number of each row."""
+    found = {}
+    for name, level in (("posix", Level.POSIX), ("mpiio", Level.MPIIO)):
+        at = data.level == level
+        sums = np.zeros(n_files, dtype=np.int64)
+        np.add.at(sums, data.file[at], values[at])
+        found[name] = sums.tolist()
+    return found
+
+
+def _highest_offsets(
+    data: DataRows,
+    views: Sequence[FileView],
+    own: BoolArray,
+    n_files: int,
+) -> list[int | None]:
+    """Highest offset touched + 1 of each file, bytes; None where offsets are unknown at its level and below it."""
+    highest: list[int | None] = [0] * n_files
+    known = data.offset != UNKNOWN
+    told_below = set(np.unique(data.file[known & ~own]).tolist())
+    for file in np.unique(data.file[own & ~known]).tolist():
+        highest[file] = 0 if file in told_below else None
+    index = np.flatnonzero(known)
+    # The end of a row in its view (or in the file, where it has none).
+    in_view = data.view[index] != UNKNOWN
+    offset = np.where(in_view, data.view_offset[index], data.offset[index])
+    disp = np.where(in_view, data.view_disp[index], data.disp[index])
+    count, size, moved = data.count[index], data.size[index], data.moved[index]
+    # Only the last operation of a row may be short, so that the one before it may reach further.
+    last = offset + (count - 1) * disp
+    end = np.maximum(last + moved - (count - 1) * size, offset + np.where(count > 1, size, moved))
+    end = np.maximum(end, np.where(count > 1, last - disp + size, end))
+    for place in np.flatnonzero(data.listed[index] >= 0).tolist():
+        end[place] = _listed_end(data, int(index[place]))
+    pairs = data.file[index].astype(np.int64) * (len(views) + 1) + data.view[index] + 1
+    values, inverse = np.unique(pairs, return_inverse=True)
+    ends = np.zeros(len(values), dtype=np.int64)
+    np.maximum.at(ends, inverse, end)
+    for pair, top in zip(values.tolist(), ends.tolist(), strict=True):
+        file, view = divmod(pair, len(views) + 1)
+        if (so_far := highest[file]) is None:
+            continue
+        if view:
+            last_byte = ViewPositions(views[view - 1]).absolute(top - 1)
+            top = 0 if last_byte is None else last_byte + 1  # noqa: PLW2901
+        highest[file] = max(so_far, top)
+    return highest
+
+
+def _listed_end(data: DataRows, row: int) -> int:
+    """How far the operations of a row with listed offsets reach."""
+    n = int(data.count[row])
+    offset = data.lists.offset[data.listed[row] :][:n]
+    sized = data.sized[row]
+    size = int(data.size[row]) if sized < 0 else data.lists.size[sized:][: n - 1]
+    most = how_far(offset[:-1], size)
+    return max(most, int(offset[-1] + data.last_moved[row]))
+
+
+# --- access mode ----------------------------------------------------------------------------------
+
+
+def _access_mode(
+    phases: Sequence[Phase], steps: Mapping[int, int | None], views: Sequence[FileView]
+) -> AccessMode:
+    """The least regular of the phases' modes; ``steps`` are the offset steps of series, by phase."""
+    modes: set[AccessMode] = set()
+    lone: list[Phase] = []
+    for phase in phases:
+        mode = _phase_mode(phase, steps.get(phase.ph_id), views)
+        if mode is None:
+            lone.append(phase)
+        else:
+            modes.add(mode)
+    if lone:
+        modes.add(_lone_mode(lone))
+    for mode in ("unknown", "random", "strided", "sequential"):
+        if mode in modes:
+            return mode
+    return "unknown"
+
+
+def _phase_mode(
+    phase: Phase, series_step: int | None, views: Sequence[FileView]
+) -> AccessMode | None:
+    """Access mode of one phase; None for a single operation, which has no displacement."""
+    if any(offset.function == "unknown" for offset in phase.offset):
+        return "unknown"
+    numbers = phase.view_ids or (() if phase.view_id is None else (phase.view_id,))
+    if any(not is_contiguous(views[number]) for number in set(numbers)):
+        return "strided"
+    if phase.ph_nrep == 1:
+        if series_step is None or len(phase.pattern) > 1:
+            return None
+        return "sequential" if series_step == phase.pattern[0].rs else "strided"
+    found: set[AccessMode] = set()
+    for member, offset in zip(phase.pattern, phase.offset, strict=True):
+        if offset.function == "linear":
+            found.add("sequential" if member.disp == member.rs else "strided")
+        elif offset.function == "list":
+            for position in range(len(offset.n_runs)):
+                found.add(_runs_mode(offset.of_rank(position)))
+    return "random" if "random" in found else "strided" if "strided" in found else "sequential"
+
+
+_BEGINNING = 4096  # runs that are looked at first
+
+
+def _runs_mode(runs: RunArrays) -> AccessMode:
+    """Mode of a rank's runs in order: by gaps, and by displacements."""
+    if len(runs) > _BEGINNING:
+        columns = (
+            getattr(runs, name)[:_BEGINNING]
+            for name in ("count", "size", "moved", "offset", "disp")
+        )
+        if _runs_mode(RunArrays(*columns)) == "random":
+            return "random"  # and so is what begins so
+    count, rs, offset, disp = runs.count, runs.size, runs.offset, runs.disp
+    several = count > 1
+    jump = offset[1:] - (offset + (count - 1) * disp)[:-1]
+    disps = np.concatenate([disp[several], jump])
+    gaps = np.concatenate([(disp - rs)[several], jump - rs[:-1]])
+    if not len(gaps) or not gaps.any():
+        return "sequential"
+    if (disps == disps[0]).all():
+        return "strided"
+    return "sequential" if gaps[0] > 0 and (gaps == gaps[0]).all() else "random"
+
+
+def _lone_mode(phases: Sequence[Phase]) -> AccessMode:
+    """Mode of phases of one operation each: sequential when they follow on each other."""
+    ends: dict[tuple[int, bool], int] = {}
+    for phase in phases:
+        for member, offset in zip(phase.pattern, phase.offset, strict=True):
+            for position, rank in enumerate(phase.ph_processid):
+                if offset.function == "linear":
+                    at, moved = offset.a * rank + offset.c, member.rs
+                elif offset.function == "list":
+                    run = offset.of_rank(position)
+                    at, moved = int(run.offset[0]), int(run.moved[0])
+                else:
+                    return "unknown"
+                key = (rank, writes(member.iop_type))
+                if ends.get(key, at) != at:
+                    return "random"
+                ends[key] = at + moved
+    return "sequential"
+
+
+def shared_files(files: Sequence[ModelFile]) -> bool:
+    """Whether any file is used by more than one rank, also one after the other."""
+    return any(file.file_accesstype == "shared" for file in files)

@@ -1,0 +1,56 @@
+"""Relates the levels of a run: which POSIX phases an MPI-IO phase became, and on which ranks.
+
+A collective MPI-IO call is performed by a few ranks, the aggregators, in requests of another size
+(P16 works this out by hand). A POSIX call belongs to the MPI-IO call that contains it in time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wavetank.model.document.model import LevelRelation
+from wavetank.model.events.row_kinds import RowKind
+from wavetank.model.phases.activity import Activity
+from wavetank.trace.schema import Int64Array, Level
+
+
+def relate_levels(activity: Activity, ph_id: Int64Array) -> tuple[LevelRelation, ...]:
+    """One relation for each pair of an MPI-IO phase and a POSIX phase made in its calls.
+
+    Args:
+        activity: the trace.
+        ph_id: for each part of the activity the number of its phase.
+    """
+    rows, data, table = activity.rows, activity.data, activity.rows.table
+    made = np.flatnonzero((data.level == Level.POSIX) & (rows.inside[data.row] >= 0))
+    made = made[rows.kind[rows.inside[data.row[made]]] == RowKind.DATA]
+    if not len(made):
+        return ()
+    lows = np.array([part.low for part in activity.parts], dtype=np.int64)
+    first_op = np.full(len(table), -1, dtype=np.int64)
+    first_op[data.row] = data.first_op
+
+    def phase_of(operation: Int64Array) -> Int64Array:
+        found: Int64Array = ph_id[np.searchsorted(lows, operation, side="right") - 1]
+        return found
+
+    call = first_op[rows.inside[data.row[made]]]
+    made, call = made[call >= 0], call[call >= 0]  # the MPI-IO level may be left out
+    above, below = phase_of(call), phase_of(data.first_op[made])
+    n_phases = int(ph_id.max()) + 1
+    pairs, inverse = np.unique(above * n_phases + below, return_inverse=True)
+    found = []
+    for number, pair in enumerate(pairs.tolist()):
+        members = made[inverse == number]
+        found.append(
+            LevelRelation.model_construct(
+                ph_id=pair // n_phases,
+                below=pair % n_phases,
+                ranks=tuple(np.unique(data.rank[members]).tolist()),
+                n_operations=int(data.count[members].sum()),
+                moved=int(data.moved[members].sum()),
+                rs_min=int(data.size[members].min()),
+                rs_max=int(data.size[members].max()),
+            )
+        )
+    return tuple(found)

@@ -1,0 +1,212 @@
+"""Points of a timeline, of many parts of phases at once: those without lists.
+
+Reads the parts' rows and the idle times; leaves the points that ``timeline`` finds for one part at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from wavetank.model.compression.folded_table import Folded
+from wavetank.model.document.timeline import PointColumns, Timeline
+from wavetank.model.phases.activity import Activity
+from wavetank.model.summary.run_times import IdleTimes
+from wavetank.trace.schema import UNKNOWN, Int64Array
+
+MAX_PIECES = 100
+"""Points of one rank's part in one phase."""
+MAX_SCATTERED = 1000
+"""The same where its operations lie in no order: each point is one place."""
+LINE = 3
+"""Operations of a run that are more than two places that any line goes through."""
+_MANY_ROWS = 1 << 12  # of a part, from which on it is made by itself
+
+
+Points = Int64Array
+"""Points as columns of equal length, shape (11, points).
+
+The part's number, code of the call, request size, operations, first and last tick, start and end in ns, first and last
+offset, whether scattered. A start, an end or a first offset that is not known is UNKNOWN.
+"""
+
+
+def points_of(activity: Activity, ph_ids: Int64Array, points: Points) -> Timeline:
+    """The points of a timeline."""
+    number, code, size, count, tick_first, tick_last, start, end, first, last, scattered = points
+    if not len(number):
+        return ()
+    of_part = np.array(
+        [
+            (part.rank, activity.file_ids[part.file])
+            for part in map(activity.parts.__getitem__, number.tolist())
+        ],
+        dtype=np.int64,
+    )
+    timed, placed = (start != UNKNOWN) & (end != UNKNOWN), first != UNKNOWN
+    names = np.full(256, None, dtype=object)
+    names[list(activity.rows.ops)] = [op.name for op in activity.rows.ops.values()]
+    return PointColumns(
+        rank=of_part[:, 0],
+        file_id=of_part[:, 1],
+        iop_type=names[code],
+        rs=size,
+        tick_first=tick_first,
+        tick_last=tick_last,
+        start_s=np.where(timed, start / 1e9, np.nan),
+        end_s=np.where(timed, end / 1e9, np.nan),
+        offset_first=np.where(placed, first, UNKNOWN),
+        offset_last=np.where(placed, last, UNKNOWN),
+        count=count,
+        ph_id=ph_ids[number],
+        scattered=scattered != 0,
+    )
+
+
+@dataclass(frozen=True)
+class _Pieces:
+    """Rows of parts, cut at idle times. A stretch is what lies between two of them; columns of equal length, in order.
+
+    Attributes:
+        part: position of the part among those that were asked for.
+        gap: number of idle times before it.
+        row: of DataRows.
+        low, high: of the row its first operation, and the one after its last.
+        edges: first and last gap of each part.
+    """
+
+    part: Int64Array
+    gap: Int64Array
+    row: Int64Array
+    low: Int64Array
+    high: Int64Array
+    edges: tuple[Int64Array, Int64Array]
+
+
+def points_of_parts(
+    activity: Activity, own: Sequence[int], idle: IdleTimes, body: Int64Array, room: int
+) -> Points:  # fmt: skip
+    """The points of those parts that have no lists and not too many rows.
+
+    Args:
+        activity: the trace taken apart.
+        own: numbers of parts.
+        idle: idle times of all ranks.
+        body: of each row of the table, operations from one of the row to its next.
+        room: points that are wanted of a part at most.
+    """
+    data, table = activity.data, activity.rows.table
+    pieces = _cut(activity, own, idle, body)
+    if not len(pieces.part):
+        return np.zeros((11, 0), dtype=np.int64)
+    new = np.ones(len(pieces.part), dtype=bool)
+    new[1:] = (pieces.part[1:] != pieces.part[:-1]) | (pieces.gap[1:] != pieces.gap[:-1])
+    start, stretch = np.flatnonzero(new), np.cumsum(new) - 1
+    length = np.diff(start, append=len(stretch))
+    source, op = data.row[pieces.row], data.op[pieces.row].astype(np.int64)
+    span = _spans(table, source, start, pieces, idle)
+    scattered = _lead_back(stretch, op, data.offsets(pieces.row, pieces.low), len(start))
+    most = np.minimum(np.where(scattered, MAX_SCATTERED, MAX_PIECES), room)
+    most //= np.bincount(pieces.part[start])[pieces.part[start]]  # stretches of the part
+    most = np.maximum(1, np.minimum(most, length))
+    # Piece p of n rows begins at row n * p // pieces.
+    within = np.arange(len(stretch)) - start[stretch]
+    place = ((within + 1) * most[stretch] - 1) // length[stretch]
+    order = np.lexsort((op, place, stretch))
+    key = (stretch[order], place[order], op[order])
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in key])
+    edges = np.flatnonzero(new)
+    n = np.add.reduceat((pieces.high - pieces.low)[order], edges)
+    n_rows = np.diff(edges, append=len(order))
+    head, tail = order[edges], order[np.append(edges[1:], len(order)) - 1]
+    by_call = np.argsort(head)  # in the order in which calls come first
+    n, n_rows, head, tail = n[by_call], n_rows[by_call], head[by_call], tail[by_call]
+    of = stretch[head]
+    first = data.offsets(pieces.row[head], pieces.low[head])
+    last = data.offsets(pieces.row[tail], pieces.high[tail] - 1)
+    apart = (first != UNKNOWN) & scattered[of] & (n > 1) & ((n_rows > 1) | (n < LINE))
+    head_row, tail_row = source[head], source[tail]
+    since = np.maximum(table.start_ns[head_row], span[0][of])
+    until = np.maximum(since, np.minimum(table.end_ns[tail_row], span[1][of]))
+    timed = span[0][of] != UNKNOWN
+    return np.stack([
+        np.array(own, dtype=np.int64)[pieces.part[head]], op[head], data.size[pieces.row[head]], n,
+        table.tick[head_row] + pieces.low[head] * table.tick_step[head_row],
+        table.tick[tail_row] + (pieces.high[tail] - 1) * table.tick_step[tail_row],
+        np.where(timed, since, UNKNOWN), np.where(timed, until, UNKNOWN),
+        first, np.where(apart, first, last), apart,
+    ])  # fmt: skip
+
+
+def _cut(activity: Activity, own: Sequence[int], idle: IdleTimes, body: Int64Array) -> _Pieces:
+    """The rows of those parts that are of this kind."""
+    data, table = activity.data, activity.rows.table
+    first = np.array([activity.parts[number].first_row for number in own], dtype=np.int64)
+    last = np.array([activity.parts[number].last_row for number in own], dtype=np.int64)
+    part = np.flatnonzero(last - first < _MANY_ROWS)
+    none = np.zeros(0, dtype=np.int64)
+    if not len(part):
+        return _Pieces(none, none, none, none, none, (none, none))
+    first, length = first[part], (last - first + 1)[part]
+    start = np.cumsum(length) - length
+    row = np.repeat(first - start, length) + np.arange(int(length.sum()))
+    source = data.row[row]
+    count, rank, seq, step = data.count[row], table.rank[source], table.seq[source], body[source]
+    last_seq = seq + (count - 1) * step
+    # The operations of interleaved rows have no places of their own in the rank's sequence.
+    woven = np.logical_or.reduceat(table.strand[source] >= 0, start)
+    gaps = idle.before(rank, seq), idle.before(rank, last_seq)
+    edges = gaps[0][start], np.maximum.reduceat(gaps[1], start)
+    edges = edges[0], np.where(woven, edges[0], edges[1])
+    hidden, at_start = np.repeat(woven, length), np.repeat(edges[0], length)
+    gaps = np.where(hidden, at_start, gaps[0]), np.where(hidden, at_start, gaps[1])
+    times = gaps[1] - gaps[0] + 1
+    few = np.add.reduceat(times, start) <= _MANY_ROWS
+    plain = few & ~np.logical_or.reduceat(data.listed[row] >= 0, start)
+    at = np.repeat(np.flatnonzero(np.repeat(plain, length)), times[np.repeat(plain, length)])
+    begins = np.flatnonzero(np.append(True, at[1:] != at[:-1])[: len(at)])
+    gap = gaps[0][at] + np.arange(len(at)) - np.repeat(begins, np.diff(begins, append=len(at)))
+    low, high = np.zeros(len(at), dtype=np.int64), count[at]
+    for edge, cut, number in ((low, gap > gaps[0][at], gap - 1), (high, gap < gaps[1][at], gap)):
+        some = np.flatnonzero(cut)
+        edge[some] = -((seq[at[some]] - idle.seq[number[some]]) // step[at[some]])
+    low, high = np.clip(low, 0, count[at]), np.clip(high, 0, count[at])
+    of = np.repeat(np.arange(len(part)), length)[at]
+    some = np.flatnonzero(low < high)
+    some = some[np.lexsort((row[at][some], gap[some], of[some]))]
+    return _Pieces(
+        part[of[some]], gap[some], row[at[some]], low[some], high[some],
+        (edges[0][of[some]], edges[1][of[some]]),
+    )  # fmt: skip
+
+
+def _spans(
+    table: Folded, source: Int64Array, start: Int64Array, pieces: _Pieces, idle: IdleTimes
+) -> tuple[Int64Array, Int64Array]:
+    """When each stretch began and ended; UNKNOWN without times. What of a row lies beyond an idle time began or ended with that."""
+    begin = np.minimum.reduceat(table.start_ns[source], start)
+    end = np.maximum.reduceat(table.end_ns[source], start)
+    timed = (begin != UNKNOWN) & (np.minimum.reduceat(table.end_ns[source], start) != UNKNOWN)
+    gap, (first, last) = pieces.gap[start], (edge[start] for edge in pieces.edges)
+    if len(idle):
+        at = np.clip(gap - 1, 0, len(idle) - 1), np.clip(gap, 0, len(idle) - 1)
+        begin = np.where(gap > first, np.maximum(begin, idle.end_ns[at[0]]), begin)
+        end = np.where(gap < last, np.minimum(end, idle.start_ns[at[1]]), end)
+    end = np.maximum(begin, end)
+    return np.where(timed, begin, UNKNOWN), np.where(timed, end, UNKNOWN)
+
+
+def _lead_back(stretch: Int64Array, op: Int64Array, offset: Int64Array, n: int) -> np.ndarray:
+    """Of each stretch, whether calls of a kind lie now further, now nearer in the file, from row to row."""
+    order = np.lexsort((op, stretch))
+    step = np.diff(offset[order])
+    key = stretch[order] * 256 + op[order]
+    same = key[1:] == key[:-1]
+    forth = np.unique(key[1:][same & (step > 0)])
+    back = np.unique(key[1:][same & (step < 0)])
+    found = np.zeros(n, dtype=bool)
+    found[np.intersect1d(forth, back, assume_unique=True) // 256] = True
+    return found

@@ -1,0 +1,39 @@
+"""Lists that grow, where the system gives a long range of addresses and where it does not."""
+
+from __future__ import annotations
+
+import mmap
+
+import numpy as np
+import pytest
+
+from wavetank.model.compression import growing_lists as lists
+from wavetank.model.compression.growing_lists import GrowingList
+
+
+def no_range(*_: object, **__: object) -> None:
+    raise OSError("addresses are limited")
+
+
+@pytest.mark.parametrize("limited", [False, True])
+def test_numbers_stay_where_they_were_put(monkeypatch: pytest.MonkeyPatch, limited: bool) -> None:
+    monkeypatch.setattr(lists, "BLOCK", 10)
+    if limited:
+        monkeypatch.setattr(mmap, "mmap", no_range)
+    grown = GrowingList()
+    parts = [np.arange(n) * 3 + n for n in (4, 5, 6, 100, 1, 9, 9, 2)]
+    places = [grown.append(part) for part in parts]
+    first, length = np.array(places), np.array([len(part) for part in parts])
+    assert grown.stretches(first, length).sums().tolist() == [int(part.sum()) for part in parts]
+    assert len(grown) == len(grown.all()) == length.sum()
+    for place, part in zip(places, parts, strict=True):
+        assert grown.all()[place : place + len(part)].tolist() == part.tolist()
+
+
+def test_a_range_that_is_full_is_followed_by_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lists, "RANGE", 1 << 12)
+    grown = GrowingList()
+    parts = [np.arange(n) for n in (1 << 11, 1 << 11, 1, 1 << 13, 5)]
+    places = [grown.append(part) for part in parts]
+    assert grown.all()[places[-1] :].tolist() == [0, 1, 2, 3, 4]
+    assert int(grown.all().sum()) == sum(int(part.sum()) for part in parts)

@@ -1,0 +1,251 @@
+"""Mixes that go on from chunk to chunk: what is quick about them changes nothing."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from fold_builder import PROVENANCE, Event, fold_table, trace_of
+from test_loops_and_lists import data_of, wanted
+
+from wavetank.model.compression import folding as fold_module
+from wavetank.model.compression import growing_lists as lists
+from wavetank.model.compression import list_stripes as stripes
+from wavetank.model.compression.compactor import Compactor
+from wavetank.model.compression.folded_table import NAMES, Folded
+from wavetank.model.extract import compactor, extract_model
+from wavetank.model.rules import Rules
+from wavetank.trace.schema import Level
+
+CHUNK = 1024
+KINDS = ("random", "one size", "bursts", "scan", "alternating", "seek", "stray", "short")
+
+
+def turn(
+    generator: random.Random, file: int, kind: str, level: str, position: dict[int, int]
+) -> list[Event]:
+    """What a file's turn is made of."""
+    ops = ("pread", "pwrite") if level == "posix" else ("MPI_File_read_at", "MPI_File_write_at")
+    op = generator.choice(ops)
+    size, offset = generator.randrange(1, 10**6), generator.randrange(10**9)
+    if kind == "one size":
+        size = 512
+    if kind in ("scan", "alternating", "bursts"):
+        size, offset, op = 100, position[file], ops[0] if kind == "scan" else op
+        n = generator.randrange(1, 40) if kind == "bursts" else 1
+        position[file] += n * size
+        return [Event(0, op, file, offset + i * size, size) for i in range(n)]
+    if kind in ("seek", "stray") and level == "posix":
+        strays = [Event(0, "lseek", file, offset + 7)] * (
+            kind == "stray" and generator.random() < 0.05
+        )
+        op = generator.choice(("read", "write"))
+        return [*strays, Event(0, "lseek", file, offset), Event(0, op, file, offset, size)]
+    done = size // 2 if kind == "short" and generator.random() < 0.002 else None
+    return [Event(0, op, file, offset, size, moved=done)]
+
+
+def disturbance(generator: random.Random, level: str) -> list[Event]:
+    """Now and then something else comes between."""
+    what = generator.choice(("new file", "loop", "run", "sync", "talk"))
+    ops = ("pread", "pwrite") if level == "posix" else ("MPI_File_read_at", "MPI_File_write_at")
+    if what == "new file":
+        return [Event(0, ops[0], 8, generator.randrange(10**6), 10)]
+    if what == "loop":
+        return [Event(0, ops[i % 3 > 0], i % 3, i // 3 * 64, 64) for i in range(900)]
+    if what == "run":
+        return [Event(0, ops[0], 3, i * 100, 100) for i in range(generator.choice((30, 3000)))]
+    if what == "talk":
+        return [Event(0, ops[0], 0, 5, 5, communication=1)]
+    return [Event(0, "fsync" if level == "posix" else "MPI_File_sync", 0)]
+
+
+def run(seed: int) -> list[Event]:
+    """A mix of one level on a few files for many chunks."""
+    generator = random.Random(seed)
+    level = "mpiio" if seed % 4 == 3 else "posix"
+    position: dict[int, int] = defaultdict(int)
+    kinds = [generator.choice(KINDS) for _ in range(generator.randint(2, 6))]
+    events: list[Event] = []
+    often = generator.choice((0, 0, 1 / 3000))
+    while len(events) < 8 * CHUNK:
+        if generator.random() < often:
+            events += disturbance(generator, level)
+        file = generator.randrange(len(kinds))
+        events += turn(generator, file, kinds[file], level, position)
+    return events
+
+
+def folded(events: list[Event], rules: Rules) -> Folded:
+    return fold_module.fold(fold_table(events), compactor=compactor(rules))
+
+
+def listed(table: Folded) -> list[tuple[list[int] | None, list[int] | None]]:
+    """Offsets and sizes of the rows that have lists, None for the others."""
+    rows = zip(table.listed.tolist(), table.sized.tolist(), table.count.tolist(), strict=True)
+    return [
+        (
+            table.lists.offset[offset : offset + n].tolist() if offset >= 0 else None,
+            table.lists.size[size : size + n].tolist() if size >= 0 else None,
+        )
+        for offset, size, n in rows
+    ]
+
+
+def require_same(one: Folded, other: Folded) -> None:
+    """The same rows, lists and weaves; where in memory lists are is no part of that."""
+    for name in NAMES:
+        if name not in ("listed", "sized"):
+            assert np.array_equal(getattr(one, name), getattr(other, name)), name
+    assert listed(one) == listed(other)
+    for weave, other_weave in zip(one.lists.weaves, other.lists.weaves, strict=True):
+        assert weave.first == other_weave.first
+        for name in ("order", "apart", "stray"):
+            assert np.array_equal(getattr(weave, name), getattr(other_weave, name)), name
+
+
+def looks_at_each_chunk_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    go_on = Compactor.go_on
+
+    def never(self: Compactor, *arguments: object) -> None:
+        self._going = None
+        go_on(self, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Compactor, "go_on", never)
+
+
+def chunks_that_went_on(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    seen: list[bool] = []
+    go_on = Compactor.go_on
+
+    def noted(self: Compactor, *arguments: object) -> Folded | None:
+        found = go_on(self, *arguments)  # type: ignore[arg-type]
+        seen.append(found is not None)
+        return found
+
+    monkeypatch.setattr(Compactor, "go_on", noted)
+    return seen
+
+
+RULES = (
+    Rules(),
+    Rules(similarity=None),
+    Rules(split_at_communication={Level.POSIX: True, Level.MPIIO: True}),
+    Rules(split_at_communication={Level.POSIX: False, Level.MPIIO: False}),
+)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_a_chunk_that_goes_on_is_folded_as_if_looked_at_anew(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fold_module, "CHUNK_ROWS", CHUNK)
+    rules, events = RULES[seed // 4 % 4], run(seed)
+    quick = folded(events, rules)
+    with monkeypatch.context() as anew:
+        looks_at_each_chunk_anew(anew)
+        expected = folded(events, rules)
+    require_same(quick, expected)
+    model = extract_model(trace_of(events), PROVENANCE, rules)
+    assert data_of(model, 0) == wanted(events, 0)
+
+
+NARROW: dict[str, dict[str, int | None]] = {
+    "no range of addresses": {"range": None},
+    "stripes that get full": {"STRIPE": 1 << 10},
+    "more strands than stripes": {"STRIPES": 2},
+    "a list that gets full beside stripes": {"STRIPES": 2, "RANGE": 1 << 12},
+    "a list that gets full at once": {"STRIPES": 1, "RANGE": 1 << 9},
+}
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 4, 6, 10, 16, 19, 21, 22])
+@pytest.mark.parametrize("what", NARROW)
+def test_lists_that_have_no_room_where_they_are_go_elsewhere(
+    what: str, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fold_module, "CHUNK_ROWS", CHUNK)
+    rules, events = RULES[seed // 4 % 4], run(seed)
+    with monkeypatch.context() as plain:
+        looks_at_each_chunk_anew(plain)
+        plain.setattr(lists, "_range", lambda: None)
+        expected = folded(events, rules)
+    for name, value in NARROW[what].items():
+        if name == "range":
+            monkeypatch.setattr(lists, "_range", lambda: None)
+            continue
+        for module in (lists, stripes):
+            monkeypatch.setattr(module, name, value, raising=False)
+    if what != "no range of addresses":
+        monkeypatch.setattr(lists, "SMALL", 512)
+        monkeypatch.setattr(stripes, "SMALL", 512)
+    require_same(folded(events, rules), expected)
+    model = extract_model(trace_of(events), PROVENANCE, rules)
+    assert data_of(model, 0) == wanted(events, 0)
+
+
+def test_chunks_of_a_mix_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fold_module, "CHUNK_ROWS", CHUNK)
+    seen = chunks_that_went_on(monkeypatch)
+    generator = random.Random(1)
+    events = [
+        event
+        for _ in range(8 * CHUNK)
+        for event in turn(generator, generator.randrange(4), "random", "posix", {})
+    ]
+    folded(events, Rules())
+    assert seen == [False] + [True] * 7
+
+
+@pytest.mark.parametrize("n", [CHUNK, 2 * CHUNK, 2 * CHUNK + 100])
+def test_what_lies_between_two_mixes_keeps_its_place(
+    n: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fold_module, "CHUNK_ROWS", CHUNK)
+    generator = random.Random(n)
+
+    def mix() -> list[Event]:
+        return [
+            event
+            for _ in range(2 * CHUNK)
+            for event in turn(generator, generator.randrange(2), "random", "posix", {})
+        ]
+
+    # One run: a chunk of it needs no folding beyond that.
+    events = [*mix(), *(Event(0, "pread", 2, i * 100, 100) for i in range(n)), *mix()]
+    model = extract_model(trace_of(events), PROVENANCE)
+    assert data_of(model, 0) == wanted(events, 0)
+
+
+def test_irregular_stretches_that_fill_the_list_leave_those_of_strands_where_they_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(fold_module, "CHUNK_ROWS", CHUNK)
+    for module in (lists, stripes):
+        monkeypatch.setattr(module, "RANGE", 2 * CHUNK, raising=False)
+    generator = random.Random(9)
+    events: list[Event] = []
+    for _ in range(4):
+        for _ in range(3 * CHUNK):
+            events += turn(generator, generator.randrange(3), "random", "posix", {})
+        for _ in range(2 * CHUNK):
+            place, size = generator.randrange(10**9), generator.randrange(1, 10**6)
+            events.append(Event(0, "pread", 5, place, size))
+    table = folded(events, Rules())
+    assert (table.strand[table.listed >= 0] < 0).any()
+    by_file = {
+        file: [(event.offset, event.size) for event in events if event.file == file]
+        for file in (0, 1, 2, 5)
+    }
+    found: dict[int, list[tuple[int, int]]] = {file: [] for file in by_file}
+    for file, (offsets, sizes) in zip(table.file.tolist(), listed(table), strict=True):
+        assert offsets is not None
+        assert sizes is not None
+        found[file] += list(zip(offsets, sizes, strict=True))
+    assert {file: sorted(own) for file, own in found.items()} == {
+        file: sorted(own) for file, own in by_file.items()
+    }
+    assert found[5] == by_file[5]
+    assert data_of(extract_model(trace_of(events), PROVENANCE), 0) == wanted(events, 0)

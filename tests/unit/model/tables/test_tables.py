@@ -1,0 +1,127 @@
+"""What people see of a model."""
+
+from __future__ import annotations
+
+import pytest
+from fold_builder import Event, model_of
+
+from wavetank.model.document.phase import LinearOffsets
+from wavetank.model.tables.model_tables import (
+    application_table,
+    common_folder,
+    file_table,
+    model_tables,
+    numbers_text,
+    offset_text,
+    ranks_text,
+)
+
+
+@pytest.mark.parametrize(
+    ("paths", "folder"),
+    [
+        (["/a/b/c", "/a/b/d/e"], "/a/b/"),
+        (["/a/b/c"], "/a/b/"),
+        (["/c", "/a/b"], ""),  # a file in the root
+        (["/c"], ""),
+        (["relative", "/a/b"], "/a/"),
+        (["relative"], ""),
+        ([], ""),
+        (["/ab/x", "/abc/x"], ""),
+    ],
+)
+def test_the_folder_that_all_files_share_is_told_once(paths: list[str], folder: str) -> None:
+    assert common_folder(paths) == folder
+
+
+@pytest.mark.parametrize(
+    ("ranks", "text"),
+    [
+        ((0,), "0"),
+        ((0, 1), "0-1"),
+        ((0, 1, 2, 5), "0-2, 5"),
+        ((0, 4, 8), "0-8 by 4"),
+        ((1, 3), "1, 3"),
+    ],
+)
+def test_ranks_are_told_as_ranges(ranks: tuple[int, ...], text: str) -> None:
+    assert ranks_text(ranks) == text
+
+
+def test_offsets_are_told_as_a_function_of_the_rank() -> None:
+    assert offset_text(LinearOffsets(a=100, b=10, c=5)) == "100 * rank + 5"
+    assert offset_text(LinearOffsets(a=100, b=10, c=-5)) == "100 * rank - 5"
+    assert offset_text(LinearOffsets(a=0, b=10, c=7)) == "7"
+
+
+def test_files_without_data_are_only_counted() -> None:
+    table = file_table(
+        model_of([Event(0, "open", 0), Event(0, "open", 1), Event(0, "pwrite", 1, size=5)])
+    )
+    assert [row[1] for row in table.rows] == ["/scratch/file1"]
+    assert "1 more files" in (table.note or "")
+
+
+def test_both_file_sizes_are_shown_where_they_differ() -> None:
+    # The same 100 bytes written twice: eq. 2 says 200, the file has 100.
+    events = [Event(0, "pwrite", offset=i * 10, size=10) for _ in range(2) for i in range(10)]
+    table = file_table(model_of(events))
+    (shown,) = table.shown
+    assert shown[2].startswith("100 B")
+    assert shown[3].startswith("200 B")
+
+
+def test_rows_and_columns_agree_in_every_table() -> None:
+    for table in model_tables(
+        model_of([Event(0, "pwrite", offset=i * 10, size=10) for i in range(10)])
+    ):
+        assert all(len(row) == len(table.columns) for row in table.rows)
+        shown_columns = table.shown_columns or table.columns
+        assert all(len(row) == len(shown_columns) for row in table.shown)
+
+
+def test_runs_in_a_pattern_are_told_by_their_length() -> None:
+    events = [
+        Event(0, op, offset=i * 60 + j * 10, size=10)
+        for i in range(9)
+        for j, op in enumerate(["pwrite"] * 5 + ["pread"])
+    ]
+    (table,) = [one for one in model_tables(model_of(events)) if one.title.startswith("Phases")]
+    (row,) = table.rows
+    assert row[table.columns.index("iop_type")] == "pwrite x 5 + pread"
+
+
+def test_the_need_of_a_global_file_system_names_a_file_that_several_ranks_open() -> None:
+    model = model_of(
+        [
+            Event(0, "write", file=1, offset=0, size=10),
+            Event(1, "write", file=1, offset=10, size=10),
+        ]
+    )
+    (row,) = [row for row in application_table(model).shown if row[0] == "needs_global_file_system"]
+    name = next(file.file_name for file in model.files if file.file_accesstype == "shared")
+    assert row[1] == f"yes: {name.rpartition('/')[2]} is opened by several ranks"
+
+
+def test_a_series_of_irregular_numbers_is_short() -> None:
+    assert numbers_text((4, 6, 7, 8, 9)) == "4, 6-9"
+    numbers = tuple(n * n for n in range(1, 40))
+    text = numbers_text(numbers)
+    assert len(text) <= 50
+    assert text.startswith("1, 4, 9, ")
+    assert text.endswith(f" ... 1521 ({len(numbers)} phases)")
+
+
+def test_request_sizes_that_are_only_similar_are_shown_from_least_to_most() -> None:
+    # Three ranks with a size each, within the similarity window: one phase.
+    events = [
+        Event(rank, "pwrite", offset=rank * 100_000 + i * 4800, size=4000 + 400 * rank)
+        for rank in range(3)
+        for i in range(5)
+    ]
+    model = model_of(events)
+    table = next(table for table in model_tables(model) if table.title == "Phases")
+    assert [row[table.columns.index("rs")] for row in table.rows] == ["4000 to 4800"]
+    same = model_of([Event(0, "pwrite", offset=i * 10, size=10) for i in range(5)])
+    table = next(table for table in model_tables(same) if table.title == "Phases")
+    assert [row[table.columns.index("rs")] for row in table.rows] == [10]
