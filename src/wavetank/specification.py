@@ -92,12 +92,17 @@ def _leave_out(body: dict[str, Any], place: tuple[int | str, ...]) -> None:
 
 
 class _StrictLoader(yaml.SafeLoader):
-    """YAML's plain types only, and no key twice: YAML forbids it, and PyYAML would take the last."""
+    """YAML's plain types only, and no key twice: YAML forbids it, and PyYAML would take the last.
+
+    Keys are words: ``on`` is a key of its own, as in YAML 1.2, and not the boolean that it is in YAML 1.1.
+    """
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         """The mapping, when each of its keys stands once."""
         seen: set[Hashable] = set()
         for key_node, _ in node.value:
+            if key_node.tag == "tag:yaml.org,2002:bool":
+                key_node.tag = "tag:yaml.org,2002:str"
             key = self.construct_object(key_node, deep=True)
             if isinstance(key, Hashable) and key in seen:
                 raise yaml.constructor.ConstructorError(

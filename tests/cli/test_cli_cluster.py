@@ -155,6 +155,43 @@ file_system:
     assert said["cost_per_hour"][-1]["cost_per_h"] == "2.10"  # five of 0.42
 
 
+VOLUMES = """
+name: lab
+instance: {name: c5.large}
+nodes: {compute: 2, io: 1}
+file_system: {kind: nfs}
+storage: {on: ebs, size: 1 GiB, volume_size: 500 GiB, iops: 6000, throughput: 500 MiB/s}
+placement: cluster
+"""
+
+
+def test_a_plan_prices_volumes_and_shows_the_cloud_beside_the_emulation(tmp_path: Path) -> None:
+    (tmp_path / "lab.yaml").write_text(VOLUMES)
+    said = json.loads(succeed("plan", "lab.yaml", "--format", "json"))
+    instances, volume, whole = said["cost_per_hour"]
+    assert instances["cost_per_h"] == "0.255"  # three of 0.085
+    # 500 x 0.08 + 3000 x 0.005 + 375 x 0.04 = 70 a month of 730 hours
+    assert volume["cost_per_h"] == "0.095890"
+    assert whole["cost_per_h"] == "0.350890"
+    beside = {row["what"]: row for row in said["emulated_and_in_the_cloud"]}
+    assert "1.0 GiB" in beside["storage of io1"]["emulated"]
+    assert "81.2 MB/s" in beside["storage of io1"]["emulated"]  # of the instance
+    assert "500 GiB, 6000 IOPS" in beside["storage of io1"]["in_the_cloud"]
+    assert beside["placement"]["in_the_cloud"] == "cluster"
+    assert "storage included at prices of 2024-07-01" in succeed("plan", "lab.yaml")
+
+
+def test_a_plan_says_what_its_cost_leaves_out(tmp_path: Path) -> None:
+    (tmp_path / "lab.yaml").write_text(VOLUMES.replace("on: ebs, ", "on: ebs, volume_type: io2, ").replace(
+        "6000, throughput: 500 MiB/s", "40000"))  # fmt: skip
+    assert "known up to 32,000 IOPS, not of 40,000" in succeed("plan", "lab.yaml")
+    efs = VOLUMES.replace("kind: nfs", "kind: efs").partition("storage:")[0]
+    (tmp_path / "lab.yaml").write_text(efs)
+    assert "0.30 for each GB-month that is stored" in succeed("plan", "lab.yaml")
+    (tmp_path / "lab.yaml").write_text(VOLUMES.partition("storage:")[0])
+    assert "storage not included: storage.on says" in succeed("plan", "lab.yaml")
+
+
 def test_check_says_what_the_driver_refuses_beside_what_is_misspelt(tmp_path: Path) -> None:
     (tmp_path / "lab.yaml").write_text(
         SPEC.replace("{kind: none}", "{kind: none, typo: 1, options: {a: 1}}") + "scale: 0.5\n"

@@ -38,3 +38,11 @@ def test_a_type_is_shown_with_each_price_and_how_it_is_bought():
     shown = json.loads(call("show", "c5.large", "--format", "json").stdout)["prices"]
     assert {row["purchase"] for row in shown} == {"on-demand", "spot"}
     assert all(row["date"] and row["billing"] for row in shown)
+
+
+def test_prices_of_storage_have_a_date_and_a_source():
+    shown = json.loads(call("storage", "--format", "json").stdout)
+    assert {row["storage"] for row in shown["storage"]} >= {"ebs-gp3", "ebs-io2", "ebs-st1", "efs"}
+    assert [row["border"] for row in shown["data_transfer"]].count("internet-out") == 5
+    for row in shown["storage"] + shown["data_transfer"]:
+        assert row["date"] and row["source"]

@@ -22,6 +22,7 @@ from wavetank.cluster.mpi import library_of
 from wavetank.cluster.spec import ClusterSpec, read_spec
 from wavetank.cluster.state import directory_of
 from wavetank.compare.titles import title_alone
+from wavetank.cost.storage import storage_of
 from wavetank.document import explain
 from wavetank.errors import MeasurementError, SpecError
 from wavetank.kernel.document.kernel import Kernel
@@ -116,6 +117,7 @@ def facts_of(spec: ClusterSpec) -> ClusterFacts:
         expected_up_s=GUESSED_UP_S if spec.provider != "null" else 0.0,
         memory_bytes=_memory_here(spec),
         storage_bytes=_storage_here(spec),
+        storage=storage_of(spec),
         knobs=knobs,
         mpi_io=library_of(spec),
     )

@@ -44,7 +44,8 @@ def score_of(spec: CampaignSpec, plan: Plan, prices: PriceTable | None) -> Score
     per_s: dict[str, float] = {}
     for cluster in plan.clusters:
         try:
-            per_s[cluster.name] = float(cluster_per_h(cluster.instances, prices) / SECONDS_PER_HOUR)
+            per_h = cluster_per_h(cluster.instances, prices, cluster.storage)
+            per_s[cluster.name] = float(per_h / SECONDS_PER_HOUR)
         except CostError:  # it has no place in this ranking
             per_s[cluster.name] = float("inf")
     fixed = {each.name: float(cost_fix(spec, each, prices)) for each in plan.applications}

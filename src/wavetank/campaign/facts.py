@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from wavetank.compare.knobs import Knobs
 from wavetank.compare.titles import Named, titles_of
+from wavetank.cost.storage import StorageUse
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class ClusterFacts:
         text: the specification as YAML, for the campaign's folder.
         memory_bytes: of all its nodes, where they are on this machine; None: they are elsewhere.
         storage_bytes: of all its disks, where they are on this machine.
+        storage: that is paid for beside the instances.
         knobs: everything that was chosen for it, for comparing two.
         own_title: that a person wrote; None where it is made.
         mpi_io: "ompio" or "romio", which does its ranks' MPI-IO; None when not known.
@@ -47,6 +49,7 @@ class ClusterFacts:
     n_cores: float = 0.0
     memory_bytes: int | None = None
     storage_bytes: int | None = None
+    storage: tuple[StorageUse, ...] = ()
     unavailable: str | None = None
     text: str = ""
     knobs: Knobs = field(default_factory=Knobs)

@@ -24,9 +24,10 @@ from wavetank.compare.comparison import (
 )
 from wavetank.compare.decisions import CRITERIA, Decisions, decide
 from wavetank.compare.effects import effects
-from wavetank.compare.metrics import Averager, StandingTime, configuration_id, describe, price_of
+from wavetank.compare.metrics import Averager, configuration_id, describe, price_of
 from wavetank.compare.own_run import own_run_errors
 from wavetank.compare.rank import pareto_front, rank
+from wavetank.compare.run_cost import StandingTime
 from wavetank.compare.trust import Judged, trust
 from wavetank.compare.trust_record import Trust
 from wavetank.compare.whole_run import run_times_of, with_run, with_savings
@@ -184,6 +185,7 @@ def _configurations(
                 application.kernel,
                 title=cluster.title,
                 instances=cluster.instances,
+                storage=cluster.storage,
                 prices=prices,
                 cost_fix=cost_fix(spec, application, prices),
                 standing=StandingTime(

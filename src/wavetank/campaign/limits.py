@@ -135,7 +135,7 @@ class Purse:
             return Decimal(0)
         return sum(
             (
-                bill(cluster.instances, self._cluster_s(store, cluster), self._prices)
+                self._bill(cluster, self._cluster_s(store, cluster), self._prices)
                 for cluster in self._clusters
             ),
             Decimal(0),
@@ -174,12 +174,15 @@ class Purse:
         if budget.money is None or self._prices is None:
             return None
         used_s = self._cluster_s(store, cluster)
-        more = bill(cluster.instances, used_s + next_s, self._prices) - bill(
-            cluster.instances, used_s, self._prices
-        )
+        before = self._bill(cluster, used_s, self._prices)
+        more = self._bill(cluster, used_s + next_s, self._prices) - before
         if self.spent_money(store) + more > budget.money:
             return f"the budget of {budget.money} {self._prices.currency} is spent"
         return None
+
+    @staticmethod
+    def _bill(cluster: ClusterFacts, used_s: float, prices: PriceTable) -> Decimal:
+        return bill(cluster.instances, used_s, prices, cluster.storage)
 
     def _cluster_s(self, store: Store, cluster: ClusterFacts) -> float:
         beside_s = store.beside_s().get(cluster.key, 0.0)

@@ -329,7 +329,7 @@ def forecast(
         core_s += cluster.n_cores * cluster_s
         if prices is not None:
             try:
-                cost += bill(cluster.instances, cluster_s, prices)
+                cost += bill(cluster.instances, cluster_s, prices, cluster.storage)
             except CostError as error:
                 missing = str(error)
     n_done = sum(run.key in done for run in plan.runs)

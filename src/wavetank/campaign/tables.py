@@ -227,6 +227,7 @@ def cost_rows(comparison: Comparison) -> Rows:
                 str(cost.billed), None if cost.deployment is None else str(cost.deployment),
                 cost.perf_cost.median, cost.perf_cost.low, cost.perf_cost.high,
                 None if cost.idle is None else str(cost.idle), " + ".join(cost.counted) or None,
+                cost.cost_storage.median if cost.cost_storage else None,
             ]
         )  # fmt: skip
         shown.append(
@@ -234,7 +235,7 @@ def cost_rows(comparison: Comparison) -> Rows:
                 each.application, each.cluster_title, each.mapping,
                 f"{cost.n_instances} x {each.instance_type}",
                 f"{cost.price_inst_per_h} {currency}/h", show(cost.cost_tot, "cost", currency),
-                f"{three_digits(float(cost.cost_fix))} {currency}",
+                f"{three_digits(float(cost.cost_fix) + _by_time(cost))} {currency}",
                 f"{three_digits(float(cost.billed))} {currency}",
                 _standing(cost, "deployment", currency), _standing(cost, "idle", currency),
                 show(cost.perf_cost, "ratio", currency),
@@ -245,7 +246,7 @@ def cost_rows(comparison: Comparison) -> Rows:
         (
             "application", "cluster", "title", "mapping", "instance_type", "instances", "price_per_h",
             "cost_var", "cost_fix", "cost_tot", "cost_low", "cost_high", "billed", "deployment",
-            "perf_cost", "perf_cost_low", "perf_cost_high", "idle", "counted",
+            "perf_cost", "perf_cost_low", "perf_cost_high", "idle", "counted", "cost_storage",
         ),
         rows,
         (
@@ -254,6 +255,11 @@ def cost_rows(comparison: Comparison) -> Rows:
         ),
         shown,
     )  # fmt: skip
+
+
+def _by_time(cost: Cost) -> float:
+    """Of volumes and managed file systems."""
+    return cost.cost_storage.median if cost.cost_storage else 0.0
 
 
 def _standing(cost: Cost, name: Standing, currency: str) -> str:

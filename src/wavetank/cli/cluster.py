@@ -203,14 +203,15 @@ def plan(file: Path, prices: str | None, output_format: str) -> None:
 
     Example: wavetank cluster plan lab.yaml --prices aws-us-east-1-2026-07
     """
-    from wavetank.cli.cluster_plan import nodes_table, notes_table, price_table, settings_table
+    from wavetank.cli.cluster_cost import cloud_table, price_table, says_cloud
+    from wavetank.cli.cluster_plan import nodes_table, notes_table, settings_table
     from wavetank.cluster.spec import read_spec
 
     spec = read_spec(file)
-    print_tables(
-        [nodes_table(spec), notes_table(spec), settings_table(spec), price_table(spec, prices)],
-        output_format,
-    )
+    tables = [nodes_table(spec), notes_table(spec), settings_table(spec)]
+    if says_cloud(spec):
+        tables.append(cloud_table(spec))
+    print_tables([*tables, price_table(spec, prices)], output_format)
 
 
 def _clear_scratch() -> None:

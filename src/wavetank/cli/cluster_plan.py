@@ -1,15 +1,13 @@
-"""Tables of ``wavetank cluster plan``: nodes, settings, cost of an hour."""
+"""Tables of ``wavetank cluster plan``: nodes, limits, settings."""
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from wavetank.cli.output import Cell, Table
 
 if TYPE_CHECKING:
     from wavetank.cluster.spec import ClusterSpec
-    from wavetank.cost.prices import PriceTable
 
 NODE_COLUMNS = [
     "node", "role", "instance", "vcpus", "memory_bytes", "network_bytes_per_s", "device",
@@ -109,6 +107,7 @@ def settings_table(spec: ClusterSpec) -> Table:
         "local file system": spec.storage.local_file_system,
         "temporary storage": "none" if temporary is None
         else f"{format_size(temporary.size)} of {temporary.local_file_system} at /scratch of compute nodes",
+        **({"devices of a node": f"{spec.storage.devices}, as {spec.storage.devices_as}"} if spec.storage.devices > 1 else {}),
         "scale": f"{spec.scale:g}",
         "process mapping": spec.mapping,
         "MPI-IO library": spec.mpi.io_library or ("romio, for its hints" if spec.mpi.hints else "the MPI's own"),
@@ -143,39 +142,3 @@ def _ssh_settings(spec: ClusterSpec) -> dict[str, str]:
         "ssh directory": ssh.directory,
         "ssh network": ssh.network or "as the addresses say",
     }
-
-
-def price_table(spec: ClusterSpec, prices: str | None) -> Table:
-    """Cost of an hour of all nodes, by a named price table or the first shipped one that has all instance types."""
-    from wavetank.cost.estimate import cluster_per_h
-
-    counted = Counter(spec.instance_of(node).name for node in spec.node_names())
-    columns = ["instance", "number", "price_per_h", "cost_per_h"]
-    found = _prices_for(set(counted), prices)
-    if found is None:
-        rows: list[list[Cell]] = [[name, n, None, None] for name, n in counted.items()]
-        note = "No shipped price table has these instance types: give one by --prices."
-        return Table("Cost per hour", columns, rows, note=note)
-    rows = [
-        [name, n, str(found.price_per_h(name)), str(n * found.price_per_h(name))]
-        for name, n in counted.items()
-    ]
-    rows.append(["all", sum(counted.values()), None, str(cluster_per_h(counted, found))])
-    note = (
-        f"Computed, in {found.currency}, from price table {prices or found.name} "
-        f"({found.region}, {found.date}); storage not included."
-    )
-    return Table("Cost per hour", columns, rows, note=note)
-
-
-def _prices_for(instances: set[str], prices: str | None) -> PriceTable | None:
-    from wavetank.cost.prices import load_prices, shipped_tables
-
-    if prices is not None:
-        return load_prices(prices)
-    tables = sorted(
-        (table for table in map(load_prices, shipped_tables()) if table.purchase == "on-demand"),
-        key=lambda table: table.date,
-        reverse=True,
-    )
-    return next((table for table in tables if instances <= table.instances.keys()), None)

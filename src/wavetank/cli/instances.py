@@ -153,6 +153,53 @@ def show(name: str, output_format: str) -> None:
     )
 
 
+@command.command(short_help="Prices of storage and data transfer.")
+@click.option(
+    "--prices", default="aws-us-east-1-2026-07", show_default=True,
+    help="Price table: a shipped one's name or a file.",
+)  # fmt: skip
+@format_option
+def storage(prices: str, output_format: str) -> None:
+    """Print prices of storage and of data transfer, each with its date and source.
+
+    Example: wavetank instances storage
+    """
+    from wavetank.cost.prices import load_prices
+
+    table = load_prices(prices)
+    stored: list[list[Cell]] = [
+        [
+            name, str(price.per_gb_month), price.minimum_gb or None,
+            *(
+                None if each is None else str(each)
+                for each in (price.per_iops_month, price.per_mib_per_s_month, price.per_gb_read, price.per_gb_written)
+            ),
+            str(price.date or table.date), price.source or table.source, price.note,
+        ]
+        for name, price in sorted(table.storage.items())
+    ]  # fmt: skip
+    moved: list[list[Cell]] = [
+        [border, tier.to_gb, str(tier.per_gb), str(price.date or table.date), price.source or table.source, price.note]
+        for border, price in sorted(table.transfer.items())
+        for tier in price.tiers
+    ]  # fmt: skip
+    print_tables(
+        [
+            Table(
+                "Storage",
+                (
+                    "storage", "per_gb_month", "minimum_gb", "per_iops_month", "per_mib_per_s_month", "per_gb_read",
+                    "per_gb_written", "date", "source", "note",
+                ),
+                stored,
+                note=f"In {table.currency}, from price table {table.name} ({table.region}).",
+            ),
+            Table("Data transfer", ("border", "to_gb", "per_gb", "date", "source", "note"), moved),
+        ],
+        output_format,
+    )  # fmt: skip
+
+
 @command.command(short_help="Make the data anew from public sources.")
 @click.option(
     "--moto", type=click.Path(path_type=Path, exists=True, dir_okay=False),

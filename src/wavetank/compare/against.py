@@ -79,7 +79,11 @@ def _ratio(each: Configuration, base: Configuration) -> Estimate | None:
 
 
 def _per_h(each: Configuration) -> float | None:
-    return None if each.cost is None else float(each.cost.price_inst_per_h) * each.cost.n_instances
+    """Of all instances and their storage."""
+    cost = each.cost
+    if cost is None:
+        return None
+    return float(cost.price_inst_per_h * cost.n_instances + cost.storage_per_h)
 
 
 def _whole_s(each: Configuration) -> float | None:

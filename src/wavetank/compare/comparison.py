@@ -47,7 +47,14 @@ class Cost(Record):
     instances: dict[str, int] = Field(description="instance type -> number")
     cost_var: Estimate = Field(description="P15 eq. 6, by time")
     cost_fix: Decimal = Field(description="persistent storage for the time that it is kept")
-    cost_tot: Estimate = Field(description="P15 eq. 5")
+    storage_per_h: Decimal = Field(
+        default=Decimal(0),
+        description="of volumes and managed file systems, while the instances are paid",
+    )
+    cost_storage: Estimate | None = Field(
+        default=None, description="of these, by time; None: the cluster has none that is priced"
+    )
+    cost_tot: Estimate = Field(description="P15 eq. 5, with cost_storage")
     billed: Decimal = Field(
         description="bill of one run of the median time by the billing rule, with cost_fix"
     )

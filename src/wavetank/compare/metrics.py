@@ -12,24 +12,13 @@ from decimal import Decimal
 from wavetank.compare.comparison import (
     CallEstimate,
     Configuration,
-    Cost,
-    OtherCost,
     PhaseEstimate,
     Price,
-    Standing,
 )
+from wavetank.compare.run_cost import CostedRuns, StandingTime, cost_or_reason, other_cost
 from wavetank.compare.use import configuration_use, phase_use
-from wavetank.cost.estimate import (
-    bill,
-    cluster_per_h,
-    performance_cost,
-    phase_cost,
-    standing_cost,
-    total_cost,
-    variable_cost,
-)
 from wavetank.cost.prices import PriceTable
-from wavetank.errors import CostError
+from wavetank.cost.storage import StorageUse
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.results.io_time import io_time_s, phases_time_s
 from wavetank.kernel.results.result import IoTime, ReplayResult
@@ -48,29 +37,6 @@ class Averager:
     def __call__(self, values: Iterable[float]) -> Estimate:
         """The estimate of some repetitions."""
         return estimate(list(values), self.confidence)
-
-
-@dataclass(frozen=True)
-class StandingTime:
-    """Time for which a cluster's instances are paid while no phase is under way (method, section 7).
-
-    Attributes:
-        deployment_s: to bring the cluster up; None when not known.
-        idle_s: of one measurement beside its I/O; None when not known.
-        counted: which of them belong to the total cost.
-    """
-
-    deployment_s: float | None = None
-    idle_s: float | None = None
-    counted: tuple[Standing, ...] = ()
-
-    def known(self) -> list[tuple[Standing, float]]:
-        """Those that are known, seconds."""
-        both: list[tuple[Standing, float | None]] = [
-            ("deployment", self.deployment_s),
-            ("idle", self.idle_s),
-        ]
-        return [(name, time_s) for name, time_s in both if time_s is not None]
 
 
 def phase_time_s(weight_bytes: int, rate_bytes_per_s: float) -> float | None:
@@ -108,6 +74,7 @@ def describe(
     title: str,
     instances: Mapping[str, int],
     prices: PriceTable | None,
+    storage: Sequence[StorageUse] = (),
     cost_fix: Decimal = Decimal(0),
     standing: StandingTime | None = None,
     other_prices: Sequence[PriceTable] = (),
@@ -122,6 +89,7 @@ def describe(
         title: of the cluster, for people.
         instances: of the cluster, instance type -> number.
         prices: None when no price table was given.
+        storage: that is paid for while the instances are.
         cost_fix: of persistent storage, in the table's currency.
         standing: time that is paid for while no phase is under way.
         other_prices: tables by which the cost is shown too.
@@ -135,10 +103,10 @@ def describe(
     weights = [_moved_bytes(result) for result in results]
     times, doubt = io_times(results)
     rates = [_per_second(weight, time) for weight, time in zip(weights, times, strict=True)]
-    run = _Run(instances, times, rates, standing or StandingTime())
+    run = CostedRuns(instances, tuple(storage), times, rates, standing or StandingTime())
     cost, missing = None, "no price table was given"
     if prices is not None:
-        cost, missing = _cost_or_reason(run, prices, cost_fix, over_runs)
+        cost, missing = cost_or_reason(run, prices, cost_fix, over_runs)
     return Configuration(
         id=configuration_id(first.application, first.cluster, first.mapping),
         application=first.application,
@@ -175,7 +143,7 @@ def describe(
         use=configuration_use(measurements),
         cost=cost,
         cost_missing=None if cost is not None else missing,
-        other_costs=tuple(_other_cost(run, table, over_runs) for table in other_prices),
+        other_costs=tuple(other_cost(run, table, over_runs) for table in other_prices),
         settings=first.fs_settings,
         limits=first.limits,
         findings=tuple(
@@ -332,71 +300,6 @@ def _rate_of(
             return None
         rates.append(sum(part.bytes for part in parts) / time)
     return over_runs(rates)
-
-
-@dataclass(frozen=True)
-class _Run:
-    """What a run costs by: instances, and by repetition I/O times and rates."""
-
-    instances: Mapping[str, int]
-    times_s: Sequence[float]
-    rates_bytes_per_s: Sequence[float]
-    standing: StandingTime
-
-
-def _cost_or_reason(
-    run: _Run, prices: PriceTable, cost_fix: Decimal, over_runs: Averager
-) -> tuple[Cost | None, str]:
-    """The cost by a table, or why there is none."""
-    try:
-        return _cost(run, prices, cost_fix=cost_fix, over_runs=over_runs), ""
-    except CostError as error:
-        return None, str(error)
-
-
-def _other_cost(run: _Run, prices: PriceTable, over_runs: Averager) -> OtherCost:
-    # Storage is the same whatever is paid for instances, and in the first table's currency.
-    cost, missing = _cost_or_reason(run, prices, Decimal(0), over_runs)
-    return OtherCost(
-        table=prices.name,
-        date=prices.date,
-        purchase=prices.purchase,
-        currency=prices.currency,
-        cost_tot=None if cost is None else cost.cost_tot,
-        perf_cost=None if cost is None else cost.perf_cost,
-        missing=missing or None,
-    )
-
-
-def _cost(run: _Run, prices: PriceTable, *, cost_fix: Decimal, over_runs: Averager) -> Cost:
-    n_instances = sum(run.instances.values())
-    per_h = cluster_per_h(run.instances, prices) / n_instances
-    variable = [variable_cost(n_instances, [phase_cost(time, per_h)]) for time in run.times_s]
-    standing = {
-        name: standing_cost(n_instances, time_s, per_h) for name, time_s in run.standing.known()
-    }
-    more = sum((standing[name] for name in run.standing.counted if name in standing), Decimal(0))
-    totals = [total_cost(each, cost_fix) + more for each in variable]
-    ratios = [
-        performance_cost(rate, total)
-        for rate, total in zip(run.rates_bytes_per_s, totals, strict=True)
-    ]
-    known = [ratio for ratio in ratios if ratio is not None]
-    if len(known) < len(ratios):
-        raise CostError("it costs nothing by this price table, so there is no ratio")
-    return Cost(
-        price_inst_per_h=per_h,
-        n_instances=n_instances,
-        instances=dict(run.instances),
-        cost_var=over_runs(float(each) for each in variable),
-        cost_fix=cost_fix,
-        cost_tot=over_runs(float(each) for each in totals),
-        billed=bill(run.instances, over_runs(run.times_s).median, prices) + cost_fix,
-        deployment=standing.get("deployment"),
-        idle=standing.get("idle"),
-        counted=tuple(run.standing.counted),
-        perf_cost=over_runs(known),
-    )
 
 
 def _per_second(amount: float, time_s: float) -> float:

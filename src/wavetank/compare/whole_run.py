@@ -12,7 +12,7 @@ from decimal import Decimal
 from wavetank.compare.comparison import Configuration, Run
 from wavetank.compare.decisions import Decisions
 from wavetank.compare.metrics import Averager
-from wavetank.cost.estimate import standing_cost
+from wavetank.cost.estimate import phase_cost, standing_cost
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.model.document.model import Model
 from wavetank.model.document.run_times import RunTimes, run_times_of_phases
@@ -43,9 +43,10 @@ def with_run(configuration: Configuration, times: RunTimes, over_runs: Averager)
     cost = None
     if whole_s is not None and configuration.cost is not None:
         rate, fixed = configuration.cost.price_inst_per_h, configuration.cost.cost_fix
-        n = configuration.cost.n_instances
+        n, stored = configuration.cost.n_instances, configuration.cost.storage_per_h
         cost = over_runs(
-            float(standing_cost(n, time_s, rate) + Decimal(fixed)) for time_s in whole_s.values
+            float(standing_cost(n, time_s, rate) + phase_cost(time_s, stored) + Decimal(fixed))
+            for time_s in whole_s.values
         )
     run = Run(
         traced_elapsed_s=times.elapsed_s,

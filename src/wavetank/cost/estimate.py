@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
 from wavetank.cost.prices import SECONDS_PER_HOUR, PriceTable, StoragePrice
+from wavetank.cost.storage import StorageUse, storage_per_h
 from wavetank.errors import CostError
 
 MEGABYTE = 10**6
@@ -73,21 +74,27 @@ def storage_cost(capacity_bytes: int, price: StoragePrice, kept_months: Decimal)
     return capacity_gb * price.per_gb_month * kept_months
 
 
-def cluster_per_h(instances: Mapping[str, int], table: PriceTable) -> Decimal:
-    """Price of all instances of a cluster per hour: instance type -> number of them.
+def cluster_per_h(
+    instances: Mapping[str, int], table: PriceTable, storage: Iterable[StorageUse] = ()
+) -> Decimal:
+    """Price of all instances of a cluster per hour: instance type -> number of them; and of its storage.
 
     With one type it is num_inst * cost_inst of P15 eq. 6 and 7.
 
     Raises:
-        CostError: the table does not have an instance type.
+        CostError: the table does not have an instance type, or a storage.
     """
-    return sum((n * table.price_per_h(kind) for kind, n in instances.items()), Decimal(0))
+    of_instances = sum((n * table.price_per_h(kind) for kind, n in instances.items()), Decimal(0))
+    return of_instances + storage_per_h(storage, table)
 
 
-def bill(instances: Mapping[str, int], used_s: float, table: PriceTable) -> Decimal:
-    """What the provider would charge for instances used once for a time, by its billing rule.
+def bill(
+    instances: Mapping[str, int], used_s: float, table: PriceTable, storage: Iterable[StorageUse] = ()
+) -> Decimal:  # fmt: skip
+    """What the provider would charge for instances and storage used once for a time, by its billing rule.
 
     Raises:
-        CostError: the table does not have an instance type.
+        CostError: the table does not have an instance type, or a storage.
     """
-    return table.billing.billed_s(used_s) * cluster_per_h(instances, table) / SECONDS_PER_HOUR
+    per_h = cluster_per_h(instances, table, storage)
+    return table.billing.billed_s(used_s) * per_h / SECONDS_PER_HOUR

@@ -10,9 +10,9 @@ from datetime import date as Date  # noqa: N812 - the field below is named date
 from decimal import Decimal
 from importlib import resources
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from wavetank.document import Record
 from wavetank.errors import CostError
@@ -20,6 +20,7 @@ from wavetank.specification import read_yaml
 from wavetank.units import Duration
 
 SECONDS_PER_HOUR = 3600
+GB = 10**9
 
 
 class Billing(Record):
@@ -53,9 +54,60 @@ class StoragePrice(Record):
     step_gb: int = Field(
         default=1, ge=1, description="above the smallest, capacity comes in multiples of this, GB"
     )
+    included_iops: int = Field(default=0, ge=0, description="of each volume, without a price")
+    per_iops_month: Decimal | None = Field(
+        default=None, ge=0, description="of IOPS provisioned beyond those included"
+    )
+    most_iops: int | None = Field(
+        default=None, gt=0, description="of a volume, up to which per_iops_month holds"
+    )
+    included_mib_per_s: int = Field(default=0, ge=0, description="of each volume, without a price")
+    per_mib_per_s_month: Decimal | None = Field(
+        default=None, ge=0, description="of throughput provisioned beyond that included, MiB/s"
+    )
+    per_gb_read: Decimal | None = Field(default=None, ge=0, description="with elastic throughput")
+    per_gb_written: Decimal | None = Field(
+        default=None, ge=0, description="with elastic throughput"
+    )
     note: str | None = None
     date: Date | None = Field(default=None, description="where it differs from the table's")
     source: str | None = Field(default=None, description="where it differs from the table's")
+
+
+class TransferTier(Record):
+    """A price of transferred data up to an amount in a month."""
+
+    to_gb: int | None = Field(default=None, gt=0, description="from nothing on; None: no end")
+    per_gb: Decimal = Field(ge=0)
+
+
+class TransferPrice(Record):
+    """Data that crosses a border: of a zone, a region, the provider."""
+
+    tiers: tuple[TransferTier, ...] = Field(
+        min_length=1, description="ascending; the last has no end"
+    )
+    note: str | None = None
+    date: Date | None = Field(default=None, description="where it differs from the table's")
+    source: str | None = Field(default=None, description="where it differs from the table's")
+
+    @model_validator(mode="after")
+    def _tiers_ascend(self) -> Self:
+        ends = [tier.to_gb for tier in self.tiers]
+        bounded = [end for end in ends[:-1] if end is not None]
+        if ends[-1] is not None or len(bounded) != len(ends) - 1 or sorted(set(bounded)) != bounded:
+            raise ValueError("tiers must ascend by to_gb, and the last one has none")
+        return self
+
+    def cost(self, moved_bytes: int) -> Decimal:
+        """Of an amount that is all of its month, in the table's currency."""
+        left, begin, total = Decimal(moved_bytes) / GB, 0, Decimal(0)
+        for tier in self.tiers:
+            within = left if tier.to_gb is None else min(left, Decimal(tier.to_gb - begin))
+            total += within * tier.per_gb
+            left -= within
+            begin = tier.to_gb or begin
+        return total
 
 
 class PriceTable(Record):
@@ -70,6 +122,9 @@ class PriceTable(Record):
     billing: Billing
     instances: dict[str, Decimal] = Field(description="instance type -> price per hour")
     storage: dict[str, StoragePrice] = Field(default_factory=dict)
+    transfer: dict[str, TransferPrice] = Field(
+        default_factory=dict, description="of data: internet-out, between-zones, between-regions"
+    )
 
     def price_per_h(self, instance_type: str) -> Decimal:
         """Price of an instance per hour.
@@ -97,6 +152,21 @@ class PriceTable(Record):
             known = ", ".join(sorted(self.storage)) or "none"
             raise CostError(
                 f"price table {self.name} ({self.region}, {self.date}) has no storage {storage!r}; "
+                f"it has: {known}"
+            ) from None
+
+    def transfer_price(self, border: str) -> TransferPrice:
+        """Price of data that crosses a border.
+
+        Raises:
+            CostError: the table does not have it.
+        """
+        try:
+            return self.transfer[border]
+        except KeyError:
+            known = ", ".join(sorted(self.transfer)) or "none"
+            raise CostError(
+                f"price table {self.name} ({self.region}, {self.date}) has no price of data transfer {border!r}; "
                 f"it has: {known}"
             ) from None
 

@@ -14,13 +14,14 @@ from measure_fakes import (
 
 from wavetank.compare.metrics import (
     Averager,
-    StandingTime,
     describe,
     error_percent,
     phase_time_s,
     usage_percent,
 )
-from wavetank.cost.prices import Billing, PriceTable
+from wavetank.compare.run_cost import StandingTime
+from wavetank.cost.prices import Billing, PriceTable, StoragePrice
+from wavetank.cost.storage import StorageUse
 from wavetank.kernel.results.io_time import phases_time_s
 from wavetank.kernel.results.result import IoTime
 from wavetank.measure.run import measure, set_up
@@ -124,6 +125,32 @@ def test_fixed_cost_is_added_and_shown_apart():
     cost = described(0.9, cost_fix=Decimal("0.01")).cost
     assert cost.cost_tot.median == pytest.approx(0.0106)
     assert cost.cost_var.median == pytest.approx(0.0006)
+
+
+def test_storage_costs_while_instances_do_and_is_shown_apart():
+    # 7300 GB x 0.36 / 730 = 3.60 an hour: 0.001 a second; the started hour is billed.
+    prices = PRICES.model_copy(
+        update={"storage": {"ebs-gp2": StoragePrice(per_gb_month=Decimal("0.36"))}}
+    )
+    storage = (StorageUse("ebs-gp2", 1, 7300 * 2**30),)
+    cost = described(0.9, prices=prices, storage=storage, standing=StandingTime(10.0, None)).cost
+    assert cost.storage_per_h == Decimal("3.6")
+    assert cost.cost_storage.median == pytest.approx(0.001)
+    assert cost.cost_var.median == pytest.approx(0.0006)
+    assert cost.cost_tot.median == pytest.approx(0.0016)
+    assert cost.billed == Decimal("2.16") + Decimal("3.6")
+    assert cost.deployment == Decimal("0.016")
+    assert cost.perf_cost.median == pytest.approx(200.08 / 0.0016)
+
+
+def test_storage_without_a_price_leaves_no_cost_and_a_reason():
+    each = described(0.9, storage=(StorageUse("ebs-gp2", 1, 2**30),))
+    assert each.cost is None and "no storage 'ebs-gp2'" in each.cost_missing
+
+
+def test_a_cluster_without_priced_storage_costs_as_before():
+    cost = described(0.9).cost
+    assert cost.cost_storage is None and cost.storage_per_h == 0
 
 
 def test_deployment_and_idle_time_are_rows_of_their_own_and_not_in_the_total():

@@ -26,6 +26,9 @@ def cost_table(comparison: Comparison, configurations: Sequence[Configuration]) 
                 text(", ".join(f"{n} {kind}" for kind, n in c.cost.instances.items())),
                 number(float(c.cost.price_inst_per_h), f"{c.cost.price_inst_per_h}"),
                 estimated(c.cost.cost_var, lambda v: money(v, currency)),
+                number(None)
+                if c.cost.cost_storage is None
+                else estimated(c.cost.cost_storage, lambda v: money(v, currency)),
                 number(float(c.cost.cost_fix), money(c.cost.cost_fix, currency)),
                 estimated(c.cost.cost_tot, lambda v: money(v, currency)),
                 number(float(c.cost.billed), money(c.cost.billed, currency)),
@@ -42,6 +45,12 @@ def cost_table(comparison: Comparison, configurations: Sequence[Configuration]) 
             Column("instances", "Instances", help="compute, I/O and head nodes"),
             Column("price_inst_per_h", f"{currency}/h each", numeric=True),
             Column("cost_var", "Variable", numeric=True, help="P15 eq. 6"),
+            Column(
+                "cost_storage",
+                "Storage",
+                numeric=True,
+                help="volumes and managed file systems, by time",
+            ),
             Column("cost_fix", "Fixed", numeric=True, help="persistent storage"),
             Column("cost_tot", "Total", numeric=True, help="P15 eq. 5"),
             Column("billed", "Billed", numeric=True, help="one run, by the billing rule"),

@@ -1,0 +1,209 @@
+"""Tables of ``wavetank cluster plan``: the cost of an hour, and the emulated cluster beside the one in a cloud."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from wavetank.cli.output import Cell, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from decimal import Decimal
+
+    from wavetank.cluster.spec import ClusterSpec
+    from wavetank.cost.prices import PriceTable
+    from wavetank.cost.storage import StorageUse
+
+
+def price_table(spec: ClusterSpec, prices: str | None) -> Table:
+    """Cost of an hour of all nodes and their storage, by a named price table or the first shipped one that has all types."""
+    from wavetank.cost.estimate import cluster_per_h
+    from wavetank.cost.storage import storage_of, storage_per_h
+    from wavetank.errors import CostError
+
+    counted = Counter(spec.instance_of(node).name for node in spec.node_names())
+    uses = storage_of(spec)
+    columns = ["instance", "number", "price_per_h", "cost_per_h"]
+    found = _prices_for(set(counted), prices)
+    if found is None:
+        rows: list[list[Cell]] = [[name, n, None, None] for name, n in counted.items()]
+        rows += [[use_words(use), use.number, None, None] for use in uses]
+        note = "No shipped price table has these instance types: give one by --prices."
+        return Table("Cost per hour", columns, rows, note=note)
+    rows = [
+        [name, n, str(found.price_per_h(name)), str(n * found.price_per_h(name))]
+        for name, n in counted.items()
+    ]
+    priced: list[StorageUse] = []
+    missing: list[str] = []
+    for use in uses:
+        shown: tuple[str | None, str | None] = None, None
+        try:
+            per_h = storage_per_h([use], found)
+        except CostError as error:
+            missing.append(str(error))
+        else:
+            priced.append(use)
+            if per_h:
+                shown = _rounded(per_h / use.number), _rounded(per_h)
+        rows.append([use_words(use), use.number, *shown])
+    total = cluster_per_h(counted, found, priced)
+    rows.append(["all", sum(counted.values()), None, _rounded(total) if priced else str(total)])
+    note = (
+        f"Computed, in {found.currency}, from price table {prices or found.name} "
+        f"({found.region}, {found.date}); {'; '.join(_storage_words(spec, priced, missing, found))}."
+    )
+    return Table("Cost per hour", columns, rows, note=note)
+
+
+def use_words(use: StorageUse) -> str:
+    """A storage as its row is called: "ebs-gp3 of 500 GiB, 6000 IOPS, 500 MiB/s"."""
+    from wavetank.units import exact_size
+
+    size = [] if use.size_bytes is None else [f"of {exact_size(use.size_bytes)}"]
+    iops = [] if use.iops is None else [f"{use.iops} IOPS"]
+    rate = use.throughput_bytes_per_s
+    bought = [*iops, *([] if rate is None else [f"{rate / 2**20:g} MiB/s"])]
+    return " ".join([use.name, *size]) + "".join(f", {each}" for each in bought)
+
+
+def _rounded(amount: Decimal) -> str:
+    return f"{amount:.6f}"
+
+
+def _storage_words(
+    spec: ClusterSpec, priced: Sequence[StorageUse], missing: Sequence[str], table: PriceTable
+) -> Iterator[str]:
+    """What of storage and of data transfer is in the total."""
+    from wavetank.cost.storage import HOURS_PER_MONTH, says_storage
+
+    if not says_storage(spec):
+        yield "storage not included: storage.on says what it is in a cloud"
+    elif missing:
+        yield f"without storage that has no price: {'; '.join(missing)}"
+    elif not priced:
+        yield "storage is in the price of the instances"
+    if priced:
+        dates = {str(table.storage[use.name].date or table.date) for use in priced}
+        names = ", ".join(dict.fromkeys(use.name for use in priced))
+        yield f"storage included at prices of {' and '.join(sorted(dates))} ({names}), a month of {HOURS_PER_MONTH} h"
+    for use in priced:
+        price = table.storage[use.name]
+        if use.size_bytes is None:
+            moved = ""
+            if use.throughput_bytes_per_s is None and price.per_gb_read is not None:
+                moved = f", {price.per_gb_read} for each GB read and {price.per_gb_written} for each GB written"
+            yield f"{use.name} also costs {price.per_gb_month} for each GB-month that is stored{moved}"
+    yield "data transfer within a zone is free, and what leaves it is not included"
+
+
+def _prices_for(instances: set[str], prices: str | None) -> PriceTable | None:
+    from wavetank.cost.prices import load_prices, shipped_tables
+
+    if prices is not None:
+        return load_prices(prices)
+    tables = sorted(
+        (table for table in map(load_prices, shipped_tables()) if table.purchase == "on-demand"),
+        key=lambda table: table.date,
+        reverse=True,
+    )
+    return next((table for table in tables if instances <= table.instances.keys()), None)
+
+
+def says_cloud(spec: ClusterSpec) -> bool:
+    """Whether a specification says something of the cluster in a cloud that it stands for."""
+    from wavetank.cost.storage import says_storage
+
+    return says_storage(spec) or spec.placement is not None
+
+
+def cloud_table(spec: ClusterSpec) -> Table:
+    """The emulated cluster beside the one in a cloud that it stands for: each instance type, storage, what is not emulated."""
+    columns = ["what", "emulated", "in_the_cloud"]
+    rows: list[list[Cell]] = [list(row) for row in _beside(spec)]
+    note = (
+        None
+        if spec.provider == "local"
+        else f"Provider {spec.provider} emulates nothing: hosts are as they are."
+    )
+    return Table("Emulated and in the cloud", columns, rows, note=note)
+
+
+def _beside(spec: ClusterSpec) -> Iterator[tuple[str, str, str]]:
+    from wavetank.cluster.instance_types import aws_instances
+    from wavetank.units import format_rate, format_size
+
+    is_local = spec.provider == "local"
+    seen = set()
+    for node in spec.node_names():
+        instance = spec.instance_of(node)
+        if instance.name in seen:
+            continue
+        seen.add(instance.name)
+        kind = aws_instances().get(instance.name)
+        if kind is None:
+            yield instance.name, "as written", "no type of the catalogue"
+            continue
+        cpus, memory = f"{instance.vcpus:g} vCPUs", format_size(instance.memory)
+        yield (
+            instance.name,
+            f"{cpus}, {memory}" if is_local else "-",
+            f"{kind.vcpus} vCPUs, {format_size(kind.memory_bytes)}",
+        )
+        rate = None if instance.network is None else instance.network / spec.scale
+        here = "no limit" if rate is None else format_rate(rate)
+        yield (
+            f"{instance.name} network",
+            here if is_local else "-",
+            _network(kind.network_baseline_bytes_per_s, kind.network_text),
+        )
+    yield from _storage_beside(spec, is_local=is_local)
+    placement = "not said" if spec.placement is None else spec.placement
+    yield "placement", "one machine" if is_local else "-", placement
+
+
+def _network(baseline: int | None, words: str) -> str:
+    from wavetank.units import format_rate
+
+    return words if baseline is None else f"{format_rate(baseline)} for long ({words})"
+
+
+def _storage_beside(spec: ClusterSpec, *, is_local: bool) -> Iterator[tuple[str, str, str]]:
+    from wavetank.cluster.instance_types import aws_instances
+    from wavetank.cluster.volumes import volume_rates
+    from wavetank.cost.storage import storage_of
+    from wavetank.units import format_rate, format_size
+
+    if spec.file_system.kind in ("fsx-lustre", "efs"):
+        for use in storage_of(spec):
+            yield "file system", "does not come up here", use_words(use)
+        return
+    storage, holders = spec.storage, spec.storage_names()
+    what = f"storage of {', '.join(holders)}"
+    n = f"{storage.devices} x " if storage.devices > 1 else ""
+    rates = spec.disk_rates(holders[0], storage)
+    limits = [
+        format_rate(rates[key] / spec.scale) + f" {key}"
+        for key in ("read", "write")
+        if key in rates
+    ]
+    limits += [
+        f"{round(rates[key] / spec.scale)} {key.replace('_iops', ' IOPS')}"
+        for key in ("read_iops", "write_iops")
+        if key in rates
+    ]
+    here = f"{n}{format_size(storage.size)}, {', '.join(limits) or 'no limit'}"
+    if storage.on == "ebs":
+        rate, iops = volume_rates(storage)
+        kind = aws_instances().get(spec.instance_of(holders[0]).name)
+        whole = None if kind is None else kind.ebs_baseline_bytes_per_s
+        there = f"{n}{use_words(next(iter(storage_of(spec))))}: {format_rate(rate)}, {iops} IOPS"
+        there += "" if whole is None else f"; the instance {format_rate(whole)} for long"
+    elif storage.on == "instance":
+        kind = aws_instances().get(spec.instance_of(holders[0]).name)
+        size = "" if kind is None else f" of {kind.local_disk_bytes // 10**9} GB"
+        there = f"{storage.devices} of the instance's own disks{size}; rates not published"
+    else:
+        there = "not said (storage.on)"
+    yield what, here if is_local else "-", there

@@ -1,0 +1,122 @@
+"""Storage that is paid for while a cluster is up: volumes of its instances, and managed file systems, at a table's prices.
+
+Reads a specification and a price table. What a table says by the month is taken by the hour: a month has 730 hours, as in the
+calculator of AWS. A bill goes by the days of its month, so it is up to 3 % more or less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+
+from wavetank.cluster.components import Storage
+from wavetank.cluster.managed import fsx_capacity, fsx_deployment, fsx_throughput_per_tib
+from wavetank.cluster.spec import ClusterSpec
+from wavetank.cluster.volumes import provisioned, volume_type
+from wavetank.cost.prices import PriceTable, StoragePrice
+from wavetank.errors import CostError
+
+HOURS_PER_MONTH = 730
+GIB = 2**30
+MIB = 2**20
+
+
+@dataclass(frozen=True)
+class StorageUse:
+    """Devices or a file system of one kind, all alike.
+
+    Attributes:
+        name: in price tables: "ebs-gp3", "fsx-lustre-scratch-2", "efs".
+        number: of them.
+        size_bytes: capacity of each; None where what is stored is billed, and is not known.
+        iops: provisioned, of each; None: none are bought.
+        throughput_bytes_per_s: likewise.
+    """
+
+    name: str
+    number: int
+    size_bytes: int | None
+    iops: int | None = None
+    throughput_bytes_per_s: int | None = None
+
+
+def storage_of(spec: ClusterSpec) -> tuple[StorageUse, ...]:
+    """What a cluster has of storage that is paid for beside its instances.
+
+    Disks of instances are in their price. Where the specification does not say what its storage is, there is none.
+    """
+    fs = spec.file_system
+    found = []
+    if fs.kind == "fsx-lustre":
+        per_tib = fsx_throughput_per_tib(fs)
+        name = "fsx-lustre-" + fsx_deployment(fs).lower().replace("_", "-")
+        found.append(
+            StorageUse(name if per_tib is None else f"{name}-{per_tib}", 1, fsx_capacity(fs))
+        )
+    elif fs.kind == "efs":
+        rate = fs.throughput if isinstance(fs.throughput, int) else None
+        found.append(StorageUse("efs", 1, None, None, rate))
+    elif fs.kind != "existing":
+        found += _volumes(spec.storage, len(spec.storage_names()))
+    if spec.temporary is not None:
+        found += _volumes(spec.temporary, spec.nodes.compute)
+    return tuple(found)
+
+
+def says_storage(spec: ClusterSpec) -> bool:
+    """Whether the specification says what its storage is in a cloud."""
+    if spec.file_system.kind in ("fsx-lustre", "efs"):
+        return True
+    return spec.storage.on is not None
+
+
+def _volumes(storage: Storage, nodes: int) -> list[StorageUse]:
+    if storage.on != "ebs":
+        return []
+    iops, throughput = provisioned(storage)
+    name = f"ebs-{volume_type(storage)}"
+    return [StorageUse(name, nodes * storage.devices, storage.cloud_bytes, iops, throughput)]
+
+
+def billed_gb(size_bytes: int, price: StoragePrice) -> int:
+    """Capacity on the bill: whole GiB, which AWS calls GB, in the sizes that can be had."""
+    needed = -(-size_bytes // GIB)
+    if needed <= price.minimum_gb:
+        return price.minimum_gb
+    return -(-needed // price.step_gb) * price.step_gb
+
+
+def storage_per_month(use: StorageUse, price: StoragePrice) -> Decimal:
+    """All of a use for a month, in the table's currency. What is stored, where that is billed and not known, is left out.
+
+    Raises:
+        CostError: it has provisioned IOPS or throughput for which the table has no price.
+    """
+    one = Decimal(0)
+    if use.size_bytes is not None:
+        one += billed_gb(use.size_bytes, price) * price.per_gb_month
+    iops = max(0, (use.iops or 0) - price.included_iops)
+    if iops and price.per_iops_month is None:
+        raise CostError(f"no price of provisioned IOPS of {use.name}")
+    if price.most_iops is not None and (use.iops or 0) > price.most_iops:
+        raise CostError(
+            f"the price of {use.name} is known up to {price.most_iops:,} IOPS, not of {use.iops:,}"
+        )
+    one += iops * (price.per_iops_month or Decimal(0))
+    bought = Decimal(use.throughput_bytes_per_s or 0) / MIB - price.included_mib_per_s
+    if bought > 0:
+        if price.per_mib_per_s_month is None:
+            raise CostError(f"no price of provisioned throughput of {use.name}")
+        one += bought * price.per_mib_per_s_month
+    return use.number * one
+
+
+def storage_per_h(uses: Iterable[StorageUse], table: PriceTable) -> Decimal:
+    """All storage of a cluster for an hour.
+
+    Raises:
+        CostError: the table lacks a price.
+    """
+    total = sum((storage_per_month(use, table.storage_price(use.name)) for use in uses), Decimal(0))
+    return total / HOURS_PER_MONTH
