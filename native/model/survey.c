@@ -69,14 +69,6 @@ static void clear(const struct wt_table *t, struct wt_survey *out) {
     }
 }
 
-/* Runs: neighbouring ones share an operation, which belongs to the first of them. */
-void wt_close_run(struct wt_survey *out, int64_t first, int64_t last) {
-    int64_t n = out->n_runs;
-    out->begin[n] = n && out->end[n - 1] == first ? first + 1 : first;
-    out->end[n] = last;
-    out->n_runs = n + 1;
-}
-
 /* Column by column, some rows at a time: more columns at once than a cache has ways for one place would
  * displace each other, as arrays of one length often lie alike. What is 0 is the same in a row and the next
  * one. */

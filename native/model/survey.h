@@ -29,7 +29,13 @@ struct wt_run {
     int64_t least; /* steps */
 };
 
-void wt_close_run(struct wt_survey *out, int64_t first, int64_t last);
+/* Runs: neighbouring ones share an operation, which belongs to the first of them. */
+WT_INLINE void wt_close_run(struct wt_survey *out, int64_t first, int64_t last) {
+    int64_t n = out->n_runs;
+    out->begin[n] = n && out->end[n - 1] == first ? first + 1 : first;
+    out->end[n] = last;
+    out->n_runs = n + 1;
+}
 
 /* What else parts operations. */
 struct wt_parting {

@@ -51,7 +51,7 @@ static struct timespec timespec_of(nfstime3 time) {
     return out;
 }
 
-void wt_stat_of(const fattr3 *from, struct stat *out) {
+static void stat_of(const fattr3 *from, struct stat *out) {
     static const mode_t types[] = {
         [NF3REG] = S_IFREG, [NF3DIR] = S_IFDIR,   [NF3BLK] = S_IFBLK, [NF3CHR] = S_IFCHR,
         [NF3LNK] = S_IFLNK, [NF3SOCK] = S_IFSOCK, [NF3FIFO] = S_IFIFO};
@@ -77,7 +77,7 @@ void wt_note_seen(struct node *node, const fattr3 *attributes) {
     node->has_seen = true;
 }
 
-bool wt_is_unchanged(const struct node *node, const fattr3 *attributes) {
+static bool is_unchanged(const struct node *node, const fattr3 *attributes) {
     return node->has_seen && node->seen_mtime == ns_of(attributes->mtime) &&
            node->seen_size == attributes->size;
 }
@@ -134,7 +134,7 @@ static void on_entry_attributes(struct rpc_context *rpc, int status, void *data,
         return;
     }
     entry.ino = wt_number_of(call->node);
-    wt_stat_of(&result->GETATTR3res_u.resok.obj_attributes, &entry.attr);
+    stat_of(&result->GETATTR3res_u.resok.obj_attributes, &entry.attr);
     fuse_reply_entry(call->req, &entry);
     free(call);
 }
@@ -150,10 +150,28 @@ void wt_reply_entry(struct call *call, const nfs_fh3 *handle, const post_op_attr
         wt_sent_or_error(rpc_nfs3_getattr_async(wt_client.rpc, on_entry_attributes, &args, call), call);
     } else {
         entry.ino = wt_number_of(call->node);
-        wt_stat_of(&attributes->post_op_attr_u.attributes, &entry.attr);
+        stat_of(&attributes->post_op_attr_u.attributes, &entry.attr);
         fuse_reply_entry(call->req, &entry);
         free(call);
     }
+}
+
+/* Close-to-open: what the kernel holds of a file stays good when the file did not change since. */
+void wt_finish_open(struct call *call, const fattr3 *attributes) {
+    call->fi.keep_cache = !wt_client.direct && is_unchanged(call->node, attributes);
+    call->fi.direct_io = wt_client.direct;
+    call->node->n_open++;
+    wt_note_seen(call->node, attributes);
+    if (call->plain) {
+        struct fuse_entry_param entry = {.attr_timeout = wt_client.timeout_s,
+                                         .entry_timeout = wt_client.timeout_s};
+        entry.ino = wt_number_of(call->node);
+        stat_of(attributes, &entry.attr);
+        fuse_reply_create(call->req, &entry, &call->fi);
+    } else {
+        fuse_reply_open(call->req, &call->fi);
+    }
+    free(call);
 }
 
 static void on_getattr(struct rpc_context *rpc, int status, void *data, void *private_data) {
@@ -166,7 +184,7 @@ static void on_getattr(struct rpc_context *rpc, int status, void *data, void *pr
         wt_end_with_error(call, error);
         return;
     }
-    wt_stat_of(&result->GETATTR3res_u.resok.obj_attributes, &attr);
+    stat_of(&result->GETATTR3res_u.resok.obj_attributes, &attr);
     fuse_reply_attr(call->req, &attr, wt_client.timeout_s);
     free(call);
 }
@@ -196,7 +214,7 @@ static void on_setattr(struct rpc_context *rpc, int status, void *data, void *pr
         return;
     }
     struct stat attr;
-    wt_stat_of(&after->post_op_attr_u.attributes, &attr);
+    stat_of(&after->post_op_attr_u.attributes, &attr);
     fuse_reply_attr(call->req, &attr, wt_client.timeout_s);
     free(call);
 }

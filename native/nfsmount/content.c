@@ -5,24 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Close-to-open: what the kernel holds of a file stays good when the file did not change since. */
-void wt_finish_open(struct call *call, const fattr3 *attributes) {
-    call->fi.keep_cache = !wt_client.direct && wt_is_unchanged(call->node, attributes);
-    call->fi.direct_io = wt_client.direct;
-    call->node->n_open++;
-    wt_note_seen(call->node, attributes);
-    if (call->plain) {
-        struct fuse_entry_param entry = {.attr_timeout = wt_client.timeout_s,
-                                         .entry_timeout = wt_client.timeout_s};
-        entry.ino = wt_number_of(call->node);
-        wt_stat_of(attributes, &entry.attr);
-        fuse_reply_create(call->req, &entry, &call->fi);
-    } else {
-        fuse_reply_open(call->req, &call->fi);
-    }
-    free(call);
-}
-
 static void on_open(struct rpc_context *rpc, int status, void *data, void *private_data) {
     struct call *call = private_data;
     GETATTR3res *result = data;

@@ -1,4 +1,4 @@
-/* wavetank-nfs-mount: mounts an NFS 3 export over FUSE, for kernels without an NFS wt_client.
+/* wavetank-nfs-mount: mounts an NFS 3 export over FUSE, for kernels without an NFS client.
  *
  *   wavetank-nfs-mount SERVER:/EXPORT MOUNTPOINT [-o name=value,...]
  *     port=2049 mountport=20048 rsize=1048576 wsize=1048576 timeout=1 (seconds that attributes are believed)
@@ -19,8 +19,6 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-struct client wt_client;
 
 struct options {
     char *server;

@@ -81,13 +81,12 @@ nfs_fh3 wt_handle_of(struct node *node);
 
 /* attributes.c */
 int wt_error_of(int rpc_status, nfsstat3 status); /* errno, 0 for success */
-void wt_stat_of(const fattr3 *attributes, struct stat *out);
 void wt_note_seen(struct node *node, const fattr3 *attributes);
-bool wt_is_unchanged(const struct node *node, const fattr3 *attributes);
 struct call *wt_begin(fuse_req_t req, fuse_ino_t ino);
 void wt_end_with_error(struct call *call, int error);
 void wt_sent_or_error(int sent, struct call *call); /* the result of rpc_nfs3_..._async */
 void wt_reply_entry(struct call *call, const nfs_fh3 *handle, const post_op_attr *attributes);
+void wt_finish_open(struct call *call, const fattr3 *attributes); /* replies to an open or a create */
 bool wt_set_name(char *to, const char *name);
 void wt_op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 void wt_op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set, struct fuse_file_info *fi);
@@ -120,6 +119,5 @@ void wt_op_write(fuse_req_t req, fuse_ino_t ino, const char *buffer, size_t size
 void wt_op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 void wt_op_fsync(fuse_req_t req, fuse_ino_t ino, int data_only, struct fuse_file_info *fi);
 void wt_op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
-void wt_finish_open(struct call *call, const fattr3 *attributes);
 
 #endif

@@ -1,8 +1,11 @@
-/* The files and directories that the kernel knows, by file handle. */
+/* What the mount knows: its client of the server, and by file handle the files and directories that the
+ * kernel knows. */
 #include "mount.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+struct client wt_client;
 
 enum { N_BUCKETS = 4096 };
 

@@ -29,6 +29,34 @@ enum completion wt_completion_of(enum call call) {
     return COMPLETES_AT_ONCE;
 }
 
+bool wt_goes_by_name(enum call call) {
+    switch (call) {
+    case CALL_STAT:
+    case CALL_ACCESS:
+    case CALL_UNLINK:
+    case CALL_TRUNCATE:
+    case CALL_RENAME:
+    case CALL_LINK:
+    case CALL_SYMLINK:
+    case CALL_MKDIR:
+    case CALL_RMDIR:
+    case CALL_MKNOD:
+    case CALL_READLINK:
+    case CALL_CHMOD:
+    case CALL_CHOWN:
+    case CALL_UTIME:
+    case CALL_M_DELETE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool wt_needs_open_file(enum call call) {
+    /* a mapping outlives its file's close */
+    return !wt_goes_by_name(call) && call != CALL_MUNMAP && call != CALL_MSYNC;
+}
+
 bool wt_starts_copy(enum call call) {
     return call == CALL_COPY_FROM || call == CALL_SENDFILE_FROM;
 }

@@ -125,6 +125,10 @@ enum completion wt_completion_of(enum call call);
 /* The call of that name, N_CALLS if there is none. */
 enum call wt_call_named(const char *name);
 
+/* Whether a call works on a file by its name and opens nothing. */
+bool wt_goes_by_name(enum call call);
+bool wt_needs_open_file(enum call call);
+
 bool wt_is_copy(enum call call);
 
 /* The first half of a copy: nothing is moved until the call that writes follows, or wt_copies_finish. */

@@ -87,7 +87,7 @@ static void choose_levels(const char *levels) {
     }
 }
 
-__attribute__((constructor(101))) void wt_start(void) {
+__attribute__((constructor(101))) static void start(void) {
     const char *directory = getenv("WAVETANK_TRACE_DIR");
     if (started) {
         return;

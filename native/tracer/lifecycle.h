@@ -6,8 +6,6 @@
 
 #pragma GCC visibility push(hidden) /* what is declared here is in this library: it is reached directly */
 
-/* Once, by the constructor. */
-void wt_start(void);
 void wt_finish(enum wt_end reason);
 
 #pragma GCC visibility pop

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int last_error;
 static const struct plan *the_plan;
 
 /* MPI types of each view of the plan, made when first set. */
@@ -19,14 +18,6 @@ static struct view_types {
 static void mpiio_start(const struct plan *plan) {
     the_plan = plan;
     view_types = wt_must_alloc((size_t)plan->n_views * sizeof *view_types);
-}
-
-bool wt_mpiio_succeeded(int code) {
-    if (code == MPI_SUCCESS) {
-        return true;
-    }
-    last_error = code;
-    return false;
 }
 
 /* MPI_INFO_NULL where the call had none; given back with free_info. */
@@ -174,21 +165,8 @@ static bool mpiio_act(const struct file_action *a) {
     case CALL_M_DELETE:
         return wt_mpiio_succeeded(MPI_File_delete(wt_name_of(a)->path, MPI_INFO_NULL));
     default:
-        last_error = MPI_ERR_UNSUPPORTED_OPERATION;
-        return false;
+        return wt_mpiio_succeeded(MPI_ERR_UNSUPPORTED_OPERATION);
     }
-}
-
-static const char *mpiio_reason(void) {
-    static char text[MPI_MAX_ERROR_STRING];
-    int length;
-    MPI_Error_string(last_error, text, &length);
-    for (char *c = text; *c; c++) { /* MPICH's have several lines */
-        if (*c == '\n') {
-            *c = ' ';
-        }
-    }
-    return text;
 }
 
 /* As a tracer tells it: MPI's codes are those of a library. */
@@ -206,5 +184,5 @@ static void mpiio_end(void) {
     wt_mpiio_free_type();
 }
 
-const struct backend wt_backend_mpiio = {"mpiio",      mpiio_start, wt_mpiio_data, mpiio_act,
-                                         mpiio_reason, mpiio_error, mpiio_end};
+const struct backend wt_backend_mpiio = {"mpiio",         mpiio_start, wt_mpiio_data, mpiio_act,
+                                         wt_mpiio_reason, mpiio_error, mpiio_end};

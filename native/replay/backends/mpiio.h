@@ -1,6 +1,6 @@
-/* What the parts of the MPI-IO backend share: backend_mpiio.c (opening, views, what moves no data),
- * mpiio_data.c (calls that return when they are done) and mpiio_nonblocking.c (nonblocking and split
- * collective calls). */
+/* The parts of the MPI-IO backend, each of which calls only those before it: mpiio_calls.c (how calls ended,
+ * types), mpiio_nonblocking.c (nonblocking and split collective calls), mpiio_data.c (calls that return when
+ * they are done) and backend_mpiio.c (opening, views, what moves no data). */
 #ifndef WAVETANK_REPLAY_MPIIO_H
 #define WAVETANK_REPLAY_MPIIO_H
 
@@ -10,6 +10,7 @@
 
 /* Whether an MPI call went well; its code is kept for the reason. */
 bool wt_mpiio_succeeded(int code);
+const char *wt_mpiio_reason(void);
 
 /* A count and type for that many bytes: MPI counts are ints. */
 MPI_Datatype wt_mpiio_type_of(int64_t size, int *count);

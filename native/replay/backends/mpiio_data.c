@@ -1,33 +1,5 @@
-/* MPI-IO data calls that return when they are done, and the types that they move bytes by. */
+/* MPI-IO data calls that return when they are done. */
 #include "backends/mpiio.h"
-
-#include <limits.h>
-
-static MPI_Datatype large_type = MPI_DATATYPE_NULL;
-static int64_t large_size;
-
-MPI_Datatype wt_mpiio_type_of(int64_t size, int *count) {
-    if (size <= INT_MAX) {
-        *count = (int)size;
-        return MPI_BYTE;
-    }
-    if (large_size != size) {
-        const int64_t block = 1 << 20;
-        MPI_Datatype blocks, of[2] = {MPI_DATATYPE_NULL, MPI_BYTE};
-        MPI_Type_contiguous((int)block, MPI_BYTE, &blocks);
-        of[0] = blocks;
-        if (large_type != MPI_DATATYPE_NULL) {
-            MPI_Type_free(&large_type);
-        }
-        MPI_Type_create_struct(2, (int[]){(int)(size / block), (int)(size % block)},
-                               (MPI_Aint[]){0, (MPI_Aint)(size / block * block)}, of, &large_type);
-        MPI_Type_commit(&large_type);
-        MPI_Type_free(&blocks);
-        large_size = size;
-    }
-    *count = 1;
-    return large_type;
-}
 
 static int64_t moved_by(int code, MPI_Status *status, MPI_Datatype type, int64_t size) {
     if (!wt_mpiio_succeeded(code)) {
@@ -37,12 +9,6 @@ static int64_t moved_by(int code, MPI_Status *status, MPI_Datatype type, int64_t
     MPI_Get_elements_x(status, type, &moved);
     /* Undefined where an MPI library does not count (some collective calls): it reported no error. */
     return moved == MPI_UNDEFINED ? size : (int64_t)moved;
-}
-
-void wt_mpiio_free_type(void) {
-    if (large_type != MPI_DATATYPE_NULL) {
-        MPI_Type_free(&large_type);
-    }
 }
 
 #define AT(function, mpi_call)                                                                               \

@@ -158,21 +158,6 @@ static bool storage_refuses(const struct file_action *a) {
 enum refusal wt_refusal_of(const struct file_action *a) {
     const enum refusal filtered = filters ? BY_THE_FILTER : NOT_POSSIBLE;
     switch (a->call) {
-    case CALL_OPEN:
-    case CALL_STAT:
-    case CALL_ACCESS:
-    case CALL_UNLINK:
-    case CALL_TRUNCATE:
-    case CALL_RENAME:
-    case CALL_LINK:
-    case CALL_SYMLINK:
-    case CALL_MKDIR:
-    case CALL_RMDIR:
-    case CALL_MKNOD:
-    case CALL_CHMOD:
-    case CALL_CHOWN:
-    case CALL_UTIME:
-        return storage_refuses(a) ? BY_STORAGE : filtered;
     case CALL_FSTAT:
     case CALL_MMAP:
         return filtered;
@@ -186,7 +171,10 @@ enum refusal wt_refusal_of(const struct file_action *a) {
     case CALL_CLOSE: /* the descriptor is gone all the same */
         return BY_STORAGE;
     default:
-        return NOT_POSSIBLE;
+        if (a->call != CALL_OPEN && !wt_goes_by_name(a->call)) {
+            return NOT_POSSIBLE;
+        }
+        return storage_refuses(a) ? BY_STORAGE : filtered;
     }
 }
 

@@ -258,28 +258,3 @@ struct open_file *wt_open_unasked(struct replay *r, const struct plan_file *file
                    0);
     return f;
 }
-
-bool wt_needs_open_file(enum call call) {
-    switch (call) {
-    case CALL_STAT:
-    case CALL_ACCESS:
-    case CALL_UNLINK:
-    case CALL_TRUNCATE:
-    case CALL_RENAME:
-    case CALL_LINK:
-    case CALL_SYMLINK:
-    case CALL_MKDIR:
-    case CALL_RMDIR:
-    case CALL_MKNOD:
-    case CALL_READLINK:
-    case CALL_CHMOD:
-    case CALL_CHOWN:
-    case CALL_UTIME:
-    case CALL_MUNMAP: /* a mapping outlives its file's close */
-    case CALL_MSYNC:
-    case CALL_M_DELETE:
-        return false;
-    default:
-        return true;
-    }
-}

@@ -21,7 +21,10 @@ struct open_file *wt_find_open(const struct replay *r, const struct plan_file *f
                                int64_t handle, enum call_kind kind);
 void wt_act_on_file(struct replay *r, const struct file_action *action, int32_t traced_error);
 struct open_file *wt_open_unasked(struct replay *r, const struct plan_file *file, enum call_kind kind);
-bool wt_needs_open_file(enum call call);
+
+/* ---- phase_entry.c ---- */
+
+struct phase_state *wt_enter_phase(struct replay *r, int32_t index);
 
 /* ---- seeks.c ---- */
 
@@ -36,7 +39,6 @@ void wt_place_pointer(struct replay *r, struct open_file *f, int64_t position);
 
 /* ---- data_ops.c ---- */
 
-struct phase_state *wt_enter_phase(struct replay *r, int32_t index);
 void wt_perform_data_step(struct replay *r, const struct plan_step *step);
 void wt_finish_copy(struct replay *r); /* that no written side follows */
 

@@ -1,6 +1,6 @@
 /* What ranks tell each other of the bytes of files. They tell it where the plan lets them meet or wait, and
  * only there: a message more would order calls that the application left unordered. */
-#include "verify/verify_internal.h"
+#include "verify/known_bytes.h"
 
 #include "failure.h"
 #include "ranks/ranks.h"

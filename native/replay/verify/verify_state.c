@@ -1,6 +1,6 @@
 /* What this rank's own calls do to the bytes of files, and what a read must find. Works on ranges and not on
  * bytes, so that memory grows with what is irregular. */
-#include "verify/verify_internal.h"
+#include "verify/known_bytes.h"
 
 #include "failure.h"
 #include "plan/views.h"
@@ -8,46 +8,11 @@
 
 #include <string.h>
 
-struct all_known wt_verify;
-
-struct knowledge *wt_verify_file(int32_t file) {
-    if (!wt_verify.files[file]) {
-        wt_verify.files[file] = wt_must_alloc(sizeof *wt_verify.files[file]);
-        wt_verify.files[file]->latest_writer = -1;
-        wt_ranges_add(&wt_verify.files[file]->holds, wt_one_piece(0, wt_verify.plan->files[file].prepared));
-    }
-    return wt_verify.files[file];
-}
-
 static int32_t index_of(const struct plan_file *file) {
     return (int32_t)(file - wt_verify.plan->files);
 }
 
-bool wt_verify_is_pending(const struct knowledge *k) {
-    for (int32_t i = 0; i < k->n_cutters; i++) {
-        if (k->cutters[i].done < k->cutters[i].total) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* ---- what this rank does ---- */
-
-static void keep(int32_t file, struct band band) {
-    wt_ranges_add(&wt_verify_file(file)->holds, band);
-    if (wt_verify.shared[file]) {
-        wt_ranges_add(&wt_verify_file(file)->fresh, band);
-    }
-}
-
-void wt_verify_settle(int32_t file) {
-    struct knowledge *k = wt_verify_file(file);
-    for (int i = 0; i < N_GROWING; i++) {
-        keep(file, k->growing[i].band);
-        k->growing[i] = (struct growing){0};
-    }
-}
 
 struct target {
     int32_t file;
@@ -73,11 +38,11 @@ static void tell_written(void *to, struct band band) {
             }
         }
         struct growing *g = &k->growing[k->next_growing++ % N_GROWING];
-        keep(target->file, g->band);
+        wt_verify_keep(target->file, g->band);
         *g = (struct growing){target->key, band};
         return;
     }
-    keep(target->file, band);
+    wt_verify_keep(target->file, band);
 }
 
 /* Whether what is appended went where the plan says: not if another rank appended something in between. */

@@ -197,6 +197,14 @@ void wt_fd_opened(int fd, int dirfd, const char *name, int flags, int64_t size_b
     }
 }
 
+static void forget(int fd) {
+    if ((unsigned)fd < wt_fd_limit && wt_fd_table[fd] != 0) {
+        wt_lock();
+        drop(fd);
+        wt_unlock();
+    }
+}
+
 void wt_fd_closed(int fd, int result, int error, uint64_t t0, uint64_t t1) {
     if ((unsigned)fd >= wt_fd_limit || (result != 0 && error == EBADF)) {
         return;
@@ -206,15 +214,7 @@ void wt_fd_closed(int fd, int result, int error, uint64_t t0, uint64_t t1) {
         wt_record_plain(WT_OP_CLOSE, wt_ofds[index].file, wt_ofds[index].handle, WT_UNKNOWN, 0,
                         result == 0 ? 0 : error, t0, t1);
     }
-    wt_fd_forget(fd);
-}
-
-void wt_fd_forget(int fd) {
-    if ((unsigned)fd < wt_fd_limit && wt_fd_table[fd] != 0) {
-        wt_lock();
-        drop(fd);
-        wt_unlock();
-    }
+    forget(fd);
 }
 
 void wt_fd_duplicated(int from, int to, uint64_t t0, uint64_t t1) {

@@ -30,7 +30,6 @@ void wt_fds_shared(void);     /* in the parent */
 void wt_fd_opened(int fd, int dirfd, const char *path, int flags, int64_t size_before, bool size_known,
                   uint64_t t0, uint64_t t1);
 void wt_fd_closed(int fd, int result, int error, uint64_t t0, uint64_t t1);
-void wt_fd_forget(int fd);
 void wt_fd_duplicated(int from, int to, uint64_t t0, uint64_t t1);
 int32_t wt_new_handle(void);
 

@@ -92,7 +92,8 @@ static bool follows(const struct wt_row *of, const struct wt_around *around, con
            (uint32_t)row->file == (uint32_t)of->file + (uint32_t)n * (uint32_t)around->file;
 }
 
-uint64_t wt_operations(const struct wt_row *row, const struct wt_nest *nest) {
+/* Of all repetitions. */
+static uint64_t operations(const struct wt_row *row, const struct wt_nest *nest) {
     uint64_t n = row->count;
     for (unsigned d = 0; d < row->depth; d++) {
         n *= nest->around[d].n;
@@ -167,7 +168,7 @@ static bool repeats_loop(unsigned loop, const struct wt_row *rows, const struct 
         const struct wt_around *around = &nest->around[body->depth - 1];
         if (row->depth + 1 != body->depth || !follows(body, around, row) || !same_row(body, row) ||
             !same_loops(nest, &nests[i], row->depth) ||
-            wt_operations(body, nest) + wt_operations(row, &nests[i]) > UINT32_MAX) {
+            operations(body, nest) + operations(row, &nests[i]) > UINT32_MAX) {
             return false;
         }
     }
@@ -259,7 +260,7 @@ static bool repeats(unsigned n) {
             !same_row(&stack.rows[y], &stack.rows[z]) || depth == WT_NEST || stack.rows[y].depth != depth ||
             stack.rows[x].depth != depth || !same_loops(&stack.nests[x], &stack.nests[y], depth) ||
             !same_loops(&stack.nests[y], &stack.nests[z], depth) ||
-            wt_operations(&stack.rows[z], &stack.nests[z]) > UINT32_MAX / WT_REPETITIONS) {
+            operations(&stack.rows[z], &stack.nests[z]) > UINT32_MAX / WT_REPETITIONS) {
             return false;
         }
     }

@@ -46,7 +46,6 @@ void wt_runs_reset(void);
  */
 unsigned wt_fold_loops(struct wt_row *rows, struct wt_nest *nests, unsigned n, struct wt_row *out,
                        struct wt_nest *out_nests);
-uint64_t wt_operations(const struct wt_row *row, const struct wt_nest *nest); /* of all repetitions */
 
 /* ---- repetitions.c ---- */
 #define WT_REPETITIONS 3 /* that make a loop */

@@ -1,7 +1,7 @@
-/* What verify_state.c (this rank's own calls, comparing) and verify_exchange.c (what ranks tell each other)
- * share. */
-#ifndef WAVETANK_REPLAY_VERIFY_INTERNAL_H
-#define WAVETANK_REPLAY_VERIFY_INTERNAL_H
+/* What is known of the bytes of each file. verify_exchange.c (what ranks tell each other) and verify_state.c
+ * (this rank's own calls, comparing) work on it. */
+#ifndef WAVETANK_REPLAY_KNOWN_BYTES_H
+#define WAVETANK_REPLAY_KNOWN_BYTES_H
 
 #include "backends/raw_syscalls.h"
 #include "verify/verify_state.h"
@@ -48,6 +48,9 @@ struct knowledge *wt_verify_file(int32_t file);
 
 /* Whether another rank may still empty, cut or replace it. */
 bool wt_verify_is_pending(const struct knowledge *k);
+
+/* This rank has written a band of a file. */
+void wt_verify_keep(int32_t file, struct band band);
 
 /* Put what grows into the sets. */
 void wt_verify_settle(int32_t file);
