@@ -16,9 +16,11 @@
 /* The protocol: lines of rank 0's standard input and output.
  *
  *     run START_NS FOR_NS LOOPS PAUSES
- *         Performs the plan from START_NS on, again and again, until FOR_NS are over (-1: no limit) or LOOPS
- * are done (0: no limit). The plan's pauses are multiplied by PAUSES. clock Answers with the time, to measure
- * how clocks differ.
+ *         Performs the plan from START_NS on, again and again.
+ *         It ends when FOR_NS are over (-1: no limit) or LOOPS are done (0: no limit).
+ *         The plan's pauses are multiplied by PAUSES.
+ *     clock
+ *         Answers with the time, to measure how clocks differ.
  *
  * Times are ns of rank 0's CLOCK_MONOTONIC. Each run is answered by its report; the end of the input ends the
  * session.

@@ -6,6 +6,21 @@
  * loop has one more. A loop's rows are rows as well, so that loops lie in loops. Lossless: every field of
  * every repetition follows from the first one and the steps, else it is none.
  *
+ * Why a stack: what folds always ends at the top, so that a row that comes is compared with what is right
+ * below it, and a repetition that was found leaves nothing behind. A suffix array finds longer repetitions,
+ * but of a sequence that is known whole and of symbols that are equal. Here two offsets a step apart are the
+ * repetition, and no symbol tells that. A grammar (Sequitur) needs equal symbols as well.
+ *
+ * Why three repetitions: any two rows of one size are at some distance, so that two prove no step. Writes at
+ * random places would become loops of two, which say nothing.
+ *
+ * Why two ways to look: a body of up to WT_NEAR rows is looked for at every row, all lengths at once by
+ * vectors over two words of each row, a hash and the lowest bits of the offset. A longer body, up to FAR
+ * rows, is tried at one length only: that at which the same three rows were seen before. What passes is
+ * compared in full: a hash that collides costs time and never makes a wrong loop.
+ *
+ * Why at most WT_NEST loops around a row: every row of the tail has room for the steps of as many.
+ *
  * Source: the regular section descriptors of ScalaTrace (Noeth et al., J. Parallel Distrib. Comput. 69,
  * 2009), here with steps of offsets and clocks. */
 #include "record/record.h"

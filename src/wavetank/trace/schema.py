@@ -77,6 +77,20 @@ class FoldTable:
     Rows are in the order in which their operations ended: the POSIX calls inside an MPI-IO call come
     before it. Rows of operations that ask for no bytes (``size`` 0: lseek, stat, ...) need not have
     regular clocks: their ``tick_step`` and ``subtick_step`` are means, rounded down.
+
+    Why rows that fold and not one row for each operation: a trace that was folded while it was recorded stays small in
+    memory. Every later stage works on rows, so that its time grows with what differs and not with the run. A single
+    operation is a row of count 1: importers of logs that fold nothing fill the same columns.
+
+    Why columns and not records: a stage asks the same of all rows (whose rank, which file, how far apart), and numpy
+    answers that for a column at once. A long column of equal numbers takes the memory of one (``without_repetition``).
+
+    Why one table for all calls and levels: the order of a POSIX call, an MPI-IO call and a collective is part of the
+    trace, and rows of one table are in order by their place. The price is that ``size``, ``offset``, ``view`` and ``arg``
+    mean different things for different calls. What they mean is said at each of them.
+
+    Why a logical clock (``tick``, ``subtick``) beside times: what lies between two operations, communication or nothing, does
+    not depend on the speed of the machine. Phases are cut by it.
     """
 
     rank: Int32Array

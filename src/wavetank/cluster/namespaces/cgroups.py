@@ -71,7 +71,23 @@ def hierarchies(mounts: str | None = None) -> Hierarchies:
 
 @dataclass(frozen=True)
 class NodeGroup:
-    """The control groups of one node, one in each hierarchy, all of the same relative path."""
+    """The control groups of one node, one in each hierarchy, all of the same relative path.
+
+    The layout is ``wavetank/CLUSTER-DIGITS/NODE``, eight random hexadecimal digits behind the cluster's name.
+
+    Why a group of the cluster above those of nodes: whoever ends a cluster must find what a killed command left. Process
+    numbers are reused, and namespaces have no names. The group's name is in the journal before the group is made, and
+    processes join it before they do anything else (decision 0400). So all processes of a cluster are below one directory.
+    The digits are another cluster's even where the name is the same.
+
+    Why a group of each node below it: limits of memory and processor time are a node's, whatever runs in it.
+
+    Why in several hierarchies: with version 1 each controller has a tree of its own. A process joins its node's group in
+    all of them, and in version 2 where that is mounted too. So each tree alone tells which processes are the cluster's.
+
+    Why version 1 limits disks elsewhere (``throttle_files``): it charges what the kernel's flusher writes to the root
+    group. A limit on a node's group would hold for reads and direct writes only.
+    """
 
     path: str
     where: Hierarchies

@@ -1,4 +1,4 @@
-"""Reads that must wait for another rank's writes.
+"""Waits between ranks that a kernel's collectives do not give: reads after writes, names, processes.
 
 A trace keeps the collectives between ranks, not every message. Where a rank reads what another rank
 wrote earlier in the traced run, and no collective lies between, the replay would be a race: the reader
@@ -6,6 +6,22 @@ is made to wait until the writer has written, and closed the file if it did so a
 traced times show is added, and nothing that may wait lies between a wait and its read or a write and its
 signal; so no wait can contradict another one.
 """
+
+# Why phases and not operations are ordered: a model keeps the times of a phase's first and last operation, not of each. What
+# a rank does within a phase is in order anyway.
+#
+# Why waits lie beside top-level steps only: a step inside of a repeat comes many times, and a signal and its wait must come
+# equally often. Nothing says which repetition of one rank belongs to which of another.
+#
+# Why counts of collectives tell whether ranks are ordered already (``_Place``): all members of a communicator pass its
+# collectives in one order. A reader that has passed more of them than the writer had at its last operation is behind it.
+# That needs no graph of events, and repeats are counted without being unfolded.
+#
+# Why no wait is put where a step beside it may wait itself: two waits that each keep the other's signal back would stop the
+# replay for ever. A race that stays may end well.
+#
+# Why not a barrier for each order: ranks that have no part in it would wait too, and the replay would take time that the
+# application did not.
 
 from __future__ import annotations
 

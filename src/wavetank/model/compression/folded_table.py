@@ -59,6 +59,17 @@ class Folded(FoldTable):
         sized: where their sizes begin in ``lists.size``; -1: all are ``size``.
         strand: number of the row's strand in a weave, ascending; -1 for none.
         lists: the same object in all tables of one extraction.
+
+    Why not single operations again, where a row cannot say what they are: a trace of random reads would then be as many
+    rows as reads, and every column would be as long as the run. In a list each takes its offset, and its size where sizes
+    differ; all else is the row's, once.
+
+    Why lists beside the table and not in it: a list grows while chunks of the trace come in. A row keeps where its part
+    begins, and its operations are neighbours there. So some operations of a row are taken apart (``pieces``) without a copy.
+
+    Why weaves: several calls that alternate without an order would leave a row for each operation, though each call alone
+    may be regular. The operations of each call become a strand that folds for itself. ``Weave.order`` keeps which one came
+    when, so that nothing is lost. Decision 0233.
     """
 
     listed: Int64Array = field(default_factory=_no_rows)

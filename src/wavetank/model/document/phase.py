@@ -186,7 +186,20 @@ Offsets = Annotated[LinearOffsets | ListedOffsets | UnknownOffsets, Field(discri
 
 
 class Phase(Record):
-    """A repetitive sequence of one operation pattern on one file by a set of processes (P15)."""
+    """A repetitive sequence of one operation pattern on one file by a set of processes (P15).
+
+    Why one file: offsets of a pattern are a function only within a file, and what a storage system does with an access
+    depends on the file's layout. Calls on two files in turn are two phases, and the program holds the turns.
+
+    Why many ranks in one phase: ranks of a parallel program do the same at other places. One function of rank and repetition
+    says all places at once (``LinearOffsets``), so that a thousand ranks need no more phases than four.
+
+    Why offsets exactly or as a list, and no approximation: a kernel is to make the same accesses. ``exact`` says whether
+    functions alone give back each event. Where none fits, the list has the places themselves.
+
+    Why phases are apart from the order in which ranks go through them (``program``): the papers' phase says what is asked of
+    storage, and is what people read. A replay needs the order as well, with all that lies between phases (decision 0201).
+    """
 
     ph_id: int = Field(description="unique in the model, from 1, in order of first occurrence")
     file_id: int

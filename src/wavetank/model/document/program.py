@@ -1,6 +1,18 @@
 """The order in which a run goes through its phases: the programs of ranks, made of steps.
 
 Field names are those of method, section 2.
+
+Why steps and not a list of operations: a step of data says "the next n repetitions of a phase". Offsets and sizes are in the
+phase, once for all ranks. A program then has a few steps for a run of many operations, and ranks that do the same share it.
+
+Why a step of data counts and does not name repetitions: each rank consumes its repetitions of a phase in order. A repeat
+around a step can therefore be one step for all rounds, though each round is at other places.
+
+Why a class for each kind of step: each has fields of its own, and a document names the kind. What walks over programs asks
+for kinds; repeats hold steps again.
+
+Why calls without data are steps, although no phase of data holds them: an open, a seek or a sync changes what the next
+access means or costs, and its place among the accesses is part of what an application does.
 """
 
 from __future__ import annotations
