@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from wavetank.cli import cluster_export, cluster_init, cluster_run
+from wavetank.cli import cluster_cloud, cluster_export, cluster_init, cluster_run
 from wavetank.cli.output import Cell, Table, format_option, print_tables
 from wavetank.cli.streams import lost_output
 from wavetank.errors import ClusterError, SpecError, UsageError
@@ -16,7 +16,25 @@ from wavetank.errors import ClusterError, SpecError, UsageError
 if TYPE_CHECKING:
     from wavetank.cluster.spec import ClusterSpec
 
+F = TypeVar("F", bound=Callable[..., object])
+
 spec_argument = click.argument("file", type=click.Path(path_type=Path))
+
+
+def account_options(function: F) -> F:
+    """Which account, and where in it."""
+    for option in (
+        click.option(
+            "--provider", type=click.Choice(["aws"]), help="Look into the account of this cloud, in place of this machine."
+        ),
+        click.option(
+            "--region", "regions", multiple=True, metavar="REGION",
+            help="With --provider: this region; may be given several times. [default: that of your settings]",
+        ),
+        click.option("--all-regions", "everywhere", is_flag=True, help="With --provider: every region of the account."),
+    ):  # fmt: skip
+        function = option(function)
+    return function
 
 
 @click.group()
@@ -94,15 +112,22 @@ def down(names: tuple[str, ...], everything: bool) -> None:
 command.add_command(cluster_init.command, "init")
 command.add_command(cluster_run.command, "run")
 command.add_command(cluster_export.command, "export")
+command.add_command(cluster_cloud.policy, "policy")
 
 
 @command.command(name="list")
+@account_options
 @format_option
-def list_clusters(output_format: str) -> None:
-    """List the clusters that were brought up on this machine.
+def list_clusters(
+    provider: str | None, regions: tuple[str, ...], output_format: str, *, everywhere: bool
+) -> None:
+    """List the clusters that were brought up on this machine; with --provider all in an account, whoever made them.
 
     Example: wavetank cluster list --format json
     """
+    if _names_account(provider, regions, everywhere=everywhere):
+        cluster_cloud.print_holdings(str(provider), regions, output_format, everywhere=everywhere)
+        return
     from wavetank.cluster.state import directories
 
     rows: list[list[Cell]] = []
@@ -126,15 +151,35 @@ def list_clusters(output_format: str) -> None:
 
 @command.command(short_help="End what is left of clusters whose directory was deleted.")
 @click.option("--dry-run", is_flag=True, help="Only list it.")
+@account_options
+@click.option("--expired", is_flag=True, help="With --provider: remove what is past its ttl.")
+@click.option(
+    "--token",
+    metavar="TOKEN",
+    help="With --provider: remove what has this token, past its ttl or not.",
+)
 @format_option
-def prune(dry_run: bool, output_format: str) -> None:
+def prune(
+    *, dry_run: bool, provider: str | None, regions: tuple[str, ...], everywhere: bool, expired: bool, token: str | None,
+    output_format: str,
+) -> None:  # fmt: skip
     """End what is left on this machine of clusters whose directory was deleted while they were up.
 
     It is found by the names that a cluster's control groups, disks and processes carry; what belongs to
     a cluster that 'wavetank cluster list' shows, of whatever user, is left alone.
 
-    Example: wavetank cluster prune --dry-run
+    With --provider: list what an account holds of clusters that have no directory on this machine, found by its tags.
+    It may be another machine's: only --expired and --token remove.
+
+    Example: wavetank cluster prune --provider aws --all-regions --expired
     """
+    if (expired or token is not None) and provider is None:
+        raise UsageError("--expired and --token are of an account: give --provider too")
+    if _names_account(provider, regions, everywhere=everywhere):
+        cluster_cloud.prune_cloud(
+            str(provider), regions, token, output_format, everywhere=everywhere, expired=expired, dry_run=dry_run
+        )  # fmt: skip
+        return
     from wavetank.cluster.namespaces.orphans import end_orphan, find_orphans
 
     failures = []
@@ -211,7 +256,16 @@ def plan(file: Path, prices: str | None, output_format: str) -> None:
     tables = [nodes_table(spec), notes_table(spec), settings_table(spec)]
     if says_cloud(spec):
         tables.append(cloud_table(spec))
-    print_tables([*tables, price_table(spec, prices)], output_format)
+    tables.append(price_table(spec, prices))
+    if spec.cloud is not None:
+        tables.append(cluster_cloud.cost_until_end_table(spec))
+    print_tables(tables, output_format)
+
+
+def _names_account(provider: str | None, regions: tuple[str, ...], *, everywhere: bool) -> bool:
+    if provider is None and (regions or everywhere):
+        raise UsageError("--region and --all-regions are of an account: give --provider too")
+    return provider is not None
 
 
 def _clear_scratch() -> None:

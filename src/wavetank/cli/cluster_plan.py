@@ -115,6 +115,7 @@ def settings_table(spec: ClusterSpec) -> Table:
         **{f"option {name}": str(value) for name, value in fs.options.items()},
         **{f"mount option {name}": str(value) for name, value in fs.mount_options.items()},
         **(_ssh_settings(spec)),
+        **(_cloud_settings(spec)),
     }  # fmt: skip
     return Table("Settings", ["setting", "value"], [list(item) for item in settings.items()])
 
@@ -126,7 +127,7 @@ def access_method(spec: ClusterSpec) -> str:
     if spec.file_system.kind == "none":
         return "local disks"
     if spec.provider not in MAKES_NODES:
-        return "native: hosts as they are"
+        return "native: instances as they are" if spec.cloud else "native: hosts as they are"
     if spec.provider == "vm":
         return "virtual: clients and servers in virtual machines with limits"
     return "virtual: clients and servers on nodes with limits"
@@ -142,3 +143,10 @@ def _ssh_settings(spec: ClusterSpec) -> dict[str, str]:
         "ssh directory": ssh.directory,
         "ssh network": ssh.network or "as the addresses say",
     }
+
+
+def _cloud_settings(spec: ClusterSpec) -> dict[str, str]:
+    if spec.cloud is None:
+        return {}
+    said = spec.cloud.model_dump(mode="json") | {"ttl": f"{spec.cloud.ttl / 3600:g} h"}
+    return {f"cloud {key}": str(value) for key, value in said.items() if value is not None}

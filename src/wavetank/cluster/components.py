@@ -17,6 +17,9 @@ Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,30}$")]
 Option = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.:/-]{1,64}$")]
 OptionValue = str | int | float | bool
 
+# Providers that make instances by their types' names, on the terms of the key cloud.
+CLOUDS = ("aws",)
+
 # File systems that have no data servers among the nodes.
 WITHOUT_SERVERS = frozenset({"none", "existing", "fsx-lustre", "efs"})
 
@@ -291,3 +294,10 @@ class Ssh(Record):
     network: Annotated[str, StringConstraints(pattern=r"^[0-9a-fA-F.:]+/[0-9]{1,3}$")] | None = (
         Field(default=None, description="CIDR of the network that ranks use")
     )
+    jump: (
+        Annotated[
+            str,
+            StringConstraints(pattern=r"^[a-z_][a-z0-9_-]{0,31}@[A-Za-z0-9][A-Za-z0-9.-]{0,252}$"),
+        ]
+        | None
+    ) = Field(default=None, description="USER@HOST that all hosts are reached by")

@@ -27,7 +27,7 @@ from wavetank.cluster.filesystems.base import (
 )
 from wavetank.cluster.host import Host, LooksAgain, MarksPrograms, NamesLauncher
 from wavetank.cluster.needs import Needs, needs_by_node
-from wavetank.cluster.providers.base import ExaminesHosts, Nodes, TakesHosts
+from wavetank.cluster.providers.base import ExaminesHosts, MakesHosts, Nodes, TakesHosts
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import (
     ClusterDirectory,
@@ -142,7 +142,7 @@ class DeployedCluster:
         metadata = tuple(self.nodes.hosts[name] for name in self.spec.metadata_names())
         gateways = tuple(self.nodes.hosts[name] for name in self.spec.gateway_names())
         return Site(
-            self.spec, self.io_hosts, self.compute_hosts, self.nodes.storage_path, metadata, gateways
+            _as_hosts(self.spec), self.io_hosts, self.compute_hosts, self.nodes.storage_path, metadata, gateways
         )  # fmt: skip
 
     @property
@@ -214,11 +214,11 @@ def check(spec: ClusterSpec) -> list[str]:
         findings.append(str(error))
     try:
         driver = registry.file_system(spec.file_system.kind)
-        findings += driver.check(spec)
+        findings += driver.check(_as_hosts(spec))
     except SpecError as error:
         findings.append(str(error))
     findings += unmade_devices(spec.storage, spec.provider, driver)
-    needs = needs_by_node(driver, spec)
+    needs = needs_by_node(driver, _as_hosts(spec))
     if isinstance(provider, ExaminesHosts):
         return findings + provider.examine(spec, needs)
     everything = functools.reduce(operator.or_, needs.values(), Needs())
@@ -228,6 +228,17 @@ def check(spec: ClusterSpec) -> list[str]:
     if isinstance(driver, KnowsOptions) and not findings:
         findings += driver.unknown_options(spec)
     return findings
+
+
+def _as_hosts(spec: ClusterSpec) -> ClusterSpec:
+    """The specification as file systems see it: with the key ssh also where the hosts are made by a cloud."""
+    with contextlib.suppress(
+        SpecError
+    ):  # of a provider that does not exist, which is a finding of its own
+        provider = registry.provider(spec.provider)
+        if isinstance(provider, MakesHosts):
+            return provider.as_hosts(spec)
+    return spec
 
 
 def bring_up(spec: ClusterSpec) -> DeployedCluster:

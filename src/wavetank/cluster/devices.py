@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol, runtime_checkable
 
-from wavetank.cluster.components import Instance, Storage
+from wavetank.cluster.components import CLOUDS, Instance, Storage
 from wavetank.cluster.instance_types import aws_instances
 from wavetank.cluster.volumes import volume_problems, volume_rates
 from wavetank.units import format_size
@@ -101,7 +101,10 @@ def unmade_devices(storage: Storage, provider: str, driver: object) -> Iterator[
     """
     if storage.devices == 1:
         return
-    if provider != "local":
+    if provider in CLOUDS:
+        if storage.devices_as == "servers":
+            yield f"storage.devices_as: servers: provider {provider} makes one device of several: write raid0"
+    elif provider != "local":
         yield f"storage.devices: provider {provider} takes the storage of hosts as it is; leave devices out"
     elif storage.devices_as == "raid0":
         yield (

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Literal
 
-from wavetank.cluster.components import DISK_LIMITS, MAKES_NODES, Instance
+from wavetank.cluster.components import CLOUDS, DISK_LIMITS, MAKES_NODES, Instance
 from wavetank.cluster.instance_limits import GROUPS, catalogue_limits
 from wavetank.cluster.instance_types import InstanceType, aws_instances, nearest
 from wavetank.cluster.spec import ClusterSpec
@@ -29,6 +29,10 @@ def notes(spec: ClusterSpec, machine: HostFacts | None = None) -> list[str]:
         spec: of the cluster.
         machine: that nodes are made of; this one by default.
     """
+    if spec.provider in CLOUDS:
+        return [
+            f"provider {spec.provider}: instances are as they are sold; no limit that is written for {spec.instance.name} is emulated"
+        ]
     if spec.provider not in MAKES_NODES:
         return [
             f"provider {spec.provider}: hosts are as they are; no limit of instance {spec.instance.name} is emulated"

@@ -10,10 +10,12 @@ from wavetank.cluster.components import MANAGED
 from wavetank.errors import SpecError
 
 if TYPE_CHECKING:
+    from wavetank.cluster.clouds.cloud import Cloud
     from wavetank.cluster.filesystems.base import FileSystemDriver
     from wavetank.cluster.providers.base import Provider
 
 PROVIDERS: dict[str, str] = {
+    "aws": "wavetank.cluster.providers.aws:AwsProvider",
     "local": "wavetank.cluster.providers.local:LocalProvider",
     "null": "wavetank.cluster.providers.null:NullProvider",
     "ssh": "wavetank.cluster.providers.ssh:SshProvider",
@@ -38,6 +40,8 @@ TITLES: dict[str, str] = {
     "orangefs": "OrangeFS",
 }
 """File systems as their projects write them, where that is not their kind."""
+CLOUDS: dict[str, str] = {"aws": "wavetank.cluster.clouds.aws.cloud:AwsCloud"}
+"""Clouds by the provider of their instances; each needs an optional dependency of wavetank."""
 PROVIDER_GROUP = "wavetank.providers"
 FILE_SYSTEM_GROUP = "wavetank.file_systems"
 
@@ -66,6 +70,27 @@ def file_system(kind: str) -> FileSystemDriver:
             f"file_system {kind} is a service of AWS, which these nodes cannot have. 'wavetank cluster plan' shows its "
             "price, 'wavetank cluster export' writes it for ParallelCluster; mounted already, it is kind: existing"
         ) from None
+
+
+def cloud(name: str, region: str | None) -> Cloud:
+    """A cloud by its provider's name, in a region, or in that of the user's own settings.
+
+    Raises:
+        SpecError: there is none of this name, or its library is not installed.
+        ProviderError: it cannot be used as it is set up here.
+    """
+    if name not in CLOUDS:
+        raise SpecError(f"no cloud is called {name!r}; there are {', '.join(CLOUDS)}")
+    module, _, attribute = CLOUDS[name].partition(":")
+    try:
+        found = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("wavetank"):
+            raise
+        raise SpecError(
+            f"provider {name} needs {error.name}: pip install 'wavetank[{name}]'"
+        ) from error
+    return cast("Cloud", getattr(found, attribute)(region))
 
 
 def _load(what: str, name: str, known: dict[str, str], group: str) -> object:

@@ -14,7 +14,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
+from wavetank.cluster.clouds.terms import Terms
 from wavetank.cluster.components import (
+    CLOUDS,
     MAKES_NODES,
     NEEDED_DIRECTORIES,
     SMALLEST_STORAGE_BYTES,
@@ -68,6 +70,9 @@ class ClusterSpec(Record):
     nodes: Nodes
     file_system: FileSystem
     ssh: Ssh | None = Field(default=None, description="of provider ssh only")
+    cloud: Terms | None = Field(
+        default=None, description="of provider aws; with provider local the same file is emulated"
+    )
     storage: Storage = Field(
         default=Storage(), description="persistent: of the nodes that hold data"
     )
@@ -97,7 +102,10 @@ class ClusterSpec(Record):
     @classmethod
     def _has_limits_of_the_catalogue(cls, body: object) -> object:
         """Hosts of other providers are as they are, whatever their instance type is called."""
-        if not isinstance(body, dict) or body.get("provider", "local") not in MAKES_NODES:
+        if not isinstance(body, dict) or body.get("provider", "local") not in {
+            *MAKES_NODES,
+            *CLOUDS,
+        }:
             return body
         keys = [key for key in ("instance", "io_instance") if key in body]
         on_volumes = not is_on_instance(body.get("storage"))
@@ -165,6 +173,10 @@ class ClusterSpec(Record):
             yield f"temporary: only providers {' and '.join(sorted(MAKES_NODES))} make disks, not {self.provider}"
         if self.hypervisor is not None and self.provider != "vm":
             yield f"hypervisor: only guests of provider vm have one, not nodes of {self.provider}"
+        if self.provider in CLOUDS and self.cloud is None:
+            yield f"provider {self.provider} needs the key cloud, with region, ttl and budget at least"
+        if self.cloud is not None and self.provider not in {*CLOUDS, *MAKES_NODES}:
+            yield f"the key cloud has no meaning with provider {self.provider}: remove it"
 
     def _stripe_problems(self) -> Iterator[str]:
         fs = self.file_system

@@ -78,3 +78,11 @@ class ExaminesHosts(Protocol):
 
     def examine(self, spec: ClusterSpec, needs: Mapping[str, Needs]) -> list[str]:
         """What hosts lack, by node name; empty when they have all, or when ``check`` found them unusable."""
+
+
+@runtime_checkable
+class MakesHosts(Protocol):
+    """A provider whose nodes are hosts over ssh that it makes: file systems are to know that before and after."""
+
+    def as_hosts(self, spec: ClusterSpec) -> ClusterSpec:
+        """The specification with the key ssh; with addresses that nobody has until hosts are made."""

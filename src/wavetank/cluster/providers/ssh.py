@@ -1,108 +1,15 @@
-"""Hosts that exist, over ssh: an inventory, a user, a key. They need a POSIX shell and small tools, no Python.
-
-Every host gets one directory of the cluster's own (its name holds a random token), and is left as it was.
-"""
+"""Hosts that exist, over ssh: an inventory, a user, a key. What is done with them is in remote/hosts.py."""
 
 from __future__ import annotations
 
 import ipaddress
-import logging
-import secrets
 import shutil
-import socket
-import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TypeVar
 
-from wavetank.cluster.counters import Counters
-from wavetank.cluster.host import Host
-from wavetank.cluster.needs import Needs, say_missing
-from wavetank.cluster.remote import scripts
-from wavetank.cluster.remote.connection import (
-    CONNECT_TIMEOUT_S,
-    close_connections,
-    configuration,
-    make_socket_directory,
-    socket_directory,
-    write_remote_shell,
-)
-from wavetank.cluster.remote.counters import recording
-from wavetank.cluster.remote.host import MARK, SshHost
+from wavetank.cluster.needs import Needs
+from wavetank.cluster.remote import hosts
 from wavetank.cluster.spec import ClusterSpec
-from wavetank.cluster.state import ClusterDirectory, directory_of
-from wavetank.document import write_whole
-from wavetank.errors import ClusterError, ProviderError, RemoteCommandError
-
-log = logging.getLogger(__name__)
-
-T = TypeVar("T")
-PREPARE_TIMEOUT_S = 3 * CONNECT_TIMEOUT_S
-CLEAN_TIMEOUT_S = 600
-SSH_FAILED = 255  # ssh's own status; then the command was not run, or its end is not known
-
-
-@dataclass(frozen=True)
-class SshNodes:
-    """Hosts that can be reached."""
-
-    spec: ClusterSpec
-    directory: ClusterDirectory
-    hosts: Mapping[str, SshHost]
-    storage_path: str
-    launcher_prefix: tuple[str, ...] = ()
-
-    @property
-    def mark(self) -> Mapping[str, str]:
-        """See host.MarksPrograms."""
-        return {MARK: self.storage_path.removesuffix("/data")}  # the home, the same on every host
-
-    @property
-    def network(self) -> str | None:
-        """As the specification names it."""
-        return self.spec.ssh.network if self.spec.ssh is not None else None
-
-    @property
-    def remote_shell(self) -> tuple[str, ...]:
-        """ssh, with the cluster's own configuration, and by sudo where all commands are."""
-        if self.spec.ssh is not None and self.spec.ssh.sudo:
-            return (str(self.directory.path / "remote-shell"),)
-        return ("ssh", "-F", str(self.directory.path / "ssh_config"))
-
-    def limits(self) -> dict[str, str]:
-        """There are none: the hosts are as they are."""
-        return {"limits": "none: hosts over ssh, as they are"}
-
-    def drop_caches(self) -> str:
-        """Empty the page cache of every host; takes root there."""
-        script = "sync && echo 3 > /proc/sys/vm/drop_caches"
-
-        def drop(host: Host) -> str:
-            try:
-                host.run(["sh", "-c", script], timeout_s=600)
-            except RemoteCommandError as error:
-                return f"{host.name}: not emptied ({error.stderr_tail})"
-            return f"{host.name}: drop_caches of the whole host"
-
-        return "; ".join(_on_all(self.hosts, drop))
-
-    def record_counters(self, every_s: float) -> AbstractContextManager[Counters]:
-        """Record what each host uses, see counters.RecordsCounters."""
-        return recording(self.hosts, every_s)
-
-    def health(self) -> list[str]:
-        """Hosts that do not answer, daemons that died."""
-
-        def look(host: SshHost) -> list[str]:
-            try:
-                return host.dead_daemons()
-            except RemoteCommandError as error:
-                return [str(error)]
-
-        return [finding for found in _on_all(self.hosts, look) for finding in found]
 
 
 class SshProvider:
@@ -117,236 +24,19 @@ class SshProvider:
 
     def examine(self, spec: ClusterSpec, needs: Mapping[str, Needs]) -> list[str]:
         """Ask every host at once whether it answers and has what is needed; see the protocol."""
-        if spec.ssh is None or list(_problems(spec)):
-            return []
-        directory, sudo = spec.ssh.directory, spec.ssh.sudo
-        with tempfile.TemporaryDirectory(prefix="wavetank-") as scratch:
-            config = Path(scratch) / "ssh_config"
-            config.write_text(configuration(spec))
-            hosts = {
-                name: SshHost(name, spec.ssh.hosts[name], config, directory, sudo) for name in needs
-            }
-            found = _on_all(hosts, lambda host: _lacks(host, spec, needs[host.name]))
-        findings = [finding for of_host in found for finding in of_host.findings]
-        return [*findings, *_same_machines(found)]
+        return [] if list(_problems(spec)) else hosts.examine(spec, needs)
 
-    def create(self, spec: ClusterSpec) -> SshNodes:
+    def create(self, spec: ClusterSpec) -> hosts.SshNodes:
         """See that every host answers, and make a directory on each."""
-        if spec.ssh is None:
-            raise ProviderError(f"cluster {spec.name} has no key ssh")
-        directory = directory_of(spec.name)
-        token = secrets.token_hex(4)
-        home = f"{spec.ssh.directory}/wavetank-{spec.name}-{token}"
-        directory.note(
-            do="hosts", home=home, token=token, nodes=" ".join(spec.node_names()),
-            mount=_mount_point(spec), sudo=int(spec.ssh.sudo),
-        )  # fmt: skip
-        try:
-            make_socket_directory(socket_directory(token))
-            config = directory.path / "ssh_config"
-            write_whole(config, configuration(spec, socket_directory(token)))
-            write_remote_shell(directory.path)
-            hosts = _hosts(spec, directory, home, {})
-            _on_all(hosts, lambda host: _prepare(host, spec))
-            for name, address in zip(
-                hosts, _on_all(hosts, lambda host: _address(host, spec)), strict=True
-            ):
-                directory.note(do="address", node=name, address=address)
-        except BaseException as error:
-            try:
-                self.destroy(spec.name)
-            except (
-                ProviderError
-            ) as left:  # deploy tries again; what went wrong first is what is said
-                log.warning("%s", left)
-            if isinstance(error, RemoteCommandError):
-                raise ProviderError(
-                    f"cannot use host {error.node}: {error.stderr_tail or error}"
-                ) from error
-            raise
-        return self.find(spec)
+        return hosts.take(spec)
 
-    def find(self, spec: ClusterSpec) -> SshNodes:
+    def find(self, spec: ClusterSpec) -> hosts.SshNodes:
         """The same hosts again."""
-        directory = directory_of(spec.name)
-        noted = _noted(directory)
-        if noted is None or spec.ssh is None or not (directory.path / "ssh_config").exists():
-            raise ProviderError(
-                f"the hosts of {spec.name} were never reached: wavetank cluster down {spec.name}"
-            )
-        home = str(noted["home"])
-        addresses = {
-            str(entry["node"]): str(entry["address"])
-            for entry in directory.journal()
-            if entry["do"] == "address"
-        }
-        return SshNodes(spec, directory, _hosts(spec, directory, home, addresses), f"{home}/data")
+        return hosts.attach(spec)
 
     def destroy(self, name: str) -> None:
         """End what was started on the hosts, and delete what was made there; by the journal alone."""
-        directory = directory_of(name)
-        noted = _noted(directory)
-        if noted is None:
-            return
-        config = directory.path / "ssh_config"
-        sockets = socket_directory(str(noted["token"]))
-        nodes = str(noted["nodes"]).split()
-        failed: list[str] = []
-        if config.exists():  # else nothing was reached yet
-            if not sockets.exists():  # an earlier call closed the connections
-                make_socket_directory(sockets)
-            home, sudo = str(noted["home"]), bool(noted["sudo"])
-            hosts = {node: SshHost(node, node, config, home, sudo) for node in nodes}
-            failed = [
-                failure
-                for failure in _on_all(hosts, lambda host: _clean(host, str(noted["mount"])))
-                if failure is not None
-            ]
-        close_connections(config, nodes, sockets)
-        if failed:
-            raise ProviderError(
-                "\n  ".join(failed)
-                + f"\n  When they answer again, call 'wavetank cluster down {name}' again"
-            )
-
-
-def _on_all(hosts: Mapping[str, SshHost], action: Callable[[SshHost], T]) -> list[T]:
-    with ThreadPoolExecutor(max_workers=16) as pool:
-        return list(pool.map(action, hosts.values()))
-
-
-def _hosts(
-    spec: ClusterSpec, directory: ClusterDirectory, home: str, addresses: Mapping[str, str]
-) -> dict[str, SshHost]:
-    ssh = spec.ssh
-    if ssh is None:
-        return {}
-    config = directory.path / "ssh_config"
-    return {
-        name: SshHost(name, addresses.get(name, ssh.hosts[name]), config, home, ssh.sudo)
-        for name in spec.node_names()
-    }
-
-
-def _noted(directory: ClusterDirectory) -> dict[str, str | int] | None:
-    """What the journal says of the hosts; None when none was reached."""
-    return next((entry for entry in directory.journal() if entry["do"] == "hosts"), None)
-
-
-def _mount_point(spec: ClusterSpec) -> str:
-    """Where a file system that we serve is mounted on hosts; empty when none is."""
-    return spec.file_system.mount if spec.server_names() else ""
-
-
-def _prepare(host: SshHost, spec: ClusterSpec) -> None:
-    """Make the home, a directory of its own that nobody had before."""
-    at = _mount_point(spec) if host.name in spec.compute_names() else ""
-    lock = scripts.LOCK if _mount_point(spec) else ""
-    host.script(scripts.PREPARE, host.home, at, lock, timeout_s=PREPARE_TIMEOUT_S)
-
-
-def _clean(host: SshHost, mount: str) -> str | None:
-    """End what runs on a host, and delete what is there; says why it could not."""
-    try:
-        host.end_daemons()
-        host.script(scripts.CLEAN, host.home, mount, scripts.LOCK, timeout_s=CLEAN_TIMEOUT_S)
-    except RemoteCommandError as error:
-        return f"cannot clean host {host.name}: {error.stderr_tail or error}"
-    return None
-
-
-def _address(host: SshHost, spec: ClusterSpec) -> str:
-    """Numeric address of a host on the cluster's network: what its daemons listen on.
-
-    Raises:
-        ProviderError: it has none there, or its name is not known here.
-    """
-    if spec.ssh is not None and spec.ssh.network is not None:
-        network = ipaddress.ip_network(spec.ssh.network, strict=False)
-        for word in host.script(scripts.ADDRESSES).split():
-            if _is_address(word) and ipaddress.ip_address(word) in network:
-                return word
-        raise ProviderError(
-            f"host {host.name} has no address in ssh.network {spec.ssh.network}: name the network of all hosts, or leave it out"
-        )
-    try:
-        return str(socket.getaddrinfo(host.address, None, type=socket.SOCK_STREAM)[0][4][0])
-    except OSError as error:
-        raise ProviderError(
-            f"the address of {host.name}, {host.address}, is not known here: {error}"
-        ) from error
-
-
-def _is_address(word: str) -> bool:
-    try:
-        ipaddress.ip_address(word)
-    except ValueError:
-        return False
-    return True
-
-
-@dataclass(frozen=True)
-class _Examined:
-    """What a host said.
-
-    Attributes:
-        name: of the node.
-        machine: tells machines apart (boot and process namespace); None when it did not answer.
-        findings: what it lacks.
-    """
-
-    name: str
-    machine: str | None
-    findings: list[str]
-
-
-def _same_machines(examined: Sequence[_Examined]) -> list[str]:
-    by_machine: dict[str, list[str]] = {}
-    for host in examined:
-        if host.machine is not None:
-            by_machine.setdefault(host.machine, []).append(host.name)
-    return [
-        f"ssh.hosts: {' and '.join(names)} are one machine; a host is one node (servers on compute nodes: placement: compute)"
-        for names in by_machine.values()
-        if len(names) > 1
-    ]
-
-
-def _lacks(host: SshHost, spec: ClusterSpec, needs: Needs) -> _Examined:
-    """What a host says that it lacks. It is asked by its address: it has no home yet."""
-    at = _mount_point(spec) if host.name in spec.compute_names() else ""
-    how = {**dict.fromkeys(scripts.TOOLS, "install coreutils, grep, sed and util-linux"), **needs.programs,
-           **needs.files}  # fmt: skip
-    words = [word for name in (*scripts.TOOLS, *needs.programs) for word in ("p", name)]
-    words += [word for path in needs.files for word in ("f", path)]
-    try:
-        out = host.script(scripts.EXAMINE, host.home, at, *words, timeout_s=PREPARE_TIMEOUT_S)
-    except ClusterError as error:
-        said = error.stderr_tail if isinstance(error, RemoteCommandError) else str(error)
-        return _Examined(
-            host.name, None, [f"cannot use host {host.name} ({host.address}): {said or error}"]
-        )
-    findings = []
-    machine = None
-    missing = []
-    for line in out.splitlines():
-        kind, _, what = line.partition(" ")
-        if kind == "d":
-            findings.append(f"ssh.directory {what} is no directory that {_user(spec)} may write to")
-        elif kind == "m":
-            findings.append(f"{what} is mounted already: give file_system.mount another path")
-        elif kind == "i":
-            machine = what
-        elif kind in ("p", "f"):
-            missing.append((what, how[what]))
-    findings = [f"{host.name}: {finding}" for finding in (*findings, *say_missing(missing))]
-    return _Examined(host.name, machine, findings)
-
-
-def _user(spec: ClusterSpec) -> str:
-    if spec.ssh is None or spec.ssh.sudo:
-        return "root"
-    return spec.ssh.user
+        hosts.release(name)
 
 
 def _problems(spec: ClusterSpec) -> Iterator[str]:

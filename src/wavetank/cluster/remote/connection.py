@@ -49,6 +49,11 @@ def configuration(spec: ClusterSpec, sockets: Path | None = None) -> str:
     if sockets is not None:
         common += ["ControlMaster auto", f"ControlPath {sockets}/%n", f"ControlPersist {PERSIST_S}"]
     blocks = []
+    if ssh.jump is not None:  # it is asked for its own key too, by this user's known hosts
+        common.append(f"ProxyJump {ssh.jump}")
+        jump = ["BatchMode yes", "StrictHostKeyChecking yes", f"ConnectTimeout {CONNECT_TIMEOUT_S}"]
+        settings = "".join(f"  {line}\n" for line in jump)
+        blocks.append(f"Host {ssh.jump.rpartition('@')[2]}\n{settings}")
     for name in spec.node_names():
         lines = [f"HostName {ssh.hosts[name]}", *common]
         blocks.append(f"Host {name}\n" + "".join(f"  {line}\n" for line in lines))

@@ -1,0 +1,159 @@
+"""``wavetank cluster`` in clouds: prices until the end, what there is in an account, removing it, the rights that it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import click
+
+from wavetank.cli.output import Cell, Table, print_tables
+from wavetank.errors import ClusterError, CostError, ProviderError, SpecError, UsageError
+
+if TYPE_CHECKING:
+    from wavetank.cluster.clouds.census import Holding
+    from wavetank.cluster.clouds.cloud import Cloud
+    from wavetank.cluster.spec import ClusterSpec
+
+COLUMNS = [
+    "region", "cluster", "token", "owner", "instances", "things", "since_utc", "expires_utc", "usd_so_far", "state",
+]  # fmt: skip
+
+
+def cost_until_end_table(spec: ClusterSpec) -> Table:
+    """What instances of a cloud cost until they end themselves."""
+    from wavetank.cluster.clouds.price import estimate, over_budget, price_table
+
+    columns = ["what", "number", "usd_per_h", "usd_until_end"]
+    title = "Cost until the ttl"
+    terms = spec.cloud
+    if terms is None:
+        return Table(title, columns, [])
+    try:
+        found = estimate(spec, price_table(terms))
+    except (CostError, SpecError) as error:
+        return Table(title, columns, [], note=str(error))
+    rows: list[list[Cell]] = [
+        [line.what, line.number, f"{line.per_h:.4f}", f"{line.until_end:.2f}"]
+        for line in found.lines
+    ]
+    rows.append(["all", None, f"{found.per_h:.4f}", str(found.until_end)])
+    refused = over_budget(spec)
+    said = (
+        f"Above the budget, so 'up' refuses it: {'; '.join(refused)}."
+        if refused
+        else f"Within the budget of {terms.budget} USD."
+    )
+    spot = " Spot instances are counted as those on demand." if terms.spot else ""
+    note = f"{said} Computed from {found.source}, with a margin of 10 min; without {found.left_out}.{spot}"
+    return Table(title, columns, rows, note=note)
+
+
+def clouds_of(provider: str, regions: Sequence[str], *, everywhere: bool) -> list[Cloud]:
+    """The account in the regions that are named, in that of the user's own settings, or in all."""
+    from wavetank.cluster import registry
+
+    if regions and everywhere:
+        raise UsageError("give --region or --all-regions, not both")
+    chosen: Sequence[str | None] = regions or [None]
+    if everywhere:
+        chosen = registry.cloud(provider, regions[0] if regions else None).regions()
+    return [registry.cloud(provider, region) for region in chosen]
+
+
+def print_holdings(
+    provider: str, regions: Sequence[str], output_format: str, *, everywhere: bool
+) -> None:
+    """List what there is of wavetank's clusters in an account."""
+    from wavetank.cluster.clouds.census import holdings
+
+    clouds = clouds_of(provider, regions, everywhere=everywhere)
+    rows = [
+        _row(each, "here" if each.is_here else _state(each))
+        for cloud in clouds
+        for each in holdings(cloud)
+    ]
+    print_tables([_table(rows, clouds)], output_format)
+
+
+def prune_cloud(
+    provider: str, regions: Sequence[str], token: str | None, output_format: str, *, everywhere: bool, expired: bool,
+    dry_run: bool,
+) -> None:  # fmt: skip
+    """Remove what is over, or what has a token; list all else that has no folder on this machine."""
+    from wavetank.cluster.clouds.census import holdings
+    from wavetank.cluster.clouds.engine import WallClock, remove_all
+
+    if token is not None and expired:
+        raise UsageError("give --token or --expired, not both")
+    clouds = clouds_of(provider, regions, everywhere=everywhere)
+    clock = WallClock()
+    rows: list[list[Cell]] = []
+    failures = []
+    n_left = 0
+    for cloud in clouds:
+        for each in holdings(cloud):
+            if token is None and each.is_here:
+                continue  # 'down' removes it, with its folder
+            state = _state(each)
+            chosen = each.key.token == token if token is not None else expired and each.is_over
+            if chosen and not dry_run:
+                click.echo(f"removing {each.key.label} in {cloud.region}", err=True)
+                try:
+                    remove_all(cloud, each.key, clock)
+                    state = "removed"
+                except ProviderError as error:
+                    failures.append(str(error))
+            n_left += state != "removed"
+            rows.append(_row(each, state))
+    if token is not None and not any(row[2] == token for row in rows):
+        failures.append(
+            f"nothing has token {token} in {', '.join(cloud.region for cloud in clouds)}; --all-regions looks everywhere"
+        )
+    print_tables([_table(rows, clouds)], output_format)
+    if n_left and token is None and not expired:
+        click.echo(
+            "'--expired' removes what is over, '--token TOKEN' one cluster's things", err=True
+        )
+    if failures:
+        raise ClusterError("\n  ".join(failures))
+
+
+def _state(holding: Holding) -> str:
+    return "expired" if holding.is_over else "left"
+
+
+def _row(holding: Holding, state: str) -> list[Cell]:
+    return [
+        holding.region, holding.key.cluster, holding.key.token, holding.owner or None, holding.n_instances,
+        holding.n_things, _time(holding.since), _time(holding.expires),
+        None if holding.spent_usd is None else f"{holding.spent_usd:.2f}", state,
+    ]  # fmt: skip
+
+
+def _time(value: datetime | None) -> str | None:
+    return None if value is None else value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _table(rows: list[list[Cell]], clouds: Sequence[Cloud]) -> Table:
+    where = ", ".join(cloud.region for cloud in clouds)
+    note = (
+        "usd_so_far: instances that still run, at the shipped prices on demand; without volumes and data."
+        if rows
+        else f"Nothing of wavetank's is in {where}."
+    )
+    return Table(f"In the account ({where})", COLUMNS, rows, note=note)
+
+
+@click.command(short_help="Print the rights that clusters in a cloud need.")
+@click.argument("provider", type=click.Choice(["aws"]))
+def policy(provider: str) -> None:
+    """Print the IAM policy that allows what wavetank calls in PROVIDER, and nothing else.
+
+    Example: wavetank cluster policy aws > wavetank-policy.json
+    """
+    from importlib import resources
+
+    text = resources.files("wavetank.cluster").joinpath("data", f"{provider}-policy.json")
+    click.echo(text.read_text(), nl=False)

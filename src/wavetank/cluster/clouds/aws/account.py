@@ -1,0 +1,175 @@
+"""One account in one region, by boto3: calls, and what its errors mean.
+
+Credentials come by boto3's own chain (environment, shared files, single sign-on, instance role). They are never read here.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import boto3
+import botocore.exceptions as broken
+from botocore.config import Config
+
+from wavetank.cluster.clouds.cloud import CapacityError, RefusedError
+from wavetank.errors import ProviderError
+
+# botocore repeats what was throttled, and what had no answer: with a pause that doubles, up to 20 s.
+SETTINGS = {
+    "retries": {"mode": "standard", "max_attempts": 8},
+    "connect_timeout": 10,
+    "read_timeout": 60,
+    "user_agent_extra": "wavetank",
+}
+# A zone, not the account, is at its end; "Unsupported": the type is not in that zone.
+NO_CAPACITY = {
+    "InsufficientInstanceCapacity",
+    "InsufficientHostCapacity",
+    "InsufficientReservedInstanceCapacity",
+    "SpotMaxPriceTooLow",
+    "Unsupported",
+}
+NOT_ACCEPTED = {
+    "AuthFailure",
+    "ExpiredToken",
+    "ExpiredTokenException",
+    "InvalidClientTokenId",
+    "RequestExpired",
+    "SignatureDoesNotMatch",
+    "TokenRefreshRequired",
+    "UnrecognizedClientException",
+    "InvalidSignatureException",
+}
+NOT_ALLOWED = {"UnauthorizedOperation", "AccessDenied", "AccessDeniedException", "NotAuthorized"}
+THROTTLED = {
+    "RequestLimitExceeded",
+    "Throttling",
+    "ThrottlingException",
+    "RequestThrottled",
+    "TooManyRequestsException",
+}
+# Services whose name in rights is another one than boto3's.
+IAM_NAMES = {"service-quotas": "servicequotas"}
+HOW_CREDENTIALS = "Renew them ('aws sso login', 'aws configure', or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY) and call the command again"
+
+
+class AnswerError(ProviderError):
+    """What AWS answered in place of what was asked for.
+
+    Attributes:
+        code: AWS's own, e.g. "DependencyViolation".
+        action: as IAM calls it, e.g. "ec2:RunInstances".
+    """
+
+    def __init__(self, code: str, action: str, message: str) -> None:
+        self.code = code
+        self.action = action
+        super().__init__(f"AWS: {action}: {code}: {message}")
+
+
+class ThrottledError(AnswerError):
+    """Too many calls, also after repeating: later."""
+
+
+class Account:
+    """Calls to an account in a region."""
+
+    def __init__(self, region: str | None, sleep: Callable[[float], None] = time.sleep) -> None:
+        """Take the region, or the one that boto3's own chain names.
+
+        Args:
+            region: of AWS.
+            sleep: waits for seconds.
+
+        Raises:
+            RefusedError: the profile that the environment names does not exist, or there is no region.
+        """
+        try:
+            self._session = boto3.Session(region_name=region)
+        except broken.BotoCoreError as error:
+            raise RefusedError(f"AWS: {error}") from error
+        if self._session.region_name is None:
+            raise RefusedError("AWS: no region is named: give --region, or set AWS_DEFAULT_REGION")
+        self.region: str = self._session.region_name
+        self._clients: dict[str, Any] = {}
+        self._sleep = sleep
+
+    def pause(self, n_before: int) -> None:
+        """Wait before a call is repeated: longer each time, 10 s at most."""
+        self._sleep(min(2.0**n_before / 2, 10))
+
+    def call(self, service: str, operation: str, **asked: object) -> dict[str, Any]:
+        """One call.
+
+        Args:
+            service: as boto3 calls it, e.g. "ec2".
+            operation: as AWS calls it, e.g. "RunInstances".
+            asked: its parameters.
+
+        Raises:
+            RefusedError: no credentials, or they are not accepted; a right is missing.
+            CapacityError: the zone has no room.
+            ThrottledError: too many calls.
+            AnswerError: any other answer.
+            ProviderError: AWS cannot be reached.
+        """
+        action = f"{IAM_NAMES.get(service, service)}:{operation}"
+        try:
+            client = self._client(service)
+            found: dict[str, Any] = getattr(client, _method(operation))(**asked)
+        except broken.ClientError as error:
+            raise _meaning(error.response.get("Error", {}), action) from error
+        except (
+            broken.NoCredentialsError,
+            broken.PartialCredentialsError,
+            broken.CredentialRetrievalError,
+            broken.SSOError,
+            broken.TokenRetrievalError,
+            broken.ProfileNotFound,
+        ) as error:
+            raise RefusedError(f"AWS: no credentials: {error}. {HOW_CREDENTIALS}") from error
+        except broken.BotoCoreError as error:
+            raise ProviderError(
+                f"AWS: {action} in {self.region}: {error}. Is the network up, and the region's name right?"
+            ) from error
+        return found
+
+    def pages(
+        self, service: str, operation: str, items: str, **asked: object
+    ) -> Iterator[dict[str, Any]]:
+        """The items of all pages of a call; ``items`` names their list. Raises as ``call``."""
+        following: dict[str, object] = {}
+        while True:
+            page = self.call(service, operation, **asked, **following)
+            yield from page.get(items, [])
+            if not page.get("NextToken"):
+                return
+            following = {"NextToken": page["NextToken"]}
+
+    def _client(self, service: str) -> Any:  # noqa: ANN401 - boto3 makes its classes as it runs
+        if service not in self._clients:
+            self._clients[service] = self._session.client(service, config=Config(**SETTINGS))
+        return self._clients[service]
+
+
+def _method(operation: str) -> str:
+    """boto3's name: RunInstances is run_instances."""
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in operation)[1:]
+
+
+def _meaning(said: Mapping[str, str], action: str) -> ProviderError:
+    code, message = said.get("Code", "unknown"), said.get("Message", "")
+    if code in NO_CAPACITY:
+        return CapacityError(f"{code}: {message}")
+    if code in NOT_ACCEPTED:
+        return RefusedError(
+            f"AWS does not accept the credentials ({code}: {message}). {HOW_CREDENTIALS}"
+        )
+    if code in NOT_ALLOWED:
+        return RefusedError(
+            f"AWS: these credentials may not call {action} ({message[:200]}). "
+            "'wavetank cluster policy aws' prints the rights that are needed"
+        )
+    return (ThrottledError if code in THROTTLED else AnswerError)(code, action, message)

@@ -1,0 +1,136 @@
+"""What there is in an account, by the tags of wavetank: asked anew each time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from wavetank.cluster.clouds.aws.account import Account
+from wavetank.cluster.clouds.cloud import PREFIX, TOKEN_TAG, Key, Made
+
+# Instances that are gone stay in the list for about an hour.
+ENDED = ("terminated",)
+_NODES = re.compile(r"^([a-z]+)([0-9]+)-[a-z]+([0-9]+)$")
+_LABEL = re.compile(r"^wavetank-(?P<cluster>[a-z][a-z0-9-]{0,30})-(?P<token>[0-9a-f]{8})(-.*)?$")
+
+
+def filters_of(key: Key | None) -> list[dict[str, object]]:
+    """Filters of EC2: one cluster's things, or those of all."""
+    if key is None:
+        return [{"Name": "tag-key", "Values": [TOKEN_TAG]}]
+    return [
+        {"Name": f"tag:{TOKEN_TAG}", "Values": [key.token]},
+        {"Name": f"tag:{PREFIX}cluster", "Values": [key.cluster]},
+    ]
+
+
+def everything(account: Account, key: Key | None) -> tuple[Made, ...]:
+    """All things of one cluster, or of all clusters, in the region; instances first, as all else is in use by them."""
+    return (
+        *_schedules(account, key),
+        *instances(account, key),
+        *_tagged(account, key, "DescribeVolumes", "Volumes", "volume", "VolumeId", "State"),
+        *_tagged(
+            account, key, "DescribeNetworkInterfaces", "NetworkInterfaces", "network-interface",
+            "NetworkInterfaceId", "Status", tags="TagSet",
+        ),
+        *_tagged(account, key, "DescribeSecurityGroups", "SecurityGroups", "security-group", "GroupId"),
+        *_tagged(
+            account, key, "DescribePlacementGroups", "PlacementGroups", "placement-group", "GroupName", "State"
+        ),
+        *_tagged(account, key, "DescribeKeyPairs", "KeyPairs", "key-pair", "KeyName"),
+    )  # fmt: skip
+
+
+def instances(
+    account: Account, key: Key | None, *, ended: bool = False, everyones: bool = False
+) -> Iterator[Made]:
+    """Instances of a cluster, or of all clusters of wavetank.
+
+    Args:
+        account: to ask.
+        key: of one cluster.
+        ended: also those that are gone, as long as AWS remembers them.
+        everyones: also those that are none of wavetank's.
+    """
+    asked: dict[str, object] = {} if everyones else {"Filters": filters_of(key)}
+    for reservation in account.pages("ec2", "DescribeInstances", "Reservations", **asked):
+        for instance in reservation["Instances"]:
+            state = str(instance["State"]["Name"])
+            if state in ENDED and not ended:
+                continue
+            tags = _tags(instance.get("Tags", []))
+            reason = instance.get("StateReason") or {}
+            yield Made(
+                "instance",
+                str(instance["InstanceId"]),
+                state=state,
+                node=node_of(tags.get(f"{PREFIX}node", ""), int(instance.get("AmiLaunchIndex", 0))),
+                instance_type=str(instance.get("InstanceType", "")),
+                since=_utc(instance.get("LaunchTime")),
+                private_address=instance.get("PrivateIpAddress"),
+                public_address=instance.get("PublicIpAddress") or None,
+                reason=": ".join(
+                    str(reason[part]) for part in ("Code", "Message") if reason.get(part)
+                ),
+                is_spot=instance.get("InstanceLifecycle") == "spot",
+                **_of(tags),
+            )
+
+
+def nodes_tag(nodes: tuple[str, ...]) -> str:
+    """Nodes of one call in a tag: "c1-c4". Each is told by its place in the call (launch index)."""
+    return nodes[0] if len(nodes) == 1 else f"{nodes[0]}-{nodes[-1]}"
+
+
+def node_of(tag: str, index: int) -> str:
+    """The node of an instance, from its tag and its place in the call that made it."""
+    match = _NODES.match(tag)
+    return tag if match is None else f"{match[1]}{int(match[2]) + index}"
+
+
+def _tagged(
+    account: Account, key: Key | None, operation: str, items: str, kind: str, identifier: str, state: str = "",
+    tags: str = "Tags",
+) -> Iterator[Made]:  # fmt: skip
+    for each in account.pages("ec2", operation, items, Filters=filters_of(key)):
+        found = str(each.get(state, "")) if state else ""
+        if found in ("deleted", "deleting"):
+            continue
+        yield Made(kind, str(each[identifier]), state=found, **_of(_tags(each.get(tags, []))))
+
+
+def _schedules(account: Account, key: Key | None) -> Iterator[Made]:
+    """Schedules have no tags: their names say whose they are."""
+    prefix = "wavetank-" if key is None else key.label
+    for each in account.pages("scheduler", "ListSchedules", "Schedules", NamePrefix=prefix):
+        match = _LABEL.match(str(each["Name"]))
+        if match is not None:
+            yield Made("schedule", str(each["Name"]), match["cluster"], match["token"])
+
+
+def _tags(listed: list[dict[str, str]]) -> dict[str, str]:
+    return {each["Key"]: each["Value"] for each in listed}
+
+
+def _of(tags: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "cluster": tags.get(f"{PREFIX}cluster", ""),
+        "token": tags.get(TOKEN_TAG, ""),
+        "owner": tags.get(f"{PREFIX}owner", ""),
+        "expires": _time(tags.get(f"{PREFIX}expires", "")),
+    }
+
+
+def _time(text: str) -> datetime | None:
+    """Time of a tag; None where somebody changed it to what is none."""
+    try:
+        return datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+    except ValueError:
+        return None
+
+
+def _utc(value: object) -> datetime | None:
+    return value.astimezone(UTC) if isinstance(value, datetime) else None

@@ -1,0 +1,227 @@
+"""What a cloud must be able to do, and what is said of each thing that it makes.
+
+A cloud keeps no state of its own here: what was made is found by its tags, also when this machine's folder is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from enum import Enum
+from typing import Protocol
+
+from wavetank.cluster.spec import ClusterSpec
+from wavetank.errors import ProviderError
+
+PREFIX = "wavetank:"
+TOKEN_TAG = f"{PREFIX}token"
+
+
+class CapacityError(ProviderError):
+    """A zone has no room for the instances that were asked for; another one may have."""
+
+
+class RefusedError(ProviderError):
+    """The account refuses: no credentials, expired ones, or a right that is missing. Trying again does not help."""
+
+
+class Removal(Enum):
+    """What came of removing something."""
+
+    GONE = "gone"
+    AGAIN = "again"  # in use, or still ending: later
+
+
+@dataclass(frozen=True)
+class Lease:
+    """For whom, for how long and for how much at most a cluster is made. All of it is in the tags of everything.
+
+    Attributes:
+        cluster: its name.
+        token: 8 hexadecimal digits, of this bringing up alone.
+        region: of the cloud.
+        owner: who the account says that the caller is.
+        expires: when instances end themselves.
+        budget: USD.
+        spec_sha256: hash of the specification, first 16 digits.
+    """
+
+    cluster: str
+    token: str
+    region: str
+    owner: str
+    expires: datetime
+    budget: Decimal
+    spec_sha256: str
+
+    @property
+    def label(self) -> str:
+        """Name of what is made, and the beginning of the names of what there are several of."""
+        return label_of(self.cluster, self.token)
+
+    def tags(self, node: str | None = None) -> dict[str, str]:
+        """Tags of a thing: of one node, or of the whole cluster."""
+        return {
+            "Name": self.label if node is None else f"{self.label}-{node}",
+            f"{PREFIX}cluster": self.cluster,
+            TOKEN_TAG: self.token,
+            f"{PREFIX}owner": self.owner[:256],
+            f"{PREFIX}expires": self.expires.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            f"{PREFIX}budget": f"{self.budget} USD",
+            f"{PREFIX}spec": self.spec_sha256,
+            f"{PREFIX}node": node or "all",
+        }
+
+
+def label_of(cluster: str, token: str) -> str:
+    """Name of what is made for a cluster."""
+    return f"wavetank-{cluster}-{token}"
+
+
+def new_lease(spec: ClusterSpec, token: str, owner: str, now: datetime) -> Lease:
+    """A lease that begins now.
+
+    Raises:
+        ProviderError: the specification has no key ``cloud``.
+    """
+    terms = spec.cloud
+    if terms is None:
+        raise ProviderError(f"cluster {spec.name} has no key cloud")
+    expires = (now + timedelta(seconds=terms.ttl)).astimezone(UTC).replace(microsecond=0)
+    return Lease(spec.name, token, terms.region, owner, expires, terms.budget, spec.sha256()[:16])
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """One thing to make, by one call that either makes all of it or nothing.
+
+    Attributes:
+        kind: "key-pair", "security-group", "placement-group", "instances", "schedule".
+        name: in the account; of instances also what makes the call idempotent.
+        zone: of instances.
+        nodes: of instances, in the order of their numbers.
+        detail: what else the cloud was given by its own plan.
+    """
+
+    kind: str
+    name: str
+    zone: str | None = None
+    nodes: tuple[str, ...] = ()
+    detail: Mapping[str, object] = field(default_factory=dict)
+
+    def in_zone(self, zone: str) -> Wanted:
+        """The same in a zone; the name says which, as a call of one name is done once."""
+        if self.kind != "instances":
+            return self
+        return replace(self, zone=zone, name=f"{self.name}-{zone}")
+
+
+@dataclass(frozen=True)
+class Made:
+    """One thing that is there, as the account says.
+
+    Attributes:
+        kind: "key-pair", "security-group", "placement-group", "instance", "volume", "network-interface", "schedule".
+        key: by which it is removed: its id or its name.
+        state: as the cloud calls it; empty where things of the kind have none.
+        node: of an instance.
+        instance_type, since, private_address, public_address, reason, is_spot: of an instance.
+    """
+
+    kind: str
+    key: str
+    cluster: str
+    token: str
+    owner: str = ""
+    expires: datetime | None = None
+    state: str = ""
+    node: str = ""
+    instance_type: str = ""
+    since: datetime | None = None
+    private_address: str | None = None
+    public_address: str | None = None
+    reason: str = ""
+    is_spot: bool = False
+
+
+class Cloud(Protocol):
+    """One account in one region."""
+
+    name: str
+    region: str
+
+    def check(self, spec: ClusterSpec) -> list[str]:
+        """Why the account cannot make this cluster: asks it, and changes nothing. Empty when it can."""
+
+    def owner(self) -> str:
+        """Who the account says that the caller is.
+
+        Raises:
+            RefusedError: there are no credentials, or they are not accepted.
+        """
+
+    def zones(self, spec: ClusterSpec) -> tuple[str, ...]:
+        """Zones that have a subnet and all instance types, in the order in which they are tried."""
+
+    def plan(self, spec: ClusterSpec, lease: Lease, keys: Keys) -> tuple[Wanted, ...]:
+        """Everything to make for a cluster, in an order that works."""
+
+    def make(self, wanted: Wanted, lease: Lease) -> tuple[str, ...]:
+        """Make it, whole or not at all. Calling again with the same name and lease makes no second one.
+
+        Returns:
+            Its key; of instances one for each node, in order.
+
+        Raises:
+            CapacityError: the zone has no room.
+            RefusedError: the account refuses.
+            ProviderError: any other reason.
+        """
+
+    def found(self, key: Key | None) -> tuple[Made, ...]:
+        """What there is of a cluster by tags and names; None: of all clusters of wavetank in the region."""
+
+    def instances(self, key: Key) -> tuple[Made, ...]:
+        """Instances of a cluster, also those that ended, as long as the cloud remembers them."""
+
+    def remove(self, made: Made) -> Removal:
+        """Begin to remove a thing, or see that it is gone. Calling again is no error."""
+
+    def regions(self) -> tuple[str, ...]:
+        """All regions that the account may use."""
+
+    def public_address(self) -> str:
+        """Of this machine, as the cloud sees it.
+
+        Raises:
+            ProviderError: it cannot be asked.
+        """
+
+
+@dataclass(frozen=True)
+class Key:
+    """What tells the things of one cluster from all others: cluster and token."""
+
+    cluster: str
+    token: str
+
+    @property
+    def label(self) -> str:
+        """As Lease.label."""
+        return label_of(self.cluster, self.token)
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Keys made for one cluster.
+
+    Attributes:
+        user_public: line of the user's public key.
+        host_private, host_public: of every host: known before its first packet.
+    """
+
+    user_public: str
+    host_private: str = field(repr=False)
+    host_public: str = ""

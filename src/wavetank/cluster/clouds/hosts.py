@@ -1,0 +1,102 @@
+"""A cluster of a cloud as hosts over ssh: the inventory of what was made, which all that follows goes by."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from wavetank.cluster.clouds.cloud import Keys, Made
+from wavetank.cluster.clouds.keys import USER_KEY
+from wavetank.cluster.clouds.user_data import HOMES, USER
+from wavetank.cluster.components import Ssh
+from wavetank.cluster.spec import ClusterSpec
+from wavetank.cluster.state import ClusterDirectory, directory_of
+from wavetank.document import write_whole
+from wavetank.errors import ProviderError
+
+INVENTORY = "inventory.json"
+KNOWN_HOSTS = "known-hosts"
+
+
+def as_hosts(spec: ClusterSpec) -> ClusterSpec:
+    """The specification with the key ssh: of the instances where they are made, else of addresses that nobody has."""
+    directory = directory_of(spec.name)
+    addresses = read_inventory(directory)
+    private = _inventory(directory.path, "network") or {}
+    jump = spec.cloud.bastion if spec.cloud is not None else "none"
+    ssh = Ssh(
+        hosts=addresses or dict.fromkeys(spec.node_names(), "not-made-yet"),
+        user=USER,
+        identity_file=str(directory.path / "keys" / USER_KEY),
+        known_hosts=str(directory.path / KNOWN_HOSTS),
+        sudo=True,
+        directory=HOMES,
+        network=network_of(private.values()),
+        jump=None if jump == "none" else jump,
+    )
+    # not validated: the key is a person's with provider ssh only
+    return spec.model_copy(update={"ssh": ssh})
+
+
+def network_of(addresses: Iterable[str]) -> str | None:
+    """The smallest network that all addresses are in; None of none. Servers and ranks use it, not the public addresses."""
+    numbers = [int(ipaddress.IPv4Address(address)) for address in addresses]
+    if not numbers:
+        return None
+    differing = (min(numbers) ^ max(numbers)).bit_length()
+    return str(ipaddress.IPv4Network((min(numbers), 32 - differing), strict=False))
+
+
+def addresses_of(spec: ClusterSpec, made: Mapping[str, Made]) -> dict[str, str]:
+    """By which each node is reached from here: its public address, or the private one by a bastion or without a public one.
+
+    Raises:
+        ProviderError: a node has no address.
+    """
+    by_bastion = spec.cloud is not None and spec.cloud.bastion != "none"
+    found = {}
+    for node in spec.node_names():
+        instance = made[node]
+        address = (
+            instance.private_address
+            if by_bastion
+            else instance.public_address or instance.private_address
+        )
+        if address is None:
+            raise ProviderError(f"{node} ({instance.key}) has no address")
+        found[node] = address
+    return found
+
+
+def write_inventory(
+    directory: ClusterDirectory, keys: Keys, addresses: Mapping[str, str], made: Mapping[str, Made]
+) -> None:
+    """Write addresses by node, and the host key that each of them has.
+
+    Args:
+        directory: of the cluster.
+        keys: of the cluster.
+        addresses: by which nodes are reached.
+        made: the instance of each node; by their private addresses they reach each other.
+    """
+    network = {node: each.private_address for node, each in made.items() if each.private_address}
+    known = {*addresses.values(), *network.values()}
+    text = "".join(f"{address} {keys.host_public}\n" for address in sorted(known))
+    write_whole(directory.path / KNOWN_HOSTS, text)
+    write_whole(
+        directory.path / INVENTORY, json.dumps({"hosts": dict(addresses), "network": network})
+    )
+
+
+def read_inventory(directory: ClusterDirectory) -> dict[str, str] | None:
+    """Addresses by which nodes are reached; None before they are made."""
+    return _inventory(directory.path, "hosts")
+
+
+def _inventory(folder: Path, key: str) -> dict[str, str] | None:
+    try:
+        return dict(json.loads((folder / INVENTORY).read_text())[key])
+    except (OSError, ValueError, KeyError):
+        return None

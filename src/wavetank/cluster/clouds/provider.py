@@ -1,0 +1,182 @@
+"""A provider of nodes out of a cloud: makes instances, hands them to what hosts over ssh have, and removes everything."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from wavetank.cluster import registry
+from wavetank.cluster.clouds import engine
+from wavetank.cluster.clouds.cloud import Made, new_lease
+from wavetank.cluster.clouds.hosts import (
+    addresses_of,
+    as_hosts,
+    read_inventory,
+    write_inventory,
+)
+from wavetank.cluster.clouds.keys import make_keys
+from wavetank.cluster.clouds.packages import package_problems
+from wavetank.cluster.clouds.price import over_budget
+from wavetank.cluster.clouds.reach import wait_ready
+from wavetank.cluster.needs import Needs, needs_by_node
+from wavetank.cluster.remote import hosts
+from wavetank.cluster.spec import ClusterSpec
+from wavetank.cluster.state import directory_of
+from wavetank.errors import ProviderError, SpecError
+
+log = logging.getLogger(__name__)
+
+KEYS = "keys"
+
+
+@dataclass(frozen=True)
+class CloudNodes(hosts.SshNodes):
+    """Instances of a cloud, over ssh."""
+
+    provider: str = ""
+
+    def limits(self) -> dict[str, str]:
+        """There are none of ours: instances are as they are sold."""
+        return {"limits": f"none of wavetank's: instances of {self.provider}, as they are"}
+
+    def health(self) -> list[str]:
+        """What the account says of instances that do not run; of all others, hosts and daemons."""
+        ended = self._ended()
+        asked = {name: host for name, host in self.hosts.items() if name not in ended}
+        of_hosts = hosts.SshNodes(self.spec, self.directory, asked, self.storage_path).health()
+        return [*ended.values(), *of_hosts]
+
+    def _ended(self) -> dict[str, str]:
+        found = engine.noted_lease(self.directory)
+        if found is None:
+            return {}
+        region, key = found
+        try:
+            made = registry.cloud(self.provider, region).instances(key)
+        except ProviderError as error:
+            return {"": str(error)}
+        return ended_instances(self.spec.node_names(), made)
+
+
+def ended_instances(nodes: Iterable[str], made: Iterable[Made]) -> dict[str, str]:
+    """Findings: nodes without an instance that runs, and why where the cloud says it."""
+    by_node: dict[str, list[Made]] = {}
+    for each in made:
+        by_node.setdefault(each.node, []).append(each)
+    findings = {}
+    for node in nodes:
+        of_node = by_node.get(node, [])
+        if any(each.state in ("running", "pending") for each in of_node):
+            continue
+        last = of_node[-1] if of_node else None
+        findings[node] = (
+            f"{node}: {_why(last)}. Take the cluster down and bring it up again; a campaign then goes on"
+        )
+    return findings
+
+
+def _why(made: Made | None) -> str:
+    if made is None:
+        return "its instance is gone"
+    if "Spot" in made.reason:
+        return f"the cloud took its spot instance {made.key} back ({made.reason})"
+    return f"its instance {made.key} is {made.state} ({made.reason or 'no reason is given'})"
+
+
+class CloudProvider:
+    """Makes instances of the cloud of its name."""
+
+    name: str
+    clock: engine.Clock = engine.WallClock()
+
+    def check(self, spec: ClusterSpec) -> list[str]:
+        """What the specification says, the budget, and what the account says."""
+        findings = [*over_budget(spec), *package_problems(spec)]
+        if shutil.which("ssh") is None:
+            findings.append("ssh is not installed: apt-get install openssh-client")
+        if spec.cloud is None:
+            return [*findings, f"provider {self.name} needs the key cloud"]
+        if spec.scale != 1:
+            findings.append("scale: instances of a cloud are as they are; remove it")
+        try:
+            return findings + registry.cloud(self.name, spec.cloud.region).check(spec)
+        except (ProviderError, SpecError) as error:
+            return [*findings, str(error)]
+
+    def examine(self, spec: ClusterSpec, needs: Mapping[str, Needs]) -> list[str]:
+        """Nothing: there are no hosts yet. They are asked when they are there."""
+        del spec, needs
+        return []
+
+    def as_hosts(self, spec: ClusterSpec) -> ClusterSpec:
+        """See the protocol."""
+        return as_hosts(spec)
+
+    def create(self, spec: ClusterSpec) -> CloudNodes:
+        """Make everything, wait until hosts can be used, and take them."""
+        try:
+            return self._create(spec)
+        except BaseException:
+            try:
+                self.destroy(spec.name)
+            except (
+                ProviderError
+            ) as left:  # deploy tries again; what went wrong first is what is said
+                log.warning("%s", left)
+            raise
+
+    def _create(self, spec: ClusterSpec) -> CloudNodes:
+        directory = directory_of(spec.name)
+        if spec.cloud is None:
+            raise ProviderError(f"cluster {spec.name} has no key cloud")
+        cloud = registry.cloud(self.name, spec.cloud.region)
+        lease = new_lease(spec, secrets.token_hex(4), cloud.owner(), self.clock.now())
+        keys = make_keys(directory.path / KEYS, lease.label)
+        wanted = cloud.plan(spec, lease, keys)
+        zones = cloud.zones(spec)
+        engine.note_lease(directory, self.name, lease)
+        made = engine.make_all(cloud, lease, wanted, zones, directory, self.clock)
+        write_inventory(directory, keys, addresses_of(spec, made), made)
+        seen = as_hosts(spec)
+        self.wait_ready(seen)
+        needs = needs_by_node(registry.file_system(spec.file_system.kind), seen)
+        missing = hosts.examine(seen, needs)
+        if missing:
+            raise ProviderError("instances lack what is needed:\n  " + "\n  ".join(missing))
+        return self._nodes(hosts.take(seen))
+
+    def wait_ready(self, spec: ClusterSpec) -> None:
+        """Wait until hosts answer and are made ready."""
+        with hosts.reaching(spec) as reached:
+            wait_ready(reached, self.clock)
+
+    def find(self, spec: ClusterSpec) -> CloudNodes:
+        """The same instances again."""
+        if read_inventory(directory_of(spec.name)) is None:
+            raise ProviderError(
+                f"the instances of {spec.name} were never reached: wavetank cluster down {spec.name}"
+            )
+        return self._nodes(hosts.attach(as_hosts(spec)))
+
+    def destroy(self, name: str) -> None:
+        """Remove everything that has the cluster's tags; the journal says whose they are."""
+        directory = directory_of(name)
+        found = engine.noted_lease(directory)
+        if found is None:
+            return
+        region, key = found
+        hosts.forget(name)
+        cloud = registry.cloud(self.name, region)
+        since, noted = engine.last_intent(directory), engine.noted_things(directory)
+        n = engine.remove_all(cloud, key, self.clock, since=since, noted=noted)
+        log.info(
+            "%s: %d things of %s are removed; nothing is left in %s", name, n, key.label, region
+        )
+
+    def _nodes(self, nodes: hosts.SshNodes) -> CloudNodes:
+        return CloudNodes(
+            nodes.spec, nodes.directory, nodes.hosts, nodes.storage_path, provider=self.name
+        )

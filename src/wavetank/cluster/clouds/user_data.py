@@ -1,0 +1,148 @@
+"""What an instance does at its first start, as cloud-init reads it: its own end first, then its keys, disk and packages.
+
+The end is scheduled before anything that can hang. Cloud-init's own order: bootcmd, ssh_keys, packages, runcmd.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+import yaml
+
+from wavetank.cluster.clouds.cloud import Keys
+
+USER = "wavetank"
+STORAGE = "/storage"
+HOMES = f"{STORAGE}/wavetank"  # where hosts keep data, on every node
+READY = "/run/wavetank-ready"
+MOST_BYTES = 16 * 1024  # of EC2, before base64
+
+# By the clock the end is where the tags have it; a clock that is wrong makes it no later than the whole time.
+# 'shutdown' needs the login manager, which may not run that early; systemd-run reaches the first process itself.
+END = (
+    "m=$(( ({at} - $(date +%s) + 59) / 60 )); [ $m -ge 1 ] || m=1; [ $m -le {most} ] || m={most}; "
+    "shutdown -P +$m || systemd-run --unit=wavetank-ttl --on-active=${{m}}m systemctl poweroff"
+)
+# Whether that end is scheduled: asked by ssh before the instance is used.
+HAS_END = (
+    "test -e /run/systemd/shutdown/scheduled || systemctl is-active --quiet wavetank-ttl.timer"
+)
+
+# Disks that are neither the root's nor in use. Types of the Nitro generation tell by the model what a disk is.
+DISK = """set -e
+mkdir -p {storage}
+root=$(lsblk -no PKNAME "$(findmnt -no SOURCE /)" | head -n 1)
+set --
+for disk in $(lsblk -dno NAME,TYPE | awk '$2 == "disk" {{ print $1 }}'); do
+  [ "$disk" != "$root" ] || continue
+  [ -z "$(lsblk -no MOUNTPOINT "/dev/$disk" | tr -d '[:space:]')" ] || continue
+  case $(lsblk -dno MODEL "/dev/$disk") in *"{not_model}"*) continue ;; esac
+  [ $# -eq {number} ] || set -- "$@" "/dev/$disk"
+done
+[ $# -eq {number} ] || {{ echo "{storage} needs {number} disks, and there are $#" >&2; exit 1; }}
+device=$1
+if [ $# -gt 1 ]; then
+  mdadm --create /dev/md/wavetank --run --level=0 --raid-devices=$# "$@"
+  device=/dev/md/wavetank
+fi
+mkfs.{kind} {force} "$device"
+mount "$device" {storage}
+"""
+OWN_DISK, VOLUME = "Instance Storage", "Elastic Block Store"
+
+
+@dataclass(frozen=True)
+class DataDisks:
+    """Disks that become the storage of a node.
+
+    Attributes:
+        number: of them; several are one device (RAID 0).
+        own: the instance's own, not volumes.
+        local_file_system: "xfs" or "ext4".
+    """
+
+    number: int
+    own: bool
+    local_file_system: str
+
+    def script(self) -> str:
+        """Shell text that makes and mounts the storage."""
+        return DISK.format(
+            storage=STORAGE,
+            number=self.number,
+            not_model=VOLUME if self.own else OWN_DISK,
+            kind=self.local_file_system,
+            force={"xfs": "-f", "ext4": "-F"}[self.local_file_system],
+        )
+
+
+HOME = "mkdir -p {homes} && chown {user} {homes}"
+
+
+def packages_of(remedies: Iterable[str]) -> tuple[str, ...]:
+    """Debian packages that remedies like "apt-get install rpcbind" name, each once."""
+    found: dict[str, None] = {}
+    for remedy in remedies:
+        for match in re.finditer(r"apt-get install ((?:[a-z0-9][a-z0-9.+-]*[ ,]*)+)", remedy):
+            found.update(dict.fromkeys(re.findall(r"[a-z0-9][a-z0-9.+-]+", match[1])))
+    return tuple(found)
+
+
+def user_data(
+    *,
+    expires: datetime,
+    ttl_s: float,
+    keys: Keys,
+    packages: Iterable[str],
+    disks: DataDisks | None,
+) -> str:
+    """The cloud-config of instances.
+
+    Args:
+        expires: when they end themselves.
+        ttl_s: seconds from now till then.
+        keys: of the cluster.
+        packages: Debian packages.
+        disks: of nodes that hold data; None for others.
+    """
+    end = END.format(at=int(expires.timestamp()), most=max(1, -(-int(ttl_s) // 60)))
+    run: list[list[str]] = [
+        ["sh", "-c", end]
+    ]  # again where the first could not be scheduled that early
+    if disks is not None:
+        run.append(["sh", "-c", disks.script()])
+    home = HOME.format(homes=HOMES, user=USER)
+    # all in one: the marker says that everything before it went well
+    script = " && ".join(
+        shlex.join(argv) for argv in [*run[1:], ["sh", "-c", home], ["touch", READY]]
+    )
+    body = {
+        "bootcmd": [["sh", "-c", end]],
+        "ssh_deletekeys": True,
+        "ssh_keys": {"ed25519_private": keys.host_private, "ed25519_public": keys.host_public},
+        "users": [
+            "default",
+            {
+                "name": USER,
+                "shell": "/bin/sh",
+                "sudo": "ALL=(ALL) NOPASSWD:ALL",
+                "lock_passwd": True,
+                "ssh_authorized_keys": [keys.user_public],
+            },
+        ],
+        "mounts": [["ephemeral0", None]],  # or cloud-init mounts an own disk of older types at /mnt
+        "package_update": True,
+        "packages": sorted(set(packages)),
+        "runcmd": [["sh", "-c", f"{HAS_END} || {{ {end}; }}"], ["sh", "-c", script]],
+    }
+    text = "#cloud-config\n" + yaml.safe_dump(body, sort_keys=False, width=4096)
+    if len(text.encode()) > MOST_BYTES:
+        raise ValueError(
+            f"user data of {len(text)} bytes is more than {MOST_BYTES}: {json.dumps(sorted(packages))}"
+        )
+    return text

@@ -1,0 +1,54 @@
+"""An account of AWS, empty for each test; instances that nobody can reach, and are not reached for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from aws_account import ENVIRONMENT, Emulator, QuickClock
+
+from wavetank.cluster.clouds.provider import CloudProvider
+from wavetank.cluster.needs import Needs
+from wavetank.cluster.remote import hosts
+from wavetank.cluster.spec import ClusterSpec
+from wavetank.cluster.state import directory_of
+
+
+@pytest.fixture(scope="session")
+def emulator() -> Iterator[Emulator]:
+    found = Emulator()
+    try:
+        yield found
+    finally:
+        found.close()
+
+
+@pytest.fixture
+def aws(emulator: Emulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Emulator:
+    """An empty account, and time that passes by being waited for."""
+    from wavetank.cluster.clouds.aws.account import Account
+
+    emulator.reset()
+    for key, value in {**ENVIRONMENT, "AWS_ENDPOINT_URL": emulator.url}.items():
+        monkeypatch.setenv(key, value)
+    monkeypatch.delenv("AWS_PROFILE", raising=False)
+    monkeypatch.setenv("WAVETANK_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setattr(CloudProvider, "clock", QuickClock())
+    monkeypatch.setattr(Account, "pause", lambda self, n_before: None)
+    return emulator
+
+
+@pytest.fixture
+def unreached(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Instances of the emulator are no machines: what is done with hosts is left out."""
+
+    def take(spec: ClusterSpec) -> hosts.SshNodes:
+        return hosts.SshNodes(spec, directory_of(spec.name), {}, "/storage/data")
+
+    def examine(spec: ClusterSpec, needs: dict[str, Needs]) -> list[str]:
+        return []
+
+    monkeypatch.setattr(CloudProvider, "wait_ready", lambda self, spec: None)
+    monkeypatch.setattr(hosts, "take", take)
+    monkeypatch.setattr(hosts, "examine", examine)
