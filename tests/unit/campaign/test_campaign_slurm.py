@@ -1,5 +1,6 @@
 """A campaign through a batch system that is only pretended: what jobs do, and how they end."""
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -291,6 +292,23 @@ def test_an_interruption_cancels_every_job(run, tmp_path):
         run(slurm, spec())
     assert slurm.queued == {}
     assert not (tmp_path / "out" / "jobs").exists()
+
+
+def test_a_job_that_was_just_submitted_when_the_user_interrupts_is_cancelled_too(run):
+    slurm = FakeSlurm()
+    original = slurm.submit
+
+    def submit(job):
+        job_id = original(job)  # it is in the queue; its number is still on the way here
+        if len(slurm.submitted) == 3:
+            signal.raise_signal(signal.SIGINT)
+        return job_id
+
+    slurm.submit = submit
+    with pytest.raises(KeyboardInterrupt):
+        run(slurm, spec())
+    assert len(slurm.submitted) == 3
+    assert set(slurm.cancelled) == {"1", "2", "3"}
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from wavetank.campaign.slurm.queue import (
 from wavetank.campaign.slurm.task import task_id
 from wavetank.campaign.spec import CampaignSpec
 from wavetank.campaign.store import Store
+from wavetank.cluster.interrupts import held_back
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cost.prices import PriceTable
 from wavetank.errors import MeasurementError, WavetankError
@@ -158,7 +159,10 @@ def _submit(slurm: QueuedCampaign, runs: Sequence[Run]) -> None:
         if not _affordable(slurm, run, runs, queued_s):
             continue
         try:
-            job_id = slurm.queue.submit(submission_of(slurm, run))
+            # The number of a job that is in the queue must be known: an interruption cancels jobs by it.
+            with held_back("submitting a job"):
+                job_id = slurm.queue.submit(submission_of(slurm, run))
+                slurm.under_way[task_id(run.key)] = (run, job_id)
         except SlurmUnreachableError:
             raise
         except WavetankError as error:
@@ -166,8 +170,6 @@ def _submit(slurm: QueuedCampaign, runs: Sequence[Run]) -> None:
             if slurm.under_way and "limit" in str(error).lower():
                 return  # the site's limit of jobs: go on when some have ended
             _failed(slurm, run, error)
-            continue
-        slurm.under_way[task_id(run.key)] = (run, job_id)
 
 
 def _affordable(slurm: QueuedCampaign, run: Run, runs: Sequence[Run], queued_s: float) -> bool:

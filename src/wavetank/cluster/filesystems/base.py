@@ -15,6 +15,8 @@ from wavetank.errors import FileSystemError, RemoteCommandError
 
 T = TypeVar("T")
 On = TypeVar("On")
+ANSWER_TIMEOUT_S = 60.0
+"""A server or a mount that lives answers within it, on a machine with much other work too: processes wait there for seconds."""
 NOT_FOUND = 127  # exit status of env(1), a shell and wavetank-node for a program that is not there
 
 

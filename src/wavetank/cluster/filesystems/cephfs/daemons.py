@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Any
 
-from wavetank.cluster.filesystems.base import Site, on_all
+from wavetank.cluster.filesystems.base import ANSWER_TIMEOUT_S, Site, on_all
 from wavetank.cluster.filesystems.cephfs.options import (
     CONFIGURATION,
     STATE,
@@ -269,7 +269,7 @@ class Daemons:
     def findings(self) -> list[str]:
         """Servers that are down, as the monitor sees it."""
         try:
-            state = self.ceph("status", timeout_s=20)
+            state = self.ceph("status", timeout_s=ANSWER_TIMEOUT_S)
         except RemoteCommandError as error:
             return [f"the monitor on {self.monitor.name} does not answer: {error.stderr_tail}"]
         osds = state["osdmap"]

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 
 from wavetank.cluster.filesystems.base import (
+    ANSWER_TIMEOUT_S,
     NativeExport,
     Site,
     mount_line,
@@ -241,7 +242,7 @@ def _client_findings(host: Host, path: str) -> list[str]:
     try:
         if " fuse.ceph-fuse " not in (mount_line(host, path) or ""):
             return [f"cephfs is not mounted on {host.name} at {path} any more"]
-        host.run(["stat", "--", path], timeout_s=20)
+        host.run(["stat", "--", path], timeout_s=ANSWER_TIMEOUT_S)
     except RemoteCommandError as error:
         return [f"cephfs client on {host.name} died or does not answer: {error.stderr_tail}"]
     return []

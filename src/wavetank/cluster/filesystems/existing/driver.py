@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from wavetank.cluster.components import MAKES_NODES
-from wavetank.cluster.filesystems.base import Site, write_content
+from wavetank.cluster.filesystems.base import ANSWER_TIMEOUT_S, Site, write_content
 from wavetank.cluster.host import Host
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import FileSystemError, RemoteCommandError
@@ -103,7 +103,7 @@ class Existing:
         findings = []
         for host in site.clients:
             try:
-                host.run(["cat", f"{self.mount_path(site)}/{MARKER}"], timeout_s=10)
+                host.run(["cat", f"{self.mount_path(site)}/{MARKER}"], timeout_s=ANSWER_TIMEOUT_S)
             except RemoteCommandError as error:
                 findings.append(str(error))
         return findings

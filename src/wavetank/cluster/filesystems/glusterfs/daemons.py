@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from wavetank.cluster.filesystems.base import ANSWER_TIMEOUT_S
 from wavetank.cluster.host import Host
 from wavetank.errors import FileSystemError, RemoteCommandError
 
@@ -135,7 +136,7 @@ def stop_server(host: Host, storage_path: str) -> None:
 def dead_daemons(host: Host, storage_path: str) -> list[str]:
     """Findings: glusterd or the brick died, with the last error of its log."""
     try:
-        out = host.run(["sh", "-c", DEAD, "sh", STATE, VOLUME], timeout_s=20).stdout
+        out = host.run(["sh", "-c", DEAD, "sh", STATE, VOLUME], timeout_s=ANSWER_TIMEOUT_S).stdout
     except RemoteCommandError as error:
         return [f"glusterfs server {host.name} does not answer: {error}"]
     brick_log = f"/var/log/glusterfs/bricks/{log_name(brick_path(storage_path))}"
@@ -169,7 +170,9 @@ def unreached_bricks(host: Host, mount_path: str, servers: Sequence[str]) -> lis
     Raises:
         RemoteCommandError: the client does not answer.
     """
-    out = host.run(["sh", "-c", CONNECTIONS, "sh", mount_path, VOLUME], timeout_s=20).stdout
+    out = host.run(
+        ["sh", "-c", CONNECTIONS, "sh", mount_path, VOLUME], timeout_s=ANSWER_TIMEOUT_S
+    ).stdout
     connected = [line.rpartition("=")[2].strip() == "1" for line in out.splitlines()]
     connected += [False] * (len(servers) - len(connected))
     return [server for server, yes in zip(servers, connected, strict=True) if not yes]
@@ -186,7 +189,11 @@ def errors_in(host: Host, log: str) -> str:
     Sample (10.3): ``[2026-11-21 02:09:03.654830 +0000] E [MSGID: 106053] [glusterd.c:1467:init] 0-management: Failed ...``.
     """
     try:
-        lines = host.run(["tail", "-n", "60", "--", log], timeout_s=10).stdout.strip().splitlines()
+        lines = (
+            host.run(["tail", "-n", "60", "--", log], timeout_s=ANSWER_TIMEOUT_S)
+            .stdout.strip()
+            .splitlines()
+        )
     except RemoteCommandError:
         return f"no log {log}"
     errors = [line for line in lines if re.search(r"\] [ECM] \[", line)]

@@ -9,7 +9,14 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-from wavetank.cluster.filesystems.base import NativeExport, Site, mount_line, on_all, unmount_from
+from wavetank.cluster.filesystems.base import (
+    ANSWER_TIMEOUT_S,
+    NativeExport,
+    Site,
+    mount_line,
+    on_all,
+    unmount_from,
+)
 from wavetank.cluster.filesystems.glusterfs import options
 from wavetank.cluster.filesystems.glusterfs.daemons import (
     VOLUME,
@@ -149,7 +156,7 @@ def _mount_on(host: Host, argv: list[str], path: str, servers: list[str]) -> Non
         host.run(argv)
         if not _is_mounted(host, path):
             raise FileSystemError(f"{path} is no glusterfs after mounting it")
-        host.run(["stat", "-f", "--", path], timeout_s=20)
+        host.run(["stat", "-f", "--", path], timeout_s=ANSWER_TIMEOUT_S)
         _await_bricks(host, path, servers)
     except ClusterError as error:
         log = errors_in(host, f"/var/log/glusterfs/{log_name(path)}")
@@ -184,7 +191,7 @@ def _client_findings(host: Host, path: str, servers: list[str]) -> list[str]:
     try:
         if not _is_mounted(host, path):
             return [f"glusterfs is not mounted on {host.name} at {path} any more"]
-        host.run(["stat", "-f", "--", path], timeout_s=20)
+        host.run(["stat", "-f", "--", path], timeout_s=ANSWER_TIMEOUT_S)
         missing = unreached_bricks(host, path, servers)
     except RemoteCommandError as error:
         return [f"glusterfs client on {host.name} died or does not answer: {error.stderr_tail}"]

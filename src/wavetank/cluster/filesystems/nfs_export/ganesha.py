@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from wavetank.cluster.components import OptionValue
-from wavetank.cluster.filesystems.base import wait_until
+from wavetank.cluster.filesystems.base import ANSWER_TIMEOUT_S, wait_until
 from wavetank.cluster.host import Host, WatchesDaemons
 from wavetank.cluster.needs import Needs
 from wavetank.errors import FileSystemError, RemoteCommandError
@@ -181,7 +181,7 @@ def complaints(server: Host) -> str:
 def answers(host: Host, argv: Sequence[str]) -> bool:
     """Whether a command ends well."""
     try:
-        host.run(argv, timeout_s=20)
+        host.run(argv, timeout_s=ANSWER_TIMEOUT_S)
     except RemoteCommandError:
         return False
     return True

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from wavetank.cluster.filesystems.base import (
+    ANSWER_TIMEOUT_S,
     Site,
     mount_findings,
     mount_line,
@@ -30,7 +31,6 @@ STATE = "/run/wavetank-orangefs"
 CONFIGURATION = f"{STATE}/fs.conf"
 TAB = f"{STATE}/pvfs2tab"
 START_TIMEOUT_S = 180.0
-HEALTH_TIMEOUT_S = 15.0
 PLACING_TRIES = 64
 GET = "install OrangeFS and name its prefix in file_system.prefix (not in Debian; docs/how-to/install-orangefs.md)"
 # $1: the server's pid file, $2: the program's name. The program is ended and waited for.
@@ -190,7 +190,7 @@ class OrangeFS:
 
         def look(host: Host) -> list[str]:
             try:
-                host.run(_asking(site.spec, host), timeout_s=HEALTH_TIMEOUT_S)
+                host.run(_asking(site.spec, host), timeout_s=ANSWER_TIMEOUT_S)
             except RemoteCommandError as error:
                 return [f"{host.name}: pvfs2-server does not answer: {error.stderr_tail or error}"]
             return []
@@ -199,7 +199,7 @@ class OrangeFS:
         if findings:  # a mount would wait for it
             return findings
         of_clients = on_all(
-            site.clients, lambda client: mount_findings(client, at, HEALTH_TIMEOUT_S)
+            site.clients, lambda client: mount_findings(client, at, ANSWER_TIMEOUT_S)
         )
         return [finding for found in of_clients for finding in found]
 
