@@ -16,7 +16,7 @@ import numpy as np
 
 from wavetank.document import Provenance
 from wavetank.errors import ModelError
-from wavetank.model.compression.compactor import Compactor, Limits
+from wavetank.model.compression.compactor import Compactor
 from wavetank.model.compression.folded_table import blocks, unfold_idle
 from wavetank.model.compression.folding import fold
 from wavetank.model.compression.weaves import kinds_of
@@ -61,7 +61,6 @@ def extract_model(
     rules: Rules | None = None,
     ops: Mapping[int, Op] = OPS,
     name: str | None = None,
-    limits: Limits | None = None,
 ) -> Model:
     """The I/O model of a traced run.
 
@@ -71,7 +70,6 @@ def extract_model(
         rules: how phases are split; the method's defaults if None.
         ops: operations by their code in the trace; the native format's by default.
         name: of the application, for titles; found in the command if None.
-        limits: what of the trace is worth folding into loops and lists; the defaults if None.
 
     Raises:
         ModelError: the trace has no operations on files at the levels asked for, or holds what cannot be.
@@ -82,14 +80,14 @@ def extract_model(
     trace, named, names = join_names(trace, in_order(without_races(trace.folds)))
     families: Families = {}
     if rules.families:
-        trace, named, families = fold_alike(trace, named, ops)
+        trace, named, families = fold_alike(trace, named, ops, rules.thresholds)
     return_freed_memory()
     of_mpi = set() if Level.MPIIO in levels else _of_mpi_library(named, ops)
-    idle = find_idle(named, ops)
+    idle = find_idle(named, ops, rules.thresholds)
     single = unfold_idle(named, gap_s)
     events = process_events(trace.ranks)
     pieces = between_processes(single, events)
-    folds = fold(pieces, gap_s, compactor(rules, ops, limits, weaves=not events))
+    folds = fold(pieces, gap_s, compactor(rules, ops, weaves=not events))
     table, notes = mended(folds, trace)
     trace = replace(trace, folds=table)  # the rows as recorded are not needed any more
     del named, single, pieces, folds
@@ -98,7 +96,7 @@ def extract_model(
     rows, library_files = without_library_files(rows)
     data = data_rows(rows, levels)
     if not len(data) and (made := approximate_trace(trace, levels)) is not None:
-        model = extract_model(made.trace, provenance, rules, ops, name, limits)
+        model = extract_model(made.trace, provenance, rules, ops, name)
         return model.model_copy(update={"approximation": approximation_of(made, model.files)})
     # Only Darshan and DFTracer leave ticks out of MPI programs.
     by_time = trace.source in ("wavetank", "strace")
@@ -108,7 +106,7 @@ def extract_model(
     if len(data):
         rows, data, ranges = find_ranges(rows, data, levels, rules, families)
         parts = describe(data, ranges)
-    activity = Activity(rows, data, parts, file_ids, own_level, families)
+    activity = Activity(rows, data, parts, file_ids, own_level, families, rules.thresholds)
     times = clocks(activity)
     traced = TracedFiles.of(trace.files)
     unknown = {*traced.numbers(attribute="collective_unknown"), *of_mpi}
@@ -141,6 +139,7 @@ def extract_model(
         elapsed_s=trace.elapsed_s,
         run_times=run_times_of_rows(rows, trace.elapsed_s),
         boundaries=rules.boundaries(),
+        thresholds=rules.thresholds,
         requirements=make_requirements(files, own, parts, ph_id, times, app_np),
         files=files,
         phases=tuple(phases),
@@ -176,7 +175,6 @@ def extract_model(
 def compactor(
     rules: Rules,
     ops: Mapping[int, Op] = OPS,
-    limits: Limits | None = None,
     *,
     weaves: bool = True,
 ) -> Compactor:
@@ -190,7 +188,7 @@ def compactor(
     if not weaves or rules.shortest_gap_s is not None:
         woven = np.zeros_like(woven)
     kinds = OpKinds(*(codes.astype(np.uint8) for codes in (parting, calls, woven, seeks)))
-    return Compactor(limits, rules, kinds)
+    return Compactor(rules, kinds)
 
 
 def _own_levels(rows: Rows, levels: tuple[Level, ...], by_time: bool) -> dict[int, Level]:

@@ -14,14 +14,9 @@ import numpy.typing as npt
 
 from wavetank.errors import ModelError
 from wavetank.model.document.model import Boundaries
+from wavetank.model.document.thresholds import Thresholds
 from wavetank.trace.schema import BoolArray, Level
 
-MIN_RUN = 4
-"""Operations in a row that are a phase of their own unless a longer pattern repeats them (Choice)."""
-MIN_TURNS = 64
-"""Changes from one operation to another, in no order, that make a mix (Choice)."""
-LONG = 1024
-"""Operations in an order from which on they part a mix; shorter pieces are chance in it (Choice)."""
 LEVEL_NAMES = {Level.POSIX: "posix", Level.MPIIO: "mpiio"}
 LEVELS = {name: level for level, name in LEVEL_NAMES.items()}
 
@@ -37,6 +32,7 @@ class Rules:
         levels: those that are modelled; None: all that the trace has.
         pauses_s: seconds without I/O from which on a pause is kept in the programs; None: none is.
         families: whether files that are used alike, one at a time, are one file with members.
+        thresholds: the numbers of all other rules.
     """
 
     split_at_communication: Mapping[Level, bool] = field(
@@ -47,6 +43,7 @@ class Rules:
     levels: tuple[Level, ...] | None = None
     pauses_s: float | None = None
     families: bool = True
+    thresholds: Thresholds = field(default_factory=Thresholds)
 
     def __post_init__(self) -> None:
         low, high = self.similarity or (1.0, 1.0)

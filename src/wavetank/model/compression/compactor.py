@@ -24,7 +24,7 @@ from wavetank.model.compression.folded_table import (
 from wavetank.model.compression.growing_lists import ListStore
 from wavetank.model.compression.list_stripes import Stripes
 from wavetank.model.compression.open_strands import union
-from wavetank.model.compression.recurrence import HEAD, find_period
+from wavetank.model.compression.recurrence import find_period
 from wavetank.model.compression.weave_joins import join_weaves
 from wavetank.model.compression.weaves import Weaver, often, weave, weave_on
 from wavetank.model.native import blocks as block_passes
@@ -41,32 +41,13 @@ from wavetank.model.native.survey import (
     UInt32Array,
     Workspace,
 )
-from wavetank.model.rules import MIN_RUN, Rules
+from wavetank.model.rules import Rules
 from wavetank.trace.schema import BoolArray, Int64Array
 
 FIRST_LOOP = 1 << 40
 """Numbers of loops that are found here begin above those of traces."""
-_WINDOW = 192  # operations that are looked at for a period; two periods of MAX_MEMBERS and more
+_WINDOW = 192  # operations that are looked at for a period; three bodies of the longest loop
 _LONGEST_STRIDE = 1 << 12  # operations that are passed over where no loop begins again and again
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What is worth compacting.
-
-    Attributes:
-        shortest: operations of an irregular stretch, and of what is searched for loops.
-        repetitions: of a loop.
-        regular: operations of a regular run that stays a row of its own inside an irregular stretch.
-        members: operations of a loop's body.
-        woven: operations of a stretch that is woven.
-    """
-
-    shortest: int = 1024
-    repetitions: int = 8
-    regular: int = 16
-    members: int = 64
-    woven: int = 256
 
 
 @dataclass
@@ -81,19 +62,17 @@ class Compactor:
     """Compacts the chunks of one run, one after another.
 
     Args:
-        limits: what is worth it.
-        rules: what is similar; which levels communication parts.
+        rules: what is worth it, what is similar, which levels communication parts.
         kinds: of operations, what parts them and what may be woven; None: nothing.
     """
 
     def __init__(
         self,
-        limits: Limits | None = None,
         rules: Rules | None = None,
         kinds: OpKinds | None = None,
     ) -> None:
-        self.limits = limits or Limits()
         self._rules = rules or Rules()
+        self.thresholds = self._rules.thresholds
         none = np.zeros(256, dtype=np.uint8)
         self.kinds = kinds or OpKinds(none, none, none, none)
         self._weaves: list[Weave] = []
@@ -118,7 +97,8 @@ class Compactor:
         if (
             before is None
             or going is None
-            or len(chunk) < max(self.limits.shortest, self.limits.woven)
+            or len(chunk)
+            < max(self.thresholds.compacted_operations, self.thresholds.woven_operations)
         ):
             return None
         woven = weave_on(chunk, going, before, self._weaver(refold, workspace))
@@ -132,7 +112,6 @@ class Compactor:
         return Weaver(
             self.kinds,
             self._rules,
-            self.limits.regular,
             refold,
             self._store,
             self._stripes,
@@ -160,19 +139,21 @@ class Compactor:
         found = _Found()
         covered = np.zeros(n, dtype=bool)
         if survey.n_linked == n - 1:  # one operation of one size throughout
-            for low, high in self._regions(n, barriers, runs, self.limits.regular):
+            for low, high in self._regions(n, barriers, runs, self.thresholds.regular_run):
                 self._take_stretches(chunk, low, high, workspace, found, covered)
             return self._all(found, table, covered)
-        for low, high in self._regions(n, barriers, runs, self.limits.members):
+        for low, high in self._regions(n, barriers, runs, self.thresholds.loop_operations):
             for a, b, period in self._loops(survey.signature, low, high):
                 self._take_loop(chunk, survey.code, (a, b, period), workspace, found, covered)
         if refold is not None and self.kinds.woven.any():
             self._take_weaves(chunk, survey, self._weaver(refold, workspace), found, covered)
         code = survey.code
-        for low, high in self._regions(n, barriers, runs, self.limits.regular, covered):
+        for low, high in self._regions(n, barriers, runs, self.thresholds.regular_run, covered):
             change = 1 + np.flatnonzero(code[low + 1 : high] != code[low : high - 1])
             bounds = np.concatenate([[low], low + change, [high]])
-            for number in np.flatnonzero(np.diff(bounds) >= self.limits.shortest).tolist():
+            for number in np.flatnonzero(
+                np.diff(bounds) >= self.thresholds.compacted_operations
+            ).tolist():
                 a, b = int(bounds[number]), int(bounds[number + 1])
                 self._take_stretches(chunk, a, b, workspace, found, covered)
         return self._all(found, table, covered)
@@ -214,7 +195,7 @@ class Compactor:
             edges.append(1 + np.flatnonzero(covered[1:] != covered[:-1]))
         bounds = np.unique(np.concatenate(edges))
         low, high = bounds[:-1], bounds[1:]
-        kept = high - low >= self.limits.shortest
+        kept = high - low >= self.thresholds.compacted_operations
         kept &= ~np.isin(low, runs[0][some])
         if covered is not None:
             kept &= ~covered[low]
@@ -224,21 +205,25 @@ class Compactor:
 
     def _loops(self, signature: np.ndarray, low: int, high: int) -> Iterator[tuple[int, int, int]]:
         """Ranges that repeat a body of several operations, in whole repetitions, and its length."""
-        stride = HEAD
+        stride = self.thresholds.recurring_operations
         position = low
-        while high - position >= 2 * self.limits.repetitions:
+        while high - position >= 2 * self.thresholds.loop_repetitions:
             window = min(_WINDOW, high - position)
-            period = find_period(signature[position : position + window], self.limits.members)
+            period = find_period(
+                signature[position : position + window],
+                self.thresholds.loop_operations,
+                self.thresholds.recurring_operations,
+            )
             if period == 1:
                 position += block_passes.matched(signature, position, high, 1) + 1
                 continue
             if period:
                 matched = block_passes.matched(signature, position, high, period)
                 times = matched // period + 1
-                if times >= self.limits.repetitions:
+                if times >= self.thresholds.loop_repetitions:
                     yield position, position + times * period, period
                     position += times * period
-                    stride = HEAD
+                    stride = self.thresholds.recurring_operations
                     continue
             position += stride
             stride = min(2 * stride, _LONGEST_STRIDE)
@@ -258,7 +243,7 @@ class Compactor:
         first_ones = slice(low, low + period)
         calls = self.kinds.calls[table.op[first_ones]]
         levels = bool((calls != calls[0]).any())  # MPI-IO calls and what they are made of
-        shortest = MIN_RUN if levels else self.limits.repetitions
+        shortest = self.thresholds.run_operations if levels else self.thresholds.loop_repetitions
         seen = block_passes.loop_parts(chunk, code, loop, shortest, workspace)
         if seen is None:
             return  # two signatures of one value
@@ -324,11 +309,11 @@ class Compactor:
         bounds = [0, high - low]
         if whole.differs:
             bounds = block_passes.parts_by_size(
-                chunk, low, high, self._rules, self.limits.regular, workspace
+                chunk, low, high, self._rules, self.thresholds.regular_run, workspace
             )
         for first, stop in pairwise(bounds):
             a, b = low + first, low + stop
-            if b - a >= self.limits.shortest:
+            if b - a >= self.thresholds.compacted_operations:
                 part = whole if b - a == high - low else block_passes.stretch(chunk, a, b)
                 found.rows.append(self._stretch(table, a, b, part))
                 found.at.append(np.array([a]))
@@ -406,9 +391,13 @@ class Compactor:
             parted |= covered[1:] != covered[:-1]
         edges = np.concatenate([[0], 1 + np.flatnonzero(parted), [len(flags)]])
         low, high = edges[:-1], edges[1:]
-        some = ((flags[low] & WEAVABLE) > 0) & ~covered[low] & (high - low >= self.limits.woven)
+        some = (
+            ((flags[low] & WEAVABLE) > 0)
+            & ~covered[low]
+            & (high - low >= self.thresholds.woven_operations)
+        )
         low, high = low[some], high[some]
-        least = often(self.limits.regular)
+        least = often(self.thresholds)
         some = [
             np.count_nonzero(code[a + 1 : b] != code[a : b - 1]) >= least * (b - a)
             for a, b in zip(low.tolist(), high.tolist(), strict=True)

@@ -106,7 +106,7 @@ def _fold_chunk(
     found = survey(chunk, compactor.kinds, gap_ns, workspace)
     begin, end = found.begin, found.end
     n_rows = n - int((end - begin).sum())
-    if n >= compactor.limits.shortest and n < n_rows * WELL_FOLDED:
+    if n >= compactor.thresholds.compacted_operations and n < n_rows * WELL_FOLDED:
         blocks = compactor.compact(
             chunk, found, workspace, refold if weaves and gap_ns is None else None
         )

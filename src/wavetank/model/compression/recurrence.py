@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-HEAD = 32
-"""Operations that must recur."""
 
+def find_period(window: np.ndarray, most: int, recurring: int) -> int:
+    """After how many entries the window repeats its beginning; 0 if it does not, or only after more than ``most``.
 
-def find_period(window: np.ndarray, most: int) -> int:
-    """After how many entries the window repeats its beginning; 0 if it does not."""
+    The beginning is ``recurring`` entries, or half of the window.
+    """
     n = len(window)
     text = window.tobytes()
-    head = text[: 8 * min(HEAD, n // 2)]
+    head = text[: 8 * min(recurring, n // 2)]
     at = text.find(head, 8)
     while at > 0:
         period, rest = divmod(at, 8)

@@ -26,19 +26,17 @@ from wavetank.model.compression.folded_table import (
 from wavetank.model.compression.growing_lists import GrowingList, ListStore
 from wavetank.model.compression.list_stripes import Stripes
 from wavetank.model.compression.open_strands import going_strands
+from wavetank.model.document.thresholds import Thresholds
 from wavetank.model.native import strands as strand_passes
 from wavetank.model.native.lists import Stretches
 from wavetank.model.native.orders import translated
 from wavetank.model.native.strands import STRAY, Before, Going, Regions, Strands
 from wavetank.model.native.survey import Chunk, OpKinds, Survey, UInt32Array, Workspace
-from wavetank.model.rules import LONG, MIN_TURNS, Rules
+from wavetank.model.rules import Rules
 from wavetank.trace.ops import DATA_KINDS, codes_where
 from wavetank.trace.schema import BoolArray, Int64Array, Level, Op, OpKind
 
-SHORTEST = 32
-"""Operations of a strand, or of a part of it, that are a row without regularity (Choice); fewer stay single."""
 _KEY = ("file", "op", "handle", "arg")
-_PROBE, _HEAD, _MAX_PERIOD = 512, 32, 64  # operations
 
 
 def kinds_of(ops: Mapping[int, Op]) -> tuple[BoolArray, BoolArray]:
@@ -53,8 +51,7 @@ class Weaver:
 
     Attributes:
         kinds: of operations.
-        rules: what is similar.
-        regular: operations of a run that is a row of its own.
+        rules: what is similar, and what is worth a row.
         refold: folds rows in order, where it is their order that repeats itself.
         store: of offsets and sizes.
         stripes: of the same.
@@ -63,11 +60,16 @@ class Weaver:
 
     kinds: OpKinds
     rules: Rules
-    regular: int
     refold: Callable[[Folded], Folded]
     store: ListStore
     stripes: Stripes
     workspace: Workspace
+
+    @property
+    def shortest_rows(self) -> tuple[int, int]:
+        """Operations of a row with regularity, and of one without."""
+        limits = self.rules.thresholds
+        return limits.regular_run, limits.strand_operations
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,7 @@ def weave(chunk: Chunk[Folded], found: Survey, regions: Regions, by: Weaver) -> 
         by: what else is needed.
     """
     ids, pairs, number = _pairs(chunk, found, regions, by)
-    strand_of, apart = _strands(ids, pairs, number, by.workspace)
+    strand_of, apart = _strands(ids, pairs, number, by)
     n_strands = int(strand_of[-1]) + 1
     first_of = np.searchsorted(strand_of, np.arange(n_strands))  # a pair of each strand
     plain = apart[first_of] | (np.bincount(strand_of) == 1)
@@ -115,7 +117,7 @@ def weave(chunk: Chunk[Folded], found: Survey, regions: Regions, by: Weaver) -> 
     low, high = by.rules.similarity or (1.0, 1.0)
     laid = strand_passes.strands(
         chunk, regions, ids, (strand_of[number].astype(np.uint32), stray.astype(np.uint8)),
-        (by.regular, SHORTEST), (low, high), by.workspace,
+        by.shortest_rows, (low, high), by.workspace,
     )  # fmt: skip
     keys = [getattr(chunk.table, name)[found.first[pairs.code[first_of]]] for name in _KEY]
     stripe = by.stripes.numbers([tuple(key) for key in np.stack([*keys, stray], axis=1).tolist()])
@@ -161,7 +163,7 @@ def weave_on(
     whole = bool((stripe[going.role != STRAY] >= 0).all())
     tails = by.stripes.tails(stripe, len(chunk)) if whole else None
     laid = strand_passes.weave_on(
-        chunk, going, before, _no_order(), often(by.regular), (by.regular, SHORTEST), similar, tails, by.workspace
+        chunk, going, before, _no_order(by.rules.thresholds), often(by.rules.thresholds), by.shortest_rows, similar, tails, by.workspace
     )  # fmt: skip
     if laid is None:
         return None
@@ -180,9 +182,9 @@ def weave_on(
     )
 
 
-def often(regular: int) -> float:
+def often(thresholds: Thresholds) -> float:
     """The share of operations of a weave that are of another kind than the one before, at least."""
-    return 1 / (4 * regular)
+    return 1 / (4 * thresholds.regular_run)
 
 
 def _pairs(
@@ -210,7 +212,7 @@ def _pairs(
 
 
 def _strands(
-    ids: UInt32Array, pairs: _Pairs, number: Int64Array, workspace: Workspace
+    ids: UInt32Array, pairs: _Pairs, number: Int64Array, by: Weaver
 ) -> tuple[Int64Array, BoolArray]:
     """The strand of each pair, and whether the operations of its file are taken apart."""
     new = np.append(
@@ -221,14 +223,20 @@ def _strands(
     if not several.any():
         return stream, np.zeros(len(stream), dtype=bool)
     irregular = strand_passes.irregular(
-        ids, stream[number].astype(np.uint32), _no_order(), workspace
+        ids, stream[number].astype(np.uint32), _no_order(by.rules.thresholds), by.workspace
     )
     apart = (irregular & several)[stream]
     return np.cumsum(new | apart) - 1, apart
 
 
-def _no_order() -> tuple[int, ...]:
-    return MIN_TURNS, LONG, _HEAD, _PROBE, _MAX_PERIOD
+def _no_order(limits: Thresholds) -> tuple[int, ...]:
+    return (
+        limits.mix_turns,
+        limits.mix_long_order,
+        limits.order_head,
+        limits.order_probe,
+        limits.order_period,
+    )
 
 
 def _all_rows(

@@ -16,6 +16,7 @@ from wavetank.model.document.phase import Phase, Series
 from wavetank.model.document.program import Program
 from wavetank.model.document.references import Known, require
 from wavetank.model.document.run_times import RunTimes
+from wavetank.model.document.thresholds import Thresholds
 from wavetank.model.document.timeline import Timeline
 
 
@@ -91,6 +92,10 @@ class Model(Document):
         default=None, description="elapsed time and time at I/O calls; None in older models"
     )
     boundaries: Boundaries
+    thresholds: Thresholds | None = Field(
+        default=None,
+        description="the numbers by which the trace was taken apart; None in models that do not record them",
+    )
     requirements: Requirements
     files: tuple[ModelFile, ...]
     phases: tuple[Phase, ...]

@@ -18,6 +18,7 @@ import numpy as np
 
 from wavetank.model.compression.folded_table import as_folded, blocks, part_rows
 from wavetank.model.document.file_members import NEXT
+from wavetank.model.document.thresholds import Thresholds
 from wavetank.model.events.family_names import group_names, handed_on
 from wavetank.model.events.file_identity import NAMED_OPS
 from wavetank.trace.distinct import distinct_rows
@@ -34,11 +35,6 @@ from wavetank.trace.schema import (
     Trace,
 )
 from wavetank.trace.traced_files import TracedFiles
-
-FEWEST = 100
-"""Files from which on those that are used alike are a family (Choice)."""
-FEWEST_A_RANK = 8
-"""Files of a family for each rank that uses it; with fewer, a file of each rank's own says more (Choice)."""
 
 _PLAIN = (
     "open", "close", "read", "write", "pread", "pwrite", "readv", "writev", "preadv", "pwritev", "lseek", "fsync",
@@ -81,7 +77,7 @@ Families = Mapping[int, Family]
 
 
 def fold_alike(
-    trace: Trace, table: FoldTable, ops: Mapping[int, Op]
+    trace: Trace, table: FoldTable, ops: Mapping[int, Op], thresholds: Thresholds
 ) -> tuple[Trace, FoldTable, Families]:
     """The trace with one file for each family of files.
 
@@ -89,11 +85,12 @@ def fold_alike(
         trace: whose files the rows name.
         table: its rows, in rank order.
         ops: operations by code.
+        thresholds: what is a family.
     """
     n_files = len(trace.files)
-    if n_files < FEWEST or len(table) < FEWEST or int(table.file.max()) >= n_files:
+    if min(n_files, len(table)) < thresholds.family_files or int(table.file.max()) >= n_files:
         return trace, table, {}
-    search = _Search(trace, table, ops)
+    search = _Search(trace, table, ops, thresholds)
     group = search.groups()
     if group is None:
         return trace, table, {}
@@ -114,7 +111,10 @@ class _Visits:
 class _Search:
     """One trace's files and rows."""
 
-    def __init__(self, trace: Trace, table: FoldTable, ops: Mapping[int, Op]) -> None:
+    def __init__(
+        self, trace: Trace, table: FoldTable, ops: Mapping[int, Op], thresholds: Thresholds
+    ) -> None:
+        self._thresholds = thresholds
         self._trace, self._table, self._ops = trace, table, ops
         self._files = TracedFiles.of(trace.files)
         self._before = self._files.size_before
@@ -131,7 +131,7 @@ class _Search:
     def groups(self) -> Int64Array | None:
         """For each file, and for -1, the number of its family; -1 for none. None where there is no family."""
         usable = self._usable()
-        while usable.sum() >= FEWEST:
+        while usable.sum() >= self._thresholds.family_files:
             group = self._grouped(usable)
             if (group < 0).all():
                 return None
@@ -170,7 +170,7 @@ class _Search:
         kinds = self._kinds_of_use(usable)
         numbers = np.flatnonzero(usable)
         paths = self._files.paths.take(numbers)
-        of_usable, self._names = group_names(paths, kinds[numbers], FEWEST)
+        of_usable, self._names = group_names(paths, kinds[numbers], self._thresholds.family_files)
         group = np.full(len(usable), -1, dtype=np.int64)
         group[numbers] = of_usable
         if not self._names:
@@ -181,7 +181,9 @@ class _Search:
         uses = np.zeros((len(self._names), n_ranks), dtype=bool)
         uses[of_row[some], table.rank[some]] = True
         size = np.bincount(of_usable[of_usable >= 0], minlength=len(self._names))
-        few = size < np.maximum(uses.sum(axis=1) * FEWEST_A_RANK, FEWEST)
+        limits = self._thresholds
+        least = uses.sum(axis=1) * limits.family_files_of_rank
+        few = size < np.maximum(least, limits.family_files)
         group[few[group] & (group >= 0)] = -1
         return group
 

@@ -24,8 +24,6 @@ from wavetank.model.phases.activity import Activity
 from wavetank.trace.schema import UNKNOWN, BoolArray, Int64Array
 from wavetank.trace.traced_files import TracedFiles
 
-MOST_PHASES = 256
-"""Phases from which on those of the same ranks and calls are told as one (Choice)."""
 _CREATED, _DIRECTORY = 1, 2  # bits of a label
 
 
@@ -57,7 +55,7 @@ def metadata_phases(
     segment_of, segments = _segments(
         activity.rows.table.rank[index], stage[index], label, _in_turns(activity, index)
     )
-    groups = _together(segments, alike=alike)
+    groups = _together(segments, activity.thresholds.metadata_phases, alike=alike)
     objects = Objects(activity, index, paths, directories)
     describe = _Phase(activity, index, label, segment_of, objects, paths).of
     found = [
@@ -187,11 +185,12 @@ def _segments(
     return number_of[inverse], segments
 
 
-def _together(segments: Sequence[_Segment], *, alike: bool) -> list[list[int]]:
+def _together(segments: Sequence[_Segment], most: int, *, alike: bool) -> list[list[int]]:
     """Segments of ranks that do the same between the same collectives; of one rank, one after another, too.
 
     Args:
         segments: of all ranks.
+        most: groups, beyond which those of the same ranks and calls are one.
         alike: all ranks meet equally often. Where they do not, their first segments of the same calls are together,
             their second ones, and so on.
     """
@@ -202,7 +201,7 @@ def _together(segments: Sequence[_Segment], *, alike: bool) -> list[list[int]]:
         seen[one.rank, one.labels] += 1
         groups.setdefault((one.stage if alike else nth, one.labels), []).append(number)
     found = _joined_in_turn(list(groups.values()), segments)
-    if len(found) <= MOST_PHASES:
+    if len(found) <= most:
         return found
     by_shape: dict[object, list[int]] = {}
     for group in found:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from wavetank.model.document.thresholds import Thresholds
 from wavetank.model.events.file_families import Families
 from wavetank.model.events.rows import Rows
 from wavetank.model.events.streams import DataRows
@@ -26,6 +27,7 @@ class Activity:
         file_ids: index into the trace's files -> file_id.
         own_level: the level at which the application itself uses a file.
         families: files that stand for several, which are used alike.
+        thresholds: of the extraction.
     """
 
     rows: Rows
@@ -34,6 +36,7 @@ class Activity:
     file_ids: Mapping[int, int]
     own_level: Mapping[int, Level]
     families: Families = field(default_factory=dict)
+    thresholds: Thresholds = field(default_factory=Thresholds)
 
     def own_levels(self) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
         """``own_level`` as an array over files; 255 for others, and for -1 (its last entry)."""

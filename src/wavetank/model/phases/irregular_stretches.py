@@ -9,13 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from wavetank.model.events.streams import DataRows
-from wavetank.model.rules import MIN_RUN, Rules
+from wavetank.model.rules import Rules
 from wavetank.trace.schema import UNKNOWN, BoolArray, Int64Array
-
-SHORT = 16
-"""Operations from which on similar ones are a phase although they are not equal (Choice)."""
-MIN_SCRAPS = 4
-"""Scraps in a row that are joined (Choice)."""
 
 Columns = tuple[Int64Array, Int64Array, Int64Array]  # low, high, period
 
@@ -28,14 +23,15 @@ def join_irregular(
     rules: Rules,
     listed: BoolArray,
 ) -> Columns:
-    """Join ``MIN_SCRAPS`` scraps or more of one operation with no boundary between them.
+    """Join ``scraps`` scraps or more of one operation with no boundary between them.
 
-    A scrap holds one operation only, and is either of dissimilar sizes, or shorter than ``SHORT``
-    operations without being regular: four repetitions or more, of exactly one size and displacement.
+    A scrap holds one operation only, and is either of dissimilar sizes, or shorter than ``similar_operations``
+    operations without being regular: ``run_operations`` repetitions or more, of exactly one size and displacement.
     ``listed`` says which rows are long stretches of dissimilar sizes: any scrap beside one joins it.
     """
+    limits = rules.thresholds
     low, high, period = ranges
-    if len(low) < MIN_SCRAPS and not listed.any():
+    if len(low) < limits.scraps and not listed.any():
         return ranges
     first = np.searchsorted(data.first_op, low, side="right") - 1
     last = np.searchsorted(data.first_op, high - 1, side="right") - 1
@@ -43,8 +39,8 @@ def join_irregular(
     jumps = np.concatenate([[0], np.cumsum(~rules.similar(data.size[:-1], data.size[1:]))])
     one = changes[first] == changes[last]
     mixed = (period == 1) & (jumps[first] != jumps[last])
-    repeated = (high - low) // period >= MIN_RUN
-    short = one & (high - low < SHORT)
+    repeated = (high - low) // period >= limits.run_operations
+    short = one & (high - low < limits.similar_operations)
     short[short & repeated] = ~exactly_regular(data, low, high, period, short & repeated)
     long = (period == 1) & listed[first]
     scrap = one & (mixed | short | long)
@@ -55,7 +51,7 @@ def join_irregular(
     stop = np.append(start[1:], len(low))
     # Groups of too few scraps stay as they are.
     joins = np.logical_or.reduceat(long, start)
-    few = np.repeat((stop - start < MIN_SCRAPS) & ~joins, stop - start)
+    few = np.repeat((stop - start < limits.scraps) & ~joins, stop - start)
     kept = ~linked | few
     begin = np.flatnonzero(kept)
     end = np.append(begin[1:], len(low)) - 1

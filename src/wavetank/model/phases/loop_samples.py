@@ -13,9 +13,6 @@ import numpy as np
 from wavetank.model.events.streams import DataRows
 from wavetank.trace.schema import UNKNOWN, Int64Array
 
-REPETITIONS = 80
-"""Of a loop; no rule of ``pattern``, ``nested``, ``periods`` or ``irregular`` counts beyond 64."""
-
 
 @dataclass(frozen=True)
 class Way:
@@ -32,14 +29,14 @@ class Way:
         return found
 
 
-def stand_in(data: DataRows) -> tuple[DataRows, Way]:
-    """Rows without blocks, and the way back."""
+def stand_in(data: DataRows, most: int) -> tuple[DataRows, Way]:
+    """Rows without blocks, of each its first and last repetitions, ``most`` in all; and the way back."""
     none = np.zeros(0, dtype=np.int64)
     if not len(data.block_start):
         return data, Way(none, none)
     start, k = data.block_start, data.block_members
     n = data.count[start]
-    kept = np.minimum(n, REPETITIONS)
+    kept = np.minimum(n, most)
     front = kept - kept // 2
     # Each block as its repetitions' rows, in the place of its first row.
     block = np.repeat(np.arange(len(start)), kept * k)

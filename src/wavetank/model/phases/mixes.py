@@ -11,15 +11,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from wavetank.model.compression.folded_table import Folded, taken_apart, weaves_of
+from wavetank.model.document.thresholds import Thresholds
 from wavetank.model.events.streams import COLUMNS, DataRows, first_operations
-from wavetank.model.rules import LONG, MIN_TURNS
 from wavetank.trace.schema import BoolArray, Int64Array
-
-ORDERED = 64
-"""Operations from which on one operation, or a repeated pattern of several, is an order (Choice)."""
-MOST_TURNS = 1024
-"""Turns without a boundary that are a mix whatever their order: a phase table cannot bear more pieces (Choice)."""
-_MAX_PERIOD = 32  # turns of a repeated pattern
 
 
 @dataclass(frozen=True)
@@ -54,19 +48,20 @@ class Spans:
         return np.where((mix >= 0) & (index < self.stop[np.maximum(mix, 0)]), mix, -1)
 
 
-def find_mixes(data: DataRows, parted: BoolArray, table: Folded) -> Spans:
+def find_mixes(data: DataRows, parted: BoolArray, table: Folded, thresholds: Thresholds) -> Spans:
     """Stretches of one stream in which several operations take turns in no order.
 
     Args:
         data: operations by stream.
         parted: shape (rows - 1,), whether a boundary lies between a row and the next.
         table: all rows, of which some may be strands of weaves.
+        thresholds: what is a mix.
     """
     none = np.zeros(0, dtype=np.int64)
-    turns = _candidates(_turns(data, parted, table))
+    turns = _candidates(_turns(data, parted, table, thresholds), thresholds)
     if not len(turns):
         return Spans(none, none)
-    ordered, long = _orders(turns)
+    ordered, long = _orders(turns, thresholds)
     woven = turns.weight > 1
     ordered[woven] = long[woven] = False
     new = np.append(True, turns.chain[1:] != turns.chain[:-1])
@@ -81,12 +76,13 @@ def find_mixes(data: DataRows, parted: BoolArray, table: Folded) -> Spans:
         start = none
     stretch = np.cumsum(begins) - 1
     weight = np.bincount(stretch[loose], weights=turns.weight[loose], minlength=len(start))
-    seeds = np.flatnonzero(weight >= MIN_TURNS)
+    seeds = np.flatnonzero(weight >= thresholds.mix_turns)
     last = np.full(len(start), -1, dtype=np.int64)
     last[stretch[loose]] = np.flatnonzero(loose)  # the last one stays
     first_turn, last_turn = start[seeds], last[seeds]
     of_segment = segment[first_turn]
-    many = np.flatnonzero(np.bincount(segment[~long], weights=turns.weight[~long]) >= MOST_TURNS)
+    turns_of = np.bincount(segment[~long], weights=turns.weight[~long])
+    many = np.flatnonzero(turns_of >= thresholds.mix_most_turns)
     edges = np.append(np.flatnonzero(border), len(turns))
     first_turn = np.concatenate([first_turn, edges[many]])
     last_turn = np.concatenate([last_turn, edges[many + 1] - 1])
@@ -98,14 +94,14 @@ def find_mixes(data: DataRows, parted: BoolArray, table: Folded) -> Spans:
     np.maximum.at(high, of_segment, last_turn)
     start, stop = turns.start[low[chosen]], turns.stop[high[chosen]]
     for number in range(len(start)):
-        start[number] = _reach(data, parted, int(start[number]), -1)
-        stop[number] = _reach(data, parted, int(stop[number]) - 1, 1) + 1
+        start[number] = _reach(data, parted, int(start[number]), -1, thresholds)
+        stop[number] = _reach(data, parted, int(stop[number]) - 1, 1, thresholds) + 1
     return Spans(start, stop)
 
 
-def _reach(data: DataRows, parted: BoolArray, edge: int, way: int) -> int:
+def _reach(data: DataRows, parted: BoolArray, edge: int, way: int, thresholds: Thresholds) -> int:
     """The last row of a mix on one side: scraps beside it belong to it, which the regular run behind them does not go on to."""
-    for row in range(edge + way, edge + way * MIN_TURNS, way):
+    for row in range(edge + way, edge + way * thresholds.mix_turns, way):
         behind, two = row + way, row + 2 * way
         if not 0 <= behind < len(data) or parted[min(row, row - way)] or parted[min(row, behind)]:
             return row - way
@@ -129,7 +125,7 @@ def _ends(data: DataRows, row: int, way: int) -> tuple[int, int]:
     return ends if way > 0 else (ends[1], ends[0])
 
 
-def _turns(data: DataRows, parted: BoolArray, table: Folded) -> _Turns:
+def _turns(data: DataRows, parted: BoolArray, table: Folded, thresholds: Thresholds) -> _Turns:
     n = len(data)
     symbol = (data.slot.astype(np.int64) << 8) | data.op
     weight = np.ones(n, dtype=np.int64)
@@ -139,7 +135,7 @@ def _turns(data: DataRows, parted: BoolArray, table: Folded) -> _Turns:
     if table.lists.weaves:
         strands = taken_apart(table)[data.row]
         symbol = np.where(strands, -1 - n - weaves_of(table)[data.row], symbol)
-        weight[strands] = MIN_TURNS
+        weight[strands] = thresholds.mix_turns
     new = np.append(True, parted | (symbol[1:] != symbol[:-1]))
     chain = np.cumsum(np.append(True, parted)) - 1
     start = np.flatnonzero(new)
@@ -148,24 +144,25 @@ def _turns(data: DataRows, parted: BoolArray, table: Folded) -> _Turns:
     )  # fmt: skip
 
 
-def _candidates(turns: _Turns) -> _Turns:
+def _candidates(turns: _Turns, thresholds: Thresholds) -> _Turns:
     """Those of the chains with enough turns for a mix."""
     if not len(turns):
         return turns
     per_chain = np.bincount(turns.chain, weights=turns.weight)
-    some = per_chain[turns.chain] >= MIN_TURNS
+    some = per_chain[turns.chain] >= thresholds.mix_turns
     return _Turns(**{name: column[some] for name, column in vars(turns).items()})
 
 
-def _orders(turns: _Turns) -> tuple[BoolArray, BoolArray]:
+def _orders(turns: _Turns, thresholds: Thresholds) -> tuple[BoolArray, BoolArray]:
     """Which turns are part of an order, and of a long one."""
     n = len(turns)
+    ordered, long = thresholds.mix_order, thresholds.mix_long_order
     border = np.zeros((2, n + 1), dtype=np.int64)
     operations = np.concatenate([[0], np.cumsum(turns.n)])
     key = (turns.symbol.astype(np.uint64) << np.uint64(20)) ^ turns.n.astype(np.uint64)
     key *= np.uint64(0x9E3779B97F4A7C15)
     key ^= turns.chain.astype(np.uint64)
-    for period in range(2, min(_MAX_PERIOD, n // 2) + 1):
+    for period in range(2, min(thresholds.mix_period, n // 2) + 1):
         equal = key[period:] == key[:-period]
         if np.count_nonzero(equal) < period:
             continue
@@ -174,11 +171,11 @@ def _orders(turns: _Turns) -> tuple[BoolArray, BoolArray]:
         some = stop - first >= period
         first, stop = first[some], stop[some] + period
         size = operations[stop] - operations[first]
-        for row, least in enumerate((ORDERED, LONG)):
+        for row, least in enumerate((ordered, long)):
             np.add.at(border[row], first[size >= least], 1)
             np.subtract.at(border[row], stop[size >= least], 1)
     within = np.cumsum(border[:, :n], axis=1) > 0
-    return within[0] | (turns.n >= ORDERED), within[1] | (turns.n >= LONG)
+    return within[0] | (turns.n >= ordered), within[1] | (turns.n >= long)
 
 
 def loops_inside(data: DataRows, mixes: Spans) -> Int64Array:

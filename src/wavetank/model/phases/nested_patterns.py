@@ -3,7 +3,7 @@
 Reads stretches of like operations in order; leaves the ranges of operations that repeat such a
 pattern, and the stretches that are left. Source: method, section 2, "a pattern may hold several operations".
 
-A run of ``MIN_RUN`` operations or more is a phase of its own unless it recurs as a part of a longer
+A run of ``Thresholds.run_operations`` operations or more is a phase of its own unless it recurs as a part of a longer
 pattern often enough that the pattern, member by member, is no longer than the list of the phases
 that it stands for: 40 writes and 40 reads are two phases, (write x 5, read) x 100 is one.
 """
@@ -14,13 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wavetank.model.rules import MIN_RUN, Rules
+from wavetank.model.rules import Rules
 from wavetank.trace.schema import BoolArray, Int64Array
-
-MAX_STRETCHES = 16
-"""Stretches that a pattern with runs in it may hold (Choice)."""
-MAX_MEMBERS = 64
-"""Operations that a pattern with runs in it may hold (Choice)."""
 
 
 @dataclass(frozen=True)
@@ -93,14 +88,14 @@ def _lent(stretches: Stretches, outer: int, like: int, rules: Rules) -> int:
 def _candidates(stretches: Stretches, rules: Rules) -> tuple[Int64Array, Int64Array]:
     """For each stretch the pattern that begins at it and covers most: its stretches, and all that match it.
 
-    0 where none does. Work is 16 passes over the stretches, and none where no run is long.
+    0 where none does. Work is a pass for each length of a pattern, over the stretches, and none where no run is long.
     """
     n = len(stretches)
     best = np.zeros(n, dtype=np.int64)
     most = np.zeros(n, dtype=np.int64)
     total = np.zeros(n, dtype=np.int64)
     count = stretches.high - stretches.low
-    long = np.concatenate([[0], np.cumsum(count >= MIN_RUN)])
+    long = np.concatenate([[0], np.cumsum(count >= rules.thresholds.run_operations)])
     if long[-1] < 2:
         return best, total
     chain = np.concatenate([[0], np.cumsum(~stretches.linked)])  # number of the unbroken chain
@@ -109,7 +104,7 @@ def _candidates(stretches: Stretches, rules: Rules) -> tuple[Int64Array, Int64Ar
     other[1:] = _unlike(stretches, rules)
     changes = np.cumsum(other)
     index = np.arange(n)
-    for period in range(2, min(MAX_STRETCHES, n // 2) + 1):
+    for period in range(2, min(rules.thresholds.nested_stretches, n // 2) + 1):
         equal = (
             (stretches.symbol[period:] == stretches.symbol[:-period])
             & (count[period:] == count[:-period])
@@ -122,7 +117,8 @@ def _candidates(stretches: Stretches, rules: Rules) -> tuple[Int64Array, Int64Ar
         times = matched // period + 1
         members = operations[period:] - operations[:-period]
         fits = (times > 1) & (long[period:] > long[:-period])[:m]
-        fits &= (changes[period - 1 :][:m] > changes[:m]) & (members[:m] <= MAX_MEMBERS)
+        fits &= changes[period - 1 :][:m] > changes[:m]
+        fits &= members[:m] <= rules.thresholds.nested_operations
         fits &= members[:m] <= times * period
         # Of those that cover as much the first found, the shortest.
         covered = np.where(fits, times * period, 0)

@@ -30,7 +30,7 @@ def find_ranges(
     """
     table = rows.table
     parted = boundaries(data, table.start_ns[data.row], table.end_ns[data.row], rules)
-    mixes = find_mixes(data, parted, table)
+    mixes = find_mixes(data, parted, table, rules.thresholds)
     if len(loops := loops_inside(data, mixes)):
         rows = without_loops(rows, data, loops)
         return find_ranges(rows, data_rows(rows, levels), levels, rules, several)
@@ -48,7 +48,7 @@ def find_ranges(
 
 
 def _patterns(rows: Rows, data: DataRows, rules: Rules, several: Collection[int]) -> Ranges:
-    proxy, way = stand_in(data)
+    proxy, way = stand_in(data, rules.thresholds.sampled_repetitions)
     table = rows.table
     parted = boundaries(proxy, table.start_ns[proxy.row], table.end_ns[proxy.row], rules)
     found = find_patterns(proxy, parted, rules, several)

@@ -5,7 +5,7 @@ them. Ranges never cross a boundary, cover every operation once, and are the sam
 trace was folded. Source: method, section 2.
 
 How: neighbouring operations of the same kind and similar size are one stretch. Inside a stretch,
-displacements that change from one regular value to another part it. A part of ``MIN_RUN``
+displacements that change from one regular value to another part it. A part of ``Thresholds.run_operations``
 operations or more stands alone unless a longer pattern repeats it (``nested``); between such parts a
 pattern of several operations is looked for, the one that covers most, the shortest of those that
 cover as much.
@@ -20,15 +20,14 @@ from itertools import pairwise
 import numpy as np
 
 from wavetank.model.document.access_runs import Steps, steps_of
+from wavetank.model.document.thresholds import Thresholds
 from wavetank.model.events.streams import DataRows
-from wavetank.model.phases.irregular_stretches import SHORT, join_irregular
+from wavetank.model.phases.irregular_stretches import join_irregular
 from wavetank.model.phases.nested_patterns import Stretches, find_nested
 from wavetank.model.phases.periods import Found, find_each, find_periods
-from wavetank.model.rules import MIN_RUN, Rules
+from wavetank.model.rules import Rules
 from wavetank.trace.schema import UNKNOWN, BoolArray, Int64Array
 
-MAX_PIECES = 64
-"""A stretch that would come apart into more phases than this is one phase with listed offsets (Choice)."""
 _BEGINNING = 1 << 10  # operations of a list that are looked at first
 _SHORT, _TOGETHER = 1 << 10, 1 << 8
 """Operations of a stretch up to which patterns are looked for in several of them together, and in how many."""
@@ -65,7 +64,7 @@ def find_patterns(
     mixed = mixed_rows(data, rules)
     linked = ~parted & (symbol[1:] == symbol[:-1]) & _similar_sizes(data, rules)
     linked &= ~mixed[1:] & ~mixed[:-1]
-    together = _of_several(data, symbol, parted, several) if len(several) else None
+    together = _of_several(data, symbol, parted, several, rules) if len(several) else None
     if together is not None:
         linked = np.where(
             together[1:] & together[:-1], ~parted & (symbol[1:] == symbol[:-1]), linked
@@ -86,7 +85,7 @@ def find_patterns(
         ),
     ]
     # Short pieces next to each other, with no boundary between, may hold a longer pattern.
-    short = high - low < MIN_RUN
+    short = high - low < rules.thresholds.run_operations
     with_next = np.zeros(len(low), dtype=bool)
     with_next[:-1] = short[:-1] & short[1:] & _linked(data, parted, low, high)
     with_previous = np.append(False, with_next[:-1])
@@ -108,23 +107,28 @@ def find_patterns(
 
 
 def _of_several(
-    data: DataRows, symbol: Int64Array, parted: BoolArray, several: Collection[int]
+    data: DataRows,
+    symbol: Int64Array,
+    parted: BoolArray,
+    several: Collection[int],
+    rules: Rules,
 ) -> BoolArray:
     """Rows in stretches of one call on files one after another, whose sizes follow no rule.
 
     What a few of them have in common is chance, and parts nothing.
     """
+    least = rules.thresholds.similar_operations
     found = np.isin(data.file, list(several)) & (data.block < 0) & (data.listed < 0)
     if not found.any():
         return found
     linked = ~parted & (symbol[1:] == symbol[:-1]) & found[1:] & found[:-1]
     start = np.flatnonzero(np.append(True, ~linked))
     stop = np.append(start[1:], len(data))
-    long = (stop - start >= SHORT) & found[start]
+    long = (stop - start >= least) & found[start]
     chosen = np.zeros(len(data), dtype=bool)
     for a, b in zip(start[long].tolist(), stop[long].tolist(), strict=True):
         moved = data.moved[a : min(b, a + 4 * _BEGINNING)]
-        chosen[a:b] = len(np.unique(moved)) >= SHORT
+        chosen[a:b] = len(np.unique(moved)) >= least
     return chosen
 
 
@@ -229,7 +233,7 @@ def _part_by_displacement(
         a, b = np.searchsorted(owner, [stretch, stretch + 1])
         cuts = _cuts(
             Steps(steps.value[a:b], n[a:b], first[a:b], steps.joined[a:b], steps.irregular[a:b]),
-            change[a:b], int(low[stretch]), int(high[stretch]),
+            change[a:b], int(low[stretch]), int(high[stretch]), rules.thresholds,
         )  # fmt: skip
         if len(cuts):
             kept[stretch] = False
@@ -239,7 +243,7 @@ def _part_by_displacement(
     return np.concatenate([low[kept], *lows]), np.concatenate([high[kept], *highs])
 
 
-def _cuts(steps: Steps, change: BoolArray, low: int, high: int) -> Int64Array:
+def _cuts(steps: Steps, change: BoolArray, low: int, high: int, limits: Thresholds) -> Int64Array:
     """Where a stretch of operations [low, high) comes apart: first operations of the later parts."""
     starts = np.flatnonzero(np.append(True, change[1:]))
     begin = steps.first[starts]
@@ -249,15 +253,17 @@ def _cuts(steps: Steps, change: BoolArray, low: int, high: int) -> Int64Array:
     # A few like steps that are not equal are chance.
     single = np.diff(starts, append=len(steps.value)) == 1
     irregular = steps.irregular.any()
-    shortest = np.where(single & ~irregular, MIN_RUN, SHORT).tolist()
+    of_parts = np.where(single & ~irregular, limits.run_operations, limits.similar_operations)
     listed = steps.irregular[starts].tolist()
-    for a, b, least, is_listed in zip(begin.tolist(), end.tolist(), shortest, listed, strict=True):
+    for a, b, least, is_listed in zip(
+        begin.tolist(), end.tolist(), of_parts.tolist(), listed, strict=True
+    ):
         first = max(a, position)
         if b - first < least or is_listed:
             continue
         bounds.extend(bound for bound in (first, b) if bound not in (low, high, *bounds[-1:]))
         position = b
-        if len(bounds) > MAX_PIECES:
+        if len(bounds) > limits.pieces:
             return np.zeros(0, dtype=np.int64)
     return np.array(bounds, dtype=np.int64)
 
@@ -348,7 +354,7 @@ def _all_periods(
         some = short[begin : begin + _TOGETHER]
         index = np.concatenate([np.arange(at, at + n) for at, n in map(places.__getitem__, some)])
         edges = np.cumsum([0, *(places[number][1] for number in some)])
-        each = find_each(symbols[index], sizes[index], edges, rules, MAX_PIECES)
+        each = find_each(symbols[index], sizes[index], edges, rules, rules.thresholds.pieces)
         found.update(
             (number, one) for number, one in zip(some, each, strict=True) if one is not None
         )
@@ -361,7 +367,7 @@ def _all_periods(
 
 
 def _periods(symbols: Int64Array, sizes: Int64Array, rules: Rules) -> Found:
-    found = find_periods(symbols, sizes, rules, MAX_PIECES)
+    found = find_periods(symbols, sizes, rules, rules.thresholds.pieces)
     if found is None:
         # Sizes without any regularity: the order of the calls alone makes the pattern.
         found = find_periods(symbols, np.ones_like(sizes), rules, len(symbols)) or []
@@ -384,10 +390,10 @@ def _member_cuts(offset: Int64Array, period: int, rules: Rules) -> list[int]:
     position = 0
     for a, b in zip(begin.tolist(), end.tolist(), strict=True):
         first = max(a, position)
-        if b - first < MIN_RUN:
+        if b - first < rules.thresholds.run_operations:
             continue
         bounds.extend(bound for bound in (first, b) if bound not in (0, n_rep, *bounds[-1:]))
         position = b
-        if len(bounds) > MAX_PIECES:
+        if len(bounds) > rules.thresholds.pieces:
             return []
     return [bound * period for bound in bounds]

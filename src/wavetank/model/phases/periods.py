@@ -12,11 +12,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from wavetank.model.rules import MIN_RUN, Rules
+from wavetank.model.rules import Rules
 from wavetank.trace.schema import Int64Array
 
-MAX_PERIOD = 16
-"""Operations that a pattern may hold (Choice)."""
 _FIRST_WINDOW, _LAST_WINDOW = 1 << 8, 1 << 14  # operations
 
 Found = list[tuple[int, int, int]]  # low, high, period
@@ -95,7 +93,8 @@ def _look(symbols: Int64Array, sizes: Int64Array, start: int, stop: int, rules: 
     periods = np.ones(len(index), dtype=np.int64)
     is_open = np.zeros(len(index), dtype=bool)
     run = best
-    for period in range(1, MAX_PERIOD + 1):
+    limits = rules.thresholds
+    for period in range(1, limits.pattern_operations + 1):
         limit = min(stop, n - period)  # operations below it have one that is a period later
         if limit <= start:
             break
@@ -112,7 +111,7 @@ def _look(symbols: Int64Array, sizes: Int64Array, start: int, stop: int, rules: 
             run = best
             continue
         covered = period * (matched // period + 1)
-        better = (matched >= period) & (covered > best) & (run < MIN_RUN)
+        better = (matched >= period) & (covered > best) & (run < limits.run_operations)
         best = np.where(better, covered, best)
         periods = np.where(better, period, periods)
     return _Window(start, best.tolist(), periods.tolist(), is_open.tolist())
@@ -121,8 +120,9 @@ def _look(symbols: Int64Array, sizes: Int64Array, start: int, stop: int, rules: 
 def _best_at(symbols: Int64Array, sizes: Int64Array, low: int, rules: Rules) -> tuple[int, int]:
     """What the best pattern at one operation covers, and its period, however far it goes."""
     best, period = 1 + _match_length(symbols, sizes, low, 1, rules), 1
-    if best < MIN_RUN:
-        for candidate in range(2, min(MAX_PERIOD, (len(symbols) - low) // 2) + 1):
+    limits = rules.thresholds
+    if best < limits.run_operations:
+        for candidate in range(2, min(limits.pattern_operations, (len(symbols) - low) // 2) + 1):
             length = _match_length(symbols, sizes, low, candidate, rules)
             covered = candidate * (length // candidate + 1)
             if length >= candidate and covered > best:

@@ -13,19 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from wavetank.model.document.thresholds import Thresholds
 from wavetank.model.native.orders import find, first_come, narrow, tally, translated
 from wavetank.model.programs.loops import Loop, Node, compress, match_length
 from wavetank.trace.schema import BoolArray, Int64Array
 
-SHORT = 512
-"""Steps up to which a program is looked through loop by loop, and has no mixes (Choice)."""
-SHORTEST = 256
-"""Steps of a mix (Choice)."""
-FEW = 4
-"""Of a mix, how often each of its different steps comes at least, on average (Choice)."""
-MANY = 1024
-"""Steps of a mix whatever its different ones (Choice)."""
-_HEAD = 32  # steps that must recur
 _LONGEST_STRIDE = 1 << 12  # steps that are passed over where nothing recurs again and again
 _REACH = 1 << 13  # how far ahead a recurrence is looked for; now and then to the end
 
@@ -44,15 +36,16 @@ class Mix:
         return isinstance(other, Mix) and np.array_equal(self.numbers, other.numbers)
 
     def __hash__(self) -> int:
-        return hash((len(self.numbers), self.numbers[:_HEAD].tobytes()))
+        return hash((len(self.numbers), self.numbers[:32].tobytes()))
 
 
-def with_mixes(nodes: Sequence[Node], mixable: BoolArray) -> list[Node]:
+def with_mixes(nodes: Sequence[Node], mixable: BoolArray, thresholds: Thresholds) -> list[Node]:
     """Nodes with their long stretches of numbers as loops and mixes.
 
     Args:
         nodes: numbers, loops that are known already, and arrays of numbers.
         mixable: by number, whether the step may be part of a mix.
+        thresholds: what is a long program, and what a mix.
     """
     found: list[Node] = []
     stretch: list[Numbers] = []
@@ -64,7 +57,7 @@ def with_mixes(nodes: Sequence[Node], mixable: BoolArray) -> list[Node]:
             single.clear()
         if stretch:
             whole = stretch[0] if len(stretch) == 1 else np.concatenate(stretch)
-            found.extend(nodes_of(whole, mixable))
+            found.extend(nodes_of(whole, mixable, thresholds))
             stretch.clear()
 
     for node in nodes:
@@ -82,60 +75,63 @@ def with_mixes(nodes: Sequence[Node], mixable: BoolArray) -> list[Node]:
     return found
 
 
-def nodes_of(numbers: Numbers, mixable: BoolArray) -> list[Node]:
+def nodes_of(numbers: Numbers, mixable: BoolArray, thresholds: Thresholds) -> list[Node]:
     """Loops, mixes and single numbers of a stretch."""
-    if len(numbers) <= SHORT:
+    if len(numbers) <= thresholds.short_program:
         plain: list[Node] = numbers.tolist()
         return plain
     found: list[Node] = []
     position = 0
-    for low, period, times in _loops(numbers):
-        found += _loose(numbers[position:low], mixable)
+    for low, period, times in _loops(numbers, thresholds.recurring_steps):
+        found += _loose(numbers[position:low], mixable, thresholds)
         body = numbers[low : low + period]
-        found.append(Loop(times, compress(nodes_of(body, mixable))))
+        found.append(Loop(times, compress(nodes_of(body, mixable, thresholds))))
         position = low + period * times
-    return found + _loose(numbers[position:], mixable)
+    return found + _loose(numbers[position:], mixable, thresholds)
 
 
-def _loose(numbers: Numbers, mixable: BoolArray) -> list[Node]:
+def _loose(numbers: Numbers, mixable: BoolArray, thresholds: Thresholds) -> list[Node]:
     """A stretch without long loops: mixes of what may be mixed."""
-    if len(numbers) < SHORTEST:
+    if len(numbers) < thresholds.mix_steps:
         plain: list[Node] = numbers.tolist()
         return plain
     counts = tally(numbers, int(numbers.max()) + 1)
     if mixable[np.flatnonzero(counts)].all():
-        return [Mix(numbers)] if _is_mix(counts) else numbers.tolist()
+        return [Mix(numbers)] if _is_mix(counts, thresholds) else numbers.tolist()
     can = mixable.take(numbers)
     edges = np.flatnonzero(np.diff(can, prepend=not can[0], append=not can[-1]))
     found: list[Node] = []
     for a, b in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
         part = numbers[a:b]
-        if can[a] and _is_mix(tally(part, len(counts))):
+        if can[a] and _is_mix(tally(part, len(counts)), thresholds):
             found.append(Mix(part))
         else:
             found += part.tolist()
     return found
 
 
-def _is_mix(counts: Int64Array) -> bool:
+def _is_mix(counts: Int64Array, limits: Thresholds) -> bool:
     """Whether so many of each of some steps are a mix, not single steps."""
     n = int(counts.sum())
-    return n >= MANY or (n >= SHORTEST and int(np.count_nonzero(counts)) * FEW <= n)
+    n_different = int(np.count_nonzero(counts))
+    if n >= limits.mix_any_steps:
+        return True
+    return n >= limits.mix_steps and n_different * limits.mix_recurrences <= n
 
 
-def _loops(numbers: Numbers) -> Iterator[tuple[int, int, int]]:
+def _loops(numbers: Numbers, recurring: int) -> Iterator[tuple[int, int, int]]:
     """Where a body begins to recur, its length, and how often it comes; from left to right."""
     n = len(numbers)
     most = int(numbers.max())
     short = numbers.astype(narrow(most), copy=False)
     position = free = probes = 0
-    stride = _HEAD
-    while n - position >= 2 * _HEAD:
+    stride = recurring
+    while n - position >= 2 * recurring:
         probes += 1
         # At place 1, 4, 16, ... as far as it takes.
         far = probes & (probes - 1) == 0 and probes.bit_length() % 2 == 1
         reach = n if far else min(n, position + _REACH)
-        at = find(short, position, _HEAD, position + 1, reach)
+        at = find(short, position, recurring, position + 1, reach)
         period = at - position
         matched = match_length(short, position, period) if at >= 0 else 0
         if at >= 0 and matched >= period:
@@ -144,7 +140,7 @@ def _loops(numbers: Numbers) -> Iterator[tuple[int, int, int]]:
             times = (position - low + matched) // period + 1
             yield low, period, times
             position = free = low + period * times
-            stride = _HEAD
+            stride = recurring
             continue
         position += stride
         stride = min(2 * stride, _LONGEST_STRIDE)

@@ -16,6 +16,7 @@ import numpy as np
 from wavetank.model.compression.folded_table import blocks, weaves_of
 from wavetank.model.document.phase import Phase
 from wavetank.model.document.program import FileStep, Program
+from wavetank.model.document.thresholds import Thresholds
 from wavetank.model.events.file_identity import NAME_CHANGES
 from wavetank.model.events.process_order import ProcessEvent
 from wavetank.model.events.row_kinds import RowKind
@@ -57,7 +58,7 @@ def make_programs(
     known: Known = {}
     table = StepTable([], phases, file_steps)
     woven = WovenSteps(activity, ph_id, keep, phases, file_steps)
-    programs = _Programs(table, woven)
+    programs = _Programs(table, woven, activity.thresholds)
     first_op = np.full(len(keep), -1, dtype=np.int64)
     first_op[activity.data.row] = activity.data.first_op
     for some in _blocks_of_ranks(rows.table.rank):
@@ -261,8 +262,8 @@ def _without_short_loops(tokens: Tokens, nulls: Int64Array) -> tuple[Tokens, Int
 class _Programs:
     """Programs as the tokens of more and more ranks come in; those that are equal are one."""
 
-    def __init__(self, table: StepTable, woven: WovenSteps) -> None:
-        self._table, self._woven = table, woven
+    def __init__(self, table: StepTable, woven: WovenSteps, thresholds: Thresholds) -> None:
+        self._table, self._woven, self._thresholds = table, woven, thresholds
         self._by_length: dict[tuple[int, ...], list[tuple[list[int], list[Part]]]] = defaultdict(
             list
         )
@@ -295,7 +296,7 @@ class _Programs:
         table = self._table
         found = []
         for ranks, parts in self._programs:
-            nodes = with_mixes(table.nodes(parts), table.mixable())
+            nodes = with_mixes(table.nodes(parts), table.mixable(), self._thresholds)
             steps = tuple(table.expand(node) for node in compress(nodes))
             found.append(Program.model_construct(ranks=tuple(ranks), steps=steps))
         return tuple(found)

@@ -13,8 +13,9 @@ from wavetank.document import Provenance
 from wavetank.errors import ModelError
 from wavetank.model.comparison.difference import compare_models
 from wavetank.model.document.extrapolation import Extrapolation, FittedField, NotExtrapolated
-from wavetank.model.document.model import Boundaries, Model, own_levels
+from wavetank.model.document.model import Model, own_levels
 from wavetank.model.document.phase import PatternMember, Phase
+from wavetank.model.document.thresholds import Thresholds
 from wavetank.model.extract import extract_model
 from wavetank.model.rules import LEVELS, Rules
 from wavetank.model.scaling.behaviour import file_kind
@@ -93,7 +94,7 @@ def _made(fit: Fit, grouped: Grouped, n: int, provenance: Provenance) -> _Made:
     if not len(trace.folds):
         raise ModelError(_nothing(grouped))
     try:
-        model = extract_model(trace, provenance, _rules(base.boundaries), name=base.application)
+        model = extract_model(trace, provenance, _rules(base), name=base.application)
     except ModelError as error:
         raise ModelError(_nothing(grouped)) from error
     marker = _Marker(fit, grouped, n, model)
@@ -129,13 +130,15 @@ def _nothing(grouped: Grouped) -> str:
     return f"nothing of the runs' I/O is a function of the number of processes: {told}"
 
 
-def _rules(boundaries: Boundaries) -> Rules:
+def _rules(base: Model) -> Rules:
+    boundaries = base.boundaries
     return Rules(
         split_at_communication={
             LEVELS[name]: splits for name, splits in boundaries.split_at_communication.items()
         },
         split_at_computation_s=boundaries.split_at_computation_s,
         similarity=boundaries.similarity,
+        thresholds=base.thresholds or Thresholds(),
     )
 
 

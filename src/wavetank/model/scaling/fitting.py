@@ -147,6 +147,11 @@ def _require_comparable(models: Sequence[Model], by_count: Mapping[int, Model]) 
             f"the models are made by different rules for the boundaries of phases ({values_text(rules)}). Make them with "
             "the same options of 'wavetank model'"
         )
+    thresholds = {model.thresholds for model in by_count.values() if model.thresholds is not None}
+    if len(thresholds) > 1:
+        raise ModelError(
+            "the models are made by different thresholds. Make them with one version of 'wavetank model'"
+        )
     levels = {
         n: " and ".join(sorted({phase.level for phase in own_phases(model)})) or "no level"
         for n, model in by_count.items()

@@ -14,15 +14,11 @@ import numpy as np
 
 from wavetank.model.compression.folded_table import as_folded, blocks, members
 from wavetank.model.document.run_times import RunTimes
+from wavetank.model.document.thresholds import Thresholds
 from wavetank.model.events.row_kinds import RowKind
 from wavetank.model.events.rows import Rows
 from wavetank.trace.ops import DATA_KINDS, codes_where
 from wavetank.trace.schema import UNKNOWN, FoldTable, Int32Array, Int64Array, Op
-
-RESOLUTION = 200
-"""Parts of a run's time, each three columns of a plot: shorter idle times are not kept, and no rank has more of them."""
-MAX_IDLE = 20_000
-"""Idle times that are kept: the longest ones."""
 
 
 @dataclass(frozen=True)
@@ -65,28 +61,29 @@ class IdleTimes:
         return len(self.rank)
 
 
-def find_idle(table: FoldTable, ops: Mapping[int, Op]) -> IdleTimes:
+def find_idle(table: FoldTable, ops: Mapping[int, Op], thresholds: Thresholds) -> IdleTimes:
     """The idle times of all ranks.
 
     Args:
         table: rows of a trace, in rank order.
         ops: operations by their code.
+        thresholds: how long an idle time is, and how many are kept.
     """
     is_data = codes_where(lambda op: op.kind in DATA_KINDS, ops)
     wanted = is_data[table.op] & (table.start_ns != UNKNOWN) & (table.end_ns != UNKNOWN)
     every = bool(wanted.all())
     index = np.arange(len(table)) if every else np.flatnonzero(wanted)
     if len(index) == 0:
-        return _sorted([])
+        return _sorted([], thresholds.idle_times)
     start = table.start_ns if every else table.start_ns[index]
     end = table.end_ns if every else table.end_ns[index]
-    least = (int(end.max()) - int(start.min())) / RESOLUTION
+    least = (int(end.max()) - int(start.min())) / thresholds.idle_parts
     found = [_inside_loops(table, index, least)] if table.loop.any() else []
     found.append(_between(table, index, start, end, least))
-    return _sorted(found)
+    return _sorted(found, thresholds.idle_times)
 
 
-def _sorted(found: list[IdleTimes]) -> IdleTimes:
+def _sorted(found: list[IdleTimes], most: int) -> IdleTimes:
     if not found:
         none = np.zeros(0, dtype=np.int64)
         return IdleTimes(none, none, none, none)
@@ -94,8 +91,8 @@ def _sorted(found: list[IdleTimes]) -> IdleTimes:
         np.concatenate([getattr(one, name) for one in found]).astype(np.int64)
         for name in ("rank", "seq", "start_ns", "end_ns")
     ]
-    if len(columns[0]) > MAX_IDLE:
-        longest = np.argsort(columns[2] - columns[3], kind="stable")[:MAX_IDLE]
+    if len(columns[0]) > most:
+        longest = np.argsort(columns[2] - columns[3], kind="stable")[:most]
         columns = [column[longest] for column in columns]
     order = np.lexsort((columns[1], columns[0]))
     return IdleTimes(*(column[order] for column in columns))
@@ -134,7 +131,7 @@ def _inside_loops(table: FoldTable, index: Int64Array, least: float) -> IdleTime
     folded = as_folded(table)
     inside = index[table.loop[index] > 0]
     if not len(inside):
-        return _sorted([])
+        return _sorted([], 0)
     body = members(folded)[inside]  # operations of a repetition, also those that move nothing
     of_loop = blocks(folded).of_row[inside]
     start, count = table.start_ns[inside], table.count[inside]

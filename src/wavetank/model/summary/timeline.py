@@ -14,27 +14,18 @@ from wavetank.model.phases.activity import Activity
 from wavetank.model.summary.run_times import IdleTimes
 from wavetank.model.summary.timeline_points import (
     LINE,
-    MAX_PIECES,
-    MAX_SCATTERED,
     Points,
     points_of,
     points_of_parts,
 )
 from wavetank.trace.schema import UNKNOWN, Int64Array
 
-MAX_POINTS = 4000
-"""Points of a timeline: more than a plot of 1600 pixels can tell apart."""
-MAX_OF_ONE_RANK = 20_000
-"""Points where one rank alone has more parts than ``MAX_POINTS``; its phases take more room than that."""
-WANTED_PIECES = 8
-"""Pieces of each rank's part in a phase for which ranks are left out."""
-
 
 def make_timeline(activity: Activity, idle: IdleTimes, ph_ids: Int64Array) -> Timeline:
     """Stretches of operations of one call: each part of a phase once or, where there is room, in pieces.
 
     No stretch goes on across an idle time. Where there are more parts than points, evenly spaced ranks stand for
-    all. Of one rank's parts all are kept up to ``MAX_OF_ONE_RANK``, then ones at nearly even distances in time.
+    all. Of one rank's parts all are kept up to ``timeline_points_of_rank``, then ones at nearly even distances in time.
 
     Args:
         activity: the trace taken apart.
@@ -46,21 +37,23 @@ def make_timeline(activity: Activity, idle: IdleTimes, ph_ids: Int64Array) -> Ti
         for number, part in enumerate(activity.parts)
         if part.level == activity.own_level[part.file]
     ]
-    parts = activity.parts
+    parts, limits = activity.parts, activity.thresholds
     # Of many ranks fewer are kept, so that what each does with its turns of reads and writes is seen.
     n_wanted = sum(
-        min(parts[number].last_row - parts[number].first_row + 1, WANTED_PIECES) for number in own
+        min(parts[number].last_row - parts[number].first_row + 1, limits.timeline_pieces)
+        for number in own
     )
-    if n_wanted > MAX_POINTS and len(own) > MAX_POINTS // WANTED_PIECES:
+    most_parts = limits.timeline_points // limits.timeline_pieces
+    if n_wanted > limits.timeline_points and len(own) > most_parts:
         ranks = sorted({parts[number].rank for number in own})
-        n_ranks = max(1, MAX_POINTS * len(ranks) // n_wanted)
+        n_ranks = max(1, limits.timeline_points * len(ranks) // n_wanted)
         kept = {ranks[i * len(ranks) // n_ranks] for i in range(n_ranks)}
         own = [number for number in own if parts[number].rank in kept]
-        if len(own) > MAX_OF_ONE_RANK:
+        if len(own) > limits.timeline_points_of_rank:
             own = _thinned(own, activity)
     if not own:
         return ()
-    room = max(1, MAX_POINTS // len(own))
+    room = max(1, limits.timeline_points // len(own))
     body = members(activity.rows.table)
     at_once = points_of_parts(activity, own, idle, body, room)
     chunks = [at_once]
@@ -74,8 +67,9 @@ def _thinned(own: Sequence[int], activity: Activity) -> list[int]:
     """Parts at nearly even distances in time: exactly even ones would miss what recurs at that distance."""
     first = [activity.parts[number].first_row for number in own]
     seq = activity.rows.table.seq[activity.data.row[first]]
-    step = len(own) / MAX_OF_ONE_RANK
-    place = np.arange(MAX_OF_ONE_RANK)
+    most = activity.thresholds.timeline_points_of_rank
+    step = len(own) / most
+    place = np.arange(most)
     golden = place * ((5**0.5 - 1) / 2) % 1.0
     chosen = np.argsort(seq, kind="stable")[((place + golden) * step).astype(np.int64)]
     return [own[at] for at in np.sort(chosen).tolist()]
@@ -118,10 +112,11 @@ class _Part:
             room: points that are wanted at most; there are more where idle times divide it.
         """
         stretches = list(self._stretches(idle))
-        data = self._activity.data
+        data, limits = self._activity.data, self._activity.thresholds
         is_listed = (data.listed[self._rows] >= 0).any()
         for stretch in stretches:
-            most = MAX_SCATTERED if stretch.scattered or is_listed else MAX_PIECES
+            irregular = stretch.scattered or is_listed
+            most = limits.scattered_points if irregular else limits.part_points
             pieces = min(most, room) // len(stretches)
             if is_listed:
                 yield self._places(stretch, max(pieces, 1))

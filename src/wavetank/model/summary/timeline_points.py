@@ -16,10 +16,6 @@ from wavetank.model.phases.activity import Activity
 from wavetank.model.summary.run_times import IdleTimes
 from wavetank.trace.schema import UNKNOWN, Int64Array
 
-MAX_PIECES = 100
-"""Points of one rank's part in one phase."""
-MAX_SCATTERED = 1000
-"""The same where its operations lie in no order: each point is one place."""
 LINE = 3
 """Operations of a run that are more than two places that any line goes through."""
 _MANY_ROWS = 1 << 12  # of a part, from which on it is made by itself
@@ -97,7 +93,7 @@ def points_of_parts(
         body: of each row of the table, operations from one of the row to its next.
         room: points that are wanted of a part at most.
     """
-    data, table = activity.data, activity.rows.table
+    data, table, limits = activity.data, activity.rows.table, activity.thresholds
     pieces = _cut(activity, own, idle, body)
     if not len(pieces.part):
         return np.zeros((11, 0), dtype=np.int64)
@@ -108,7 +104,7 @@ def points_of_parts(
     source, op = data.row[pieces.row], data.op[pieces.row].astype(np.int64)
     span = _spans(table, source, start, pieces, idle)
     scattered = _lead_back(stretch, op, data.offsets(pieces.row, pieces.low), len(start))
-    most = np.minimum(np.where(scattered, MAX_SCATTERED, MAX_PIECES), room)
+    most = np.minimum(np.where(scattered, limits.scattered_points, limits.part_points), room)
     most //= np.bincount(pieces.part[start])[pieces.part[start]]  # stretches of the part
     most = np.maximum(1, np.minimum(most, length))
     # Piece p of n rows begins at row n * p // pieces.

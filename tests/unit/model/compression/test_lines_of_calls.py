@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from wavetank.document import provenance
-from wavetank.model.compression.compactor import Limits
 from wavetank.model.compression.folding import fold
+from wavetank.model.document.thresholds import Thresholds
 from wavetank.model.extract import compactor, extract_model
 from wavetank.model.rules import Rules
 from wavetank.trace.ops import OPS_BY_NAME
@@ -15,7 +17,7 @@ from wavetank.trace.schema import FoldTable, Level, RankFacts, Trace, TracedFile
 
 SIZE = 1280
 MADE_BY = provenance()
-FOLDS_NOTHING = Limits(shortest=1 << 40, woven=1 << 40)
+FOLDS_NOTHING = Thresholds(compacted_operations=1 << 40, woven_operations=1 << 40)
 PARTED = [Rules(), Rules(split_at_communication={Level.POSIX: True, Level.MPIIO: True})]
 
 
@@ -40,15 +42,16 @@ def calls(lines: int, width: int, talks: tuple[int, ...] = ()) -> FoldTable:
     )  # fmt: skip
 
 
-def told(table: FoldTable, rules: Rules, limits: Limits | None = None) -> str:
+def told(table: FoldTable, rules: Rules, thresholds: Thresholds | None = None) -> str:
     """The model but for its timeline, which is of rows."""
     trace = Trace(
         source="wavetank", command=("program",), n_ranks=1, mpi_library=None, started_utc=None, elapsed_s=None,
         ranks=(RankFacts(0, "node", 0, True),), files=(TracedFile("/data/file"),), views=(), communicators=(),
         folds=table, levels=(Level.POSIX, Level.MPIIO),
     )  # fmt: skip
-    model = extract_model(trace, MADE_BY, rules, limits=limits)
-    return model.model_dump_json(exclude={"provenance", "timeline"})
+    rules = replace(rules, thresholds=thresholds or Thresholds())
+    model = extract_model(trace, MADE_BY, rules)
+    return model.model_dump_json(exclude={"provenance", "timeline", "thresholds"})
 
 
 def rows(table: FoldTable) -> int:

@@ -14,23 +14,30 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from test_model_properties import DATA, has_data, moved, runs
 
-from wavetank.model.compression.compactor import Limits
 from wavetank.model.compression.folding import fold
 from wavetank.model.document.expansion import unfold
 from wavetank.model.document.model import Model
 from wavetank.model.document.phase import ListedOffsets
+from wavetank.model.document.thresholds import Thresholds
 from wavetank.model.extract import compactor, extract_model
-from wavetank.model.phases import loop_samples as stand_in
 from wavetank.model.rules import Rules
 from wavetank.trace.schema import FoldTable
 
-SMALL = Limits(shortest=4, repetitions=2, regular=4, members=8)
+SMALL = {
+    "compacted_operations": 4, "loop_repetitions": 2, "regular_run": 4, "loop_operations": 8,
+}  # fmt: skip
+NEVER = {"compacted_operations": 1 << 30}
+SHORT = {"sampled_repetitions": 24}
+
+
+def by(limits: dict[str, int] | None, rules: Rules | None = None) -> Rules:
+    return replace(rules or Rules(), thresholds=Thresholds(**limits or {}))
 
 
 def model_with(
-    events: list[Event], limits: Limits | None = SMALL, rules: Rules | None = None
+    events: list[Event], limits: dict[str, int] | None = SMALL, rules: Rules | None = None
 ) -> Model:
-    return extract_model(trace_of(events), PROVENANCE, rules, limits=limits)
+    return extract_model(trace_of(events), PROVENANCE, by(limits, rules))
 
 
 def data_of(model: Model, rank: int) -> list[tuple[object, ...]]:
@@ -68,11 +75,6 @@ def test_whatever_is_folded_unfolding_gives_back_every_event(
     model = model_with(events)
     for rank in range(model.n_ranks):
         assert data_of(model, rank) == wanted(events, rank)
-
-
-@pytest.fixture
-def short_stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stand_in, "REPETITIONS", 24)
 
 
 def body(kind: str, i: int) -> list[Event]:
@@ -114,7 +116,6 @@ KINDS = (
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("before", [0, 1, 3])
-@pytest.mark.usefixtures("short_stand_ins")
 def test_a_folded_loop_gives_the_model_of_its_operations(kind: str, before: int) -> None:
     events = [event for i in range(100) for event in body(kind, i)]
     # As the tracer has it: it begins to fold in the middle of a repetition, and stops in another.
@@ -123,22 +124,21 @@ def test_a_folded_loop_gives_the_model_of_its_operations(kind: str, before: int)
     looped = looped_table(table, begin, len(body(kind, 0)), n)
     assert len(looped) < 30
     assert unfolded_columns(looped) == unfolded_columns(table)
-    never = Limits(shortest=1 << 30)
-    plain = extract_model(trace_of(table), PROVENANCE, limits=never)
+    never = by(NEVER | SHORT)
+    plain = extract_model(trace_of(table), PROVENANCE, never)
     folded = extract_model(
-        trace_of(looped, paths=["/scratch/file0", "/scratch/file1"]), PROVENANCE, limits=never
+        trace_of(looped, paths=["/scratch/file0", "/scratch/file1"]), PROVENANCE, never
     )
     assert without_times(folded) == without_times(plain)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.usefixtures("short_stand_ins")
 def test_loops_are_found_in_single_operations(kind: str) -> None:
     events = [event for i in range(100) for event in body(kind, i)]
-    folded = fold(fold_table(events), compactor=compactor(Rules(), limits=SMALL))
+    folded = fold(fold_table(events), compactor=compactor(by(SMALL | SHORT)))
     assert len(folded) < 40
-    never = Limits(shortest=1 << 30)
-    assert without_times(model_with(events, SMALL)) == without_times(model_with(events, never))
+    small, never = model_with(events, SMALL | SHORT), model_with(events, NEVER | SHORT)
+    assert without_times(small) == without_times(never)
 
 
 def without_times(model: Model) -> object:

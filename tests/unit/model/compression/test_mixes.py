@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,37 +15,27 @@ from test_loops_and_lists import data_of, wanted
 from test_model_properties import DATA, moved
 
 from wavetank.model.compression import folding as fold_module
-from wavetank.model.compression import weaves as weave
-from wavetank.model.compression.compactor import Limits
 from wavetank.model.compression.folding import fold
 from wavetank.model.document.expansion import phase_operations, unfold
 from wavetank.model.document.model import Model
 from wavetank.model.document.program import MixStep
+from wavetank.model.document.thresholds import Thresholds
 from wavetank.model.extract import compactor, extract_model
-from wavetank.model.phases import mixes as mixed
-from wavetank.model.programs import mixes
 from wavetank.model.rules import Rules
 from wavetank.trace.schema import Level
 
-SMALL = Limits(shortest=4, repetitions=3, regular=4, members=8, woven=6)
-NEVER = Limits(shortest=1 << 30)
+SMALL = {
+    "compacted_operations": 4, "loop_repetitions": 3, "regular_run": 4, "loop_operations": 8, "woven_operations": 6,
+}  # fmt: skip
+NEVER = {"compacted_operations": 1 << 30}
 
 
-@pytest.fixture
-def small_mixes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What takes hundreds of operations otherwise takes a few."""
-    for name, value in (("MIN_TURNS", 8), ("ORDERED", 8), ("LONG", 24), ("MOST_TURNS", 64)):
-        monkeypatch.setattr(mixed, name, value)
-    for name, value in (
-        ("MIN_TURNS", 8),
-        ("LONG", 24),
-        ("SHORTEST", 3),
-        ("_PROBE", 8),
-        ("_HEAD", 8),
-    ):
-        monkeypatch.setattr(weave, name, value)
-    for name, value in (("SHORT", 24), ("SHORTEST", 12), ("FEW", 1), ("_HEAD", 6)):
-        monkeypatch.setattr(mixes, name, value)
+# What takes hundreds of operations otherwise takes a few.
+FEW = {
+    "mix_turns": 8, "mix_order": 8, "mix_long_order": 24, "mix_most_turns": 64, "strand_operations": 3,
+    "order_probe": 8, "order_head": 8, "short_program": 24, "mix_steps": 12, "mix_recurrences": 1,
+    "recurring_steps": 6,
+}  # fmt: skip
 
 
 KINDS = ("random", "one size", "regular", "bursts", "seek", "alternating", "short", "scan")
@@ -118,8 +109,11 @@ def between(other: str, rank: int, generator: random.Random) -> list[Event]:
     return [] if other == "none" else [Event(rank, other, 0)]
 
 
-def model_with(events: list[Event], limits: Limits | None, rules: Rules | None = None) -> Model:
-    return extract_model(trace_of(events), PROVENANCE, rules, limits=limits)
+def model_with(
+    events: list[Event], numbers: dict[str, int] | None = None, rules: Rules | None = None
+) -> Model:
+    rules = replace(rules or Rules(), thresholds=Thresholds(**numbers or {}))
+    return extract_model(trace_of(events), PROVENANCE, rules)
 
 
 RULES = st.sampled_from(
@@ -134,11 +128,10 @@ RULES = st.sampled_from(
 
 @settings(max_examples=150, deadline=None)
 @given(events=mixed_runs(), rules=RULES, limits=st.sampled_from([SMALL, NEVER]))
-@pytest.mark.usefixtures("small_mixes")
 def test_unfolding_gives_back_every_operation_of_a_mix_in_order(
-    events: list[Event], rules: Rules, limits: Limits
+    events: list[Event], rules: Rules, limits: dict[str, int]
 ) -> None:
-    model = model_with(events, limits, rules)
+    model = model_with(events, limits | FEW, rules)
     for rank in range(model.n_ranks):
         assert data_of(model, rank) == wanted(events, rank)
         others = [e.op for e in events if e.rank == rank and e.op not in ("lseek",)]
@@ -148,9 +141,8 @@ def test_unfolding_gives_back_every_operation_of_a_mix_in_order(
 
 @settings(max_examples=100, deadline=None)
 @given(events=mixed_runs(), rules=RULES)
-@pytest.mark.usefixtures("small_mixes")
 def test_each_operation_of_a_mix_is_in_one_phase(events: list[Event], rules: Rules) -> None:
-    model = model_with(events, SMALL, rules)
+    model = model_with(events, SMALL | FEW, rules)
     file_ids = {int(file.file_name[-1]): file.file_id for file in model.files}
     expected = Counter(
         (event.rank, file_ids[event.file], event.op, event.offset, event.size, moved(event))
@@ -183,7 +175,7 @@ def random_mix(n: int, n_files: int, ops: tuple[str, ...] = ("pread", "pwrite"))
 
 @pytest.mark.parametrize("limits", [None, NEVER], ids=["woven", "one by one"])
 def test_random_calls_on_random_files_are_one_phase_for_each_and_one_step(
-    limits: Limits | None,
+    limits: dict[str, int] | None,
 ) -> None:
     events = random_mix(4000, 3)
     model = model_with(events, limits)
@@ -241,7 +233,7 @@ def test_calls_whose_numbers_resemble_each_other_are_told_apart() -> None:
         for way, file in [generator.choice([("read", 4), ("write", 5)])]
     ]
     assert data_of(model_with(events, None), 0) == wanted(events, 0)
-    assert data_of(model_with(events, Limits(woven=1 << 30)), 0) == wanted(events, 0)
+    assert data_of(model_with(events, {"woven_operations": 1 << 30}), 0) == wanted(events, 0)
 
 
 def test_seeks_that_lead_to_the_next_call_are_woven_with_it() -> None:
