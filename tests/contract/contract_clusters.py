@@ -56,6 +56,7 @@ CLUSTERS: dict[str, dict[str, Any]] = {
 GUESTS: dict[str, Any] = {"provider": "vm", "hypervisor": "uml"}
 CLUSTERS |= {
     "vm-none": {**GUESTS, "nodes": {"compute": 2}, "file_system": {"kind": "none"}},
+    "vm-nfs": {**GUESTS, "nodes": {"compute": 2, "io": 1}, "file_system": {"kind": "nfs"}},
 }
 
 # Set by test_ssh_provider.py, which runs this suite where hosts answer. Four of them: c1, c2, io1, io2.

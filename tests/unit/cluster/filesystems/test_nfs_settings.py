@@ -129,15 +129,15 @@ def over_ssh(**file_system: Any) -> ClusterSpec:
     )  # fmt: skip
 
 
-def test_the_kernels_server_is_for_hosts_of_their_own() -> None:
-    assert "hosts of their own" in wrong(options={"server": "kernel"})
+def test_the_kernels_server_is_for_nodes_with_kernels_of_their_own() -> None:
+    assert "a kernel of their own" in wrong(options={"server": "kernel"})
     assert list(nfs._wrong_options(over_ssh(options={"server": "kernel", "sync": False}))) == []
     assert "there are ganesha, kernel" in wrong(options={"server": "other"})
 
 
 def test_an_option_of_the_other_server_is_refused() -> None:
     (said,) = nfs._wrong_options(over_ssh(options={"server": "kernel", "entries_high_water": 9}))
-    assert "it has server, squash, sync, threads" in said
+    assert "it has server, squash, sync, threads, version" in said
     assert "has no such option here" in wrong(options={"sync": False})
 
 
@@ -152,15 +152,51 @@ def test_an_option_of_the_other_server_is_refused() -> None:
 def test_an_export_is_synchronous_unless_asked_otherwise(
     options: dict[str, Any], words: str
 ) -> None:
-    argv = kernel_server.export_argv("10.0.0.1", "/d/export", options)
+    argv = kernel_server.export_argv("10.0.0.1", "/d/export", options, "3")
     assert argv == ["exportfs", "-o", words, "10.0.0.1:/d/export"]
 
 
 def test_the_kernels_threads_are_those_asked_for_on_the_clusters_network() -> None:
-    argv = kernel_server.server_argv("10.0.0.3", {"threads": 32})
+    argv = kernel_server.server_argv("10.0.0.3", {"threads": 32}, "3")
     assert argv[-1] == "32"
     assert argv[argv.index("-H") + 1] == "10.0.0.3"
-    assert kernel_server.server_argv("10.0.0.3", {})[-1] == "8"
+    assert kernel_server.server_argv("10.0.0.3", {}, "3")[-1] == "8"
+
+
+def test_the_kernel_serves_the_one_version_that_is_asked_for_over_tcp() -> None:
+    for version, other in (("3", "4"), ("4.1", "3")):
+        argv = kernel_server.server_argv("10.0.0.3", {}, version)
+        assert argv[argv.index("-N") + 1] == other
+        assert argv.count("-N") == 1
+        assert "-T" not in argv  # it means: no TCP
+    assert "fsid=0" in kernel_server.export_argv("10.0.0.1", "/d", {}, "4.1")[2]
+    assert kernel_server.mounted_path("/d", "4.1") == "/"
+    assert kernel_server.mounted_path("/d", "3") == "/d"
+
+
+def in_guests(**file_system: Any) -> ClusterSpec:
+    body = spec().model_dump(mode="json", exclude_unset=True)
+    return ClusterSpec.model_validate(
+        {**body, "provider": "vm", "file_system": {"kind": "nfs", "servers": 1, **file_system}}
+    )
+
+
+def test_guests_have_the_kernels_server_and_version_4_unless_asked_otherwise() -> None:
+    assert nfs.version_of(in_guests()) == "4.1"
+    assert nfs.version_of(in_guests(options={"version": 3})) == "3"
+    assert nfs.version_of(in_guests(options={"server": "ganesha"})) == "3"
+    assert nfs.version_of(over_ssh(options={"server": "kernel"})) == "3"
+    assert nfs.version_of(over_ssh(options={"server": "kernel", "version": 4.2})) == "4.2"
+    assert list(nfs._wrong_options(in_guests(options={"version": 4.2}))) == []
+    assert "rpc.nfsd" in nfs.NFS().needs_of_servers(in_guests()).programs
+    assert "ganesha.nfsd" in nfs.NFS().needs_of_servers(in_guests(options={"server": "ganesha"})).programs  # fmt: skip
+    assert "mount.nfs" in nfs.NFS().needs_of_clients(in_guests()).programs
+
+
+def test_a_version_that_a_server_does_not_have_is_refused() -> None:
+    assert "there are 3, 4.1, 4.2" in wrong(options={"version": 5})
+    assert "takes the kernel's server" in wrong(options={"version": 4.1})
+    assert "is no number" in wrong(options={"version": "four"})
 
 
 def test_exports_in_force_are_read_from_what_exportfs_prints() -> None:
@@ -178,4 +214,6 @@ def test_the_kernels_mount_has_the_sizes_asked_for() -> None:
     options = argv[argv.index("-o") + 1].split(",")
     assert {"vers=3", "rsize=65536", "wsize=32768", "sync"} <= set(options)
     assert "noac" not in options
+    of_4 = nfs_mount.kernel_argv("10.0.0.3:/", "/wavetank", {}, "4.1")
+    assert of_4[of_4.index("-o") + 1] == "vers=4.1,proto=tcp,port=2049"
     assert argv[-2:] == ["10.0.0.3:/e", "/wavetank"]

@@ -1,6 +1,7 @@
-"""NFS 3 with one server: the kernel's on hosts that have one, else nfs-ganesha; our FUSE mount where the kernel has no client.
+"""NFS with one server: the kernel's on nodes that have one, else nfs-ganesha; our FUSE mount where the kernel has no client.
 
-Which programs are used is a fact of the machine and is said in ``settings()``. Locks are local to a node.
+Which programs are used is a fact of the machine and is said in ``settings()``. Locks of version 3 are local to a node.
+Guests have kernel servers and clients of version 4.1 where nothing else is said.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ClusterError, FileSystemError
 
 SERVERS = ("ganesha", "kernel")
+VERSIONS = ("3", "4.1", "4.2")
 
 
 class NFS:
@@ -37,8 +39,10 @@ class NFS:
         return [*_wrong_options(spec), *nfs_mount.missing_program(spec, self.kind)]
 
     def needs_of_servers(self, spec: ClusterSpec) -> Needs:
-        """Ganesha and the port mapper, unless hosts are to serve by their kernels."""
-        return Needs() if _wants_kernel(spec) else ganesha.needs("nfs-ganesha-vfs")
+        """Ganesha and the port mapper, or the programs of guests' kernels; hosts over ssh say at the start what they have."""
+        if not _wants_kernel(spec):
+            return ganesha.needs("nfs-ganesha-vfs")
+        return kernel_server.needs() if spec.ssh is None else Needs()
 
     def needs_of_clients(self, spec: ClusterSpec) -> Needs:
         """FUSE, unless this kernel mounts NFS."""
@@ -56,7 +60,8 @@ class NFS:
                     "already. Set file_system.options.server to ganesha"
                 )
             clients = [client.address for client in site.clients]
-            kernel_server.start(server, clients, export, site.spec.file_system.options)
+            options = site.spec.file_system.options
+            kernel_server.start(server, clients, export, options, version_of(site.spec))
         else:
             ganesha.start(server, configuration(site.spec, server.address, export), server.address)
 
@@ -67,10 +72,16 @@ class NFS:
     def mount(self, site: Site) -> None:
         """Mount on all clients."""
         (server,) = site.servers
-        at, source = self.mount_path(site), f"{server.address}:{_export(site)}"
+        version = version_of(site.spec)
+        exported = _export(site)
+        if _wants_kernel(site.spec):
+            exported = kernel_server.mounted_path(exported, version)
+        at, source = self.mount_path(site), f"{server.address}:{exported}"
         options = site.spec.file_system.mount_options
         try:
-            on_all(site.clients, lambda client: nfs_mount.mount(client, source, at, options))
+            on_all(
+                site.clients, lambda client: nfs_mount.mount(client, source, at, options, version)
+            )
         except ClusterError as error:
             raise FileSystemError(
                 f"cannot mount {server.name}:{_export(site)}: {error}{ganesha.complaints(server)}"
@@ -85,13 +96,13 @@ class NFS:
         """The server's exports or configuration file and the clients' mounts, read back."""
         (server,) = site.servers
         at = self.mount_path(site)
-        by_kernel = _wants_kernel(site.spec)
+        by_kernel, version = _wants_kernel(site.spec), version_of(site.spec)
         found = {
-            "file system": "nfs 3",
+            "file system": f"nfs {version}",
             **(kernel_server.settings(server, _export(site)) if by_kernel else ganesha.settings(server)),
             "server's file system": mount_line(server, site.storage_path) or "not a mount",
             "client": nfs_mount.client_name(site.clients[0]),
-            "locks": "local to each node",
+            "locks": "by the server" if nfs_mount.is_4(version) else "local to each node",
         }  # fmt: skip
         for client in site.clients:
             found |= nfs_mount.settings(client, at)
@@ -128,7 +139,18 @@ def _export(site: Site) -> str:
 
 def _wants_kernel(spec: ClusterSpec) -> bool:
     """Said by the specification: which server it is decides what a measurement is of."""
-    return spec.file_system.options.get("server", SERVERS[0]) == "kernel"
+    return str(spec.file_system.options.get("server", _default_server(spec))) == "kernel"
+
+
+def _default_server(spec: ClusterSpec) -> str:
+    """Guests have kernels that serve; of hosts over ssh nobody knows."""
+    return "kernel" if spec.own_kernels and spec.ssh is None else "ganesha"
+
+
+def version_of(spec: ClusterSpec) -> str:
+    """Version of the protocol."""
+    default = "4.1" if _default_server(spec) == "kernel" and _wants_kernel(spec) else "3"
+    return str(spec.file_system.options.get("version", default))
 
 
 def _wrong_options(spec: ClusterSpec) -> Iterator[str]:
@@ -140,13 +162,18 @@ def _wrong_options(spec: ClusterSpec) -> Iterator[str]:
         yield f"file_system nfs cannot stripe: remove file_system.stripe (kind: {fs.stripe.kind})"
     if fs.options.get("server", SERVERS[0]) not in SERVERS:
         yield f"file_system.options.server: {fs.options['server']!r} is none; there are {', '.join(SERVERS)}"
-    elif _wants_kernel(spec) and spec.ssh is None:
+    elif _wants_kernel(spec) and not spec.own_kernels:
         yield (
-            "file_system.options.server: kernel is for hosts of their own (provider ssh): "
-            "nodes made of this machine would share one kernel server"
+            "file_system.options.server: kernel is for nodes with a kernel of their own (providers vm and ssh): "
+            "nodes out of namespaces would share one kernel server"
         )
+    version = version_of(spec)
+    if version not in VERSIONS:
+        yield f"file_system.options.version: {version!r} is none; there are {', '.join(VERSIONS)}"
+    elif nfs_mount.is_4(version) and not _wants_kernel(spec):
+        yield f"file_system.options.version: {version} takes the kernel's server, set file_system.options.server to kernel"
     of_server = kernel_server.OPTIONS if _wants_kernel(spec) else frozenset(ganesha.SERVER_OPTIONS)
-    yield from ganesha.option_problems("options", fs.options, of_server | {"server"})
+    yield from ganesha.option_problems("options", fs.options, of_server | {"server", "version"})
     yield from ganesha.option_problems(
         "mount_options", fs.mount_options, nfs_mount.known_options(spec)
     )
@@ -154,5 +181,6 @@ def _wrong_options(spec: ClusterSpec) -> Iterator[str]:
 
 def configuration(spec: ClusterSpec, address: str, export: str) -> str:
     """ganesha.conf of a directory of the local file system."""
-    options = {key: value for key, value in spec.file_system.options.items() if key != "server"}
+    chosen = ("server", "version")
+    options = {key: value for key, value in spec.file_system.options.items() if key not in chosen}
     return ganesha.configuration(address, export, {"Name": "VFS"}, options, port=NFS_PORT)

@@ -1,7 +1,7 @@
 """The kernel's NFS server on a host: exportfs and rpc.nfsd. Used by driver nfs where a machine has it.
 
-Only over ssh, on hosts of their own: Linux has one NFS server per network namespace, but its threads and the
-client's recovery state belong to the whole machine, so nodes made of one machine use nfs-ganesha.
+Only on nodes with a kernel of their own (hosts over ssh, guests): Linux has one NFS server per network namespace, but
+its threads and the client's recovery state belong to the whole machine, so nodes out of namespaces use nfs-ganesha.
 """
 
 from __future__ import annotations
@@ -9,12 +9,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from wavetank.cluster.components import OptionValue
-from wavetank.cluster.filesystems.nfs_export.ganesha import MOUNT_PORT, NFS_PORT, answers
+from wavetank.cluster.filesystems.nfs_export.ganesha import (
+    MOUNT_PORT,
+    NFS_PORT,
+    answers,
+    start_port_mapper,
+)
+from wavetank.cluster.filesystems.nfs_export.nfs_mount import is_4
 from wavetank.cluster.host import Host
+from wavetank.cluster.needs import Needs
 from wavetank.errors import FileSystemError, RemoteCommandError
 
 THREADS = 8  # rpc.nfsd's own default
-OPTIONS = frozenset({"threads", "sync", "squash"})
+OPTIONS = frozenset({"threads", "sync", "squash", "version"})
+PACKAGE = "apt-get install nfs-kernel-server"
+# Clients of a server before this one may want their locks back, so version 4 opens nothing for 90 s. There was none.
+END_GRACE = "echo Y >/proc/fs/nfsd/v4_end_grace"
 HAS_SERVER = (
     "grep -qw nfsd /proc/filesystems && command -v exportfs && command -v rpc.nfsd && command -v rpc.mountd"
     ' && ! pidof rpc.mountd && [ "$(cat /proc/fs/nfsd/threads 2>/dev/null || echo 0)" = 0 ]'
@@ -26,7 +36,19 @@ def has_server(host: Host) -> bool:
     return answers(host, ["sh", "-c", HAS_SERVER])
 
 
-def export_argv(client: str, export: str, options: Mapping[str, OptionValue]) -> list[str]:
+def needs() -> Needs:
+    """Its programs."""
+    return Needs(dict.fromkeys(("exportfs", "rpc.nfsd", "rpc.mountd"), PACKAGE))
+
+
+def mounted_path(export: str, version: str) -> str:
+    """What clients mount: with version 4 the directory is the root of all that is served."""
+    return "/" if is_4(version) else export
+
+
+def export_argv(
+    client: str, export: str, options: Mapping[str, OptionValue], version: str
+) -> list[str]:
     """Share a directory with one client. sync: a write is answered when it is on disk (default), async: before."""
     words = [
         "rw",
@@ -34,18 +56,20 @@ def export_argv(client: str, export: str, options: Mapping[str, OptionValue]) ->
         "no_root_squash" if str(options.get("squash", "none")).startswith("n") else "root_squash",
         "no_subtree_check",
         "insecure",
+        *(["fsid=0"] if is_4(version) else []),
     ]
     return ["exportfs", "-o", ",".join(words), f"{client}:{export}"]
 
 
-def server_argv(address: str, options: Mapping[str, OptionValue]) -> list[str]:
-    """Start the threads, for version 3 over TCP, on the cluster's own network."""
+def server_argv(address: str, options: Mapping[str, OptionValue], version: str) -> list[str]:
+    """Start the threads, for one version over TCP, on the cluster's own network."""
     threads = str(options.get("threads", THREADS))
-    return ["rpc.nfsd", "-H", address, "-p", str(NFS_PORT), "-T", "-U", "-N", "4", threads]
+    without = ["-N", "3"] if is_4(version) else ["-N", "4"]
+    return ["rpc.nfsd", "-H", address, "-p", str(NFS_PORT), "-t", "-U", *without, threads]
 
 
 def start(
-    server: Host, clients: list[str], export: str, options: Mapping[str, OptionValue]
+    server: Host, clients: list[str], export: str, options: Mapping[str, OptionValue], version: str
 ) -> None:
     """Export a directory and start the threads.
 
@@ -54,10 +78,14 @@ def start(
     """
     try:
         for client in clients:
-            server.run(export_argv(client, export, options))
-        server.run(server_argv(server.address, options))
-        argv = ["rpc.mountd", "-F", "-p", str(MOUNT_PORT), "-N", "4"]
-        server.start(argv, log="rpc.mountd")
+            server.run(export_argv(client, export, options, version))
+        if not is_4(version):
+            start_port_mapper(server, server.address)
+        server.run(server_argv(server.address, options, version))
+        without = ["-N", "3"] if is_4(version) else ["-N", "4"]
+        server.start(["rpc.mountd", "-F", "-p", str(MOUNT_PORT), *without], log="rpc.mountd")
+        if is_4(version):
+            server.run(["sh", "-c", END_GRACE])
     except RemoteCommandError as error:
         raise FileSystemError(f"the kernel of {server.name} does not serve NFS: {error}") from error
 

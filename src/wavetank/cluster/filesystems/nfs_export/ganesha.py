@@ -42,7 +42,7 @@ SERVER_OPTIONS = {
 # Of all options of servers and mounts: those that take a word, true or false, a number. The others take a whole number.
 WORDS = frozenset({"server", "squash"})
 TRUTHS = frozenset({"sync", "noac", "direct"})
-FRACTIONS = frozenset({"timeout"})  # seconds
+FRACTIONS = frozenset({"timeout", "version"})  # seconds; 4.1
 
 # It says these at every start: no D-Bus, no Kerberos. Nothing here uses them.
 NO_FAULTS = (":DBUS :", "krb5", "credentials for principal")
@@ -116,16 +116,27 @@ def start(server: Host, text: str, address: str) -> None:
     server.run(["mkdir", "-p", "/var/lib/nfs/ganesha", "/run/ganesha", "/run/rpcbind"])
     server.run(["dd", f"of={CONFIGURATION}", "status=none"], stdin=text)
     probe = ["rpcinfo", "-T", "tcp", address, "100003", "3"]
-    if not answers(server, PORT_MAPPER):
-        server.start(["rpcbind", "-f", "-h", address], log="rpcbind")
-        wait_until(server, PORT_MAPPER, "rpcbind", START_TIMEOUT_S, "rpcbind")
-    elif answers(server, probe):  # on a host over ssh
+    if not start_port_mapper(server, address) and answers(server, probe):  # on a host over ssh
         raise FileSystemError(
             f"{server.name} is an NFS server already, and ours needs its port: stop that one, or take another host"
         )
     argv = ["ganesha.nfsd", "-F", "-f", CONFIGURATION, "-p", PID_FILE, "-L", "/dev/stdout", "-N", "NIV_WARN"]  # fmt: skip
     server.start(argv, log="ganesha")
     wait_until(server, probe, "ganesha.nfsd", START_TIMEOUT_S, "ganesha")
+
+
+def start_port_mapper(server: Host, address: str) -> bool:
+    """Start rpcbind, where none runs; says whether it was started.
+
+    Raises:
+        FileSystemError: it does not answer.
+    """
+    if answers(server, PORT_MAPPER):
+        return False
+    server.run(["mkdir", "-p", "/run/rpcbind"])
+    server.start(["rpcbind", "-f", "-h", address], log="rpcbind")
+    wait_until(server, PORT_MAPPER, "rpcbind", START_TIMEOUT_S, "rpcbind")
+    return True
 
 
 def stop(server: Host) -> None:

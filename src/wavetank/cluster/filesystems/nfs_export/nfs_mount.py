@@ -1,4 +1,4 @@
-"""Mounting NFS 3 on a host: by its kernel where that can, else by our FUSE mount. Used by drivers that serve NFS."""
+"""Mounting NFS on a host: by its kernel where that can, else version 3 by our FUSE mount. Used by drivers that serve NFS."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from wavetank.cluster.filesystems.nfs_export.ganesha import (
 from wavetank.cluster.host import Host
 from wavetank.cluster.needs import Needs
 from wavetank.cluster.spec import ClusterSpec
+from wavetank.errors import FileSystemError
 from wavetank.programs import find_program
 
 MOUNT_PROGRAM = "bin/wavetank-nfs-mount"
@@ -42,7 +43,7 @@ def has_kernel_client(host: Host | None = None) -> bool:
 
 def missing_program(spec: ClusterSpec, kind: str) -> list[str]:
     """Finding: our mount is needed and not built."""
-    if native.available(MOUNT_PROGRAM) or (spec.ssh is None and has_kernel_client()):
+    if native.available(MOUNT_PROGRAM) or (not spec.own_kernels and has_kernel_client()):
         return []
     return [
         f"file_system {kind} needs {MOUNT_PROGRAM}: apt-get install libfuse3-dev libnfs-dev, then 'make setup'"
@@ -51,19 +52,28 @@ def missing_program(spec: ClusterSpec, kind: str) -> list[str]:
 
 def needs(spec: ClusterSpec) -> Needs:
     """FUSE, unless this kernel mounts NFS; hosts over ssh say at the mount which they have."""
-    if spec.ssh is not None or has_kernel_client():
+    if spec.own_kernels and spec.ssh is None:  # guests, whose programs are this machine's
+        return Needs({"mount.nfs": "apt-get install nfs-common"})
+    if spec.own_kernels or has_kernel_client():
         return Needs()
     return Needs(files={"/dev/fuse": "'modprobe fuse', or give the container the device"})
 
 
 def known_options(spec: ClusterSpec) -> frozenset[str]:
-    """Of the mount: over ssh the hosts decide which client it is."""
-    if spec.ssh is not None:
+    """Of the mount: nodes with kernels of their own decide which client it is."""
+    if spec.own_kernels:
         return KERNEL_OPTIONS | FUSE_OPTIONS
     return KERNEL_OPTIONS if has_kernel_client() else FUSE_OPTIONS
 
 
-def mount(client: Host, source: str, at: str, options: Mapping[str, OptionValue]) -> None:
+def is_4(version: str) -> bool:
+    """Whether it is version 4, which has one port, and locks of its own."""
+    return version.startswith("4")
+
+
+def mount(
+    client: Host, source: str, at: str, options: Mapping[str, OptionValue], version: str = "3"
+) -> None:
     """Mount ``address:/path``.
 
     Raises:
@@ -71,14 +81,22 @@ def mount(client: Host, source: str, at: str, options: Mapping[str, OptionValue]
     """
     client.run(["mkdir", "-p", at])
     if has_kernel_client(client):
-        client.run(kernel_argv(source, at, options))
+        client.run(kernel_argv(source, at, options, version))
+    elif is_4(version):
+        raise FileSystemError(
+            f"{client.name} cannot mount NFS {version}: its kernel has no NFS client, or nfs-common is not installed"
+        )
     else:
         _by_fuse(client, source, at, options)
 
 
-def kernel_argv(source: str, at: str, options: Mapping[str, OptionValue]) -> list[str]:
-    """The kernel's mount, without a lock server and without asking the port mapper."""
-    words = ["vers=3", "proto=tcp", "nolock", f"port={NFS_PORT}", f"mountport={MOUNT_PORT}"]
+def kernel_argv(
+    source: str, at: str, options: Mapping[str, OptionValue], version: str = "3"
+) -> list[str]:
+    """The kernel's mount; of version 3 without a lock server and without asking the port mapper."""
+    words = [f"vers={version}", "proto=tcp", f"port={NFS_PORT}"]
+    if not is_4(version):
+        words += ["nolock", f"mountport={MOUNT_PORT}"]
     return ["mount", "-t", "nfs", "-o", ",".join([*words, *_named(options)]), source, at]
 
 
