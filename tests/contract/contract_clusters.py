@@ -55,7 +55,6 @@ CLUSTERS: dict[str, dict[str, Any]] = {
 # Guests by User-mode Linux: what every machine with its Debian package can run.
 GUESTS: dict[str, Any] = {"provider": "vm", "hypervisor": "uml"}
 CLUSTERS |= {
-    "vm-none": {**GUESTS, "nodes": {"compute": 2}, "file_system": {"kind": "none"}},
     "vm-nfs": {**GUESTS, "nodes": {"compute": 2, "io": 1}, "file_system": {"kind": "nfs"}},
 }
 

@@ -80,9 +80,12 @@ def living_processes() -> list[Path]:
     return found
 
 
-def sleepers(seconds: str) -> int:
-    """Processes ``sleep SECONDS`` on this machine and all nodes made of it."""
+def sleepers(seconds: str, cluster: deploy.DeployedCluster | None = None) -> int:
+    """Processes ``sleep SECONDS`` on this machine and all nodes made of it, and in a cluster's guests."""
     found = 0
+    if cluster is not None and cluster.spec.provider == "vm":
+        counts = ["sh", "-c", f"ps -eo args= | grep -cx 'sleep {seconds}' || true"]
+        found += sum(int(host.run(counts).stdout) for host in cluster.compute_hosts)
     for entry in living_processes():
         try:
             found += (entry / "cmdline").read_bytes() == f"sleep\0{seconds}\0".encode()

@@ -150,7 +150,7 @@ def test_a_rank_that_fails_ends_all_and_its_status_is_passed_on(cluster: Cluster
     script = f"[ $OMPI_COMM_WORLD_RANK = 1 ] && exit 5; sleep {seconds}"
     done = run(cluster, "--launcher", "openmpi", "-n", "2", "--", "sh", "-c", script)
     assert done.returncode == 5, done.stderr.decode()
-    assert sleepers(seconds) == 0
+    assert sleepers(seconds, cluster) == 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -164,12 +164,12 @@ def test_a_signal_ends_the_program_on_all_nodes(
     script = f"trap '' HUP; sleep {seconds} & sleep {seconds}"  # one that nobody waits for, too
     with start(cluster, "--launcher", name, "--", "sh", "-c", script) as process:
         n = 2 if name == "none" else 4
-        until(lambda: sleepers(seconds) == n)
+        until(lambda: sleepers(seconds, cluster) == n)
         process.send_signal(number)
         _, said = process.communicate(timeout=HANG_S)
     assert process.returncode == 128 + number, said.decode()
     assert b"ended on all nodes" in said
-    assert sleepers(seconds) == 0
+    assert sleepers(seconds, cluster) == 0
 
 
 def test_a_program_that_takes_too_long_is_ended_everywhere(cluster: Cluster) -> None:
@@ -179,7 +179,7 @@ def test_a_program_that_takes_too_long_is_ended_everywhere(cluster: Cluster) -> 
     done = run(cluster, "--launcher", "openmpi", "--timeout", "2", "--", "sleep", seconds)
     assert done.returncode == 124
     assert b"time limit of 2 s" in done.stderr
-    assert sleepers(seconds) == 0
+    assert sleepers(seconds, cluster) == 0
 
 
 def test_what_is_wrong_is_said_before_anything_starts(cluster: Cluster) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wavetank.cluster.counters import Counters
+from wavetank.cluster.end_marked import END, PATIENT_TRIES
 from wavetank.cluster.guests import uml
 from wavetank.cluster.guests.guest import AGENT
 from wavetank.cluster.guests.hypervisors import NAMES, RATES, Choice
@@ -23,6 +24,10 @@ DROP = "sync && echo 3 >/proc/sys/vm/drop_caches && grep '^Cached:' /proc/meminf
 
 class GuestHost(NamespaceHost):
     """A guest. ``enter`` is the argv prefix that has its agent run a command; daemons end with that."""
+
+    def end_marked(self, name: str, value: str) -> None:
+        """End what has a mark in its environment, which this machine does not see; see host.EndsMarked."""
+        self.run(["sh", "-c", END, "sh", name, value, PATIENT_TRIES])
 
     def drop_caches(self) -> str:
         """Empty the guest's page cache. Sample of /proc/meminfo (Linux 6.1): ``Cached:            18340 kB``."""

@@ -1,0 +1,95 @@
+"""Guests of User-mode Linux: how they boot, what they say when they do not, and that nothing of them stays."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from killed_commands import KILLED
+from leftovers import Traces, up
+
+from waiting import until
+from wavetank.cluster import deploy
+from wavetank.cluster.guests import uml
+from wavetank.cluster.host import Host
+from wavetank.cluster.spec import ClusterSpec
+from wavetank.errors import ClusterError
+
+pytestmark = [pytest.mark.cluster]
+
+ONE_GUEST = {
+    "provider": "vm",
+    "hypervisor": "uml",
+    "instance": {"name": "t.small", "vcpus": 1, "memory": "192 MiB"},
+    "nodes": {"compute": 1},
+    "file_system": {"kind": "none"},
+    "storage": {"size": "320 MiB"},
+}
+
+
+@pytest.fixture
+def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ClusterSpec:
+    monkeypatch.setenv("WAVETANK_STATE_DIR", str(tmp_path))
+    spec = ClusterSpec.model_validate({"name": f"t{os.getpid()}-guest", **ONE_GUEST})
+    findings = deploy.check(spec)
+    if findings:
+        pytest.skip("; ".join(findings))
+    return spec
+
+
+def test_a_guest_has_a_kernel_memory_and_disk_of_its_own_and_its_end_is_said(
+    spec: ClusterSpec, tmp_path: Path
+) -> None:
+    with up(tmp_path, spec) as cluster:
+        (guest,) = cluster.compute_hosts
+        assert guest.run(["uname", "-r"]).stdout.strip() != os.uname().release
+        assert guest.run(["cat", "/proc/1/comm"]).stdout == "wavetank-node\n"
+        total_kib = int(guest.run(["cat", "/proc/meminfo"]).stdout.split()[1])
+        assert 128 * 1024 < total_kib < 192 * 1024  # without what the kernel itself takes
+        assert " /storage xfs " in guest.run(["cat", "/proc/mounts"]).stdout
+        assert "User-mode Linux" in cluster.limits()["hypervisor"]
+        assert cluster.health() == []
+        cannot_answer(guest, "echo o >/proc/sysrq-trigger; sleep 1000")
+        until(cluster.health, "a finding")
+        assert any("c1" in finding and "console" in finding for finding in cluster.health())
+        # a command does not wait for a guest that is gone
+        cannot_answer(guest, "true")
+
+
+def cannot_answer(guest: Host, script: str) -> None:
+    with pytest.raises(ClusterError, match=r"does not answer"):
+        guest.run(["sh", "-c", script], timeout_s=300)
+
+
+def test_a_guest_that_does_not_boot_shows_its_consoles_last_lines_and_leaves_nothing(
+    spec: ClusterSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(uml.UserModeLinux, "devices", lambda _machine, _guest: ["/dev/no-disk"])
+    with pytest.raises(ClusterError) as caught:
+        deploy.bring_up(spec)
+    said = str(caught.value)
+    assert "guest c1 (User-mode Linux) ended before commands could come" in said
+    assert "/dev/no-disk" in said
+    assert "reboot: Power down" in said
+    assert Traces(tmp_path, spec.name).left() == []
+
+
+# Eight programs make node, disk and network, six more prepare the guest, and the fifteenth is the guest.
+@pytest.mark.parametrize("n_programs", [9, 13, 15])
+def test_killed_while_a_guest_boots_leaves_nothing_after_down(
+    n_programs: int, spec: ClusterSpec, tmp_path: Path
+) -> None:
+    (tmp_path / "lab.yaml").write_text(spec.model_dump_json())  # JSON is YAML
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, str(n_programs), "cluster", "up", str(tmp_path / "lab.yaml")],
+        check=False, capture_output=True, text=True, start_new_session=True,
+    )  # fmt: skip
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    traces = Traces(tmp_path, spec.name)
+    traces.note_processes()
+    deploy.take_down(spec.name)
+    assert traces.left() == []
