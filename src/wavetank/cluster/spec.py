@@ -300,6 +300,11 @@ class ClusterSpec(Record):
         """Whether each node has a kernel of its own: nodes out of namespaces share that of this machine."""
         return self.provider not in ("local", "null")
 
+    @property
+    def in_guests(self) -> bool:
+        """Whether nodes are guests on this machine: kernels of their own, and this machine's programs."""
+        return self.provider == "vm"
+
     def sha256(self) -> str:
         """Hash of what the specification says, whatever its layout as text.
 

@@ -42,7 +42,7 @@ class NFS:
         """Ganesha and the port mapper, or the programs of guests' kernels; hosts over ssh say at the start what they have."""
         if not _wants_kernel(spec):
             return ganesha.needs("nfs-ganesha-vfs")
-        return kernel_server.needs() if spec.ssh is None else Needs()
+        return kernel_server.needs() if spec.in_guests else Needs()
 
     def needs_of_clients(self, spec: ClusterSpec) -> Needs:
         """FUSE, unless this kernel mounts NFS."""
@@ -144,7 +144,7 @@ def _wants_kernel(spec: ClusterSpec) -> bool:
 
 def _default_server(spec: ClusterSpec) -> str:
     """Guests have kernels that serve; of hosts over ssh nobody knows."""
-    return "kernel" if spec.own_kernels and spec.ssh is None else "ganesha"
+    return "kernel" if spec.in_guests else "ganesha"
 
 
 def version_of(spec: ClusterSpec) -> str:

@@ -52,7 +52,7 @@ def missing_program(spec: ClusterSpec, kind: str) -> list[str]:
 
 def needs(spec: ClusterSpec) -> Needs:
     """FUSE, unless this kernel mounts NFS; hosts over ssh say at the mount which they have."""
-    if spec.own_kernels and spec.ssh is None:  # guests, whose programs are this machine's
+    if spec.in_guests:
         return Needs({"mount.nfs": "apt-get install nfs-common"})
     if spec.own_kernels or has_kernel_client():
         return Needs()
