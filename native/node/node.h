@@ -11,7 +11,7 @@
 
 enum {
     MAX_CGROUPS = 8,
-    MAX_DISKS = 4,
+    MAX_DISKS = 26, // 24 devices that hold data, and scratch
     EXIT_OURS = 125 /* our own failure, as env(1) and nsenter(1) say it */
 };
 

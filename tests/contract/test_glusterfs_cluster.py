@@ -56,6 +56,16 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         yield cluster
 
 
+@pytest.fixture(scope="module")
+def on_devices(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    spec = gluster_spec("devices", 2, {"kind": "distributed"}, layout="one-server-per-file")
+    storage = spec.storage.model_copy(update={"devices": 2, "write": 40_000_000})
+    with up(
+        tmp_path_factory.mktemp("devices"), spec.model_copy(update={"storage": storage})
+    ) as cluster:
+        yield cluster
+
+
 def on_brick(host: Host, name: str) -> list[tuple[int, str]]:
     """Sizes and permissions of a file on a server's brick; DHT's link files have mode 1000 and no content."""
     argv = ["find", "/storage/brick", "-path", "*/.glusterfs", "-prune", "-o", "-name", name, "-printf", "%s %m\n"]  # fmt: skip
@@ -74,6 +84,31 @@ def test_each_file_lies_whole_on_a_server_of_its_own_in_turn(whole: Cluster) -> 
         own, other = whole.io_hosts[i % 2], whole.io_hosts[(i + 1) % 2]
         assert (size, "644") in on_brick(own, path[3:])
         assert all(found == (0, "1000") for found in on_brick(other, path[3:]))
+
+
+def test_each_device_of_a_server_is_a_brick_with_limits_of_its_own(on_devices: Cluster) -> None:
+    bricks = [value for key, value in on_devices.settings().items() if key.startswith("brick ")]
+    assert bricks == [
+        "io1:/storage/brick", "io2:/storage/brick", "io1:/storage2/brick", "io2:/storage2/brick"
+    ]  # fmt: skip
+    first = on_devices.io_hosts[0]
+    devices = {first.run(["stat", "-c", "%d", path]).stdout for path in ("/storage", "/storage2")}
+    assert len(devices) == 2
+    limits = on_devices.limits()
+    assert limits["io disk"].startswith("2 x 320.0 MiB")
+    if "by nothing" not in limits["io disk write"]:
+        assert limits["io disk write"].startswith("80.0 MB/s")  # 40 MB/s each
+    assert on_devices.health() == []
+
+
+def test_files_are_placed_on_every_device_in_turn(on_devices: Cluster) -> None:
+    sizes = {f"in/reads_{i}": MIB + i for i in range(4)}
+    places = on_devices.place_files(sizes)
+    assert list(places.values()) == [
+        f"whole on {name}" for name in ("io1", "io2", "io1:/storage2", "io2:/storage2")
+    ]
+    found = on_devices.io_hosts[1].run(["stat", "-c", "%s", "/storage2/brick/in/reads_3"]).stdout
+    assert int(found) == MIB + 3
 
 
 def test_placing_files_again_replaces_them_and_leaves_no_candidates(whole: Cluster) -> None:

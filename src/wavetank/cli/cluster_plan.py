@@ -52,13 +52,16 @@ def _row(spec: ClusterSpec, node: str) -> list[Cell]:
         None if rate is None else round(rate / spec.scale)
         for rate in (
             network,
-            *(rates.get(key) for key in ("read", "write", "read_iops", "write_iops")),
+            *(
+                rates[key] * spec.storage.devices if key in rates else None
+                for key in ("read", "write", "read_iops", "write_iops")
+            ),
         )
     ]
     return [
         node, role_of(spec, node), instance.name, instance.vcpus, instance.memory, scaled[0],
         spec.device_of(node, spec.storage) if held else None, *scaled[1:],
-        spec.storage.size if held else None,
+        spec.storage.node_bytes if held else None,
         spec.temporary.size if has_scratch and spec.temporary is not None else None,
     ]  # fmt: skip
 

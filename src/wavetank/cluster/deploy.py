@@ -17,7 +17,7 @@ from functools import cached_property
 from wavetank.cluster import interrupts, mpi, registry
 from wavetank.cluster.components import SCRATCH_PATH
 from wavetank.cluster.counters import Counters, RecordsCounters
-from wavetank.cluster.devices import unmade_devices
+from wavetank.cluster.devices import device_paths, unmade_devices
 from wavetank.cluster.filesystems.base import (
     FileSystemDriver,
     HasServerCaches,
@@ -89,6 +89,11 @@ class DeployedCluster:
     def storage_path(self) -> str:
         """Where each of them has its local file system mounted."""
         return self.nodes.storage_path
+
+    @property
+    def storage_paths(self) -> tuple[str, ...]:
+        """See host.HasDevices."""
+        return device_paths(self.spec.storage, self.nodes.storage_path)
 
     @property
     def scratch_path(self) -> str | None:

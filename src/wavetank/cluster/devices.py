@@ -105,7 +105,7 @@ def unmade_devices(storage: Storage, provider: str, driver: object) -> Iterator[
         if storage.devices_as == "servers":
             yield f"storage.devices_as: servers: provider {provider} makes one device of several: write raid0"
     elif provider != "local":
-        yield f"storage.devices: provider {provider} takes the storage of hosts as it is; leave devices out"
+        yield f"storage.devices: provider {provider} has one device on a node; leave devices out, or take provider local"
     elif storage.devices_as == "raid0":
         yield (
             "storage.devices_as: raid0 needs a striping device (md or the device mapper), which provider local does not make. "
@@ -114,5 +114,5 @@ def unmade_devices(storage: Storage, provider: str, driver: object) -> Iterator[
     elif driver is not None and not isinstance(driver, ServesDevices):
         yield (
             f"storage.devices: {getattr(driver, 'kind', 'this file system')} has one server with one device on a node here. "
-            "Take glusterfs, or leave devices out"
+            "Take glusterfs or cephfs, or leave devices out"
         )

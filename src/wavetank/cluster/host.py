@@ -149,6 +149,15 @@ class HasLocalStorage(Protocol):
 
 
 @runtime_checkable
+class HasDevices(HasLocalStorage, Protocol):
+    """One whose nodes may have several devices, with a local file system each."""
+
+    @property
+    def storage_paths(self) -> tuple[str, ...]:
+        """Where each device of a node is mounted; the first is ``storage_path``."""
+
+
+@runtime_checkable
 class SetsEnvironment(Protocol):
     """A cluster whose specification says how ranks do their MPI-IO, and how many there are on a node."""
 

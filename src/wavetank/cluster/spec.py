@@ -31,7 +31,7 @@ from wavetank.cluster.components import (
     Ssh,
     Storage,
 )
-from wavetank.cluster.devices import device_problems, device_rates, is_on_instance
+from wavetank.cluster.devices import device_paths, device_problems, device_rates, is_on_instance
 from wavetank.cluster.instance_limits import with_catalogue
 from wavetank.cluster.managed import managed_problems
 from wavetank.document import Record
@@ -136,6 +136,8 @@ class ClusterSpec(Record):
             "etc",
         ):
             yield f"file_system.mount {fs.mount} would cover what nodes need: name a directory of its own, e.g. /wavetank"
+        if f"/{parts[0]}" in device_paths(self.storage, "/storage")[1:]:
+            yield f"file_system.mount {fs.mount} is where a device of the nodes is mounted: name another directory"
         available = len(self._candidates(fs.placement))
         yield from self._metadata_problems(names)
         if fs.path is not None and fs.kind != "existing":

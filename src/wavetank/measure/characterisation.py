@@ -82,13 +82,15 @@ class Characterisation(Document):
     notes: tuple[str, ...] = ()
 
     def best_rate(self, node: str, test: Test, where: str = "local") -> float | None:
-        """A node's highest rate of a test over all request sizes, bytes/s; None if not measured."""
-        rates = [
-            each.bytes_per_s
-            for each in self.storage
-            if (each.node, each.test, each.where) == (node, test, where)
-        ]
-        return max(rates, default=None)
+        """A node's highest rate of a test over all request sizes, bytes/s; None if not measured.
+
+        Of several devices the sum: each was measured alone.
+        """
+        best: dict[str, float] = {}
+        for each in self.storage:
+            if (each.node, each.test, each.where) == (node, test, where):
+                best[each.path] = max(best.get(each.path, 0.0), each.bytes_per_s)
+        return sum(best.values()) if best else None
 
     def peak(self, test: Test) -> float | None:
         """BW_PK: the sum over the I/O nodes of what each reaches on its local file system."""

@@ -6,10 +6,11 @@ on one machine they would share its disk.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from wavetank.cluster.host import HasLocalStorage, HasScratch, Host, RunningCluster
+from wavetank.cluster.host import HasDevices, HasLocalStorage, HasScratch, Host, RunningCluster
 from wavetank.document import provenance
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.measure.characterisation import (
@@ -93,8 +94,9 @@ def characterise(
     if isinstance(cluster, HasLocalStorage):
         for host in cluster.storage_hosts:
             progress(f"local file system of {host.name}")
-            sizes = _possible(cluster, host, cluster.storage_path, effort, notes)
-            storage += _storage(cluster, host, "local", cluster.storage_path, sizes, effort)
+            for path in _local_paths(cluster):
+                sizes = _possible(cluster, host, path, effort, notes)
+                storage += _storage(cluster, host, "local", path, sizes, effort)
             if not effort.local_only:
                 metadata.append(_metadata(host, "local", cluster.storage_path))
     if isinstance(cluster, HasScratch) and cluster.scratch_path and not effort.local_only:
@@ -127,6 +129,11 @@ def characterise(
         limits=tuple(_checks(cluster, storage, network)),
         notes=tuple(notes),
     )
+
+
+def _local_paths(cluster: HasLocalStorage) -> tuple[str, ...]:
+    """Where the devices of a node are mounted."""
+    return cluster.storage_paths if isinstance(cluster, HasDevices) else (cluster.storage_path,)
 
 
 def _possible(
@@ -254,16 +261,7 @@ def _checks(
 ) -> list[LimitCheck]:
     asked = rates_of(cluster.limits())
     servers = {host.name for host in cluster.io_hosts}
-    measured: dict[tuple[str, str], float] = {}
-    bursts: set[tuple[str, str]] = set()
-    for rate in storage:
-        if rate.where != "global" and rate.test in ("read", "write"):
-            key = (rate.node, f"{'disk' if rate.where == 'local' else 'scratch'} {rate.test}")
-            kind = "io" if rate.node in servers else "compute"
-            if rate.bytes < BURST_S * asked.get(f"{kind} {key[1]}", 0):
-                bursts.add(key)
-            else:
-                measured[key] = max(measured.get(key, 0.0), rate.bytes_per_s)
+    measured, bursts = _reached(storage, asked, servers)
     for stream in network:
         key = (stream.sender, "network")
         measured[key] = max(measured.get(key, 0.0), stream.bytes_per_s)
@@ -282,6 +280,31 @@ def _checks(
                 )
             )
     return checks
+
+
+def _reached(
+    storage: Iterable[StorageRate], asked: Mapping[str, int], servers: Collection[str]
+) -> tuple[dict[tuple[str, str], float], set[tuple[str, str]]]:
+    """Best rates of local file systems by node and limit, and where bursts decided instead.
+
+    A limit is that of all devices of a node; they are measured one after another, and added up.
+    """
+    local = [each for each in storage if each.where != "global" and each.test in ("read", "write")]
+    devices = Counter(
+        (node, where) for node, where, _ in {(r.node, r.where, r.path) for r in local}
+    )
+    best: dict[tuple[str, str], dict[str, float]] = {}
+    bursts: set[tuple[str, str]] = set()
+    for rate in local:
+        key = (rate.node, f"{'disk' if rate.where == 'local' else 'scratch'} {rate.test}")
+        kind = "io" if rate.node in servers else "compute"
+        limit = asked.get(f"{kind} {key[1]}", 0) / devices[rate.node, rate.where]
+        if rate.bytes < BURST_S * limit:
+            bursts.add(key)
+        else:
+            of_key = best.setdefault(key, {})
+            of_key[rate.path] = max(of_key.get(rate.path, 0.0), rate.bytes_per_s)
+    return {key: sum(paths.values()) for key, paths in best.items()}, bursts
 
 
 def peaks_of(

@@ -2,6 +2,7 @@
 
 import os
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -104,14 +105,30 @@ def test_processor_time_is_read_of_version_2_where_it_is_mounted_and_of_cpuacct_
     v1 = {"cpu": tmp_path / "cpu", "memory": tmp_path / "memory"}
     both = NodeGroup("wavetank/a/c1", Hierarchies(v1, tmp_path / "unified", frozenset()))
     names = [
-        source.path.relative_to(tmp_path).as_posix() for source in sources_of(both, 1, None)[:-1]
+        source.path.relative_to(tmp_path).as_posix() for source in sources_of(both, 1, [])[:-1]
     ]
     assert names == ["unified/wavetank/a/c1/cpu.stat", "cpu/wavetank/a/c1/cpu.stat"]
     old = NodeGroup("wavetank/a/c1", Hierarchies(v1, None, frozenset()))
-    names = [
-        source.path.relative_to(tmp_path).as_posix() for source in sources_of(old, 1, None)[:-1]
-    ]
+    names = [source.path.relative_to(tmp_path).as_posix() for source in sources_of(old, 1, [])[:-1]]
     assert names == ["cpu/wavetank/a/c1/cpuacct.usage", "cpu/wavetank/a/c1/cpu.stat"]
+
+
+def test_disks_of_a_node_are_added_up_and_busy_is_their_mean(tmp_path):
+    # reads, merged, sectors, ms; writes, merged, sectors, ms; under way, ms busy, ms weighted
+    line = "10 0 8 0 20 0 16 0 0 {busy} 0"
+    group = NodeGroup("wavetank/a/c1", Hierarchies({}, None, frozenset()))
+    sources = []
+    for number, source in enumerate(sources_of(group, 1, ["loop3", "loop4"])[-2:]):
+        path = tmp_path / f"stat{number}"
+        path.write_text(line.format(busy=1000 * (number + 1)))
+        sources.append(replace(source, path=path))
+    with recording([Watched("io1", tuple(sources), CAPACITY)], 10.0) as counters:
+        pass
+    (node,) = [each for each in counters.nodes if each.node == "io1"]
+    last = {name: values[-1] for name, values in node.counted.items()}
+    assert last[c.READS] == 20 and last[c.WRITES] == 40
+    assert last[c.READ_BYTES] == 2 * 8 * 512
+    assert last[c.DISK_BUSY_S] == pytest.approx(1.5)  # of 1 s and 2 s
 
 
 def watched(path, name="c1"):

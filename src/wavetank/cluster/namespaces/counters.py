@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from wavetank.cluster.counters import (
+    DISK_BUSY_S,
     Capacity,
     Counters,
     NodeCounters,
@@ -40,6 +41,7 @@ class Source:
 
     path: Path
     parse: Callable[[str], Mapping[str, float]]
+    adds: bool = False  # to what was read of others by the same names
 
 
 @dataclass(frozen=True)
@@ -51,20 +53,27 @@ class Watched:
     capacity: Capacity
 
 
-def sources_of(group: NodeGroup, pid: int, disk: str | None) -> tuple[Source, ...]:
+def sources_of(group: NodeGroup, pid: int, disks: Sequence[str]) -> tuple[Source, ...]:
     """The files with a node's counters.
 
     Args:
         group: its control groups.
         pid: its process 1, as this machine counts.
-        disk: name of its disk's device, "loop3"; None without one.
+        disks: names of the devices of its disks, "loop3"; none without one.
     """
     found = [*_cpu_sources(group), Source(Path(f"/proc/{pid}/net/dev"), _node_device)]
-    if disk is not None:
-        found.append(
-            Source(Path(f"/sys/block/{disk}/stat"), lambda text: parse_disk_numbers(text.split()))
-        )
+    found += [_disk_source(disk, len(disks)) for disk in disks]
     return tuple(found)
+
+
+def _disk_source(disk: str, n: int) -> Source:
+    """One of a node's n disks. Counters of all are added up, and busy is the mean of their busy times."""
+
+    def parse(text: str) -> dict[str, float]:
+        found = parse_disk_numbers(text.split())
+        return {**found, DISK_BUSY_S: found[DISK_BUSY_S] / n}
+
+    return Source(Path(f"/sys/block/{disk}/stat"), parse, adds=True)
 
 
 def _cpu_sources(group: NodeGroup) -> Iterator[Source]:
@@ -106,9 +115,11 @@ class _Series:
         before = time.monotonic()
         for number, source in self.files:
             try:
-                row |= source.parse(os.pread(number, READ_BYTES_AT_MOST, 0).decode())
+                found = source.parse(os.pread(number, READ_BYTES_AT_MOST, 0).decode())
             except (OSError, ValueError, IndexError):
                 return
+            before_it = row if source.adds else {}
+            row |= {name: value + before_it.get(name, 0.0) for name, value in found.items()}
         self.at_s.append((before + time.monotonic()) / 2)
         self.rows.append(row)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -12,6 +12,7 @@ from pathlib import Path
 
 from wavetank.cluster.components import SCRATCH_PATH, Storage
 from wavetank.cluster.counters import Capacity, Counters
+from wavetank.cluster.devices import device_paths
 from wavetank.cluster.host import Host
 from wavetank.cluster.namespaces import limits, network
 from wavetank.cluster.namespaces.cgroups import Hierarchies, NodeGroup
@@ -43,7 +44,11 @@ def node_disks(spec: ClusterSpec, node: str) -> list[NodeDisk]:
     """The disks of a node: persistent storage where data is held, temporary storage on compute nodes."""
     disks = []
     if node in spec.storage_names():
-        disks.append(NodeDisk(spec.storage, STORAGE_PATH, ""))
+        paths = device_paths(spec.storage, STORAGE_PATH)
+        disks += [
+            NodeDisk(spec.storage, at, f"-{number}" if number > 1 else "")
+            for number, at in enumerate(paths, 1)
+        ]
     if spec.temporary is not None and node in spec.compute_names():
         disks.append(NodeDisk(spec.temporary, SCRATCH_PATH, "-scratch"))
     return disks
@@ -125,19 +130,25 @@ class LocalNodes:
             found["network"] = self._by(
                 "network", asked, None if rate is None else format_rate(rate)
             )
-        for disk in node_disks(self.spec, node):
-            found |= self._disk_limits(node, disk, group)
+        scratch = [disk for disk in node_disks(self.spec, node) if disk.at == SCRATCH_PATH]
+        for disks in (self._data_disks(node), scratch):
+            if disks:
+                found |= self._disk_limits(node, disks, group)
         return found
 
-    def _disk_limits(self, node: str, disk: NodeDisk, group: NodeGroup) -> dict[str, str]:
-        number = limits.disk_number(self.directory.journal(), group.path, disk.at)
-        real = {} if number is None else limits.disk(group, number)
-        asked = self.spec.disk_rates(node, disk.storage)
+    def _disk_limits(
+        self, node: str, disks: Sequence[NodeDisk], group: NodeGroup
+    ) -> dict[str, str]:
+        """Of disks that are alike: of all of them together."""
+        disk, n = disks[0], len(disks)
+        real = self._in_force(disks, group)
+        of_one = self.spec.disk_rates(node, disk.storage)
+        asked = {name: n * value for name, value in of_one.items()}
         in_memory = self.mechanisms.get("image", "").startswith("in memory")
         kind = "tmpfs" if in_memory else disk.storage.local_file_system
         what = "disk" if disk.at == STORAGE_PATH else "scratch"
         found = {
-            what: f"{format_size(disk.storage.size)} of {kind} at {disk.at}, "
+            what: f"{f'{n} x ' if n > 1 else ''}{format_size(disk.storage.size)} of {kind} at {', '.join(each.at for each in disks)}, "
             f"named {self.spec.device_of(node, disk.storage)}"
         }
         for key, name, show in (
@@ -154,6 +165,11 @@ class LocalNodes:
             else:
                 found[f"{what} {name}"] = "no limit"
         return found
+
+    def _in_force(self, disks: Sequence[NodeDisk], group: NodeGroup) -> dict[str, float]:
+        journal = self.directory.journal()
+        numbers = [limits.disk_number(journal, group.path, disk.at) for disk in disks]
+        return _together([limits.disk(group, number) for number in numbers if number is not None])
 
     def _by(self, mechanism: str, asked: str, in_force: str | None) -> str:
         if in_force is None:
@@ -194,25 +210,23 @@ class LocalNodes:
         processes = read_map(Path(self.map_file))
         for name in self.spec.node_names():
             group = NodeGroup(f"{self.top}/{name}", self.where)
-            device = (
-                next(iter(attached(self._image(name))), None) if self._has_image(name) else None
-            )
-            sources = sources_of(
-                group, processes[name][0], None if device is None else Path(device).name
-            )
+            images = [self._image(name, disk) for disk in self._data_disks(name)]
+            found = [next(iter(attached(image)), None) for image in images if image.exists()]
+            disks = [Path(device).name for device in found if device is not None]
+            sources = sources_of(group, processes[name][0], disks)
             yield Watched(name, sources, self._capacity(name, group))
 
-    def _image(self, node: str) -> Path:
-        return self.directory.path / "images" / f"{node}.img"
+    def _data_disks(self, node: str) -> list[NodeDisk]:
+        """Those of a node that hold data, without its scratch."""
+        return [disk for disk in node_disks(self.spec, node) if disk.at != SCRATCH_PATH]
 
-    def _has_image(self, node: str) -> bool:
-        return self._image(node).exists()
+    def _image(self, node: str, disk: NodeDisk) -> Path:
+        return self.directory.path / "images" / f"{node}{disk.suffix}.img"
 
     def _capacity(self, node: str, group: NodeGroup) -> Capacity:
-        """Limits of a node as they are in force: of its disk for data, not of its scratch."""
+        """Limits of a node as they are in force: of all its disks for data together, not of its scratch."""
         cpus = limits.cpus(group)
-        number = limits.disk_number(self.directory.journal(), group.path)
-        disk = {} if number is None else limits.disk(group, number)
+        disk = self._in_force(self._data_disks(node), group)
         network_rate = self.spec.instance_of(node).network
         is_shaped = network_rate is not None and "network" in self.mechanisms
         return Capacity(
@@ -236,6 +250,12 @@ class LocalNodes:
             if start_ticks(pid) != start
         ]
         return dead + dead_daemons(self.directory.path)
+
+
+def _together(disks: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Limits of several disks that are used alike: the sum of those that each has."""
+    keys = set.intersection(*(set(disk) for disk in disks)) if disks else set()
+    return {key: sum(disk[key] for disk in disks) for key in keys}
 
 
 def _format_iops(value: float) -> str:

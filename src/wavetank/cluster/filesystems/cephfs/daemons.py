@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Any
 
+from wavetank.cluster.devices import device_paths
 from wavetank.cluster.filesystems.base import ANSWER_TIMEOUT_S, Site, on_all
 from wavetank.cluster.filesystems.cephfs.options import (
     CONFIGURATION,
@@ -22,6 +23,7 @@ from wavetank.cluster.filesystems.cephfs.options import (
     copies,
     full_ratio,
     objectstore,
+    osds_per_device,
     osds_per_server,
 )
 from wavetank.cluster.host import Host, WatchesDaemons
@@ -163,15 +165,19 @@ class Daemons:
         room = int(int(blocks) * int(block) * STORE_SHARE)
         if objectstore(self.site.spec) == "memstore":
             room = min(room, self.site.spec.instance_of(host.name).memory // 2)
-        each = room // osds_per_server(self.site.spec)
+        each = room // osds_per_device(self.site.spec)
         return each // BLOCK_BYTES * BLOCK_BYTES
 
     def _make_store(self, osd: tuple[int, Host], identity: str) -> None:
         number, host = osd
-        folder = f"{osd_data(self.site.storage_path)}/osd.{number}"
+        first = osd_data(self.site.storage_path)
+        paths = device_paths(self.site.spec.storage, self.site.storage_path)
+        own = osd_data(paths[number % len(paths)])
         try:
-            host.run(["mkdir", "-p", "--", osd_data(self.site.storage_path)])
-            host.run(["mkdir", "--", folder])
+            host.run(["mkdir", "-p", "--", first, own])
+            host.run(["mkdir", "--", f"{own}/osd.{number}"])
+            if own != first:
+                host.run(["ln", "-s", "--", f"{own}/osd.{number}", f"{first}/osd.{number}"])
             host.run(
                 ["ceph-osd", "--mkfs", "-i", str(number), "-c", CONFIGURATION, "--osd-uuid", identity,
                  "--monmap", f"{STATE}/monmap"],

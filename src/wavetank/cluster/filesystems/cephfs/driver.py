@@ -67,6 +67,7 @@ class CephFS:
 
     kind = "cephfs"
     is_global = True
+    serves_each_device = True
     gateway_package = "nfs-ganesha-ceph"
 
     def check(self, spec: ClusterSpec) -> list[str]:

@@ -143,8 +143,13 @@ def layouts(spec: ClusterSpec) -> dict[str, Layout]:
 
 
 def osds_per_server(spec: ClusterSpec) -> int:
-    """Object storage daemons on each data server."""
-    return int(spec.file_system.options.get("osds_per_server", 1))
+    """Object storage daemons on each data server: one on each device unless the option says how many."""
+    return int(spec.file_system.options.get("osds_per_server", spec.storage.devices))
+
+
+def osds_per_device(spec: ClusterSpec) -> int:
+    """Object storage daemons on each device of a data server."""
+    return max(1, osds_per_server(spec) // spec.storage.devices)
 
 
 def objectstore(spec: ClusterSpec) -> str:
@@ -216,7 +221,10 @@ def check_stripe(spec: ClusterSpec) -> Iterator[str]:
             default_layout(spec)
         except ValueError as error:
             yield f"file_system.stripe.size: {error}"
-    stores = BLUESTORE_BYTES * osds_per_server_or_one(spec)
+    devices = spec.storage.devices
+    if osds_per_server_or_one(spec) % devices:
+        yield f"file_system.options osds_per_server {osds_per_server_or_one(spec)} is no multiple of storage.devices {devices}"
+    stores = BLUESTORE_BYTES * max(1, osds_per_server_or_one(spec) // devices)
     if objectstore(spec) == "bluestore" and spec.storage.size < stores:
         yield f"storage.size {format_size(spec.storage.size)} is too small for bluestore: give it {format_size(stores)}"
     for names, needed, why in (
@@ -231,8 +239,8 @@ def check_stripe(spec: ClusterSpec) -> Iterator[str]:
 
 def osds_per_server_or_one(spec: ClusterSpec) -> int:
     """As osds_per_server, for a specification that may be wrong."""
-    value = spec.file_system.options.get("osds_per_server", 1)
-    return value if isinstance(value, int) and 1 <= value <= 8 else 1
+    value = spec.file_system.options.get("osds_per_server")
+    return value if isinstance(value, int) and 1 <= value <= 8 else spec.storage.devices
 
 
 def word(value: OptionValue) -> str:
@@ -319,7 +327,7 @@ def full_ratio(spec: ClusterSpec) -> float:
     instance = spec.instance_of(spec.server_names()[0])
     rates = [rate / spec.scale for rate in (instance.disk_write, instance.network) if rate]
     store = spec.storage.size if objectstore(spec) == "bluestore" else instance.memory // 2
-    arriving = LOOKS_EVERY_S * min(rates, default=0.0) / (store / osds_per_server(spec))
+    arriving = LOOKS_EVERY_S * min(rates, default=0.0) / (store / osds_per_device(spec))
     return min(LARGEST_FULL_RATIO, max(SMALLEST_FULL_RATIO, 1 - arriving))
 
 

@@ -14,7 +14,6 @@ from wavetank.errors import FileSystemError, RemoteCommandError
 
 STATE = "/run/wavetank-glusterfs"  # of glusterd: peers, volume files, its log
 VOLUME = "wavetank"
-BRICK = "brick"  # directory on the local file system of each server
 
 # Of the 8 s that glusterd 10.3 takes to start, 7.5 s go to two dozen starts of the Python program of
 # geo-replication, one a setting (strace). glusterd does without where that program cannot be executed for
@@ -26,12 +25,13 @@ BRICK = "brick"  # directory on the local file system of each server
 START = r"""
 set -e
 state=$1
+shift
 if [ -s "$state/glusterd.pid" ] && kill -0 "$(cat "$state/glusterd.pid")" 2>/dev/null; then
   echo "a glusterd of wavetank runs here already" >&2
   exit 1
 fi
 mkdir -p "$state" /run/gluster /var/log/glusterfs
-mkdir -- "$2"
+mkdir -- "$@"
 for directory in /var/lib/glusterd/geo-replication /var/lib/glusterd/ss_brick; do
   [ -e "$directory" ] || echo "$directory" >>"$state/made"
 done
@@ -49,14 +49,17 @@ DEAD = r"""
 for file in "$1/glusterd.pid" /run/gluster/vols/"$2"/*.pid; do
   pid=$(cat "$file" 2>/dev/null)
   if [ -z "$pid" ] || ! grep -q '^State:[^Z]*$' "/proc/$pid/status" 2>/dev/null; then
-    case $file in */glusterd.pid) echo glusterd ;; *) echo brick ;; esac
+    case $file in */glusterd.pid) echo glusterd ;; *) echo "${file##*/}" ;; esac
   fi
 done
 """
 
 # Bricks first, then glusterd, each waited for; a kill after 5 s.
 STOP = r"""
-for file in /run/gluster/vols/"$2"/*.pid "$1/glusterd.pid"; do
+state=$1
+volume=$2
+shift 2
+for file in /run/gluster/vols/"$volume"/*.pid "$state/glusterd.pid"; do
   pid=$(cat "$file" 2>/dev/null)
   [ -n "$pid" ] && kill "$pid" 2>/dev/null || continue
   tenths=0
@@ -66,10 +69,10 @@ for file in /run/gluster/vols/"$2"/*.pid "$1/glusterd.pid"; do
     sleep 0.1
   done
 done
-if [ -f "$1/made" ]; then
-  while read -r directory; do rm -rf -- "$directory"; done <"$1/made"
+if [ -f "$state/made" ]; then
+  while read -r directory; do rm -rf -- "$directory"; done <"$state/made"
 fi
-rm -rf -- "$1" /run/gluster/vols/"$2" "$3" "$4"
+rm -rf -- "$state" /run/gluster/vols/"$volume" "$@"
 """
 
 # What the client itself knows of its connections, a file a brick, in the order of the bricks' numbers.
@@ -103,20 +106,15 @@ end-volume
 """
 
 
-def brick_path(storage_path: str) -> str:
-    """Directory of the brick on every server."""
-    return f"{storage_path}/{BRICK}"
-
-
-def start_server(host: Host, storage_path: str) -> None:
-    """Start glusterd; it serves when this returns.
+def start_server(host: Host, bricks: Sequence[str]) -> None:
+    """Start glusterd, and make the directories of its bricks; it serves when this returns.
 
     Raises:
         FileSystemError: it does not start, or a brick of an earlier volume is there; with the errors of its log.
     """
     try:
         host.run(
-            ["unshare", "--mount", "--propagation", "private", "sh", "-c", START, "sh", STATE, brick_path(storage_path)],
+            ["unshare", "--mount", "--propagation", "private", "sh", "-c", START, "sh", STATE, *bricks],
             stdin=glusterd_volfile(host.address),
         )  # fmt: skip
     except RemoteCommandError as error:
@@ -126,25 +124,34 @@ def start_server(host: Host, storage_path: str) -> None:
         ) from error
 
 
-def stop_server(host: Host, storage_path: str) -> None:
+def stop_server(host: Host, bricks: Sequence[str]) -> None:
     """End bricks and glusterd, and delete what they kept."""
-    brick = brick_path(storage_path)
-    log = f"/var/log/glusterfs/bricks/{log_name(brick)}"
-    host.run(["sh", "-c", STOP, "sh", STATE, VOLUME, brick, log])
+    logs = [_brick_log(brick) for brick in bricks]
+    host.run(["sh", "-c", STOP, "sh", STATE, VOLUME, *bricks, *logs])
 
 
-def dead_daemons(host: Host, storage_path: str) -> list[str]:
-    """Findings: glusterd or the brick died, with the last error of its log."""
+def _brick_log(brick: str) -> str:
+    return f"/var/log/glusterfs/bricks/{log_name(brick)}"
+
+
+def dead_daemons(host: Host, bricks: Sequence[str]) -> list[str]:
+    """Findings: glusterd or a brick died, with the last error of its log."""
     try:
         out = host.run(["sh", "-c", DEAD, "sh", STATE, VOLUME], timeout_s=ANSWER_TIMEOUT_S).stdout
     except RemoteCommandError as error:
         return [f"glusterfs server {host.name} does not answer: {error}"]
-    brick_log = f"/var/log/glusterfs/bricks/{log_name(brick_path(storage_path))}"
-    logs = {"glusterd": f"{STATE}/glusterd.log", "brick": brick_log}
-    return [
-        f"glusterfs {daemon} on {host.name} died; its log: {errors_in(host, logs[daemon])}"
-        for daemon in out.split()
-    ]
+    return [_death(host, daemon, bricks) for daemon in out.split()]
+
+
+def _death(host: Host, daemon: str, bricks: Sequence[str]) -> str:
+    """A finding on "glusterd", or on a brick by the name of its file: ``10.77.0.3-storage-brick.pid`` (10.3)."""
+    if daemon == "glusterd":
+        what, log = daemon, f"{STATE}/glusterd.log"
+    else:
+        ends = {f"-{log_name(brick).removesuffix('.log')}.pid": brick for brick in bricks}
+        brick = next((of for end, of in ends.items() if daemon.endswith(end)), bricks[0])
+        what, log = "brick" if len(bricks) == 1 else f"brick {brick}", _brick_log(brick)
+    return f"glusterfs {what} on {host.name} died; its log: {errors_in(host, log)}"
 
 
 def client_command_lines(host: Host, mount_path: str) -> list[str]:

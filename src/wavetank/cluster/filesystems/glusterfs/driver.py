@@ -1,4 +1,4 @@
-"""GlusterFS: one brick a data server, one volume over all bricks, mounted through FUSE on every compute node.
+"""GlusterFS: one brick on each device of a data server, one volume over all bricks, mounted through FUSE on every compute node.
 
 Servers get a glusterd of their own, with its state below /run, so that nothing of it outlives the node.
 With GlusterFS 10.3 (Debian 12) three servers and a mounted volume take 2 to 3 s on 2 cores.
@@ -18,6 +18,7 @@ from wavetank.cluster.filesystems.base import (
     unmount_from,
 )
 from wavetank.cluster.filesystems.glusterfs import options
+from wavetank.cluster.filesystems.glusterfs.bricks import brick_paths, bricks_of
 from wavetank.cluster.filesystems.glusterfs.daemons import (
     VOLUME,
     client_command_lines,
@@ -55,6 +56,7 @@ class GlusterFS:
 
     kind = "glusterfs"
     is_global = True
+    serves_each_device = True
     gateway_package = "nfs-ganesha-gluster"
 
     def check(self, spec: ClusterSpec) -> list[str]:
@@ -77,7 +79,7 @@ class GlusterFS:
 
     def install(self, site: Site) -> None:
         """Start glusterd on all servers at once, make them peers, make and start the volume."""
-        on_all(site.servers, lambda host: start_server(host, site.storage_path))
+        on_all(site.servers, lambda host: start_server(host, brick_paths(site)))
         volume = Volume(site)
         volume.gather_peers()
         volume.create()
@@ -97,7 +99,7 @@ class GlusterFS:
         with_options = ["-o", ",".join(words)] if words else []
         path = self.mount_path(site)
         argv = ["mount", "-t", "glusterfs", *with_options, f"{first}:/{VOLUME}", path]
-        names = [server.name for server in site.servers]
+        names = [brick.name for brick in bricks_of(site)]
         on_all(site.clients, lambda host: _mount_on(host, argv, path, names))
 
     def unmount(self, site: Site) -> None:
@@ -120,8 +122,8 @@ class GlusterFS:
     def health(self, site: Site) -> list[str]:
         """Dead glusterds, bricks and clients."""
         path = self.mount_path(site)
-        servers = on_all(site.servers, lambda host: dead_daemons(host, site.storage_path))
-        names = [server.name for server in site.servers]
+        servers = on_all(site.servers, lambda host: dead_daemons(host, brick_paths(site)))
+        names = [brick.name for brick in bricks_of(site)]
         clients = on_all(site.clients, lambda host: _client_findings(host, path, names))
         return [finding for of_host in (*servers, *clients) for finding in of_host]
 
@@ -138,7 +140,7 @@ class GlusterFS:
     def remove(self, site: Site) -> None:
         """Unmount, stop bricks and glusterd, and delete the bricks."""
         self.unmount(site)
-        on_all(site.servers, lambda host: stop_server(host, site.storage_path))
+        on_all(site.servers, lambda host: stop_server(host, brick_paths(site)))
         on_all(site.clients, lambda host: host.run(["rm", "-f", "--", GATEWAY_LOG]))
 
 

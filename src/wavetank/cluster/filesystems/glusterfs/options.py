@@ -40,14 +40,20 @@ YES_NO = frozenset({"use-readdirp", "auto-invalidation", "kernel-writeback-cache
 def check_stripe(spec: ClusterSpec) -> list[str]:
     """Whether the volume type has the servers and the sizes that it needs."""
     stripe, servers = spec.file_system.stripe, len(spec.server_names())
+    devices = spec.storage.devices
+    if devices > 1 and stripe.kind in ("replicated", "disperse"):
+        return [
+            f"storage.devices {devices} with file_system.stripe.kind {stripe.kind}: copies and fragments are made of one device a "
+            "server. Take distributed or sharded, or leave devices out"
+        ]
     if stripe.kind == "sharded" and stripe.size is not None and stripe.size < SMALLEST_SHARD_BYTES:
         return [
             f"file_system.stripe.size {format_size(stripe.size)} is too small: shards of glusterfs have "
             f"{format_size(SMALLEST_SHARD_BYTES)} or more"
         ]
-    if stripe.count is not None and stripe.count != servers:
+    if stripe.count is not None and stripe.count != servers * devices:
         return [
-            f"file_system.stripe.count {stripe.count}: glusterfs spreads the shards of a file over all {servers} data "
+            f"file_system.stripe.count {stripe.count}: glusterfs spreads the shards of a file over all {servers * devices} data "
             "servers. Leave it out, or use cephfs or orangefs"
         ]
     if stripe.kind == "replicated" and servers < 2:

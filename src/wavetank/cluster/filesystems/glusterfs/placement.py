@@ -16,9 +16,8 @@ from functools import cached_property, partial
 from typing import TypeVar
 
 from wavetank.cluster.filesystems.base import Site, on_all, write_content
-from wavetank.cluster.filesystems.glusterfs.daemons import brick_path
+from wavetank.cluster.filesystems.glusterfs.bricks import Brick, bricks_of
 from wavetank.cluster.filesystems.glusterfs.name_hash import hash_range, shard_bytes
-from wavetank.cluster.host import Host
 from wavetank.errors import FileSystemError, RemoteCommandError
 from wavetank.units import format_size
 
@@ -30,7 +29,7 @@ CANDIDATES_PER_SERVER = 32
 ROUNDS = 5
 FULL_AGAIN_S = 20.0
 T = TypeVar("T")
-_BRICK = re.compile(r"<POSIX\([^)]*\):([^:>]+):")
+_BRICK = re.compile(r"<POSIX\(([^)]*)\):([^:>]+):")
 _FILE = re.compile(r"^# file: (.*)$")
 
 
@@ -41,13 +40,16 @@ class Placer:
         self.site = site
         self.mount_path = mount_path
         self.client = site.clients[0]
-        self.servers = tuple(host.name for host in site.servers)
+        self.bricks = bricks_of(site)
+        self.servers = tuple(brick.name for brick in self.bricks)
 
     @cached_property
-    def _names(self) -> dict[str, str]:
-        """Host name of each server, which is what gluster calls it, -> its name in the cluster."""
-        said = on_all(self.site.servers, lambda host: host.run(["uname", "-n"]).stdout.strip())
-        return dict(zip(said, self.servers, strict=True))
+    def _names(self) -> dict[tuple[str, str], str]:
+        """Path and host name of each brick, which is what gluster calls it, -> its name in the cluster."""
+        said = on_all(self.bricks, lambda brick: brick.host.run(["uname", "-n"]).stdout.strip())
+        return {
+            (brick.path, host): brick.name for brick, host in zip(self.bricks, said, strict=True)
+        }
 
     def place(self, sizes: Mapping[str, int]) -> dict[str, str]:
         """Create the files; says where each lies, as read back.
@@ -109,13 +111,13 @@ class Placer:
     def _have_room_each(self, size: int) -> bool:
         """Whether every server could hold all of it, and what gluster keeps back (1 %) twice."""
 
-        def has(host: Host) -> bool:
+        def has(brick: Brick) -> bool:
             free, block_bytes, blocks = (
-                int(word) for word in self._space(host, "%a %S %b").split()
+                int(word) for word in self._space(brick, "%a %S %b").split()
             )  # fmt: skip
             return (free - blocks // 50) * block_bytes >= self._stored_bytes(size)
 
-        return all(on_all(self.site.servers, has))
+        return all(on_all(self.bricks, has))
 
     def _require_room(self, size: int) -> None:
         """See that all servers together have room; one of them may still be too full for its part.
@@ -123,7 +125,7 @@ class Placer:
         Raises:
             FileSystemError: they have not.
         """
-        bricks = on_all(self.site.servers, self._free_bytes)
+        bricks = on_all(self.bricks, self._free_bytes)
         room, kept = sum(bricks), self._stored_bytes(size)
         if kept > room:
             raise FileSystemError(
@@ -131,13 +133,12 @@ class Placer:
                 f"which have {format_size(room)} free. Give the cluster a larger storage.size"
             )
 
-    def _free_bytes(self, host: Host) -> int:
-        blocks, block_bytes = self._space(host, "%a %S").split()
+    def _free_bytes(self, brick: Brick) -> int:
+        blocks, block_bytes = self._space(brick, "%a %S").split()
         return int(blocks) * int(block_bytes)
 
-    def _space(self, host: Host, what: str) -> str:
-        brick = brick_path(self.site.storage_path)
-        return host.run(["stat", "-f", "-c", what, "--", brick]).stdout
+    def _space(self, brick: Brick, what: str) -> str:
+        return brick.host.run(["stat", "-f", "-c", what, "--", brick.path]).stdout
 
     def _stored_bytes(self, size: int) -> int:
         """What files take on all servers together, with copies or coded fragments."""
@@ -234,7 +235,7 @@ class Placer:
         return attributes(out.stdout, attribute)
 
     def _servers_in(self, pathinfo: str) -> list[str]:
-        named = {self._names.get(name, name) for name in _BRICK.findall(pathinfo)}
+        named = {self._names.get(each, each[1]) for each in _BRICK.findall(pathinfo)}
         return sorted(named, key=lambda name: (*self.servers, name).index(name))
 
     def _servers_of(self, path: str) -> list[str]:
@@ -258,14 +259,14 @@ class Placer:
             )  # fmt: skip
         finally:
             self.client.run(["rm", "-f", "--", probe])
-        brick = brick_path(self.site.storage_path)
 
-        def of(host: Host) -> tuple[int, int]:
-            argv = ["getfattr", "--absolute-names", "-e", "hex", "-n", "trusted.glusterfs.dht", f"{brick}/.shard"]  # fmt: skip
-            out = host.run(argv).stdout
-            return hash_range(attributes(out, "trusted.glusterfs.dht")[f"{brick}/.shard"])
+        def of(brick: Brick) -> tuple[int, int]:
+            shards = f"{brick.path}/.shard"
+            argv = ["getfattr", "--absolute-names", "-e", "hex", "-n", "trusted.glusterfs.dht", shards]  # fmt: skip
+            out = brick.host.run(argv).stdout
+            return hash_range(attributes(out, "trusted.glusterfs.dht")[shards])
 
-        return dict(zip(self.servers, on_all(self.site.servers, of), strict=True))
+        return dict(zip(self.servers, on_all(self.bricks, of), strict=True))
 
     def _held_shards(self, path: str, size: int) -> dict[str, int]:
         """Bytes of a sharded file on each server, counted on the bricks.
@@ -276,16 +277,16 @@ class Placer:
         gfid = self.client.run(
             ["getfattr", "--absolute-names", "--only-values", "-n", GFID_XATTR, "--", path]
         ).stdout.strip("\0\n ")
-        shards = f"{brick_path(self.site.storage_path)}/.shard"
 
-        def count(host: Host) -> int:
+        def count(brick: Brick) -> int:
+            shards = f"{brick.path}/.shard"
             try:
-                out = host.run(["find", shards, "-maxdepth", "1", "-name", f"{gfid}.*", "-printf", "%s\n"]).stdout  # fmt: skip
+                out = brick.host.run(["find", shards, "-maxdepth", "1", "-name", f"{gfid}.*", "-printf", "%s\n"]).stdout  # fmt: skip
             except RemoteCommandError:  # no file of this volume has a second shard yet
                 return 0
             return sum(int(line) for line in out.split())
 
-        held = dict(zip(self.servers, on_all(self.site.servers, count), strict=True))
+        held = dict(zip(self.servers, on_all(self.bricks, count), strict=True))
         (base,) = self._servers_of(path)
         held[base] += min(size, self._shard_size)
         if sum(held.values()) != size:
@@ -311,12 +312,11 @@ class Placer:
         Raises:
             FileSystemError: a brick has it not.
         """
-        path = f"{brick_path(self.site.storage_path)}/{relative}"
-        for host in self.site.servers:
+        for brick in self.bricks:
             try:
-                host.run(["test", "-f", path])
+                brick.host.run(["test", "-f", f"{brick.path}/{relative}"])
             except RemoteCommandError as error:
-                raise FileSystemError(f"{relative} is not on the brick of {host.name}") from error
+                raise FileSystemError(f"{relative} is not on the brick of {brick.name}") from error
         return list(self.servers)
 
 

@@ -7,7 +7,8 @@ import time
 from collections.abc import Mapping
 
 from wavetank.cluster.filesystems.base import Site, on_all
-from wavetank.cluster.filesystems.glusterfs.daemons import VOLUME, brick_path
+from wavetank.cluster.filesystems.glusterfs.bricks import bricks_of
+from wavetank.cluster.filesystems.glusterfs.daemons import VOLUME
 from wavetank.cluster.filesystems.glusterfs.options import volume_words
 from wavetank.cluster.host import Host
 from wavetank.errors import FileSystemError, RemoteCommandError
@@ -68,9 +69,8 @@ class Volume:
             time.sleep(0.05)
 
     def create(self) -> None:
-        """Make the volume of one brick a server. ``force``: the local file system may be the root's."""
-        path = brick_path(self.site.storage_path)
-        bricks = [f"{host.address}:{path}" for host in self.site.servers]
+        """Make the volume of all bricks. ``force``: the local file system may be the root's."""
+        bricks = [f"{brick.host.address}:{brick.path}" for brick in bricks_of(self.site)]
         kind = volume_words(self.site.spec)
         self.gluster("volume", "create", VOLUME, *kind, "transport", "tcp", *bricks, "force", what="create the volume")  # fmt: skip
 
