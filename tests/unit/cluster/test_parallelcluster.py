@@ -100,6 +100,7 @@ def test_the_schema_refuses_what_is_no_configuration() -> None:
         jsonschema.validate(body, SCHEMA)
 
 
+@pytest.mark.optional
 @pytest.mark.skipif(
     "WAVETANK_PCLUSTER_PYTHON" not in os.environ,
     reason="WAVETANK_PCLUSTER_PYTHON names no Python with aws-parallelcluster (see parallelcluster/README.md)",

@@ -15,6 +15,7 @@ def cost_table(comparison: Comparison, configurations: Sequence[Configuration]) 
     """The parts of the cost (P15 eq. 5 to 7)."""
     currency = comparison.price.currency if comparison.price is not None else ""
     rated = [c.cost for c in configurations if c.cost is not None]
+    has_storage = any(cost.cost_storage is not None for cost in rated)
     rows = []
     for c in configurations:
         if c.cost is None:
@@ -26,9 +27,7 @@ def cost_table(comparison: Comparison, configurations: Sequence[Configuration]) 
                 text(", ".join(f"{n} {kind}" for kind, n in c.cost.instances.items())),
                 number(float(c.cost.price_inst_per_h), f"{c.cost.price_inst_per_h}"),
                 estimated(c.cost.cost_var, lambda v: money(v, currency)),
-                number(None)
-                if c.cost.cost_storage is None
-                else estimated(c.cost.cost_storage, lambda v: money(v, currency)),
+                *_storage(c.cost, currency, shown=has_storage),
                 number(float(c.cost.cost_fix), money(c.cost.cost_fix, currency)),
                 estimated(c.cost.cost_tot, lambda v: money(v, currency)),
                 number(float(c.cost.billed), money(c.cost.billed, currency)),
@@ -45,12 +44,7 @@ def cost_table(comparison: Comparison, configurations: Sequence[Configuration]) 
             Column("instances", "Instances", help="compute, I/O and head nodes"),
             Column("price_inst_per_h", f"{currency}/h each", numeric=True),
             Column("cost_var", "Variable", numeric=True, help="P15 eq. 6"),
-            Column(
-                "cost_storage",
-                "Storage",
-                numeric=True,
-                help="volumes and managed file systems, by time",
-            ),
+            *(_STORAGE if has_storage else ()),
             Column("cost_fix", "Fixed", numeric=True, help="persistent storage"),
             Column("cost_tot", "Total", numeric=True, help="P15 eq. 5"),
             Column("billed", "Billed", numeric=True, help="one run, by the billing rule"),
@@ -62,6 +56,22 @@ def cost_table(comparison: Comparison, configurations: Sequence[Configuration]) 
         + f"{origins_words(configurations).lower()}.",
         filterable=len(rows) > 12,
     )
+
+
+_STORAGE = (
+    Column(
+        "cost_storage", "Storage", numeric=True, help="volumes and managed file systems, by time"
+    ),
+)
+
+
+def _storage(cost: Cost, currency: str, *, shown: bool) -> tuple[Cell, ...]:
+    """A cell where the table has the column: one of its clusters has storage that is paid by time."""
+    if not shown:
+        return ()
+    if cost.cost_storage is None:
+        return (number(None),)
+    return (estimated(cost.cost_storage, lambda v: money(v, currency)),)
 
 
 def other_cost_table(configurations: Sequence[Configuration]) -> ReportTable:
