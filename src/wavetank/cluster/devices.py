@@ -59,8 +59,12 @@ def device_paths(storage: Storage, base: str) -> tuple[str, ...]:
         storage: of the specification.
         base: where the first is, e.g. "/storage".
     """
-    n = storage.devices if storage.devices_as == "servers" else 1
-    return (base, *(f"{base}{i}" for i in range(2, n + 1)))
+    return (base, *(f"{base}{i}" for i in range(2, n_mounted(storage) + 1)))
+
+
+def n_mounted(storage: Storage) -> int:
+    """Local file systems of a node: one on each device, or one on all of them (RAID 0)."""
+    return storage.devices if storage.devices_as == "servers" else 1
 
 
 def device_problems(key: str, storage: Storage, instances: Iterable[Instance]) -> Iterator[str]:

@@ -67,8 +67,8 @@ def file_system(kind: str) -> FileSystemDriver:
         if kind not in MANAGED:
             raise
         raise SpecError(
-            f"file_system {kind} is a service of AWS, which these nodes cannot have. 'wavetank cluster plan' shows its "
-            "price, 'wavetank cluster export' writes it for ParallelCluster; mounted already, it is kind: existing"
+            f"file_system {kind} is a service of AWS that wavetank does not bring up. 'wavetank cluster plan' shows its price, "
+            "'wavetank cluster export' writes it for ParallelCluster; mounted already, it is kind: existing"
         ) from None
 
 

@@ -14,7 +14,13 @@ import yaml
 from click.testing import CliRunner
 
 from wavetank.cli.main import cli
-from wavetank.cluster.parallelcluster import NO_SUBNET, Export, Place, parallelcluster
+from wavetank.cluster.parallelcluster.configuration import (
+    NO_SUBNET,
+    Export,
+    Place,
+    parallelcluster,
+    place_of,
+)
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import CostError, SpecError, UsageError
 
@@ -73,6 +79,14 @@ CLUSTERS = {
     "none on own disks": cluster(
         "none", instance={"name": "i3.large"}, nodes={"compute": 2},
         storage={"on": "instance"}, temporary={"on": "instance"},
+    ),
+    "in a cloud": cluster(
+        provider="aws",
+        cloud={
+            "region": "eu-west-1", "ttl": "2 h", "budget": "5 USD", "spot": True, "ssh_from": "192.0.2.0/24",
+            "subnet": "subnet-0123456789abcdef0", "image": "ubuntu-24.04",
+        },
+        storage=EBS,
     ),
     "existing": cluster({"kind": "existing", "path": "/lustre/x"}, nodes={"compute": 2}),
 }  # fmt: skip
@@ -213,6 +227,17 @@ def test_servers_of_their_own_are_a_queue() -> None:
     assert io["ComputeResources"][0]["MinCount"] == 2
     assert io["ComputeSettings"]["LocalStorage"] == {"EphemeralVolume": {"MountDir": "/storage"}}
     assert "ComputeSettings" not in compute  # c5.large has no disks of its own for /scratch
+
+
+def test_the_key_cloud_says_where_and_on_which_terms() -> None:
+    spec = CLUSTERS["in a cloud"]
+    assert place_of(spec) == Place("eu-west-1", "subnet-0123456789abcdef0", None, "ubuntu2404")
+    assert place_of(cluster()) == Place("us-east-1")
+    export = parallelcluster(spec, place_of(spec))
+    body = body_of(export)
+    assert body["HeadNode"]["Ssh"] == {"AllowedIps": "192.0.2.0/24"}
+    assert {queue["CapacityType"] for queue in body["Scheduling"]["SlurmQueues"]} == {"SPOT"}
+    assert any(note.startswith("ttl and budget") for note in export.notes)
 
 
 def test_a_subnet_that_was_not_given_has_to_be_replaced() -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from wavetank.cluster.components import Instance, OptionValue
+from wavetank.cluster.devices import n_mounted
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.units import format_size, parse_size
 
@@ -144,12 +145,12 @@ def layouts(spec: ClusterSpec) -> dict[str, Layout]:
 
 def osds_per_server(spec: ClusterSpec) -> int:
     """Object storage daemons on each data server: one on each device unless the option says how many."""
-    return int(spec.file_system.options.get("osds_per_server", spec.storage.devices))
+    return int(spec.file_system.options.get("osds_per_server", n_mounted(spec.storage)))
 
 
 def osds_per_device(spec: ClusterSpec) -> int:
     """Object storage daemons on each device of a data server."""
-    return max(1, osds_per_server(spec) // spec.storage.devices)
+    return max(1, osds_per_server(spec) // n_mounted(spec.storage))
 
 
 def objectstore(spec: ClusterSpec) -> str:
@@ -221,7 +222,7 @@ def check_stripe(spec: ClusterSpec) -> Iterator[str]:
             default_layout(spec)
         except ValueError as error:
             yield f"file_system.stripe.size: {error}"
-    devices = spec.storage.devices
+    devices = n_mounted(spec.storage)
     if osds_per_server_or_one(spec) % devices:
         yield f"file_system.options osds_per_server {osds_per_server_or_one(spec)} is no multiple of storage.devices {devices}"
     stores = BLUESTORE_BYTES * max(1, osds_per_server_or_one(spec) // devices)
@@ -240,7 +241,7 @@ def check_stripe(spec: ClusterSpec) -> Iterator[str]:
 def osds_per_server_or_one(spec: ClusterSpec) -> int:
     """As osds_per_server, for a specification that may be wrong."""
     value = spec.file_system.options.get("osds_per_server")
-    return value if isinstance(value, int) and 1 <= value <= 8 else spec.storage.devices
+    return value if isinstance(value, int) and 1 <= value <= 8 else n_mounted(spec.storage)
 
 
 def word(value: OptionValue) -> str:

@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from wavetank.cluster.components import OptionValue
+from wavetank.cluster.devices import n_mounted
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.units import format_size
 
@@ -40,7 +41,7 @@ YES_NO = frozenset({"use-readdirp", "auto-invalidation", "kernel-writeback-cache
 def check_stripe(spec: ClusterSpec) -> list[str]:
     """Whether the volume type has the servers and the sizes that it needs."""
     stripe, servers = spec.file_system.stripe, len(spec.server_names())
-    devices = spec.storage.devices
+    devices = n_mounted(spec.storage)
     if devices > 1 and stripe.kind in ("replicated", "disperse"):
         return [
             f"storage.devices {devices} with file_system.stripe.kind {stripe.kind}: copies and fragments are made of one device a "

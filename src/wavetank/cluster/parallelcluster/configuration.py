@@ -13,18 +13,16 @@ from typing import Any, Literal
 
 import yaml
 
+from wavetank.cluster.clouds.terms import Terms
 from wavetank.cluster.components import MANAGED, SCRATCH_PATH, Storage
 from wavetank.cluster.instance_limits import catalogue_limits
 from wavetank.cluster.instance_types import find_instance
-from wavetank.cluster.managed import fsx_capacity, fsx_deployment, fsx_throughput_per_tib
+from wavetank.cluster.parallelcluster.shared_storage import bought, gib, shared_storage
 from wavetank.cluster.registry import TITLES
 from wavetank.cluster.spec import ClusterSpec
-from wavetank.cluster.volumes import VOLUME_TYPES, provisioned, volume_type
+from wavetank.cluster.volumes import volume_type
 from wavetank.errors import SpecError
 from wavetank.units import format_size
-
-GIB = 2**30
-MIB = 2**20
 
 OPERATING_SYSTEMS = (
     "alinux2023", "ubuntu2204", "ubuntu2404", "rhel8", "rhel9", "rocky8", "rocky9",
@@ -32,8 +30,6 @@ OPERATING_SYSTEMS = (
 # Of the right form, and nobody's: create-cluster refuses it by name.
 NO_SUBNET = "subnet-00000000"
 SUBNET = re.compile(r"subnet-(?:[0-9a-z]{8}|[0-9a-z]{17})")
-EFS_MOST_MIB = 1024
-RAID_VOLUMES = range(2, 6)
 SYSTEM_GIB = 40  # room that a root volume keeps for the system beside data
 # EBS boots from SSD types alone.
 BOOTABLE = ("gp2", "gp3", "io2")
@@ -54,6 +50,20 @@ class Place:
     subnet: str | None = None
     key: str | None = None
     operating_system: str = "alinux2023"
+
+
+# Images of the key cloud that ParallelCluster has too; of Debian it has none.
+IMAGES = {"ubuntu-24.04": "ubuntu2404", "amazon-linux-2023": "alinux2023"}
+DEFAULT_REGION = "us-east-1"
+
+
+def place_of(spec: ClusterSpec) -> Place:
+    """Where the key ``cloud`` of a specification puts it; the defaults without that key."""
+    terms = spec.cloud
+    if terms is None:
+        return Place(DEFAULT_REGION)
+    subnet = None if terms.subnet == "default" else terms.subnet
+    return Place(terms.region, subnet, None, IMAGES.get(terms.image, "alinux2023"))
 
 
 @dataclass(frozen=True)
@@ -99,7 +109,7 @@ def parallelcluster(spec: ClusterSpec, place: Place) -> Export:
             "SlurmQueues": list(_queues(spec, place, notes)),
         },
     }
-    shared = _shared_storage(spec, notes)
+    shared = shared_storage(spec, notes)
     if shared is not None:
         body["SharedStorage"] = [shared]
     body["Tags"] = [{"Key": "wavetank:cluster", "Value": spec.name}]
@@ -141,8 +151,11 @@ def _head_node(spec: ClusterSpec, place: Place, notes: list[str]) -> dict[str, A
         "InstanceType": _head_instance(spec),
         "Networking": {"SubnetId": place.subnet or NO_SUBNET},
     }
-    if place.key is not None:
-        node["Ssh"] = {"KeyName": place.key}
+    ssh = {"KeyName": place.key} if place.key is not None else {}
+    if spec.cloud is not None and spec.cloud.ssh_from != "caller":
+        ssh["AllowedIps"] = spec.cloud.ssh_from
+    if ssh:
+        node["Ssh"] = ssh
     fs = spec.file_system
     if fs.kind == "nfs":
         server = spec.server_names()[0]
@@ -195,7 +208,7 @@ def _queue(
         )
     queue: dict[str, Any] = {
         "Name": name,
-        "CapacityType": "ONDEMAND",
+        "CapacityType": "SPOT" if spec.cloud is not None and spec.cloud.spot else "ONDEMAND",
         "ComputeResources": [
             {"Name": name, "InstanceType": instance, "MinCount": count, "MaxCount": count}
         ],
@@ -253,103 +266,8 @@ def _root_volume(spec: ClusterSpec, queue: str, data: Storage, notes: list[str])
         f"queue {queue}: data lies on the root volume, {SYSTEM_GIB} GiB larger for the system: a queue has no further volumes"
         + (f", and not {data.devices}" if data.devices > 1 else "")
     )
-    size = _gib(data.cloud_bytes * data.devices) + SYSTEM_GIB
-    return {"RootVolume": {"VolumeType": kind, "Size": size, **_bought(data)}}
-
-
-def _bought(storage: Storage) -> dict[str, int]:
-    iops, throughput = provisioned(storage)
-    found: dict[str, int] = {}
-    if iops is not None:
-        found["Iops"] = iops
-    if throughput is not None:
-        found["Throughput"] = -(-throughput // MIB)
-    return found
-
-
-def _gib(size_bytes: int) -> int:
-    return -(-size_bytes // GIB)
-
-
-def _shared_storage(spec: ClusterSpec, notes: list[str]) -> dict[str, Any] | None:
-    fs = spec.file_system
-    base = {"MountDir": fs.mount, "Name": "wavetank"}
-    if fs.kind == "nfs":
-        return {**base, "StorageType": "Ebs", "EbsSettings": _ebs(spec.storage, notes)}
-    if fs.kind == "efs":
-        return {**base, "StorageType": "Efs", "EfsSettings": _efs(spec, notes)}
-    if fs.kind == "fsx-lustre":
-        settings: dict[str, Any] = {
-            "StorageCapacity": _gib(fsx_capacity(fs)),
-            "DeploymentType": fsx_deployment(fs),
-            "DeletionPolicy": "Delete",
-        }
-        per_tib = fsx_throughput_per_tib(fs)
-        if per_tib is not None:
-            settings["PerUnitStorageThroughput"] = per_tib
-        return {**base, "StorageType": "FsxLustre", "FsxLustreSettings": settings}
-    if fs.kind == "existing":
-        notes.append(
-            f"the file system at {fs.path} is not part of this file: mount it on all nodes"
-        )
-    elif fs.kind != "none":
-        where = " and ".join(dict.fromkeys(spec.server_names()))
-        notes.append(
-            f"ParallelCluster makes no {fs.kind}: nothing serves {fs.mount}. Servers were on {where}; with the addresses of the "
-            "nodes a specification with provider ssh brings them up, or take kind fsx-lustre"
-        )
-    return None
-
-
-def _ebs(storage: Storage, notes: list[str]) -> dict[str, Any]:
-    if storage.on == "instance":
-        notes.append(
-            "ParallelCluster shares no instance store by NFS: the export lies on a volume of gp3 of the same size"
-        )
-    elif storage.on is None:
-        notes.append("storage.on is not said: the export lies on a volume of gp3")
-    # all that is said of devices is right for volumes alone
-    plain = Storage(on="ebs", size=max(GIB, storage.cloud_bytes * storage.devices))
-    data = storage if storage.on == "ebs" else plain
-    settings: dict[str, Any] = {
-        "VolumeType": volume_type(data),
-        "Size": _gib(max(data.cloud_bytes, VOLUME_TYPES[volume_type(data)].smallest_bytes)),
-        "Encrypted": True,
-        "DeletionPolicy": "Delete",
-        **_bought(data),
-    }
-    if data.devices > 1:
-        if data.devices_as == "servers":
-            notes.append(f"{data.devices} devices are one export here, striped (RAID 0)")
-        n = min(data.devices, RAID_VOLUMES[-1])
-        if n != data.devices:
-            notes.append(
-                f"of {data.devices} volumes {n} are left, the most that ParallelCluster stripes"
-            )
-        settings["Raid"] = {"Type": 0, "NumberOfVolumes": n}
-    return settings
-
-
-def _efs(spec: ClusterSpec, notes: list[str]) -> dict[str, Any]:
-    asked = spec.file_system.throughput or "elastic"
-    settings: dict[str, Any] = {"Encrypted": True, "DeletionPolicy": "Delete"}
-    if isinstance(asked, int):
-        rate = -(-asked // MIB)
-        if rate > EFS_MOST_MIB:
-            notes.append(
-                f"EFS with {rate} MiB/s: ParallelCluster provisions {EFS_MOST_MIB} at most"
-            )
-        return {
-            **settings,
-            "ThroughputMode": "provisioned",
-            "ProvisionedThroughput": min(rate, EFS_MOST_MIB),
-        }
-    if asked == "elastic":
-        notes.append(
-            "elastic throughput of EFS cannot be asked for, bursting is: make the file system with elastic throughput, and name it "
-            "by FileSystemId"
-        )
-    return {**settings, "ThroughputMode": "bursting"}
+    size = gib(data.cloud_bytes * data.devices) + SYSTEM_GIB
+    return {"RootVolume": {"VolumeType": kind, "Size": size, **bought(data)}}
 
 
 def _left_out(spec: ClusterSpec) -> Iterator[str]:
@@ -377,7 +295,21 @@ def _left_out(spec: ClusterSpec) -> Iterator[str]:
         yield f"scale {spec.scale:g}: instances have their own rates, not those divided by it"
     if fs.kind == "nfs" and spec.storage.local_file_system != "ext4":
         yield f"local file system {spec.storage.local_file_system}: ParallelCluster makes ext4"
+    if spec.cloud is not None:
+        yield from _left_out_of_terms(spec.cloud)
     yield from _emulated_limits(spec)
+
+
+def _left_out_of_terms(terms: Terms) -> Iterator[str]:
+    yield "ttl and budget: ParallelCluster ends nothing by itself and knows no amount; delete the cluster when it has done its work"
+    if terms.image not in IMAGES:
+        yield f"image {terms.image}: see Image, another system"
+    if terms.zone != "any":
+        yield f"zone {terms.zone}: that of the subnet"
+    if terms.ssh_from == "caller":
+        yield "ssh_from caller: AllowedIps is left out, so that every address may reach port 22"
+    if terms.bastion != "none" or terms.reaper != "none":
+        yield "bastion and reaper"
 
 
 def _emulated_limits(spec: ClusterSpec) -> Iterator[str]:

@@ -1,0 +1,1 @@
+"""AWS ParallelCluster 3: a cluster as its configuration."""
