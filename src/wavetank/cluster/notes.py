@@ -93,7 +93,12 @@ def _of_devices(spec: ClusterSpec) -> Iterator[str]:
             f"a volume of {volume_type(storage)} of {format_size(storage.cloud_bytes)} has {format_rate(rate)} and {iops:,} IOPS for "
             "reads and writes together; here reads and writes have that limit each"
         )
-    if storage.devices > 1:
+    shared = any(
+        getattr(spec.instance_of(node), key) is not None
+        for node in spec.storage_names()
+        for key in DISK_LIMITS
+    )
+    if storage.devices > 1 and shared:
         yield f"the {storage.devices} devices of a node have its disk limits in equal parts; a cloud lets one have all"
     if spec.placement is not None:
         yield f"placement {spec.placement} is not emulated: all nodes are on this machine"
