@@ -26,6 +26,7 @@ from wavetank.measure.characterisation import (
 from wavetank.measure.cold import TOLERANCE, rates_of
 from wavetank.measure.conditions import origin_of
 from wavetank.measure.fio import fio_version, run_fio
+from wavetank.measure.guests import notes_of_guests
 from wavetank.measure.iperf import has_iperf, stream_rate
 from wavetank.measure.requirement import Requirement
 from wavetank.model.document.model import Model
@@ -116,6 +117,7 @@ def characterise(
     elif not effort.local_only:
         notes.append("the network was not measured: iperf3 is not installed")
     limits = cluster.limits()
+    notes += notes_of_guests(first, limits)
     return Characterisation(
         provenance=provenance(),
         cluster=cluster.name,

@@ -32,6 +32,7 @@ from wavetank.measure.attribution import EVERY_S, measured_use
 from wavetank.measure.cold import doubts_of_cold_reads, doubts_of_writes
 from wavetank.measure.conditions import as_it_was, ills
 from wavetank.measure.disturbance import MachineWatch
+from wavetank.measure.guests import doubts_of_guests
 from wavetank.measure.mapping import as_placement_hosts, place_ranks
 from wavetank.measure.result import CacheState, Measurement
 from wavetank.measure.use import MeasuredUse
@@ -189,6 +190,7 @@ def measure(
     findings += [finding for finding in cluster.health() if finding not in findings]
     limits = cluster.limits()
     servers = [host.name for host in cluster.io_hosts]
+    findings += doubts_of_guests(kernel, limits)
     findings += doubts_of_writes(kernel, result, limits, servers)
     if cache == "cold":
         findings += doubts_of_cold_reads(kernel, result, limits, servers)

@@ -17,6 +17,7 @@ from wavetank.kernel.execution.session import RankProgress, SessionRun
 from wavetank.measure.cold import TOLERANCE, possible_rate, read_limits
 from wavetank.measure.conditions import as_it_was
 from wavetank.measure.direction import direction
+from wavetank.measure.guests import doubts_of_guests
 from wavetank.measure.result import CacheState
 from wavetank.measure.sessions import Party, TogetherPerformer
 from wavetank.measure.together_result import Moved, PartyResult, PointKind, TogetherMeasurement
@@ -90,6 +91,9 @@ def measure_together(
     findings += [finding for finding in cluster.health() if finding not in findings]
     window = window_of(parties, runs, manner.duration_s, manner.settle_s)
     limits = cluster.limits()
+    for party in parties:
+        kernel = party.bench.kernel
+        findings += [f"{kernel.application}: {doubt}" for doubt in doubts_of_guests(kernel, limits)]
     results = tuple(_party(party, run, window) for party, run in zip(parties, runs, strict=True))
     servers = [host.name for host in cluster.io_hosts]
     for party, result in zip(parties, results, strict=True):

@@ -12,7 +12,7 @@ from wavetank.cluster.counters import Counters
 from wavetank.cluster.end_marked import END, PATIENT_TRIES
 from wavetank.cluster.guests import uml
 from wavetank.cluster.guests.guest import AGENT
-from wavetank.cluster.guests.hypervisors import NAMES, RATES, Choice
+from wavetank.cluster.guests.hypervisors import NAMES, RATES, RATES_KEY, Choice
 from wavetank.cluster.host import Host
 from wavetank.cluster.namespaces.host import NamespaceHost
 from wavetank.cluster.namespaces.nodes import LocalNodes
@@ -81,7 +81,7 @@ class GuestNodes:
         found = {key: self._of_guest(key, text) for key, text in self.around.limits().items()}
         name = self.choice.hypervisor
         found["hypervisor"] = f"{NAMES[name]} ({self.choice.why})"
-        found["rates"] = RATES[name]
+        found[RATES_KEY] = RATES[name]
         return found
 
     def _of_guest(self, key: str, text: str) -> str:
