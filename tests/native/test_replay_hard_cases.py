@@ -10,10 +10,10 @@ import pytest
 from fixed_point_run import Round, assert_equal, go_round
 from tracer_run import FAMILIES, PROGRAMS, compile_c, need
 
-from wavetank.kernel.document.steps import flat
 from wavetank.kernel.fidelity.certificate import replay_fidelity
 from wavetank.model.comparison.difference import compare_models
 from wavetank.model.document.program import FileStep
+from wavetank.model.document.step_walks import flat
 
 
 def around(case: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Round:

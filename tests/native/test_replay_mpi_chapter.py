@@ -10,10 +10,10 @@ from fixed_point_run import assert_equal, go_round
 from tracer_run import FAMILIES, PROGRAMS, compile_c, need
 
 from wavetank.kernel.document import calls
-from wavetank.kernel.document.steps import flat
 from wavetank.kernel.fidelity.certificate import replay_fidelity
 from wavetank.model.comparison.difference import compare_models
 from wavetank.model.document.program import FileStep
+from wavetank.model.document.step_walks import flat
 from wavetank.trace.ops import OPS
 
 TABLE = Path(__file__).parents[2] / "docs" / "reference" / "mpi-io.md"

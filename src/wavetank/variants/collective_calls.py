@@ -6,11 +6,11 @@ from typing import ClassVar
 
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel
-from wavetank.kernel.document.steps import flat
 from wavetank.kernel.lowering.step_lines import Communicators
 from wavetank.kernel.ordering.waits import find_waits
 from wavetank.model.document.phase import Phase
 from wavetank.model.document.program import FileStep
+from wavetank.model.document.step_walks import flat
 from wavetank.variants.base import DoesNotApplyError, Turned, require_word
 from wavetank.variants.hints import is_collective, mpi_phases
 from wavetank.variants.programs import with_phases

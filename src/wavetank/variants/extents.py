@@ -12,12 +12,12 @@ import numpy as np
 from wavetank.errors import KernelError
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel
-from wavetank.kernel.document.steps import flat
 from wavetank.kernel.lowering.plan_text import positions
 from wavetank.model.document.access_runs import RunArrays
 from wavetank.model.document.model import View
 from wavetank.model.document.phase import LinearOffsets, ListedOffsets, Phase
 from wavetank.model.document.program import DataStep
+from wavetank.model.document.step_walks import flat
 from wavetank.trace.schema import Int64Array
 
 Space = tuple[int, bool, View | None]

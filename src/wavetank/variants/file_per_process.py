@@ -10,15 +10,14 @@ import numpy as np
 
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel, KernelFile
-from wavetank.kernel.document.steps import flat
 from wavetank.model.document.phase import Phase
 from wavetank.model.document.program import DataStep, FileStep, Program
+from wavetank.model.document.step_walks import changed_steps, flat
 from wavetank.trace.schema import Int64Array
 from wavetank.variants.base import DoesNotApplyError, Turned, require_word
 from wavetank.variants.extents import merged, ranks_extents
 from wavetank.variants.own_places import MOST, Own, own_phase
 from wavetank.variants.own_views import why_not_alone
-from wavetank.variants.programs import changed_steps
 
 _OF_A_HANDLE = frozenset(
     {"open", "close", "fsync", "fdatasync", "fstat"}

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel
-from wavetank.kernel.document.steps import flat
 from wavetank.model.document.phase import Phase
 from wavetank.model.document.program import DataStep, FileStep
+from wavetank.model.document.step_walks import flat
 from wavetank.variants.base import DoesNotApplyError
 from wavetank.variants.programs import changed_programs
 

@@ -2,31 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 
 from wavetank.kernel.document.kernel import Kernel
-from wavetank.kernel.document.steps import flat
 from wavetank.model.document.phase import Phase
-from wavetank.model.document.program import DataStep, FileStep, MixStep, Program, RepeatStep, Step
+from wavetank.model.document.program import DataStep, FileStep, Program
+from wavetank.model.document.step_walks import changed_steps, flat
 
 Change = Callable[[DataStep | FileStep], DataStep | FileStep | None]
-
-
-def changed_steps(steps: Sequence[Step], change: Change) -> tuple[Step, ...]:
-    """The steps with data and file steps changed; those for which the change gives None are left out."""
-    found: list[Step] = []
-    for step in steps:
-        if isinstance(step, RepeatStep):
-            inner = changed_steps(step.steps, change)
-            found += [RepeatStep(times=step.times, steps=inner)] if inner else []
-        elif isinstance(step, MixStep):
-            found += step.replaced([change(inner) for inner in step.steps])
-        elif isinstance(step, DataStep | FileStep):
-            new = change(step)
-            found += [] if new is None else [new]
-        else:
-            found.append(step)
-    return tuple(found)
 
 
 def changed_programs(programs: Iterable[Program], change: Change) -> tuple[Program, ...]:

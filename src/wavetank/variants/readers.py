@@ -9,10 +9,10 @@ import numpy as np
 
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel, KernelFile
-from wavetank.kernel.document.steps import flat
 from wavetank.model.document.access_runs import RunArrays
 from wavetank.model.document.phase import LinearOffsets, ListedOffsets, Phase
 from wavetank.model.document.program import DataStep, FileStep, Program, RepeatStep, Step, SyncStep
+from wavetank.model.document.step_walks import flat
 from wavetank.variants.base import DoesNotApplyError, Turned, ranks_of
 from wavetank.variants.extents import runs_of
 

@@ -19,10 +19,10 @@ from kernel_models import (
 from variant_bytes import performed, places_in_file
 
 from wavetank.kernel.construction.from_model import make_kernel
-from wavetank.kernel.document.steps import flat
 from wavetank.kernel.lowering.plan_text import lower
 from wavetank.model.document.model import View
 from wavetank.model.document.program import DataStep, FileStep, Program
+from wavetank.model.document.step_walks import flat
 from wavetank.variants.base import DoesNotApplyError
 from wavetank.variants.make import make_variant
 

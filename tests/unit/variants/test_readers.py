@@ -8,10 +8,10 @@ from variant_bytes import bytes_touched, performed
 
 from wavetank.errors import UsageError
 from wavetank.kernel.construction.from_model import make_kernel
-from wavetank.kernel.document.steps import flat
 from wavetank.kernel.lowering.plan_text import lower
 from wavetank.measure.mapping import place_ranks
 from wavetank.model.document.program import DataStep, FileStep, Program, SyncStep
+from wavetank.model.document.step_walks import flat
 from wavetank.variants.base import DoesNotApplyError
 from wavetank.variants.make import make_variant
 

@@ -24,12 +24,12 @@ from variant_bytes import bytes_in_order, performed
 
 from wavetank.errors import KernelError, UsageError
 from wavetank.kernel.construction.from_model import make_kernel
-from wavetank.kernel.document.steps import flat
 from wavetank.kernel.lowering.plan_text import lower
 from wavetank.measure.run import kernel_hash
 from wavetank.model.document.access_runs import RunArrays
 from wavetank.model.document.phase import ListedOffsets, Run
 from wavetank.model.document.program import DataStep, FileStep, PauseStep, Program, RepeatStep
+from wavetank.model.document.step_walks import flat
 from wavetank.variants.base import DoesNotApplyError
 from wavetank.variants.certificate import certify
 from wavetank.variants.ignored import ignored_hints
@@ -86,8 +86,8 @@ def test_every_rank_moves_the_same_bytes_in_the_same_order(kernel_of, name, sett
     base = kernel_of(MODELS[name]())
     for made in make_variants(base, (setting,)).kernels:
         assert bytes_in_order(made) == bytes_in_order(base)
-        assert [step for step, _ in flat_steps(made, "open")] == [
-            step for step, _ in flat_steps(base, "open")
+        assert [step for step, _ in unrolled(made, "open")] == [
+            step for step, _ in unrolled(base, "open")
         ]
         assert made.variant.calls == sum(map(len, performed(base).values()))
         assert made.variant.new_calls == sum(map(len, performed(made).values()))
@@ -96,7 +96,7 @@ def test_every_rank_moves_the_same_bytes_in_the_same_order(kernel_of, name, sett
         lower(made)
 
 
-def flat_steps(kernel, name):
+def unrolled(kernel, name):
     return [
         (step.iop_type, times)
         for program in kernel.programs

@@ -15,7 +15,6 @@ import numpy as np
 
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel
-from wavetank.kernel.document.steps import flat
 from wavetank.kernel.files.turns import FileNames, Turns
 from wavetank.model.document.phase import ListedOffsets, Phase, UnknownOffsets
 from wavetank.model.document.program import (
@@ -27,6 +26,7 @@ from wavetank.model.document.program import (
     Step,
     SyncStep,
 )
+from wavetank.model.document.step_walks import flat
 
 CREATE, STAT, READ, RENAME, REMOVE = "C", "T", "E", "U", "r"  # mdtest's letters for its phases
 MOST_STRETCHES = 64  # between two collectives; more is calls in turns

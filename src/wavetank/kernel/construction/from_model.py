@@ -21,7 +21,7 @@ from wavetank.kernel.construction.overlaps import without_overlaps
 from wavetank.kernel.construction.unopened import unopened_files, with_opens
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel
-from wavetank.kernel.document.steps import are_of_one_call, flat
+from wavetank.kernel.document.steps import are_of_one_call
 from wavetank.kernel.files.file_names import apply_names
 from wavetank.kernel.files.kernel_files import kernel_files
 from wavetank.kernel.files.listings import with_entries
@@ -35,6 +35,7 @@ from wavetank.model.document.model import Model
 from wavetank.model.document.phase import ListedOffsets, Phase, UnknownOffsets
 from wavetank.model.document.program import DataStep, FileStep, MixStep, Program, RepeatStep, Step
 from wavetank.model.document.run_times import run_times_of_phases
+from wavetank.model.document.step_walks import flat
 from wavetank.model.events.file_identity import NAME_CHANGES
 from wavetank.model.tables.model_tables import phases_text
 from wavetank.trace.paths import is_stored

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from itertools import chain
 
 from wavetank.kernel.document import calls
-from wavetank.kernel.document.steps import flat
 from wavetank.model.document.phase import Phase
 from wavetank.model.document.program import FileStep, Program
+from wavetank.model.document.step_walks import flat
 
 # MPI_MODE_* of Open MPI and MPICH
 _CREATE, _RDONLY, _WRONLY, _RDWR = 1, 2, 4, 8

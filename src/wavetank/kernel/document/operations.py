@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from wavetank.model.document.access_runs import RunArrays, canonical
-from wavetank.model.document.phase import LinearOffsets, ListedOffsets, Offsets, Phase, Run
+from wavetank.model.document.phase import Offsets, Phase, Run, UnknownOffsets
 
 
 @dataclass(frozen=True)
@@ -44,21 +44,9 @@ def member_runs(
         Runs in order; None where the offsets are unknown.
     """
     offsets = phase.offset[index] if offsets is None else offsets
-    if isinstance(offsets, ListedOffsets):
-        return list(offsets.runs[phase.ph_processid.index(rank)])
-    if not isinstance(offsets, LinearOffsets):
+    if isinstance(offsets, UnknownOffsets):
         return None
-    rs = phase.pattern[index].rs
-    last = rs if phase.moved_last is None else phase.moved_last[index]
-    return [
-        Run(
-            count=phase.ph_nrep,
-            rs=rs,
-            offset=offsets.a * rank + offsets.c,
-            disp=offsets.b,
-            moved=(phase.ph_nrep - 1) * rs + last,
-        )
-    ]
+    return objects(phase.runs(rank, index, offsets))
 
 
 def same_operations(ours: RunArrays, theirs: RunArrays) -> bool:

@@ -7,8 +7,8 @@ from typing import Literal
 
 from wavetank.errors import KernelError
 from wavetank.kernel.document.kernel import Kernel
-from wavetank.kernel.document.steps import flat
 from wavetank.model.document.program import PauseStep
+from wavetank.model.document.step_walks import flat
 from wavetank.units import format_size
 
 Pauses = Literal["drop", "keep", "busy"]

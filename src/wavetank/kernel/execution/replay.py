@@ -16,7 +16,6 @@ from wavetank.job import Job, Placement
 from wavetank.kernel.construction.doubts import described
 from wavetank.kernel.document.calls import SHARED_POINTER
 from wavetank.kernel.document.kernel import Kernel
-from wavetank.kernel.document.steps import flat
 from wavetank.kernel.execution.child_process import run_to_end, wait_until_gone
 from wavetank.kernel.execution.pauses import NO_PAUSES, holds_pauses
 from wavetank.kernel.lowering.collectives import require_agreement
@@ -26,6 +25,7 @@ from wavetank.kernel.results.replay_output import failed, outcome
 from wavetank.kernel.results.result import ReplayResult
 from wavetank.launchers.base import Launcher
 from wavetank.model.document.program import FileStep
+from wavetank.model.document.step_walks import flat
 
 PATIENCE_S = 60.0
 START_PATIENCE_S = 600.0

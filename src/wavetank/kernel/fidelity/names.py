@@ -12,11 +12,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 
 from wavetank.kernel.document.kernel import Kernel
-from wavetank.kernel.document.steps import flat
 from wavetank.kernel.lowering.plan_reader import PlannedRun, PlannedStep
 from wavetank.kernel.ordering.made_names import left_to_chance
 from wavetank.model.document.model import Model
 from wavetank.model.document.program import FileStep
+from wavetank.model.document.step_walks import flat
 
 _MPI_CREATE, _MPI_DELETES, _MPI_EXCL = 1, 16, 64  # MPI_MODE_* of Open MPI and MPICH
 _NEED = frozenset({"stat", "access", "truncate", "unlink", "rmdir"})

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel
-from wavetank.kernel.document.steps import are_of_one_call, flat
+from wavetank.kernel.document.steps import are_of_one_call
 from wavetank.kernel.files.file_names import paths_of
 from wavetank.kernel.files.tree_names import folders_of, tree_names
 from wavetank.kernel.lowering.plan_reader import NEXT_MEMBER, PlannedRun, PlannedStep, distinct
@@ -30,6 +30,7 @@ from wavetank.model.document.program import (
     Step,
     SyncStep,
 )
+from wavetank.model.document.step_walks import flat
 from wavetank.trace.paths import is_stored
 
 _Entry = tuple[object, ...]

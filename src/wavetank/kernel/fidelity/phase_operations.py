@@ -11,7 +11,6 @@ import numpy as np
 
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.operations import (
-    Totals,
     first_difference,
     member_runs,
     normal,
@@ -20,7 +19,6 @@ from wavetank.kernel.document.operations import (
     totals,
 )
 from wavetank.kernel.lowering.plan_reader import PlannedCall, PlannedRun
-from wavetank.model.document.listed_sizes import ListedSizes
 from wavetank.model.document.model import Model, View
 from wavetank.model.document.phase import ListedOffsets, Offsets, Phase, UnknownOffsets
 from wavetank.trace.schema import Int64Array
@@ -104,14 +102,8 @@ def _unplaced_differences(
     phase: Phase, index: int, call: PlannedCall, position: int
 ) -> Iterator[str]:
     """Calls at no known place: their number and sizes."""
-    rs, moved_last = phase.pattern[index].rs, phase.moved_last
-    last = rs if moved_last is None else moved_last[index]
-    wanted = Totals(phase.ph_nrep, (phase.ph_nrep - 1) * rs + last)
-    known = _positions(phase)[index]
-    listed = known.sizes if isinstance(known, UnknownOffsets) else known
-    if isinstance(listed, ListedOffsets | ListedSizes):
-        wanted = totals(objects(listed.of_rank(position)))
     rank = phase.ph_processid[position]
+    wanted = totals(objects(phase.runs(rank, index, _positions(phase)[index])))
     if call.totals([rank]) != wanted:
         yield f"rank {rank} moves other bytes"
 

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from wavetank.kernel.document import calls
-from wavetank.kernel.document.steps import PlainStep, flat
 from wavetank.model.document.phase import Phase
 from wavetank.model.document.program import DataStep, FileStep, Program
+from wavetank.model.document.step_walks import PlainStep, flat
 
 _MPI_CREATE = 1  # MPI_MODE_CREATE of Open MPI and MPICH
 _AT_REMOVEDIR = 0x200  # of unlinkat, <fcntl.h>

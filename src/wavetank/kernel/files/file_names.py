@@ -15,11 +15,11 @@ from typing import Any, Literal
 
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import KernelFile, KernelName
-from wavetank.kernel.document.steps import flat
 from wavetank.kernel.files.tree_names import top_folder, tree_names
 from wavetank.model.document.file import ModelFile
 from wavetank.model.document.file_members import Members
-from wavetank.model.document.program import FileStep, Program, RepeatStep, Step
+from wavetank.model.document.program import DataStep, FileStep, Program, Step
+from wavetank.model.document.step_walks import changed_steps, flat
 from wavetank.model.events.file_identity import NAMED_OPS
 
 # Calls that show that a name led to its file before. A stat may have been of a file that another one replaced.
@@ -111,16 +111,14 @@ def plan_names(file: ModelFile, uses: Uses, *, there_before: bool) -> NamePlan:
 
 def with_names(steps: Sequence[Step], plans: Mapping[int, NamePlan]) -> tuple[Step, ...]:
     """The steps, by the kernel's names."""
-    return tuple(_renamed(step, plans) for step in steps)
 
+    def named(step: DataStep | FileStep) -> DataStep | FileStep:
+        if not isinstance(step, FileStep) or step.file_id not in plans:
+            return step
+        name = plans[step.file_id].of_step[step.name]
+        return step if name == step.name else step.model_copy(update={"name": name})
 
-def _renamed(step: Step, plans: Mapping[int, NamePlan]) -> Step:
-    if isinstance(step, RepeatStep):
-        return step.model_copy(update={"steps": with_names(step.steps, plans)})
-    if not isinstance(step, FileStep) or step.file_id not in plans:
-        return step
-    name = plans[step.file_id].of_step[step.name]
-    return step if name == step.name else step.model_copy(update={"name": name})
+    return changed_steps(steps, named)
 
 
 def apply_names(

@@ -12,13 +12,13 @@ import numpy as np
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import KernelFile, KernelMembers, Role
 from wavetank.kernel.document.operations import member_runs
-from wavetank.kernel.document.steps import flat
 from wavetank.kernel.files.beforehand import Evidence, evidence_of
 from wavetank.model.document.file import ROOT, ModelFile, plain_name
 from wavetank.model.document.file_members import Members
 from wavetank.model.document.model import View
 from wavetank.model.document.phase import LinearOffsets, ListedOffsets, Phase, Run
 from wavetank.model.document.program import FileStep, Program
+from wavetank.model.document.step_walks import flat
 
 NAME_LIMIT = 200  # bytes; file systems allow 255, and a temporary suffix needs some
 

@@ -7,9 +7,9 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
 from wavetank.kernel.document.kernel import KernelFile
-from wavetank.kernel.document.steps import flat
 from wavetank.kernel.files.turns import FileNames, Turns
 from wavetank.model.document.program import FileStep, MixStep, Program, RepeatStep, Step
+from wavetank.model.document.step_walks import flat
 
 _DOTS = 2  # "." and ".." are entries too
 

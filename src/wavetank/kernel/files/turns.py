@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from wavetank.kernel.document.kernel import KernelFile
-from wavetank.kernel.document.steps import flat
 from wavetank.model.document.file_members import NEXT
 from wavetank.model.document.program import FileStep, Program
+from wavetank.model.document.step_walks import flat
 
 
 class FileNames:

@@ -9,7 +9,7 @@ import numpy as np
 
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel
-from wavetank.kernel.document.steps import are_of_one_call, flat
+from wavetank.kernel.document.steps import are_of_one_call
 from wavetank.model.document.phase import Phase
 from wavetank.model.document.program import (
     DataStep,
@@ -22,6 +22,7 @@ from wavetank.model.document.program import (
     Step,
     SyncStep,
 )
+from wavetank.model.document.step_walks import flat
 
 _LARGEST_EMPTY = 1 << 30  # bytes
 _BLOCK = 1 << 16  # lines of a mix that are joined at once

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel
-from wavetank.kernel.document.steps import flat
 from wavetank.model.document.program import FileStep, ProcessStep, Step, SyncStep
+from wavetank.model.document.step_walks import flat
 
 _MPI_CREATE = 1  # MPI_MODE_CREATE of Open MPI and MPICH
 _REMOVE = frozenset({"unlink", "rmdir", "MPI_File_delete"})

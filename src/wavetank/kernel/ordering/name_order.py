@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel
-from wavetank.kernel.document.steps import flat
 from wavetank.model.document.phase import Phase
 from wavetank.model.document.program import DataStep, FileStep, Step
+from wavetank.model.document.step_walks import flat
 
 _REMOVALS = frozenset({"unlink", "rename"})
 

@@ -31,12 +31,12 @@ from dataclasses import dataclass, field
 
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel
-from wavetank.kernel.document.steps import flat
 from wavetank.kernel.ordering.made_names import Place, made_pairs
 from wavetank.kernel.ordering.name_order import NamePair, name_pairs
 from wavetank.kernel.ordering.process_order import process_pairs
 from wavetank.model.document.phase import Phase
 from wavetank.model.document.program import DataStep, FileStep, PauseStep, Program, Step, SyncStep
+from wavetank.model.document.step_walks import flat
 
 _Key = int | str  # a communicator's index, or "file N" for collective calls on an MPI file
 _COLLECTIVE = frozenset(

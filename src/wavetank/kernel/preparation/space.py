@@ -7,9 +7,9 @@ from collections import Counter
 
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel
-from wavetank.kernel.document.steps import flat
 from wavetank.model.document.phase import LinearOffsets, ListedOffsets, Phase, UnknownOffsets
 from wavetank.model.document.program import FileStep
+from wavetank.model.document.step_walks import flat
 
 _CUT_OR_MOVED = frozenset(
     {"truncate", "ftruncate", "unlink", "rename", "link", "MPI_File_set_size", "MPI_File_delete"}

@@ -5,10 +5,11 @@ A replay has no such process to be given them by: its rank opens the file itself
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from wavetank.model.document.model import Model
-from wavetank.model.document.program import DataStep, FileStep, Program, Step
+from wavetank.model.document.program import DataStep, FileStep, Program
+from wavetank.model.document.step_walks import plain_steps
 
 _ON_OPEN_FILES = frozenset({"close", "dup", "lseek", "fstat", "fsync", "fdatasync", "ftruncate"})
 AROUND = _ON_OPEN_FILES | {"open"}
@@ -27,18 +28,12 @@ def inherited_files(model: Model) -> Iterator[tuple[int, int]]:
 
 def _unopened(program: Program, file_of: dict[int, int]) -> Iterator[int]:
     opened: set[int] = set()
-
-    def walk(steps: Sequence[Step]) -> Iterator[int]:
-        for step in steps:
-            if isinstance(step, DataStep):
-                if step.ph_id in file_of and file_of[step.ph_id] not in opened:
-                    yield file_of[step.ph_id]
-            elif isinstance(step, FileStep):
-                if step.iop_type == "open" and not step.error:
-                    opened.add(step.file_id)
-                elif step.iop_type in _ON_OPEN_FILES and step.file_id not in opened:
-                    yield step.file_id
-            elif hasattr(step, "steps"):
-                yield from walk(step.steps)
-
-    yield from walk(program.steps)
+    for step in plain_steps(program.steps):
+        if isinstance(step, DataStep):
+            if step.ph_id in file_of and file_of[step.ph_id] not in opened:
+                yield file_of[step.ph_id]
+        elif isinstance(step, FileStep):
+            if step.iop_type == "open" and not step.error:
+                opened.add(step.file_id)
+            elif step.iop_type in _ON_OPEN_FILES and step.file_id not in opened:
+                yield step.file_id

@@ -16,7 +16,8 @@ from wavetank.model.document.access_runs import RunArrays
 from wavetank.model.document.file import ModelFile
 from wavetank.model.document.file_members import NEXT
 from wavetank.model.document.phase import Phase
-from wavetank.model.document.program import DataStep, FileStep, Program, Step
+from wavetank.model.document.program import DataStep, FileStep, Program
+from wavetank.model.document.step_walks import unrolled
 from wavetank.trace.schema import UNKNOWN, Int64Array
 
 
@@ -80,22 +81,8 @@ def _member(
     phase: Phase, rank: int, member: int, in_view: bool
 ) -> tuple[Int64Array, Int64Array, Int64Array]:
     """Size, moved and offset of one pattern member's repetitions."""
-    n_rep = phase.ph_nrep
-    offsets = phase.offset_view[member] if in_view and phase.offset_view else phase.offset[member]
-    if offsets.function == "list":
-        return _from_runs(offsets.of_rank(phase.ph_processid.index(rank)))
-    if offsets.function == "unknown" and offsets.sizes is not None:
-        runs = offsets.sizes.of_rank(phase.ph_processid.index(rank))
-        size, moved, _ = _from_runs(runs)
-        return size, moved, np.full(n_rep, UNKNOWN, dtype=np.int64)
-    size = np.full(n_rep, phase.pattern[member].rs, dtype=np.int64)
-    moved = size.copy()
-    if phase.moved_last is not None:
-        moved[-1] = phase.moved_last[member]
-    if offsets.function == "unknown":
-        return size, moved, np.full(n_rep, UNKNOWN, dtype=np.int64)
-    first = offsets.a * rank + offsets.c
-    return size, moved, first + offsets.b * np.arange(n_rep, dtype=np.int64)
+    offsets = phase.offset_view if in_view and phase.offset_view else phase.offset
+    return _from_runs(phase.runs(rank, member, offsets[member]))
 
 
 def _from_runs(runs: RunArrays) -> tuple[Int64Array, Int64Array, Int64Array]:
@@ -114,18 +101,6 @@ def _from_runs(runs: RunArrays) -> tuple[Int64Array, Int64Array, Int64Array]:
 def program_of(programs: Sequence[Program], rank: int) -> Program | None:
     """The program that a rank follows; None for a rank that does nothing."""
     return next((program for program in programs if rank in program.ranks), None)
-
-
-def flat_steps(steps: Sequence[Step]) -> Iterator[Step]:
-    """Steps with loops unrolled."""
-    for step in steps:
-        if step.step == "repeat":
-            for _ in range(step.times):
-                yield from flat_steps(step.steps)
-        elif step.step == "mix":
-            yield from step.each()
-        else:
-            yield step
 
 
 def unfold(
@@ -150,7 +125,7 @@ def unfold(
     by_id = {phase.ph_id: phase for phase in phases}
     operations: dict[int, Operations] = {}
     consumed: dict[int, int] = {}
-    for step in flat_steps(program.steps) if program else ():
+    for step in unrolled(program.steps) if program else ():
         if isinstance(step, DataStep):
             phase = by_id[step.ph_id]
             if step.ph_id not in operations:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 
-from wavetank.model.document.program import FileStep, Program, RepeatStep, Step
+from wavetank.model.document.program import DataStep, FileStep, Program, Step
+from wavetank.model.document.step_walks import changed_steps, plain_steps
 
 Views = tuple[int, ...]
 
@@ -66,31 +67,19 @@ def _sets_view(step: Step) -> bool:
 
 
 def _view_steps(steps: Sequence[Step]) -> Iterator[FileStep]:
-    for step in steps:
-        if isinstance(step, RepeatStep):
-            yield from _view_steps(step.steps)
-        elif isinstance(step, FileStep) and _sets_view(step):
-            yield step
+    return (step for step in plain_steps(steps) if isinstance(step, FileStep) and _sets_view(step))
 
 
 def _with_views(steps: Sequence[Step], view: Callable[[], int | Views | None]) -> tuple[Step, ...]:
     """The steps with other views, asked for in order: one, one for each rank, or 0 throughout for None."""
-    found: list[Step] = []
-    for step in steps:
-        if isinstance(step, RepeatStep):
-            found.append(RepeatStep(times=step.times, steps=_with_views(step.steps, view)))
-        elif isinstance(step, FileStep) and _sets_view(step):
-            new = view()
-            several = isinstance(new, tuple) and len(set(new)) > 1
-            one = new[0] if isinstance(new, tuple) else new or 0
-            found.append(
-                step.model_copy(
-                    update={
-                        "view_id": None if several else one,
-                        "view_ids": new if several else None,
-                    }
-                )
-            )
-        else:
-            found.append(step)
-    return tuple(found)
+
+    def with_view(step: DataStep | FileStep) -> DataStep | FileStep:
+        if not _sets_view(step):
+            return step
+        new = view()
+        several = isinstance(new, tuple) and len(set(new)) > 1
+        one = new[0] if isinstance(new, tuple) else new or 0
+        views = {"view_id": None if several else one, "view_ids": new if several else None}
+        return step.model_copy(update=views)
+
+    return changed_steps(steps, with_view)

@@ -6,6 +6,7 @@ Field names are those of method, section 2 (P18 table 1).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Annotated, Literal, Self
 
@@ -16,7 +17,7 @@ from wavetank.document import Record
 from wavetank.model.document.access_runs import RunArrays
 from wavetank.model.document.columnar import Column, ListColumn, as_column
 from wavetank.model.document.listed_sizes import ListedSizes, put_in_step
-from wavetank.trace.schema import Int64Array
+from wavetank.trace.schema import UNKNOWN, Int64Array
 
 
 class PatternMember(Record):
@@ -252,6 +253,36 @@ class Phase(Record):
     )
     end_s: float | None
     io_time_s: float | None = Field(description="sum of the operations' durations over ranks")
+
+    def runs(self, rank: int, member: int, offsets: Offsets | None = None) -> RunArrays:
+        """A rank's operations of one pattern member, in order.
+
+        Args:
+            rank: one of the phase's.
+            member: number of the pattern member.
+            offsets: instead of the absolute ones: those in the view, for example.
+
+        Returns:
+            Runs; where places are not known, their offsets are UNKNOWN, with no distance between them.
+
+        Raises:
+            ValueError: the rank has no part in the phase.
+        """
+        place = self.ph_processid.index(rank)
+        offsets = self.offset[member] if offsets is None else offsets
+        if isinstance(offsets, ListedOffsets):
+            return offsets.of_rank(place)
+        first, disp = UNKNOWN, 0
+        if isinstance(offsets, LinearOffsets):
+            first, disp = offsets.a * rank + offsets.c, offsets.b
+        elif offsets.sizes is not None:
+            runs = offsets.sizes.of_rank(place)
+            nowhere = np.zeros_like(runs.offset)
+            return replace(runs, offset=nowhere + UNKNOWN, disp=nowhere)
+        rs, n = self.pattern[member].rs, self.ph_nrep
+        short = 0 if self.moved_last is None else rs - self.moved_last[member]
+        columns = (n, rs, n * rs - short, first, disp)
+        return RunArrays(*(np.array([value], dtype=np.int64) for value in columns))
 
 
 class Series(Record):

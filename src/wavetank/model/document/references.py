@@ -14,13 +14,12 @@ from wavetank.model.document.phase import ListedOffsets, Phase, UnknownOffsets
 from wavetank.model.document.program import (
     DataStep,
     FileStep,
-    MixStep,
     ProcessStep,
     Program,
-    RepeatStep,
     Step,
     SyncStep,
 )
+from wavetank.model.document.step_walks import plain_steps
 
 
 @dataclass(frozen=True)
@@ -104,10 +103,8 @@ def _ranks(where: str, ranks: Sequence[int], known: Known) -> Iterator[str]:
 
 
 def _of_steps(where: str, steps: Sequence[Step], ids: set[int], known: Known) -> Iterator[str]:
-    for step in steps:
-        if isinstance(step, RepeatStep | MixStep):
-            yield from _of_steps(where, step.steps, ids, known)
-        elif isinstance(step, DataStep) and step.ph_id not in ids:
+    for step in plain_steps(steps):
+        if isinstance(step, DataStep) and step.ph_id not in ids:
             yield f"{where} goes on with phase {step.ph_id}, which is not among the phases"
         elif isinstance(step, FileStep) and step.file_id not in known.file_ids:
             yield f"{where} uses file {step.file_id}, which is not among the files"

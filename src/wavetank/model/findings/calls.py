@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 
-from wavetank.model.document.program import DataStep, FileStep, MixStep, RepeatStep, Step
+from wavetank.model.document.program import FileStep
+from wavetank.model.document.step_walks import flat
 from wavetank.model.findings.finding import (
     CALLS_OF_A_FILE,
     FLUSHED_BYTES,
@@ -31,20 +32,9 @@ _OF_OPEN_FILE = {"fstat"}  # answered from the client's memory, mostly
 def file_calls(io: Io) -> Iterator[tuple[FileStep, int]]:
     """Calls that move no data, each with how often all ranks make it."""
     for program in io.programs:
-        yield from _calls(program.steps, len(program.ranks))
-
-
-def _calls(
-    steps: Sequence[Step | DataStep | FileStep], times: int
-) -> Iterator[tuple[FileStep, int]]:
-    for step in steps:
-        if isinstance(step, FileStep):
-            yield step, times * step.count
-        elif isinstance(step, RepeatStep):
-            yield from _calls(step.steps, times * step.times)
-        elif isinstance(step, MixStep):
-            for inner, count in zip(step.steps, step.counts(), strict=True):
-                yield from _calls([inner], times * count)
+        for step, times in flat(program.steps, len(program.ranks)):
+            if isinstance(step, FileStep):
+                yield step, times * step.count
 
 
 def many_small_files(io: Io) -> tuple[tuple[Finding, ...], set[int]]:

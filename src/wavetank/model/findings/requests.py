@@ -18,7 +18,8 @@ from wavetank.model.document.metadata import MetadataPhase
 from wavetank.model.document.model import View
 from wavetank.model.document.offsets import is_contiguous
 from wavetank.model.document.phase import Phase, writes
-from wavetank.model.document.program import ProcessStep, Program, RepeatStep, Step
+from wavetank.model.document.program import ProcessStep, Program, Step
+from wavetank.model.document.step_walks import plain_steps
 from wavetank.model.findings.finding import REQUEST_COST_BYTES, SHARE
 from wavetank.trace.ops import OPS_BY_NAME
 from wavetank.trace.schema import BoolArray, FileView, Int64Array
@@ -314,8 +315,4 @@ def _n_parallel(source: Source) -> int:
 
 
 def _starts_processes(steps: Sequence[Step]) -> bool:
-    return any(
-        isinstance(step, ProcessStep)
-        or (isinstance(step, RepeatStep) and _starts_processes(step.steps))
-        for step in steps
-    )
+    return any(isinstance(step, ProcessStep) for step in plain_steps(steps))

@@ -16,7 +16,7 @@ import numpy as np
 from wavetank.model.document.access_runs import RunArrays, canonical
 from wavetank.model.document.file import ModelFile
 from wavetank.model.document.model import Model, View
-from wavetank.model.document.phase import LinearOffsets, ListedOffsets, Offsets, Phase
+from wavetank.model.document.phase import Phase
 from wavetank.model.document.program import (
     DataStep,
     FileStep,
@@ -153,21 +153,21 @@ class Behaviours:
         return LocalPhase(
             ph_id=ph_id,
             n_rep=sum(phase.ph_nrep for phase in phases),
-            runs=_all_runs(phases, [self._places[phase.ph_id][rank] for phase in phases]),
+            runs=_all_runs(phases, rank),
             rs=tuple(member.rs for member in first.pattern),
             moved_last=phases[-1].moved_last,
             view=reader.view(view_id) if in_view and view_id is not None and view_id >= 0 else None,
         )
 
 
-def _all_runs(phases: Sequence[Phase], places: Sequence[int]) -> tuple[RunArrays, ...] | None:
+def _all_runs(phases: Sequence[Phase], rank: int) -> tuple[RunArrays, ...] | None:
     """The runs of a rank in phases that follow on each other, by pattern member; None where offsets are unknown."""
     of_phases = []
-    for phase, place in zip(phases, places, strict=True):
+    for phase in phases:
         offsets = phase.offset_view if phase.offset_view is not None else phase.offset
         if any(one.function == "unknown" for one in offsets):
             return None
-        of_phases.append([_runs(phase, place, member, one) for member, one in enumerate(offsets)])
+        of_phases.append([phase.runs(rank, member, one) for member, one in enumerate(offsets)])
     if len(of_phases) == 1:
         return tuple(of_phases[0])
     columns = ("count", "size", "moved", "offset", "disp")
@@ -175,17 +175,6 @@ def _all_runs(phases: Sequence[Phase], places: Sequence[int]) -> tuple[RunArrays
         canonical(*(np.concatenate([getattr(one, name) for one in runs]) for name in columns))
         for runs in zip(*of_phases, strict=True)
     )
-
-
-def _runs(phase: Phase, place: int, member: int, offset: Offsets) -> RunArrays:
-    if isinstance(offset, ListedOffsets):
-        return offset.of_rank(place)
-    assert isinstance(offset, LinearOffsets)  # noqa: S101 - unknown ones are told before
-    rs, n = phase.pattern[member].rs, phase.ph_nrep
-    short = rs - phase.moved_last[member] if phase.moved_last is not None else 0
-    start = offset.a * phase.ph_processid[place] + offset.c
-    columns = (n, rs, n * rs - short, start, offset.b)
-    return RunArrays(*(np.array([value], dtype=np.int64) for value in columns))
 
 
 class _Reader:

@@ -11,9 +11,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from wavetank.model.document.access_runs import RunArrays
 from wavetank.model.document.file import ModelFile
 from wavetank.model.document.listed_sizes import ListedSizes
 from wavetank.model.document.model import Model, own_phases
@@ -25,7 +22,8 @@ from wavetank.model.document.phase import (
     Phase,
     UnknownOffsets,
 )
-from wavetank.model.document.program import DataStep, FileStep, MixStep, Program, RepeatStep, Step
+from wavetank.model.document.program import DataStep, FileStep, Program, Step
+from wavetank.model.document.step_walks import changed_steps, plain_steps
 
 
 @dataclass(frozen=True)
@@ -169,11 +167,7 @@ def _families(model: Model) -> Iterable[tuple[dict[int, int], NamePattern]]:
 
 
 def _files_of(steps: Sequence[Step]) -> Iterable[int]:
-    for step in steps:
-        if isinstance(step, RepeatStep | MixStep):
-            yield from _files_of(step.steps)
-        elif isinstance(step, FileStep):
-            yield step.file_id
+    return (step.file_id for step in plain_steps(steps) if isinstance(step, FileStep))
 
 
 def _shape(phase: Phase) -> object:
@@ -211,9 +205,7 @@ def _joined_offsets(phases: Sequence[Phase], member: int) -> Offsets:
         fitted = fit_offsets(starts, ranks, linear[0].b)
         if fitted is not None:
             return fitted
-    return ListedOffsets.of(
-        [_runs(phase, one, member) for phase, one in zip(phases, offsets, strict=True)]
-    )
+    return ListedOffsets.of([phase.runs(phase.ph_processid[0], member) for phase in phases])
 
 
 def _joined_sizes(phases: Sequence[Phase], member: int) -> ListedSizes | None:
@@ -222,40 +214,15 @@ def _joined_sizes(phases: Sequence[Phase], member: int) -> ListedSizes | None:
     equal = len({(p.pattern[member].rs, p.moved_last) for p in phases}) == 1
     if equal and all(isinstance(one, UnknownOffsets) and one.sizes is None for one in offsets):
         return None
-    runs = []
-    for phase, one in zip(phases, offsets, strict=True):
-        if isinstance(one, UnknownOffsets) and one.sizes is not None:
-            runs.append(one.sizes.of_rank(0))
-        else:
-            placed = LinearOffsets(a=0, b=0, c=0) if isinstance(one, UnknownOffsets) else one
-            runs.append(_runs(phase, placed, member))
-    return ListedSizes.of(runs)
-
-
-def _runs(phase: Phase, offset: Offsets, member: int) -> RunArrays:
-    if isinstance(offset, ListedOffsets):
-        return offset.of_rank(0)
-    assert isinstance(offset, LinearOffsets)  # noqa: S101 - unknown ones are told before
-    rs, n = phase.pattern[member].rs, phase.ph_nrep
-    short = rs - phase.moved_last[member] if phase.moved_last is not None else 0
-    start = offset.a * phase.ph_processid[0] + offset.c
-    columns = (n, rs, n * rs - short, start, offset.b)
-    return RunArrays(*(np.array([value], dtype=np.int64) for value in columns))
+    return ListedSizes.of([phase.runs(phase.ph_processid[0], member) for phase in phases])
 
 
 def _renamed(
     steps: Sequence[Step], file_ids: Mapping[int, int], ph_ids: Mapping[int, int]
 ) -> tuple[Step, ...]:
-    found: list[Step] = []
-    for step in steps:
-        if isinstance(step, RepeatStep):
-            found.append(RepeatStep(times=step.times, steps=_renamed(step.steps, file_ids, ph_ids)))
-        elif isinstance(step, MixStep):
-            found += step.replaced(_renamed(step.steps, file_ids, ph_ids))  # type: ignore[arg-type]
-        elif isinstance(step, FileStep):
-            found.append(step.model_copy(update={"file_id": file_ids[step.file_id]}))
-        elif isinstance(step, DataStep):
-            found.append(step.model_copy(update={"ph_id": ph_ids[step.ph_id]}))
-        else:
-            found.append(step)
-    return tuple(found)
+    def renamed(step: DataStep | FileStep) -> DataStep | FileStep:
+        if isinstance(step, FileStep):
+            return step.model_copy(update={"file_id": file_ids[step.file_id]})
+        return step.model_copy(update={"ph_id": ph_ids[step.ph_id]})
+
+    return changed_steps(steps, renamed)

@@ -6,14 +6,15 @@ import os
 from pathlib import Path
 
 import kernel_models as km
+import numpy as np
 import pytest
 
 from wavetank.errors import KernelError
 from wavetank.kernel.document.kernel import Kernel, KernelFile, KernelName
-from wavetank.kernel.files.file_names import apply_names
+from wavetank.kernel.files.file_names import NamePlan, apply_names, with_names
 from wavetank.kernel.preparation.input_files import prepare_files, remove_files
 from wavetank.model.document.file import FileName, ModelFile
-from wavetank.model.document.program import FileStep, Program, RepeatStep, Step
+from wavetank.model.document.program import FileStep, MixStep, Program, RepeatStep, Step
 
 MAKE = os.O_CREAT | os.O_WRONLY
 
@@ -182,3 +183,13 @@ def test_a_name_that_is_given_back_by_a_rename_was_there_before() -> None:
     steps = [step("open", 0), *renamed(0, 1), *renamed(1, 0)]
     (found,), _, _ = applied([file("/s/a", "/s/b")], "input", steps)
     assert names(found) == [("a", None), ("b", None)]
+
+
+def test_calls_that_come_in_no_order_are_made_by_the_kernels_names_too() -> None:
+    mix = MixStep(steps=(step("open", name=0), step("stat", name=2)), order=np.array([0, 1, 0]))
+    repeat = RepeatStep(times=2, steps=(mix,))
+    plan = NamePlan(order=(0, 2), prepared={}, of_step=(0, 0, 1), stand_ins=())
+    (changed,) = with_names([repeat], {1: plan})
+    (inner,) = changed.steps
+    assert [one.name for one in inner.steps] == [0, 1]
+    assert inner.order.tolist() == [0, 1, 0]

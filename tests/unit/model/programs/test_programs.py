@@ -8,9 +8,9 @@ import pytest
 from applications import bt_io
 from fold_builder import Event, fold_table, model_of, on_rank
 
-from wavetank.model.document.expansion import flat_steps
 from wavetank.model.document.file_views import programs_by_view, shared_programs
 from wavetank.model.document.program import DataStep, FileStep, PauseStep, RepeatStep, SyncStep
+from wavetank.model.document.step_walks import unrolled
 from wavetank.model.rules import Rules
 from wavetank.trace.schema import FoldTable
 
@@ -97,7 +97,7 @@ def test_seeks_to_the_next_operation_say_so_and_null_seeks_are_counted() -> None
     seek = FileStep(iop_type="lseek", file_id=1, handle=0, offset=None)
     read = DataStep(ph_id=1, n=1, handle=0, null_seeks=3)
     assert len(program.steps) == 2
-    flat = list(flat_steps(program.steps))
+    flat = list(unrolled(program.steps))
     assert flat == [FileStep(iop_type="open", file_id=1, handle=0), *[seek, read] * 20]
 
 
@@ -112,9 +112,9 @@ def test_null_seeks_between_a_pause_and_a_read_stay_before_the_read() -> None:
             Event(0, "lseek", offset=i * 10 + 10, arg=1, start_ns=at + 2, duration_ns=1),
         ]
     kept = model_of(events, Rules(pauses_s=100e-9)).programs[0]
-    flat = [type(step).__name__ for step in flat_steps(kept.steps)]
+    flat = [type(step).__name__ for step in unrolled(kept.steps)]
     assert flat == ["FileStep", *["PauseStep", "FileStep", "DataStep"] * 4]
-    nulls = [step.null_seeks for step in flat_steps(kept.steps) if isinstance(step, DataStep)]
+    nulls = [step.null_seeks for step in unrolled(kept.steps) if isinstance(step, DataStep)]
     assert nulls == [1] * 4
     # Without pauses there is no first call after one: all seeks are counted with the reads.
     (step,) = [step for step in model_of(events).programs[0].steps if isinstance(step, DataStep)]
@@ -134,7 +134,7 @@ def test_a_step_inside_a_repetition_makes_single_operations() -> None:
     (phase,) = model.phases
     assert len(phase.pattern) == 2
     (program,) = model.programs
-    data = [step for step in flat_steps(program.steps) if isinstance(step, DataStep)]
+    data = [step for step in unrolled(program.steps) if isinstance(step, DataStep)]
     assert all(step.single for step in data)
     assert sum(step.n for step in data) == 12
 
@@ -146,7 +146,7 @@ def test_pauses_are_kept_from_the_asked_length_on() -> None:
         Event(0, "pwrite", offset=i * 10, size=10, start_ns=start, duration_ns=1000)
         for i, start in enumerate(starts)
     ]
-    flat = list(flat_steps(model_of(events, Rules(pauses_s=0.5)).programs[0].steps))
+    flat = list(unrolled(model_of(events, Rules(pauses_s=0.5)).programs[0].steps))
     assert [step.seconds for step in flat if isinstance(step, PauseStep)] == [1.0, 2.0, 2.0]
     assert [step.n for step in flat if isinstance(step, DataStep)] == [1, 2, 1, 1]
     assert not any(isinstance(step, PauseStep) for step in model_of(events).programs[0].steps)
@@ -188,7 +188,7 @@ def test_pauses_in_a_folded_row_are_kept(op: str) -> None:
         for i in range(8)
     ]
     model = model_of(events, Rules(pauses_s=0.1), fold=True)
-    steps = list(flat_steps(model.programs[0].steps))
+    steps = list(unrolled(model.programs[0].steps))
     pauses = [step.seconds for step in steps if isinstance(step, PauseStep)]
     assert pauses == [pytest.approx(0.249, rel=0.01)] * 7
     assert sum(step.n for step in steps if isinstance(step, DataStep)) == 8
@@ -213,7 +213,7 @@ def test_pauses_in_a_folded_loop_are_kept() -> None:
         columns[name][:] = value
     columns["end_ns"] = plain.end_ns[-2:]
     model = model_of(FoldTable(**columns), Rules(pauses_s=0.1))
-    pauses = [s.seconds for s in flat_steps(model.programs[0].steps) if isinstance(s, PauseStep)]
+    pauses = [s.seconds for s in unrolled(model.programs[0].steps) if isinstance(s, PauseStep)]
     assert pauses == [pytest.approx(0.998, rel=0.01)] * 9
 
 
@@ -228,14 +228,14 @@ def test_ranks_with_different_views_share_a_program() -> None:
     model = model_of(events, views=views)
     (program,) = model.programs
     assert program.ranks == (0, 1, 2, 3)
-    sets = [s for s in flat_steps(program.steps) if isinstance(s, FileStep) and s.view_ids]
+    sets = [s for s in unrolled(program.steps) if isinstance(s, FileStep) and s.view_ids]
     assert [step.view_ids for step in sets] == [(0, 1, 2, 3)] * 2
     # Apart again, each rank sets its own.
     apart = programs_by_view(model.programs)
     assert [one.ranks for one in apart] == [(0,), (1,), (2,), (3,)]
     for one in apart:
         (rank,) = one.ranks
-        own = {s.view_id for s in flat_steps(one.steps) if isinstance(s, FileStep)}
+        own = {s.view_id for s in unrolled(one.steps) if isinstance(s, FileStep)}
         assert own == {None, rank}
     assert shared_programs(apart) == model.programs
 

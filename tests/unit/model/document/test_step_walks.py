@@ -1,0 +1,63 @@
+"""Steps of programs one by one, whatever they are nested in."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wavetank.model.document.program import (
+    DataStep,
+    FileStep,
+    MixStep,
+    PauseStep,
+    RepeatStep,
+    Step,
+    SyncStep,
+)
+from wavetank.model.document.step_walks import changed_steps, flat, plain_steps, unrolled
+
+OPEN = FileStep(iop_type="open", file_id=1, handle=0)
+READ, WRITE = DataStep(ph_id=1, n=2), DataStep(ph_id=2, n=1)
+SYNC, PAUSE = SyncStep(communicator=0), PauseStep(seconds=1.0)
+MIX = MixStep(steps=(READ, OPEN), order=np.array([0, 1, 0]))
+STEPS: tuple[Step, ...] = (
+    OPEN,
+    RepeatStep(times=2, steps=(WRITE, RepeatStep(times=3, steps=(SYNC, MIX)))),
+    PAUSE,
+)
+
+
+def test_each_plain_step_comes_once() -> None:
+    assert list(plain_steps(STEPS)) == [OPEN, WRITE, SYNC, READ, OPEN, PAUSE]
+
+
+def test_each_plain_step_is_said_to_be_performed_as_often_as_the_run_does() -> None:
+    assert list(flat(STEPS)) == [
+        (OPEN, 1),
+        (WRITE, 2),
+        (SYNC, 6),
+        (READ, 12),
+        (OPEN, 6),
+        (PAUSE, 1),
+    ]
+    performed = list(unrolled(STEPS))
+    assert performed == [OPEN, *([WRITE] + [SYNC, READ, OPEN, READ] * 3) * 2, PAUSE]
+    assert [step for step, _ in flat(STEPS, 5)][:1] == [OPEN]
+    assert sum(times for _, times in flat(STEPS)) == len(performed)
+
+
+def test_changes_reach_steps_inside_of_repeats_and_mixes() -> None:
+    def renumbered(step: DataStep | FileStep) -> DataStep | FileStep:
+        if isinstance(step, FileStep):
+            return step.model_copy(update={"file_id": 9})
+        return step
+
+    changed = changed_steps(STEPS, renumbered)
+    assert [s.file_id for s in plain_steps(changed) if isinstance(s, FileStep)] == [9, 9]
+    assert len(list(unrolled(changed))) == len(list(unrolled(STEPS)))
+    assert changed_steps(STEPS, lambda step: step) == STEPS
+
+
+def test_what_is_left_out_leaves_no_empty_repeat_or_mix() -> None:
+    assert changed_steps([RepeatStep(times=4, steps=(MIX, WRITE))], lambda step: None) == ()
+    kept = changed_steps(STEPS, lambda step: step if isinstance(step, FileStep) else None)
+    assert list(flat(kept)) == [(OPEN, 1), (SYNC, 6), (OPEN, 6), (PAUSE, 1)]
