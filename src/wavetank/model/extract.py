@@ -1,9 +1,9 @@
 """Extracts the I/O model from a trace: the entry point of this stage.
 
-    trace -> rows -> streams -> patterns -> ranks' parts -> phases -> programs
+    trace -> folded rows -> rows and streams -> patterns, ranks' parts, phases -> programs -> summary
 
-Each arrow is a module: rows, pattern, rank_phase, across and phases, sequence. Source: method,
-section 2.
+Each arrow is a room: compression, events, phases (and metadata for calls that move no data), programs, summary.
+Source: method, section 2.
 """
 
 from __future__ import annotations

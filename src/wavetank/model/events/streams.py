@@ -50,7 +50,7 @@ class DataRows:
     block_members: Int64Array
     lists: Lists
     gap_row: Int64Array = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    """Rows before which repetitions of a loop are left out, ascending; see ``stand_in``."""
+    """Rows before which repetitions of a loop are left out, ascending; see ``phases.loop_samples``."""
     gap_members: Int64Array = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""Finds the phases of calls that move no data (metadata.py) in a trace.
+"""Finds the phases of calls that move no data (document.metadata) in a trace.
 
 Reads the rows of the extraction; leaves the phases in order. Calls on a file whose data the same rank moves belong to
 the phases of that data (``Phase.metadata_ops``); all others are here, each in one phase.

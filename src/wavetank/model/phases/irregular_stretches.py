@@ -1,6 +1,6 @@
 """Joins what has no regularity: neighbouring scraps of one operation become one phase with listed offsets.
 
-Reads and leaves ranges of operations as ``pattern`` finds them. Writes of random sizes are similar to each
+Reads and leaves ranges of operations as ``patterns`` finds them. Writes of random sizes are similar to each
 other by chance, a few at a time; such pieces are no phases of their own.
 """
 

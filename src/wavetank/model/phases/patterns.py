@@ -6,7 +6,7 @@ trace was folded. Source: method, section 2.
 
 How: neighbouring operations of the same kind and similar size are one stretch. Inside a stretch,
 displacements that change from one regular value to another part it. A part of ``Thresholds.run_operations``
-operations or more stands alone unless a longer pattern repeats it (``nested``); between such parts a
+operations or more stands alone unless a longer pattern repeats it (``nested_patterns``); between such parts a
 pattern of several operations is looked for, the one that covers most, the shortest of those that
 cover as much.
 """

@@ -1,4 +1,4 @@
-"""A model for a process count that was never traced, from the functions of ``groups``. Marked as such.
+"""A model for a process count that was never traced, from the functions of ``rank_groups``. Marked as such.
 
 What every rank would do is put together as a trace, and the model extracted from it by the rules of the traced models.
 """

@@ -1,6 +1,6 @@
 """A trace of a run that never was: what each rank of the groups would do at a process count, call by call.
 
-Reads the groups of ``groups``; leaves a trace without times, from which the extraction makes the model as it does from any
+Reads the groups of ``rank_groups``; leaves a trace without times, from which the extraction makes the model as it does from any
 other. Phases part where they parted in the traced runs: by communication, for which a tick stands.
 """
 
