@@ -88,8 +88,8 @@ def test_killed_while_a_guest_boots_leaves_nothing_after_down(
         [sys.executable, "-c", KILLED, str(n_programs), "cluster", "up", str(tmp_path / "lab.yaml")],
         check=False, capture_output=True, text=True, start_new_session=True,
     )  # fmt: skip
-    assert done.returncode == -signal.SIGKILL, done.stderr
     traces = Traces(tmp_path, spec.name)
     traces.note_processes()
     deploy.take_down(spec.name)
+    assert done.returncode == -signal.SIGKILL, done.stderr
     assert traces.left() == []

@@ -148,6 +148,17 @@ def modules(folder: Path, dependencies: str, built_in: str = "") -> Path:
     return folder
 
 
+def test_a_kernel_without_9p_has_no_guests(tmp_path: Path) -> None:
+    (tmp_path / "boot").mkdir()
+    (tmp_path / "modules").mkdir()
+    for release, dependencies in (("6.1-a", "k/9pnet_virtio.ko:\n"), ("6.1-cloud", "k/xfs.ko:\n")):
+        (tmp_path / "boot" / f"vmlinuz-{release}").touch()
+        modules(tmp_path / "modules" / release, dependencies)
+    (tmp_path / "boot" / "vmlinuz-without-modules").touch()
+    found = qemu.kernels(tmp_path / "boot", tmp_path / "modules")
+    assert [kernel.modules.name for kernel in found] == ["6.1-a"]
+
+
 def test_modules_are_loaded_after_what_they_need_and_once(tmp_path: Path) -> None:
     folder = modules(
         tmp_path / "6.1",

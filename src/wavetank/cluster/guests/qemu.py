@@ -17,7 +17,7 @@ from wavetank.errors import ProviderError
 from wavetank.programs import find_program
 
 PROGRAM = "qemu-system-x86_64"
-PACKAGES = "apt-get install qemu-system-x86 linux-image-cloud-amd64 busybox-static"
+PACKAGES = "apt-get install qemu-system-x86 linux-image-amd64 busybox-static"
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Kernel:
     """A kernel of the distribution.
 
     Attributes:
-        image: e.g. /boot/vmlinuz-6.1.0-52-cloud-amd64.
+        image: e.g. /boot/vmlinuz-6.1.0-56-amd64.
         modules: directory of its modules, named as its release.
     """
 
@@ -34,13 +34,22 @@ class Kernel:
 
 
 def kernels(boot: Path = Path("/boot"), modules: Path = Path("/lib/modules")) -> list[Kernel]:
-    """Kernels that are installed with their modules; those for guests of clouds, which are small, last."""
+    """Kernels that are installed with their modules and can have a root by 9p, by name.
+
+    Debian's kernels for clouds cannot: 6.1.0-56-cloud-amd64 has no 9p.
+    """
     found = [
         Kernel(image, modules / image.name.removeprefix("vmlinuz-"))
         for image in sorted(boot.glob("vmlinuz-*"))
     ]
-    found = [kernel for kernel in found if (kernel.modules / "modules.dep").exists()]
-    return sorted(found, key=lambda kernel: "cloud" in kernel.modules.name)
+    return [kernel for kernel in found if _has_9p(kernel.modules)]
+
+
+def _has_9p(modules: Path) -> bool:
+    lists = [modules / "modules.dep", modules / "modules.builtin"]
+    return lists[0].exists() and any(
+        "9pnet_virtio" in path.read_text() for path in lists if path.exists()
+    )
 
 
 def static_busybox() -> Path | None:
@@ -60,7 +69,7 @@ def reason_against() -> str | None:
         what
         for what, there in (
             (PROGRAM, find_program(PROGRAM) is not None),
-            ("kernel in /boot with its modules", bool(kernels())),
+            ("kernel in /boot with its modules and 9p", bool(kernels())),
             ("static busybox", static_busybox() is not None),
         )
         if not there
