@@ -57,10 +57,13 @@ def up(file: Path, output_format: str) -> None:
     Example: wavetank cluster up lab.yaml
     """
     from wavetank.cluster import deploy
+    from wavetank.cluster.components import CLOUDS
     from wavetank.cluster.spec import read_spec
 
     spec = read_spec(file)
     click.echo(f"bringing up {spec.name}: {_summary(spec)}", err=True)
+    if spec.provider in CLOUDS:
+        click.echo(f"{spec.name}: {cluster_cloud.price_words(spec)}", err=True)
     try:
         with deploy.coming_up(spec):
             _print_status(spec.name, output_format)

@@ -50,6 +50,24 @@ def cost_until_end_table(spec: ClusterSpec) -> Table:
     return Table(title, columns, rows, note=note)
 
 
+def price_words(spec: ClusterSpec) -> str:
+    """In one line, before anything is made: what an hour costs, and all of it at most."""
+    from wavetank.cluster.clouds.price import CENT, estimate, price_table
+    from wavetank.units import format_duration
+
+    terms = spec.cloud
+    if terms is None:
+        return "no price: the key cloud is missing"
+    try:
+        found = estimate(spec, price_table(terms))
+    except (CostError, SpecError) as error:
+        return f"no price: {error}"
+    return (
+        f"{found.per_h.quantize(CENT)} USD an hour, at most {found.until_end} USD until the instances end themselves "
+        f"after {format_duration(terms.ttl)} (budget {terms.budget} USD; {found.source})"
+    )
+
+
 def clouds_of(provider: str, regions: Sequence[str], *, everywhere: bool) -> list[Cloud]:
     """The account in the regions that are named, in that of the user's own settings, or in all."""
     from wavetank.cluster import registry

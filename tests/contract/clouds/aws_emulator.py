@@ -134,6 +134,8 @@ class Hostile:
         else:
             for key, value in json.loads(body).items():
                 setattr(self, key, value)
+            for instance in self.ended:
+                self._end(instance)
             found = {}
         return _answer(start, "application/json", json.dumps(found).encode())
 
@@ -276,6 +278,15 @@ class Hostile:
         if name.startswith("Describe") and (self.hidden or self.ending or self.ended):
             return self._rewritten(name, text)
         return text
+
+    def _end(self, instance: str) -> None:
+        """AWS itself ends an instance."""
+        self.uses.pop(instance, None)
+        for backend in ec2_backends[ACCOUNT].values():
+            if any(each.id == instance for each in backend.all_instances()):
+                backend.terminate_instances([instance])
+            for interface in self.interfaces.pop(instance, []):
+                backend.enis.pop(interface, None)
 
     def _see_ended(self, instance: str) -> None:
         if self.ending.get(instance) == 0:

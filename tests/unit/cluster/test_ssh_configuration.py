@@ -58,9 +58,22 @@ def test_every_node_has_a_block_with_host_keys_checked_and_nothing_asked(tmp_pat
             assert expected in lines
 
 
+def test_hosts_behind_another_one_are_reached_by_it_and_its_key_is_checked_too(
+    tmp_path: Path,
+) -> None:
+    first, *nodes = configuration(spec(tmp_path, jump="alice@gate.example.org")).split("\n\n")
+    assert first.splitlines()[0] == "Host gate.example.org"
+    assert "  StrictHostKeyChecking yes" in first.splitlines()
+    assert "  BatchMode yes" in first.splitlines()
+    assert [block.splitlines()[0] for block in nodes] == ["Host c1", "Host c2"]
+    assert all("  ProxyJump alice@gate.example.org" in block.splitlines() for block in nodes)
+
+
 @pytest.mark.parametrize(
     "ssh",
     [
+        {"jump": "-oProxyCommand=id"},
+        {"jump": "a@b\n  ProxyCommand id"},
         {"hosts": {"c1": "-oProxyCommand=id", "c2": "b"}},
         {"hosts": {"c1": "a\n  ProxyCommand id", "c2": "b"}},
         {"user": "a b"},

@@ -88,8 +88,8 @@ def packages_of(remedies: Iterable[str]) -> tuple[str, ...]:
     """Debian packages that remedies like "apt-get install rpcbind" name, each once."""
     found: dict[str, None] = {}
     for remedy in remedies:
-        for match in re.finditer(r"apt-get install ((?:[a-z0-9][a-z0-9.+-]*[ ,]*)+)", remedy):
-            found.update(dict.fromkeys(re.findall(r"[a-z0-9][a-z0-9.+-]+", match[1])))
+        for match in re.finditer(r"apt-get install ((?:[a-z0-9][a-z0-9.+-]+ ?)+)", remedy):
+            found.update(dict.fromkeys(match[1].split()))
     return tuple(found)
 
 

@@ -11,7 +11,7 @@ from wavetank.cluster.clouds.aws.found import instances
 from wavetank.cluster.clouds.aws.images import image_of
 from wavetank.cluster.clouds.aws.network import instance_types, subnets_by_zone, zones_with_types
 from wavetank.cluster.clouds.aws.request import tag_specifications
-from wavetank.cluster.clouds.cloud import RefusedError, new_lease
+from wavetank.cluster.clouds.cloud import CapacityError, RefusedError, new_lease
 from wavetank.cluster.instance_types import InstanceType, aws_instances, nearest
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ProviderError
@@ -154,6 +154,9 @@ def _rights(account: Account, spec: ClusterSpec, zone: str, image: str) -> Itera
             account.call("ec2", operation, DryRun=True, TagSpecifications=tags, **asked)
         except RefusedError as error:
             yield str(error)
+        except CapacityError:
+            continue  # of one zone, and of now
         except AnswerError as error:
-            if error.code != DRY_RUN:
+            # what the stand-ins of keys and names lack says nothing of the cluster
+            if error.code != DRY_RUN and operation == "RunInstances":
                 yield f"a dry run of {operation} was refused: {error}"
