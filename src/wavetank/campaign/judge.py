@@ -34,6 +34,7 @@ from wavetank.compare.whole_run import run_times_of, with_run, with_savings
 from wavetank.cost.prices import PriceTable
 from wavetank.document import provenance
 from wavetank.kernel.results.io_time import io_time_s
+from wavetank.measure.disturbance import share_words
 from wavetank.measure.result import Measurement
 from wavetank.measure.run import kernel_hash
 from wavetank.measure.statistics import intervals_words
@@ -350,14 +351,12 @@ def _load_notes(plan: Plan, store: Store) -> tuple[str, ...]:
         for key, each in store.keyed_measurements()
         if key in keys and each.load is not None
     ]
-    disturbed = [load for load in loads if load.disturbed]
-    if not disturbed:
+    said = share_words(loads, "measurements")
+    if said is None:
         return ()
     return (
-        f"Other work on the machine disturbed {len(disturbed)} of {len(loads)} measurements, after "
-        f"{store.n_disturbed()} were made again (median of busy processors just before: "
-        f"{100 * median(load.busy_before for load in loads):.0f} %). It makes noise and hides "
-        "differences; the test for them holds all the same, as clusters take turns.",
+        f"{said}, after {store.n_disturbed()} were made again. It makes noise and hides differences; the test for them holds "
+        "all the same, as clusters take turns.",
     )
 
 

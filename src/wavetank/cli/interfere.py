@@ -130,6 +130,7 @@ def run_study_plan(
 def _measure(loaded: LoadedStudy, plan: InterferePlan, store: Store, progress: Progress) -> Outcome:
     from wavetank.campaign.clusters import ClusterDeployer
     from wavetank.interfere.run import run_study
+    from wavetank.measure.disturbance import MachineWatch
     from wavetank.measure.sessions import SessionPerformer
 
     progress.says(_sentence(plan, set(store.together())))
@@ -144,6 +145,7 @@ def _measure(loaded: LoadedStudy, plan: InterferePlan, store: Store, progress: P
         deployer=ClusterDeployer(loaded.spec.cluster_sources()),
         performer=SessionPerformer(),
         observer=progress,
+        watch=MachineWatch(),
     )
 
 

@@ -24,6 +24,7 @@ from wavetank.interfere.placing import Group, Member
 from wavetank.interfere.plan import InterferePlan, Point
 from wavetank.interfere.slowdown import find_slowdowns
 from wavetank.interfere.spec import InterfereSpec
+from wavetank.measure.disturbance import share_words
 from wavetank.measure.statistics import Estimate
 from wavetank.measure.together import ALIGNED_S
 from wavetank.measure.together_result import PartyResult, TogetherMeasurement
@@ -257,6 +258,11 @@ def _notes(spec: InterfereSpec, runs: Sequence[TogetherMeasurement]) -> tuple[st
         notes.append(
             f"All ranks of a run started within {1e3 * worst:.2f} ms of their orders (worst of "
             f"{len(runs)} runs; {late} of them later than {1e3 * ALIGNED_S:.0f} ms)."
+        )
+    said = share_words([run.load for run in runs if run.load is not None], "runs")
+    if said is not None:
+        notes.append(
+            f"{said}. It takes processors from clients and servers: make such a study on a quiet machine."
         )
     notes.append(
         "What counts is what groups move while all of them are active: after the last start and "

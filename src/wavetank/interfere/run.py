@@ -16,6 +16,7 @@ from wavetank.errors import WavetankError
 from wavetank.interfere.placing import Member
 from wavetank.interfere.plan import InterferePlan, Point, forecast_s
 from wavetank.interfere.spec import InterfereSpec
+from wavetank.measure.disturbance import MachineWatch
 from wavetank.measure.run import Bench, kernel_hash, lay_out, placement_of
 from wavetank.measure.sessions import Party, TogetherPerformer
 from wavetank.measure.together import Manner, measure_together
@@ -32,6 +33,7 @@ class _Study:
     store: Store
     performer: TogetherPerformer
     observer: Observer
+    watch: MachineWatch | None
     done: set[str]
     n_measured: int = 0
     n_failed: int = 0
@@ -64,13 +66,23 @@ def run_study(
     deployer: Deployer,
     performer: TogetherPerformer,
     observer: Observer,
+    watch: MachineWatch | None = None,
 ) -> Outcome:
     """Measure everything in the plan that is not done yet.
+
+    Args:
+        spec: the study.
+        plan: what to measure.
+        store: where runs are kept.
+        deployer: of clusters.
+        performer: of groups.
+        observer: is told of progress.
+        watch: of the machine's load; None: it is not recorded.
 
     Raises:
         MeasurementError: results cannot be stored. What fails on a cluster is recorded, not raised.
     """
-    study = _Study(spec, plan, store, performer, observer, set(store.together()))
+    study = _Study(spec, plan, store, performer, observer, watch, set(store.together()))
     store.forget_failures()
     study.report_progress()
     take_down_leftovers(store, deployer, observer)
@@ -131,7 +143,7 @@ def _measure(study: _Study, site: _Site, point: Point) -> TogetherMeasurement:
         order=point.order,
         seed=study.spec.seed,
     )
-    return measure_together(parties, site.running, study.performer, manner)
+    return measure_together(parties, site.running, study.performer, manner, study.watch)
 
 
 def _parties(study: _Study, site: _Site, point: Point) -> list[Party]:

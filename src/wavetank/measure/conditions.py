@@ -6,9 +6,28 @@ from collections.abc import Mapping
 from typing import Any
 
 from wavetank import __version__
-from wavetank.cluster.host import RunningCluster
+from wavetank.cluster.host import EndsMarked, RunningCluster
 from wavetank.errors import WavetankError
+from wavetank.measure.disturbance import Before, MachineLoad, MachineWatch
 from wavetank.measure.result import Origin
+
+
+def look_before(watch: MachineWatch | None, cluster: RunningCluster) -> Before | None:
+    """Look at the machine, and at nodes on other machines, while the cluster idles; None: nobody watches."""
+    if watch is None:
+        return None
+    return watch.before([host for host in cluster.compute_hosts if isinstance(host, EndsMarked)])
+
+
+def look_after(
+    watch: MachineWatch | None, before: Before | None
+) -> tuple[MachineLoad | None, list[str]]:
+    """Look again: the machine's load, and the finding of a measurement that it disturbed."""
+    if watch is None or before is None:
+        return None, []
+    load = watch.after(before)
+    doubt = load.doubt()
+    return load, [] if doubt is None else [doubt]
 
 
 def as_it_was(

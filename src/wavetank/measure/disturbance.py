@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 
 from pydantic import Field
 
@@ -116,6 +117,23 @@ def _waiting(folder: Path) -> dict[str, float] | None:
         except (OSError, ValueError, IndexError):  # not built in, switched off, or not allowed
             return None
     return found
+
+
+def share_words(loads: Sequence[MachineLoad], what: str) -> str | None:
+    """How many of some measurements other work disturbed; None where it was none.
+
+    Args:
+        loads: around each of them.
+        what: they are, e.g. "measurements".
+    """
+    n = sum(bool(load.disturbed) for load in loads)
+    if not n:
+        return None
+    busy = 100 * median(load.busy_before for load in loads)
+    return (
+        f"Other work on the machine disturbed {n} of {len(loads)} {what} (median of busy processors just before: "
+        f"{busy:.0f} %)"
+    )
 
 
 class MachineWatch:

@@ -41,6 +41,9 @@ class MeasuredOn(Document):
     findings: tuple[str, ...] = Field(
         default=(), description="doubts: a dead daemon, a cold read faster than the limits allow"
     )
+    load: MachineLoad | None = Field(
+        default=None, description="of the machine around it; None where it was not recorded"
+    )
 
 
 class Measurement(MeasuredOn):
@@ -52,9 +55,6 @@ class Measurement(MeasuredOn):
 
     application: str
     kernel_sha256: str
-    load: MachineLoad | None = Field(
-        default=None, description="of the machine around it; None where it was not recorded"
-    )
     result: ReplayResult
     use: MeasuredUse | None = Field(
         default=None, description="of processors, network and disks; None where it is not known"

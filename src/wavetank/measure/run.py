@@ -17,7 +17,6 @@ from typing import Literal, Protocol, runtime_checkable
 
 from wavetank.cluster.counters import Counters, RecordsCounters
 from wavetank.cluster.host import (
-    EndsMarked,
     Host,
     NamesLauncher,
     RunningCluster,
@@ -30,7 +29,7 @@ from wavetank.kernel.document.kernel import Kernel, KernelFile, folders_beforeha
 from wavetank.kernel.results.result import ReplayResult
 from wavetank.measure.attribution import EVERY_S, measured_use
 from wavetank.measure.cold import doubts_of_cold_reads, doubts_of_writes
-from wavetank.measure.conditions import as_it_was, ills
+from wavetank.measure.conditions import as_it_was, ills, look_after, look_before
 from wavetank.measure.disturbance import MachineWatch
 from wavetank.measure.guests import doubts_of_guests
 from wavetank.measure.mapping import as_placement_hosts, place_ranks
@@ -164,11 +163,7 @@ def measure(
     findings = [*kernel.doubts, *cluster.health()]
     if kernel.extrapolation is not None:
         findings.insert(0, f"the kernel's model is {kernel.extrapolation.sentence()}")
-    before = None
-    if watch is not None:
-        before = watch.before(
-            [host for host in cluster.compute_hosts if isinstance(host, EndsMarked)]
-        )
+    before = look_before(watch, cluster)
     try:
         with _counting(cluster, watch_use) as counters:
             result = performer.perform(kernel, bench.root, placement)
@@ -182,9 +177,8 @@ def measure(
             f"{kernel.application} failed on {cluster.name} with {mapping}: {result.failure}"
             + ills(cluster)
         )
-    load = None if watch is None or before is None else watch.after(before)
-    if load is not None and (doubt := load.doubt()) is not None:
-        findings.append(doubt)
+    load, disturbance = look_after(watch, before)
+    findings += disturbance
     if isinstance(performer, HasFilesOfItsOwn):
         findings += performer.doubts
     findings += [finding for finding in cluster.health() if finding not in findings]

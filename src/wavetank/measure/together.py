@@ -15,8 +15,9 @@ from wavetank.cluster.host import RunningCluster
 from wavetank.document import provenance
 from wavetank.kernel.execution.session import RankProgress, SessionRun
 from wavetank.measure.cold import TOLERANCE, possible_rate, read_limits
-from wavetank.measure.conditions import as_it_was
+from wavetank.measure.conditions import as_it_was, look_after, look_before
 from wavetank.measure.direction import direction
+from wavetank.measure.disturbance import MachineWatch
 from wavetank.measure.guests import doubts_of_guests
 from wavetank.measure.result import CacheState
 from wavetank.measure.sessions import Party, TogetherPerformer
@@ -56,7 +57,11 @@ class Manner:
 
 
 def measure_together(
-    parties: Sequence[Party], cluster: RunningCluster, performer: TogetherPerformer, manner: Manner
+    parties: Sequence[Party],
+    cluster: RunningCluster,
+    performer: TogetherPerformer,
+    manner: Manner,
+    watch: MachineWatch | None = None,
 ) -> TogetherMeasurement:
     """Run groups at the same time, and record what each of them moved.
 
@@ -76,6 +81,7 @@ def measure_together(
         ),
         *cluster.health(),
     ]
+    before = look_before(watch, cluster)
     for attempt in range(ATTEMPTS):
         runs = performer.perform(parties, manner.duration_s)
         alignment_s = _alignment_s(runs) + performer.clock_error_s()
@@ -88,6 +94,8 @@ def measure_together(
             f"ranks started {1e3 * alignment_s:.1f} ms apart, more than {1e3 * ALIGNED_S:.0f} ms: "
             "the machine was busy"
         )
+    load, disturbance = look_after(watch, before)
+    findings += disturbance
     findings += [finding for finding in cluster.health() if finding not in findings]
     window = window_of(parties, runs, manner.duration_s, manner.settle_s)
     limits = cluster.limits()
@@ -114,6 +122,7 @@ def measure_together(
             path: where for party in parties for path, where in party.bench.file_placement.items()
         },
         findings=tuple(findings),
+        load=load,
         **as_it_was(cluster, limits, performer.versions()),
     )
 

@@ -156,13 +156,19 @@ class StudyDeployer(FakeDeployer):
         return FakeCluster(cluster, n_compute=8, n_io=2)
 
 
-def run(said, plan, folder, performer=None, deployer=None):
+def run(said, plan, folder, performer=None, deployer=None, watch=None):
     """Run a study on fakes; gives its outcome, comparison, performer, deployer and observer."""
     performer, deployer = performer or FairPerformer(), deployer or StudyDeployer()
     observer = FakeObserver()
     with write_store(Path(folder)) as store:
         outcome = run_study(
-            said, plan, store, deployer=deployer, performer=performer, observer=observer
+            said,
+            plan,
+            store,
+            deployer=deployer,
+            performer=performer,
+            observer=observer,
+            watch=watch,
         )
         comparison = compare_study(said, plan, store)
     return outcome, comparison, performer, deployer, observer

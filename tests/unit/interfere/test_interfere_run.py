@@ -3,6 +3,7 @@
 import pytest
 from campaign_fakes import facts
 from interfere_fakes import LIMIT, FairPerformer, StudyDeployer, plan_of, run, spec
+from measure_fakes import Watch
 
 from wavetank.campaign.results_folder import open_store
 from wavetank.interfere.tables import all_study_rows
@@ -45,6 +46,24 @@ def test_the_time_ratio_is_the_interval_over_the_time_of_an_object(tmp_path):
     _, comparison, *_ = run(said, plan_of(said), tmp_path)
     ratios = {s.interval_s: s.time_ratio for s in comparison.interference.settings if s.interval_s}
     assert ratios[0.5] == pytest.approx(0.5 / 0.1, rel=0.1)
+
+
+def test_a_study_on_a_machine_with_other_work_says_so(tmp_path):
+    said = spec()
+    _, comparison, *_ = run(said, plan_of(said), tmp_path, watch=Watch(1))
+    (told,) = [note for note in comparison.notes if "Other work" in note]
+    with open_store(tmp_path) as store:
+        runs = list(store.together().values())
+    assert f"disturbed 1 of {len(runs)} runs" in told
+    (disturbed,) = [each for each in runs if each.findings]
+    assert disturbed.findings == ("other work on the machine disturbed a measurement",)
+    assert disturbed.load.busy_before == 0.6
+
+
+def test_a_study_on_a_quiet_machine_says_nothing_of_it(tmp_path):
+    said = spec()
+    _, comparison, *_ = run(said, plan_of(said), tmp_path, watch=Watch())
+    assert not [note for note in comparison.notes if "Other work" in note]
 
 
 def test_pairs_make_a_matrix(tmp_path):

@@ -14,6 +14,7 @@ from wavetank.kernel.results.result import (
     RankPhaseResult,
     ReplayResult,
 )
+from wavetank.measure.disturbance import MachineLoad
 from wavetank.model.document.phase import LinearOffsets, PatternMember, Phase
 
 MB = 10**6
@@ -214,3 +215,23 @@ class FakePerformer:
 
     def versions(self):
         return {"openmpi": "fake"}
+
+
+class Watch:
+    """A machine that is busy around some measurements, by their number."""
+
+    def __init__(self, *busy):
+        self.busy = busy
+        self.n = -1
+
+    def before(self, elsewhere):
+        self.n += 1
+        return self.n
+
+    def after(self, n):
+        disturbed = ("60 % of the processors were busy just before",) if n in self.busy else ()
+        return MachineLoad(
+            processors=2, load_average=1.0, busy_before=0.6 if disturbed else 0.0, busy_after=0.0,
+            busy_over=0.5, stolen_over=0.0, pressure_before=None, pressure_over=None,
+            disturbed=disturbed,
+        )  # fmt: skip
