@@ -105,7 +105,7 @@ def test_plan_says_what_an_hour_costs_on_all_nodes() -> None:
     # P16: c3.2xlarge 0.42 USD per hour; two nodes of it.
     tables = json.loads(succeed("plan", "lab.yaml", "--prices", "papers-2016", "--format", "json"))
     assert [row["node"] for row in tables["nodes"]] == ["c1", "c2"]
-    assert tables["cost_per_hour"][-1]["cost_per_h"] == "0.84"
+    assert tables["cost_per_hour"][-1]["cost_per_h"] == 0.84
 
 
 def test_plan_divides_rates_by_the_scale(tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ file_system:
     settings = {row["setting"]: row["value"] for row in said["settings"]}
     assert settings["stripe"] == "sharded, blocks of 64.0 KiB, over 1 servers"
     assert settings["option TroveSyncData"] == "True"
-    assert said["cost_per_hour"][-1]["cost_per_h"] == "2.10"  # five of 0.42
+    assert said["cost_per_hour"][-1]["cost_per_h"] == 2.1  # five of 0.42
 
 
 VOLUMES = """
@@ -169,10 +169,10 @@ def test_a_plan_prices_volumes_and_shows_the_cloud_beside_the_emulation(tmp_path
     (tmp_path / "lab.yaml").write_text(VOLUMES)
     said = json.loads(succeed("plan", "lab.yaml", "--format", "json"))
     instances, volume, whole = said["cost_per_hour"]
-    assert instances["cost_per_h"] == "0.255"  # three of 0.085
+    assert instances["cost_per_h"] == 0.255  # three of 0.085
     # 500 x 0.08 + 3000 x 0.005 + 375 x 0.04 = 70 a month of 730 hours
-    assert volume["cost_per_h"] == "0.095890"
-    assert whole["cost_per_h"] == "0.350890"
+    assert volume["cost_per_h"] == 0.09589
+    assert whole["cost_per_h"] == 0.35089
     beside = {row["what"]: row for row in said["emulated_and_in_the_cloud"]}
     assert "1.0 GiB" in beside["storage of io1"]["emulated"]
     assert "81.2 MB/s" in beside["storage of io1"]["emulated"]  # of the instance

@@ -8,9 +8,11 @@ import json
 
 import pytest
 
-from wavetank.cli.output import MOST_SHOWN, Table, print_tables
+from wavetank.cli.output import MOST_SHOWN, print_tables
+from wavetank.tables.table import plain_table
 
-LONG = Table("Files", ("file_id", "name"), [[n, f"f{n}"] for n in range(MOST_SHOWN + 1234)])
+ROWS = [[n, f"f{n}"] for n in range(MOST_SHOWN + 1234)]
+LONG = plain_table("Files", ("file_id", "name"), ROWS)
 
 
 def test_people_see_the_first_rows_of_a_long_table_and_how_many_more_there_are(
@@ -24,7 +26,7 @@ def test_people_see_the_first_rows_of_a_long_table_and_how_many_more_there_are(
 
 
 def test_a_table_that_is_not_long_is_shown_whole(capsys: pytest.CaptureFixture[str]) -> None:
-    print_tables([Table("Files", LONG.columns, LONG.rows[:MOST_SHOWN])], "table")
+    print_tables([plain_table("Files", ("file_id", "name"), ROWS[:MOST_SHOWN])], "table")
     assert "more rows" not in capsys.readouterr().out
 
 

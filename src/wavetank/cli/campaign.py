@@ -122,7 +122,7 @@ def measurements(folder: Path, output_format: str) -> None:
     from wavetank.cli.campaign_run import measurement_table
 
     with open_store(folder) as store:
-        table = measurement_table(store.entries(), output_format)
+        table = measurement_table(store.entries())
     print_tables([table], output_format)
 
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wavetank.cli.output import Cell, Table, print_tables
+from wavetank.cli.output import print_tables
 from wavetank.errors import MeasurementError
+from wavetank.tables.table import Cell, Column, Definition, Table, Value, plain_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -229,7 +230,7 @@ def _search_words(search: Schedule) -> str:
 
 def _print_plan(loaded: Loaded, plan: Plan, ahead: Forecast | None, output_format: str) -> None:
     cannot = {(part.application, part.cluster, part.mapping): part for part in plan.impossible}
-    rows: list[list[Cell]] = []
+    rows: list[list[Value]] = []
     for application in plan.applications:
         for cluster in plan.clusters:
             for mapping in loaded.spec.mappings:
@@ -252,7 +253,7 @@ def _print_plan(loaded: Loaded, plan: Plan, ahead: Forecast | None, output_forma
             "measurements": ahead.n_runs,
             "done": ahead.n_done,
             "estimated_duration_s": ahead.duration_s,
-            "estimated_cost": None if ahead.cost is None else str(ahead.cost),
+            "estimated_cost": None if ahead.cost is None else float(ahead.cost),
             "currency": loaded.prices.currency if loaded.prices else None,
             "estimated_core_hours": ahead.core_hours,
             "full_grid": None if plan.search is None else plan.search.n_grid,
@@ -270,7 +271,7 @@ def _print_plan(loaded: Loaded, plan: Plan, ahead: Forecast | None, output_forma
         if each.own is not None
     ]
     note = "\n".join(notes) or None
-    tables = [Table("Plan", columns, rows, note=note)]
+    tables = [plain_table("Plan", columns, rows, note=note)]
     refused = [
         [each.name, setting, reason]
         for each in plan.applications
@@ -278,7 +279,7 @@ def _print_plan(loaded: Loaded, plan: Plan, ahead: Forecast | None, output_forma
     ]
     if refused:
         tables.append(
-            Table("Knobs that do not apply", ("application", "setting", "reason"), refused)
+            plain_table("Knobs that do not apply", ("application", "setting", "reason"), refused)
         )
     print_tables(tables, output_format, extra)
 
@@ -288,8 +289,8 @@ def print_comparison(comparison: Comparison, output_format: str, *, answer: bool
 
     ``answer``: what to choose comes first, in words; in JSON it is the key ``answer``.
     """
-    from wavetank.campaign.tables import all_rows
-    from wavetank.interfere.tables import all_study_rows
+    from wavetank.compare.tables.all import comparison_tables
+    from wavetank.interfere.tables import all_study_tables
 
     people = output_format == "table"
     study = comparison.interference
@@ -299,60 +300,45 @@ def print_comparison(comparison: Comparison, output_format: str, *, answer: bool
         extra["answer"] = choices
         for sentence in choices if people else ():
             click.echo(f"{sentence}\n")
-    tables = [
-        Table(
-            rows.title,
-            rows.shown_columns if people else rows.columns,
-            rows.shown if people else rows.rows,
-            note=rows.note,
-        )
-        for rows in (all_rows(comparison) if study is None else all_study_rows(comparison, study))
-    ]
+    tables = comparison_tables(comparison) if study is None else all_study_tables(comparison, study)
     print_tables(tables, output_format, extra)
     if people:
         for note in comparison.notes:
             click.echo(note)
 
 
-def measurement_table(entries: Sequence[Entry], output_format: str) -> Table:
+def measurement_table(entries: Sequence[Entry]) -> Table:
     """A store's measurements, one a row."""
     from wavetank.kernel.results.io_time import io_time_s
-    from wavetank.units import format_duration
 
-    rows: list[list[Cell]] = []
-    shown: list[list[Cell]] = []
-    for entry in entries:
-        each = entry.measurement
-        time_s = io_time_s(each.result)
-        made = each.provenance
-        rows.append(
-            [
-                entry.number, each.application, each.cluster, each.mapping, each.repetition,
-                each.order, each.cache.state, time_s, entry.spent_s, entry.finished_utc,
-                each.origin, each.kernel_sha256, each.cluster_spec_sha256, made.tool_version,
-                made.tool_commit, made.host.hostname, entry.has_raw_output,
-                "; ".join(each.findings) or None,
-            ]
-        )  # fmt: skip
-        shown.append(
-            [
-                str(entry.number), each.application, each.cluster, each.mapping,
-                str(each.repetition + 1), each.cache.state, format_duration(time_s),
-                entry.finished_utc[:19], each.kernel_sha256[:12], each.cluster_spec_sha256[:12],
-                "yes" if entry.has_raw_output else "no", "; ".join(each.findings) or "-",
-            ]
-        )  # fmt: skip
-    if output_format == "table":
-        return Table("Measurements", MEASUREMENTS_SHOWN, shown)
-    return Table("Measurements", MEASUREMENT_COLUMNS, rows)
+    columns: tuple[Column[Entry], ...] = (
+        Column("number", "Number", lambda i: i.number, kind="integer"),
+        Column("application", "Application", lambda i: i.measurement.application),
+        Column("cluster", "Cluster", lambda i: i.measurement.cluster),
+        Column("mapping", "Mapping", lambda i: i.measurement.mapping),
+        Column("repetition", "Repetition", lambda i: i.measurement.repetition, kind="integer"),
+        Column("order", "Order", lambda i: i.measurement.order, kind="integer", machine=True),
+        Column("cache", "Caches", lambda i: i.measurement.cache.state),
+        Column("io_time_s", "I/O time", lambda i: io_time_s(i.measurement.result), unit="s"),
+        Column("spent_s", "Spent", lambda i: i.spent_s, unit="s", machine=True),
+        Column("finished_utc", "Finished", lambda i: Cell(i.finished_utc[:19], i.finished_utc)),
+        Column("origin", "Origin", lambda i: i.measurement.origin, machine=True),
+        _hash("kernel_sha256", "Kernel"),
+        _hash("cluster_spec_sha256", "Cluster spec."),
+        Column("version", "Version", lambda i: i.measurement.provenance.tool_version, machine=True),
+        Column("commit", "Commit", lambda i: i.measurement.provenance.tool_commit, machine=True),
+        Column("host", "Host", lambda i: i.measurement.provenance.host.hostname, machine=True),
+        Column("raw_output", "Raw output", lambda i: i.has_raw_output, kind="boolean"),
+        Column("doubts", "Doubts", lambda i: list(i.measurement.findings), kind="list"),
+    )
+    return Definition("stored-measurements", "Measurements", columns, key="measurements").table(
+        entries
+    )
 
 
-MEASUREMENT_COLUMNS = (
-    "number", "application", "cluster", "mapping", "repetition", "order", "cache", "io_time_s",
-    "spent_s", "finished_utc", "origin", "kernel_sha256", "cluster_spec_sha256", "version",
-    "commit", "host", "raw_output", "doubts",
-)  # fmt: skip
-MEASUREMENTS_SHOWN = (
-    "number", "application", "cluster", "mapping", "repetition", "caches", "I/O time", "finished",
-    "kernel", "cluster spec.", "raw output", "doubts",
-)  # fmt: skip
+def _hash(key: str, title: str) -> Column[Entry]:
+    def cell(entry: Entry) -> Cell:
+        value: str = getattr(entry.measurement, key)
+        return Cell(value[:12], value)
+
+    return Column(key, title, cell)

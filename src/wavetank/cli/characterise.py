@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wavetank.cli.output import Table, format_option, print_tables
+from wavetank.cli.output import format_option, print_tables
 from wavetank.errors import MeasurementError
+from wavetank.tables.table import Table, plain_table
 
 if TYPE_CHECKING:
     from wavetank.measure.characterisation import Characterisation
@@ -108,7 +109,7 @@ def _tables(found: Characterisation) -> list[Table]:
     from wavetank.measure.characterisation import TESTS
     from wavetank.units import format_rate, format_size
 
-    storage = Table(
+    storage = plain_table(
         f"Storage of {found.cluster} ({found.instance_type}, {found.origin})",
         ("node", "where", "rs", "test", "bytes_per_s", "iops"),
         [[r.node, r.where, r.rs, r.test, r.bytes_per_s, r.iops] for r in found.storage],
@@ -125,26 +126,26 @@ def _tables(found: Characterisation) -> list[Table]:
         ],
     )
     peaks = [(test, found.peak(test)) for test in TESTS]
-    peak = Table(
+    peak = plain_table(
         "Peak BW_PK",
         ("test", "bytes_per_s"),
         [[test, rate] for test, rate in peaks],
         [[test, "-" if rate is None else format_rate(rate)] for test, rate in peaks],
         note=f"sum over the local file systems of {', '.join(found.storage_nodes())}",
     )
-    network = Table(
+    network = plain_table(
         "Network",
         ("sender", "receiver", "bytes_per_s"),
         [[n.sender, n.receiver, n.bytes_per_s] for n in found.network],
         [[n.sender, n.receiver, format_rate(n.bytes_per_s)] for n in found.network],
     )
-    metadata = Table(
+    metadata = plain_table(
         "Metadata",
         ("node", "where", "creates_per_s"),
         [[m.node, m.where, m.creates_per_s] for m in found.metadata],
         [[m.node, m.where, f"{m.creates_per_s:.0f}"] for m in found.metadata],
     )
-    limits = Table(
+    limits = plain_table(
         "Limits",
         ("node", "limit", "asked_bytes_per_s", "measured_bytes_per_s", "holds"),
         [
@@ -160,5 +161,7 @@ def _tables(found: Characterisation) -> list[Table]:
             for c in found.limits
         ],
     )  # fmt: skip
-    notes = Table("Notes", ("note",), [[note] for note in found.notes], [[n] for n in found.notes])
+    notes = plain_table(
+        "Notes", ("note",), [[note] for note in found.notes], [[n] for n in found.notes]
+    )
     return [table for table in (storage, peak, network, metadata, limits, notes) if table.rows]

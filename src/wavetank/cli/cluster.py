@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from wavetank.cli import cluster_cloud, cluster_export, cluster_init, cluster_run
-from wavetank.cli.output import Cell, Table, format_option, print_tables
+from wavetank.cli.output import format_option, print_tables
 from wavetank.cli.streams import lost_output
 from wavetank.errors import ClusterError, SpecError, UsageError
+from wavetank.tables.table import Value, plain_table
 
 if TYPE_CHECKING:
     from wavetank.cluster.spec import ClusterSpec
@@ -133,7 +134,7 @@ def list_clusters(
         return
     from wavetank.cluster.state import directories
 
-    rows: list[list[Cell]] = []
+    rows: list[list[Value]] = []
     for directory in directories():
         try:
             state = directory.read_state()
@@ -148,7 +149,7 @@ def list_clusters(
         rows.append([spec.name, state.status, spec.provider, spec.file_system.kind, nodes, since])
     columns = ["name", "status", "provider", "file_system", "nodes", "since_utc"]
     note = None if rows else "No cluster is up. 'wavetank cluster up FILE' brings one up."
-    print_tables([Table("Clusters", columns, rows, note=note)], output_format)
+    print_tables([plain_table("Clusters", columns, rows, note=note)], output_format)
     _say_orphans()
 
 
@@ -186,7 +187,7 @@ def prune(
     from wavetank.cluster.namespaces.orphans import end_orphan, find_orphans
 
     failures = []
-    rows: list[list[Cell]] = []
+    rows: list[list[Value]] = []
     for orphan in find_orphans():
         state = "left" if dry_run else "ended"
         if not dry_run:
@@ -198,7 +199,7 @@ def prune(
         rows.append([orphan.cluster, orphan.kind, orphan.which, len(orphan.pids), state])
     columns = ["cluster", "kind", "which", "processes", "state"]
     note = None if rows else "Nothing is left of clusters without a directory."
-    print_tables([Table("Left of clusters", columns, rows, note=note)], output_format)
+    print_tables([plain_table("Left of clusters", columns, rows, note=note)], output_format)
     if not dry_run:
         _clear_scratch()
     if failures:
@@ -308,25 +309,25 @@ def _print_status(name: str, output_format: str) -> None:
 
     cluster = deploy.find(name)
     findings = cluster.health()
-    nodes: list[list[Cell]] = [
+    nodes: list[list[Value]] = [
         [host.name, host.address, role_of(cluster.spec, host.name)]
         for host in cluster.nodes.hosts.values()
     ]
     in_force = _asked_of(cluster.settings)
     limits = _asked_of(cluster.limits)
-    health: list[list[Cell]] = [[finding] for finding in findings] or [["all is well"]]
+    health: list[list[Value]] = [[finding] for finding in findings] or [["all is well"]]
     tables = [
-        Table(f"Nodes of {name}", ["node", "address", "role"], nodes),
-        Table("Settings in force", ["setting", "value"], in_force),
-        Table("Limits (emulated)", ["limit", "in_force"], limits),
-        Table("Health", ["finding"], health),
+        plain_table(f"Nodes of {name}", ["node", "address", "role"], nodes),
+        plain_table("Settings in force", ["setting", "value"], in_force),
+        plain_table("Limits (emulated)", ["limit", "in_force"], limits),
+        plain_table("Health", ["finding"], health),
     ]
     print_tables(tables, output_format, {"name": name, "healthy": not findings})
     if findings:
         raise ClusterError(f"cluster {name} is not healthy: {'; '.join(findings)}")
 
 
-def _asked_of(what: Callable[[], dict[str, str]]) -> list[list[Cell]]:
+def _asked_of(what: Callable[[], dict[str, str]]) -> list[list[Value]]:
     """Rows of what a cluster says of itself; a dead server must not keep its health from being printed."""
     try:
         return [list(item) for item in what().items()]

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wavetank.cli.output import Cell, Table, print_tables
+from wavetank.cli.output import print_tables
 from wavetank.errors import ClusterError, CostError, ProviderError, SpecError, UsageError
+from wavetank.tables.table import Table, Value, plain_table
 
 if TYPE_CHECKING:
     from wavetank.cluster.clouds.census import Holding
@@ -29,12 +30,12 @@ def cost_until_end_table(spec: ClusterSpec) -> Table:
     title = "Cost until the ttl"
     terms = spec.cloud
     if terms is None:
-        return Table(title, columns, [])
+        return plain_table(title, columns, [])
     try:
         found = estimate(spec, price_table(terms))
     except (CostError, SpecError) as error:
-        return Table(title, columns, [], note=str(error))
-    rows: list[list[Cell]] = [
+        return plain_table(title, columns, [], note=str(error))
+    rows: list[list[Value]] = [
         [line.what, line.number, f"{line.per_h:.4f}", f"{line.until_end:.2f}"]
         for line in found.lines
     ]
@@ -47,7 +48,7 @@ def cost_until_end_table(spec: ClusterSpec) -> Table:
     )
     spot = " Spot instances are counted as those on demand." if terms.spot else ""
     note = f"{said} Computed from {found.source}, with a margin of 10 min; without {found.left_out}.{spot}"
-    return Table(title, columns, rows, note=note)
+    return plain_table(title, columns, rows, note=note)
 
 
 def price_words(spec: ClusterSpec) -> str:
@@ -107,7 +108,7 @@ def prune_cloud(
         raise UsageError("give --token or --expired, not both")
     clouds = clouds_of(provider, regions, everywhere=everywhere)
     clock = WallClock()
-    rows: list[list[Cell]] = []
+    rows: list[list[Value]] = []
     failures = []
     n_left = 0
     for cloud in clouds:
@@ -142,7 +143,7 @@ def _state(holding: Holding) -> str:
     return "expired" if holding.is_over else "left"
 
 
-def _row(holding: Holding, state: str) -> list[Cell]:
+def _row(holding: Holding, state: str) -> list[Value]:
     return [
         holding.region, holding.key.cluster, holding.key.token, holding.owner or None, holding.n_instances,
         holding.n_things, _time(holding.since), _time(holding.expires),
@@ -154,14 +155,14 @@ def _time(value: datetime | None) -> str | None:
     return None if value is None else value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _table(rows: list[list[Cell]], clouds: Sequence[Cloud]) -> Table:
+def _table(rows: list[list[Value]], clouds: Sequence[Cloud]) -> Table:
     where = ", ".join(cloud.region for cloud in clouds)
     note = (
         "usd_so_far: instances that still run, at the shipped prices on demand; without volumes and data."
         if rows
         else f"Nothing of wavetank's is in {where}."
     )
-    return Table(f"In the account ({where})", COLUMNS, rows, note=note)
+    return plain_table(f"In the account ({where})", COLUMNS, rows, note=note)
 
 
 @click.command(short_help="Print the rights that clusters in a cloud need.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from wavetank.cli.output import Cell, Table
+from wavetank.tables.table import Table, Value, plain_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,18 +27,18 @@ def price_table(spec: ClusterSpec, prices: str | None) -> Table:
     columns = ["instance", "number", "price_per_h", "cost_per_h"]
     found = _prices_for(set(counted), prices)
     if found is None:
-        rows: list[list[Cell]] = [[name, n, None, None] for name, n in counted.items()]
+        rows: list[list[Value]] = [[name, n, None, None] for name, n in counted.items()]
         rows += [[use_words(use), use.number, None, None] for use in uses]
         note = "No shipped price table has these instance types: give one by --prices."
-        return Table("Cost per hour", columns, rows, note=note)
+        return plain_table("Cost per hour", columns, rows, note=note)
     rows = [
-        [name, n, str(found.price_per_h(name)), str(n * found.price_per_h(name))]
+        [name, n, float(found.price_per_h(name)), float(n * found.price_per_h(name))]
         for name, n in counted.items()
     ]
     priced: list[StorageUse] = []
     missing: list[str] = []
     for use in uses:
-        shown: tuple[str | None, str | None] = None, None
+        shown: tuple[float | None, float | None] = None, None
         try:
             per_h = storage_per_h([use], found)
         except CostError as error:
@@ -49,12 +49,12 @@ def price_table(spec: ClusterSpec, prices: str | None) -> Table:
                 shown = _rounded(per_h / use.number), _rounded(per_h)
         rows.append([use_words(use), use.number, *shown])
     total = cluster_per_h(counted, found, priced)
-    rows.append(["all", sum(counted.values()), None, _rounded(total) if priced else str(total)])
+    rows.append(["all", sum(counted.values()), None, _rounded(total) if priced else float(total)])
     note = (
         f"Computed, in {found.currency}, from price table {prices or found.name} "
         f"({found.region}, {found.date}); {'; '.join(_storage_words(spec, priced, missing, found))}."
     )
-    return Table("Cost per hour", columns, rows, note=note)
+    return plain_table("Cost per hour", columns, rows, note=note)
 
 
 def use_words(use: StorageUse) -> str:
@@ -68,8 +68,8 @@ def use_words(use: StorageUse) -> str:
     return " ".join([use.name, *size]) + "".join(f", {each}" for each in bought)
 
 
-def _rounded(amount: Decimal) -> str:
-    return f"{amount:.6f}"
+def _rounded(amount: Decimal) -> float:
+    return round(float(amount), 6)
 
 
 def _storage_words(
@@ -121,13 +121,13 @@ def says_cloud(spec: ClusterSpec) -> bool:
 def cloud_table(spec: ClusterSpec) -> Table:
     """The emulated cluster beside the one in a cloud that it stands for: each instance type, storage, what is not emulated."""
     columns = ["what", "emulated", "in_the_cloud"]
-    rows: list[list[Cell]] = [list(row) for row in _beside(spec)]
+    rows: list[list[Value]] = [list(row) for row in _beside(spec)]
     note = (
         None
         if spec.provider == "local"
         else f"Provider {spec.provider} emulates nothing: hosts are as they are."
     )
-    return Table("Emulated and in the cloud", columns, rows, note=note)
+    return plain_table("Emulated and in the cloud", columns, rows, note=note)
 
 
 def _beside(spec: ClusterSpec) -> Iterator[tuple[str, str, str]]:

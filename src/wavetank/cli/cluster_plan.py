@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wavetank.cli.output import Cell, Table
+from wavetank.tables.table import Table, Value, plain_table
 
 if TYPE_CHECKING:
     from wavetank.cluster.spec import ClusterSpec
@@ -20,15 +20,17 @@ def nodes_table(spec: ClusterSpec) -> Table:
     """What every node is and has, with rates as they will be, scaled."""
     rows = [_row(spec, node) for node in spec.node_names()]
     note = None if spec.scale == 1 else f"Rates are the instance's divided by scale {spec.scale:g}."
-    return Table("Nodes", NODE_COLUMNS, rows, [_shown(row) for row in rows], note)
+    return plain_table("Nodes", NODE_COLUMNS, rows, [_shown(row) for row in rows], note)
 
 
 def notes_table(spec: ClusterSpec) -> Table:
     """Where limits come from, and which of them this machine cannot hold."""
     from wavetank.cluster.notes import notes
 
-    rows: list[list[Cell]] = [[note] for note in notes(spec)]
-    return Table("Limits", ["note"], rows, note=None if rows else "All limits are as written.")
+    rows: list[list[Value]] = [[note] for note in notes(spec)]
+    return plain_table(
+        "Limits", ["note"], rows, note=None if rows else "All limits are as written."
+    )
 
 
 def role_of(spec: ClusterSpec, node: str) -> str:
@@ -42,7 +44,7 @@ def role_of(spec: ClusterSpec, node: str) -> str:
     return ", ".join(role for role, names in roles.items() if node in names) or "idle"
 
 
-def _row(spec: ClusterSpec, node: str) -> list[Cell]:
+def _row(spec: ClusterSpec, node: str) -> list[Value]:
     instance = spec.instance_of(node)
     held = node in spec.storage_names()
     rates = spec.disk_rates(node, spec.storage) if held else {}
@@ -66,22 +68,22 @@ def _row(spec: ClusterSpec, node: str) -> list[Cell]:
     ]  # fmt: skip
 
 
-def _shown(row: list[Cell]) -> list[str]:
+def _shown(row: list[Value]) -> list[str]:
     from wavetank.units import format_rate, format_size
 
     has_disk = row[NODE_COLUMNS.index("device")] is not None
 
-    def shown(column: str, value: Cell) -> str:
+    def shown(column: str, value: Value) -> str:
         if value is None:
             is_limit = column.endswith(("_per_s", "_iops")) and (
                 has_disk or column.startswith("network")
             )
             return "no limit" if is_limit else "-"
+        if not isinstance(value, int | float):
+            return str(value)
         if column.endswith("_bytes_per_s"):
-            return format_rate(float(value))
-        if column.endswith("_bytes"):
-            return format_size(int(value))
-        return f"{value:g}" if isinstance(value, float | int) else str(value)
+            return format_rate(value)
+        return format_size(value) if column.endswith("_bytes") else f"{value:g}"
 
     return [shown(column, value) for column, value in zip(NODE_COLUMNS, row, strict=True)]
 
@@ -120,7 +122,7 @@ def settings_table(spec: ClusterSpec) -> Table:
         **(_ssh_settings(spec)),
         **(_cloud_settings(spec)),
     }  # fmt: skip
-    return Table("Settings", ["setting", "value"], [list(item) for item in settings.items()])
+    return plain_table("Settings", ["setting", "value"], [list(item) for item in settings.items()])
 
 
 def access_method(spec: ClusterSpec) -> str:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wavetank.cli.output import Cell, Table, format_option, print_tables
+from wavetank.cli.output import format_option, print_tables
+from wavetank.tables.table import Value, plain_table
 
 if TYPE_CHECKING:
     from wavetank.model.document.model import Model
@@ -33,7 +34,7 @@ def command(first: Path, second: Path, output_format: str) -> int:
     from wavetank.model.comparison.difference import compare_models
 
     result = compare_models(*(_model(path) for path in (first, second)))
-    rows: list[tuple[Cell, ...]] = [
+    rows: list[tuple[Value, ...]] = [
         (d.where, d.ph_id_a, d.ph_id_b, d.field, d.a, d.b, _ratio(d.a, d.b))
         for d in result.differences
     ]
@@ -46,7 +47,7 @@ def command(first: Path, second: Path, output_format: str) -> int:
             counts += f" {len(shown) - MAX_SHOWN:,} more rows are in --format csv and json."
         columns = ("where", "ph_id_a", "ph_id_b", "field", "a", "b", "ratio")
         print_tables(
-            [Table("Differences", columns, rows, shown[:MAX_SHOWN], note=counts)],
+            [plain_table("Differences", columns, rows, shown[:MAX_SHOWN], note=counts)],
             output_format,
             extra={
                 "same": result.same,
@@ -83,7 +84,7 @@ def _model(path: Path) -> Model:
         raise
 
 
-def _shown(rows: list[tuple[Cell, ...]]) -> list[list[str]]:
+def _shown(rows: list[tuple[Value, ...]]) -> list[list[str]]:
     """Rows for people: phases in a row that differ in the same are one ("2 to 40")."""
     blocks = [list(block) for _, block in groupby(rows, key=lambda row: row[:3])]
     shown: list[list[str]] = []
@@ -99,10 +100,10 @@ def _shown(rows: list[tuple[Cell, ...]]) -> list[list[str]]:
     return shown
 
 
-def _goes_on(one: list[tuple[Cell, ...]], other: list[tuple[Cell, ...]]) -> bool:
+def _goes_on(one: list[tuple[Value, ...]], other: list[tuple[Value, ...]]) -> bool:
     """Whether a phase differs as the one before it does."""
 
-    def follows(a: Cell, b: Cell) -> bool:
+    def follows(a: Value, b: Value) -> bool:
         return b == a + 1 if isinstance(a, int) and isinstance(b, int) else a is b is None
 
     return (
@@ -113,18 +114,18 @@ def _goes_on(one: list[tuple[Cell, ...]], other: list[tuple[Cell, ...]]) -> bool
     )
 
 
-def _span(first: Cell, last: Cell) -> str:
+def _span(first: Value, last: Value) -> str:
     if first is None:
         return "-"
     return str(first) if first == last else f"{first} to {last}"
 
 
-def _shown_ratio(ratio: Cell) -> str:
+def _shown_ratio(ratio: Value) -> str:
     """Four digits are enough for people; JSON and CSV have them all."""
     return f"{ratio:.4g}" if isinstance(ratio, float) else "-"
 
 
-def _ratio(a: Cell, b: Cell) -> float | None:
+def _ratio(a: Value, b: Value) -> float | None:
     """How many times a the second number is; None for other values."""
     if (
         isinstance(a, bool)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from wavetank.cli.output import Table, format_option, print_tables
+from wavetank.cli.output import format_option, print_tables
+from wavetank.tables.table import plain_table
 
 
 @click.command(name="doctor")
@@ -29,7 +30,7 @@ def command(output_format: str) -> None:
     note = (
         "All is there." if not missing else f"{missing} of {len(findings)} are missing or limited."
     )
-    print_tables([Table("This machine", columns, rows, shown, note)], output_format)
+    print_tables([plain_table("This machine", columns, rows, shown, note)], output_format)
     if not can_work(findings):
         raise WavetankError(
             "nothing can be traced or replayed here: the C parts are not built. Run 'make setup' in the source directory"

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wavetank.cli.output import Cell, Table, format_option, print_tables
+from wavetank.cli.output import format_option, print_tables
+from wavetank.tables.table import Value, plain_table
 
 if TYPE_CHECKING:
     from wavetank.kernel.document.kernel import Kernel
@@ -53,32 +54,36 @@ def command(kernel: Path, model: Path, which: str, tolerance: float, output_form
         "fio": lambda: fio_fidelity(ours, theirs.phases),
     }[which]()
     outside = [row for row in rows if not row.within(tolerance / 100)]
-    table = Table(
+    table = plain_table(
         "Fidelity",
         ["phases", "exact", "model_operations", "kernel_operations", "model_bytes", "kernel_bytes",
          "ranks_with_other_offsets"],
         [
+            [_phases(row.ph_ids), None if row.left_to_mpi else row.exact, *_numbers(row)] for row in rows
+        ],
+        [
             [_phases(row.ph_ids), "left to MPI" if row.left_to_mpi else "yes" if row.exact else "no",
-             row.model.operations, row.kernel.operations, row.model.bytes, row.kernel.bytes,
-             row.ranks_with_other_offsets]
+             *map(str, _numbers(row))]
             for row in rows
         ],
         note=(_exact(ours, which) if all(row.exact or row.left_to_mpi for row in rows)
               else f"{len(outside)} of {len(rows)} outside of the tolerance of {tolerance:g} %.") + _races(rows),
     )  # fmt: skip
-    differences: list[list[Cell]] = [
+    differences: list[list[Value]] = [
         [_phases(row.ph_ids), what] for row in rows for what in row.differences
     ]
     tables = [
         table,
-        *([Table("Differences", ["phases", "what"], differences)] if differences else []),
+        *([plain_table("Differences", ["phases", "what"], differences)] if differences else []),
     ]
     if which == "replay" and ours.not_reproduced:
-        said: list[list[Cell]] = [[sentence] for sentence in ours.not_reproduced]
-        tables.append(Table("Said by the kernel", ["what"], said))
+        said: list[list[Value]] = [[sentence] for sentence in ours.not_reproduced]
+        tables.append(plain_table("Said by the kernel", ["what"], said))
     extrapolated = None if ours.extrapolation is None else ours.extrapolation.sentence()
     if extrapolated is not None:
-        table = replace(table, note=f"{table.note} The kernel and its model are {extrapolated}.")
+        table = replace(
+            table, caption=f"{table.caption} The kernel and its model are {extrapolated}."
+        )
         tables[0] = table
     print_tables(
         tables,
@@ -92,6 +97,11 @@ def command(kernel: Path, model: Path, which: str, tolerance: float, output_form
     )
     if outside:
         sys.exit(_OUTSIDE_TOLERANCE)
+
+
+def _numbers(row: PhaseFidelity) -> tuple[int, ...]:
+    counts = (row.model.operations, row.kernel.operations, row.model.bytes, row.kernel.bytes)
+    return (*counts, row.ranks_with_other_offsets)
 
 
 def _exact(kernel: Kernel, which: str) -> str:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wavetank.cli.output import Cell, Table, format_option, print_tables
+from wavetank.cli.output import format_option, print_tables
+from wavetank.tables.table import Table, Value, plain_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,7 +77,7 @@ def command(
 def _table(fit: Fit) -> Table:
     """A row for each field; phases with the same rows are joined for people."""
     counts = list(fit.models)
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[tuple[Value, ...]] = []
     for field in fit.fields:
         if all(value is None for value in field.values.values()):
             continue
@@ -86,7 +87,7 @@ def _table(fit: Fit) -> Table:
     columns = (
         "ph_id", "field", *(f"np {count}" for count in counts), "function", "runs_left_to_check"
     )  # fmt: skip
-    return Table(
+    return plain_table(
         "Fields by number of processes",
         columns,
         rows,
@@ -120,11 +121,11 @@ def _note(fit: Fit) -> str | None:
     return " ".join(notes) or None
 
 
-def _joined(rows: Sequence[tuple[Cell, ...]], nothing: str) -> list[list[str]]:
+def _joined(rows: Sequence[tuple[Value, ...]], nothing: str) -> list[list[str]]:
     """Rows that differ in the phase alone as one."""
-    from wavetank.model.tables.model_tables import numbers_text
+    from wavetank.tables.words import numbers_text
 
-    spans: dict[tuple[Cell, ...], list[int]] = {}
+    spans: dict[tuple[Value, ...], list[int]] = {}
     shown: list[list[str]] = []
     for row in rows:
         if isinstance(row[0], int):
@@ -145,8 +146,8 @@ def _rank_table(fit: Fit) -> Table:
     columns = ("ph_id", "ranks", "field", "function", "runs_left_to_check")
     title = "By rank"
     if isinstance(fit.grouped, NoFunctionError):
-        return Table(title, columns, [], [], note=f"Not extrapolated: {fit.grouped}.")
-    rows: list[tuple[Cell, ...]] = []
+        return plain_table(title, columns, [], [], note=f"Not extrapolated: {fit.grouped}.")
+    rows: list[tuple[Value, ...]] = []
     for group in fit.grouped.groups:
         ids = [phase.ph_id for phase in group.sample.phases]
         told: list[tuple[int | None, str, str, int | None]] = [
@@ -169,4 +170,4 @@ def _rank_table(fit: Fit) -> Table:
         for kind, reason in fit.grouped.left_out.items()
     ]
     note = f"Phases are numbered as at np {max(fit.models)}. Only what has a run left to check it is extrapolated."
-    return Table(title, columns, rows, _joined(rows, "-"), note=note)
+    return plain_table(title, columns, rows, _joined(rows, "-"), note=note)

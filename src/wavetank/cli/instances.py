@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wavetank.cli.output import Cell, Table, format_option, print_tables
+from wavetank.cli.output import format_option, print_tables
 from wavetank.errors import CostError, UsageError
+from wavetank.tables.table import Table, Value, plain_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,11 +107,11 @@ def find(
         )
         + f"prices: {table.name}, {table.date}. {origin()[0]}"
     )
-    rules: list[list[Cell]] = [[reason, count] for reason, count in reasons(judged)]
+    rules: list[list[Value]] = [[reason, count] for reason, count in reasons(judged)]
     print_tables(
         [
             _candidates(chosen, table.currency),
-            Table("Ruled out", ("by", "types"), rules, note=note),
+            plain_table("Ruled out", ("by", "types"), rules, note=note),
         ],
         output_format,
     )
@@ -127,10 +128,10 @@ def show(name: str, output_format: str) -> None:
     from wavetank.cluster.instance_types import find_instance
     from wavetank.cost.prices import load_prices, shipped_tables
 
-    facts: list[list[Cell]] = [
+    facts: list[list[Value]] = [
         [key, value] for key, value in find_instance(name).model_dump().items()
     ]
-    costs: list[list[Cell]] = []
+    costs: list[list[Value]] = []
     for shipped in shipped_tables():
         table = load_prices(shipped)
         if name in table.instances:
@@ -142,8 +143,8 @@ def show(name: str, output_format: str) -> None:
             )  # fmt: skip
     print_tables(
         [
-            Table(name, ("quantity", "value"), facts),
-            Table(
+            plain_table(name, ("quantity", "value"), facts),
+            plain_table(
                 "Prices",
                 ("table", "date", "region", "purchase", "price_per_h", "currency", "billing"),
                 costs,
@@ -167,25 +168,25 @@ def storage(prices: str, output_format: str) -> None:
     from wavetank.cost.prices import load_prices
 
     table = load_prices(prices)
-    stored: list[list[Cell]] = [
+    stored: list[list[Value]] = [
         [
-            name, str(price.per_gb_month), price.minimum_gb or None,
+            name, float(price.per_gb_month), price.minimum_gb or None,
             *(
-                None if each is None else str(each)
+                None if each is None else float(each)
                 for each in (price.per_iops_month, price.per_mib_per_s_month, price.per_gb_read, price.per_gb_written)
             ),
             str(price.date or table.date), price.source or table.source, price.note,
         ]
         for name, price in sorted(table.storage.items())
     ]  # fmt: skip
-    moved: list[list[Cell]] = [
-        [border, tier.to_gb, str(tier.per_gb), str(price.date or table.date), price.source or table.source, price.note]
+    moved: list[list[Value]] = [
+        [border, tier.to_gb, float(tier.per_gb), str(price.date or table.date), price.source or table.source, price.note]
         for border, price in sorted(table.transfer.items())
         for tier in price.tiers
     ]  # fmt: skip
     print_tables(
         [
-            Table(
+            plain_table(
                 "Storage",
                 (
                     "storage", "per_gb_month", "minimum_gb", "per_iops_month", "per_mib_per_s_month", "per_gb_read",
@@ -194,7 +195,7 @@ def storage(prices: str, output_format: str) -> None:
                 stored,
                 note=f"In {table.currency}, from price table {table.name} ({table.region}).",
             ),
-            Table("Data transfer", ("border", "to_gb", "per_gb", "date", "source", "note"), moved),
+            plain_table("Data transfer", ("border", "to_gb", "per_gb", "date", "source", "note"), moved),
         ],
         output_format,
     )  # fmt: skip
@@ -253,16 +254,16 @@ def _candidates(candidates: Sequence[Candidate], currency: str) -> Table:
     def rate(value: int | None) -> str:
         return "-" if value is None else format_rate(value)
 
-    rows: list[list[Cell]] = []
+    rows: list[list[Value]] = []
     shown = []
     for each in candidates:
         kind, price = each.kind, each.price_per_h
         rows.append(
             [
-                kind.name, each.n_compute, each.n_io, None if price is None else str(price),
+                kind.name, each.n_compute, each.n_io, None if price is None else float(price),
                 kind.cores, kind.memory_bytes, kind.network_baseline_bytes_per_s,
                 kind.ebs_baseline_bytes_per_s, kind.local_storage_bytes,
-                "; ".join(each.ruled_out) or None,
+                list(each.ruled_out),
             ]
         )  # fmt: skip
         shown.append(
@@ -279,4 +280,4 @@ def _candidates(candidates: Sequence[Candidate], currency: str) -> Table:
         "type", "compute", "io", "cluster_per_h", "cores", "memory", "network", "ebs",
         "local_storage", "ruled_out",
     )  # fmt: skip
-    return Table("Instances", columns, rows, shown)
+    return plain_table("Instances", columns, rows, shown)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wavetank.cli.output import Cell, Table, format_option, print_tables
+from wavetank.cli.output import format_option, print_tables
 from wavetank.errors import MeasurementError, SpecError
+from wavetank.tables.table import Value, plain_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -181,7 +182,7 @@ def print_study_plan(
     if not fresh and (folder / DATABASE).is_file():
         with open_store(folder) as store:
             done = set(store.together())
-    rows: list[list[Cell]] = [
+    rows: list[list[Value]] = [
         [
             point.kind, point.label, point.cluster, point.mapping, point.duration_s,
             point.repetition, " ".join("+".join(m.nodes) for m in point.members),
@@ -198,7 +199,7 @@ def print_study_plan(
         "cannot_run",
     )  # fmt: skip
     print_tables(
-        [Table("Plan", columns, rows, note=_sentence(plan, done))],
+        [plain_table("Plan", columns, rows, note=_sentence(plan, done))],
         output_format,
         {
             "study": loaded.spec.name,

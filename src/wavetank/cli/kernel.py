@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wavetank.cli.model_output import as_table
-from wavetank.cli.output import Cell, Table, format_option, print_tables
+from wavetank.cli.output import format_option, print_tables
+from wavetank.tables.table import Table, Value, plain_table
 
 if TYPE_CHECKING:
     from wavetank.kernel.benchmarks.fio import FioPlan
@@ -122,11 +122,11 @@ def kernel_tables(kernel: Kernel, ior_directory: Path | None = None) -> list[Tab
     from wavetank.model.tables.approximation_tables import approximation_tables
 
     tables = [_replay_table(kernel), _file_table(kernel)]
-    tables += [as_table(table) for table in variant_tables(kernel.variant)]
-    tables += [as_table(table) for table in approximation_tables(kernel.approximation)]
+    tables += variant_tables(kernel.variant)
+    tables += approximation_tables(kernel.approximation)
     if kernel.not_reproduced:
         tables.append(
-            Table(
+            plain_table(
                 "Not reproduced by the replay", ["what"], [[what] for what in kernel.not_reproduced]
             )
         )
@@ -135,7 +135,7 @@ def kernel_tables(kernel: Kernel, ior_directory: Path | None = None) -> list[Tab
     if kernel.ior_refused:
         rows = _reasons((refused.ph_ids, refused.reason) for refused in kernel.ior_refused)
         note = None if kernel.approximate else "With --approximate it gets lines that come near."
-        tables.append(Table("Refused by IOR", ["phases", "reason"], rows, note=note))
+        tables.append(plain_table("Refused by IOR", ["phases", "reason"], rows, note=note))
     return [*tables, *_mdtest_tables(kernel)]
 
 
@@ -143,7 +143,7 @@ def _mdtest_tables(kernel: Kernel) -> list[Table]:
     """Mdtest's lines for the phases of calls that move no data, and which it cannot make."""
     tables = []
     if kernel.mdtest:
-        lines: list[list[Cell]] = [
+        lines: list[list[Value]] = [
             [
                 _phases(line.md_ids) if line.md_ids else "-",
                 _phases(line.ph_ids) if line.ph_ids else "-",
@@ -151,40 +151,40 @@ def _mdtest_tables(kernel: Kernel) -> list[Table]:
             ]
             for line in kernel.mdtest
         ]
-        missing: list[list[Cell]] = [
+        missing: list[list[Value]] = [
             [_phases(line.md_ids) if line.md_ids else "-", what]
             for line in kernel.mdtest
             for what in line.not_reproduced
         ]
         note = "Phases of calls that move no data are numbered by themselves (md_id). Run each in an empty directory."
-        tables.append(Table("mdtest", ["md_phases", "phases", "command"], lines, note=note))
+        tables.append(plain_table("mdtest", ["md_phases", "phases", "command"], lines, note=note))
         if missing:
-            tables.append(Table("Not reproduced by mdtest", ["md_phases", "what"], missing))
+            tables.append(plain_table("Not reproduced by mdtest", ["md_phases", "what"], missing))
     if kernel.mdtest_refused:
         rows = _reasons((one.md_ids, one.reason) for one in kernel.mdtest_refused)
-        tables.append(Table("Refused by mdtest", ["md_phases", "reason"], rows))
+        tables.append(plain_table("Refused by mdtest", ["md_phases", "reason"], rows))
     return tables
 
 
 def _replay_table(kernel: Kernel) -> Table:
-    from wavetank.model.tables.model_tables import operations_text, request_sizes
+    from wavetank.model.tables.phase_table import operations_text, sizes_text
     from wavetank.units import format_size
 
     names = {file.file_id: file.name for file in kernel.files}
-    rows: list[list[Cell]] = [
+    rows: list[list[Value]] = [
         [phase.ph_id, names[phase.file_id], operations_text(phase),
-         phase.ph_np, phase.ph_nrep, request_sizes(phase), phase.ph_weight]
+         phase.ph_np, phase.ph_nrep, [member.rs for member in phase.pattern], phase.ph_weight]
         for phase in kernel.phases
     ]  # fmt: skip
     exact = "exact" if not kernel.not_reproduced else "with the differences below"
     if kernel.approximation is not None:
         exact = "approximate, with the differences below"
-    return Table(
+    return plain_table(
         "Replay",
         ["phase", "file", "operations", "ranks", "repetitions", "request_bytes", "weight_bytes"],
         rows,
         [
-            [*map(str, row[:-1]), format_size(phase.ph_weight)]
+            [*map(str, row[:-2]), sizes_text(phase), format_size(phase.ph_weight)]
             for row, phase in zip(rows, kernel.phases, strict=True)
         ],
         note=f"{kernel.application}: {kernel.n_ranks} ranks, {exact}; needs {format_size(kernel.capacity_bytes)}."
@@ -200,9 +200,9 @@ _ALIKE = 16  # files that differ in numbers only, from which on people are shown
 
 
 def _file_table(kernel: Kernel) -> Table:
-    rows: list[list[Cell]] = [[file.title, file.role, file.prepare_bytes] for file in kernel.files]
+    rows: list[list[Value]] = [[file.title, file.role, file.prepare_bytes] for file in kernel.files]
     columns = ["name", "role", "made_beforehand_bytes"]
-    return Table("Files", columns, rows, _files_for_people(kernel.files))
+    return plain_table("Files", columns, rows, _files_for_people(kernel.files))
 
 
 def _files_for_people(files: Sequence[KernelFile]) -> list[list[str]]:
@@ -241,7 +241,7 @@ def _ior_tables(kernel: Kernel, directory: Path | None) -> list[Table]:
 
     issued = {row.ph_ids: row for row in ior_fidelity(kernel, kernel.phases)}
     request = {phase.ph_id: phase.pattern[0].rs for phase in kernel.phases}
-    lines: list[list[Cell]] = []
+    lines: list[list[Value]] = []
     for line in kernel.ior:
         row = issued[line.ph_ids]
         if line.before is not None:
@@ -257,8 +257,8 @@ def _ior_tables(kernel: Kernel, directory: Path | None) -> list[Table]:
     where = " in a directory of their own" if directory is None else ""
     note = f"Run them in this order{where}; lines marked 'before' make what the next one reads."
     return [
-        Table("IOR", columns, lines, note=note),
-        Table("Not reproduced by IOR", ["phases", "what"], _sentences(kernel)),
+        plain_table("IOR", columns, lines, note=note),
+        plain_table("Not reproduced by IOR", ["phases", "what"], _sentences(kernel)),
     ]
 
 
@@ -271,7 +271,7 @@ def _in(command: str, directory: Path | None) -> str:
 
 
 def _fio_tables(plan: FioPlan) -> list[Table]:
-    jobs: list[list[Cell]] = [
+    jobs: list[list[Value]] = [
         [
             job.ph_id,
             job.rank,
@@ -285,27 +285,27 @@ def _fio_tables(plan: FioPlan) -> list[Table]:
         for job in plan.jobs
     ]
     columns = ["phase", "rank", "file", "ioengine", "rw", "bs", "skip", "number_ios"]
-    missing: list[list[Cell]] = [
+    missing: list[list[Value]] = [
         [str(ph_id), what] for ph_id, notes in plan.not_reproduced.items() for what in notes
     ]
     refused = _reasons((one.ph_ids, one.reason) for one in plan.refused)
     return [
-        Table("fio jobs", columns, jobs),
-        Table("Not reproduced by fio", ["phases", "what"], missing),
-        *([Table("Refused by fio", ["phases", "reason"], refused)] if refused else []),
+        plain_table("fio jobs", columns, jobs),
+        plain_table("Not reproduced by fio", ["phases", "what"], missing),
+        *([plain_table("Refused by fio", ["phases", "reason"], refused)] if refused else []),
     ]
 
 
 def _line_tables(name: str, lines: Sequence[IorLine], refused: Sequence[Refused]) -> list[Table]:
-    commands: list[list[Cell]] = [[_phases(line.ph_ids), line.command] for line in lines]
-    missing: list[list[Cell]] = [
+    commands: list[list[Value]] = [[_phases(line.ph_ids), line.command] for line in lines]
+    missing: list[list[Value]] = [
         [_phases(line.ph_ids), what] for line in lines for what in line.not_reproduced
     ]
     reasons = _reasons((one.ph_ids, one.reason) for one in refused)
     return [
-        Table(name, ["phases", "command"], commands),
-        Table(f"Not reproduced by {name}", ["phases", "what"], missing),
-        *([Table(f"Refused by {name}", ["phases", "reason"], reasons)] if reasons else []),
+        plain_table(name, ["phases", "command"], commands),
+        plain_table(f"Not reproduced by {name}", ["phases", "what"], missing),
+        *([plain_table(f"Refused by {name}", ["phases", "reason"], reasons)] if reasons else []),
     ]
 
 
@@ -313,7 +313,7 @@ def _becomes(ours: int, theirs: int) -> str:
     return str(ours) if ours == theirs else f"{ours} -> {theirs}"
 
 
-def _sentences(kernel: Kernel) -> list[list[Cell]]:
+def _sentences(kernel: Kernel) -> list[list[Value]]:
     """Each sentence once, with the phases that it is true of."""
     phases: dict[str, list[int]] = {}
     for line in kernel.ior:
@@ -333,7 +333,7 @@ def _sentences(kernel: Kernel) -> list[list[Cell]]:
     ]
 
 
-def _reasons(refused: Iterable[tuple[Sequence[int], str]]) -> list[list[Cell]]:
+def _reasons(refused: Iterable[tuple[Sequence[int], str]]) -> list[list[Value]]:
     """Rows of the phases that a benchmark cannot express, a row for each reason."""
     from wavetank.kernel.document.kernel import by_reason
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from wavetank.cli.measuring import flush_option
-from wavetank.cli.output import Table, format_option, print_tables
+from wavetank.cli.output import format_option, print_tables
+from wavetank.tables.table import Table, plain_table
 
 if TYPE_CHECKING:
     from wavetank.measure.result import Measurement
@@ -102,7 +103,7 @@ def _phases(measurement: Measurement) -> Table:
     from wavetank.units import format_duration, format_rate, format_size
 
     phases = measurement.result.phases
-    return Table(
+    return plain_table(
         "Phases",
         ("ph_id", "bytes", "operations", "time_s", "rate_bytes_per_s", "iops", "origin"),
         [

@@ -6,26 +6,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wavetank.cli.output import Table, print_tables
+from wavetank.cli.output import print_tables
 
 if TYPE_CHECKING:
     from wavetank.model.document.model import Model
-    from wavetank.model.tables.table import ModelTable
-
-
-def as_table(table: ModelTable) -> Table:
-    """A table of a model as it is printed."""
-    return Table(
-        table.title, table.columns, table.rows, table.shown, table.note, table.key, table.shown_columns
-    )  # fmt: skip
 
 
 def print_model(model: Model, output_format: str) -> None:
     """The application, file and phase tables and what the I/O shows on standard output, warnings on standard error."""
+    from wavetank.model.tables.approximation_tables import approximation_tables
     from wavetank.model.tables.model_tables import model_tables
 
     print_tables(
-        [as_table(table) for table in model_tables(model)],
+        [*approximation_tables(model.approximation), *model_tables(model)],
         output_format,
         extra={"warnings": list(model.warnings)},
     )

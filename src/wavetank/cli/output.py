@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+if TYPE_CHECKING:
+    from wavetank.tables.table import Cell, Column, Table
+
 F = TypeVar("F", bound=Callable[..., Any])
-Cell = str | int | float | bool | None
 MOST_SHOWN = 200
 """Rows of a table that people are shown; JSON and CSV hold all."""
-
-
-@dataclass(frozen=True)
-class Table:
-    """A titled table. ``rows`` hold plain values for JSON and CSV; ``shown`` the same for people, where it differs."""
-
-    title: str
-    columns: Sequence[str]
-    rows: Sequence[Sequence[Cell]]
-    shown: Sequence[Sequence[str]] | None = None
-    note: str | None = None
-    key: str | None = None  # in JSON; by default the title, lower case with underscores
-    shown_columns: Sequence[str] | None = None  # of ``shown``, where they are others
 
 
 def format_option(command: F) -> F:
@@ -43,23 +30,15 @@ def print_tables(
 ) -> None:
     """Print tables to standard output.
 
-    JSON is one object: each table's key (its title, lower case with underscores) holds a list of objects;
-    ``extra`` adds keys to it. CSV prints the tables one after another, with a title line each if
-    there are several.
+    JSON is one object: each table's key holds a list of objects; ``extra`` adds keys to it.
+    CSV prints the tables one after another, with a title line each if there are several.
     """
+    from wavetank.tables.formats import csv_text, json_tables
+
     if output_format == "json":
-        body: dict[str, Any] = dict(extra or {})
-        for table in tables:
-            key = table.key or table.title.lower().replace(" ", "_").replace("-", "_")
-            body[key] = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
-        click.echo(json.dumps(body, indent=1))
+        click.echo(json.dumps({**(extra or {}), **json_tables(tables)}, indent=1))
     elif output_format == "csv":
-        writer = csv.writer(sys.stdout, lineterminator="\n")
-        for number, table in enumerate(tables):
-            if len(tables) > 1:
-                click.echo(f"{'' if number == 0 else chr(10)}# {table.title}")
-            writer.writerow(table.columns)
-            writer.writerows(table.rows)
+        click.echo(csv_text(tables), nl=False)
     else:
         _print_text(tables)
 
@@ -78,18 +57,23 @@ def _print_text(tables: Sequence[Table]) -> None:
         grid = RichTable(
             title=Text(table.title, style="bold"), title_justify="left", box=None, pad_edge=False
         )
-        for position, column in enumerate(table.shown_columns or table.columns):
-            numeric = table.shown_columns is None and all(
-                isinstance(row[position], int | float | None) for row in table.rows
+        for column in table.columns_shown:
+            grid.add_column(
+                Text(column.title), justify="right" if column.numeric else "left", overflow="fold"
             )
-            grid.add_column(Text(column), justify="right" if numeric else "left", overflow="fold")
-        shown = table.shown or table.rows
-        for row in shown[:MOST_SHOWN]:
-            grid.add_row(*[Text("-" if cell is None else str(cell)) for cell in row])
+        for row in table.for_people[:MOST_SHOWN]:
+            grid.add_row(*[Text(_words(column, cell)) for column, cell in table.cells_shown(row)])
         console.print(grid)
-        if len(shown) > MOST_SHOWN:
-            left_out = len(shown) - MOST_SHOWN
+        if (left_out := len(table.for_people) - MOST_SHOWN) > 0:
             console.print(Text(f"{left_out:,} more rows are in --format json and csv", "italic"))
-        if table.note:
-            console.print(Text(table.note, style="italic"))
+        if table.caption:
+            console.print(Text(table.caption, style="italic"))
         console.print()
+
+
+def _words(column: Column[Any], cell: Cell) -> str:
+    """A cell in a line: its text, its interval where there is room, and what a page shows under it."""
+    if column.brief or not cell.lines or (cell.ends is None and not column.spread):
+        return cell.text
+    told = cell.text if cell.ends is None else f"{cell.text} ({cell.lines[0]})"
+    return "; ".join((told, *cell.lines[0 if cell.ends is None else 1 :]))

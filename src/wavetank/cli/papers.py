@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wavetank.cli.output import Cell, Table, format_option, print_tables
+from wavetank.cli.output import format_option, print_tables
 from wavetank.errors import MeasurementError, UsageError
+from wavetank.tables.table import Value, plain_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,13 +43,13 @@ def list_command(output_format: str) -> None:
     """
     from wavetank.papers.study import find_study, shipped_studies
 
-    rows: list[list[Cell]] = []
+    rows: list[list[Value]] = []
     for name in shipped_studies():
         loaded = find_study(name)
         study = loaded.study
         rows.append([name, study.title, len(study.statements), _measures(loaded), study.reference])
     columns = ("name", "title", "statements", "measures", "reference")
-    print_tables([Table("Studies", columns, rows)], output_format)
+    print_tables([plain_table("Studies", columns, rows)], output_format)
 
 
 @command.command()
@@ -73,10 +74,10 @@ def show(study: str, results: Path | None, output_format: str) -> None:
     if results is not None:
         _judged(loaded, Comparison.read(results / COMPARISON), (), output_format)
         return
-    rows: list[list[Cell]] = [
+    rows: list[list[Value]] = [
         [each.id, each.quote, each.source] for each in loaded.study.statements
     ]
-    said = Table(
+    said = plain_table(
         f"{loaded.study.paper}: {loaded.study.title}",
         ("statement", "published", "source"),
         rows,
@@ -193,7 +194,7 @@ def _judged(
     from wavetank.papers.judge import judge
 
     verdicts = judge(study, comparison, not_measured)
-    rows: list[list[Cell]] = [
+    rows: list[list[Value]] = [
         [
             each.statement.id, each.statement.quote, each.statement.source, each.word,
             each.reproduced or None, each.why,
@@ -202,9 +203,9 @@ def _judged(
     ]  # fmt: skip
     columns = ("statement", "published", "source", "verdict", "reproduced", "why")
     missing = not_measured if comparison is None else comparison.not_measured
-    tables = [Table(f"{study.study.paper}: published and reproduced", columns, rows, key="statements")]  # fmt: skip
+    tables = [plain_table(f"{study.study.paper}: published and reproduced", columns, rows, key="statements")]  # fmt: skip
     if missing:
-        left_out: list[list[Cell]] = [
+        left_out: list[list[Value]] = [
             [
                 each.application,
                 each.cluster if comparison is None else comparison.title_of(each.cluster),
@@ -214,7 +215,7 @@ def _judged(
             for each in missing
         ]
         tables.append(
-            Table("Not measured", ("application", "cluster", "mapping", "reason"), left_out)
+            plain_table("Not measured", ("application", "cluster", "mapping", "reason"), left_out)
         )
     counts = {
         word: sum(each.word == word for each in verdicts)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wavetank.cli.output import Cell, Table, format_option, print_tables
+from wavetank.cli.output import format_option, print_tables
 from wavetank.errors import KernelError, UsageError
+from wavetank.tables.table import Table, Value, plain_table
 
 if TYPE_CHECKING:
     from wavetank.kernel.document.kernel import Kernel
@@ -261,7 +262,7 @@ def result_tables(kernel: Kernel, result: ReplayResult) -> list[Table]:
         phase.ph_id: " + ".join(member.iop_type for member in phase.pattern)
         for phase in kernel.phases
     }
-    rows: list[list[Cell]] = []
+    rows: list[list[Value]] = []
     shown: list[list[str]] = []
     for phase in result.phases:
         latency = phase.latency
@@ -269,7 +270,7 @@ def result_tables(kernel: Kernel, result: ReplayResult) -> list[Table]:
         if latency is not None:
             told = [latency.p50_s, latency.p95_s, latency.p99_s, latency.max_s]
         seconds = [phase.time_s, *told]
-        first: list[Cell] = [phase.ph_id, operations[phase.ph_id], len(phase.ranks)]
+        first: list[Value] = [phase.ph_id, operations[phase.ph_id], len(phase.ranks)]
         slowest, over = _straggler(phase)
         rows.append(
             [
@@ -291,12 +292,12 @@ def result_tables(kernel: Kernel, result: ReplayResult) -> list[Table]:
     columns = ["phase", "operation", "ranks", "bytes", "operations", "rate_bytes_per_s", "iops",
                "time_s", "p50_s", "p95_s", "p99_s", "max_s",
                "slowest_rank", "slowest_over_median"]  # fmt: skip
-    settings = Table(
+    settings = plain_table(
         "Settings", ["setting", "value"], [list(pair) for pair in result.settings.items()]
     )
     note = f"{format_duration(result.elapsed_s)} in all, metadata {format_duration(result.metadata_time_s)} over all ranks."
     return [
-        Table("Phases", columns, rows, shown, note=note),
+        plain_table("Phases", columns, rows, shown, note=note),
         *calls_table(result),
         io_table(result),
         settings,
@@ -309,7 +310,7 @@ def calls_table(result: ReplayResult) -> list[Table]:
 
     if not result.calls:
         return []
-    rows: list[list[Cell]] = [[one.call, one.n, one.time_s, one.per_s] for one in result.calls]
+    rows: list[list[Value]] = [[one.call, one.n, one.time_s, one.per_s] for one in result.calls]
     shown = [
         [
             one.call, f"{one.n:,}", format_duration(one.time_s),
@@ -318,7 +319,7 @@ def calls_table(result: ReplayResult) -> list[Table]:
         for one in result.calls
     ]  # fmt: skip
     return [
-        Table(
+        plain_table(
             "Calls that move no data",
             ["call", "calls", "time_s", "calls_per_s"],
             rows,
@@ -339,7 +340,7 @@ def io_table(result: ReplayResult) -> Table:
     left = None if io is None else io.not_on_disk_bytes
     columns = ["io_time_s", "data_s", "metadata_s", "flush_s", "elapsed_s", "not_on_disk_bytes"]
     words = "-" if left is None else f"up to {format_size(left)}" if left else "0"
-    return Table(
+    return plain_table(
         "I/O time",
         columns,
         [[*times, left]],

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wavetank.cli.model_output import as_table
-from wavetank.cli.output import Cell, Table, format_option, print_tables
+from wavetank.cli.output import format_option, print_tables
 from wavetank.errors import DocumentError
+from wavetank.tables.table import Table, Value, plain_table
 
 if TYPE_CHECKING:
     from wavetank.kernel.document.kernel import Kernel
@@ -94,7 +94,7 @@ def _show_trace(path: Path, output_format: str) -> None:
 
     trace = open_trace(path)
     print_tables(
-        [Table(t.title, t.columns, t.rows, t.shown, t.note) for t in trace_tables(trace)],
+        trace_tables(trace),
         output_format,
         extra={"warnings": list(trace.warnings)},
     )
@@ -107,21 +107,19 @@ def _show_trace(path: Path, output_format: str) -> None:
 
 def _show_kernel(kernel: Kernel, output_format: str) -> None:
     from wavetank.model.tables.approximation_tables import approximation_tables
-    from wavetank.model.tables.model_tables import phase_table
+    from wavetank.model.tables.phase_table import phase_table
 
     files = [(f.file_id, f.title, f.role, f.prepare_bytes) for f in kernel.files]
-    phases = phase_table(
-        "Phases", kernel.phases, (), {file.file_id: file.name for file in kernel.files}
-    )
-    notes: list[tuple[Cell, ...]] = [("replay", text) for text in kernel.not_reproduced]
+    names = {file.file_id: file.name for file in kernel.files}
+    notes: list[tuple[Value, ...]] = [("replay", text) for text in kernel.not_reproduced]
     notes += [(line.command, text) for line in kernel.ior for text in line.not_reproduced]
     notes += [("IOR refused", refused.reason) for refused in kernel.ior_refused]
     print_tables(
         [
-            *(as_table(table) for table in approximation_tables(kernel.approximation)),
-            Table("Files", ("file_id", "name", "role", "prepare_bytes"), files),
-            Table(phases.title, phases.columns, phases.rows, phases.shown),
-            Table("Not reproduced", ("kernel", "what"), notes),
+            *approximation_tables(kernel.approximation),
+            plain_table("Files", ("file_id", "name", "role", "prepare_bytes"), files),
+            phase_table(kernel.phases, (), names, kernel.n_ranks),
+            plain_table("Not reproduced", ("kernel", "what"), notes),
         ],
         output_format,
     )
@@ -129,7 +127,7 @@ def _show_kernel(kernel: Kernel, output_format: str) -> None:
 
 def _show_measurement(measurement: Measurement, output_format: str) -> None:
     result = measurement.result
-    facts: list[tuple[Cell, ...]] = [
+    facts: list[tuple[Value, ...]] = [
         ("application", measurement.application),
         ("cluster", measurement.cluster),
         ("mapping", measurement.mapping),
@@ -145,7 +143,10 @@ def _show_measurement(measurement: Measurement, output_format: str) -> None:
     columns = ("ph_id", "bytes", "operations", "time_s", "rate_bytes_per_s", "iops")
     rows = [[getattr(phase, column) for column in columns] for phase in result.phases]
     print_tables(
-        [Table("Measurement", ("field", "value"), facts), Table("Phases", columns, rows)],
+        [
+            plain_table("Measurement", ("field", "value"), facts),
+            plain_table("Phases", columns, rows),
+        ],
         output_format,
     )
 
@@ -153,7 +154,7 @@ def _show_measurement(measurement: Measurement, output_format: str) -> None:
 def _generic(path: Path) -> Table:
     """Top-level keys of another document: values as they are, lists by their length."""
     body = json.loads(path.read_text(encoding="utf-8"))
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[tuple[Value, ...]] = []
     for key, value in body.items():
         if isinstance(value, list):
             rows.append((key, f"{len(value)} entries"))
@@ -161,4 +162,4 @@ def _generic(path: Path) -> Table:
             rows.append((key, ", ".join(value)))
         else:
             rows.append((key, value))
-    return Table(str(body["schema"]), ("key", "value"), rows)
+    return plain_table(str(body["schema"]), ("key", "value"), rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from wavetank.compare.comparison import Advice, Configuration, Criterion, Ranking
-from wavetank.compare.words import configuration_words, place_range, show, show_value
+from wavetank.compare.words import configuration_words, place_words, show, show_value
 
 _BEST: Mapping[Criterion, str] = {
     "time": "the shortest I/O time", "cost": "the lowest cost", "ratio": "the best ratio",
@@ -40,7 +40,7 @@ def choice_advice(
         others = "one other" if n_dropped == 1 else f"{n_dropped} others"
         sentence += f" The search dropped {others} after few measurements, and does not tell whether they differ."
     evidence = tuple(
-        f"{configuration_words(ours[place.configuration])}: {show(place.value, ranking.by)}, place {place_range(place)}"
+        f"{configuration_words(ours[place.configuration])}: {show(place.value, ranking.by)}, place {place_words(place)}"
         for place in ranking.places
     )
     return (Advice(about="choice", application=application, sentence=sentence, evidence=evidence),)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from wavetank.compare.comparison import Configuration, Criterion, Place
 from wavetank.compare.search_record import Dropped
 from wavetank.measure.statistics import Estimate
+from wavetank.tables.words import DASH
 from wavetank.units import format_duration
 
 
@@ -37,9 +39,14 @@ def three_digits(value: float) -> str:
     return f"{round(value, digits):,.{max(digits, 0)}f}"
 
 
-def place_range(place: Place) -> str:
-    """A place as people write it: "1", or "1-3" with ties."""
-    return str(place.best) if place.best == place.worst else f"{place.best}-{place.worst}"
+def place_words(place: Place) -> str:
+    """A place, "1"; or "1-3" where what was measured does not tell."""
+    return str(place.best) if place.best == place.worst else f"{place.best}{DASH}{place.worst}"
+
+
+def origins_words(configurations: Iterable[Configuration]) -> str:
+    """Where numbers come from, for a caption: "Measured under emulated limits"."""
+    return " and ".join(sorted({c.origin for c in configurations})).capitalize()
 
 
 def configuration_words(configuration: Configuration) -> str:

@@ -1,224 +1,57 @@
-"""An interference study as plain rows: what the terminal, CSV and JSON show."""
+"""Tables of an interference study, each defined once: `campaign results` and the report show the same ones."""
 
 from __future__ import annotations
 
-from wavetank.campaign.rows import Cell, Rows
-from wavetank.campaign.tables import advice_rows, not_measured_rows
+from dataclasses import dataclass
+
 from wavetank.compare.comparison import Comparison
-from wavetank.compare.interference import GroupRates, Interference, Setting, Slowdown
-from wavetank.interfere.advice import at_words, neighbours_words, offset_words, slowdown_words
+from wavetank.compare.interference import (
+    Divergence,
+    GroupRates,
+    Interference,
+    Setting,
+    Slowdown,
+)
+from wavetank.compare.tables.left_out import advice_table, not_measured_table
+from wavetank.interfere.advice import at_words, neighbours_words, offset_words
 from wavetank.measure.statistics import Estimate
-from wavetank.units import format_duration, format_rate, format_size
-
-DASH = "\N{EN DASH}"
-
-
-def all_study_rows(comparison: Comparison, found: Interference) -> list[Rows]:
-    """Every table of a study that has something to say."""
-    tables = [
-        setting_rows(comparison, found),
-        latency_rows(comparison, found),
-        slowdown_rows(comparison, found),
-        divergence_rows(comparison, found),
-        advice_rows(comparison),
-        not_measured_rows(comparison),
-    ]
-    return [table for table in tables if table.rows]
+from wavetank.tables.table import Cell, Column, Definition, Table, estimated
+from wavetank.tables.words import DASH
+from wavetank.units import format_duration, format_rate
 
 
-def setting_rows(comparison: Comparison, found: Interference) -> Rows:
-    """The rates of every group in every setting."""
-    columns = (
-        "point", "cluster", "title", "mapping", "object_bytes", "interval_s", "time_ratio", "offset_s",
-        "group", "instance", "clients", "rate_bytes_per_s", "rate_low", "rate_high",
-        "io_rate_bytes_per_s", "io_rate_low", "io_rate_high", "combined_bytes_per_s",
-        "combined_io_bytes_per_s", "objects", "object_s", "repetitions", "window_s", "alignment_s",
-    )  # fmt: skip
-    rows: list[list[Cell]] = []
-    shown = []
-    for setting in found.settings:
-        for group in setting.groups:
-            rate, io_rate = group.rate_bytes_per_s, group.io_rate_bytes_per_s
-            rows.append(
-                [
-                    setting.point, setting.cluster, comparison.title_of(setting.cluster), setting.mapping, setting.object_bytes,
-                    setting.interval_s, setting.time_ratio, setting.offset_s, group.group,
-                    group.instance, group.n_clients, *_three(rate), *_three(io_rate),
-                    _median(setting.combined_bytes_per_s),
-                    _median(setting.combined_io_bytes_per_s), group.objects, group.object_s,
-                    setting.n_repetitions, setting.window_s, setting.alignment_s,
-                ]
-            )  # fmt: skip
-            shown.append(
-                [
-                    *_where(comparison, setting), _varied(setting), _name(setting, group), _rate(rate), _rate(io_rate),
-                    _rate(setting.combined_bytes_per_s), str(group.objects),
-                ]
-            )  # fmt: skip
-    return Rows(
-        "Rates",
-        columns,
-        rows,
-        (
-            "run",
-            "cluster",
-            "mapping",
-            "objects of",
-            "varied",
-            "group",
-            "rate",
-            "while transferring",
-            "combined",
-            "objects",
-        ),
-        shown,
-        note="rate: bytes / time, pauses included; while transferring: clients * bytes / time in "
-        "operations. Both in the time in which all groups are active.",
+@dataclass(frozen=True)
+class _Group:
+    """A group in a setting."""
+
+    comparison: Comparison
+    setting: Setting
+    group: GroupRates
+
+    @property
+    def name(self) -> str:
+        """The group; two of the same are told apart by numbers."""
+        alike = [each for each in self.setting.groups if each.group == self.group.group]
+        number = "" if len(alike) == 1 else f" ({self.group.instance + 1})"
+        return self.group.group + number
+
+
+def _percentile(key: str, title: str) -> Column[_Group]:
+    return Column(
+        key, title, lambda i: getattr(i.group.latency, key) if i.group.latency else None, unit="s"
     )
 
 
-def latency_rows(comparison: Comparison, found: Interference) -> Rows:
-    """Times of single objects."""
-    columns = (
-        "point", "cluster", "title", "mapping", "object_bytes", "interval_s", "offset_s", "group",
-        "instance", "p50_s", "p95_s", "p99_s", "max_s",
-    )  # fmt: skip
-    rows: list[list[Cell]] = []
-    shown = []
-    for setting in found.settings:
-        for group in setting.groups:
-            latency = group.latency
-            if latency is None:
-                continue
-            times = (latency.p50_s, latency.p95_s, latency.p99_s, latency.max_s)
-            rows.append(
-                [
-                    setting.point, setting.cluster, comparison.title_of(setting.cluster), setting.mapping, setting.object_bytes,
-                    setting.interval_s, setting.offset_s, group.group, group.instance, *times,
-                ]
-            )  # fmt: skip
-            shown.append(
-                [
-                    *_where(comparison, setting),
-                    _varied(setting),
-                    _name(setting, group),
-                    *map(format_duration, times),
-                ]
-            )
-    return Rows(
-        "Time of an object",
-        columns,
-        rows,
-        (
-            "run", "cluster", "mapping", "objects of", "varied", "group", "50 %", "95 %", "99 %",
-            "longest",
-        ),
-        shown,
+def _rate(
+    key: str, title: str, of: str, *, combined: bool = False, help: str = ""
+) -> Column[_Group]:
+    return Column(
+        key, title, lambda i: getattr(i.setting if combined else i.group, of), unit="B/s", spread=True, help=help
     )  # fmt: skip
 
 
-def slowdown_rows(comparison: Comparison, found: Interference) -> Rows:
-    """Time together / time alone."""
-    columns = (
-        "cluster", "title", "mapping", "object_bytes", "group", "instance", "beside", "interval_s",
-        "offset_s", "slowdown", "slowdown_low", "slowdown_high", "measured_by", "alone", "together",
-    )  # fmt: skip
-    rows: list[list[Cell]] = []
-    shown = []
-    for each in found.slowdowns:
-        rows.append(
-            [
-                each.cluster, comparison.title_of(each.cluster), each.mapping, each.object_bytes, each.group, each.instance,
-                " and ".join(each.beside), each.interval_s, each.offset_s, *_three(each.slowdown),
-                each.measured_by, each.alone, each.together,
-            ]
-        )  # fmt: skip
-        show = format_rate if each.measured_by == "rate" else format_duration
-        varied = "" if each.interval_s is None else f"interval {_interval(each.interval_s)}"
-        if each.offset_s is not None:
-            varied = f"{found.moved} {offset_words(each.offset_s)}"
-        shown.append(
-            [
-                comparison.title_of(each.cluster), each.mapping, _size(each.object_bytes), *_names(each),
-                varied or DASH, slowdown_words(each.slowdown),
-                show(each.alone), show(each.together), each.measured_by,
-            ]
-        )  # fmt: skip
-    return Rows(
-        "Slowdown",
-        columns,
-        rows,
-        (
-            "cluster", "mapping", "objects of", "group", "beside", "varied", "slowdown", "alone",
-            "together", "by",
-        ),
-        shown,
-        note="time together / time alone; by rate: rate alone / rate together.",
-    )  # fmt: skip
-
-
-def divergence_rows(comparison: Comparison, found: Interference) -> Rows:
-    """Where curves part."""
-    columns = (
-        "cluster", "title", "mapping", "object_bytes", "first", "second", "over", "at", "low", "high",
-        "change_percent", "why_not", "measured_below", "measured_above",
-    )  # fmt: skip
-    rows: list[list[Cell]] = [
-        [
-            each.cluster, comparison.title_of(each.cluster), each.mapping, each.object_bytes, each.first, each.second, each.over,
-            each.at, each.low, each.high, each.change_percent, each.why_not,
-            each.measured_below, each.measured_above,
-        ]
-        for each in found.divergences
-    ]  # fmt: skip
-    shown = [
-        [
-            comparison.title_of(each.cluster), each.mapping, _size(each.object_bytes),
-            f"{each.first} and {each.second}", each.over, at_words(each),
-            neighbours_words(each),
-            DASH if each.change_percent is None else f"{each.change_percent:+.0f} %",
-            each.why_not or "",
-        ]
-        for each in found.divergences
-    ]  # fmt: skip
-    return Rows(
-        "Where the bandwidths part",
-        columns,
-        rows,
-        (
-            "cluster",
-            "mapping",
-            "objects of",
-            "groups",
-            "over",
-            "at",
-            "measured at",
-            "change",
-            "why not",
-        ),
-        shown,
-    )
-
-
-def _names(each: Slowdown) -> tuple[str, str]:
-    """The group and those beside it; two of the same are told apart by numbers."""
-    beside = " and ".join(each.beside)
-    if each.group not in each.beside:
-        return each.group, beside
-    return f"{each.group} ({each.instance + 1})", f"{beside} ({2 - each.instance})"
-
-
-def _name(setting: Setting, group: GroupRates) -> str:
-    alike = [each for each in setting.groups if each.group == group.group]
-    return group.group if len(alike) == 1 else f"{group.group} ({group.instance + 1})"
-
-
-def _where(comparison: Comparison, setting: Setting) -> list[str]:
-    title = comparison.title_of(setting.cluster)
-    return [setting.point, title, setting.mapping, _size(setting.object_bytes)]
-
-
-def _varied(setting: Setting) -> str:
+def _varied(item: _Group) -> str:
+    setting = item.setting
     if setting.offset_s is not None:
         return offset_words(setting.offset_s)
     if setting.interval_s is None:
@@ -231,21 +64,173 @@ def _interval(interval_s: float) -> str:
     return "0" if interval_s == 0 else format_duration(interval_s)
 
 
-def _size(size: int | None) -> str:
-    return DASH if size is None else format_size(size)
+_GROUP: tuple[Column[_Group], ...] = (
+    Column("point", "Run", lambda i: i.setting.point),
+    Column("cluster", "Cluster's name", lambda i: i.setting.cluster, machine=True),
+    Column("title", "Cluster", lambda i: i.comparison.title_of(i.setting.cluster)),
+    Column("mapping", "Mapping", lambda i: i.setting.mapping),
+    Column("object_bytes", "Objects of", lambda i: i.setting.object_bytes, unit="B"),
+    Column("varied", "Varied", _varied, people=True),
+    Column("interval_s", "Interval", lambda i: i.setting.interval_s, unit="s", machine=True),
+    Column("time_ratio", "Time ratio", lambda i: i.setting.time_ratio, kind="number", machine=True),
+    Column("offset_s", "Start", lambda i: i.setting.offset_s, unit="s", machine=True),
+    Column("name", "Group", lambda i: i.name, people=True),
+    Column("group", "Group", lambda i: i.group.group, machine=True),
+    Column("instance", "Instance", lambda i: i.group.instance, kind="integer", machine=True),
+)
+
+RATES: Definition[_Group] = Definition(
+    "study-rates",
+    "Rates",
+    (
+        *_GROUP,
+        Column("clients", "Clients", lambda i: i.group.n_clients, kind="integer", machine=True),
+        _rate("rate_bytes_per_s", "Rate", "rate_bytes_per_s", help="bytes / time, pauses included"),
+        _rate("io_rate_bytes_per_s", "While transferring", "io_rate_bytes_per_s", help="clients * bytes / time in operations"),
+        _rate("combined_bytes_per_s", "Combined", "combined_bytes_per_s", combined=True),
+        Column("combined_io_bytes_per_s", "Combined, while transferring",
+               lambda i: i.setting.combined_io_bytes_per_s, unit="B/s", spread=True, machine=True),
+        Column("objects", "Objects", lambda i: i.group.objects, kind="integer"),
+        Column("object_s", "Time of an object", lambda i: i.group.object_s, unit="s", machine=True),
+        Column("repetitions", "Repetitions", lambda i: i.setting.n_repetitions, kind="integer", machine=True),
+        Column("window_s", "Window", lambda i: i.setting.window_s, unit="s", machine=True),
+        Column("alignment_s", "Starts within", lambda i: i.setting.alignment_s, unit="s", machine=True),
+    ),
+    key="rates",
+)  # fmt: skip
+
+OBJECT_TIMES: Definition[_Group] = Definition(
+    "study-object-times",
+    "Time of an object",
+    (
+        *_GROUP,
+        _percentile("p50_s", "50 %"),
+        _percentile("p95_s", "95 %"),
+        _percentile("p99_s", "99 %"),
+        _percentile("max_s", "Longest"),
+    ),
+    key="time_of_an_object",
+)
 
 
-def _rate(of: Estimate | None) -> str:
-    if of is None:
-        return DASH
-    if of.low is None or of.high is None:
-        return format_rate(of.median)
-    return f"{format_rate(of.median)} ({of.low / 1e6:.1f}\N{EN DASH}{of.high / 1e6:.1f})"
+@dataclass(frozen=True)
+class _Slowed:
+    comparison: Comparison
+    found: Interference
+    each: Slowdown
+
+    def speed(self, value: float) -> Cell:
+        """A rate, or a time, as it was measured."""
+        show = format_rate if self.each.measured_by == "rate" else format_duration
+        return Cell(show(value), value)
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """The group and those beside it; two of the same are told apart by numbers."""
+        each, beside = self.each, " and ".join(self.each.beside)
+        if each.group not in each.beside:
+            return each.group, beside
+        return f"{each.group} ({each.instance + 1})", f"{beside} ({2 - each.instance})"
+
+    @property
+    def varied(self) -> str:
+        """What was varied, and how far."""
+        if self.each.offset_s is not None:
+            return f"{self.found.moved} {offset_words(self.each.offset_s)}"
+        interval_s = self.each.interval_s
+        return DASH if interval_s is None else f"interval {_interval(interval_s)}"
 
 
-def _median(of: Estimate | None) -> float | None:
-    return None if of is None else of.median
+def _slowdown(item: _Slowed) -> Cell:
+    estimate: Estimate = item.each.slowdown
+    return estimated(estimate, lambda value: f"{value:.2f}")
 
 
-def _three(of: Estimate | None) -> tuple[float | None, float | None, float | None]:
-    return (None, None, None) if of is None else (of.median, of.low, of.high)
+SLOWDOWNS: Definition[_Slowed] = Definition(
+    "study-slowdowns",
+    "Slowdown",
+    (
+        Column("cluster", "Cluster's name", lambda i: i.each.cluster, machine=True),
+        Column("title", "Cluster", lambda i: i.comparison.title_of(i.each.cluster)),
+        Column("mapping", "Mapping", lambda i: i.each.mapping),
+        Column("object_bytes", "Objects of", lambda i: i.each.object_bytes, unit="B"),
+        Column("name", "Group", lambda i: i.names[0], people=True),
+        Column("group", "Group", lambda i: i.each.group, machine=True),
+        Column("instance", "Instance", lambda i: i.each.instance, kind="integer", machine=True),
+        Column("beside", "Beside", lambda i: Cell(i.names[1], list(i.each.beside)), kind="list"),
+        Column("varied", "Varied", lambda i: i.varied, people=True),
+        Column("interval_s", "Interval", lambda i: i.each.interval_s, unit="s", machine=True),
+        Column("offset_s", "Start", lambda i: i.each.offset_s, unit="s", machine=True),
+        Column("slowdown", "Slowdown", _slowdown, kind="number", spread=True),
+        Column("alone", "Alone", lambda i: i.speed(i.each.alone), kind="number", help="bytes per second by rate, else seconds"),
+        Column("together", "Together", lambda i: i.speed(i.each.together), kind="number"),
+        Column("measured_by", "By", lambda i: i.each.measured_by),
+    ),
+    key="slowdown",
+)  # fmt: skip
+
+_Parting = tuple[Comparison, Divergence]
+
+
+def _at(item: _Parting) -> Cell:
+    each = item[1]
+    return Cell(at_words(each), each.at)
+
+
+def _change(item: _Parting) -> Cell:
+    value = item[1].change_percent
+    return Cell(DASH if value is None else f"{value:+.0f} %", value)
+
+
+DIVERGENCES: Definition[_Parting] = Definition(
+    "study-partings",
+    "Where the bandwidths part",
+    (
+        Column("cluster", "Cluster's name", lambda i: i[1].cluster, machine=True),
+        Column("title", "Cluster", lambda i: i[0].title_of(i[1].cluster)),
+        Column("mapping", "Mapping", lambda i: i[1].mapping),
+        Column("object_bytes", "Objects of", lambda i: i[1].object_bytes, unit="B"),
+        Column("groups", "Groups", lambda i: f"{i[1].first} and {i[1].second}", people=True),
+        Column("first", "Constant", lambda i: i[1].first, machine=True),
+        Column("second", "Varied", lambda i: i[1].second, machine=True),
+        Column("over", "Over", lambda i: i[1].over),
+        Column("at", "At", _at, kind="number", help="seconds, or a ratio"),
+        Column("at_low", "At least", lambda i: i[1].low, kind="number", machine=True),
+        Column("at_high", "At most", lambda i: i[1].high, kind="number", machine=True),
+        Column("measured", "Measured at", lambda i: neighbours_words(i[1]), people=True),
+        Column("measured_below", "Measured below", lambda i: i[1].measured_below, kind="number", machine=True),
+        Column("measured_above", "Measured above", lambda i: i[1].measured_above, kind="number", machine=True),
+        Column("change_percent", "Change", _change, unit="change %"),
+        Column("why_not", "Why not", lambda i: Cell(i[1].why_not or "", i[1].why_not)),
+    ),
+    key="where_the_bandwidths_part",
+)  # fmt: skip
+
+DEFINITIONS = (RATES, OBJECT_TIMES, SLOWDOWNS, DIVERGENCES)
+
+
+def study_tables(comparison: Comparison, found: Interference) -> list[Table]:
+    """Slowdowns, where bandwidths part, rates, times of objects: those that have something to say."""
+    groups = [
+        _Group(comparison, setting, group) for setting in found.settings for group in setting.groups
+    ]
+    tables = [
+        SLOWDOWNS.table(
+            [_Slowed(comparison, found, each) for each in found.slowdowns],
+            caption="Time together / time alone; by rate: rate alone / rate together.",
+        ),
+        DIVERGENCES.table([(comparison, each) for each in found.divergences]),
+        RATES.table(
+            groups,
+            caption="Rate: bytes / time, pauses included; while transferring: clients * bytes / time in "
+            "operations. Both in the time in which all groups are active.",
+        ),
+        OBJECT_TIMES.table([item for item in groups if item.group.latency is not None]),
+    ]
+    return [table for table in tables if table.rows]
+
+
+def all_study_tables(comparison: Comparison, found: Interference) -> list[Table]:
+    """Every table of a study that has something to say."""
+    more = (advice_table(comparison), not_measured_table(comparison))
+    return [*study_tables(comparison, found), *(table for table in more if table.rows)]

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from wavetank.compare.comparison import Advice, Price
 from wavetank.document import Document, Record
 from wavetank.errors import ReportError, WavetankError
 
-Value = str | int | float | bool | None
-Rows = list[dict[str, Value]]
+Rows = list[dict[str, JsonValue]]
 
 
 class ApplicationReport(Record):
@@ -21,7 +20,7 @@ class ApplicationReport(Record):
     advice: tuple[Advice, ...]
     tables: dict[str, Rows] = Field(
         description="table -> its rows: column -> value, in bytes, seconds and bytes per second; "
-        "<column>_low and <column>_high are the ends of its interval"
+        "<column>_low and <column>_high are the ends of its interval. `wavetank schema tables` describes each column"
     )
 
 
@@ -29,7 +28,7 @@ class Report(Document):
     """All tables of a report, with what a reader must know to judge them."""
 
     kind: ClassVar[str] = "report"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     error: ClassVar[type[WavetankError]] = ReportError
 
     campaign: str

@@ -17,7 +17,7 @@ from wavetank.campaign.plan import Application, expected_s, make_plan
 from wavetank.campaign.results_folder import write_store
 from wavetank.campaign.run import run_campaign
 from wavetank.campaign.spec import read_campaign
-from wavetank.campaign.tables import all_rows
+from wavetank.compare.tables.all import comparison_tables
 from wavetank.errors import MeasurementError, SpecError
 from wavetank.measure.perform import RawOutput
 from wavetank.measure.run import Bench, kernel_hash
@@ -118,9 +118,10 @@ def test_what_it_says_is_in_advice_tables_and_findings(tmp_path, own):
         if each.about == "measurement" and "application's own" in each.sentence
     ]
     assert advice.application == "ABYSS-P"
-    tables = {table.title: table for table in all_rows(comparison)}
-    assert len(tables["Kernel beside the application itself"].rows) == 2
-    assert tables["Trust in the kernel"].rows[0][:2] == ["ABYSS-P", "ABYSS-P itself"]
+    tables = {table.title: table.records() for table in comparison_tables(comparison)}
+    assert len(tables["Kernel beside the application itself"]) == 2
+    (trust,) = tables["Trust in the kernel"]
+    assert (trust["application"], trust["own"]) == ("ABYSS-P", "ABYSS-P itself")
     assert "Ranking of ABYSS-P itself by time" in tables
     itself = [each for each in comparison.configurations if each.application == "ABYSS-P itself"]
     assert all("it moved a little more" in each.findings for each in itself)

@@ -7,8 +7,8 @@ from wavetank.campaign.plan import forecast, make_plan
 from wavetank.campaign.results_folder import write_store
 from wavetank.campaign.run import run_campaign
 from wavetank.campaign.spec import Budget, SearchRule
-from wavetank.campaign.tables import all_rows
 from wavetank.compare.comparison import Comparison
+from wavetank.compare.tables.all import comparison_tables
 from wavetank.errors import MeasurementError
 
 LETTERS = "abcdefghij"
@@ -95,10 +95,14 @@ def test_the_comparison_says_what_was_dropped_and_claims_no_more(tmp_path):
     choice = next(each for each in comparison.advice if each.about == "choice")
     assert "told apart from every other finalist" in choice.sentence
     assert "The search dropped 8 others" in choice.sentence
-    table = next(rows for rows in all_rows(comparison) if rows.title == "Dropped by the search")
-    assert len(table.rows) == 8
-    assert [row[1] for row in table.rows] == list("cdefghij")
-    assert table.shown[-1][-1] == "place 10 of 10 by time after 1 measurement; the first had 1.00 s"
+    table = next(each for each in comparison_tables(comparison) if each.name == "dropped")
+    assert [row["cluster"] for row in table.records()] == list("cdefghij")
+    # The tenth cluster: one measurement of 1.0 s + 9 * 0.1 s.
+    assert table.records()[-1]["io_times_s"] == pytest.approx([1.9])
+    assert (
+        table.shown[-1][-1].text
+        == "place 10 of 10 by time after 1 measurement; the first had 1.00 s"
+    )
     comparison.write(tmp_path / "comparison.json")
     again = Comparison.read(tmp_path / "comparison.json")
     assert again.search == found

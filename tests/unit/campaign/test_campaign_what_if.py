@@ -15,9 +15,9 @@ from wavetank.campaign.results_folder import write_store
 from wavetank.campaign.run import run_campaign
 from wavetank.campaign.spec import read_campaign
 from wavetank.campaign.store import Failure
-from wavetank.campaign.tables import all_rows
 from wavetank.campaign.variant_files import space_needed
 from wavetank.compare.decisions import Subject, is_compared
+from wavetank.compare.tables.all import comparison_tables
 from wavetank.errors import SpecError
 from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.measure.run import kernel_hash
@@ -191,20 +191,17 @@ def test_hints_that_the_clusters_library_ignores_are_not_measured(tmp_path):
     by_setting = {each.certificate.setting: each for each in found.variants}
     assert [one.cluster for one in by_setting["collective-buffering=on"].not_measured] == ["nfs"]
     assert len(by_setting["aggregators=1"].gains) == 2
-    rows = {table.title: table for table in all_rows(comparison)}
-    assert any("ompio" in row[-1] for row in rows["Knobs that were not turned"].rows)
+    rows = {table.key: table.records() for table in comparison_tables(comparison)}
+    assert any("ompio" in row["reason"] for row in rows["knobs_that_were_not_turned"])
 
 
 def test_tables_hold_every_comparison_and_every_certificate(tmp_path, kernel):
     _, comparison = Setting(tmp_path / "r", kernel, faster).run()
-    rows = {table.title: table for table in all_rows(comparison)}
-    gains = rows["What if"]
-    assert len(gains.rows) == 2
-    assert dict(zip(gains.columns, gains.rows[0], strict=True))["told_apart"] is True
-    (certificate,) = rows["What each variant changes"].rows
-    named = dict(zip(rows["What each variant changes"].columns, certificate, strict=True))
+    rows = {table.key: table.records() for table in comparison_tables(comparison)}
+    assert [row["told_apart"] for row in rows["what_if"]] == [True, True]
+    (named,) = rows["what_each_variant_changes"]
     assert (named["calls"], named["new_calls"], named["read_bytes"]) == (26, 2, 200_000)
-    assert len(rows["Knobs that were not turned"].rows) == 5
+    assert len(rows["knobs_that_were_not_turned"]) == 5
 
 
 def test_a_campaign_goes_on_with_its_variants_where_it_was(tmp_path, kernel):

@@ -4,11 +4,11 @@ import pytest
 from compare_fakes import configuration, of
 from test_compare_metrics import described_runs, split_runs
 
-from wavetank.campaign.call_table import call_rows
 from wavetank.compare.comparison import CallEstimate
 from wavetank.compare.decisions import decide, quantity
 from wavetank.compare.effects import effects
 from wavetank.compare.knobs import Knobs
+from wavetank.compare.tables.phases import call_results_table
 from wavetank.kernel.results.result import CallRate
 
 
@@ -77,13 +77,10 @@ def test_there_is_no_ratio_of_bytes_and_cost_without_bytes():
 
 
 def test_the_table_of_calls_shows_those_that_take_time():
-    class Some:
-        configurations = (without_data("one", [1.0] * 4),)
-
-    slow = Some.configurations[0]
+    slow = without_data("one", [1.0] * 4)
     quick = CallEstimate(call="close", n=1000, time_s=of(0.001), per_s=of(1e6))
-    Some.configurations = (slow.model_copy(update={"calls": (*slow.calls, quick)}),)
-    table = call_rows(Some)
-    assert [row[4] for row in table.rows] == ["create", "close"]
-    assert [row[3] for row in table.shown] == ["create"]
-    assert table.note is not None and table.note.startswith("1 kinds of calls")
+    both = slow.model_copy(update={"calls": (*slow.calls, quick)})
+    table = call_results_table([both], small=False)
+    assert [row["call"] for row in table.records()] == ["create", "close"]
+    assert len(table.shown) == 1
+    assert "1 kinds of calls" in table.caption

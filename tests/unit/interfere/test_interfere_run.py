@@ -6,7 +6,7 @@ from interfere_fakes import LIMIT, FairPerformer, StudyDeployer, plan_of, run, s
 from measure_fakes import Watch
 
 from wavetank.campaign.results_folder import open_store
-from wavetank.interfere.tables import all_study_rows
+from wavetank.interfere.tables import all_study_tables
 
 SWEEP = {"group": "bg", "values": [0, 0.05, 0.2, 0.5, 1, 2]}
 
@@ -182,11 +182,11 @@ def test_a_start_that_never_is_together_leaves_a_finding(tmp_path):
 def test_every_table_has_a_value_for_each_column(tmp_path):
     said = spec(intervals=SWEEP, start_offsets={"group": "bg", "values": [0, 1]})
     _, comparison, *_ = run(said, plan_of(said), tmp_path)
-    tables = all_study_rows(comparison, comparison.interference)
+    tables = all_study_tables(comparison, comparison.interference)
     assert {t.title for t in tables} >= {"Rates", "Time of an object", "Slowdown", "Advice"}
     for table in tables:
         assert {len(row) for row in table.rows} == {len(table.columns)}
-        assert {len(row) for row in table.shown} == {len(table.shown_columns)}
+        assert {tuple(row) for row in table.records()} == {table.keys}
 
 
 def test_reads_beyond_the_limits_leave_a_finding(tmp_path):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from wavetank.kernel.construction.below import SENTENCE
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.model.document.model import Model, own_phases
-from wavetank.model.tables.table import ranks_text
+from wavetank.tables.words import ranks_text
 from wavetank.trace.partial import partial_sentences
 
 UNDECIDED = "it is not known which of these calls were collective: all are made as independent ones"

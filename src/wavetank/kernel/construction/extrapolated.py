@@ -9,7 +9,7 @@ from wavetank.errors import KernelError
 from wavetank.model.document.extrapolation import Extrapolation, NotExtrapolated
 from wavetank.model.document.model import Model
 from wavetank.model.document.phase import LinearOffsets, ListedOffsets, Phase, UnknownOffsets
-from wavetank.model.tables.table import ranks_text
+from wavetank.tables.words import ranks_text
 
 
 def performable(model: Model, approximate: bool) -> tuple[Model, tuple[str, ...]]:

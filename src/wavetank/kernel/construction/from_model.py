@@ -37,7 +37,7 @@ from wavetank.model.document.program import DataStep, FileStep, MixStep, Program
 from wavetank.model.document.run_times import run_times_of_phases
 from wavetank.model.document.step_walks import flat
 from wavetank.model.events.file_identity import NAME_CHANGES
-from wavetank.model.tables.model_tables import phases_text
+from wavetank.tables.words import phases_text
 from wavetank.trace.paths import is_stored
 
 _LARGEST_REQUEST = 1 << 30

@@ -2,9 +2,44 @@
 
 from __future__ import annotations
 
-from wavetank.kernel.document.variant import CheckedFile, Variant
-from wavetank.model.tables.table import ModelTable, ranks_text
+from collections.abc import Sequence
+
+from wavetank.kernel.document.variant import ChangedPhase, CheckedFile, Variant
+from wavetank.tables.table import Cell, Column, Definition, Table, plain_table
+from wavetank.tables.words import ranks_text
 from wavetank.units import format_size
+
+PHASES: Definition[ChangedPhase] = Definition(
+    "variant-phases",
+    "Phases that the variant changes",
+    (
+        Column("phases", "Phases", lambda i: _ids(i.ph_ids), kind="list"),
+        Column("new_phases", "New phases", lambda i: _ids(i.new_ph_ids), kind="list"),
+        Column("operations", "Operations", lambda i: i.operations),
+        Column("new_operations", "New operations", lambda i: i.new_operations),
+        Column("calls", "Calls", lambda i: i.calls, kind="integer"),
+        Column("new_calls", "New calls", lambda i: i.new_calls, kind="integer"),
+        Column("bytes", "Bytes", lambda i: i.bytes, unit="B"),
+    ),
+    key="phases_that_the_variant_changes",
+)
+
+FILES: Definition[CheckedFile] = Definition(
+    "variant-files",
+    "Files compared",
+    (
+        Column("file", "File", lambda i: i.name),
+        Column("files_now", "Files now", lambda i: len(i.new_names), kind="integer"),
+        Column("read_bytes", "Read", lambda i: i.read_bytes, unit="B"),
+        Column("written_bytes", "Written", lambda i: i.written_bytes, unit="B"),
+        Column("regions", "Regions", lambda i: i.regions),
+    ),
+    key="files_compared",
+)
+
+
+def _ids(ids: Sequence[int]) -> Cell:
+    return Cell(ranks_text(ids), list(ids))
 
 
 def calls_words(variant: Variant) -> str:
@@ -31,47 +66,23 @@ def file_words(file: CheckedFile) -> str:
     )
 
 
-def variant_tables(variant: Variant | None) -> tuple[ModelTable, ...]:
+def variant_tables(variant: Variant | None) -> list[Table]:
     """The tables of a certificate; none of the application's own kernel."""
     if variant is None:
-        return ()
-    phases = tuple(
-        (
-            ranks_text(one.ph_ids), ranks_text(one.new_ph_ids), one.operations, one.new_operations, one.calls,
-            one.new_calls, one.bytes,
-        )
-        for one in variant.phases
-    )  # fmt: skip
-    files = tuple(
-        (one.name, len(one.new_names), one.read_bytes, one.written_bytes, one.regions)
-        for one in variant.files
-    )
-    summary = (
+        return []
+    summary = [
         ("setting", variant.setting),
         ("change", variant.words()),
         *([("hints", ", ".join(variant.hints))] if variant.hints else []),
         ("calls that move data", calls_words(variant)),
         *(("note", note) for note in variant.notes),
-    )
-    tables = [ModelTable("Variant", ("what", "value"), summary, summary)]
-    if phases:
-        tables.append(
-            ModelTable(
-                "Phases that the variant changes",
-                ("phases", "new_phases", "operations", "new_operations", "calls", "new_calls", "bytes"),
-                phases,
-                tuple(tuple(map(str, row)) for row in phases),
-                "The bytes are the same in both.",
-            )
-        )  # fmt: skip
-    if files:
-        tables.append(
-            ModelTable(
-                "Files compared",
-                ("file", "files_now", "read_bytes", "written_bytes", "regions"),
-                files,
-                tuple(tuple(map(str, row)) for row in files),
-                "Bytes and regions of both kernels were counted and are the same.",
-            )
-        )
-    return tuple(tables)
+    ]
+    tables = [
+        plain_table("Variant", ("what", "value"), summary),
+        PHASES.table(variant.phases, caption="The bytes are the same in both."),
+        FILES.table(
+            variant.files,
+            caption="Bytes and regions of both kernels were counted and are the same.",
+        ),
+    ]
+    return [table for table in tables if table.rows]

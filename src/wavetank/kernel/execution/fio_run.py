@@ -32,7 +32,7 @@ from wavetank.kernel.results.result import (
     RankPhaseResult,
     ReplayResult,
 )
-from wavetank.model.tables.model_tables import phases_text
+from wavetank.tables.words import phases_text
 
 _NS = 1e-9
 

@@ -32,7 +32,7 @@ from wavetank.kernel.results.replay_output import failed, summarise
 from wavetank.kernel.results.result import IoTime, PhaseResult, RankPhaseResult, ReplayResult
 from wavetank.launchers.base import Launcher
 from wavetank.model.document.phase import Phase
-from wavetank.model.tables.model_tables import phases_text
+from wavetank.tables.words import phases_text
 
 _NAMES = ("ior", "IOR")
 _NS = 1e-9

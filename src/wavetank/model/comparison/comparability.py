@@ -17,7 +17,7 @@ from wavetank.model.document.file import ModelFile
 from wavetank.model.document.listed_sizes import ListedSizes
 from wavetank.model.document.model import Model
 from wavetank.model.document.phase import ListedOffsets, Phase
-from wavetank.model.tables.table import ranks_text
+from wavetank.tables.words import ranks_text
 from wavetank.trace.ops import OPS_BY_NAME
 from wavetank.trace.partial import partial_sentences
 from wavetank.trace.schema import OpKind

@@ -45,8 +45,10 @@ from wavetank.model.comparison.visit_difference import first_other_visit
 from wavetank.model.document.file import ModelFile
 from wavetank.model.document.model import Model, own_levels
 from wavetank.model.document.phase import ListedOffsets, Phase
-from wavetank.model.tables.model_tables import numbers_text, offset_text
-from wavetank.model.tables.table import Cell, ranks_text
+from wavetank.model.tables.phase_table import offset_text
+from wavetank.tables.words import numbers_text, ranks_text
+
+Plain = str | int | float | None
 
 
 @dataclass(frozen=True)
@@ -57,8 +59,8 @@ class Difference:
     ph_id_a: int | None
     ph_id_b: int | None
     field: str
-    a: Cell
-    b: Cell
+    a: Plain
+    b: Plain
 
 
 @dataclass(frozen=True)
@@ -282,7 +284,7 @@ def _file_differences(
         sides = ("missing", "there") if a[0] is None else ("there", "missing")
         return [Difference(name, None, None, "file", *sides)]
     sides_ = [(a[0], a[1]), (b[0], b[1])]
-    values: dict[str, list[Cell]] = {
+    values: dict[str, list[Plain]] = {
         field: [getattr(file, field) for file, _ in sides_] for field in _FILE_FIELDS
     }
     if not sight.calls:
@@ -312,7 +314,7 @@ def _matched_phases(
     return pairs
 
 
-_Fields = tuple[tuple[str, Cell], ...]
+_Fields = tuple[tuple[str, Plain], ...]
 
 
 def _fields(phase: Phase, sight: Sight, offsets: bool) -> _Fields:

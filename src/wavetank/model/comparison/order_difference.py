@@ -16,7 +16,7 @@ from wavetank.model.comparison.flat_programs import LaidOut, Leaf, TooLongError,
 from wavetank.model.comparison.inherited_files import AROUND
 from wavetank.model.document.model import Model
 from wavetank.model.document.program import DataStep, FileStep, MixStep, RepeatStep, Step, SyncStep
-from wavetank.model.tables.table import ranks_text
+from wavetank.tables.words import ranks_text
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from wavetank.model.document.program import (
     SyncStep,
 )
 from wavetank.model.scaling.functions.process_functions import NoFunctionError
-from wavetank.model.tables.model_tables import common_folder
+from wavetank.model.tables.file_table import common_folder
 from wavetank.trace.ops import OPS_BY_NAME
 from wavetank.trace.schema import OpKind
 

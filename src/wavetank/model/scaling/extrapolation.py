@@ -23,7 +23,7 @@ from wavetank.model.scaling.fitting import Fit
 from wavetank.model.scaling.functions.process_functions import NoFunctionError, candidates, whole_at
 from wavetank.model.scaling.rank_group import Group, Grouped, ranks_of
 from wavetank.model.scaling.synthetic_trace import synthesise
-from wavetank.model.tables.model_tables import phases_text
+from wavetank.tables.words import phases_text
 
 _NAMED = 3
 """Kinds of files that a sentence names; of more it says how many."""

@@ -20,7 +20,7 @@ from wavetank.model.scaling.functions.process_functions import (
 from wavetank.model.scaling.phase_fit import Fitter
 from wavetank.model.scaling.rank_group import Found, Group, Grouped
 from wavetank.model.scaling.step_fit import StepFitter
-from wavetank.model.tables.table import ranks_text
+from wavetank.tables.words import ranks_text
 
 
 def group_models(models: Mapping[int, Model]) -> Grouped:

@@ -1,4 +1,4 @@
-"""A model, or a trace, as plain rows: what the command line prints and a report shows.
+"""Tables of a model, and of a trace: what the command line prints and a report shows.
 
-In: a ``Model`` with its findings, or a ``Trace``. Out: ``ModelTable``.
+In: a ``Model`` with its findings, or a ``Trace``. Out: tables without markup.
 """

@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
-from wavetank.model.document.approximation import Approximation
-from wavetank.model.tables.table import ModelTable
+from wavetank.model.document.approximation import Approximation, Quantity
+from wavetank.tables.table import Column, Definition, Table
+
+QUANTITIES: Definition[Quantity] = Definition(
+    "approximate",
+    "APPROXIMATE",
+    (
+        Column("what", "What", lambda i: i.what),
+        Column("counted", "Counted", lambda i: i.counted, kind="integer"),
+        Column("model", "Model", lambda i: i.model, kind="integer"),
+        Column("least", "At least", lambda i: i.least, kind="integer", machine=True),
+        Column("most", "At most", lambda i: i.most, kind="integer", machine=True),
+        Column("bounds", "Bounds", lambda i: i.bounds, people=True),
+    ),
+)
+
+ASSUMPTIONS: Definition[tuple[str, str]] = Definition(
+    "assumptions",
+    "What is exact, what is assumed",
+    (Column("which", "Which", lambda i: i[0]), Column("what", "What", lambda i: i[1])),
+)
 
 
-def approximation_tables(approximation: Approximation | None) -> tuple[ModelTable, ...]:
+def approximation_tables(approximation: Approximation | None) -> list[Table]:
     """Both tables; none of a model that is not approximate."""
     if approximation is None:
-        return ()
-    columns = ("what", "counted", "model", "least", "most")
-    rows = tuple(
-        (one.what, one.counted, one.model, one.least, one.most) for one in approximation.quantities
-    )
-    shown = tuple(
-        (one.what, "-" if one.counted is None else str(one.counted), str(one.model), one.bounds)
-        for one in approximation.quantities
-    )
+        return []
     told = [("exact", text) for text in approximation.exact]
     told += [("assumed", text) for text in approximation.assumed]
-    return (
-        ModelTable(
-            "APPROXIMATE",
-            columns,
-            rows,
-            shown,
-            f"This is {approximation.sentence()}.",
-            key="approximate",
-            shown_columns=("what", "counted", "model", "bounds"),
-        ),
-        ModelTable("What is exact, what is assumed", ("which", "what"), tuple(told), tuple(told), key="assumptions"),
-    )  # fmt: skip
+    return [
+        QUANTITIES.table(approximation.quantities, caption=f"This is {approximation.sentence()}."),
+        ASSUMPTIONS.table(told),
+    ]

@@ -1,53 +1,97 @@
-"""A trace as plain rows: who recorded what, and which calls were made on which file."""
+"""The tables of a trace: who recorded what, which calls were made on which file, and how long they took."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from wavetank.model.tables.model_tables import exact_size
-from wavetank.model.tables.table import Cell, ModelTable
+from wavetank.tables.table import Cell, Column, Definition, Table, plain_table
+from wavetank.tables.words import size_words
 from wavetank.trace.ops import DATA_KINDS, OPS
 from wavetank.trace.schema import Int64Array, Trace
 from wavetank.trace.traced_files import TracedFiles
 
 
-def trace_tables(trace: Trace) -> tuple[ModelTable, ...]:
+def trace_tables(trace: Trace) -> list[Table]:
     """The run, its ranks, calls by file, and how long the folded ones took."""
-    tables = (_run_table(trace), _rank_table(trace), _call_table(trace))
-    return (*tables, _duration_table(trace)) if len(trace.durations.row) else tables
+    tables = [_run_table(trace), _rank_table(trace), CALLS.table(_calls(trace))]
+    return [*tables, DURATIONS.table(_durations(trace))] if len(trace.durations.row) else tables
 
 
-def _run_table(trace: Trace) -> ModelTable:
-    facts: list[tuple[Cell, ...]] = [
-        ("command", " ".join(trace.command)),
-        ("source", trace.source),
-        ("n_ranks", trace.n_ranks),
-        ("mpi_library", trace.mpi_library),
-        ("started_utc", trace.started_utc),
-        ("elapsed_s", trace.elapsed_s),
-        ("operations", int(trace.folds.count.sum())),
-        ("rows", len(trace.folds) if trace.n_folds is None else trace.n_folds),
-    ]
-    return _plain("Trace", ("field", "value"), facts)
+def _run_table(trace: Trace) -> Table:
+    return plain_table(
+        "Trace",
+        ("field", "value"),
+        [
+            ("command", " ".join(trace.command)),
+            ("source", trace.source),
+            ("n_ranks", trace.n_ranks),
+            ("mpi_library", trace.mpi_library),
+            ("started_utc", trace.started_utc),
+            ("elapsed_s", trace.elapsed_s),
+            ("operations", int(trace.folds.count.sum())),
+            ("rows", len(trace.folds) if trace.n_folds is None else trace.n_folds),
+        ],
+    )
 
 
-def _rank_table(trace: Trace) -> ModelTable:
+@dataclass(frozen=True)
+class _Rank:
+    rank: int
+    host: str | None
+    pid: int | None
+    operations: int
+    complete: bool
+
+
+RANKS: Definition[_Rank] = Definition(
+    "ranks",
+    "Ranks",
+    (
+        Column("rank", "Rank", lambda i: i.rank, kind="integer"),
+        Column("host", "Host", lambda i: i.host),
+        Column("pid", "Process", lambda i: Cell("-" if i.pid is None else str(i.pid), i.pid), kind="integer"),
+        Column("operations", "Operations", lambda i: i.operations, kind="integer"),
+        Column("complete", "Complete", lambda i: Cell("yes" if i.complete else "cut short", i.complete), kind="boolean"),
+    ),
+)  # fmt: skip
+
+
+def _rank_table(trace: Trace) -> Table:
     table = trace.folds
     operations = np.bincount(table.rank, weights=table.count, minlength=trace.n_ranks)
-    rows: list[tuple[Cell, ...]] = [
-        (
-            facts.rank,
-            facts.host,
-            facts.pid,
-            int(operations[facts.rank]),
-            "yes" if facts.complete else "cut short",
-        )
-        for facts in trace.ranks
-    ]
-    return _plain("Ranks", ("rank", "host", "pid", "operations", "complete"), rows)
+    return RANKS.table(
+        _Rank(each.rank, each.host, each.pid, int(operations[each.rank]), each.complete)
+        for each in trace.ranks
+    )
 
 
-def _call_table(trace: Trace) -> ModelTable:
+@dataclass(frozen=True)
+class _Calls:
+    file_name: str
+    call: str
+    ranks: int
+    calls: int
+    bytes_moved: int
+    time_s: float
+
+
+CALLS: Definition[_Calls] = Definition(
+    "calls",
+    "Calls",
+    (
+        Column("file_name", "File", lambda i: i.file_name),
+        Column("call", "Call", lambda i: i.call),
+        Column("ranks", "Ranks", lambda i: i.ranks, kind="integer", help="that made it"),
+        Column("calls", "Calls", lambda i: i.calls, kind="integer"),
+        Column("bytes_moved", "Bytes", lambda i: i.bytes_moved, unit="B", show=size_words),
+        Column("time_s", "Seconds", lambda i: i.time_s, unit="s", show=lambda value: f"{value:.6f}"),
+    ),
+)  # fmt: skip
+
+
+def _calls(trace: Trace) -> list[_Calls]:
     table = trace.folds
     some = table.file >= 0
     key = _first_of_path(trace)[table.file[some]] * 256 + table.op[some]
@@ -57,23 +101,24 @@ def _call_table(trace: Trace) -> ModelTable:
         sums[name] = np.zeros(len(pairs), dtype=np.int64)
         np.add.at(sums[name], inverse, getattr(table, name)[some])
     moves = {code for code, op in OPS.items() if op.kind in DATA_KINDS}
-    rows: list[tuple[Cell, ...]] = []
-    shown: list[tuple[str, ...]] = []
+    rows = []
     for number, pair in enumerate(pairs.tolist()):
         file, op = divmod(pair, 256)
-        count = int(sums["count"][number])
-        moved = int(sums["moved"][number]) if op in moves else 0
-        ranks = np.unique(table.rank[some][key == pair])
-        name = OPS[op].name if op in OPS else f"operation {op}"
-        row: tuple[Cell, ...] = (
-            trace.files[file].path, name, len(ranks), count, moved, int(sums["busy_ns"][number]) / 1e9,
-        )  # fmt: skip
-        rows.append(row)
-        shown.append(
-            (str(row[0]), name, str(len(ranks)), str(count), exact_size(moved), f"{row[5]:.6f}")
+        rows.append(
+            _Calls(
+                trace.files[file].path,
+                _call_name(op),
+                len(np.unique(table.rank[some][key == pair])),
+                int(sums["count"][number]),
+                int(sums["moved"][number]) if op in moves else 0,
+                int(sums["busy_ns"][number]) / 1e9,
+            )
         )
-    columns = ("file_name", "call", "ranks", "calls", "bytes_moved", "time_s")
-    return ModelTable("Calls", columns, tuple(rows), tuple(shown))
+    return rows
+
+
+def _call_name(op: int) -> str:
+    return OPS[op].name if op in OPS else f"operation {op}"
 
 
 def _first_of_path(trace: Trace) -> Int64Array:
@@ -81,51 +126,52 @@ def _first_of_path(trace: Trace) -> Int64Array:
     return np.append(TracedFiles.of(trace.files).paths.first_equal(), -1)
 
 
-def _duration_table(trace: Trace) -> ModelTable:
+@dataclass(frozen=True)
+class _Durations:
+    file_name: str
+    call: str
+    calls: int
+    half_s: float
+    most_s: float
+    all_s: float
+
+
+def _three(value: float) -> str:
+    return f"{value:.3g}"
+
+
+DURATIONS: Definition[_Durations] = Definition(
+    "durations",
+    "Durations",
+    (
+        Column("file_name", "File", lambda i: i.file_name),
+        Column("call", "Call", lambda i: i.call),
+        Column("calls_in_folds", "Calls in folds", lambda i: i.calls, kind="integer"),
+        Column("half_below_s", "Half below, s", lambda i: i.half_s, unit="s", show=_three),
+        Column("99_percent_below_s", "99 % below, s", lambda i: i.most_s, unit="s", show=_three),
+        Column("all_below_s", "All below, s", lambda i: i.all_s, unit="s", show=_three),
+    ),
+)
+
+
+def _durations(trace: Trace) -> list[_Durations]:
     """Durations by file and call, from the folds' histograms: bounds of powers of two."""
     row, counts = trace.durations.row, trace.durations.counts
     file = _first_of_path(trace)[trace.folds.file[row]]
     pairs, inverse = np.unique(file * 256 + trace.folds.op[row], return_inverse=True)
     sums = np.zeros((len(pairs), counts.shape[1]), dtype=np.int64)
     np.add.at(sums, inverse, counts)
-    rows: list[tuple[Cell, ...]] = []
-    shown: list[tuple[str, ...]] = []
+    rows = []
     for pair, buckets in zip(pairs.tolist(), sums, strict=True):
         number, op = divmod(pair, 256)
         if number < 0 or not buckets.any():
             continue
-        name = OPS[op].name if op in OPS else f"operation {op}"
         below = np.cumsum(buckets)
         half, most, last = (
             float(2 ** (int(np.searchsorted(below, below[-1] * share)) + 1)) / 1e9
             for share in (0.5, 0.99, 1.0)
         )
-        rows.append((trace.files[number].path, name, int(below[-1]), half, most, last))
-        shown.append(
-            (
-                trace.files[number].path,
-                name,
-                str(below[-1]),
-                f"{half:.3g}",
-                f"{most:.3g}",
-                f"{last:.3g}",
-            )
+        rows.append(
+            _Durations(trace.files[number].path, _call_name(op), int(below[-1]), half, most, last)
         )
-    columns = (
-        "file_name",
-        "call",
-        "calls_in_folds",
-        "half_below_s",
-        "99_percent_below_s",
-        "all_below_s",
-    )
-    return ModelTable("Durations", columns, tuple(rows), tuple(shown))
-
-
-def _plain(title: str, columns: tuple[str, ...], rows: list[tuple[Cell, ...]]) -> ModelTable:
-    return ModelTable(
-        title,
-        columns,
-        tuple(tuple(row) for row in rows),
-        tuple(tuple("-" if cell is None else str(cell) for cell in row) for row in rows),
-    )
+    return rows

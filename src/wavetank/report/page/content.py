@@ -8,9 +8,20 @@ from dataclasses import dataclass
 
 from wavetank.compare.comparison import Advice, Comparison, Configuration, Price
 from wavetank.compare.io_parts import not_on_disk_words
+from wavetank.compare.tables.cost import cost_table, other_cost_table
+from wavetank.compare.tables.effects import effects_table
+from wavetank.compare.tables.left_out import dropped_table, not_measured_table
+from wavetank.compare.tables.phases import call_results_table, phase_results_table
+from wavetank.compare.tables.ranking import ranking_table
+from wavetank.compare.tables.runs import baseline_table, whole_run_table
+from wavetank.compare.tables.trust import own_runs_table, own_times_table
+from wavetank.compare.tables.use import use_table
+from wavetank.compare.tables.what_if import what_if_tables
+from wavetank.compare.words import origins_words, place_words
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.measure.statistics import intervals_words
 from wavetank.model.document.model import Model
+from wavetank.model.tables.model_tables import model_tables
 from wavetank.report.gather import Campaign
 from wavetank.report.page.study_part import StudyPart, study_part
 from wavetank.report.plots.figures import (
@@ -21,28 +32,12 @@ from wavetank.report.plots.figures import (
     pattern_figures,
     performance_figures,
 )
-from wavetank.report.tables.calls import call_results_table, metadata_table
 from wavetank.report.tables.clusters import cluster_tables
-from wavetank.report.tables.cost import cost_table, other_cost_table
-from wavetank.report.tables.findings import findings_tables
 from wavetank.report.tables.kernel import ior_table, kernel_words, mdtest_table
-from wavetank.report.tables.model import application_table, file_table, phase_tables
 from wavetank.report.tables.provenance import Surroundings, provenance_table, study_provenance
-from wavetank.report.tables.results import (
-    dropped_table,
-    effects_table,
-    not_measured_table,
-    own_runs_table,
-    phase_results_table,
-    ranking_table,
-)
-from wavetank.report.tables.runs import baseline_table, whole_run_table
-from wavetank.report.tables.table import ReportTable
-from wavetank.report.tables.trust import own_times_table
-from wavetank.report.tables.use import use_table
-from wavetank.report.tables.what_if import what_if_tables
-from wavetank.report.text.words import estimate_words, money, origins_words, place_words, rate
-from wavetank.units import format_duration, format_size
+from wavetank.tables.table import Table
+from wavetank.tables.words import estimate_words, money
+from wavetank.units import format_duration, format_rate, format_size
 
 MOST_NAMED = 3
 """Configurations with the same doubt that are named one by one; of more, how many they are."""
@@ -62,12 +57,12 @@ class ModelPart:
     """What an application's model says."""
 
     command: str
-    tables: tuple[ReportTable, ...]
+    tables: tuple[Table, ...]
     figures: tuple[Figure, ...]
     pairs: tuple[Figure, ...]  # narrow figures, side by side
     kernel_lines: tuple[str, ...]
-    ior: ReportTable | None
-    mdtest: ReportTable | None
+    ior: Table | None
+    mdtest: Table | None
     warnings: tuple[str, ...]
 
 
@@ -81,20 +76,20 @@ class ApplicationPart:
     origin: str
     advice: tuple[Advice, ...]
     tiles: tuple[Tile, ...]
-    rankings: tuple[ReportTable, ...]
-    whole_run: ReportTable | None
-    baseline: ReportTable | None
+    rankings: tuple[Table, ...]
+    whole_run: Table | None
+    baseline: Table | None
     performance: tuple[Figure, ...]
-    phase_results: ReportTable | None
-    call_results: ReportTable | None
-    use: ReportTable | None
+    phase_results: Table | None
+    call_results: Table | None
+    use: Table | None
     cost: tuple[Figure, ...]
-    own_runs: ReportTable | None
-    own_times: ReportTable | None
-    what_if: tuple[ReportTable, ...]
-    cost_parts: ReportTable | None
-    other_costs: ReportTable | None
-    effects: ReportTable | None
+    own_runs: Table | None
+    own_times: Table | None
+    what_if: tuple[Table, ...]
+    cost_parts: Table | None
+    other_costs: Table | None
+    effects: Table | None
     effects_plot: Figure | None
     model: ModelPart | None
 
@@ -107,13 +102,13 @@ class Page:
     facts: tuple[str, ...]
     notes: tuple[str, ...]
     applications: tuple[ApplicationPart, ...]
-    clusters: tuple[ReportTable, ...]
-    not_measured: ReportTable | None
-    dropped: ReportTable | None
+    clusters: tuple[Table, ...]
+    not_measured: Table | None
+    dropped: Table | None
     findings: tuple[str, ...]
     price: Price | None
     intervals: str
-    measurements: ReportTable
+    measurements: Table
     surroundings: tuple[Surroundings, ...]
     comparison: Comparison
     spec_text: str | None
@@ -137,8 +132,8 @@ def make_page(campaign: Campaign) -> Page:
             for position, name in enumerate(campaign.applications, 1)
         ),
         clusters=cluster_tables(campaign) if comparison.configurations else (),
-        not_measured=not_measured_table(comparison) if comparison.not_measured else None,
-        dropped=dropped_table(comparison),
+        not_measured=_filled(not_measured_table(comparison)),
+        dropped=_filled(dropped_table(comparison)),
         findings=_findings(comparison),
         price=comparison.price,
         intervals=intervals_words(
@@ -156,18 +151,12 @@ def model_part(model: Model, anchor: str, kernel: Kernel | None = None) -> Model
     """A model's tables and plots."""
     return ModelPart(
         command=shlex.join(model.command),
-        tables=(
-            application_table(model),
-            file_table(model),
-            *phase_tables(model),
-            *([metadata] if (metadata := metadata_table(model)) is not None else []),
-            *findings_tables(model),
-        ),
+        tables=tuple(each for each in model_tables(model, largest_first=True) if each.rows),
         figures=pattern_figures(model, anchor),
         pairs=operation_figures(model, anchor),
         kernel_lines=() if kernel is None else kernel_words(kernel),
-        ior=None if kernel is None or not ior_table(kernel).rows else ior_table(kernel),
-        mdtest=None if kernel is None else mdtest_table(kernel),
+        ior=None if kernel is None else _filled(ior_table(kernel)),
+        mdtest=None if kernel is None else _filled(mdtest_table(kernel)),
         warnings=(
             *(
                 ()
@@ -182,9 +171,7 @@ def model_part(model: Model, anchor: str, kernel: Kernel | None = None) -> Model
 def _application(campaign: Campaign, name: str, anchor: str) -> ApplicationPart:
     comparison = campaign.comparison
     members = in_rank_order(comparison, name)
-    priced = [c for c in members if c.cost is not None]
     model = campaign.models.get(name)
-    phase_results = phase_results_table(members) if members else None
     own = [m for m in campaign.measurements if m.application == name]
     effects_plot = effects_figure(comparison, name, anchor)
     return ApplicationPart(
@@ -199,24 +186,27 @@ def _application(campaign: Campaign, name: str, anchor: str) -> ApplicationPart:
             for ranking in sorted(comparison.rankings, key=lambda r: r.by != comparison.rank_by)
             if ranking.application == name and ranking.places
         ),
-        whole_run=whole_run_table(comparison, members),
-        baseline=baseline_table(comparison, members),
+        whole_run=_filled(whole_run_table(comparison, members)),
+        baseline=_filled(baseline_table(comparison, members)),
         performance=performance_figures(comparison, members, own, model, anchor),
-        phase_results=phase_results if phase_results and phase_results.rows else None,
-        call_results=call_results_table(members),
-        use=use_table(members),
-        own_runs=own_runs_table(comparison, members),
-        own_times=own_times_table(comparison, members),
+        phase_results=_filled(phase_results_table(members)),
+        call_results=_filled(call_results_table(members)),
+        use=_filled(use_table(members)),
+        own_runs=_filled(own_runs_table(comparison, members)),
+        own_times=_filled(own_times_table(comparison, members)),
         what_if=what_if_tables(comparison, name),
         cost=cost_figures(comparison, members, anchor),
-        cost_parts=cost_table(comparison, members) if priced else None,
-        other_costs=other_cost_table(members) if any(c.other_costs for c in members) else None,
-        effects=effects_table(comparison, name)
-        if any(effect.application == name for effect in comparison.effects)
-        else None,
+        cost_parts=_filled(cost_table(comparison, members)),
+        other_costs=_filled(other_cost_table(members)),
+        effects=_filled(effects_table(comparison, name)),
         effects_plot=effects_plot,
         model=None if model is None else model_part(model, anchor, campaign.kernels.get(name)),
     )
+
+
+def _filled(table: Table) -> Table | None:
+    """A table that has rows."""
+    return table if table.rows else None
 
 
 def _tiles(comparison: Comparison, members: Sequence[Configuration]) -> tuple[Tile, ...]:
@@ -239,7 +229,11 @@ def _tiles(comparison: Comparison, members: Sequence[Configuration]) -> tuple[Ti
     tiles = [
         Tile("First in the ranking", f"{best.cluster_title}, {best.mapping}", note),
         Tile("I/O time", format_duration(best.io_time_s.median), _range(best, "time", currency)),
-        Tile("Transfer rate", rate(best.rate_bytes_per_s.median), _range(best, "rate", currency))
+        Tile(
+            "Transfer rate",
+            format_rate(best.rate_bytes_per_s.median),
+            _range(best, "rate", currency),
+        )
         if best.moves_data or best.calls_per_s is None
         else Tile(
             "Calls a second", f"{best.calls_per_s.median:,.0f}", _range(best, "calls", currency)
@@ -257,7 +251,7 @@ def _range(best: Configuration, what: str, currency: str) -> str:
     elif what == "calls" and best.calls_per_s is not None:
         words = estimate_words(best.calls_per_s, lambda value: f"{value:,.0f}")
     elif what == "rate":
-        words = estimate_words(best.rate_bytes_per_s, rate)
+        words = estimate_words(best.rate_bytes_per_s, format_rate)
     elif best.cost is not None:
         words = estimate_words(best.cost.cost_tot, lambda value: money(value, currency))
     else:

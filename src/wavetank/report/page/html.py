@@ -12,9 +12,10 @@ from markupsafe import Markup
 from wavetank import __version__
 from wavetank.report.gather import Campaign
 from wavetank.report.page.content import make_page
-from wavetank.report.plots.svg import Plot, inline_svg, printable
+from wavetank.report.plots.svg import Plot, inline_svg
 from wavetank.report.plots.theme import FONTS, css_variables
-from wavetank.report.tables.table import Interval
+from wavetank.tables.table import Interval
+from wavetank.tables.words import printable
 
 
 def render(campaign: Campaign) -> str:

@@ -6,14 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from wavetank.campaign.rows import Rows
 from wavetank.compare.comparison import Advice, Comparison
 from wavetank.compare.interference import Interference, Setting
-from wavetank.interfere.tables import divergence_rows, latency_rows, setting_rows, slowdown_rows
+from wavetank.interfere.tables import study_tables
 from wavetank.report.plots import study as study_plots
 from wavetank.report.plots.figures import Figure
 from wavetank.report.plots.svg import Plot
-from wavetank.report.tables.table import Cell, Column, ReportTable, text
+from wavetank.tables.table import Table
 from wavetank.units import format_size
 
 
@@ -24,18 +23,12 @@ class StudyPart:
     groups: tuple[str, ...]
     advice: tuple[Advice, ...]
     figures: tuple[Figure, ...]
-    tables: tuple[ReportTable, ...]  # for people
-    plain_tables: tuple[ReportTable, ...]  # the same for CSV and JSON
-
-
-PLAIN_TABLES = ("slowdowns", "partings", "rates", "object-times")
+    tables: tuple[Table, ...]
 
 
 def study_part(comparison: Comparison, found: Interference) -> StudyPart:
     """A study's sentences, plots and tables."""
     titles = _titles(comparison, found)
-    makers = (slowdown_rows, divergence_rows, setting_rows, latency_rows)
-    rows = {name: make(comparison, found) for name, make in zip(PLAIN_TABLES, makers, strict=True)}
     return StudyPart(
         groups=tuple(
             f"{g.name}: {g.clients} client{'' if g.clients == 1 else 's'}, {g.pattern}"
@@ -47,10 +40,7 @@ def study_part(comparison: Comparison, found: Interference) -> StudyPart:
             *_matrix_figures(found, titles),
             *_offset_figures(found, titles),
         ),
-        tables=tuple(_table(f"shown-{name}", each) for name, each in rows.items() if each.rows),
-        plain_tables=tuple(
-            _plain(f"study-{name}", each) for name, each in rows.items() if each.rows
-        ),
+        tables=tuple(study_tables(comparison, found)),
     )
 
 
@@ -145,32 +135,3 @@ def _offset_figures(found: Interference, titles: dict[tuple[str, str], str]) -> 
                     name,
                 )
                 yield Figure((("", draw),))
-
-
-def _table(name: str, rows: Rows) -> ReportTable:
-    """A table of words for people; CSV and JSON have a column for each plain value."""
-    shown = tuple(
-        Column(f"shown_{position}", title, wide=position < 1)
-        for position, title in enumerate(rows.shown_columns)
-    )
-    return ReportTable(
-        name=name,
-        title=rows.title,
-        columns=shown,
-        rows=tuple(tuple(text(cell) for cell in row) for row in rows.shown),
-        caption=rows.note or "",
-        filterable=len(rows.rows) > 12,
-    )
-
-
-def _plain(name: str, rows: Rows) -> ReportTable:
-    """The same with plain values, for CSV and JSON."""
-    return ReportTable(
-        name=name,
-        title=rows.title,
-        columns=tuple(Column(key, key) for key in rows.columns),
-        rows=tuple(
-            tuple(Cell("" if cell is None else str(cell), cell) for cell in row)
-            for row in rows.rows
-        ),
-    )

@@ -14,7 +14,7 @@ from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path as Shape
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
-from wavetank.report.text.words import short_number
+from wavetank.tables.words import short_number
 
 Kind = Literal["read", "write", "other"]
 # What a plot can show at most, in its own pixels: finer detail is merged before it is drawn.

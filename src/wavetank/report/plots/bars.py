@@ -21,8 +21,8 @@ from wavetank.measure.statistics import Estimate
 from wavetank.report.plots import axes as ax
 from wavetank.report.plots.svg import Plot, new_figure, shorten_apart, styled
 from wavetank.report.plots.theme import LIGHT, SERIES
-from wavetank.report.text.words import estimate_words, money, rate, short_number
-from wavetank.units import format_duration
+from wavetank.tables.words import estimate_words, money, short_number
+from wavetank.units import format_duration, format_rate
 
 MAX_BARS = 40  # configurations in one plot; the tables hold all of them
 MAX_EFFECTS = 30
@@ -54,12 +54,14 @@ class Quantity:
     parts: Callable[[Configuration], Sequence[tuple[str, Estimate | None]]] | None = None
 
 
-RATE = Quantity("rate", "Transfer rate", "MB/s", lambda c: c.rate_bytes_per_s, rate, 1e6)
+RATE = Quantity("rate", "Transfer rate", "MB/s", lambda c: c.rate_bytes_per_s, format_rate, 1e6)
 IOPS = Quantity(
     "iops", "I/O operations per second", "IOPS", lambda c: c.iops, lambda v: f"{v:,.0f} IOPS"
 )
-READ_RATE = Quantity("read", "Read rate", "MB/s", lambda c: c.read_bytes_per_s, rate, 1e6)
-WRITE_RATE = Quantity("write", "Write rate", "MB/s", lambda c: c.write_bytes_per_s, rate, 1e6)
+READ_RATE = Quantity("read", "Read rate", "MB/s", lambda c: c.read_bytes_per_s, format_rate, 1e6)
+WRITE_RATE = Quantity(
+    "write", "Write rate", "MB/s", lambda c: c.write_bytes_per_s, format_rate, 1e6
+)
 IO_TIME = Quantity(
     "io-time", "I/O time", "s", lambda c: c.io_time_s, format_duration, parts=io_parts
 )

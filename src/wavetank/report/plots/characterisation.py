@@ -16,8 +16,7 @@ from wavetank.measure.characterisation import TESTS, Characterisation, StorageRa
 from wavetank.report.plots import axes as ax
 from wavetank.report.plots.svg import Plot, new_figure, save, shorten, styled
 from wavetank.report.plots.theme import SERIES
-from wavetank.report.text.words import rate
-from wavetank.units import format_size
+from wavetank.units import format_rate, format_size
 
 MB = 1e6
 MAX_LABELS = 6  # of request sizes under a panel
@@ -56,7 +55,7 @@ def rates_by_size(found: Characterisation) -> Plot:
         title=f"Storage of {found.cluster} ({found.instance_type}, {found.origin})",
         caption="One process, buffered calls; writes count until they are on disk, read is cold, reread warm.",
         alt="; ".join(
-            f"{test} {each.node} {each.where} {format_size(each.rs)}: {rate(each.bytes_per_s)}"
+            f"{test} {each.node} {each.where} {format_size(each.rs)}: {format_rate(each.bytes_per_s)}"
             for test in TESTS
             for each in found.storage
             if each.test == test
@@ -88,7 +87,7 @@ def _line(axes: Axes, plot: Plot, rates: list[StorageRate], colour: str) -> None
     dashes = "-" if rates[0].where == "local" else "--"
     axes.plot(sizes, speeds, dashes, color=colour, linewidth=1.2)
     tips = [
-        plot.tip(f"{each.node}, {each.where}, {each.test} by {each.rs:,} B: {rate(each.bytes_per_s)}, {each.iops:,.0f} IOPS")
+        plot.tip(f"{each.node}, {each.where}, {each.test} by {each.rs:,} B: {format_rate(each.bytes_per_s)}, {each.iops:,.0f} IOPS")
         for each in rates
     ]  # fmt: skip
     axes.scatter(sizes, speeds, s=14, color=colour, urls=tips)

@@ -15,6 +15,7 @@ from matplotlib.ticker import FuncFormatter
 
 from wavetank.compare.comparison import Comparison, Configuration, Effect
 from wavetank.compare.effects import turn_words
+from wavetank.compare.words import origins_words
 from wavetank.measure.result import Measurement
 from wavetank.measure.statistics import Estimate
 from wavetank.model.document.model import Model
@@ -22,8 +23,8 @@ from wavetank.report.plots import axes as ax
 from wavetank.report.plots.bars import Quantity, cost_quantity, label
 from wavetank.report.plots.svg import Plot, new_figure, shorten_apart, styled
 from wavetank.report.plots.theme import LIGHT
-from wavetank.report.text.words import change as change_words
-from wavetank.report.text.words import estimate_words, origins_words
+from wavetank.tables.words import change as change_words
+from wavetank.tables.words import estimate_words
 from wavetank.units import format_duration
 
 MAX_EFFECTS = 30  # rows of a plot

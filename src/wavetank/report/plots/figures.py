@@ -8,16 +8,16 @@ from functools import partial
 
 from wavetank.compare.comparison import Comparison, Configuration
 from wavetank.compare.effects import effects_shown
+from wavetank.compare.tables.effects import sorted_effects
 from wavetank.measure.result import Measurement
 from wavetank.model.document.model import Model
+from wavetank.model.tables.model_tables import by_level
 from wavetank.report.plots import bars as bar_plots
 from wavetank.report.plots import choice as choice_plots
 from wavetank.report.plots import model as model_plots
 from wavetank.report.plots import operations as operation_plots
 from wavetank.report.plots import trust as trust_plots
 from wavetank.report.plots.svg import Plot
-from wavetank.report.tables.model import by_level
-from wavetank.report.tables.results import sorted_effects
 
 
 @dataclass(frozen=True)

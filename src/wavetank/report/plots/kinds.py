@@ -6,10 +6,10 @@ from typing import Literal
 
 from wavetank.errors import ReportError
 from wavetank.model.document.model import Model
+from wavetank.model.tables.model_tables import by_level
 from wavetank.report.plots.model import Axis, has_times, spatial_pattern, temporal_pattern
 from wavetank.report.plots.operations import gantt, operation_counts, request_sizes
 from wavetank.report.plots.svg import Plot
-from wavetank.report.tables.model import by_level
 
 PlotKind = Literal["temporal", "spatial", "sizes", "operations", "gantt"]
 

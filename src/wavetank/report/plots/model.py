@@ -20,11 +20,12 @@ from matplotlib.ticker import MaxNLocator
 from wavetank.model.document.model import Model
 from wavetank.model.document.phase import Phase
 from wavetank.model.document.timeline import TimelinePoint
+from wavetank.model.tables.file_table import names_of
+from wavetank.model.tables.model_tables import by_level
 from wavetank.report.plots import axes as ax
+from wavetank.report.plots.sizes import size_scale
 from wavetank.report.plots.svg import Plot, new_figure, short_name, styled
 from wavetank.report.plots.theme import LIGHT, SIZES
-from wavetank.report.tables.model import by_level, names_of
-from wavetank.report.text.sizes import size_scale
 from wavetank.units import exact_size, format_duration, format_size
 
 Axis = Literal["time", "tick"]

@@ -11,13 +11,14 @@ import numpy as np
 from wavetank.model.document.listed_sizes import ListedSizes
 from wavetank.model.document.model import Model
 from wavetank.model.document.phase import ListedOffsets, Phase
+from wavetank.model.tables.file_table import names_of
+from wavetank.model.tables.model_tables import by_level
+from wavetank.model.tables.phase_table import series_rows
 from wavetank.report.plots import axes as ax
+from wavetank.report.plots.sizes import Operations, class_label, size_class
 from wavetank.report.plots.svg import Plot, new_figure, short_name, shorten, styled
 from wavetank.report.plots.theme import LIGHT
-from wavetank.report.tables.model import by_level, names_of, series_rows
-from wavetank.report.tables.table import id_range
-from wavetank.report.text.sizes import Operations, class_label, size_class
-from wavetank.report.text.words import short_number
+from wavetank.tables.words import id_range, short_number
 from wavetank.units import exact_size, format_size
 
 MAX_GANTT_ROWS = 40
@@ -157,7 +158,8 @@ def gantt(model: Model, axis: Literal["time", "tick"], name: str = "gantt") -> P
     own, _ = by_level(model)
     names = names_of(model)
     rows = [
-        (id_range(phase.ph_id for phase in phases), phases) for phases, _ in series_rows(model, own)
+        (id_range(phase.ph_id for phase in phases), phases)
+        for phases, _ in series_rows(own, model.series)
     ]
     at_work = _at_work(model) if axis == "time" else {}
     caption = "A bar lasts from the first rank's start to the last rank's end in the phase."

@@ -14,8 +14,8 @@ from wavetank.measure.statistics import Estimate
 from wavetank.report.plots import axes as ax
 from wavetank.report.plots.svg import Plot, new_figure, shorten, styled
 from wavetank.report.plots.theme import LIGHT, SERIES
-from wavetank.report.text.words import estimate_words, rate
-from wavetank.units import format_duration, format_size
+from wavetank.tables.words import estimate_words
+from wavetank.units import format_duration, format_rate, format_size
 
 Over = Literal["interval", "time ratio"]
 MOST_PANELS = 6
@@ -223,7 +223,7 @@ def _curve(
         (
             _x(s, over),
             *_ends(e, MB),
-            f"{name}, {_interval(s.interval_s)}: {estimate_words(e, rate)}",
+            f"{name}, {_interval(s.interval_s)}: {estimate_words(e, format_rate)}",
         )
         for s, e in zip(settings, estimates, strict=True)
         if e is not None
@@ -314,7 +314,7 @@ def _words_of(setting: Setting, over: Over, io: bool) -> str:
     groups = []
     for group in setting.groups:
         value = group.io_rate_bytes_per_s if io else group.rate_bytes_per_s
-        groups.append(f"{group.group} {'nothing' if value is None else rate(value.median)}")
+        groups.append(f"{group.group} {'nothing' if value is None else format_rate(value.median)}")
     return f"{where}{over} {x}: {', '.join(groups)}"
 
 

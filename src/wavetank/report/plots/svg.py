@@ -22,14 +22,11 @@ from matplotlib.figure import Figure
 
 from wavetank.document import write_whole
 from wavetank.report.plots.theme import ROLE_OF, matplotlib_settings
+from wavetank.tables.words import printable
 
 P = ParamSpec("P")
 # Matplotlib knows no tool tips, but it keeps an artist's URL: "tip:12" stands for the 12th text.
 _TIP = "tip:"
-# What XML forbids, control characters, and those that reverse the direction of text around them.
-_UNPRINTABLE = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
-)
 
 
 @dataclass
@@ -55,11 +52,6 @@ class Plot:
         """Register a mark's text; give the result to the artist's ``set_url`` (or ``urls``)."""
         self.tips.append(printable(text))
         return f"{_TIP}{len(self.tips) - 1}"
-
-
-def printable(text: str) -> str:
-    """The text with characters that cannot or must not be shown made visible."""
-    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def shorten(text: str, length: int) -> str:

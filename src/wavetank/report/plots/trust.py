@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from wavetank.compare.comparison import Configuration, OwnRunError
 from wavetank.compare.trust_advice import spread_words
 from wavetank.compare.trust_record import OwnTime
+from wavetank.compare.words import origins_words
 from wavetank.measure.statistics import Estimate
 from wavetank.report.plots import axes as ax
 from wavetank.report.plots.bars import label
 from wavetank.report.plots.svg import Plot, new_figure, shorten_apart, styled
 from wavetank.report.plots.theme import LIGHT
-from wavetank.report.text.words import origins_words
 from wavetank.units import format_duration
 
 MAX_ROWS = 30

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from wavetank.report.gather import Campaign
-from wavetank.report.tables.table import Cell, Column, ReportTable, text
+from wavetank.tables.table import Cell, Column, Table, column_at, text
+from wavetank.tables.words import DASH
 
 MAX_COLUMNS = 8  # clusters side by side
 MAX_ROWS = 60  # clusters of the table of settings, where each is a row
@@ -18,7 +19,7 @@ Key: TypeAlias = tuple[str, str]
 """(group, name)."""
 
 
-def cluster_tables(campaign: Campaign) -> tuple[ReportTable, ...]:
+def cluster_tables(campaign: Campaign) -> tuple[Table, ...]:
     """Components side by side, then settings in force, then what is the same everywhere.
 
     A part without rows is left out.
@@ -41,10 +42,10 @@ def cluster_tables(campaign: Campaign) -> tuple[ReportTable, ...]:
             {k: v for k, v in values.items() if k not in same and k[0] not in COMPONENTS},
             titles,
         ),
-        ReportTable(
+        Table(
             name="clusters-same",
             title="The same on every cluster",
-            columns=(*_HEAD, Column("value", "Value")),
+            columns=(*_HEAD, column_at("value", "Value")),
             rows=tuple(
                 (text(name), text(group), _cell(values[group, name][0]))
                 for group, name in values
@@ -55,7 +56,7 @@ def cluster_tables(campaign: Campaign) -> tuple[ReportTable, ...]:
     return tuple(table for table in tables if table.rows)
 
 
-_HEAD = (Column("component", "Component"), Column("kind", "Known from"))
+_HEAD = (column_at("component", "Component"), column_at("kind", "Known from"))
 
 
 def _side_by_side(
@@ -63,14 +64,14 @@ def _side_by_side(
     title: str,
     values: Mapping[Key, Sequence[str | None]],
     titles: Mapping[str, str],
-) -> ReportTable:
+) -> Table:
     """A column for each cluster; where there are many, a row for each cluster instead."""
-    columns: tuple[Column, ...]
+    columns: tuple[Column[Any], ...]
     rows: list[tuple[Cell, ...]]
     many = len(titles) > MAX_COLUMNS
     if many:
         columns = (
-            Column("cluster", "Cluster", wide=True),
+            column_at("cluster", "Cluster", wide=True),
             *(_property_column(key, group) for group, key in values),
         )
         rows = [
@@ -80,29 +81,28 @@ def _side_by_side(
     else:
         columns = (
             *_HEAD,
-            *(Column(cluster, title or cluster) for cluster, title in titles.items()),
+            *(column_at(cluster, title or cluster) for cluster, title in titles.items()),
         )
         rows = [
             (text(key), text(group), *(_cell(value) for value in found))
             for (group, key), found in values.items()
         ]
-    return ReportTable(
+    return Table(
         name=name,
         title=title,
         columns=columns,
         rows=tuple(rows) if values else (),
         caption="As specified; in force, as read back from the system; limits, as emulated.",
-        filterable=len(rows) > 12,
         max_rows=MAX_ROWS if many and name != "clusters" else None,
     )
 
 
 def _cell(value: str | None) -> Cell:
-    return Cell("\N{EN DASH}", None) if value is None else text(value)
+    return Cell(DASH, None) if value is None else text(value)
 
 
-def _property_column(name: str, group: str) -> Column:
-    return Column(f"{group} {name}", name, help=group)
+def _property_column(name: str, group: str) -> Column[Any]:
+    return column_at(f"{group} {name}", name, help=group)
 
 
 def _titles(campaign: Campaign) -> dict[str, str]:

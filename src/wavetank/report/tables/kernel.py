@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from wavetank.kernel.document.kernel import Kernel, by_reason
-from wavetank.report.tables.table import Column, ReportTable, id_range, text
+from wavetank.tables.table import Cell, Column, Definition, Table
+from wavetank.tables.words import DASH, id_range
+
+_Line = tuple[tuple[int, ...], str | None, list[str], str]
+"""Phases, command line, what it does not reproduce, or why there is none."""
 
 
 def kernel_words(kernel: Kernel) -> tuple[str, ...]:
@@ -23,59 +27,50 @@ def kernel_words(kernel: Kernel) -> tuple[str, ...]:
     )
 
 
-def ior_table(kernel: Kernel) -> ReportTable:
-    """The nearest IOR command lines (P15 table II), with what each leaves out or why there is none."""
-    rows = [
+def _definition(name: str, program: str, ids: str, help: str = "") -> Definition[_Line]:
+    return Definition(
+        name,
+        f"Nearest {program} command lines",
         (
-            text(id_range(line.ph_ids)),
-            text(line.command if line.before is None else f"{line.before}; {line.command}"),
-            text(" ".join(line.not_reproduced) or "nothing"),
+            Column(ids, "Phases", lambda i: Cell(id_range(i[0]) or DASH, list(i[0])), kind="list", help=help),
+            Column("command", "Command", lambda i: Cell(i[1] or "none", i[1]), wide=True),
+            Column("not_reproduced", "Not reproduced", lambda i: Cell(" ".join(i[2]) or i[3] or "nothing", i[2]), kind="list",
+                   wide=True),
+            Column("refused", "Why there is none", lambda i: i[3] or None, machine=True),
+        ),
+    )  # fmt: skip
+
+
+IOR = _definition("ior", "IOR", "ph_ids")
+MDTEST = _definition("mdtest", "mdtest", "md_ids", "of calls that move no data")
+DEFINITIONS = (IOR, MDTEST)
+
+
+def ior_table(kernel: Kernel) -> Table:
+    """The nearest IOR command lines (P15 table II), with what each leaves out or why there is none."""
+    lines: list[_Line] = [
+        (
+            tuple(line.ph_ids),
+            line.command if line.before is None else f"{line.before}; {line.command}",
+            list(line.not_reproduced),
+            "",
         )
         for line in kernel.ior
     ]
-    rows += [
-        (text(id_range(ph_ids)), text("none"), text(reason))
-        for ph_ids, reason in by_reason((one.ph_ids, one.reason) for one in kernel.ior_refused)
-    ]
-    return ReportTable(
-        name="ior",
-        title="Nearest IOR command lines",
-        columns=(
-            Column("ph_ids", "Phases"),
-            Column("command", "Command", wide=True),
-            Column("not_reproduced", "Not reproduced", wide=True),
-        ),
-        rows=tuple(rows),
+    refused = by_reason((one.ph_ids, one.reason) for one in kernel.ior_refused)
+    return IOR.table(
+        [*lines, *((tuple(ids), None, [], reason) for ids, reason in refused)],
         caption="For comparison with other sites; measurements are replays, unless an application names another program.",
-        filterable=len(rows) > 12,
     )
 
 
-def mdtest_table(kernel: Kernel) -> ReportTable | None:
-    """The nearest mdtest command lines of calls that move no data; None where there are no such calls."""
-    rows = [
-        (
-            text(id_range(line.md_ids) if line.md_ids else "\N{EN DASH}"),
-            text(line.command),
-            text(" ".join(line.not_reproduced) or "nothing"),
-        )
-        for line in kernel.mdtest
+def mdtest_table(kernel: Kernel) -> Table:
+    """The nearest mdtest command lines of calls that move no data."""
+    lines: list[_Line] = [
+        (tuple(line.md_ids), line.command, list(line.not_reproduced), "") for line in kernel.mdtest
     ]
-    rows += [
-        (text(id_range(md_ids)), text("none"), text(reason))
-        for md_ids, reason in by_reason((one.md_ids, one.reason) for one in kernel.mdtest_refused)
-    ]
-    if not rows:
-        return None
-    return ReportTable(
-        name="mdtest",
-        title="Nearest mdtest command lines",
-        columns=(
-            Column("md_ids", "Phases", help="of calls that move no data"),
-            Column("command", "Command", wide=True),
-            Column("not_reproduced", "Not reproduced", wide=True),
-        ),
-        rows=tuple(rows),
+    refused = by_reason((one.md_ids, one.reason) for one in kernel.mdtest_refused)
+    return MDTEST.table(
+        [*lines, *((tuple(ids), None, [], reason) for ids, reason in refused)],
         caption="For comparison with other sites; measurements are replays.",
-        filterable=len(rows) > 12,
     )

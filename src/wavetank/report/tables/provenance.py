@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from wavetank.document import Provenance
 from wavetank.kernel.results.io_time import io_time_s
 from wavetank.measure.result import Measurement
 from wavetank.measure.together_result import TogetherMeasurement
-from wavetank.report.tables.table import Cell, Column, ReportTable, few, number, text
-from wavetank.report.text.words import rate
-from wavetank.units import format_duration, format_size
+from wavetank.tables.table import Cell, Column, Definition, Table, number
+from wavetank.tables.words import DASH, few
+from wavetank.units import format_duration, format_rate, format_size
 
+Run = TypeVar("Run", Measurement, TogetherMeasurement)
 Facts: TypeAlias = Mapping[tuple[str, str], str]
 """(group, name) -> value."""
 
@@ -33,96 +34,125 @@ class Surroundings:
     facts: Mapping[str, Mapping[str, str]]
 
 
+@dataclass(frozen=True)
+class _Made(Generic[Run]):
+    """A measurement, the surroundings that it shares, and the facts of its own."""
+
+    run: Run
+    within: Surroundings
+    own: tuple[str, ...]
+
+
+def _created(run: Measurement | TogetherMeasurement) -> str:
+    return run.provenance.created_utc.replace("T", " ").removesuffix("+00:00")
+
+
+def _about(findings: str) -> tuple[Column[Any], ...]:
+    """When a run was made, in what surroundings, and what doubts it raised."""
+    return (
+        Column("created_utc", "Made (UTC)", lambda i: _created(i.run)),
+        Column("surroundings", "Made in", lambda i: Cell(i.within.name, i.within.name, target=i.within.name)),
+        Column("findings", "Findings", lambda i: _findings(i.run.findings), kind="list", help=findings),
+    )  # fmt: skip
+
+
+def _findings(findings: Sequence[str]) -> Cell:
+    return Cell(str(len(findings)) if findings else "none", list(findings), lines=tuple(findings))
+
+
+def _io_time(item: _Made[Measurement]) -> Cell:
+    time_s = io_time_s(item.run.result)
+    return number(time_s, format_duration(time_s) if item.run.result.status == "ok" else "failed")
+
+
+def _rate(item: _Made[Measurement]) -> Cell:
+    result = item.run.result
+    time_s = io_time_s(result)
+    reached = sum(phase.bytes for phase in result.phases) / time_s if time_s > 0 else None
+    phases = [
+        f"phase {phase.ph_id}: {format_rate(phase.rate_bytes_per_s)}, {format_duration(phase.time_s)}"
+        for phase in result.phases
+    ]
+    others = f"opens, closes, seeks: {format_duration(result.metadata_time_s)}"
+    return Cell(
+        DASH if reached is None else format_rate(reached),
+        reached,
+        lines=(*few(phases, 6), others, *item.own),
+    )
+
+
+MEASUREMENTS: Definition[_Made[Measurement]] = Definition(
+    "measurements",
+    "Measurements",
+    (
+        Column("order", "Order", lambda i: i.run.order, kind="integer", help="in the randomised plan"),
+        Column("application", "Application", lambda i: i.run.application),
+        Column("cluster", "Cluster", lambda i: i.run.cluster),
+        Column("mapping", "Mapping", lambda i: i.run.mapping),
+        Column("repetition", "Run", lambda i: i.run.repetition, kind="integer"),
+        Column("io_time_s", "I/O time", _io_time, unit="s"),
+        Column("rate_bytes_per_s", "Rate", _rate, unit="B/s"),
+        Column("cache", "Cache", lambda i: i.run.cache.state),
+        Column("origin", "Origin", lambda i: i.run.origin),
+        *_about("doubts that a measurement raised itself"),
+    ),
+)  # fmt: skip
+
+
+def _groups(item: _Made[TogetherMeasurement]) -> Cell:
+    parties = [
+        f"{party.group} on {', '.join(dict.fromkeys(party.nodes))}: {format_size(party.bytes)}, "
+        f"{party.operations:,} operations in {format_duration(party.elapsed_s)}"
+        for party in item.run.parties
+    ]
+    names = [party.group for party in item.run.parties]
+    return Cell(", ".join(names), names, lines=(*parties, *item.own))
+
+
+def _window(item: _Made[TogetherMeasurement]) -> float | None:
+    window = item.run.window_s
+    return None if window is None else window[1] - window[0]
+
+
+RUNS: Definition[_Made[TogetherMeasurement]] = Definition(
+    "study-runs",
+    "Runs",
+    (
+        Column("order", "Order", lambda i: i.run.order, kind="integer", help="in the randomised plan"),
+        Column("point", "Run", lambda i: i.run.point),
+        Column("cluster", "Cluster", lambda i: i.run.cluster),
+        Column("mapping", "Mapping", lambda i: i.run.mapping),
+        Column("groups", "Groups", _groups, kind="list", wide=True),
+        Column("repetition", "Repetition", lambda i: i.run.repetition, kind="integer"),
+        Column("window_s", "Window", _window, unit="s", help="in which all groups are active"),
+        Column("alignment_s", "Starts within", lambda i: i.run.alignment_s, unit="s",
+               show=lambda value: f"{1e3 * value:.2f} ms", help="spread of the ranks' starts"),
+        *_about("doubts that a run raised itself"),
+    ),
+)  # fmt: skip
+
+
 def provenance_table(
     measurements: Sequence[Measurement],
-) -> tuple[ReportTable, tuple[Surroundings, ...]]:
+) -> tuple[Table, tuple[Surroundings, ...]]:
     """Every measurement as a row, and the surroundings that the rows refer to."""
     facts = [_facts(measurement) for measurement in measurements]
     made_in = _surroundings([(each.application, each.cluster) for each in measurements], facts)
-    table = ReportTable(
-        name="measurements",
-        title="Measurements",
-        columns=(
-            Column("order", "Order", numeric=True, help="in the randomised plan"),
-            Column("application", "Application"),
-            Column("cluster", "Cluster"),
-            Column("mapping", "Mapping"),
-            Column("repetition", "Run", numeric=True),
-            Column("io_time_s", "I/O time", numeric=True),
-            Column("rate_bytes_per_s", "Rate", numeric=True),
-            Column("cache", "Cache"),
-            Column("origin", "Origin"),
-            Column("created_utc", "Made (UTC)"),
-            Column("surroundings", "Made in"),
-            Column("findings", "Findings", help="doubts that a measurement raised itself"),
-        ),
-        rows=tuple(
-            _row(measurement, within.name, own)
-            for measurement, (within, own) in zip(measurements, made_in, strict=True)
-        ),
-        filterable=True,
-    )
-    return table, _each_once(made_in)
+    return MEASUREMENTS.table(_made(measurements, made_in)), _each_once(made_in)
 
 
 def study_provenance(
     runs: Sequence[TogetherMeasurement],
-) -> tuple[ReportTable, tuple[Surroundings, ...]]:
+) -> tuple[Table, tuple[Surroundings, ...]]:
     """Every run of several groups as a row, and the surroundings that the rows of a cluster share."""
     made_in = _surroundings([run.cluster for run in runs], [_study_facts(run) for run in runs])
-    table = ReportTable(
-        name="measurements",
-        title="Runs",
-        columns=(
-            Column("order", "Order", numeric=True, help="in the randomised plan"),
-            Column("point", "Run"),
-            Column("cluster", "Cluster"),
-            Column("mapping", "Mapping"),
-            Column("groups", "Groups", wide=True),
-            Column("repetition", "Repetition", numeric=True),
-            Column("window_s", "Window", numeric=True, help="in which all groups are active"),
-            Column(
-                "alignment_s", "Starts within", numeric=True, help="spread of the ranks' starts"
-            ),
-            Column("created_utc", "Made (UTC)"),
-            Column("surroundings", "Made in"),
-            Column("findings", "Findings", help="doubts that a run raised itself"),
-        ),
-        rows=tuple(
-            _study_row(run, within.name, own)
-            for run, (within, own) in zip(runs, made_in, strict=True)
-        ),
-        filterable=True,
-    )
-    return table, _each_once(made_in)
+    return RUNS.table(_made(runs, made_in)), _each_once(made_in)
 
 
-def _study_row(
-    run: TogetherMeasurement, surroundings: str, own: tuple[str, ...]
-) -> tuple[Cell, ...]:
-    window_s = None if run.window_s is None else run.window_s[1] - run.window_s[0]
-    parties = [
-        f"{party.group} on {', '.join(dict.fromkeys(party.nodes))}: {format_size(party.bytes)}, "
-        f"{party.operations:,} operations in {format_duration(party.elapsed_s)}"
-        for party in run.parties
-    ]
-    return (
-        number(run.order),
-        text(run.point),
-        text(run.cluster),
-        text(run.mapping),
-        text(", ".join(party.group for party in run.parties), (*parties, *own)),
-        number(run.repetition),
-        number(window_s, None if window_s is None else format_duration(window_s)),
-        number(run.alignment_s, f"{1e3 * run.alignment_s:.2f} ms"),
-        text(run.provenance.created_utc.replace("T", " ").removesuffix("+00:00")),
-        Cell(surroundings, surroundings, target=surroundings),
-        Cell(
-            str(len(run.findings)) if run.findings else "none",
-            len(run.findings),
-            lines=run.findings,
-        ),
-    )
+def _made(
+    runs: Sequence[Run], made_in: Sequence[tuple[Surroundings, tuple[str, ...]]]
+) -> list[_Made[Run]]:
+    return [_Made(run, within, own) for run, (within, own) in zip(runs, made_in, strict=True)]
 
 
 def _surroundings(
@@ -170,40 +200,6 @@ def _by_group(facts: Facts) -> dict[str, dict[str, str]]:
     for (group, name), value in facts.items():
         groups.setdefault(group, {})[name] = value
     return groups
-
-
-def _row(measurement: Measurement, surroundings: str, own: tuple[str, ...]) -> tuple[Cell, ...]:
-    result = measurement.result
-    time_s = io_time_s(result)
-    moved = sum(phase.bytes for phase in result.phases)
-    reached = moved / time_s if time_s > 0 else None
-    phases = [
-        f"phase {phase.ph_id}: {rate(phase.rate_bytes_per_s)}, {format_duration(phase.time_s)}"
-        for phase in result.phases
-    ]
-    others = f"opens, closes, seeks: {format_duration(result.metadata_time_s)}"
-    return (
-        number(measurement.order),
-        text(measurement.application),
-        text(measurement.cluster),
-        text(measurement.mapping),
-        number(measurement.repetition),
-        number(time_s, format_duration(time_s) if result.status == "ok" else "failed"),
-        Cell(
-            "\N{EN DASH}" if reached is None else rate(reached),
-            reached,
-            lines=(*few(phases, 6), others, *own),
-        ),
-        text(measurement.cache.state),
-        text(measurement.origin),
-        text(measurement.provenance.created_utc.replace("T", " ").removesuffix("+00:00")),
-        Cell(surroundings, surroundings, target=surroundings),
-        Cell(
-            str(len(measurement.findings)) if measurement.findings else "none",
-            len(measurement.findings),
-            lines=measurement.findings,
-        ),
-    )
 
 
 def _facts(measurement: Measurement) -> Facts:

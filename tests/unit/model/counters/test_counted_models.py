@@ -21,7 +21,7 @@ from wavetank.model.document.model import Model
 from wavetank.model.document.program import DataStep, FileStep
 from wavetank.model.extract import extract_model
 from wavetank.model.rules import Rules
-from wavetank.model.tables.model_tables import model_tables
+from wavetank.model.tables.approximation_tables import approximation_tables
 from wavetank.trace.counters import DirectionCounters, FileCounters
 from wavetank.trace.schema import Level, TracedFile
 
@@ -198,7 +198,7 @@ def test_the_model_says_what_was_counted_and_what_is_assumed() -> None:
     # The variance is 0: each rank moved a quarter.
     assert quantities["bytes of the rank that moved most"].bounds == "exact"
     assert model.approximation.sentence().startswith("approximate, made from Darshan's counters")
-    assert [table.title for table in model_tables(model)][:2] == [
+    assert [table.title for table in approximation_tables(model.approximation)] == [
         "APPROXIMATE", "What is exact, what is assumed",
     ]  # fmt: skip
 

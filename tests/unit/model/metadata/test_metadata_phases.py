@@ -7,6 +7,7 @@ import os
 import pytest
 from fold_builder import Event, model_of
 
+from table_texts import texts
 from wavetank.errors import ModelError
 from wavetank.model.document.model import Model
 from wavetank.model.findings.all_findings import model_findings
@@ -146,15 +147,15 @@ def test_tables_show_phases_of_calls_in_place_of_empty_ones() -> None:
     tables = {table.title: table for table in model_tables(mdtest(shared=True))}
     assert "Files" not in tables
     assert "Phases" not in tables
-    shown = tables["Phases of calls that move no data"].shown
-    assert shown[0][2:5] == ("create 6, close 6", "6 files", "one for all")
-    value = dict(tables["Application"].shown)
+    shown = texts(tables["Phases of calls that move no data"])[0]
+    assert (shown["calls"], shown["objects_shown"]) == ("create 6, close 6", "6 files")
+    assert shown["n_parents"] == "one for all"
+    value = {row["field"]: row["value"] for row in texts(tables["Application"])}
     assert value["app_nfiles"].startswith("0 with data; 6 files and 0 directories")
 
 
 def test_a_row_of_the_table_is_a_kind_of_call() -> None:
-    table = metadata_table(mdtest(shared=True).metadata)
-    rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+    rows = metadata_table(mdtest(shared=True).metadata).records()
     assert [(row["md_id"], row["call"], row["n"], row["least"], row["most"]) for row in rows[:3]] == [
         (1, "create", 6, 3, 3), (1, "close", 6, 3, 3), (2, "stat", 6, 3, 3),
     ]  # fmt: skip

@@ -5,16 +5,13 @@ from __future__ import annotations
 import pytest
 from fold_builder import Event, model_of
 
+from table_texts import texts
 from wavetank.model.document.phase import LinearOffsets
-from wavetank.model.tables.model_tables import (
-    application_table,
-    common_folder,
-    file_table,
-    model_tables,
-    numbers_text,
-    offset_text,
-    ranks_text,
-)
+from wavetank.model.tables.application_table import application_table
+from wavetank.model.tables.file_table import common_folder, file_table
+from wavetank.model.tables.model_tables import model_tables
+from wavetank.model.tables.phase_table import offset_text
+from wavetank.tables.words import numbers_text, ranks_text
 
 
 @pytest.mark.parametrize(
@@ -58,17 +55,16 @@ def test_files_without_data_are_only_counted() -> None:
     table = file_table(
         model_of([Event(0, "open", 0), Event(0, "open", 1), Event(0, "pwrite", 1, size=5)])
     )
-    assert [row[1] for row in table.rows] == ["/scratch/file1"]
-    assert "1 more files" in (table.note or "")
+    assert [row["file_name"] for row in table.records()] == ["/scratch/file1"]
+    assert "1 more files" in table.caption
 
 
 def test_both_file_sizes_are_shown_where_they_differ() -> None:
     # The same 100 bytes written twice: eq. 2 says 200, the file has 100.
     events = [Event(0, "pwrite", offset=i * 10, size=10) for _ in range(2) for i in range(10)]
     table = file_table(model_of(events))
-    (shown,) = table.shown
-    assert shown[2].startswith("100 B")
-    assert shown[3].startswith("200 B")
+    (shown,) = texts(table)
+    assert (shown["file_size"], shown["file_size_weights"]) == ("100 B", "200 B")
 
 
 def test_rows_and_columns_agree_in_every_table() -> None:
@@ -76,8 +72,8 @@ def test_rows_and_columns_agree_in_every_table() -> None:
         model_of([Event(0, "pwrite", offset=i * 10, size=10) for i in range(10)])
     ):
         assert all(len(row) == len(table.columns) for row in table.rows)
-        shown_columns = table.shown_columns or table.columns
-        assert all(len(row) == len(shown_columns) for row in table.shown)
+        assert all(len(row) == len(table.columns) for row in table.shown)
+        assert all(tuple(row) == table.keys for row in table.records())
 
 
 def test_runs_in_a_pattern_are_told_by_their_length() -> None:
@@ -88,7 +84,10 @@ def test_runs_in_a_pattern_are_told_by_their_length() -> None:
     ]
     (table,) = [one for one in model_tables(model_of(events)) if one.title.startswith("Phases")]
     (row,) = table.rows
-    assert row[table.columns.index("iop_type")] == "pwrite x 5 + pread"
+    cells = {column.key: cell for column, cell in table.cells_shown(row)}
+    assert cells["iop_type"].text == "pwrite x 5 + pread"
+    assert cells["iop_type"].value == ["pwrite"] * 5 + ["pread"]
+    assert (cells["rs"].text, cells["rs"].value) == ("10", [10] * 6)
 
 
 def test_the_need_of_a_global_file_system_names_a_file_that_several_ranks_open() -> None:
@@ -98,9 +97,11 @@ def test_the_need_of_a_global_file_system_names_a_file_that_several_ranks_open()
             Event(1, "write", file=1, offset=10, size=10),
         ]
     )
-    (row,) = [row for row in application_table(model).shown if row[0] == "needs_global_file_system"]
+    rows = {row[0].value: row[2] for row in application_table(model).rows}
+    need = rows["needs_global_file_system"]
     name = next(file.file_name for file in model.files if file.file_accesstype == "shared")
-    assert row[1] == f"yes: {name.rpartition('/')[2]} is opened by several ranks"
+    assert need.text == f"required: {name.rpartition('/')[2]} is opened by several ranks"
+    assert need.value is True
 
 
 def test_a_series_of_irregular_numbers_is_short() -> None:
@@ -121,7 +122,8 @@ def test_request_sizes_that_are_only_similar_are_shown_from_least_to_most() -> N
     ]
     model = model_of(events)
     table = next(table for table in model_tables(model) if table.title == "Phases")
-    assert [row[table.columns.index("rs")] for row in table.rows] == ["4000 to 4800"]
+    assert [row["rs"] for row in texts(table)] == ["4,000 to 4,800"]
+    assert [(row["rs_min"], row["rs_max"]) for row in table.records()] == [(4000, 4800)]
     same = model_of([Event(0, "pwrite", offset=i * 10, size=10) for i in range(5)])
     table = next(table for table in model_tables(same) if table.title == "Phases")
-    assert [row[table.columns.index("rs")] for row in table.rows] == [10]
+    assert [row["rs"] for row in texts(table)] == ["10"]

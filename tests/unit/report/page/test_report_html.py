@@ -360,7 +360,7 @@ def test_the_json_report_fits_its_published_schema(tmp_path) -> None:
     path = tmp_path / "report.json"
     path.write_text(text_formats.json_text(read_folder(tmp_path)))
     report = Report.read(path)
-    assert report.applications[0].tables["ranking-time"][0]["place"] == 1
+    assert report.applications[0].tables["ranking-time"][0]["place_best"] == 1
 
 
 def test_matplotlib_writes_nothing_below_the_home_directory(tmp_path) -> None:
@@ -394,7 +394,7 @@ def test_the_same_run_by_spot_prices_is_a_table_of_its_own(tmp_path) -> None:
     ).write(tmp_path / "comparison.json")
     campaign = read_folder(tmp_path)
     text = Outline(render(campaign)).text
-    assert "The same by other price tables" in text
+    assert "Cost by other price tables" in text
     assert "aws-spot" in text and "spot" in text and "has no type x" in text
     tables = json.loads(text_formats.json_text(campaign))["applications"][0]["tables"]
     assert [row["table"] for row in tables["other-costs"]] == ["aws-spot", "other"]

@@ -10,11 +10,11 @@ import campaign_examples
 import pytest
 import report_examples
 
-from wavetank.campaign.tables import all_rows
+from wavetank.compare.tables.all import comparison_tables
+from wavetank.model.tables.model_tables import model_tables
 from wavetank.report.gather import Campaign, read_folder
 from wavetank.report.page.html import render
 from wavetank.report.page.text_formats import csv_text, json_text, markdown
-from wavetank.report.tables.model import phase_tables
 
 
 @pytest.fixture(scope="module")
@@ -43,12 +43,12 @@ def test_json_holds_medians_and_ends_in_base_units(campaign) -> None:
     assert first["io_time_s"] == best.io_time_s.median
     assert first["io_time_s_low"] == best.io_time_s.low
     assert first["io_time_s_high"] == best.io_time_s.high
-    assert first["origin"] == "measured under emulated limits, cold cache"
+    assert (first["origin"], first["cache"]) == ("measured under emulated limits", "cold")
 
 
 def test_json_holds_the_advice_and_where_it_comes_from(campaign) -> None:
     body = json.loads(json_text(campaign))
-    assert body["schema"] == "wavetank.report/1"
+    assert body["schema"] == "wavetank.report/2"
     assert body["provenance"]["tool_version"] == "0.1.0"
     sentences = [advice["sentence"] for advice in body["applications"][0]["advice"]]
     assert sentences == [advice.sentence for advice in campaign.comparison.advice]
@@ -64,7 +64,9 @@ def test_csv_holds_every_measurement(campaign) -> None:
 def test_csv_holds_rows_that_the_page_leaves_out() -> None:
     model = report_examples.bt_io().model_copy(update={"series": ()})
     many = tuple(model.phases[0].model_copy(update={"ph_id": n}) for n in range(1, 401))
-    (table,) = phase_tables(model.model_copy(update={"phases": many}))
+    table = {each.name: each for each in model_tables(model.model_copy(update={"phases": many}))}[
+        "phases"
+    ]
     assert len(table.rows) == 400
     assert len(table.shown) + table.n_left_out == 400
     assert table.n_left_out > 0
@@ -100,15 +102,15 @@ def test_all_formats_call_clusters_the_same(campaign) -> None:
     name = application["name"]
     page, text = render(campaign), markdown(campaign).replace("\\", "")
     for table in ("ranking-time", "whole-run", "phase-results", "cost"):
-        assert {row["cluster"] for row in application["tables"][table]} == titles
-    assert {row["cluster"] for row in csv_tables[f"{name}: By I/O time"]} == titles
+        assert {row["title"] for row in application["tables"][table]} == titles
+    assert {row["title"] for row in csv_tables[f"{name}: By I/O time"]} == titles
     for title in titles:
         assert escape(title) in page and title in text
-    for rows in all_rows(comparison):
-        if "title" in rows.columns and rows.title != "Not measured":
-            assert {row[rows.columns.index("title")] for row in rows.rows} <= titles
-    ((missing,),) = ([r for r in all_rows(comparison) if r.title == "Not measured"],)
-    assert missing.shown[0][1] == "CephFS, 3 data servers" in page
+    tables = {each.name: each.records() for each in comparison_tables(comparison)}
+    for name, rows in tables.items():
+        if name != "not-measured":
+            assert {row["title"] for row in rows if "title" in row} <= titles
+    assert tables["not-measured"][0]["title"] == "CephFS, 3 data servers" in page
 
 
 def test_the_baseline_and_the_whole_run_are_in_all_formats(campaign) -> None:

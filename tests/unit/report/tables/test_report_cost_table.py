@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from compare_fakes import configuration, of
 
 from wavetank.compare.comparison import Price
-from wavetank.report.tables.cost import cost_table
+from wavetank.compare.tables.cost import cost_table
 
 PRICE = Price(
     table="t", date=date(2026, 1, 1), source="a test", region="here", currency="USD", billing="per second"
@@ -34,5 +34,5 @@ def test_storage_that_is_paid_by_time_has_a_column_of_its_own():
 
 def test_clusters_without_such_storage_have_the_table_that_they_had():
     found = table(configuration("b", [1.0, 1.0], costs=[0.5, 0.5]))
-    assert "cost_storage" not in [column.key for column in found.columns]
+    assert "cost_storage" not in [column.key for column in found.columns_shown]
     assert all(len(row) == len(found.columns) for row in found.rows)

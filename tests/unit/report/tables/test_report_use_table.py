@@ -2,11 +2,10 @@
 
 from compare_fakes import configuration
 
-from wavetank.campaign.use_table import use_rows
+from wavetank.compare.tables.use import use_table
 from wavetank.compare.use import ConfigurationUse, UseOf, use_of
 from wavetank.measure.bottleneck import bottleneck
 from wavetank.measure.use import ResourceUse, Use
-from wavetank.report.tables.use import use_table
 
 MB = 10**6
 
@@ -40,11 +39,6 @@ def known(cluster, busiest):
     return made.model_copy(update={"use": use, "phases": phases})
 
 
-class FakeComparison:
-    def __init__(self, *configurations):
-        self.configurations = configurations
-
-
 def cells(table, position):
     return dict(zip((c.key for c in table.columns), table.rows[position], strict=True))
 
@@ -63,33 +57,36 @@ def test_the_report_names_what_took_the_time_and_shows_each_share():
 
 def test_people_see_long_parts_and_machines_all_of_them():
     table = use_table([known("NFS", 0.97)])
-    parts = [row[2].text for row in table.rows]
+    parts = [row["part"] for row in table.records()]
     assert parts == ["whole run", "phase 1, read", "phase 2, read", "outside of phases"]
-    assert [row[2].text for row in table.shown] == parts[:2]
+    at = table.columns.index(next(c for c in table.columns if c.key == "part"))
+    assert [row[at].text for row in table.shown] == parts[:2]
     assert cells(table, 2)["bottleneck"].text == "too short to tell"
 
 
 def test_a_campaign_in_which_nothing_was_recorded_has_no_such_table():
     unknown = configuration("NFS", [1.0])
-    assert use_table([unknown]) is None
-    assert use_rows(FakeComparison(unknown)).rows == []
+    assert use_table([unknown]).rows == ()
 
 
 def test_a_configuration_of_which_nothing_is_known_is_said_so():
     table = use_table([known("NFS", 0.5), configuration("Other", [1.0])])
-    assert cells(table, 2)["bottleneck"].text == "not known"
-    rows = use_rows(FakeComparison(known("NFS", 0.5), configuration("Other", [1.0])))
-    assert rows.note.endswith("Not known of 1 configurations.")
+    assert cells(table, 4)["bottleneck"].text == "not known"
+    assert table.caption.endswith("Not known of 1 configurations.")
+    known_only = use_table([known("NFS", 0.5), configuration("Other", [1.0])], unknown=False)
+    assert len(known_only.rows) == 4
+    assert known_only.caption == table.caption
 
 
 def test_results_have_the_sentence_for_people_and_plain_shares_for_machines():
-    rows = use_rows(FakeComparison(known("NFS", 0.06)))
-    whole = dict(zip(rows.columns, rows.rows[0], strict=True))
+    table = use_table([known("NFS", 0.06)], unknown=False)
+    whole = table.records()[0]
     assert (whole["disk_write"], whole["disk_read"], whole["waiting"]) == (0.06, None, 0.94)
     assert whole["bottleneck"] == "latency of single requests"
-    assert rows.shown[0][-1] == (
+    assert whole["sentence"] == (
         "none of these: latency of single requests (12.3 ms each, 1.5 at a time from 2 ranks); "
         "fullest: disk write of io1, 6 %"
     )
-    assert len(rows.shown) == 2
-    assert len(rows.rows) == 4
+    assert whole["also"] == []
+    assert len(table.shown) == 2
+    assert len(table.rows) == 4

@@ -6,11 +6,18 @@ import kernel_models as km
 import pytest
 
 from wavetank.measure.statistics import Estimate
-from wavetank.report.plots.svg import printable, short_name, shorten
-from wavetank.report.tables.model import application_table
-from wavetank.report.tables.table import id_range, ranks_words
-from wavetank.report.text.sizes import class_label, exact_size, size_class, size_scale
-from wavetank.report.text.words import change, interval_words, money, range_words
+from wavetank.model.tables.application_table import application_table
+from wavetank.report.plots.sizes import class_label, exact_size, size_class, size_scale
+from wavetank.report.plots.svg import short_name, shorten
+from wavetank.tables.words import (
+    change,
+    id_range,
+    interval_words,
+    money,
+    printable,
+    range_words,
+    ranks_words,
+)
 from wavetank.units import format_duration
 
 
@@ -110,7 +117,6 @@ def test_the_application_table_says_what_a_trace_lost() -> None:
     lost = "5 of 9 operations are missing"
     whole = km.abyss(100_000)
     rows = application_table(whole.model_copy(update={"lost": (lost,)})).rows
-    assert [cell.text for cell in rows[-1]] == [
-        "trace", "what is missing", f"the trace is PARTIAL: {lost}",
-    ]  # fmt: skip
+    told = ("trace", "what is missing", f"the trace is PARTIAL: {lost}")
+    assert told in [tuple(cell.text for cell in row) for row in rows]
     assert len(application_table(whole).rows) == len(rows) - 1

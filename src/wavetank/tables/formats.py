@@ -1,0 +1,126 @@
+"""Tables as CSV, JSON and Markdown. The terminal's rendering is with the command line, the page's with the report."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from io import StringIO
+from typing import Any
+
+from wavetank.tables.table import Cell, Definition, Kind, Table, Value
+from wavetank.tables.words import printable
+
+# What Markdown, or the HTML inside it, would take for markup.
+_MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~$&])")
+_JSON_TYPES: Mapping[Kind, list[str]] = {
+    "text": ["string", "null"],
+    "integer": ["integer", "null"],
+    "number": ["number", "null"],
+    "boolean": ["boolean", "null"],
+    "list": ["array", "null"],
+    "object": ["object", "null"],
+    "any": ["string", "number", "boolean", "array", "object", "null"],
+}
+
+
+def csv_text(tables: Sequence[Table], titles: Sequence[str] | None = None) -> str:
+    """Tables one after another, each after a line with its title where there are several or titles are given."""
+    stream = StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    for number, table in enumerate(tables):
+        if len(tables) > 1 or titles is not None:
+            title = table.title if titles is None else titles[number]
+            stream.write(f"{'' if number == 0 else chr(10)}# {printable(title)}\n")
+        writer.writerow(table.keys)
+        writer.writerows([_field(value) for value in row.values()] for row in table.records())
+    return stream.getvalue()
+
+
+def _field(value: Value) -> str | int | float | None:
+    """A value in CSV. Lists are joined by semicolons; no spreadsheet takes a text for a formula."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if value is None or isinstance(value, int | float):
+        return value
+    if not isinstance(value, str):
+        flat = not isinstance(value, Mapping) and all(
+            isinstance(one, str | int | float) for one in value
+        )
+        value = "; ".join(map(str, value)) if flat else json.dumps(value)
+    value = printable(value)
+    return f"'{value}" if value[:1] in {"=", "+", "-", "@"} else value
+
+
+def json_tables(tables: Sequence[Table]) -> dict[str, list[dict[str, Value]]]:
+    """Key of each table -> its rows."""
+    return {table.key: table.records() for table in tables}
+
+
+def markdown_table(title: str, table: Table) -> list[str]:
+    """Heading, rows, and what the caption says: paragraphs."""
+    columns = table.columns_shown
+    lines = [
+        "| " + " | ".join(escaped(column.title) for column in columns) + " |",
+        "|" + "|".join("--:" if column.numeric else "---" for column in columns) + "|",
+    ]
+    lines += [
+        "| " + " | ".join(_markdown_cell(cell) for _, cell in table.cells_shown(row)) + " |"
+        for row in table.shown
+    ]
+    notes = [table.caption] if table.caption else []
+    if table.n_left_out:
+        notes.append(f"{table.n_left_out:,} more rows are in the CSV and JSON output.")
+    return [f"### {escaped(title)}", "\n".join(lines), *(escaped(note) for note in notes)]
+
+
+def _markdown_cell(cell: Cell) -> str:
+    told = f"**{escaped(cell.text)}**" if cell.strong else escaped(cell.text)
+    return told + (f" ({escaped(cell.lines[0])})" if cell.ends is not None and cell.lines else "")
+
+
+def escaped(text: str) -> str:
+    """Text that Markdown shows as it is."""
+    return _MARKUP.sub(r"\\\1", printable(text).replace("\n", " "))
+
+
+def tables_schema(definitions: Iterable[Definition[Any]]) -> dict[str, Any]:
+    """JSON Schema of tables in JSON: a property for each, named as in a report."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "wavetank.tables/2",
+        "description": "Tables that commands print with --format json, and those of a report: lists of rows. Names of rankings "
+        "end in what they rank by.",
+        "type": "object",
+        "properties": {
+            each.name: _rows_schema(each)
+            for each in sorted(definitions, key=lambda each: each.name)
+        },
+    }
+
+
+def _rows_schema(definition: Definition[Any]) -> dict[str, Any]:
+    properties: dict[str, Any] = {}
+    for column in definition.columns:
+        if column.people:
+            continue
+        meaning = ", ".join(filter(None, (column.title, column.help)))
+        known = {"description": meaning, **({"unit": column.unit} if column.unit else {})}
+        properties[column.key] = {"type": _JSON_TYPES[column.json_kind], **known}
+        for end in ("low", "high") if column.spread else ():
+            properties[f"{column.key}_{end}"] = {
+                "type": ["number", "null"],
+                "description": f"{'lower' if end == 'low' else 'upper'} end of the interval",
+            }
+    return {
+        "title": definition.title,
+        "description": f"commands print it as '{definition.json_key}'",
+        "type": "array",
+        "items": {
+            "type": "object",
+            "properties": properties,
+            "required": list(properties),
+            "additionalProperties": False,
+        },
+    }
