@@ -9,7 +9,7 @@
 _Thread_local struct wt_member wt_members[WT_MOST_MEMBERS];
 
 #define FEW_MEMBERS 64
-#define REPETITIONS 80     /* stand_in.py of the model */
+#define REPETITIONS 80     /* loop_samples.py of the model */
 #define MOST_BEGINNINGS 32 /* of a loop's body that are tried */
 
 /* Operations of one pass over rows [low, high); at most WT_MOST_MEMBERS + 1. */

@@ -17,7 +17,7 @@ from wavetank.kernel.benchmarks.ior import IorParameters, parse_command
 from wavetank.kernel.benchmarks.mpi_io_test import ObjectParameters
 from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.kernel.document.kernel import Kernel
-from wavetank.kernel.execution.ior_run import find_ior
+from wavetank.kernel.execution.ior_program import find_ior
 from wavetank.kernel.preparation.input_files import prepare_files
 from wavetank.launchers.registry import launcher
 from wavetank.model.document.phase import Run

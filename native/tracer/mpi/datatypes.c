@@ -7,7 +7,6 @@
 
 #define RUNS_MAX (1u << 17) /* of all views of a process: 3 MiB */
 #define DEPTH_MAX 32
-#define ARGUMENTS_MAX (1u << 17)
 
 struct wt_run *wt_type_runs;
 uint32_t wt_n_type_runs;

@@ -11,11 +11,12 @@ from pathlib import Path
 import yaml
 
 from wavetank.application.own import OwnApplication, examine
+from wavetank.campaign.database import SPEC, file_stem
 from wavetank.campaign.facts import ClusterFacts, with_titles
 from wavetank.campaign.plan import Application
 from wavetank.campaign.problems import Problems
 from wavetank.campaign.spec import ApplicationEntry, CampaignSpec, Layout, Performed
-from wavetank.campaign.store import SPEC, Store, file_stem
+from wavetank.campaign.store import Store
 from wavetank.compare.own_run import match_phases
 from wavetank.cost.prices import PriceTable, load_prices
 from wavetank.document import write_whole

@@ -6,11 +6,12 @@ from dataclasses import replace
 from datetime import datetime
 
 from wavetank.campaign.clusters import cluster_reader
+from wavetank.campaign.database import COMPARISON, SPEC
 from wavetank.campaign.judge import compare_campaign
 from wavetank.campaign.load import load_campaign
 from wavetank.campaign.plan import make_plan
 from wavetank.campaign.spec import read_campaign
-from wavetank.campaign.store import COMPARISON, SPEC, Store
+from wavetank.campaign.store import Store
 from wavetank.compare.comparison import Comparison
 from wavetank.errors import MeasurementError
 

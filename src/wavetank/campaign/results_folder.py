@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from wavetank.campaign.store import COMPARISON, DATABASE, Store
+from wavetank.campaign.database import COMPARISON, DATABASE
+from wavetank.campaign.store import Store
 from wavetank.errors import MeasurementError
 
 LOCK = "store.lock"

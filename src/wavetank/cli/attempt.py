@@ -173,7 +173,7 @@ def _document_kind(log: Path) -> str | None:
 
 
 def _report(results: Path, path: Path) -> None:
-    from wavetank.campaign.store import COMPARISON
+    from wavetank.campaign.database import COMPARISON
     from wavetank.document import write_whole
     from wavetank.report.gather import read_folder
     from wavetank.report.page.html import render

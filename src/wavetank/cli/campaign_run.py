@@ -27,9 +27,9 @@ def print_forecast(
     loaded: Loaded, plan: Plan, folder: Path, fresh: bool, output_format: str
 ) -> None:
     """Print the plan with what is done already, what is left, how long it takes and what it costs."""
+    from wavetank.campaign.database import DATABASE
     from wavetank.campaign.plan import forecast
     from wavetank.campaign.results_folder import open_store, see_usable
-    from wavetank.campaign.store import DATABASE
 
     see_usable(folder)
     if fresh or not (folder / DATABASE).is_file():
@@ -118,8 +118,8 @@ def measure_and_compare(
 
 
 def _compare(loaded: Loaded, plan: Plan, store: Store) -> Comparison:
+    from wavetank.campaign.database import COMPARISON
     from wavetank.campaign.judge import compare_campaign
-    from wavetank.campaign.store import COMPARISON
 
     comparison = compare_campaign(loaded.spec, plan, store, loaded.prices, loaded.other_prices)
     comparison.write(store.folder / COMPARISON)

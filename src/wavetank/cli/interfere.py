@@ -151,7 +151,7 @@ def _measure(loaded: LoadedStudy, plan: InterferePlan, store: Store, progress: P
 
 
 def _compare(loaded: LoadedStudy, plan: InterferePlan, store: Store) -> Comparison:
-    from wavetank.campaign.store import COMPARISON
+    from wavetank.campaign.database import COMPARISON
     from wavetank.interfere.judge import compare_study
 
     comparison = compare_study(loaded.spec, plan, store)
@@ -174,8 +174,8 @@ def print_study_plan(
     loaded: LoadedStudy, plan: InterferePlan, folder: Path, fresh: bool, output_format: str
 ) -> None:
     """Print every run that will be made and every one that cannot, with the time that is left."""
+    from wavetank.campaign.database import DATABASE
     from wavetank.campaign.results_folder import open_store
-    from wavetank.campaign.store import DATABASE
     from wavetank.interfere.plan import forecast_s
 
     done: set[str] = set()

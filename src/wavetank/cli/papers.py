@@ -66,7 +66,7 @@ def show(study: str, results: Path | None, output_format: str) -> None:
 
     Example: wavetank papers show P18
     """
-    from wavetank.campaign.store import COMPARISON
+    from wavetank.campaign.database import COMPARISON
     from wavetank.compare.comparison import Comparison
     from wavetank.papers.study import find_study
 

@@ -236,7 +236,7 @@ def _refuse_replay_options(
 
 def _default_launcher(kernel: Kernel, program: str) -> str:
     if program == "ior":
-        from wavetank.kernel.execution.ior_run import find_ior
+        from wavetank.kernel.execution.ior_program import find_ior
 
         return find_ior().family or "openmpi"
     mpi = any(phase.level == "mpiio" for phase in kernel.phases)

@@ -52,14 +52,6 @@ class Host(Protocol):
 
 
 @runtime_checkable
-class DropsCaches(Protocol):
-    """A node whose page cache can be emptied on its own."""
-
-    def drop_caches(self) -> str:
-        """Empty the cache; says how it was done, for the result."""
-
-
-@runtime_checkable
 class WatchesDaemons(Protocol):
     """A node that knows whether a daemon it started still runs."""
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from wavetank.campaign.clusters import read_cluster
-from wavetank.campaign.store import COMPARISON, Store
+from wavetank.campaign.database import COMPARISON
+from wavetank.campaign.store import Store
 from wavetank.compare.comparison import Comparison
 from wavetank.errors import MeasurementError
 from wavetank.interfere.judge import compare_study

@@ -6,16 +6,22 @@ Reads the counters that were recorded beside a replay, and when its ranks were i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from wavetank.cluster import counters as c
-from wavetank.cluster.counters import Capacity, Counters, NodeCounters
+from wavetank.cluster.counters import Counters, NodeCounters
 from wavetank.kernel.results.result import PhaseResult, ReplayResult
+from wavetank.measure.node_loads import (
+    LOADS,
+    Increment,
+    Load,
+    Span,
+    covers,
+    full_resources,
+    readings,
+)
 from wavetank.measure.use import (
-    FULL,
     KINDS,
     RESOURCES,
     FullTime,
@@ -24,7 +30,6 @@ from wavetank.measure.use import (
     PhaseUse,
     Resource,
     ResourceUse,
-    Unit,
     Use,
 )
 
@@ -40,19 +45,6 @@ SEEN_SHARE = 0.5
 
 MOST_WINDOWS = 100
 """Into which a time is cut to see which resources were full in turn; each lasts SMALLEST_SPAN_S at least."""
-
-
-@dataclass(frozen=True)
-class Span:
-    """From one moment to another, s."""
-
-    start_s: float
-    end_s: float
-
-    @property
-    def length_s(self) -> float:
-        """How long it is."""
-        return self.end_s - self.start_s
 
 
 @dataclass(frozen=True)
@@ -170,11 +162,11 @@ def use_in(
     seen_s = sum(span.length_s for span in seen)
     if seen_s < max(SMALLEST_SPAN_S, SEEN_SHARE * total_s):
         return None
-    nodes = [node for node in counters.nodes if _covers(node, seen, counters.every_s)]
-    n_readings = min((_readings(node, seen) for node in nodes), default=0)
+    nodes = [node for node in counters.nodes if covers(node, seen, counters.every_s)]
+    n_readings = min((readings(node, seen) for node in nodes), default=0)
     if n_readings < FEWEST_READINGS:
         return None
-    increments = [_Increment(node, seen) for node in nodes]
+    increments = [Increment(node, seen) for node in nodes]
     resources = [
         found
         for kind in KINDS[:2]
@@ -182,8 +174,8 @@ def use_in(
     ]
     other = None
     machine = counters.machine
-    if machine is not None and _covers(machine, seen, counters.every_s):
-        whole = _Increment(machine, seen)
+    if machine is not None and covers(machine, seen, counters.every_s):
+        whole = Increment(machine, seen)
         resources += _of_machine(whole)
         other = _other_cores(whole, increments)
     cpu_wait = _cpu_wait(increments)
@@ -217,7 +209,7 @@ def _full_in_turn(
         found = {
             (resource, kinds[node.node], node.node)
             for node in nodes
-            for resource in _full_resources(_Increment(node, [window]))
+            for resource in full_resources(Increment(node, [window]))
         }
         for resource, kind in {(resource, kind) for resource, kind, _ in found}:
             full_s[resource, kind] = full_s.get((resource, kind), 0.0) + window.length_s
@@ -235,14 +227,6 @@ def _full_in_turn(
     ), any_s / total_s  # fmt: skip
 
 
-def _full_resources(node: _Increment) -> Iterator[Resource]:
-    """Those at their limit; a disk that is busy alone is not at one."""
-    for resource in RESOURCES[:-1]:
-        load = _LOADS[resource](node)
-        if load is not None and load.share >= FULL:
-            yield resource
-
-
 def _windows(spans: Sequence[Span], length_s: float) -> Iterator[Span]:
     """Spans cut into windows of one length, or a little more."""
     for span in spans:
@@ -252,62 +236,14 @@ def _windows(spans: Sequence[Span], length_s: float) -> Iterator[Span]:
             yield Span(span.start_s + i * width, span.start_s + (i + 1) * width)
 
 
-class _Increment:
-    """What a node's counters grew by in some spans."""
-
-    def __init__(self, node: NodeCounters, spans: Sequence[Span]) -> None:
-        self.node = node.node
-        self.capacity: Capacity = node.capacity
-        self._length_s = sum(span.length_s for span in spans)
-        starts = np.array([span.start_s for span in spans])
-        ends = np.array([span.end_s for span in spans])
-        self._grown = {
-            name: float(np.sum(_at(node, name, ends) - _at(node, name, starts)))
-            for name in node.counted
-        }
-
-    def has(self, name: str) -> bool:
-        """Whether the node has this counter."""
-        return name in self._grown
-
-    def rate(self, name: str) -> float:
-        """Growth a second."""
-        return self._grown[name] / self._length_s
-
-
-def _at(node: NodeCounters, name: str, moments: c.FloatArray) -> c.FloatArray:
-    """A counter at some moments, shape as ``moments``.
-
-    What grows steadily is interpolated. A disk's counter jumps: a limit holds a request of several megabytes back until
-    all of it may pass, and then it ends at once, right before the call that waited for it. It counts as first read
-    after the moment, at both ends of a span.
-    """
-    values = node.counted[name]
-    if name not in c.OF_DISKS:
-        return np.interp(moments, node.at_s, values)
-    after = np.searchsorted(node.at_s, moments)
-    return values[np.minimum(after, values.size - 1)]
-
-
-@dataclass(frozen=True)
-class _Load:
-    """One resource of one node."""
-
-    node: str
-    share: float
-    amount: float
-    limit: float | None
-    unit: Unit
-
-
-def _of_kind(kind: Kind, nodes: Sequence[_Increment]) -> Iterator[ResourceUse]:
+def _of_kind(kind: Kind, nodes: Sequence[Increment]) -> Iterator[ResourceUse]:
     for resource in RESOURCES:
-        loads = [load for node in nodes if (load := _LOADS[resource](node)) is not None]
+        loads = [load for node in nodes if (load := LOADS[resource](node)) is not None]
         if loads:
             yield _summary(resource, kind, loads)
 
 
-def _summary(resource: Resource, kind: Kind, loads: Sequence[_Load]) -> ResourceUse:
+def _summary(resource: Resource, kind: Kind, loads: Sequence[Load]) -> ResourceUse:
     busiest = max(loads, key=lambda load: load.share)
     return ResourceUse(
         resource=resource, kind=kind, busiest=busiest.share, busiest_node=busiest.node,
@@ -316,28 +252,28 @@ def _summary(resource: Resource, kind: Kind, loads: Sequence[_Load]) -> Resource
     )  # fmt: skip
 
 
-def _of_machine(machine: _Increment) -> list[ResourceUse]:
+def _of_machine(machine: Increment) -> list[ResourceUse]:
     """The processors that all nodes share; what was stolen from them was not theirs to use."""
     if not machine.has(c.CPU_S):
         return []
     stolen = machine.rate(c.STOLEN_S) if machine.has(c.STOLEN_S) else 0.0
     busy, cpus = machine.rate(c.CPU_S) + stolen, machine.capacity.cpus
-    load = _Load(machine.node, busy / cpus, busy, cpus, "cores")
+    load = Load(machine.node, busy / cpus, busy, cpus, "cores")
     return [_summary("processors", "machine", [load])]
 
 
-def _other_cores(machine: _Increment, nodes: Sequence[_Increment]) -> float | None:
+def _other_cores(machine: Increment, nodes: Sequence[Increment]) -> float | None:
     if not machine.has(c.CPU_S) or not all(node.has(c.CPU_S) for node in nodes):
         return None
     return max(0.0, machine.rate(c.CPU_S) - sum(node.rate(c.CPU_S) for node in nodes))
 
 
-def _longest(nodes: Sequence[_Increment], name: str) -> float | None:
+def _longest(nodes: Sequence[Increment], name: str) -> float | None:
     """Growth a second of a counter, on the node where it is largest; None where no node has it."""
     return max((node.rate(name) for node in nodes if node.has(name)), default=None)
 
 
-def _cpu_wait(nodes: Sequence[_Increment]) -> float | None:
+def _cpu_wait(nodes: Sequence[Increment]) -> float | None:
     """Share of the time in which processes waited for a processor of this machine, on the node where it is longest.
 
     The kernel counts those as waiting, too, that their own node's limit holds back.
@@ -352,79 +288,11 @@ def _cpu_wait(nodes: Sequence[_Increment]) -> float | None:
     )  # fmt: skip
 
 
-def _processors(node: _Increment) -> _Load | None:
-    if not node.has(c.CPU_S):
-        return None
-    amount, cpus = node.rate(c.CPU_S), node.capacity.cpus
-    return _Load(node.node, amount / cpus, amount, cpus, "cores")
-
-
-def _network(counter: str) -> Callable[[_Increment], _Load | None]:
-    def load(node: _Increment) -> _Load | None:
-        limit = node.capacity.network_bytes_per_s
-        if limit is None or not node.has(counter):
-            return None
-        return _Load(node.node, node.rate(counter) / limit, node.rate(counter), limit, "B/s")
-
-    return load
-
-
-def _disk(size: str, requests: str) -> Callable[[_Increment], _Load | None]:
-    """By bytes or by requests, whichever is nearer to its limit."""
-
-    def load(node: _Increment) -> _Load | None:
-        capacity, reads = node.capacity, size == c.READ_BYTES
-        loads = []
-        by_bytes = capacity.read_bytes_per_s if reads else capacity.write_bytes_per_s
-        if by_bytes is not None and node.has(size):
-            rate = node.rate(size)
-            loads.append(_Load(node.node, rate / by_bytes, rate, by_bytes, "B/s"))
-        by_requests = capacity.reads_per_s if reads else capacity.writes_per_s
-        if by_requests is not None and node.has(requests):
-            rate = node.rate(requests)
-            loads.append(_Load(node.node, rate / by_requests, rate, by_requests, "requests/s"))
-        return max(loads, key=lambda each: each.share, default=None)
-
-    return load
-
-
-def _disk_busy(node: _Increment) -> _Load | None:
-    if not node.has(c.DISK_BUSY_S):
-        return None
-    share = node.rate(c.DISK_BUSY_S)
-    return _Load(node.node, share, share, None, "share of time")
-
-
-_LOADS: dict[Resource, Callable[[_Increment], _Load | None]] = {
-    "processors": _processors,
-    "network in": _network(c.RECEIVED_BYTES),
-    "network out": _network(c.SENT_BYTES),
-    "disk read": _disk(c.READ_BYTES, c.READS),
-    "disk write": _disk(c.WRITTEN_BYTES, c.WRITES),
-    "disk busy": _disk_busy,
-}
-
-
 def _phase_span(phase: PhaseResult, start_s: float) -> Span:
     """From its first rank's start to its last rank's end."""
     return Span(
         start_s + min(rank.start_s for rank in phase.ranks),
         start_s + max(rank.end_s for rank in phase.ranks),
-    )
-
-
-def _covers(node: NodeCounters, spans: Sequence[Span], every_s: float) -> bool:
-    """Whether a node was read from before the first span to after the last, or nearly so."""
-    if node.at_s.size < 2:
-        return False
-    first, last = min(span.start_s for span in spans), max(span.end_s for span in spans)
-    return bool(node.at_s[0] <= first + every_s and node.at_s[-1] >= last - every_s)
-
-
-def _readings(node: NodeCounters, spans: Sequence[Span]) -> int:
-    return sum(
-        int(np.count_nonzero((node.at_s >= span.start_s) & (node.at_s <= span.end_s)))
-        for span in spans
     )
 
 

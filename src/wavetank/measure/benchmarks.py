@@ -19,7 +19,8 @@ from wavetank.job import Placement
 from wavetank.kernel.benchmarks.fio import FioJob, FioPlan, escaped, fio_plan
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.execution.fio_run import io_of, phases_of, settings_of
-from wavetank.kernel.execution.ior_run import Nodes, find_ior, run_ior
+from wavetank.kernel.execution.ior_program import find_ior
+from wavetank.kernel.execution.ior_run import Nodes, run_ior
 from wavetank.kernel.execution.scratch import scratch_folder
 from wavetank.kernel.results.result import ReplayResult
 from wavetank.launchers.registry import launcher

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import yaml
 
+from wavetank.campaign.database import SPEC
 from wavetank.campaign.recall import current_comparison
 from wavetank.campaign.results_folder import open_store
-from wavetank.campaign.store import SPEC, Store
+from wavetank.campaign.store import Store
 from wavetank.compare.comparison import Comparison
 from wavetank.errors import ReportError
 from wavetank.interfere.load import STUDY

@@ -6,8 +6,9 @@ import sys
 import pytest
 from measure_fakes import FakeCluster, FakePerformer, abyss_kernel, abyss_result
 
+from wavetank.campaign.database import DATABASE, file_stem
 from wavetank.campaign.results_folder import forget, open_store, write_store
-from wavetank.campaign.store import DATABASE, Failure, Key, file_stem
+from wavetank.campaign.store import Failure, Key
 from wavetank.errors import MeasurementError
 from wavetank.measure.perform import RawOutput
 from wavetank.measure.run import measure, set_up

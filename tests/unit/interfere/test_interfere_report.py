@@ -5,8 +5,8 @@ import re
 import pytest
 from interfere_fakes import FairPerformer, plan_of, run, spec
 
+from wavetank.campaign.database import COMPARISON
 from wavetank.campaign.results_folder import write_store
-from wavetank.campaign.store import COMPARISON
 from wavetank.interfere.load import LoadedStudy, keep_copies
 from wavetank.report.gather import read_folder
 from wavetank.report.page import text_formats

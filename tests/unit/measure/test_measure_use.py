@@ -6,7 +6,8 @@ from measure_fakes import phase_result, replay_result
 
 from wavetank.cluster import counters as c
 from wavetank.cluster.counters import Capacity, Counters, NodeCounters
-from wavetank.measure.attribution import Calls, Span, gaps, measured_use, use_in
+from wavetank.measure.attribution import Calls, gaps, measured_use, use_in
+from wavetank.measure.node_loads import Span
 
 MB = 10**6
 EVERY_S = 0.025

@@ -42,7 +42,6 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 PREPARE_TIMEOUT_S = 3 * CONNECT_TIMEOUT_S
 CLEAN_TIMEOUT_S = 600
-SSH_FAILED = 255  # ssh's own status; then the command was not run, or its end is not known
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,13 @@ from posixpath import commonpath
 
 from wavetank.kernel.benchmarks.groups import in_a_folder
 from wavetank.kernel.benchmarks.item_trees import tree_of
+from wavetank.kernel.benchmarks.mdtest_phases import (
+    CALLS_OF,
+    PhaseCalls,
+    kind_of,
+    objects_of,
+    of_trees,
+)
 from wavetank.kernel.benchmarks.metadata_items import (
     CREATE,
     READ,
@@ -31,14 +38,6 @@ from wavetank.model.document.metadata import MetadataPhase
 
 _ORDER = (CREATE, STAT, READ, RENAME, REMOVE)
 _ROUND = {STAT: 1, READ: 2, REMOVE: 3}  # multiples of -N by which mdtest's phases are shifted
-_CALLS = {
-    (CREATE, "files"): {"create", "mknod"}, (CREATE, "directories"): {"mkdir"},
-    (STAT, "files"): {"stat"}, (STAT, "directories"): {"stat"},
-    (READ, "files"): {"open"}, (RENAME, "directories"): {"rename"}, (REMOVE, "files"): {"unlink"}, (REMOVE, "directories"): {"rmdir"},
-}  # fmt: skip
-"""By which calls a phase of the model is known."""
-
-
 _IN_TURNS = (
     "its kinds of calls come in turns, and mdtest makes all of one kind and then all of the next"
 )
@@ -93,7 +92,7 @@ def mdtest_lines(kernel: Kernel) -> tuple[list[MdtestLine], list[MdtestRefused]]
     if not kernel.metadata:
         return [], []
     free = {phase.md_id: phase for phase in kernel.metadata}
-    calls = _Calls(kernel.metadata)
+    calls = PhaseCalls(kernel.metadata)
     if _one_after_another(kernel):
         reason = "its processes run one after another, and mdtest's ranks run at once"
         return [], [MdtestRefused(md_ids=tuple(free), reason=reason)]
@@ -128,7 +127,7 @@ def mdtest_lines(kernel: Kernel) -> tuple[list[MdtestLine], list[MdtestRefused]]
         else:
             lines.append(line)
     if lines:
-        for md_id in [*_of_trees(trees, free)]:
+        for md_id in [*of_trees(trees, free)]:
             free.pop(md_id)
     refused += _rest(free, others)
     return lines, refused
@@ -178,9 +177,9 @@ def _groups(found: Sequence[Stretch]) -> Iterator[list[Stretch]]:
     items: frozenset[str] = frozenset()
     for one in found:
         names = frozenset(name for some in one.by_rank.values() for name in some.names)
-        kind = _kind(one)
+        kind = kind_of(one)
         same = names == items or (kind == RENAME and len(names - items) <= len(one.by_rank))
-        follows = bool(group) and same and _ORDER.index(kind) > _ORDER.index(_kind(group[-1]))
+        follows = bool(group) and same and _ORDER.index(kind) > _ORDER.index(kind_of(group[-1]))
         if group and not follows:
             yield group
             group = []
@@ -188,14 +187,6 @@ def _groups(found: Sequence[Stretch]) -> Iterator[list[Stretch]]:
         items = items if kind == RENAME and follows else names
     if group:
         yield group
-
-
-def _kind(one: Stretch) -> str:
-    return next(iter(one.by_rank.values())).kind
-
-
-def _objects(one: Stretch) -> str:
-    return next(iter(one.by_rank.values())).objects
 
 
 def _parameters(group: Sequence[Stretch]) -> tuple[MdtestParameters | None, str]:
@@ -218,8 +209,8 @@ def _parameters(group: Sequence[Stretch]) -> tuple[MdtestParameters | None, str]
     return replace(
         layout,
         items=n,
-        directories=_objects(group[0]) == "directories",
-        phases="".join(_kind(one) for one in group),
+        directories=objects_of(group[0]) == "directories",
+        phases="".join(kind_of(one) for one in group),
         stride=stride,
         write=max((size for items in every for size in items.write_bytes), default=0),
         read=max((size for items in every for size in items.read_bytes), default=0),
@@ -236,7 +227,7 @@ def _unlike(group: Sequence[Stretch], ranks: Sequence[int]) -> Iterator[str]:
         yield "not all of its phases are of the same ranks"
     if len({len(items.names) for items in every}) > 1:
         yield "the ranks do it with different numbers of files or directories"
-    if _kind(group[0]) == RENAME:
+    if kind_of(group[0]) == RENAME:
         yield "mdtest renames directories that it has made in the same run"
     if any(len(set(items.names)) < len(items.names) for items in every):
         yield "it does it with the same files again and again, and mdtest once with each"
@@ -265,13 +256,13 @@ def _stride(
 ) -> int | None:
     """Mdtest's -N: by how many ranks what is looked at is away; None where it is not the same for all."""
     place = {rank: number for number, rank in enumerate(ranks)}
-    first = _ROUND.get(_kind(group[0]), 0)
+    first = _ROUND.get(kind_of(group[0]), 0)
     for stride in range(len(ranks)):
         if all(
             place[owners[name]]
-            == (place[rank] + (_ROUND.get(_kind(one), 0) - first) * stride) % len(ranks)
+            == (place[rank] + (_ROUND.get(kind_of(one), 0) - first) * stride) % len(ranks)
             for one in group
-            if _kind(one) != RENAME
+            if kind_of(one) != RENAME
             for rank, items in one.by_rank.items()
             for name in (items.names[0], items.names[-1])
         ):
@@ -302,47 +293,6 @@ def _layout(
         plain, unique=not shared, branches=branches, depth=depth, leaf_only=leaf_only,
         folder=above.split("/")[0] or "mdtest",
     ), ""  # fmt: skip
-
-
-class _Calls:
-    """The kinds of calls of the model's phases, each of which is of one stretch.
-
-    A kind that a rank makes early and late joins what lies between into one phase: several stretches are of one phase
-    then, each with kinds of its own.
-    """
-
-    def __init__(self, phases: Sequence[MetadataPhase]) -> None:
-        self._left = {
-            (phase.md_id, call.call, call.objects): (phase.ranks, call.n)
-            for phase in phases
-            for call in phase.calls
-        }
-
-    def taken(self, group: Sequence[Stretch], n_trees: int) -> list[int]:
-        """The phases that the stretches are of; with their calls may be those on directories that items lie in."""
-        return [md_id for one in group for md_id in self._of(one, n_trees)]
-
-    def _of(self, one: Stretch, n_trees: int) -> Iterator[int]:
-        n = sum(len(items.names) for items in one.by_rank.values())
-        wanted = _CALLS.get((_kind(one), _objects(one)), set())
-        more = n_trees if _objects(one) == "directories" else 0
-        for key, (ranks, mine) in self._left.items():
-            md_id, call, objects = key
-            alike = call in wanted and objects == _objects(one)
-            if alike and ranks == tuple(sorted(one.by_rank)) and n <= mine <= n + more:
-                del self._left[key]
-                yield md_id
-                return
-
-
-def _of_trees(trees: Sequence[Stretch], free: Mapping[int, MetadataPhase]) -> Iterator[int]:
-    """The phases that only make, look at or remove the directories of items: mdtest makes and removes them itself."""
-    ranks = {rank for one in trees for rank in one.by_rank}
-    for md_id, phase in free.items():
-        calls = {call.call for call in phase.calls}
-        own = calls <= {"mkdir", "rmdir", "stat", "access"} and not phase.n_files
-        if own and (set(phase.ranks) <= ranks or calls == {"access"}):
-            yield md_id
 
 
 def _notes(group: Sequence[Stretch], ours: MdtestParameters) -> Iterator[str]:
@@ -395,7 +345,11 @@ def _again(before: MdtestLine, line: MdtestLine, parameters: MdtestParameters) -
 
 def _rest(free: Mapping[int, MetadataPhase], others: Sequence[Other]) -> Iterator[MdtestRefused]:
     """Why there is no line for each of the phases that are left."""
-    known = {name for names in _CALLS.values() for name in names} | {"close", "opendir", "closedir"}
+    known = {name for names in CALLS_OF.values() for name in names} | {
+        "close",
+        "opendir",
+        "closedir",
+    }
     for md_id, phase in free.items():
         mine = {call.call for call in phase.calls}
         foreign = sorted(mine - known)

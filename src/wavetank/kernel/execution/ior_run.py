@@ -7,7 +7,6 @@ tell the time of every operation; of earlier ones only the run's own times are k
 from __future__ import annotations
 
 import platform
-import shutil
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +20,7 @@ from wavetank.kernel.construction.doubts import described
 from wavetank.kernel.document.kernel import IorLine, Kernel
 from wavetank.kernel.execution.benchmark_files import LocalFiles, TaskFiles
 from wavetank.kernel.execution.child_process import run_to_end
+from wavetank.kernel.execution.ior_program import IorProgram, find_ior
 from wavetank.kernel.results.benchmark_result import phase_of
 from wavetank.kernel.results.ior_output import (
     IorTimes,
@@ -34,44 +34,7 @@ from wavetank.launchers.base import Launcher
 from wavetank.model.document.phase import Phase
 from wavetank.tables.words import phases_text
 
-_NAMES = ("ior", "IOR")
 _NS = 1e-9
-
-
-@dataclass(frozen=True)
-class IorProgram:
-    """An installed IOR.
-
-    Attributes:
-        path: the program.
-        family: MPI that it is linked with ("openmpi", "mpich"); None when that cannot be told.
-        tells_operations: it writes the time of every operation where it is asked to (from 4.0 on).
-        takes_seed: the order of random offsets can be given (from 4.0 on).
-    """
-
-    path: str
-    family: str | None
-    tells_operations: bool
-    takes_seed: bool = True
-
-
-def find_ior() -> IorProgram:
-    """The IOR on the PATH.
-
-    Raises:
-        KernelError: there is none.
-    """
-    path = next(filter(None, map(shutil.which, _NAMES)), None)
-    if path is None:
-        raise KernelError(
-            "IOR is not installed. Build it from its source (github.com/hpc/ior) and put 'ior' on the PATH, or leave "
-            "out --with ior"
-        )
-    content = Path(path).read_bytes()
-    family = "mpich" if b"libmpich" in content else "openmpi" if b"libmpi.so" in content else None
-    return IorProgram(
-        path, family, b"savePerOpDataCSV" in content, b"random-offset-seed" in content
-    )
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.document.steps import are_of_one_call
+from wavetank.kernel.fidelity.entries import Entry, first_other, n_calls, trimmed
 from wavetank.kernel.files.file_names import paths_of
 from wavetank.kernel.files.tree_names import folders_of, tree_names
 from wavetank.kernel.lowering.plan_reader import NEXT_MEMBER, PlannedRun, PlannedStep, distinct
@@ -33,7 +34,6 @@ from wavetank.model.document.program import (
 from wavetank.model.document.step_walks import flat
 from wavetank.trace.paths import is_stored
 
-_Entry = tuple[object, ...]
 _LARGEST_EMPTY = 1 << 30  # bytes; a larger request that moved nothing asks for 0
 
 
@@ -81,7 +81,7 @@ def compare_order(plan: PlannedRun, kernel: Kernel, model: Model) -> OrderFideli
             planned = plan.programs.get(rank, [])
             key = (id(program), id(planned))
             if key not in compared:
-                compared[key] = _first_other(wanted, made_steps.of(planned))
+                compared[key] = first_other(wanted, made_steps.of(planned))
             difference = compared[key]
             if processes.get(rank, []) != own_processes:
                 difference = (
@@ -111,58 +111,6 @@ def _opened_by_mpi(model: Model) -> set[int]:
         for step, _ in flat(program.steps)
         if isinstance(step, FileStep) and step.iop_type == "MPI_File_open"
     }
-
-
-def _n_calls(order: Sequence[_Entry]) -> int:
-    n = 0
-    for entry in order:
-        if entry[0] == "repeat":
-            n += int(entry[1]) * _n_calls(entry[2])  # type: ignore[call-overload, arg-type]
-        elif entry[0] in ("do", "empty"):
-            n += int(entry[-1])  # type: ignore[call-overload]
-        elif entry[0] == "pair":
-            n += 1
-    return n
-
-
-def _first_other(wanted: Sequence[_Entry], planned: Sequence[_Entry]) -> str | None:
-    if wanted == planned:
-        return None
-    place = next(
-        (i for i, (a, b) in enumerate(zip(wanted, planned, strict=False)) if a != b),
-        min(len(wanted), len(planned)),
-    )
-    model, plan = (
-        _told(some[place]) if place < len(some) else "nothing more" for some in (wanted, planned)
-    )
-    return f"the order differs from the model's at step {place + 1}: {plan}, the model has {model}"
-
-
-def _told(entry: _Entry) -> str:
-    kind = entry[0]
-    if kind == "data":
-        return f"{entry[2]} of phase {entry[1]}"
-    if kind == "repeat":
-        inner = [_told(one) for one in entry[2]]  # type: ignore[attr-defined]
-        return f"{entry[1]} times ({', '.join(inner[:3])}{', ...' if len(inner) > 3 else ''})"
-    if kind in ("do", "empty", "pair"):
-        file = entry[2]
-        return f"{entry[1]} of {file[1] if isinstance(file, tuple) else f'file {file}'}"
-    return {"sync": "a collective", "pause": "a pause"}.get(str(kind), str(kind))
-
-
-def _trimmed(order: list[_Entry], n_ranks: int) -> list[_Entry]:
-    """Without synchronisation of all ranks at the very start and end: MPI_Init and MPI_Finalize do it."""
-    low, high = 0, len(order)
-
-    def is_of_all(entry: _Entry) -> bool:
-        return entry[0] == "sync" and len(entry[1]) == n_ranks  # type: ignore[arg-type]
-
-    while low < high and is_of_all(order[low]):
-        low += 1
-    while low < high and is_of_all(order[high - 1]):
-        high -= 1
-    return order[low:high]
 
 
 class _ModelSteps:
@@ -201,20 +149,20 @@ class _ModelSteps:
         self.left_out: Counter[str] = Counter()
         self.replaced: set[str] = set()
 
-    def of(self, program: Program) -> list[_Entry]:
+    def of(self, program: Program) -> list[Entry]:
         """One program; counts its calls anew."""
         self.n_calls, self.left_out = 0, Counter()
         order = [entry for entry in self._order(program.steps, 1) if entry[0] != "process"]
-        return _trimmed(order, self._model.n_ranks)
+        return trimmed(order, self._model.n_ranks)
 
-    def processes(self, program: Program) -> list[tuple[int, _Entry]]:
+    def processes(self, program: Program) -> list[tuple[int, Entry]]:
         """Which processes begin and have ended, and before which step of the program; also of a kernel's program."""
         if not any(isinstance(step, ProcessStep) for step in program.steps):
             return []
         order = enumerate(self._order(program.steps, 1))
         return [(number, entry) for number, entry in order if entry[0] == "process"]
 
-    def _order(self, steps: Sequence[Step], times: int) -> Iterator[_Entry]:
+    def _order(self, steps: Sequence[Step], times: int) -> Iterator[Entry]:
         for number, step in enumerate(steps):
             if isinstance(step, MixStep):
                 yield from self._of_mix(step, times)
@@ -227,18 +175,18 @@ class _ModelSteps:
             elif (entry := self._of_no_file(step)) is not None:
                 yield entry
 
-    def _of_mix(self, step: MixStep, times: int) -> Iterator[_Entry]:
+    def _of_mix(self, step: MixStep, times: int) -> Iterator[Entry]:
         if any(getattr(one, "iop_type", "") in calls.ON_TWO_NAMES for one in step.steps):
             yield from self._order(tuple(step.each()), times)  # each looks at its neighbours
             return
-        each: list[_Entry | None] = []
+        each: list[Entry | None] = []
         for one, count in zip(step.steps, step.counts(), strict=True):
             each.append(next(self._order([one], times * count), None) if count else None)
         for entry in map(each.__getitem__, step.order.tolist()):
             if entry is not None:
                 yield entry
 
-    def _of_no_file(self, step: Step) -> _Entry | None:
+    def _of_no_file(self, step: Step) -> Entry | None:
         if isinstance(step, DataStep) and step.ph_id in self._performed:
             return ("data", step.ph_id, step.n, step.handle, step.single, step.null_seeks)
         if isinstance(step, SyncStep):
@@ -249,7 +197,7 @@ class _ModelSteps:
             return ("process", step.rank, step.event)
         return None
 
-    def _of_file(self, step: FileStep, around: Sequence[Step], times: int) -> Iterator[_Entry]:
+    def _of_file(self, step: FileStep, around: Sequence[Step], times: int) -> Iterator[Entry]:
         """A call; of one on two names the second step says both."""
         if step.iop_type in calls.ON_TWO_NAMES:
             before, after = around[0], around[-1]
@@ -283,7 +231,7 @@ class _ModelSteps:
             return False  # left to the MPI library
         return is_stored(self._names[step.file_id])
 
-    def _call(self, step: FileStep) -> _Entry | None:
+    def _call(self, step: FileStep) -> Entry | None:
         name = calls.performed(step.iop_type)
         if name is None or (name in calls.ON_TWO_NAMES and not step.error):
             return None
@@ -328,22 +276,22 @@ class _PlanSteps:
         self._plan = plan
         self._opened = opened
         self._views = [hash(view) for view in plan.views]
-        self._made: dict[int, list[_Entry]] = {}
+        self._made: dict[int, list[Entry]] = {}
         self._n_calls: dict[int, int] = {}
 
-    def of(self, steps: Sequence[PlannedStep]) -> list[_Entry]:
+    def of(self, steps: Sequence[PlannedStep]) -> list[Entry]:
         """One program."""
         if id(steps) not in self._made:
-            self._made[id(steps)] = _trimmed(list(self._order(steps)), self._plan.n_ranks)
+            self._made[id(steps)] = trimmed(list(self._order(steps)), self._plan.n_ranks)
         return self._made[id(steps)]
 
     def n_calls(self, steps: Sequence[PlannedStep]) -> int:
         """Calls of one program that move no data."""
         if id(steps) not in self._n_calls:
-            self._n_calls[id(steps)] = _n_calls(self.of(steps))
+            self._n_calls[id(steps)] = n_calls(self.of(steps))
         return self._n_calls[id(steps)]
 
-    def _order(self, steps: Sequence[PlannedStep]) -> Iterator[_Entry]:
+    def _order(self, steps: Sequence[PlannedStep]) -> Iterator[Entry]:
         each = {
             id(step): self._entry(step.words) for step, _ in distinct(steps) if step.inner is None
         }
@@ -354,9 +302,9 @@ class _PlanSteps:
             elif inner := tuple(self._order(step.inner)):
                 yield ("repeat", int(step.words[1]), inner)
 
-    def _entry(self, step: Sequence[str]) -> _Entry | None:
+    def _entry(self, step: Sequence[str]) -> Entry | None:
         kind, *words = step
-        entry: _Entry | None = None
+        entry: Entry | None = None
         if kind == "data":
             ph_id, n, handle, single, null_seeks = words
             entry = ("data", int(ph_id), int(n), _number(handle), single == "1", int(null_seeks))
@@ -380,7 +328,7 @@ class _PlanSteps:
     def _name(self, file: str, name: str) -> tuple[int, str]:
         return int(file), str(_entry_of(self._plan.names.get(int(file), []), name))
 
-    def _do(self, words: list[str]) -> _Entry | None:
+    def _do(self, words: list[str]) -> Entry | None:
         name, file, handle, arg, offset, view, communicator, error, count, info, named = words
         if name == "MPI_File_open" and int(file) not in self._opened:
             return None  # the model does not know when the file was opened

@@ -1,7 +1,7 @@
 """Names below a kernel's root that keep the application's directories, where the kernel has these.
 
 Which directory a file is in, and with how many others, is what a metadata server is asked about. Paths in no directory
-of the kernel's have names of one part (files.py).
+of the kernel's have names of one part (kernel_files.py).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The plan's text read back: what the replay program will issue, rank by rank, folded.
 
-Independent of lower.py, so that a certificate does not compare the lowering with itself.
+Independent of plan_text.py, so that a certificate does not compare the lowering with itself.
 """
 
 from __future__ import annotations

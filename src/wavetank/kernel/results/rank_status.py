@@ -10,7 +10,7 @@ and, when MPI_Init is through:
 
     wavetank-replay-started
 
-and, when the run is over (outcome.py):
+and, when the run is over (replay_output.py):
 
     wavetank-replay-result-end
     wavetank-replay-failure {...}

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 # role -> (light, dark). Contrast of text roles on their background is at least 4.5:1 in both themes
-# (WCAG 2.1 AA), that of marks at least 3:1; tests/unit/report/test_report_theme.py computes it.
+# (WCAG 2.1 AA), that of marks at least 3:1; tests/unit/report/plots/test_report_theme.py computes it.
 ROLES = MappingProxyType(
     {
         "paper": ("#fdfdfc", "#12171d"),

@@ -13,7 +13,8 @@ import pytest
 from wavetank.errors import KernelError
 from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.kernel.document.kernel import Kernel
-from wavetank.kernel.execution.ior_run import bytes_not_flushed, find_ior, flushed_lines, run_ior
+from wavetank.kernel.execution.ior_program import find_ior
+from wavetank.kernel.execution.ior_run import bytes_not_flushed, flushed_lines, run_ior
 from wavetank.kernel.preparation.input_files import prepare_files
 from wavetank.kernel.results.ior_output import parse_summary, read_operations
 from wavetank.launchers.registry import launcher

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
-from typing import Protocol
 
 from wavetank.errors import ModelError
 
@@ -25,19 +24,6 @@ class NoNameError(NoFunctionError):
     def __init__(self, kind: str, reason: str) -> None:
         super().__init__(reason)
         self.kind = kind
-
-
-class OfProcesses(Protocol):
-    """A function of the number of processes."""
-
-    n_parameters: int
-
-    def __call__(self, n: int) -> Fraction:
-        """The value at ``n`` processes.
-
-        Raises:
-            ArithmeticError: there is none, or not one alone.
-        """
 
 
 def root(n: int, degree: int) -> int | None:
@@ -210,12 +196,6 @@ def _quotients(values: Mapping[int, Fraction]) -> list[Quotient]:
         if low <= high:
             found.append(Quotient(rounded, low, high))
     return found
-
-
-def fit_function(values: Mapping[int, Fraction | int]) -> Function | Quotient | None:
-    """The simplest function that gives every value exactly; None where none fits that a further run checks."""
-    found = candidates(values)
-    return found[0] if found else None
 
 
 def value_at(found: Sequence[Function | Quotient], n: int, what: str) -> Fraction:
