@@ -6,11 +6,12 @@ Reads YAML files; the shipped ones lie in cost/data/prices. Money is Decimal, wi
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from datetime import date as Date  # noqa: N812 - the field below is named date
 from decimal import Decimal
 from importlib import resources
 from pathlib import Path
-from typing import Literal, Self
+from typing import Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
 
@@ -19,6 +20,7 @@ from wavetank.errors import CostError
 from wavetank.specification import read_yaml
 from wavetank.units import Duration
 
+P = TypeVar("P")
 SECONDS_PER_HOUR = 3600
 GB = 10**9
 
@@ -146,14 +148,7 @@ class PriceTable(Record):
         Raises:
             CostError: the table does not have it.
         """
-        try:
-            return self.storage[storage]
-        except KeyError:
-            known = ", ".join(sorted(self.storage)) or "none"
-            raise CostError(
-                f"price table {self.name} ({self.region}, {self.date}) has no storage {storage!r}; "
-                f"it has: {known}"
-            ) from None
+        return self._found(self.storage, storage, "storage")
 
     def transfer_price(self, border: str) -> TransferPrice:
         """Price of data that crosses a border.
@@ -161,14 +156,15 @@ class PriceTable(Record):
         Raises:
             CostError: the table does not have it.
         """
-        try:
-            return self.transfer[border]
-        except KeyError:
-            known = ", ".join(sorted(self.transfer)) or "none"
-            raise CostError(
-                f"price table {self.name} ({self.region}, {self.date}) has no price of data transfer {border!r}; "
-                f"it has: {known}"
-            ) from None
+        return self._found(self.transfer, border, "price of data transfer")
+
+    def _found(self, prices: Mapping[str, P], name: str, what: str) -> P:
+        if name in prices:
+            return prices[name]
+        known = ", ".join(sorted(prices)) or "none"
+        raise CostError(
+            f"price table {self.name} ({self.region}, {self.date}) has no {what} {name!r}; it has: {known}"
+        )
 
 
 def shipped_tables() -> list[str]:
