@@ -15,8 +15,8 @@ from leftovers import Traces
 
 from wavetank import programs
 from wavetank.cluster import deploy
+from wavetank.cluster.namespaces import provider
 from wavetank.cluster.namespaces.cgroups import Hierarchies, hierarchies
-from wavetank.cluster.providers import local
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ClusterError, SpecError
 
@@ -190,7 +190,7 @@ def test_on_control_groups_2_alone_all_is_found_and_ended_and_lost_limits_are_sa
     if here.v2 is None:
         pytest.skip("does not apply: no control groups 2 are mounted")
     only = Hierarchies({}, here.v2, here.v2_controllers)
-    monkeypatch.setattr(local, "hierarchies", lambda: only)
+    monkeypatch.setattr(provider, "hierarchies", lambda: only)
     with deploy.deployed(spec) as cluster:
         traces.note_processes()
         groups = list(only.v2.glob(f"wavetank/{spec.name}-*/c1")) if only.v2 else []
