@@ -23,7 +23,8 @@ static const struct member_state *next_through(struct replay *r, const struct pl
 }
 
 /* Whether a seek's target is told by steps from one on and before another: *position, -1 where the pointer is
- * moved, or its file closed, before a data call comes. A call that moved nothing tells nothing. */
+ * moved, or a call by the file's name comes, before a data call: an open gives the handle's number again. A
+ * call that moved nothing tells nothing. */
 static bool tells_position(struct replay *r, const struct plan_step *seek, int32_t from, int32_t to,
                            int64_t *position) {
     *position = -1;
