@@ -12,6 +12,8 @@ from typing import Annotated
 
 from pydantic import BeforeValidator
 
+MIB, GIB = 2**20, 2**30
+GB = 10**9
 _FACTORS = {
     "": 1,
     "k": 10**3,

@@ -14,9 +14,8 @@ from wavetank.errors import SpecError
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.model.findings.finding import percent
 from wavetank.model.findings.requests import io_of
-from wavetank.units import format_rate, format_size
+from wavetank.units import MIB, format_rate, format_size
 
-MIB = 2**20
 INSTANCE = "c3.2xlarge"
 """Of the papers (P16 table 3): 8 vCPUs, 15 GiB, 1 Gbit/s."""
 LEAST_MEMORY_BYTES = 256 * MIB

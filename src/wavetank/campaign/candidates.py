@@ -15,9 +15,8 @@ from wavetank.kernel.document.kernel import Kernel
 from wavetank.measure.mapping import io_ranks
 from wavetank.model.findings.finding import CARRIER_SHARE, percent
 from wavetank.model.findings.requests import io_of
-from wavetank.units import format_size
+from wavetank.units import MIB, format_size
 
-MIB = 2**20
 MOST_COMPUTE_NODES = 4
 """Nodes of this machine share its cores; more would measure the machine."""
 MOST_SERVERS = 3

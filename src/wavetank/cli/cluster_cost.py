@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from wavetank.cluster.components import MANAGED
 from wavetank.tables.table import Table, Value, plain_table
 
 if TYPE_CHECKING:
@@ -175,7 +176,7 @@ def _storage_beside(spec: ClusterSpec, *, is_local: bool) -> Iterator[tuple[str,
     from wavetank.cost.storage import storage_of
     from wavetank.units import format_rate, format_size
 
-    if spec.file_system.kind in ("fsx-lustre", "efs"):
+    if spec.file_system.kind in MANAGED:
         for use in storage_of(spec):
             yield "file system", "does not come up here", use_words(use)
         return

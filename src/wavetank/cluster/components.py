@@ -20,11 +20,11 @@ OptionValue = str | int | float | bool
 # Providers that make instances by their types' names, on the terms of the key cloud.
 CLOUDS = ("aws",)
 
-# File systems that have no data servers among the nodes.
-WITHOUT_SERVERS = frozenset({"none", "existing", "fsx-lustre", "efs"})
-
-# Those that a cloud makes and runs; their keys are held together by managed.py.
+# File systems that a cloud makes and runs; their keys are held together by managed.py.
 MANAGED = frozenset({"fsx-lustre", "efs"})
+
+# Those that have no data servers among the nodes.
+WITHOUT_SERVERS = frozenset({"none", "existing"}) | MANAGED
 
 # Those whose data servers serve the metadata too.
 WITHOUT_METADATA = WITHOUT_SERVERS | {"nfs", "glusterfs"}

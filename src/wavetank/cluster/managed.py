@@ -8,10 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wavetank.cluster.components import MANAGED, FileSystem
-from wavetank.units import format_size
-
-GIB = 2**30
-MIB = 2**20
+from wavetank.units import GIB, MIB, format_size
 
 FSX_SMALLEST_BYTES = 1200 * GIB
 FSX_STEP_BYTES = 2400 * GIB

@@ -10,10 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from wavetank.cluster.components import Storage
-from wavetank.units import format_rate, format_size
-
-GIB = 2**30
-MIB = 2**20
+from wavetank.units import GIB, MIB, format_rate, format_size
 
 # The size of operation that throughput is counted with where it follows from IOPS.
 BYTES_OF_AN_OPERATION = 256 * 2**10

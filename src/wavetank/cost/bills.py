@@ -13,8 +13,7 @@ from decimal import Decimal
 from wavetank.cost.prices import SECONDS_PER_HOUR, PriceTable
 from wavetank.cost.storage import HOURS_PER_MONTH, StorageUse, storage_per_month
 from wavetank.errors import CostError
-
-GB = 10**9
+from wavetank.units import GB
 
 
 @dataclass(frozen=True)

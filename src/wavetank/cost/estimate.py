@@ -12,6 +12,7 @@ from decimal import Decimal
 from wavetank.cost.prices import SECONDS_PER_HOUR, PriceTable, StoragePrice
 from wavetank.cost.storage import StorageUse, storage_per_h
 from wavetank.errors import CostError
+from wavetank.units import GB
 
 MEGABYTE = 10**6
 """P15 gives rates in MB/s, decimal."""
@@ -68,10 +69,7 @@ def storage_cost(capacity_bytes: int, price: StoragePrice, kept_months: Decimal)
     What is billed is the smallest capacity that can be had, or whole steps above it (FSx for
     Lustre: 1200 GB, 2400 GB, and multiples of 2400 GB).
     """
-    needed_gb = -(-capacity_bytes // 10**9)
-    steps = -(-needed_gb // price.step_gb)
-    capacity_gb = price.minimum_gb if needed_gb <= price.minimum_gb else steps * price.step_gb
-    return capacity_gb * price.per_gb_month * kept_months
+    return price.capacity_gb(-(-capacity_bytes // GB)) * price.per_gb_month * kept_months
 
 
 def cluster_per_h(

@@ -18,11 +18,10 @@ from pydantic import Field, model_validator
 from wavetank.document import Record
 from wavetank.errors import CostError
 from wavetank.specification import read_yaml
-from wavetank.units import Duration
+from wavetank.units import GB, Duration
 
 P = TypeVar("P")
 SECONDS_PER_HOUR = 3600
-GB = 10**9
 
 
 class Billing(Record):
@@ -74,6 +73,12 @@ class StoragePrice(Record):
     note: str | None = None
     date: Date | None = Field(default=None, description="where it differs from the table's")
     source: str | None = Field(default=None, description="where it differs from the table's")
+
+    def capacity_gb(self, needed_gb: int) -> int:
+        """The least that can be had: the smallest capacity, or whole steps above it."""
+        if needed_gb <= self.minimum_gb:
+            return self.minimum_gb
+        return -(-needed_gb // self.step_gb) * self.step_gb
 
 
 class TransferTier(Record):

@@ -10,16 +10,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 
-from wavetank.cluster.components import Storage
+from wavetank.cluster.components import MANAGED, Storage
 from wavetank.cluster.managed import fsx_capacity, fsx_deployment, fsx_throughput_per_tib
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.volumes import provisioned, volume_type
 from wavetank.cost.prices import PriceTable, StoragePrice
 from wavetank.errors import CostError
+from wavetank.units import GIB, MIB
 
 HOURS_PER_MONTH = 730
-GIB = 2**30
-MIB = 2**20
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,7 @@ def storage_of(spec: ClusterSpec) -> tuple[StorageUse, ...]:
 
 def says_storage(spec: ClusterSpec) -> bool:
     """Whether the specification says what its storage is in a cloud."""
-    if spec.file_system.kind in ("fsx-lustre", "efs"):
+    if spec.file_system.kind in MANAGED:
         return True
     return spec.storage.on is not None
 
@@ -81,10 +80,7 @@ def _volumes(storage: Storage, nodes: int) -> list[StorageUse]:
 
 def billed_gb(size_bytes: int, price: StoragePrice) -> int:
     """Capacity on the bill: whole GiB, which AWS calls GB, in the sizes that can be had."""
-    needed = -(-size_bytes // GIB)
-    if needed <= price.minimum_gb:
-        return price.minimum_gb
-    return -(-needed // price.step_gb) * price.step_gb
+    return price.capacity_gb(-(-size_bytes // GIB))
 
 
 def storage_per_month(use: StorageUse, price: StoragePrice) -> Decimal:

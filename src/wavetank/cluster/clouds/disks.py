@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.volumes import provisioned, volume_type
+from wavetank.units import GIB
 
 ROOT_GB = 30
-GIB = 2**30
 
 
 @dataclass(frozen=True)

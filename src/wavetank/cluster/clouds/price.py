@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from decimal import ROUND_UP, Decimal
 from pathlib import Path
 
-from wavetank.cluster.clouds.disks import GIB, ROOT_GB, Volume, data_volumes
+from wavetank.cluster.clouds.disks import ROOT_GB, Volume, data_volumes
 from wavetank.cluster.clouds.terms import Terms
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cost.prices import PriceTable, load_prices, shipped_tables
 from wavetank.cost.storage import StorageUse, storage_per_h
 from wavetank.errors import CostError, ProviderError, SpecError
+from wavetank.units import GIB
 
 # An instance is billed from its start; its end is scheduled during its boot and takes a while (assumed, and added).
 MARGIN_S = 600

@@ -15,6 +15,7 @@ from wavetank.cluster.guests import initramfs
 from wavetank.cluster.guests.guest import CONTROL_TAP, TAP, Guest
 from wavetank.errors import ProviderError
 from wavetank.programs import find_program
+from wavetank.units import MIB
 
 PROGRAM = "qemu-system-x86_64"
 PACKAGES = "apt-get install qemu-system-x86 linux-image-amd64 busybox-static"
@@ -108,7 +109,7 @@ class Qemu:
             PROGRAM, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-serial", "stdio",
             "-machine", f"microvm,accel={'kvm' if self.with_kvm else 'tcg'}",
             "-cpu", "host" if self.with_kvm else "max",
-            "-smp", str(math.ceil(guest.vcpus)), "-m", f"{guest.memory_bytes // 2**20}M",
+            "-smp", str(math.ceil(guest.vcpus)), "-m", f"{guest.memory_bytes // MIB}M",
             "-kernel", str(image), "-initrd", str(initial_root), "-append", "console=ttyS0 panic=-1 quiet",
             "-fsdev", "local,id=root,path=/,security_model=none,multidevs=remap",
             "-device", f"virtio-9p-device,fsdev=root,mount_tag={initramfs.TAG}",

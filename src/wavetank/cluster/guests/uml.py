@@ -13,6 +13,7 @@ from wavetank.cluster.guests.guest import CONTROL_TAP, INIT, TAP, Guest
 from wavetank.cluster.namespaces.network import MTU
 from wavetank.errors import ProviderError
 from wavetank.programs import find_program
+from wavetank.units import MIB
 
 PROGRAM = "linux.uml"
 MODULES = Path("/usr/lib/uml/modules")
@@ -50,7 +51,7 @@ class UserModeLinux:
         device = f"depth={QUEUE},gro=1,mtu={MTU}"
         return [
             PROGRAM,
-            f"mem={guest.memory_bytes // 2**20}M",
+            f"mem={guest.memory_bytes // MIB}M",
             "rootfstype=hostfs",
             "rw",
             f"init={INIT}",

@@ -8,9 +8,8 @@ from wavetank.cluster.components import Storage
 from wavetank.cluster.managed import fsx_capacity, fsx_deployment, fsx_throughput_per_tib
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.volumes import VOLUME_TYPES, provisioned, volume_type
+from wavetank.units import GIB, MIB
 
-GIB = 2**30
-MIB = 2**20
 EFS_MOST_MIB = 1024
 RAID_VOLUMES = range(2, 6)
 

@@ -7,8 +7,8 @@ from typing import Any
 from wavetank.cluster.clouds.aws.found import nodes_tag
 from wavetank.cluster.clouds.cloud import PREFIX, Lease, Wanted
 from wavetank.cluster.clouds.disks import ROOT_GB, Volume
+from wavetank.units import MIB
 
-MIB = 2**20
 MOST_EPHEMERAL = 4  # sdb to sde
 
 

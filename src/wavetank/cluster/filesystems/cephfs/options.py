@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from wavetank.cluster.components import Instance, OptionValue
 from wavetank.cluster.devices import n_mounted
 from wavetank.cluster.spec import ClusterSpec
-from wavetank.units import format_size, parse_size
+from wavetank.units import MIB, format_size, parse_size
 
-MIB = 2**20
 STATE = (
     "/run/wavetank-ceph"  # configuration, sockets, the monitor's and the metadata servers' state
 )
