@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
-from wavetank.tables.words import DASH, change, count, interval_words, money
+from wavetank.tables.words import DASH, change, count, interval_text, money
 from wavetank.units import format_duration, format_rate, format_size
 
 T = TypeVar("T")
@@ -347,7 +347,7 @@ def number(value: float | None, shown: str | None = None, *, strong: bool = Fals
 
 def estimated(estimate: Estimated, show: Callable[[float], str], *, strong: bool = False) -> Cell:
     """A median, with its interval in words."""
-    told = interval_words(estimate, show)[2:-1]
+    told = interval_text(estimate, show)
     return Cell(
         show(estimate.median),
         estimate.median,

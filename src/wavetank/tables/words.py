@@ -57,12 +57,18 @@ def range_words(low: float, high: float, show: Callable[[float], str]) -> str:
     return f"{number}{DASH}{second}"
 
 
-def interval_words(estimate: Estimated, show: Callable[[float], str]) -> str:
-    """In parentheses, " (215-234 ms)"; nothing where one repetition cannot tell."""
+def interval_text(estimate: Estimated, show: Callable[[float], str]) -> str:
+    """The interval alone, "215-234 ms"; nothing where one repetition cannot tell."""
     if estimate.low is None or estimate.high is None:
         return ""
     few = "" if estimate.range_of is None else f", range of {estimate.range_of}"
-    return f" ({range_words(estimate.low, estimate.high, show)}{few})"
+    return range_words(estimate.low, estimate.high, show) + few
+
+
+def interval_words(estimate: Estimated, show: Callable[[float], str]) -> str:
+    """The interval in parentheses, " (215-234 ms)"."""
+    told = interval_text(estimate, show)
+    return f" ({told})" if told else ""
 
 
 def estimate_words(estimate: Estimated, show: Callable[[float], str]) -> str:
