@@ -219,10 +219,6 @@ def test_every_rank_s_operations_are_those_of_a_traced_run_on_this_machine(
 ) -> None:  # fmt: skip
     if not cluster.is_global:
         pytest.skip(f"{DOES_NOT_APPLY}its nodes share no file")
-    if cluster.spec.provider == "vm":
-        pytest.skip(
-            "not shown in guests yet: on a busy machine the first did not end within three minutes"
-        )
     if program == "bt_io.c" and n == 2:
         pytest.skip(f"{DOES_NOT_APPLY}BT-IO takes a square number of ranks")
     if program == "ior_like.c" and cluster.spec.file_system.kind == "gateway":

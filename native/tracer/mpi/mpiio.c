@@ -30,12 +30,23 @@ static void record_open(const struct wt_mpi_file *file, int32_t number, struct w
     wt_record_mpi(event);
 }
 
+/* Whether the file was there before this call. Of ranks that make it together only the first one looks: it
+ * makes the file, and a client of NFS that has looked for a file in vain tells the open after it, for a
+ * while, that there is none. */
+static bool existed_before(MPI_Comm comm, const char *name, int mode, struct stat *before) {
+    int rank = 0;
+    if (name != NULL && comm != wt_mpi.comm_null && (mode & MPI_MODE_CREATE) != 0) {
+        ((__typeof__(MPI_Comm_rank) *)wt_mpi_real("MPI_Comm_rank"))(comm, &rank);
+    }
+    return name != NULL && rank == 0 &&
+           syscall(SYS_newfstatat, AT_FDCWD, wt_mpi_file_name(name), before, 0) == 0;
+}
+
 WT_MPI_WRAPPER(File_open, (MPI_Comm comm, const char *name, int mode, MPI_Info info, MPI_File *out),
                (comm, name, mode, info, out), {
                    wt_optional_loaded(); /* modules of Python, plugins */
                    struct stat before;
-                   bool existed = name != NULL &&
-                                  syscall(SYS_newfstatat, AT_FDCWD, wt_mpi_file_name(name), &before, 0) == 0;
+                   bool existed = existed_before(comm, name, mode, &before);
                    struct wt_call call = wt_call_begin();
                    int status = real_File_open(comm, name, mode, info, out);
                    struct wt_event event = wt_mpi_event(WT_OP_FILE_OPEN, &call, status);

@@ -5,8 +5,6 @@ A lease in the store says that it is up, so that a run after a kill takes it dow
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +14,11 @@ from wavetank.campaign.course import Observer
 from wavetank.campaign.facts import ClusterFacts
 from wavetank.campaign.store import Store
 from wavetank.cluster.host import RunningCluster
+from wavetank.cluster.interrupts import held_back
 from wavetank.errors import ClusterError, WavetankError
+
+DOWN = "taking the cluster down"
+"""What is finished before an interrupt ends the campaign."""
 
 
 class Deployer(Protocol):
@@ -56,7 +58,7 @@ def deployed(
         observer.says(f"{cluster.name} is up after {up_s:.1f} s")
         yield running
     finally:
-        with uninterrupted(observer):
+        with held_back(DOWN):
             try:
                 observer.says(f"taking {cluster.name} down")
             finally:  # whatever becomes of what is said
@@ -79,25 +81,3 @@ def _take_down(cluster: str, store: Store, deployer: Deployer, observer: Observe
         )
     else:
         store.release(cluster)
-
-
-@contextmanager
-def uninterrupted(observer: Observer) -> Iterator[None]:
-    """Let a second Ctrl-C or SIGTERM wait until the cluster is down.
-
-    Handlers, not masks: children inherit masks and ignored signals, but not handlers.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def wait(signum: int, frame: object) -> None:
-        del signum, frame
-        observer.says("a moment: the cluster is going down")
-
-    before = {number: signal.signal(number, wait) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

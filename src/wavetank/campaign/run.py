@@ -18,17 +18,18 @@ from wavetank.campaign.course import Course, Observer, Outcome, announcement, be
 from wavetank.campaign.disturbed import Repeats, repeats_of
 from wavetank.campaign.facts import ClusterFacts
 from wavetank.campaign.lifetime import (
+    DOWN,
     Deployer,
     NotUpError,
     deployed,
     take_down_leftovers,
-    uninterrupted,
 )
 from wavetank.campaign.plan import Plan, Run
 from wavetank.campaign.spec import CampaignSpec
 from wavetank.campaign.store import Failure, Key, Store
 from wavetank.campaign.variant_files import bench_with_same_files, make_room
 from wavetank.cluster.host import RunningCluster
+from wavetank.cluster.interrupts import held_back
 from wavetank.cost.prices import PriceTable
 from wavetank.errors import WavetankError
 from wavetank.measure.benchmarks import performer_of
@@ -169,7 +170,7 @@ def _measure_together(
 
 
 def _take_all_down(campaign: _Campaign, stack: ExitStack) -> None:
-    with uninterrupted(campaign.course.observer):
+    with held_back(DOWN):
         stack.close()
 
 
@@ -232,7 +233,7 @@ def _release(campaign: _Campaign, sites: dict[str, _Site]) -> None:
 
 
 def _take_down(campaign: _Campaign, site: _Site) -> None:
-    with uninterrupted(campaign.course.observer):
+    with held_back(DOWN):
         site.stack.close()
 
 

@@ -6,16 +6,23 @@ Handlers are Python's, of the main thread; signals that are ignored or end the p
 from __future__ import annotations
 
 import contextlib
-import logging
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
 
-log = logging.getLogger(__name__)
-
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 Handler = Callable[[int, FrameType | None], object]
+
+
+def answer(text: str) -> None:
+    """Say something from within a handler of a signal, on standard error.
+
+    Straight to the descriptor: Python's streams refuse a write within another one of theirs, which the signal may have met.
+    """
+    with contextlib.suppress(OSError):  # closed, or nobody reads it
+        os.write(2, f"wavetank: {text}\n".encode())
 
 
 @contextlib.contextmanager
@@ -35,7 +42,7 @@ def once(doing: str) -> Iterator[Callable[[], None]]:
         def act(number: int, frame: FrameType | None) -> None:
             came.append(number)
             if len(came) > 1:
-                log.warning("%s; please wait", doing)
+                answer(f"{doing}; please wait")
             else:
                 before(number, frame)
 
@@ -61,7 +68,7 @@ def held_back(doing: str) -> Iterator[None]:
         def note(number: int, frame: FrameType | None) -> None:
             del frame
             came.append(number)
-            log.warning("%s; please wait", doing)
+            answer(f"{doing}; please wait")
 
         return note
 

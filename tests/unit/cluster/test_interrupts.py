@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 
 from wavetank.cluster import interrupts
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 
 def interrupt() -> None:
@@ -26,7 +32,7 @@ def _handlers_are_as_before() -> Iterator[None]:
 
 
 def test_the_first_interrupt_acts_and_later_ones_let_the_clean_up_finish(
-    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     cleaned = False
     with pytest.raises(KeyboardInterrupt), interrupts.once("cleaning up"):
@@ -37,7 +43,26 @@ def test_the_first_interrupt_acts_and_later_ones_let_the_clean_up_finish(
             interrupt()
             cleaned = True
     assert cleaned
-    assert [record.message for record in caplog.records] == ["cleaning up; please wait"] * 2
+    assert capfd.readouterr().err == "wavetank: cleaning up; please wait\n" * 2
+
+
+def test_an_interrupt_within_a_write_to_standard_error_is_answered(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Interrupted(io.RawIOBase):
+        """A slow terminal: the interrupt comes while a line is written."""
+
+        def writable(self) -> bool:
+            return True
+
+        def write(self, data: ReadableBuffer) -> int:
+            interrupt()
+            return len(memoryview(data))
+
+    monkeypatch.setattr(sys, "stderr", io.TextIOWrapper(io.BufferedWriter(Interrupted())))
+    with pytest.raises(KeyboardInterrupt), interrupts.held_back("taking down"):
+        print("down", file=sys.stderr, flush=True)
+    assert capfd.readouterr().err == "wavetank: taking down; please wait\n"
 
 
 def test_an_interrupt_that_was_swallowed_is_raised_by_the_check() -> None:
