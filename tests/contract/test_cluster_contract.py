@@ -121,6 +121,8 @@ def test_what_nodes_use_is_recorded_and_the_recording_leaves_nothing(
     threads = threading.active_count()
     recording = cluster.record_counters(0.02)
     assert recording is not None
+    assert cluster.on_this_machine == (cluster.spec.provider in MAKES_NODES)
+    used_s = cluster.nodes_cpu_s()
     with recording as counters:
         host.run(["sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"])
         host.run(["sleep", "1"])  # readings over ssh come every 0.1 s
@@ -129,6 +131,10 @@ def test_what_nodes_use_is_recorded_and_the_recording_leaves_nothing(
     assert set(by_name) == set(cluster.spec.node_names())
     node = by_name[host.name]
     assert node.counted[CPU_S][-1] > node.counted[CPU_S][0]
+    if cluster.on_this_machine:  # also of a guest: its hypervisor is in the node's group
+        of_all = sum(each.counted[CPU_S][-1] - each.counted[CPU_S][0] for each in counters.nodes)
+        now_s = cluster.nodes_cpu_s()
+        assert used_s is not None and now_s is not None and now_s - used_s >= 0.9 * of_all > 0
     assert node.counted[SENT_BYTES][-1] >= node.counted[SENT_BYTES][0]
     assert node.at_s[-1] > node.at_s[0]
     assert threading.active_count() == threads

@@ -25,7 +25,7 @@ from wavetank.cluster.filesystems.base import (
     OutlivesNodes,
     Site,
 )
-from wavetank.cluster.host import Host, LooksAgain, MarksPrograms, NamesLauncher
+from wavetank.cluster.host import Host, LooksAgain, MarksPrograms, NamesLauncher, SharesMachine
 from wavetank.cluster.needs import Needs, needs_by_node
 from wavetank.cluster.providers.base import ExaminesHosts, MakesHosts, Nodes, TakesHosts
 from wavetank.cluster.spec import ClusterSpec
@@ -168,6 +168,15 @@ class DeployedCluster:
     def limits(self) -> dict[str, str]:
         """Limits per kind of node and how they are enforced."""
         return self.nodes.limits()
+
+    @property
+    def on_this_machine(self) -> bool:
+        """Whether the nodes are, see host.SharesMachine."""
+        return isinstance(self.nodes, SharesMachine) and self.nodes.on_this_machine
+
+    def nodes_cpu_s(self) -> float | None:
+        """See host.SharesMachine."""
+        return self.nodes.nodes_cpu_s() if isinstance(self.nodes, SharesMachine) else None
 
     def record_counters(self, every_s: float) -> contextlib.AbstractContextManager[Counters] | None:
         """Record what the nodes use, where the provider can; see counters.RecordsCounters."""

@@ -82,7 +82,7 @@ class RunsPrograms(Protocol):
 
 @runtime_checkable
 class EndsMarked(Protocol):
-    """A node on another machine: what has a mark in its environment there can be ended from here."""
+    """A node with processes that this machine does not see: what has a mark in its environment can be ended from here."""
 
     def end_marked(self, name: str, value: str) -> None:
         """End every process with NAME=VALUE in its environment: asked to first, and killed after two seconds.
@@ -90,6 +90,18 @@ class EndsMarked(Protocol):
         Raises:
             RemoteCommandError: some do not end.
         """
+
+
+@runtime_checkable
+class SharesMachine(Protocol):
+    """Nodes, or a cluster, that may be on this machine: what they do there is told from what others do."""
+
+    @property
+    def on_this_machine(self) -> bool:
+        """Whether they are."""
+
+    def nodes_cpu_s(self) -> float | None:
+        """Processor time of this machine that all of them used so far, seconds; None where it is not counted."""
 
 
 @runtime_checkable

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from wavetank import __version__
-from wavetank.cluster.host import EndsMarked, RunningCluster
+from wavetank.cluster.host import EndsMarked, RunningCluster, SharesMachine
 from wavetank.errors import WavetankError
 from wavetank.measure.disturbance import Before, MachineLoad, MachineWatch
 from wavetank.measure.result import Origin
@@ -16,6 +16,8 @@ def look_before(watch: MachineWatch | None, cluster: RunningCluster) -> Before |
     """Look at the machine, and at nodes on other machines, while the cluster idles; None: nobody watches."""
     if watch is None:
         return None
+    if isinstance(cluster, SharesMachine) and cluster.on_this_machine:
+        return watch.before(nodes_cpu_s=cluster.nodes_cpu_s)
     return watch.before([host for host in cluster.compute_hosts if isinstance(host, EndsMarked)])
 
 

@@ -1,15 +1,15 @@
 """What else the machine did while a measurement was made, and whether that was too much.
 
 Reads the kernel's own counts (/proc/stat, /proc/loadavg, /proc/pressure); leaves a record in the measurement. Looks just before
-the measurement and just after it, while the cluster idles: what is busy then is other work. What is judged is the
-machine alone, never the time that was measured: leaving out slow measurements would make every result too good.
+the measurement and just after it, while the cluster idles: what is busy then is other work. What nodes on this machine
+use themselves is counted apart, guests that idle too. What is judged is the machine alone, never the time that was measured: leaving out slow measurements would make every result too good.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
@@ -50,12 +50,28 @@ class MachineLoad(Record):
     pressure_over: dict[str, float] | None = Field(
         description="over the measurement, the cluster's own waiting included"
     )
+    nodes_before: float | None = Field(
+        default=None,
+        description="share of busy_before that the cluster's own nodes used; None: not counted",
+    )
+    nodes_after: float | None = Field(default=None, description="the same of busy_after")
+    nodes_over: float | None = Field(default=None, description="the same of busy_over")
     elsewhere: dict[str, float] = Field(
         default={}, description="load average before, of nodes on other machines"
     )
     disturbed: tuple[str, ...] = Field(
         description="why this counts as disturbed; empty: it does not"
     )
+
+    @property
+    def others_before(self) -> float:
+        """Share of the processors that others than the cluster's nodes used before."""
+        return _others(self.busy_before, self.nodes_before)
+
+    @property
+    def others_after(self) -> float:
+        """The same after the measurement."""
+        return _others(self.busy_after, self.nodes_after)
 
     def doubt(self) -> str | None:
         """The finding of a disturbed measurement; None of another one."""
@@ -74,6 +90,7 @@ class Counts:
         waiting_s: cpu, io, memory -> time in which some task waited; None where the kernel does not tell.
         load_average: of one minute.
         processors: how many.
+        nodes_s: processor time of the cluster's nodes on this machine; None where it is not counted.
     """
 
     at_s: float
@@ -83,6 +100,7 @@ class Counts:
     waiting_s: dict[str, float] | None
     load_average: float
     processors: int
+    nodes_s: float | None = None
 
 
 def read_counts(proc: Path = Path("/proc"), clock: Callable[[], float] = time.monotonic) -> Counts:
@@ -129,7 +147,7 @@ def share_words(loads: Sequence[MachineLoad], what: str) -> str | None:
     n = sum(bool(load.disturbed) for load in loads)
     if not n:
         return None
-    busy = 100 * median(load.busy_before for load in loads)
+    busy = 100 * median(load.others_before for load in loads)
     return (
         f"Other work on the machine disturbed {n} of {len(loads)} {what} (median of busy processors just before: "
         f"{busy:.0f} %)"
@@ -147,53 +165,65 @@ class MachineWatch:
         self._read = read
         self._sleep = sleep
 
-    def before(self, elsewhere: Sequence[Host] = ()) -> Before:
+    def before(
+        self,
+        elsewhere: Sequence[Host] = (),
+        nodes_cpu_s: Callable[[], float | None] = lambda: None,
+    ) -> Before:
         """Look at the machine while the cluster idles.
 
         Args:
             elsewhere: nodes on other machines.
+            nodes_cpu_s: processor time that the cluster's nodes on this machine used so far; see host.SharesMachine.
         """
-        first = self._read()
-        self._sleep(LOOK_S)
+        first, second = self._look(nodes_cpu_s)
         return Before(
             first,
-            self._read(),
+            second,
             {host.name: load for host in elsewhere if (load := _load(host)) is not None},
+            nodes_cpu_s,
         )
 
     def after(self, before: Before) -> MachineLoad:
         """Look again, and judge."""
-        start = self._read()
-        self._sleep(LOOK_S)
-        end = self._read()
-        busy_before = _share(before.first.busy_s, before.second.busy_s, before.first, before.second)
-        busy_after = _share(start.busy_s, end.busy_s, start, end)
-        stolen = _share(before.second.stolen_s, start.stolen_s, before.second, start)
-        waiting = _waited(before.first, before.second)
-        return MachineLoad(
+        first, second = before.first, before.second
+        start, end = self._look(before.nodes_cpu_s)
+        stolen = _share(second.stolen_s, start.stolen_s, second, start)
+        waiting = _waited(first, second)
+        load = MachineLoad(
             processors=start.processors,
-            load_average=before.first.load_average,
-            busy_before=busy_before,
-            busy_after=busy_after,
-            busy_over=_share(before.second.busy_s, start.busy_s, before.second, start),
+            load_average=first.load_average,
+            busy_before=_share(first.busy_s, second.busy_s, first, second),
+            busy_after=_share(start.busy_s, end.busy_s, start, end),
+            busy_over=_share(second.busy_s, start.busy_s, second, start),
             stolen_over=stolen,
             pressure_before=waiting,
-            pressure_over=_waited(before.second, start),
+            pressure_over=_waited(second, start),
+            nodes_before=_of_nodes(first, second),
+            nodes_after=_of_nodes(start, end),
+            nodes_over=_of_nodes(second, start),
             elsewhere=before.elsewhere,
-            # Nodes elsewhere do not mind what this machine does, and one minute's load holds their own work.
-            disturbed=()
-            if before.elsewhere
-            else tuple(_reasons(busy_before, busy_after, stolen, waiting)),
+            disturbed=(),
         )
+        # Nodes elsewhere do not mind what this machine does, and one minute's load holds their own work.
+        reasons = () if before.elsewhere else tuple(_reasons(load))
+        return load.model_copy(update={"disturbed": reasons})
+
+    def _look(self, nodes_cpu_s: Callable[[], float | None]) -> tuple[Counts, Counts]:
+        """Two readings."""
+        first = replace(self._read(), nodes_s=nodes_cpu_s())
+        self._sleep(LOOK_S)
+        return first, replace(self._read(), nodes_s=nodes_cpu_s())
 
 
 @dataclass(frozen=True)
 class Before:
-    """A look before a measurement: two readings, and the load of nodes elsewhere."""
+    """A look before a measurement: two readings, the load of nodes elsewhere, and how nodes here are counted."""
 
     first: Counts
     second: Counts
     elsewhere: dict[str, float]
+    nodes_cpu_s: Callable[[], float | None] = lambda: None
 
 
 def _load(host: Host) -> float | None:
@@ -209,6 +239,18 @@ def _share(before_s: float, after_s: float, first: Counts, second: Counts) -> fl
     return round((after_s - before_s) / passed_s, 4) if passed_s > 0 else 0.0
 
 
+def _of_nodes(first: Counts, second: Counts) -> float | None:
+    """Of all processors' time between two readings, what the cluster's nodes used."""
+    if first.nodes_s is None or second.nodes_s is None:
+        return None
+    return _share(first.nodes_s, second.nodes_s, first, second)
+
+
+def _others(busy: float, nodes: float | None) -> float:
+    # the machine counts in ticks and groups exactly, so the difference of nearly equal shares may fall below nothing
+    return round(max(0.0, busy - (nodes or 0.0)), 4)
+
+
 def _waited(first: Counts, second: Counts) -> dict[str, float] | None:
     """Share of the time between two readings in which some task waited, by what it waited for."""
     passed_s = second.at_s - first.at_s
@@ -220,13 +262,15 @@ def _waited(first: Counts, second: Counts) -> dict[str, float] | None:
     }
 
 
-def _reasons(
-    busy_before: float, busy_after: float, stolen: float, waiting: dict[str, float] | None
-) -> list[str]:
-    reasons = []
-    for busy, when in ((busy_before, "before"), (busy_after, "after")):
-        if busy > BUSY_SHARE:
-            reasons.append(f"{100 * busy:.0f} % of the processors were busy just {when}")
+def _reasons(load: MachineLoad) -> list[str]:
+    reasons, stolen, waiting = [], load.stolen_over, load.pressure_before
+    for others, nodes, when in (
+        (load.others_before, load.nodes_before, "before"),
+        (load.others_after, load.nodes_after, "after"),
+    ):
+        if others > BUSY_SHARE:
+            own = f", without the {100 * nodes:.0f} % of the nodes themselves" if nodes else ""
+            reasons.append(f"{100 * others:.0f} % of the processors were busy just {when}{own}")
     if stolen > STOLEN_SHARE:
         reasons.append(f"{100 * stolen:.0f} % of the processors were taken by the machine below")
     for name, what in (("io", "storage"), ("memory", "memory")):

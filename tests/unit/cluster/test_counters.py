@@ -8,7 +8,13 @@ import pytest
 
 from wavetank.cluster import counters as c
 from wavetank.cluster.namespaces.cgroups import Hierarchies, NodeGroup
-from wavetank.cluster.namespaces.counters import Source, Watched, recording, sources_of
+from wavetank.cluster.namespaces.counters import (
+    Source,
+    Watched,
+    recording,
+    sources_of,
+    used_cpu_s,
+)
 from wavetank.cluster.remote.counters import Facts, parse_facts, parse_reading
 
 CAPACITY = c.Capacity(cpus=2.0, own_cpus=True)
@@ -201,3 +207,25 @@ def test_a_reading_of_a_host_has_its_own_device_and_disk_alone():
     assert counted[c.WRITTEN_BYTES] == 548832 * 512
     _, counted = parse_reading(text, Facts(1.0, None, None, None))
     assert set(counted) == {c.CPU_S, c.STOLEN_S}
+
+
+@pytest.mark.parametrize(
+    ("is_v2", "file", "text", "found_s"),
+    [
+        (True, "g/cpu.stat", "usage_usec 5120000\nuser_usec 1\n", 5.12),
+        (False, "g/cpuacct.usage", "5120000000\n", 5.12),
+        (True, "elsewhere", "", None),
+    ],
+)
+def test_processor_time_of_a_group_is_read_where_it_is_counted(
+    is_v2, file, text, found_s, tmp_path
+):
+    (tmp_path / "g").mkdir()
+    (tmp_path / file).write_text(text)
+    where = (
+        Hierarchies({}, tmp_path, frozenset())
+        if is_v2
+        else Hierarchies({"cpu": tmp_path}, None, frozenset())
+    )
+    assert used_cpu_s(NodeGroup("g", where)) == found_s
+    assert used_cpu_s(NodeGroup("g", Hierarchies({}, None, frozenset()))) is None

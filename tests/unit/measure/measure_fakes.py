@@ -224,7 +224,7 @@ class Watch:
         self.busy = busy
         self.n = -1
 
-    def before(self, elsewhere):
+    def before(self, elsewhere=(), nodes_cpu_s=None):
         self.n += 1
         return self.n
 

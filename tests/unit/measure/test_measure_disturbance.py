@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import pytest
 
+from wavetank.measure.conditions import look_after, look_before
 from wavetank.measure.disturbance import Counts, MachineWatch, read_counts
 
 QUIET = Counts(
@@ -18,10 +19,10 @@ def at(time_s, busy_s=0.0, stolen_s=0.0, **waiting_s):
     )  # fmt: skip
 
 
-def watched(*counts, elsewhere=()):
-    readings = iter(counts)
+def watched(*counts, elsewhere=(), nodes_s=(None, None, None, None)):
+    readings, of_nodes = iter(counts), iter(nodes_s)
     watch = MachineWatch(read=lambda: next(readings), sleep=lambda _: None)
-    return watch.after(watch.before(elsewhere))
+    return watch.after(watch.before(elsewhere, lambda: next(of_nodes)))
 
 
 def test_a_machine_that_idles_around_a_measurement_disturbs_nothing():
@@ -73,6 +74,50 @@ def test_nodes_elsewhere_are_asked_and_this_machine_is_not_judged_for_them():
 
     load = watched(at(1), at(2, 2.0), at(12, 4.0), at(13, 6.0), elsewhere=[Far()])
     assert load.elsewhere == {"far": 3.25} and load.disturbed == ()
+
+
+def test_what_nodes_on_this_machine_use_while_they_idle_is_no_other_work():
+    # of two processors, guests use 0.4 s of the second before, and 0.5 s of that after
+    load = watched(at(1), at(2, 0.5), at(12, 18.5), at(13, 19.1), nodes_s=(10.0, 10.4, 26.4, 26.9))
+    assert load.disturbed == ()
+    assert (load.busy_before, load.nodes_before, load.others_before) == (0.25, 0.2, 0.05)
+    assert (load.nodes_over, load.nodes_after, load.others_after) == (0.8, 0.25, 0.05)
+
+
+def test_other_work_beside_idle_nodes_disturbs_and_their_share_is_said():
+    load = watched(at(1), at(2, 1.0), at(12, 11.0), at(13, 11.0), nodes_s=(0.0, 0.4, 10.0, 10.0))
+    assert load.disturbed == (
+        "30 % of the processors were busy just before, without the 20 % of the nodes themselves",
+    )
+
+
+def test_nodes_that_are_counted_to_more_than_the_machine_leave_nothing_for_others():
+    load = watched(at(1), at(2, 0.1), at(3, 0.1), at(4, 0.1), nodes_s=(0.0, 0.12, 0.12, 0.12))
+    assert load.others_before == 0.0 and load.disturbed == ()
+
+
+class Guest:
+    """A node that could be elsewhere by its abilities, as guests can."""
+
+    name, address = "c1", "10.77.0.2"
+
+    def end_marked(self, name, value):
+        raise AssertionError
+
+    def run(self, argv):
+        return type("Finished", (), {"stdout": "3.25 1.0 0.5 1/100 1\\n"})
+
+
+@pytest.mark.parametrize(("here", "disturbed"), [(True, True), (False, False)])
+def test_guests_on_this_machine_are_judged_by_it_and_hosts_on_others_are_not(here, disturbed):
+    counts = iter((at(1), at(2, 1.0), at(12, 11.0), at(13, 11.0)))
+    watch = MachineWatch(read=lambda: next(counts), sleep=lambda _: None)
+    cluster = type("Cluster", (), {
+        "compute_hosts": (Guest(),), "on_this_machine": here, "nodes_cpu_s": lambda _self: 0.0,
+    })()  # fmt: skip
+    load, doubts = look_after(watch, look_before(watch, cluster))
+    assert bool(load.disturbed) == bool(doubts) == disturbed
+    assert bool(load.elsewhere) != here
 
 
 def test_the_kernels_counts_are_read_with_and_without_pressure(tmp_path):

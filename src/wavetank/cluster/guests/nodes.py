@@ -110,6 +110,15 @@ class GuestNodes:
         """Have guests see this machine's files as they are now: their roots are those of the nodes."""
         self.around.look_again()
 
+    @property
+    def on_this_machine(self) -> bool:
+        """See host.SharesMachine."""
+        return True
+
+    def nodes_cpu_s(self) -> float | None:
+        """Of guests and hypervisors together, see host.SharesMachine."""
+        return self.around.nodes_cpu_s()
+
     def record_counters(self, every_s: float) -> AbstractContextManager[Counters]:
         """Record what each node uses, guest and hypervisor together; see counters.RecordsCounters."""
         return self.around.record_counters(every_s)

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from wavetank.cluster.counters import (
+    CPU_S,
     DISK_BUSY_S,
     Capacity,
     Counters,
@@ -88,6 +89,16 @@ def _cpu_sources(group: NodeGroup) -> Iterator[Source]:
         yield Source(v1 / group.path / "cpuacct.usage", parse_cpuacct_usage)
     if v1 is not None:
         yield Source(v1 / group.path / "cpu.stat", parse_cpu_stat)
+
+
+def used_cpu_s(group: NodeGroup) -> float | None:
+    """Processor time of a group and those below it so far, seconds; None where it is not counted."""
+    for source in _cpu_sources(group):
+        with contextlib.suppress(OSError, ValueError):
+            found = source.parse(source.path.read_text())
+            if CPU_S in found:
+                return found[CPU_S]
+    return None
 
 
 def _node_device(text: str) -> Mapping[str, float]:

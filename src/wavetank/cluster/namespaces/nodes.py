@@ -16,7 +16,7 @@ from wavetank.cluster.devices import device_paths
 from wavetank.cluster.host import Host
 from wavetank.cluster.namespaces import limits, network
 from wavetank.cluster.namespaces.cgroups import Hierarchies, NodeGroup
-from wavetank.cluster.namespaces.counters import Watched, recording, sources_of
+from wavetank.cluster.namespaces.counters import Watched, recording, sources_of, used_cpu_s
 from wavetank.cluster.namespaces.disks import attached
 from wavetank.cluster.namespaces.host import NamespaceHost, dead_daemons
 from wavetank.cluster.namespaces.node import read_map
@@ -201,6 +201,15 @@ class LocalNodes:
 
         with ThreadPoolExecutor(max_workers=8) as pool:
             list(pool.map(remount, self.hosts.values()))
+
+    @property
+    def on_this_machine(self) -> bool:
+        """See host.SharesMachine."""
+        return True
+
+    def nodes_cpu_s(self) -> float | None:
+        """By the control group of all nodes, see host.SharesMachine."""
+        return used_cpu_s(NodeGroup(self.top, self.where))
 
     def record_counters(self, every_s: float) -> AbstractContextManager[Counters]:
         """Record what each node, and this machine, use; see counters.RecordsCounters."""
