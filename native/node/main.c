@@ -6,6 +6,7 @@
  *   wavetank-node run MAP NODE COMMAND [ARGUMENT]...
  *   wavetank-node shell MAP [ssh options] NODE COMMAND...         (stands in for ssh)
  *   wavetank-node agent ADDRESS:PORT CALLER FILE                  (process 1 of a guest)
+ *   wavetank-node costs                                           (of a system call and an interrupt, ns)
  *
  * create prints "PID START_TICKS" of the node's process 1, which stays.
  */
@@ -19,7 +20,7 @@
 static int usage(void) {
     fprintf(stderr,
             "usage: wavetank-node create OPTIONS | run MAP NODE COMMAND... | shell MAP NODE COMMAND... | "
-            "agent ADDRESS:PORT CALLER FILE\n");
+            "agent ADDRESS:PORT CALLER FILE | costs\n");
     return EXIT_OURS;
 }
 
@@ -111,6 +112,9 @@ int main(int argc, char **argv) {
     }
     if (argc == 5 && strcmp(argv[1], "agent") == 0) {
         return wt_be_agent(argc - 2, argv + 2);
+    }
+    if (argc == 2 && strcmp(argv[1], "costs") == 0) {
+        return wt_print_costs();
     }
     return usage();
 }

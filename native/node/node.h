@@ -67,4 +67,7 @@ int wt_run_in_guest(const char *address, const char *name, char **argv);
 /* guest/agent.c: argv[0] is where it listens, argv[1] who may call, argv[2] a file to make when it does */
 int wt_be_agent(int argc, char **argv);
 
+/* costs.c */
+int wt_print_costs(void);
+
 #endif

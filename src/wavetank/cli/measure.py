@@ -117,7 +117,8 @@ def _phases(measurement: Measurement) -> Table:
             [
                 str(phase.ph_id), format_size(phase.bytes), str(phase.operations),
                 format_duration(phase.time_s), format_rate(phase.rate_bytes_per_s),
-                f"{phase.iops:.0f}", measurement.origin,
+                f"{phase.iops:.0f}",
+                measurement.origin + (", not comparable with hardware" if phase.ph_id in measurement.incomparable_phases else ""),
             ]
             for phase in phases
         ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from wavetank.compare.comparable import above_words, mark
 from wavetank.compare.comparison import Advice, Configuration, Criterion, Ranking
 from wavetank.compare.words import configuration_words, place_words, show, show_value
 
@@ -39,8 +40,12 @@ def choice_advice(
     if n_dropped:
         others = "one other" if n_dropped == 1 else f"{n_dropped} others"
         sentence += f" The search dropped {others} after few measurements, and does not tell whether they differ."
+    above = above_words(ranking, ours.values())
+    if above is not None:
+        sentence += f" {above}"
     evidence = tuple(
         f"{configuration_words(ours[place.configuration])}: {show(place.value, ranking.by)}, place {place_words(place)}"
+        f"{mark(ours[place.configuration])}"
         for place in ranking.places
     )
     return (Advice(about="choice", application=application, sentence=sentence, evidence=evidence),)

@@ -102,6 +102,10 @@ class PhaseEstimate(Record):
     use: UseOf | None = Field(
         default=None, description="of resources, and the bottleneck; None where it is not known"
     )
+    comparable: bool = Field(
+        default=True,
+        description="with hardware; not where guests make it of requests that their system calls decide",
+    )
 
 
 class CallEstimate(Record):
@@ -115,6 +119,7 @@ class CallEstimate(Record):
     per_s: Estimate | None = Field(
         description="n / time_s; None where a repetition took no measurable time"
     )
+    comparable: bool = Field(default=True, description="with hardware; not in guests of some kinds")
 
 
 class Run(Record):
@@ -241,6 +246,12 @@ class Configuration(Record):
     def moves_data(self) -> bool:
         """Whether there is a rate: applications that only ask for names and attributes have calls a second."""
         return self.weight_bytes > 0
+
+    @property
+    def comparable(self) -> bool:
+        """Whether its numbers are comparable with hardware, in all phases; without data in all calls."""
+        judged = self.phases if self.moves_data else self.calls
+        return all(each.comparable for each in judged)
 
     @property
     def speed(self) -> Estimate:

@@ -23,6 +23,7 @@ from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.results.io_time import io_time_s, phases_time_s
 from wavetank.kernel.results.result import IoTime, ReplayResult
 from wavetank.measure.direction import Direction, direction
+from wavetank.measure.guests import are_calls_comparable, incomparable_phases
 from wavetank.measure.result import Measurement
 from wavetank.measure.statistics import CONFIDENCE, Estimate, estimate
 from wavetank.model.document.phase import Phase
@@ -135,7 +136,7 @@ def describe(
             _per_second(_operations(result), time)
             for result, time in zip(results, times, strict=True)
         ),
-        calls=_calls(results, over_runs),
+        calls=_calls(results, over_runs, are_calls_comparable(first.limits)),
         calls_per_s=_calls_per_s(results, times, over_runs),
         usage_percent=None
         if peak is None
@@ -170,7 +171,9 @@ def _operations(result: ReplayResult) -> int:
     return sum(phase.operations for phase in result.phases)
 
 
-def _calls(results: Sequence[ReplayResult], over_runs: Averager) -> tuple[CallEstimate, ...]:
+def _calls(
+    results: Sequence[ReplayResult], over_runs: Averager, comparable: bool
+) -> tuple[CallEstimate, ...]:
     """Calls that move no data by kind; none where a repetition does not tell them."""
     by_run = [{one.call: one for one in result.calls} for result in results]
     found = []
@@ -185,6 +188,7 @@ def _calls(results: Sequence[ReplayResult], over_runs: Averager) -> tuple[CallEs
                 n=first.n,
                 time_s=over_runs(one.time_s for one in runs),
                 per_s=over_runs(rates) if len(rates) == len(runs) else None,
+                comparable=comparable,
             )
         )
     return tuple(found)
@@ -236,6 +240,7 @@ def _phases(
 ) -> tuple[PhaseEstimate, ...]:
     results = [each.result for each in measurements]
     names = {file.file_id: file.name for file in kernel.files}
+    incomparable = incomparable_phases(kernel, measurements[0].limits)
     modelled = {phase.ph_id: phase for phase in kernel.phases}
     described = []
     by_id = [{phase.ph_id: phase for phase in result.phases} for result in results]
@@ -257,6 +262,7 @@ def _phases(
                 rate_bytes_per_s=over_runs(rates),
                 iops=over_runs([run.iops for run in runs]),
                 time_s=over_runs([run.time_s for run in runs]),
+                comparable=done.ph_id not in incomparable,
                 usage_percent=None
                 if peak is None
                 else over_runs([usage_percent(rate, peak) for rate in rates]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from wavetank.compare.against import against_words, speed_words
+from wavetank.compare.comparable import mark
 from wavetank.compare.comparison import Advice, Configuration, Effect, Ranking, Run
 from wavetank.compare.effects import turn_words
 from wavetank.units import format_duration
@@ -115,7 +116,7 @@ def baseline_advice(
             application=best.application,
             sentence=" ".join(sentences),
             evidence=tuple(
-                f"{_words(each)}: {against_words(each.against)}"
+                f"{_words(each)}: {against_words(each.against)}{mark(each)}"
                 + (f"; {words}" if (words := several.get(_pair(each))) else "")
                 for each in compared
                 if each.against is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from wavetank.compare.comparable import marks_words
 from wavetank.compare.comparison import Configuration, Criterion, Place
 from wavetank.compare.search_record import Dropped
 from wavetank.measure.statistics import Estimate
@@ -45,8 +46,9 @@ def place_words(place: Place) -> str:
 
 
 def origins_words(configurations: Iterable[Configuration]) -> str:
-    """Where numbers come from, for a caption: "Measured under emulated limits"."""
-    return " and ".join(sorted({c.origin for c in configurations})).capitalize()
+    """Where numbers come from, for a caption: "Measured under emulated limits"; and which are not comparable."""
+    found = list(configurations)
+    return " and ".join(sorted({c.origin for c in found})).capitalize() + marks_words(found)
 
 
 def configuration_words(configuration: Configuration) -> str:

@@ -1,8 +1,9 @@
 """What else the machine did while a measurement was made, and whether that was too much.
 
 Reads the kernel's own counts (/proc/stat, /proc/loadavg, /proc/pressure); leaves a record in the measurement. Looks just before
-the measurement and just after it, while the cluster idles: what is busy then is other work. What nodes on this machine
-use themselves is counted apart, guests that idle too. What is judged is the machine alone, never the time that was measured: leaving out slow measurements would make every result too good.
+the measurement and just after it, while the cluster idles: what is busy then is other work. What nodes on this machine use
+themselves is counted apart: idle guests take some. What is judged is the machine alone, never the time that was measured:
+leaving out slow measurements would make every result too good.
 """
 
 from __future__ import annotations

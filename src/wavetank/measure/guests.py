@@ -2,22 +2,44 @@
 
 from __future__ import annotations
 
-import os
-import re
 import subprocess
 from collections.abc import Mapping
 
+from wavetank import native
 from wavetank.cluster.guests.hypervisors import COMPARABLE_BYTES, RATES, RATES_KEY
 from wavetank.cluster.host import Host
 from wavetank.errors import MeasurementError
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.units import format_size
 
-N_BLOCKS = 20_000
-CALLS = ["dd", "if=/dev/zero", "of=/dev/null", "bs=1", f"count={N_BLOCKS}"]
-CALLS_OF_A_BLOCK = 2  # a read and a write
+PROGRAM = "bin/wavetank-node"
 TIMEOUT_S = 120.0
-_TOOK = re.compile(r"copied, ([0-9.e+-]+) s")
+
+
+def are_calls_comparable(limits: Mapping[str, str]) -> bool:
+    """Whether rates of calls that move no data are comparable with hardware: each is one system call of the guest.
+
+    Args:
+        limits: of the cluster; provider vm says there what its rates are worth.
+    """
+    return limits.get(RATES_KEY) not in (RATES["tcg"], RATES["uml"])
+
+
+def incomparable_phases(kernel: Kernel, limits: Mapping[str, str]) -> tuple[int, ...]:
+    """Numbers of the phases whose rates are not comparable with hardware: with small requests in User-mode Linux, all by TCG.
+
+    Args:
+        kernel: that was run.
+        limits: of the cluster; provider vm says there what its rates are worth.
+    """
+    if are_calls_comparable(limits):
+        return ()
+    everything = limits[RATES_KEY] == RATES["tcg"]
+    return tuple(
+        phase.ph_id
+        for phase in kernel.phases
+        if everything or any(0 < member.rs < COMPARABLE_BYTES for member in phase.pattern)
+    )
 
 
 def doubts_of_guests(kernel: Kernel, limits: Mapping[str, str]) -> list[str]:
@@ -30,13 +52,7 @@ def doubts_of_guests(kernel: Kernel, limits: Mapping[str, str]) -> list[str]:
     worth = limits.get(RATES_KEY)
     if worth == RATES["tcg"]:
         return [f"run in guests: {worth}"]
-    if worth != RATES["uml"]:
-        return []
-    small = [
-        phase.ph_id
-        for phase in kernel.phases
-        if any(0 < member.rs < COMPARABLE_BYTES for member in phase.pattern)
-    ]
+    small = incomparable_phases(kernel, limits)
     if not small:
         return []
     shown = ", ".join(map(str, small[:10])) + (", ..." if len(small) > 10 else "")
@@ -47,7 +63,7 @@ def doubts_of_guests(kernel: Kernel, limits: Mapping[str, str]) -> list[str]:
 
 
 def notes_of_guests(host: Host, limits: Mapping[str, str]) -> list[str]:
-    """What rates of guests are worth, with the time of a system call in one and on this machine; none without guests.
+    """What rates of guests are worth, with the time of a system call and of an interrupt in one and on this machine; none without guests.
 
     Args:
         host: a guest.
@@ -55,32 +71,39 @@ def notes_of_guests(host: Host, limits: Mapping[str, str]) -> list[str]:
 
     Raises:
         ClusterError: the guest does not answer.
-        MeasurementError: dd says no time.
+        MeasurementError: one of the two does not say its costs.
+        NativeError: the program that measures them is not built.
     """
     worth = limits.get(RATES_KEY)
     if worth is None:
         return []
-    inside = call_s(host.run(CALLS, timeout_s=TIMEOUT_S).stderr)
-    here = subprocess.run(
-        CALLS, capture_output=True, text=True, check=True, timeout=TIMEOUT_S, env={**os.environ, "LC_ALL": "C"}
-    )  # fmt: skip
-    outside = call_s(here.stderr)
+    command = [str(native.find(PROGRAM, "measure what system calls cost")), "costs"]
+    inside = costs_us(host.run(command, timeout_s=TIMEOUT_S).stdout)
+    here = subprocess.run(command, capture_output=True, text=True, check=True, timeout=TIMEOUT_S)
+    outside = costs_us(here.stdout)
+    places = f"in {host.name} and {{}} on this machine"
     return [
         f"nodes are guests; their rates are {worth}",
-        f"a system call takes {1e6 * inside:.2g} us in {host.name} and {1e6 * outside:.2g} us on this machine "
-        f"({N_BLOCKS:,} blocks of 1 byte by dd)",
+        f"a system call takes {_us(inside[0])} {places.format(_us(outside[0]))} (getppid)",
+        f"an interrupt takes {_us(inside[1])} {places.format(_us(outside[1]))} (from a timer's moment until its process runs)",
     ]
 
 
-def call_s(said: str) -> float:
-    """Time of a system call, seconds, of what dd says.
-
-    Sample (coreutils 9.1): ``20000 bytes (20 kB, 20 KiB) copied, 0.0123 s, 1.6 MB/s``.
+def costs_us(said: str) -> tuple[float, float]:
+    """Of a system call and an interrupt, microseconds, of what ``wavetank-node costs`` says: ``195 93798`` (ns).
 
     Raises:
-        MeasurementError: it says no time.
+        MeasurementError: it says something else.
     """
-    found = _TOOK.search(said)
-    if found is None:
-        raise MeasurementError(f"dd does not say how long it took: {said.strip()!r}")
-    return float(found[1]) / N_BLOCKS / CALLS_OF_A_BLOCK
+    try:
+        call_ns, interrupt_ns = map(int, said.split())
+    except ValueError:
+        raise MeasurementError(
+            f"wavetank-node costs does not say two numbers: {said.strip()!r}. Run 'make setup'"
+        ) from None
+    return call_ns / 1e3, interrupt_ns / 1e3
+
+
+def _us(value: float) -> str:
+    """Two digits, and no powers of ten: 0.2 us, 52 us, 1200 us."""
+    return f"{float(f'{value:.2g}'):g} us"

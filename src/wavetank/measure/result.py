@@ -56,6 +56,10 @@ class Measurement(MeasuredOn):
     application: str
     kernel_sha256: str
     result: ReplayResult
+    incomparable_phases: tuple[int, ...] = Field(
+        default=(),
+        description="ph_id of those whose rates, of guests, are not comparable with hardware",
+    )
     use: MeasuredUse | None = Field(
         default=None, description="of processors, network and disks; None where it is not known"
     )

@@ -31,7 +31,7 @@ from wavetank.measure.attribution import EVERY_S, measured_use
 from wavetank.measure.cold import doubts_of_cold_reads, doubts_of_writes
 from wavetank.measure.conditions import as_it_was, ills, look_after, look_before
 from wavetank.measure.disturbance import MachineWatch
-from wavetank.measure.guests import doubts_of_guests
+from wavetank.measure.guests import doubts_of_guests, incomparable_phases
 from wavetank.measure.mapping import as_placement_hosts, place_ranks
 from wavetank.measure.result import CacheState, Measurement
 from wavetank.measure.use import MeasuredUse
@@ -200,6 +200,7 @@ def measure(
         result=result,
         use=None if counters is None else _use_of(counters, result, cluster, placement),
         load=load,
+        incomparable_phases=incomparable_phases(kernel, limits),
         findings=tuple(findings),
         **as_it_was(cluster, limits, performer.versions()),
     )

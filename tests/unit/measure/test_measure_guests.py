@@ -1,7 +1,5 @@
 """What is said of numbers from guests."""
 
-import subprocess
-
 import pytest
 from measure_fakes import MB, abyss_kernel
 from measure_fakes import phase as made_phase
@@ -9,7 +7,12 @@ from measure_fakes import phase as made_phase
 from wavetank.cluster.guests.hypervisors import RATES, RATES_KEY
 from wavetank.cluster.host import Finished
 from wavetank.errors import MeasurementError
-from wavetank.measure.guests import CALLS, call_s, doubts_of_guests, notes_of_guests
+from wavetank.measure.guests import (
+    are_calls_comparable,
+    doubts_of_guests,
+    incomparable_phases,
+    notes_of_guests,
+)
 
 KERNEL = abyss_kernel(weight=40 * MB)
 
@@ -38,20 +41,48 @@ def test_without_guests_or_with_kvm_nothing_is_doubted(limits):
 class Guest:
     name = "c1"
 
+    def __init__(self, said="52000 1234567\n"):
+        self.said = said
+
     def run(self, argv, **_):
-        assert argv == CALLS
-        return Finished("", "20000 bytes (20 kB, 20 KiB) copied, 2 s, 10 kB/s\n", 2.0)
+        assert argv[1:] == ["costs"]
+        return Finished(self.said, "", 2.0)
 
 
-def test_a_characterisation_of_guests_has_the_cost_of_a_system_call():
+@pytest.fixture
+def program(tmp_path, monkeypatch):
+    """A program that says this machine's costs."""
+    (tmp_path / "bin").mkdir()
+    path = tmp_path / "bin/wavetank-node"
+    path.write_text("#!/bin/sh\necho 195 93798\n")
+    path.chmod(0o755)
+    monkeypatch.setenv("WAVETANK_NATIVE_DIR", str(tmp_path))
+
+
+@pytest.mark.usefixtures("program")
+def test_a_characterisation_of_guests_has_the_cost_of_a_system_call_and_an_interrupt():
     assert notes_of_guests(Guest(), {"compute memory": "1 GiB"}) == []
-    worth, cost = notes_of_guests(Guest(), {RATES_KEY: RATES["uml"]})
+    worth, call, interrupt = notes_of_guests(Guest(), {RATES_KEY: RATES["uml"]})
     assert RATES["uml"] in worth
-    assert cost.startswith("a system call takes 50 us in c1 and ")  # 2 s / 20,000 / 2
+    assert call.startswith("a system call takes 52 us in c1 and 0.2 us on this machine")
+    assert interrupt.startswith("an interrupt takes 1200 us in c1 and 94 us on this machine")
 
 
-def test_the_time_that_dd_says_is_read_and_its_absence_is_an_error():
-    said = subprocess.run(CALLS, capture_output=True, text=True, check=True, env={"LC_ALL": "C"})
-    assert 0 < call_s(said.stderr) < 1
-    with pytest.raises(MeasurementError, match="no such device"):
-        call_s("dd: no such device\n")
+@pytest.mark.usefixtures("program")
+def test_a_guest_that_does_not_say_its_costs_is_an_error():
+    with pytest.raises(MeasurementError, match="usage: wavetank-node create"):
+        notes_of_guests(Guest("usage: wavetank-node create\n"), {RATES_KEY: RATES["uml"]})
+
+
+def test_what_is_not_comparable_with_hardware():
+    large = made_phase(9, 1, [0], 40 * MB, rs=MB)
+    kernel = KERNEL.model_copy(update={"phases": (KERNEL.phases[0], large)})
+    small = KERNEL.phases[0].ph_id
+    for limits, phases, calls in (
+        ({}, (), True),
+        ({RATES_KEY: RATES["kvm"]}, (), True),
+        ({RATES_KEY: RATES["uml"]}, (small,), False),
+        ({RATES_KEY: RATES["tcg"]}, (small, 9), False),
+    ):
+        assert incomparable_phases(kernel, limits) == phases
+        assert are_calls_comparable(limits) == calls

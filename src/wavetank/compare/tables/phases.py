@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
+from wavetank.compare.comparable import MARK
 from wavetank.compare.comparison import CallEstimate, Configuration, PhaseEstimate
 from wavetank.compare.tables.where import of_all, where
 from wavetank.compare.words import origins_words
@@ -14,6 +16,25 @@ from wavetank.units import exact_size
 SMALL_SHARE = 0.01
 """In a terminal people see phases with at least this share of the bytes, and calls with this share of the I/O time."""
 MAX_ROWS = 400
+
+T = TypeVar("T")
+
+
+def _comparable(of: Callable[[T], bool]) -> Column[T]:
+    """Whether a number is comparable with hardware; people see it where some are not."""
+    return Column(
+        "comparable", "With hardware", lambda i: Cell("comparable" if of(i) else MARK, of(i)), kind="boolean",
+        help="not comparable: of guests, whose system calls decide",
+    )  # fmt: skip
+
+
+def _columns(
+    pairs: Sequence[tuple[Configuration, PhaseEstimate | CallEstimate]],
+) -> dict[str, Mapping[str, Any]]:
+    """What people need not see of these."""
+    unmarked = all(each.comparable for _, each in pairs)
+    return of_all([each for each, _ in pairs], *(["comparable"] if unmarked else []))
+
 
 PHASES: Definition[tuple[Configuration, PhaseEstimate]] = Definition(
     "phase-results",
@@ -31,6 +52,7 @@ PHASES: Definition[tuple[Configuration, PhaseEstimate]] = Definition(
         Column("time_s", "Time", lambda i: i[1].time_s, unit="s", spread=True),
         Column("usage_percent", "Usage", lambda i: i[1].usage_percent, unit="%", spread=True, brief=True,
                show=lambda value: f"{value:.0f} %", help="of the file system's peak"),
+        _comparable(lambda i: i[1].comparable),
         Column("origin", "Origin", lambda i: i[0].origin, machine=True),
     ),
     key="phases",
@@ -45,6 +67,7 @@ CALLS: Definition[tuple[Configuration, CallEstimate]] = Definition(
         Column("calls", "Calls", lambda i: i[1].n, kind="integer", help="of all ranks"),
         Column("calls_per_s", "Calls/s", lambda i: i[1].per_s, unit="1/s", spread=True),
         Column("time_s", "Time", lambda i: i[1].time_s, unit="s", spread=True, help="in which a rank was at such a call"),
+        _comparable(lambda i: i[1].comparable),
         Column("origin", "Origin", lambda i: i[0].origin, machine=True),
     ),
     key="calls_that_move_no_data",
@@ -67,7 +90,7 @@ def phase_results_table(configurations: Sequence[Configuration], *, small: bool 
         people=people,
         caption=f"{origins_words(configurations)}. Median (interval).{left if rest else ''}",
         max_rows=MAX_ROWS,
-        columns=of_all(configurations),
+        columns=_columns(pairs),
     )
 
 
@@ -88,5 +111,5 @@ def call_results_table(configurations: Sequence[Configuration], *, small: bool =
         people=people,
         caption=f"{origins_words(configurations)}. Median (interval).{left if n_left else ''}",
         max_rows=MAX_ROWS,
-        columns=of_all(configurations),
+        columns=_columns(pairs),
     )

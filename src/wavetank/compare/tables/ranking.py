@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from wavetank.compare.comparable import above_words, mark
 from wavetank.compare.comparison import Comparison, Configuration, Place, Ranking
 from wavetank.compare.io_parts import io_parts, not_on_disk_words
 from wavetank.compare.tables.where import currency_of, where
@@ -88,8 +89,8 @@ def _ties(item: _Placed) -> Cell:
 
 
 def origin_words(configuration: Configuration) -> str:
-    """Where a configuration's numbers come from: "measured under emulated limits, cold cache"."""
-    return f"{configuration.origin}, {configuration.cache} cache"
+    """Where a configuration's numbers come from: "measured under emulated limits, cold cache"; and its mark."""
+    return f"{configuration.origin}, {configuration.cache} cache{mark(configuration)}"
 
 
 RANKING: Definition[_Placed] = Definition(
@@ -124,6 +125,8 @@ RANKING: Definition[_Placed] = Definition(
         Column("n_repetitions", "Runs", lambda i: i.c.n_repetitions, kind="integer"),
         Column("origin", "Origin", lambda i: Cell(origin_words(i.c), i.c.origin)),
         Column("cache", "Cache", lambda i: i.c.cache, machine=True),
+        Column("comparable", "Comparable", lambda i: i.c.comparable, kind="boolean", machine=True,
+               help="with hardware: not in guests whose system calls decide"),
     ),
 )  # fmt: skip
 
@@ -149,6 +152,7 @@ def ranking_table(comparison: Comparison, ranking: Ranking) -> Table:
     }
     currency = currency_of(comparison)
     changes["perf_cost"] = {"title": f"MB/s per {currency or 'unit'}"}
+    above = above_words(ranking, members)
     origins = "".join({f"{origin_words(each).capitalize()}. " for each in members if same_origin})
     return RANKING.table(
         [
@@ -159,7 +163,7 @@ def ranking_table(comparison: Comparison, ranking: Ranking) -> Table:
         title=f"By {CRITERIA[ranking.by]}",
         caption=origins
         + f"Medians with {intervals_words([each.n_repetitions for each in members], comparison.confidence)}. "
-        "Tied: what was measured cannot tell them apart.",
+        "Tied: what was measured cannot tell them apart." + (f" {above}" if above else ""),
         max_rows=None if ranking.by == comparison.rank_by else MAX_OTHER_PLACES,
         columns=changes,
     )
