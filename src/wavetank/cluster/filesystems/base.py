@@ -182,12 +182,12 @@ def unmount_from(host: Host, mount_path: str, timeout_s: float = 60.0) -> None:
         host.run(["umount", "--", mount_path], timeout_s=timeout_s)
 
 
-def mount_findings(host: Host, mount_path: str, timeout_s: float = 10.0) -> list[str]:
+def mount_findings(host: Host, mount_path: str) -> list[str]:
     """Findings: a mount that is gone or does not answer."""
     try:
         if mount_line(host, mount_path) is None:
             return [f"{host.name}: {mount_path} is not mounted"]
-        host.run(["stat", "-f", "--", mount_path], timeout_s=timeout_s)
+        host.run(["stat", "-f", "--", mount_path], timeout_s=ANSWER_TIMEOUT_S)
     except RemoteCommandError as error:
         return [str(error)]
     return []

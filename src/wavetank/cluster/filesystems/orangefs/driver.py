@@ -198,9 +198,7 @@ class OrangeFS:
         findings = [finding for found in on_all(_servers(site), look) for finding in found]
         if findings:  # a mount would wait for it
             return findings
-        of_clients = on_all(
-            site.clients, lambda client: mount_findings(client, at, ANSWER_TIMEOUT_S)
-        )
+        of_clients = on_all(site.clients, lambda client: mount_findings(client, at))
         return [finding for found in of_clients for finding in found]
 
     def remove(self, site: Site) -> None:
