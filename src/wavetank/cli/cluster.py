@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from wavetank.cli import cluster_cloud, cluster_export, cluster_init, cluster_run
+from wavetank.cli import cluster_bill, cluster_cloud, cluster_export, cluster_init, cluster_run
 from wavetank.cli.output import format_option, print_tables
 from wavetank.cli.streams import lost_output
 from wavetank.errors import ClusterError, SpecError, UsageError
@@ -84,7 +84,8 @@ def up(file: Path, output_format: str) -> None:
 def down(names: tuple[str, ...], everything: bool) -> None:
     """Take down the clusters NAMES, or all of them; whatever state they are in.
 
-    Nothing that wavetank did not make is touched.
+    Nothing that wavetank did not make is touched. Of clusters in a cloud, the computed bill is printed, and kept for
+    'wavetank cluster bill'.
 
     Example: wavetank cluster down --all
     """
@@ -98,12 +99,15 @@ def down(names: tuple[str, ...], everything: bool) -> None:
     chosen = [directory.name for directory in directories()] if everything else list(names)
     failures = []
     for name in chosen:
+        key = cluster_bill.key_of(name)
         try:
             deploy.take_down(name)
         except ClusterError as error:
             failures.append(str(error))
         else:
             click.echo(f"{name} is down", err=True)
+            if key is not None:
+                cluster_bill.print_kept(key)
     if everything:
         _clear_scratch()
     _say_orphans()
@@ -114,6 +118,7 @@ def down(names: tuple[str, ...], everything: bool) -> None:
 
 
 command.add_command(cluster_init.command, "init")
+command.add_command(cluster_bill.command, "bill")
 command.add_command(cluster_run.command, "run")
 command.add_command(cluster_export.command, "export")
 command.add_command(cluster_cloud.policy, "policy")
@@ -141,13 +146,16 @@ def list_clusters(
         except ClusterError:
             state = None
         if state is None:
-            rows.append([directory.name, "half made", None, None, None, None])
+            rows.append([directory.name, "half made", None, None, None, None, None])
             continue
         spec = state.spec
         nodes = len(spec.node_names())
         since = state.provenance.created_utc
-        rows.append([spec.name, state.status, spec.provider, spec.file_system.kind, nodes, since])
-    columns = ["name", "status", "provider", "file_system", "nodes", "since_utc"]
+        bill = cluster_bill.so_far(spec.name) if spec.cloud is not None else None
+        cost = None if bill is None else f"{bill.computed.total:.2f}"
+        kind = spec.file_system.kind
+        rows.append([spec.name, state.status, spec.provider, kind, nodes, since, cost])
+    columns = ["name", "status", "provider", "file_system", "nodes", "since_utc", "usd_so_far"]
     note = None if rows else "No cluster is up. 'wavetank cluster up FILE' brings one up."
     print_tables([plain_table("Clusters", columns, rows, note=note)], output_format)
     _say_orphans()

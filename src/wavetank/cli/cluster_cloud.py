@@ -24,7 +24,7 @@ COLUMNS = [
 
 def cost_until_end_table(spec: ClusterSpec) -> Table:
     """What instances of a cloud cost until they end themselves."""
-    from wavetank.cluster.clouds.price import estimate, over_budget, price_table
+    from wavetank.cluster.clouds.price import LEFT_OUT, estimate, over_budget, price_table
 
     columns = ["what", "number", "usd_per_h", "usd_until_end"]
     title = "Cost until the ttl"
@@ -36,10 +36,15 @@ def cost_until_end_table(spec: ClusterSpec) -> Table:
     except (CostError, SpecError) as error:
         return plain_table(title, columns, [], note=str(error))
     rows: list[list[Value]] = [
-        [line.what, line.number, f"{line.per_h:.4f}", f"{line.until_end:.2f}"]
+        [
+            line.resource,
+            line.number,
+            None if line.per_h is None else f"{line.per_h:.4f}",
+            None if line.amount is None else f"{line.amount:.2f}",
+        ]
         for line in found.lines
     ]
-    rows.append(["all", None, f"{found.per_h:.4f}", str(found.until_end)])
+    rows.append(["all", None, f"{found.per_h:.4f}", str(found.at_most)])
     refused = over_budget(spec)
     said = (
         f"Above the budget, so 'up' refuses it: {'; '.join(refused)}."
@@ -47,13 +52,14 @@ def cost_until_end_table(spec: ClusterSpec) -> Table:
         else f"Within the budget of {terms.budget} USD."
     )
     spot = " Spot instances are counted as those on demand." if terms.spot else ""
-    note = f"{said} Computed from {found.source}, with a margin of 10 min; without {found.left_out}.{spot}"
+    note = f"{said} Computed from price table {found.table}, with a margin of 10 min; without {LEFT_OUT}.{spot}"
     return plain_table(title, columns, rows, note=note)
 
 
 def price_words(spec: ClusterSpec) -> str:
     """In one line, before anything is made: what an hour costs, and all of it at most."""
-    from wavetank.cluster.clouds.price import CENT, estimate, price_table
+    from wavetank.cluster.clouds.price import estimate, price_table
+    from wavetank.cost.bills import CENT
     from wavetank.units import format_duration
 
     terms = spec.cloud
@@ -64,8 +70,8 @@ def price_words(spec: ClusterSpec) -> str:
     except (CostError, SpecError) as error:
         return f"no price: {error}"
     return (
-        f"{found.per_h.quantize(CENT)} USD an hour, at most {found.until_end} USD until the instances end themselves "
-        f"after {format_duration(terms.ttl)} (budget {terms.budget} USD; {found.source})"
+        f"{found.per_h.quantize(CENT)} USD an hour, at most {found.at_most} USD until the instances end themselves "
+        f"after {format_duration(terms.ttl)} (budget {terms.budget} USD; price table {found.table})"
     )
 
 

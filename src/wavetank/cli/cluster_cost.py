@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def price_table(spec: ClusterSpec, prices: str | None) -> Table:
     """Cost of an hour of all nodes and their storage, by a named price table or the first shipped one that has all types."""
     from wavetank.cost.estimate import cluster_per_h
-    from wavetank.cost.storage import storage_of, storage_per_h
+    from wavetank.cost.storage import storage_of, storage_per_h, storage_words
     from wavetank.errors import CostError
 
     counted = Counter(spec.instance_of(node).name for node in spec.node_names())
@@ -29,7 +29,7 @@ def price_table(spec: ClusterSpec, prices: str | None) -> Table:
     found = _prices_for(set(counted), prices)
     if found is None:
         rows: list[list[Value]] = [[name, n, None, None] for name, n in counted.items()]
-        rows += [[use_words(use), use.number, None, None] for use in uses]
+        rows += [[storage_words(use), use.number, None, None] for use in uses]
         note = "No shipped price table has these instance types: give one by --prices."
         return plain_table("Cost per hour", columns, rows, note=note)
     rows = [
@@ -48,32 +48,21 @@ def price_table(spec: ClusterSpec, prices: str | None) -> Table:
             priced.append(use)
             if per_h:
                 shown = _rounded(per_h / use.number), _rounded(per_h)
-        rows.append([use_words(use), use.number, *shown])
+        rows.append([storage_words(use), use.number, *shown])
     total = cluster_per_h(counted, found, priced)
     rows.append(["all", sum(counted.values()), None, _rounded(total) if priced else float(total)])
     note = (
         f"Computed, in {found.currency}, from price table {prices or found.name} "
-        f"({found.region}, {found.date}); {'; '.join(_storage_words(spec, priced, missing, found))}."
+        f"({found.region}, {found.date}); {'; '.join(_included_words(spec, priced, missing, found))}."
     )
     return plain_table("Cost per hour", columns, rows, note=note)
-
-
-def use_words(use: StorageUse) -> str:
-    """A storage as its row is called: "ebs-gp3 of 500 GiB, 6000 IOPS, 500 MiB/s"."""
-    from wavetank.units import exact_size
-
-    size = [] if use.size_bytes is None else [f"of {exact_size(use.size_bytes)}"]
-    iops = [] if use.iops is None else [f"{use.iops} IOPS"]
-    rate = use.throughput_bytes_per_s
-    bought = [*iops, *([] if rate is None else [f"{rate / 2**20:g} MiB/s"])]
-    return " ".join([use.name, *size]) + "".join(f", {each}" for each in bought)
 
 
 def _rounded(amount: Decimal) -> float:
     return round(float(amount), 6)
 
 
-def _storage_words(
+def _included_words(
     spec: ClusterSpec, priced: Sequence[StorageUse], missing: Sequence[str], table: PriceTable
 ) -> Iterator[str]:
     """What of storage and of data transfer is in the total."""
@@ -173,12 +162,12 @@ def _network(baseline: int | None, words: str) -> str:
 def _storage_beside(spec: ClusterSpec, *, is_local: bool) -> Iterator[tuple[str, str, str]]:
     from wavetank.cluster.instance_types import aws_instances
     from wavetank.cluster.volumes import volume_rates
-    from wavetank.cost.storage import storage_of
+    from wavetank.cost.storage import storage_of, storage_words
     from wavetank.units import format_rate, format_size
 
     if spec.file_system.kind in MANAGED:
         for use in storage_of(spec):
-            yield "file system", "does not come up here", use_words(use)
+            yield "file system", "does not come up here", storage_words(use)
         return
     storage, holders = spec.storage, spec.storage_names()
     what = f"storage of {', '.join(holders)}"
@@ -199,7 +188,9 @@ def _storage_beside(spec: ClusterSpec, *, is_local: bool) -> Iterator[tuple[str,
         rate, iops = volume_rates(storage)
         kind = aws_instances().get(spec.instance_of(holders[0]).name)
         whole = None if kind is None else kind.ebs_baseline_bytes_per_s
-        there = f"{n}{use_words(next(iter(storage_of(spec))))}: {format_rate(rate)}, {iops} IOPS"
+        there = (
+            f"{n}{storage_words(next(iter(storage_of(spec))))}: {format_rate(rate)}, {iops} IOPS"
+        )
         there += "" if whole is None else f"; the instance {format_rate(whole)} for long"
     elif storage.on == "instance":
         kind = aws_instances().get(spec.instance_of(holders[0]).name)

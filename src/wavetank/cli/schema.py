@@ -16,6 +16,7 @@ SCHEMAS: dict[str, tuple[str, str]] = {
     "kernel": ("wavetank.kernel.document.kernel", "Kernel"),
     "replay": ("wavetank.kernel.results.result", "ReplayRun"),
     "cluster": ("wavetank.cluster.state", "ClusterState"),
+    "bill": ("wavetank.cluster.clouds.bill", "ClusterBill"),
     "measurement": ("wavetank.measure.result", "Measurement"),
     "comparison": ("wavetank.compare.comparison", "Comparison"),
     "report": ("wavetank.report.document", "Report"),

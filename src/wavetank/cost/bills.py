@@ -1,19 +1,27 @@
-"""Computed bills: the seconds and bytes of each resource at the dated prices of a table, and beside them the estimate from before.
+"""Bills: the seconds and bytes of each resource at the dated prices of a table, before as an estimate and afterwards as measured.
 
-Pure: reads what was used and a price table; asks no provider. It is no provider's bill: free tiers, discounts and taxes of an
-account are not known here.
+Pure: reads what was used, or is planned to be, and a price table; asks no provider. It is no provider's bill: free tiers, discounts
+and taxes of an account are not known here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_UP, Decimal
+
+from pydantic import Field
 
 from wavetank.cost.prices import SECONDS_PER_HOUR, PriceTable
-from wavetank.cost.storage import HOURS_PER_MONTH, StorageUse, storage_per_month
+from wavetank.cost.storage import HOURS_PER_MONTH, StorageUse, storage_per_month, storage_words
+from wavetank.document import Record
 from wavetank.errors import CostError
 from wavetank.units import GB
+
+# Since 2024-02-01 for every public IPv4 address, in every region (aws.amazon.com/vpc/pricing, read 2024).
+PUBLIC_ADDRESS_PER_H = Decimal("0.005")
+PUBLIC_ADDRESS = "public IPv4 address"
+CENT = Decimal("0.01")
 
 
 @dataclass(frozen=True)
@@ -48,6 +56,19 @@ class StorageTime:
 
 
 @dataclass(frozen=True)
+class AddressTime:
+    """Public IPv4 addresses that instances had for a time.
+
+    Attributes:
+        number: of them.
+        seconds: that each was had.
+    """
+
+    number: int
+    seconds: float
+
+
+@dataclass(frozen=True)
 class Transfer:
     """Data that crossed a border that is billed.
 
@@ -60,35 +81,32 @@ class Transfer:
     moved_bytes: int
 
 
-Used = InstanceTime | StorageTime | Transfer
+Used = InstanceTime | StorageTime | AddressTime | Transfer
 
 
-@dataclass(frozen=True)
-class BillLine:
-    """One resource on a computed bill.
+class BillLine(Record):
+    """One resource on a bill."""
 
-    Attributes:
-        resource: its name in the price table.
-        number: of them; 1 for transfers.
-        seconds: that each was paid for, as measured; None of transfers.
-        amount: in the table's currency; None where the table has no price.
-        missing: why there is no amount.
-    """
-
-    resource: str
-    number: int
-    seconds: float | None
-    amount: Decimal | None
-    missing: str | None = None
+    resource: str = Field(
+        description="its name in the price table, and of storage its size and what else is bought"
+    )
+    number: int = Field(description="of them; 1 for transfers")
+    seconds: float | None = Field(
+        description="of all of them together: three that ran 100 s each have 300; None of transfers"
+    )
+    per_h: Decimal | None = Field(
+        description="price of one for an hour; None of transfers, and where the table has no price"
+    )
+    amount: Decimal | None = Field(description="None where the table has no price")
+    missing: str | None = Field(default=None, description="why there is no amount")
 
 
-@dataclass(frozen=True)
-class ComputedBill:
-    """What resources cost by a price table."""
+class Bill(Record):
+    """What resources cost by a price table: those that are planned (an estimate), or those that were used (a computed bill)."""
 
     lines: tuple[BillLine, ...]
     currency: str
-    table: str
+    table: str = Field(description="name of the price table, its region and its date")
 
     @property
     def total(self) -> Decimal:
@@ -96,9 +114,19 @@ class ComputedBill:
         return sum((line.amount for line in self.lines if line.amount is not None), Decimal(0))
 
     @property
+    def at_most(self) -> Decimal:
+        """The total, rounded up to cents."""
+        return self.total.quantize(CENT, rounding=ROUND_UP)
+
+    @property
+    def per_h(self) -> Decimal:
+        """All that is paid by time, for an hour, at the same time."""
+        return sum((line.number * line.per_h for line in self.lines if line.per_h), Decimal(0))
+
+    @property
     def missing(self) -> tuple[str, ...]:
-        """Why the total is too small; empty when every line has an amount."""
-        return tuple(line.missing for line in self.lines if line.missing is not None)
+        """Why the total is too small, each reason once; empty when every line has an amount."""
+        return tuple(dict.fromkeys(line.missing for line in self.lines if line.missing is not None))
 
 
 @dataclass(frozen=True)
@@ -119,13 +147,16 @@ class Beside:
         return None if first is None or second is None else first - second
 
 
-def computed_bill(used: Iterable[Used], table: PriceTable) -> ComputedBill:
-    """Price what was used. Each item is a line of its own, billed by the table's rule."""
-    lines = tuple(_line(each, table) for each in used)
-    return ComputedBill(lines, table.currency, table.name)
+def bill_of(used: Iterable[Used], table: PriceTable) -> Bill:
+    """Price what was used. What has the same name and price is one line; each item is billed by the table's rule."""
+    return Bill(
+        lines=tuple(_by_resource(_line(each, table) for each in used).values()),
+        currency=table.currency,
+        table=f"{table.name} ({table.region}, {table.date})",
+    )
 
 
-def beside(estimate: ComputedBill, computed: ComputedBill) -> tuple[Beside, ...]:
+def beside(estimate: Bill, computed: Bill) -> tuple[Beside, ...]:
     """Each resource of both bills, in the order of the estimate; what was not estimated comes last.
 
     Raises:
@@ -135,16 +166,16 @@ def beside(estimate: ComputedBill, computed: ComputedBill) -> tuple[Beside, ...]
         raise CostError(
             f"an estimate in {estimate.currency} cannot be held against a bill in {computed.currency}"
         )
-    before, after = _by_resource(estimate), _by_resource(computed)
+    before, after = _by_resource(estimate.lines), _by_resource(computed.lines)
     return tuple(
         Beside(name, before.get(name), after.get(name)) for name in dict.fromkeys([*before, *after])
     )
 
 
-def _by_resource(bill: ComputedBill) -> dict[str, BillLine]:
-    """One line for each resource: amounts added up, the longest time, all that were there."""
+def _by_resource(lines: Iterable[BillLine]) -> dict[str, BillLine]:
+    """One line for each resource: numbers, times and amounts added up."""
     found: dict[str, BillLine] = {}
-    for line in bill.lines:
+    for line in lines:
         have = found.get(line.resource)
         found[line.resource] = line if have is None else _together(have, line)
     return found
@@ -154,48 +185,52 @@ def _together(first: BillLine, second: BillLine) -> BillLine:
     times = [each.seconds for each in (first, second) if each.seconds is not None]
     amounts = [each.amount for each in (first, second) if each.amount is not None]
     return BillLine(
-        first.resource,
-        first.number + second.number,
-        max(times, default=None),
-        sum(amounts, Decimal(0)) if len(amounts) == 2 else None,
-        first.missing or second.missing,
+        resource=first.resource,
+        number=first.number + second.number,
+        seconds=sum(times) if times else None,
+        per_h=first.per_h,
+        amount=sum(amounts, Decimal(0)) if len(amounts) == 2 else None,
+        missing=first.missing or second.missing,
     )
 
 
 def _line(used: Used, table: PriceTable) -> BillLine:
-    if isinstance(used, InstanceTime):
-        name, number, seconds = used.kind, used.number, used.seconds
+    """One line of one item, with the reason where it has no price."""
+    if isinstance(used, Transfer):
+        name, number, seconds = used.name, 1, None
     elif isinstance(used, StorageTime):
-        name, number, seconds = used.use.name, used.use.number, used.seconds
+        name, number = storage_words(used.use), used.use.number
+        seconds = number * used.seconds
     else:
-        return _transfer_line(used, table)
+        name = used.kind if isinstance(used, InstanceTime) else PUBLIC_ADDRESS
+        number, seconds = used.number, used.number * used.seconds
+    per_h, amount, missing = None, None, None
     try:
-        amount = (
-            _instances(used, table) if isinstance(used, InstanceTime) else _storage(used, table)
-        )
+        per_h, amount = _price(used, table)
     except CostError as error:
-        return BillLine(name, number, seconds, None, str(error))
-    return BillLine(name, number, seconds, amount)
+        missing = str(error)
+    return BillLine(
+        resource=name, number=number, seconds=seconds, per_h=per_h, amount=amount, missing=missing
+    )
 
 
-def _instances(used: InstanceTime, table: PriceTable) -> Decimal:
+def _price(used: Used, table: PriceTable) -> tuple[Decimal | None, Decimal]:
+    """Of one for an hour, and of all for their time."""
+    if isinstance(used, Transfer):
+        return None, table.transfer_price(used.name).cost(used.moved_bytes)
     billed_s = table.billing.billed_s(used.seconds)
-    return used.number * table.price_per_h(used.kind) * billed_s / SECONDS_PER_HOUR
-
-
-def _storage(used: StorageTime, table: PriceTable) -> Decimal:
+    if isinstance(used, InstanceTime):
+        per_h = table.price_per_h(used.kind)
+        return per_h, used.number * per_h * billed_s / SECONDS_PER_HOUR
+    if isinstance(used, AddressTime):
+        return (
+            PUBLIC_ADDRESS_PER_H,
+            used.number * PUBLIC_ADDRESS_PER_H * billed_s / SECONDS_PER_HOUR,
+        )
     price = table.storage_price(used.use.name)
-    per_s = storage_per_month(used.use, price) / HOURS_PER_MONTH / SECONDS_PER_HOUR
-    amount = per_s * table.billing.billed_s(used.seconds)
+    all_per_h = storage_per_month(used.use, price) / HOURS_PER_MONTH
+    amount = all_per_h * billed_s / SECONDS_PER_HOUR
     if used.use.throughput_bytes_per_s is None:  # elastic: by what moved
         amount += Decimal(used.read_bytes) / GB * (price.per_gb_read or 0)
         amount += Decimal(used.written_bytes) / GB * (price.per_gb_written or 0)
-    return amount
-
-
-def _transfer_line(used: Transfer, table: PriceTable) -> BillLine:
-    try:
-        amount = table.transfer_price(used.name).cost(used.moved_bytes)
-    except CostError as error:
-        return BillLine(used.name, 1, None, None, str(error))
-    return BillLine(used.name, 1, None, amount)
+    return all_per_h / used.use.number, amount

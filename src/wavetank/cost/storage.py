@@ -16,7 +16,7 @@ from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.volumes import provisioned, volume_type
 from wavetank.cost.prices import PriceTable, StoragePrice
 from wavetank.errors import CostError
-from wavetank.units import GIB, MIB
+from wavetank.units import GIB, MIB, exact_size
 
 HOURS_PER_MONTH = 730
 
@@ -38,6 +38,15 @@ class StorageUse:
     size_bytes: int | None
     iops: int | None = None
     throughput_bytes_per_s: int | None = None
+
+
+def storage_words(use: StorageUse) -> str:
+    """A storage as its row is called: "ebs-gp3 of 500 GiB, 6000 IOPS, 500 MiB/s"."""
+    size = [] if use.size_bytes is None else [f"of {exact_size(use.size_bytes)}"]
+    iops = [] if use.iops is None else [f"{use.iops} IOPS"]
+    rate = use.throughput_bytes_per_s
+    bought = [*iops, *([] if rate is None else [f"{rate / MIB:g} MiB/s"])]
+    return " ".join([use.name, *size]) + "".join(f", {each}" for each in bought)
 
 
 def storage_of(spec: ClusterSpec) -> tuple[StorageUse, ...]:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from wavetank.cluster import deploy
 from wavetank.cluster.providers.aws import AwsProvider
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import directory_of
@@ -110,6 +111,7 @@ def create(spec: ClusterSpec) -> None:
     directory = directory_of(spec.name)
     directory.claim()
     directory.note(do="provider", name=spec.provider)
+    deploy._write_state(directory, spec, "starting")
     AwsProvider().create(spec)
 
 

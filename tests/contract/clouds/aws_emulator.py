@@ -15,6 +15,7 @@ import os
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterable
+from datetime import timedelta
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -64,6 +65,8 @@ class Hostile:
         self.hide = 0  # descriptions that do not show what is new
         self.linger = 0  # descriptions for which what was terminated is still ending
         self.quota = 1000.0
+        self.older_s = 0  # by which all instances that there are began earlier
+        self.forgets = False  # instances that ended, as AWS does after an hour
         self.hidden: dict[str, int] = {}
         self.ending: dict[str, int] = {}
         self.ended: dict[str, tuple[str, str]] = {}
@@ -136,6 +139,8 @@ class Hostile:
                 setattr(self, key, value)
             for instance in self.ended:
                 self._end(instance)
+            if self.older_s:
+                self._make_older()
             found = {}
         return _answer(start, "application/json", json.dumps(found).encode())
 
@@ -275,7 +280,9 @@ class Hostile:
                 if each in self.uses:
                     self.ending.setdefault(each, self.linger)
                     self._see_ended(each)
-        if name.startswith("Describe") and (self.hidden or self.ending or self.ended):
+        if name.startswith("Describe") and (
+            self.hidden or self.ending or self.ended or self.forgets
+        ):
             return self._rewritten(name, text)
         return text
 
@@ -288,6 +295,12 @@ class Hostile:
             for interface in self.interfaces.pop(instance, []):
                 backend.enis.pop(interface, None)
 
+    def _make_older(self) -> None:
+        for backend in ec2_backends[ACCOUNT].values():
+            for instance in backend.all_instances():
+                instance.launch_time -= timedelta(seconds=self.older_s)
+        self.older_s = 0
+
     def _see_ended(self, instance: str) -> None:
         if self.ending.get(instance) == 0:
             del self.ending[instance]
@@ -299,6 +312,8 @@ class Hostile:
         root = ET.fromstring(text)
         space = root.tag.partition("}")[0] + "}"
         for holder in root:
+            if self.forgets and name == "DescribeInstances":
+                _forget(holder, space)
             for item in list(holder):
                 late = {e.text for e in item.iter() if e.text in self.hidden}
                 if any(self.hidden[str(each)] > 0 for each in late):
@@ -330,6 +345,14 @@ class Hostile:
             state.text = "shutting-down"
             self.ending[instance] -= 1
             self._see_ended(instance)
+
+
+def _forget(holder: ET.Element, space: str) -> None:
+    """Leave out what is terminated."""
+    for group in holder.iter(f"{space}instancesSet"):
+        for item in list(group):
+            if item.findtext(f"{space}instanceState/{space}name") == "terminated":
+                group.remove(item)
 
 
 def _collect(app: Respond, environ: dict[str, Any]) -> tuple[str, list[tuple[str, str]], bytes]:

@@ -99,13 +99,13 @@ def test_the_price_is_that_of_the_whole_time_and_a_margin() -> None:
     volumes = 110 * Decimal("0.08") / 730 * hours
     addresses = 3 * Decimal("0.005") * hours
     exact = instances + volumes + addresses
-    assert exact <= found.until_end < exact + Decimal("0.01")
+    assert exact <= found.at_most < exact + Decimal("0.01")
     assert found.missing == ()
-    assert "2026-07-06" in found.source
+    assert "2026-07-06" in found.table
 
 
 def test_a_budget_that_is_just_enough_is_kept_and_a_cent_less_is_refused() -> None:
-    most = estimate(spec(), price_table(spec().cloud)).until_end  # type: ignore[arg-type]
+    most = estimate(spec(), price_table(spec().cloud)).at_most  # type: ignore[arg-type]
     assert over_budget(spec({**CLOUD, "budget": f"{most} USD"})) == []
     (finding,) = over_budget(spec({**CLOUD, "budget": f"{most - Decimal('0.01')} USD"}))
     assert f"may cost {most} USD until they end themselves" in finding

@@ -16,7 +16,7 @@ from wavetank.cost.bills import (
     Transfer,
     Used,
     beside,
-    computed_bill,
+    bill_of,
 )
 from wavetank.cost.estimate import bill, cluster_per_h
 from wavetank.cost.prices import (
@@ -178,12 +178,12 @@ USED: tuple[Used, ...] = (
 
 
 def test_a_computed_bill_has_a_line_for_each_resource() -> None:
-    found = computed_bill(USED, table())
+    found = bill_of(USED, table())
     amounts = {line.resource: line.amount for line in found.lines}
     assert amounts == {
         "a.x": Decimal("1.8"),  # 3 x 3.60 / 6
-        "ebs-gp3": Decimal("0.2"),  # 1.00 an hour for 12 minutes
-        "efs": Decimal("0.6"),  # 10 GB x 0.03 + 5 GB x 0.06
+        "ebs-gp3 of 9,125 GiB": Decimal("0.2"),  # 1.00 an hour for 12 minutes
+        "efs of 0 B": Decimal("0.6"),  # 10 GB x 0.03 + 5 GB x 0.06
         "between-zones": Decimal("0.02"),
     }
     assert found.total == Decimal("2.62")
@@ -191,25 +191,25 @@ def test_a_computed_bill_has_a_line_for_each_resource() -> None:
 
 
 def test_the_shortest_time_on_a_bill_is_that_of_the_table() -> None:
-    (line,) = computed_bill([InstanceTime("a.x", 1, 1.0)], table()).lines
+    (line,) = bill_of([InstanceTime("a.x", 1, 1.0)], table()).lines
     assert line.amount == Decimal("0.06")  # 60 s
     hourly = table(billing=Billing(rule="started-hour"))
-    (line,) = computed_bill([InstanceTime("a.x", 1, 1.0)], hourly).lines
+    (line,) = bill_of([InstanceTime("a.x", 1, 1.0)], hourly).lines
     assert line.amount == Decimal("3.60")
 
 
 def test_a_resource_without_a_price_is_a_line_without_an_amount() -> None:
     used = [*USED, InstanceTime("q.x", 1, 10.0), Transfer("internet-out", 10**9)]
-    found = computed_bill(used, table())
+    found = bill_of(used, table())
     assert found.total == Decimal("2.62")
     assert [line.resource for line in found.lines if line.amount is None] == ["q.x", "internet-out"]
     assert len(found.missing) == 2 and "no instance type 'q.x'" in found.missing[0]
 
 
-def test_the_estimate_stands_beside_the_computed_bill() -> None:
-    estimate = computed_bill([InstanceTime("a.x", 3, 3600.0)], table())
+def test_the_estimate_stands_beside_the_bill_of() -> None:
+    estimate = bill_of([InstanceTime("a.x", 3, 3600.0)], table())
     # one of three ran for a time of its own
-    measured = computed_bill(
+    measured = bill_of(
         [InstanceTime("a.x", 2, 1800.0), InstanceTime("a.x", 1, 900.0), Transfer("between-zones", 10**9)],
         table(),
     )  # fmt: skip
@@ -217,15 +217,15 @@ def test_the_estimate_stands_beside_the_computed_bill() -> None:
     assert instances.estimated is not None and instances.computed is not None
     assert instances.estimated.amount == Decimal("10.8")
     assert instances.computed.amount == Decimal("4.5")
-    assert (instances.computed.number, instances.computed.seconds) == (3, 1800.0)
+    assert (instances.computed.number, instances.computed.seconds) == (3, 2 * 1800.0 + 900.0)
     assert instances.difference == Decimal("-6.3")
     assert moved.estimated is None and moved.difference == Decimal("0.01")
 
 
 def test_a_line_without_an_amount_has_no_difference() -> None:
     known, unknown = (
-        computed_bill(USED, table()),
-        computed_bill([InstanceTime("q.x", 1, 1.0)], table()),
+        bill_of(USED, table()),
+        bill_of([InstanceTime("q.x", 1, 1.0)], table()),
     )
     (without,) = [each for each in beside(known, unknown) if each.resource == "q.x"]
     assert isinstance(without, Beside) and without.difference is None
@@ -234,7 +234,7 @@ def test_a_line_without_an_amount_has_no_difference() -> None:
 def test_bills_in_two_currencies_are_not_compared() -> None:
     euro = table().model_copy(update={"currency": "EUR"})
     with pytest.raises(CostError, match="an estimate in USD"):
-        beside(computed_bill(USED, table()), computed_bill(USED, euro))
+        beside(bill_of(USED, table()), bill_of(USED, euro))
 
 
 def test_a_negative_price_is_no_price_table(tmp_path: Any) -> None:

@@ -11,6 +11,7 @@ from wavetank.cluster.clouds.cloud import Cloud, Key, Made
 from wavetank.cluster.clouds.engine import noted_lease
 from wavetank.cluster.clouds.price import newest_table
 from wavetank.cluster.state import directories
+from wavetank.cost.bills import InstanceTime, bill_of
 from wavetank.errors import CostError
 
 
@@ -83,15 +84,12 @@ def _holding(
 def _spent(instances: Sequence[Made], region: str, now: datetime) -> Decimal | None:
     try:
         table = newest_table(region)
-        return sum(
-            (
-                table.price_per_h(made.instance_type)
-                * table.billing.billed_s((now - made.since).total_seconds())
-                / 3600
-                for made in instances
-                if made.since is not None
-            ),
-            Decimal(0),
-        )
     except CostError:
         return None
+    used = [
+        InstanceTime(made.instance_type, 1, (now - made.since).total_seconds())
+        for made in instances
+        if made.since is not None
+    ]
+    bill = bill_of(used, table)
+    return None if bill.missing else bill.total

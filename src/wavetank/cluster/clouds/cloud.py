@@ -127,7 +127,8 @@ class Made:
         key: by which it is removed: its id or its name.
         state: as the cloud calls it; empty where things of the kind have none.
         node: of an instance.
-        instance_type, since, private_address, public_address, reason, is_spot: of an instance.
+        since, until: of an instance: when it began and, where the cloud says it, when it ended.
+        instance_type, private_address, public_address, reason, is_spot: of an instance.
     """
 
     kind: str
@@ -140,6 +141,7 @@ class Made:
     node: str = ""
     instance_type: str = ""
     since: datetime | None = None
+    until: datetime | None = None
     private_address: str | None = None
     public_address: str | None = None
     reason: str = ""

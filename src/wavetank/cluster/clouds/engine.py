@@ -33,6 +33,7 @@ LOOKS_AT_NOTHING = 3  # in a row, before nothing is believed
 LOOK_EVERY_S = 5.0
 RUNNING_WITHIN = timedelta(minutes=15)
 GONE_WITHIN = timedelta(minutes=30)
+# No longer paid for (EC2 user guide, "instance lifecycle").
 ENDING = ("shutting-down", "terminated", "stopping", "stopped")
 
 

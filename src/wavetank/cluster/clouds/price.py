@@ -1,89 +1,54 @@
-"""What the instances of a cluster cost until they end themselves, and whether that is within the budget.
+"""What a cluster in a cloud costs until it ends itself, and whether that is within the budget.
 
 Reads the price tables of wavetank.cost. Money is Decimal, US dollars.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass
-from decimal import ROUND_UP, Decimal
+from collections.abc import Iterator
 from pathlib import Path
 
 from wavetank.cluster.clouds.disks import ROOT_GB, Volume, data_volumes
 from wavetank.cluster.clouds.terms import Terms
 from wavetank.cluster.spec import ClusterSpec
+from wavetank.cost.bills import CENT, AddressTime, Bill, InstanceTime, StorageTime, Used, bill_of
 from wavetank.cost.prices import PriceTable, load_prices, shipped_tables
-from wavetank.cost.storage import StorageUse, storage_per_h
+from wavetank.cost.storage import StorageUse
 from wavetank.errors import CostError, ProviderError, SpecError
 from wavetank.units import GIB
 
 # An instance is billed from its start; its end is scheduled during its boot and takes a while (assumed, and added).
 MARGIN_S = 600
-# Since 2024-02-01 for every public IPv4 address (aws.amazon.com/vpc/pricing, read 2024).
-PUBLIC_ADDRESS_PER_H = Decimal("0.005")
-CENT = Decimal("0.01")
+LEFT_OUT = "data that leaves the zone"  # of estimates and computed bills
 
 
-@dataclass(frozen=True)
-class Line:
-    """One line of an estimate: what, how many, USD an hour of one, USD until the end of all."""
-
-    what: str
-    number: int
-    per_h: Decimal
-    until_end: Decimal
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """What a cluster costs if nobody takes it down before its ttl.
-
-    Attributes:
-        lines: what is priced.
-        missing: what has no price in the table: findings, as the budget cannot be kept without them.
-        source: of the prices.
-        left_out: what is never in it.
-    """
-
-    lines: tuple[Line, ...]
-    missing: tuple[str, ...]
-    source: str
-    left_out: str = "data that leaves the zone"
-
-    @property
-    def per_h(self) -> Decimal:
-        """USD an hour."""
-        return sum((line.number * line.per_h for line in self.lines), Decimal(0))
-
-    @property
-    def until_end(self) -> Decimal:
-        """USD until the ttl, rounded up to cents."""
-        whole = sum((line.until_end for line in self.lines), Decimal(0))
-        return whole.quantize(CENT, rounding=ROUND_UP)
-
-
-def estimate(spec: ClusterSpec, table: PriceTable) -> Estimate:
-    """Cost of a cluster for its whole ttl and a margin.
+def estimate(spec: ClusterSpec, table: PriceTable) -> Bill:
+    """What a cluster costs if nobody takes it down before its ttl, and a margin.
 
     Raises:
         ProviderError: the specification has no key ``cloud``.
     """
-    terms = _terms(spec)
-    used_s = terms.ttl + MARGIN_S
-    hours = Decimal(table.billing.billed_s(used_s)) / 3600
-    lines: list[Line] = []
-    missing: list[str] = []
-    for kind, number in Counter(spec.instance_of(node).name for node in spec.node_names()).items():
-        try:
-            per_h = table.price_per_h(kind)
-        except CostError as error:
-            missing.append(str(error))
-            continue
-        lines.append(Line(kind, number, per_h, number * per_h * hours))
-    volumes = Counter(volume for node in spec.node_names() for volume in data_volumes(spec, node))
-    volumes[Volume("gp3", ROOT_GB)] += len(spec.node_names())
-    for volume, number in volumes.items():
+    if spec.cloud is None:
+        raise ProviderError(f"cluster {spec.name} has no key cloud")
+    used_s = spec.cloud.ttl + MARGIN_S
+    return bill_of(
+        (each for node in spec.node_names() for each in use_of(spec, node, used_s)), table
+    )
+
+
+def use_of(
+    spec: ClusterSpec, node: str, seconds: float, *, has_public_address: bool = True
+) -> Iterator[Used]:
+    """What one node uses while its instance is there: the instance, its volumes, which go with it, and its address.
+
+    Args:
+        spec: of the cluster.
+        node: its name.
+        seconds: that the instance is there.
+        has_public_address: whether it has one.
+    """
+    yield InstanceTime(spec.instance_of(node).name, 1, seconds)
+    for volume in (*data_volumes(spec, node), Volume("gp3", ROOT_GB)):
         use = StorageUse(
             f"ebs-{volume.kind}",
             1,
@@ -91,19 +56,9 @@ def estimate(spec: ClusterSpec, table: PriceTable) -> Estimate:
             volume.iops,
             volume.throughput_bytes_per_s,
         )
-        try:
-            per_h = storage_per_h([use], table)
-        except CostError as error:
-            missing.append(str(error))
-            continue
-        cost = number * per_h * Decimal(str(used_s)) / 3600
-        lines.append(Line(f"volume {volume.kind}, {volume.size_gb} GiB", number, per_h, cost))
-    n = len(spec.node_names())
-    lines.append(
-        Line("public IPv4 address", n, PUBLIC_ADDRESS_PER_H, n * PUBLIC_ADDRESS_PER_H * hours)
-    )
-    source = f"price table {table.name} ({table.region}, {table.date})"
-    return Estimate(tuple(lines), tuple(dict.fromkeys(missing)), source)
+        yield StorageTime(use, seconds)
+    if has_public_address:
+        yield AddressTime(1, seconds)
 
 
 def price_table(terms: Terms) -> PriceTable:
@@ -160,16 +115,11 @@ def over_budget(spec: ClusterSpec) -> list[str]:
     except (CostError, SpecError) as error:
         return [str(error)]
     findings = [f"the budget cannot be kept: {reason}" for reason in found.missing]
-    if not findings and found.until_end > terms.budget:
+    if not findings and found.at_most > terms.budget:
         an_hour = found.per_h.quantize(CENT)
         findings.append(
-            f"cloud.budget {terms.budget} USD: {len(spec.node_names())} instances may cost {found.until_end} USD until they "
-            f"end themselves ({an_hour} USD an hour, {found.source}). Take fewer or smaller ones, a shorter ttl, or a larger budget"
+            f"cloud.budget {terms.budget} USD: {len(spec.node_names())} instances may cost {found.at_most} USD until they "
+            f"end themselves ({an_hour} USD an hour, price table {found.table}). "
+            "Take fewer or smaller ones, a shorter ttl, or a larger budget"
         )
     return findings
-
-
-def _terms(spec: ClusterSpec) -> Terms:
-    if spec.cloud is None:
-        raise ProviderError(f"cluster {spec.name} has no key cloud")
-    return spec.cloud

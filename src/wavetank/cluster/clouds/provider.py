@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from wavetank.cluster import registry
-from wavetank.cluster.clouds import engine
-from wavetank.cluster.clouds.cloud import Made, new_lease
+from wavetank.cluster.clouds import bill, engine
+from wavetank.cluster.clouds.cloud import Key, Made, new_lease
 from wavetank.cluster.clouds.hosts import (
     addresses_of,
     as_hosts,
@@ -138,7 +138,9 @@ class CloudProvider:
         wanted = cloud.plan(spec, lease, keys)
         zones = cloud.zones(spec)
         engine.note_lease(directory, self.name, lease)
+        bill.note_prices(directory, spec, spec.cloud)
         made = engine.make_all(cloud, lease, wanted, zones, directory, self.clock)
+        bill.see_instances(directory, cloud, Key(lease.cluster, lease.token), self.clock.now())
         write_inventory(directory, keys, addresses_of(spec, made), made)
         seen = as_hosts(spec)
         self.wait_ready(seen)
@@ -170,11 +172,21 @@ class CloudProvider:
         region, key = found
         hosts.forget(name)
         cloud = registry.cloud(self.name, region)
+        bill.see_instances(directory, cloud, key, self.clock.now())
         since, noted = engine.last_intent(directory), engine.noted_things(directory)
         n = engine.remove_all(cloud, key, self.clock, since=since, noted=noted)
         log.info(
             "%s: %d things of %s are removed; nothing is left in %s", name, n, key.label, region
         )
+        bill.see_instances(directory, cloud, key, self.clock.now(), all_gone=True)
+        kept = bill.keep_bill(directory, self.clock.now())
+        if kept is not None:
+            log.info(
+                "%s: computed bill %s USD; 'wavetank cluster bill %s' shows it",
+                name,
+                kept.computed.at_most,
+                name,
+            )
 
     def _nodes(self, nodes: hosts.SshNodes) -> CloudNodes:
         return CloudNodes(

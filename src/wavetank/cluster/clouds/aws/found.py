@@ -13,6 +13,7 @@ from wavetank.cluster.clouds.cloud import PREFIX, TOKEN_TAG, Key, Made
 # Instances that are gone stay in the list for about an hour.
 ENDED = ("terminated",)
 _NODES = re.compile(r"^([a-z]+)([0-9]+)-[a-z]+([0-9]+)$")
+_ENDED = re.compile(r"\((\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (?:GMT|UTC)\)")
 _LABEL = re.compile(r"^wavetank-(?P<cluster>[a-z][a-z0-9-]{0,30})-(?P<token>[0-9a-f]{8})(-.*)?$")
 
 
@@ -70,6 +71,7 @@ def instances(
                 node=node_of(tags.get(f"{PREFIX}node", ""), int(instance.get("AmiLaunchIndex", 0))),
                 instance_type=str(instance.get("InstanceType", "")),
                 since=_utc(instance.get("LaunchTime")),
+                until=_ended_at(str(instance.get("StateTransitionReason", ""))),
                 private_address=instance.get("PrivateIpAddress"),
                 public_address=instance.get("PublicIpAddress") or None,
                 reason=": ".join(
@@ -130,6 +132,18 @@ def _time(text: str) -> datetime | None:
         return datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
     except ValueError:
         return None
+
+
+def _ended_at(transition: str) -> datetime | None:
+    """When an instance ended, from the reason of its last transition; None where that has no time.
+
+    Samples (EC2 user guide, "terminated instances"): ``User initiated (2026-11-23 07:21:09 GMT)``,
+    ``Server.SpotInstanceTermination``. The emulator of the tests writes UTC.
+    """
+    match = _ENDED.search(transition)
+    if match is None:
+        return None
+    return datetime.strptime(match[1], "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
 
 
 def _utc(value: object) -> datetime | None:

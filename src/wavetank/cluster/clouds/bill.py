@@ -1,0 +1,251 @@
+"""The computed bill of a cluster in a cloud: the time for which each resource was there, at the prices of the estimate, and beside it.
+
+The journal has the prices, the estimate and when each instance began and ended, as the account said. The bill outlives the
+cluster's folder. Instances are seen by the account's own times; volumes and addresses go with their instance.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import ClassVar
+
+from pydantic import Field
+
+from wavetank.cluster.clouds.cloud import Cloud, Key
+from wavetank.cluster.clouds.engine import ENDING
+from wavetank.cluster.clouds.price import LEFT_OUT, MARGIN_S, estimate, price_table, use_of
+from wavetank.cluster.clouds.terms import Terms
+from wavetank.cluster.spec import ClusterSpec
+from wavetank.cluster.state import ClusterDirectory, state_root
+from wavetank.cost.bills import AddressTime, Bill, InstanceTime, Used, bill_of
+from wavetank.cost.prices import PriceTable
+from wavetank.document import Document, provenance
+from wavetank.errors import ClusterError, CostError, ProviderError, WavetankError
+
+log = logging.getLogger(__name__)
+
+SHORTEST_S = 1.0  # an account tells times in whole seconds
+
+
+class ClusterBill(Document):
+    """bills/NAME-TOKEN.json: what one bringing up of a cluster cost, computed."""
+
+    kind: ClassVar[str] = "bill"
+    version: ClassVar[int] = 1
+    error: ClassVar[type[WavetankError]] = CostError
+
+    cluster: str
+    provider: str
+    region: str
+    token: str = Field(description="of this bringing up, as in the tags of everything")
+    owner: str
+    begin_utc: str = Field(description="when the first instance began")
+    end_utc: str | None = Field(
+        description="when the last instance ended; None while there are any"
+    )
+    estimate: Bill = Field(description="from before: all of it for the whole ttl and a margin")
+    computed: Bill = Field(description="of the time for which each resource was there")
+    assumed: tuple[str, ...] = Field(description="what the account did not say, and what was taken")
+    left_out: str = Field(default=LEFT_OUT, description="in neither of them")
+
+
+@dataclass(frozen=True)
+class Ran:
+    """An instance as the journal has it. ``until`` is None where the account did not say when it ended."""
+
+    key: str
+    node: str
+    instance_type: str
+    since: datetime
+    until: datetime | None
+    seen_ended: datetime | None
+    has_public_address: bool
+
+
+def note_prices(directory: ClusterDirectory, spec: ClusterSpec, terms: Terms) -> None:
+    """Note the estimate and the prices of it, before anything is made: the computed bill has the same prices.
+
+    Raises:
+        CostError: there is no price table; see price.price_table.
+    """
+    table = price_table(terms)
+    types = {spec.instance_of(node).name for node in spec.node_names()}
+    storage = {each: price for each, price in table.storage.items() if each.startswith("ebs-")}
+    used = table.model_copy(
+        update={
+            "instances": {each: table.instances[each] for each in types if each in table.instances},
+            "storage": storage,
+            "transfer": {},
+        }
+    )
+    directory.note(
+        do="prices", table=used.model_dump_json(), estimate=estimate(spec, table).model_dump_json()
+    )
+
+
+def see_instances(
+    directory: ClusterDirectory, cloud: Cloud, key: Key, now: datetime, *, all_gone: bool = False
+) -> None:
+    """Note what the account says of a cluster's instances. That it cannot be asked keeps nothing else from happening.
+
+    Args:
+        directory: of the cluster.
+        cloud: the account.
+        key: of the cluster.
+        now: UTC.
+        all_gone: whether none is there any more, also where the account has forgotten them.
+    """
+    try:
+        found = cloud.instances(key)
+    except ProviderError as error:
+        log.info("the times of %s are not known now: %s", key.label, error)
+        return
+    for made in found:
+        if made.since is None:
+            continue
+        directory.note(
+            do="ran", key=made.key, node=made.node, type=made.instance_type, state=made.state,
+            since=made.since.isoformat(), until=made.until.isoformat() if made.until else "",
+            public=int(made.public_address is not None), at=now.isoformat(),
+        )  # fmt: skip
+    if all_gone:
+        directory.note(do="all-gone", at=now.isoformat())
+
+
+def bill_so_far(directory: ClusterDirectory, now: datetime) -> ClusterBill | None:
+    """The bill of a cluster as its journal has it: until now of what is not known to have ended.
+
+    Returns:
+        None where no instance was seen, or no prices were noted.
+    """
+    journal = directory.journal()
+    lease = next((entry for entry in journal if entry["do"] == "lease"), None)
+    priced = next((entry for entry in journal if entry["do"] == "prices"), None)
+    ran = tuple(_ran(journal))
+    if lease is None or priced is None or not ran:
+        return None
+    table = PriceTable.model_validate_json(str(priced["table"]))
+    gone = [_time(entry["at"]) for entry in journal if entry["do"] == "all-gone"]
+    last = _time(lease["expires"]) + timedelta(seconds=MARGIN_S)
+    assumed: list[str] = []
+    used: list[Used] = []
+    ends: list[datetime | None] = []
+    spec = _spec(directory, assumed)
+    for each in ran:
+        seen = [at for at in (each.seen_ended, *gone[:1]) if at is not None]
+        end = each.until or min([*seen, last, now])
+        ends.append(end if each.until or seen else None)
+        if each.until is None and seen:
+            assumed.append(
+                f"the account does not say when {each.node} ({each.key}) ended: counted until {_text(end)}"
+            )
+        seconds = max(SHORTEST_S, (end - each.since).total_seconds())
+        used += _use(each, spec, seconds)
+    forgotten = {
+        str(entry["key"])
+        for entry in journal
+        if entry["do"] == "cloud-made" and entry["kind"] == "instance"
+    } - {each.key for each in ran}
+    assumed += [
+        f"{key} was made and the account says nothing of it: it is not in this bill"
+        for key in sorted(forgotten)
+    ]
+    known = [end for end in ends if end is not None]
+    return ClusterBill(
+        provenance=provenance(),
+        cluster=directory.name,
+        provider=str(lease["provider"]),
+        region=str(lease["region"]),
+        token=str(lease["token"]),
+        owner=str(lease["owner"]),
+        begin_utc=_text(min(each.since for each in ran)),
+        end_utc=_text(max(known)) if len(known) == len(ends) else None,
+        estimate=Bill.model_validate_json(str(priced["estimate"])),
+        computed=bill_of(used, table),
+        assumed=tuple(assumed),
+    )
+
+
+def keep_bill(directory: ClusterDirectory, now: datetime) -> ClusterBill | None:
+    """Write the bill of a cluster that is gone to where it outlives the cluster's folder; None where there is none."""
+    found = bill_so_far(directory, now)
+    if found is None:
+        return None
+    path = bill_file(Key(found.cluster, found.token))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        found.write(path)
+    except (OSError, WavetankError) as error:  # a full disk must not keep instances up
+        log.warning("the bill of %s cannot be kept: %s", directory.name, error)
+    return found
+
+
+def bill_file(key: Key) -> Path:
+    """Where the bill of one bringing up is kept."""
+    return state_root() / "bills" / f"{key.cluster}-{key.token}.json"
+
+
+def kept_bills(cluster: str | None = None) -> list[ClusterBill]:
+    """Bills of clusters that are gone, of one name or of all; the oldest first.
+
+    Raises:
+        CostError: a file is damaged.
+    """
+    found = [ClusterBill.read(path) for path in sorted((state_root() / "bills").glob("*.json"))]
+    return sorted(
+        (each for each in found if cluster in (None, each.cluster)), key=lambda each: each.begin_utc
+    )
+
+
+def _ran(journal: Iterable[Mapping[str, str | int]]) -> Iterator[Ran]:
+    """Each instance once: an end and an address that were said once hold."""
+    by_key: dict[str, list[Mapping[str, str | int]]] = {}
+    for entry in journal:
+        if entry["do"] == "ran":
+            by_key.setdefault(str(entry["key"]), []).append(entry)
+    for key, entries in by_key.items():
+        until = [_time(entry["until"]) for entry in entries if entry["until"]]
+        ended = [_time(entry["at"]) for entry in entries if entry["state"] in ENDING]
+        yield Ran(
+            key,
+            str(entries[0]["node"]),
+            str(entries[0]["type"]),
+            since=min(_time(entry["since"]) for entry in entries),
+            until=min(until, default=None),
+            seen_ended=min(ended, default=None),
+            has_public_address=any(entry["public"] for entry in entries),
+        )
+
+
+def _use(ran: Ran, spec: ClusterSpec | None, seconds: float) -> Iterator[Used]:
+    if spec is not None and ran.node in spec.node_names():
+        yield from use_of(spec, ran.node, seconds, has_public_address=ran.has_public_address)
+        return
+    yield InstanceTime(ran.instance_type, 1, seconds)
+    if ran.has_public_address:
+        yield AddressTime(1, seconds)
+
+
+def _spec(directory: ClusterDirectory, assumed: list[str]) -> ClusterSpec | None:
+    try:
+        state = directory.read_state()
+    except ClusterError:
+        state = None
+    if state is None:
+        assumed.append(
+            f"{directory.state_file.name} is missing or damaged: volumes are not in this bill"
+        )
+        return None
+    return state.spec
+
+
+def _time(text: str | int) -> datetime:
+    return datetime.fromisoformat(str(text))
+
+
+def _text(time: datetime) -> str:
+    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
