@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from wavetank.cli.main import cli
+from wavetank.cluster import deploy
 from wavetank.errors import ClusterError, SpecError, UsageError, WavetankError
 
 SPEC = """\
@@ -215,3 +216,81 @@ def test_prune_clears_what_a_killed_replay_left(
     result = run("prune")
     assert result.exit_code == 0 and not left.exists()
     assert f"{left}, left by a killed replay, is removed" in result.stderr
+
+
+@pytest.fixture
+def unmountable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file system that cannot be mounted."""
+    from wavetank.cluster.filesystems.none.driver import NoFileSystem
+
+    def mount(self: NoFileSystem, site: object) -> None:
+        raise ClusterError("c1 cannot mount it")
+
+    monkeypatch.setattr(NoFileSystem, "mount", mount)
+
+
+@pytest.mark.usefixtures("unmountable")
+def test_what_fails_leaves_nothing_unless_it_is_asked_for(state: Path) -> None:
+    assert "c1 cannot mount it" in fail(ClusterError, "up", "lab.yaml")
+    assert not (state / "clusters" / "lab").exists()
+
+
+@pytest.mark.usefixtures("unmountable")
+def test_a_cluster_that_is_kept_is_shown_with_its_reason_and_removed_by_down(state: Path) -> None:
+    result = run("up", "lab.yaml", "--keep-on-failure")
+    assert isinstance(result.exception, ClusterError)
+    assert "cluster status lab" in result.stderr and "cluster down lab" in result.stderr
+    assert "USD" not in result.stderr  # nothing is paid for here
+    assert listed()[0]["status"] == "failed"
+    assert (state / "clusters" / "lab" / "storage").is_dir()
+    looked = run("status", "lab", "--format", "json")
+    assert isinstance(looked.exception, ClusterError)
+    assert "it did not come up: c1 cannot mount it" in str(looked.exception)
+    assert [row["node"] for row in json.loads(looked.stdout)["nodes_of_lab"]] == ["c1", "c2"]
+    # it is no cluster to measure on, and its name is taken
+    with pytest.raises(ClusterError, match="not up but failed"):
+        deploy.find("lab")
+    assert "exists already" in fail(ClusterError, "up", "lab.yaml")
+    succeed("down", "lab")
+    assert listed() == []
+    assert not (state / "clusters" / "lab").exists()
+
+
+def test_nodes_that_cannot_be_made_stay_half_made(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from wavetank.cluster.providers.null import NullProvider
+
+    def find(self: NullProvider, spec: object) -> None:
+        raise ClusterError("the nodes do not answer")
+
+    monkeypatch.setattr(NullProvider, "find", find)
+    result = run("up", "lab.yaml", "--keep-on-failure")
+    assert isinstance(result.exception, ClusterError)
+    assert "cluster status" not in result.stderr  # it has no nodes to look at
+    assert (state / "clusters" / "lab" / "nodes.map").exists()
+    succeed("down", "lab")
+    assert not (state / "clusters" / "lab").exists()
+
+
+def test_an_interrupt_takes_also_that_cluster_down(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from wavetank.cluster.filesystems.none.driver import NoFileSystem
+
+    def mount(self: NoFileSystem, site: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(NoFileSystem, "mount", mount)
+    result = run("up", "lab.yaml", "--keep-on-failure")
+    assert result.exit_code != 0
+    assert "is taken down again" in result.stderr
+    assert not (state / "clusters" / "lab").exists()
+
+
+def test_what_is_refused_before_anything_is_made_is_not_kept(tmp_path: Path, state: Path) -> None:
+    (tmp_path / "bad.yaml").write_text(
+        SPEC.replace("kind: none", "kind: nfs").replace("compute: 2", "compute: 1, io: 1")
+    )
+    assert "no nodes to put servers on" in fail(SpecError, "up", "bad.yaml", "--keep-on-failure")
+    assert not (state / "clusters" / "lab").exists()

@@ -19,7 +19,7 @@ from wavetank.application.own_folder import OwnFolder
 from wavetank.application.own_result import Ran, require_own_files, result_of
 from wavetank.application.perform import Done, Request, perform
 from wavetank.application.program import MOUNT_VARIABLE, MOUNT_WORD, Wanted
-from wavetank.cluster.deploy import DeployedCluster
+from wavetank.cluster.deployed import DeployedCluster
 from wavetank.cluster.host import EndsMarked, RunningCluster
 from wavetank.document import provenance
 from wavetank.errors import ClusterError, MeasurementError, WavetankError

@@ -22,7 +22,7 @@ from wavetank.application.program import (
     starting,
 )
 from wavetank.cluster.components import MAKES_NODES
-from wavetank.cluster.deploy import DeployedCluster
+from wavetank.cluster.deployed import DeployedCluster
 from wavetank.cluster.host import EndsMarked, Host, RunsPrograms
 from wavetank.errors import ClusterError, UsageError
 from wavetank.job import Job, Placement

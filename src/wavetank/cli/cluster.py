@@ -48,12 +48,19 @@ def command() -> None:
 
 @command.command(short_help="Bring up the cluster of a file.")
 @spec_argument
+@click.option(
+    "--keep-on-failure",
+    "keep",
+    is_flag=True,
+    help="What was made stays when it fails, to be looked at; 'wavetank cluster down' removes it.",
+)
 @format_option
-def up(file: Path, output_format: str) -> None:
+def up(file: Path, output_format: str, *, keep: bool) -> None:
     """Bring up the cluster that FILE describes, and leave it up.
 
     When it fails or is interrupted, until its status is printed, everything is taken down again:
     an exit status other than 0 means that nothing is up. A second Ctrl-C does not stop that.
+    With --keep-on-failure what was made stays when it fails; an interrupt takes it down also then.
 
     Example: wavetank cluster up lab.yaml
     """
@@ -66,7 +73,7 @@ def up(file: Path, output_format: str) -> None:
     if spec.provider in CLOUDS:
         click.echo(f"{spec.name}: {cluster_cloud.price_words(spec)}", err=True)
     try:
-        with deploy.coming_up(spec):
+        with deploy.coming_up(spec, (lambda: _say_kept(spec)) if keep else None):
             _print_status(spec.name, output_format)
             lost = lost_output()
             if lost is not None:
@@ -76,6 +83,25 @@ def up(file: Path, output_format: str) -> None:
     except (KeyboardInterrupt, SystemExit):
         click.echo(f"interrupted; {spec.name} is taken down again", err=True)
         raise
+
+
+def _say_kept(spec: ClusterSpec) -> None:
+    """What stays of a cluster that failed: how to look at it, what it costs, what removes it."""
+    from wavetank.cluster.components import CLOUDS
+    from wavetank.cluster.state import directory_of
+
+    name, node = spec.name, spec.node_names()[0]
+    words = [f"{name} failed to come up, and what was made of it stays"]
+    if any(entry["do"] == "install" for entry in directory_of(name).journal()):  # it has nodes
+        words.append(
+            f"to look at it: 'wavetank cluster status {name}', "
+            f"'wavetank cluster run {name} --launcher none --node {node} --directory / -- COMMAND'"
+        )
+    if spec.provider in CLOUDS:
+        words += cluster_cloud.kept_words(spec)
+    words.append(f"to remove all of it: 'wavetank cluster down {name}'")
+    for each in words:
+        click.echo(each, err=True)
 
 
 @command.command(short_help="Take clusters down, whatever state they are in.")
@@ -315,7 +341,7 @@ def _print_status(name: str, output_format: str) -> None:
     from wavetank.cli.cluster_plan import role_of
     from wavetank.cluster import deploy
 
-    cluster = deploy.find(name)
+    cluster = deploy.find(name, also_failed=True)
     findings = cluster.health()
     nodes: list[list[Value]] = [
         [host.name, host.address, role_of(cluster.spec, host.name)]

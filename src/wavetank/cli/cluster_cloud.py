@@ -75,6 +75,31 @@ def price_words(spec: ClusterSpec) -> str:
     )
 
 
+def kept_words(spec: ClusterSpec) -> list[str]:
+    """Of a cluster that failed and stays: how its instances are reached, what it costs, and when they end."""
+    from wavetank.cluster.clouds.engine import noted_end
+    from wavetank.cluster.clouds.hosts import ssh_command
+    from wavetank.cluster.clouds.price import estimate, price_table
+    from wavetank.cluster.state import directory_of
+    from wavetank.cost.bills import CENT
+    from wavetank.units import format_duration
+
+    end = noted_end(directory_of(spec.name))
+    if spec.cloud is None or end is None:
+        return ["nothing of it was made in the cloud, and it costs nothing"]
+    commands = [(node, ssh_command(spec, node)) for node in spec.node_names()]
+    reached = [f"{node}: {command}" for node, command in commands if command is not None]
+    try:
+        cost = f"at most {estimate(spec, price_table(spec.cloud)).per_h.quantize(CENT)} USD an hour"
+    except (CostError, SpecError) as error:
+        cost = f"an amount that is not known ({error})"
+    return [
+        *(reached or ["its instances never had an address"]),
+        f"it costs {cost}, until its instances end themselves at {_time(end)} (ttl {format_duration(spec.cloud.ttl)}); "
+        "keys, groups and the folder stay even then",
+    ]
+
+
 def clouds_of(provider: str, regions: Sequence[str], *, everywhere: bool) -> list[Cloud]:
     """The account in the regions that are named, in that of the user's own settings, or in all."""
     from wavetank.cluster import registry

@@ -82,7 +82,7 @@ def command(
 
     if folder is None and (include or exclude or force):
         raise UsageError("--include, --exclude and --force are of a trace: give --trace too")
-    cluster = deploy.find(name)
+    cluster = deploy.find(name, also_failed=True)
     request = Request(
         wanted=Wanted(command_line, directory, _environment(environment)),
         launcher_name=launcher_name,

@@ -10,24 +10,14 @@ import functools
 import logging
 import operator
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterator
 
 from wavetank.cluster import interrupts, mpi, registry
-from wavetank.cluster.components import SCRATCH_PATH
-from wavetank.cluster.counters import Counters, RecordsCounters
-from wavetank.cluster.devices import device_paths, unmade_devices
-from wavetank.cluster.filesystems.base import (
-    FileSystemDriver,
-    HasServerCaches,
-    KnowsOptions,
-    OutlivesNodes,
-    Site,
-)
-from wavetank.cluster.host import Host, LooksAgain, MarksPrograms, NamesLauncher, SharesMachine
+from wavetank.cluster.deployed import DeployedCluster, as_hosts
+from wavetank.cluster.devices import unmade_devices
+from wavetank.cluster.filesystems.base import KnowsOptions, OutlivesNodes
 from wavetank.cluster.needs import Needs, needs_by_node
-from wavetank.cluster.providers.base import ExaminesHosts, MakesHosts, Nodes, TakesHosts
+from wavetank.cluster.providers.base import ExaminesHosts, TakesHosts
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import (
     ClusterDirectory,
@@ -43,180 +33,6 @@ from wavetank.errors import ClusterError, ProviderError, SpecError
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class DeployedCluster:
-    """A cluster that is up, with its file system mounted. Fulfils host.RunningCluster."""
-
-    spec: ClusterSpec
-    nodes: Nodes
-
-    @property
-    def name(self) -> str:
-        """The cluster's name."""
-        return self.spec.name
-
-    @property
-    def spec_sha256(self) -> str:
-        """Hash of the specification."""
-        return self.spec.sha256()
-
-    @property
-    def instance_type(self) -> str:
-        """Name of the compute nodes' instance type."""
-        return self.spec.instance.name
-
-    @property
-    def n_instances(self) -> int:
-        """All nodes."""
-        return len(self.spec.node_names())
-
-    @property
-    def compute_hosts(self) -> tuple[Host, ...]:
-        """The nodes that run ranks."""
-        return tuple(self.nodes.hosts[name] for name in self.spec.compute_names())
-
-    @property
-    def io_hosts(self) -> tuple[Host, ...]:
-        """The nodes with data servers."""
-        return tuple(self.nodes.hosts[name] for name in self.spec.server_names())
-
-    @property
-    def storage_hosts(self) -> tuple[Host, ...]:
-        """The nodes that hold data."""
-        return tuple(self.nodes.hosts[name] for name in self.spec.storage_names())
-
-    @property
-    def storage_path(self) -> str:
-        """Where each of them has its local file system mounted."""
-        return self.nodes.storage_path
-
-    @property
-    def storage_paths(self) -> tuple[str, ...]:
-        """See host.HasDevices."""
-        return device_paths(self.spec.storage, self.nodes.storage_path)
-
-    @property
-    def scratch_path(self) -> str | None:
-        """Where each compute node has temporary storage mounted; None without."""
-        return SCRATCH_PATH if self.spec.temporary is not None else None
-
-    @property
-    def remote_shell(self) -> tuple[str, ...]:
-        """See job.Placement."""
-        return self.nodes.remote_shell
-
-    @property
-    def launcher_prefix(self) -> tuple[str, ...]:
-        """See job.Placement."""
-        return self.nodes.launcher_prefix
-
-    @property
-    def network(self) -> str | None:
-        """The cluster's own network."""
-        return self.nodes.network
-
-    @property
-    def launcher_address(self) -> str | None:
-        """See host.NamesLauncher."""
-        return self.nodes.launcher_address if isinstance(self.nodes, NamesLauncher) else None
-
-    @property
-    def environment(self) -> Mapping[str, str]:
-        """Of every rank, see host.SetsEnvironment."""
-        mark = self.nodes.mark if isinstance(self.nodes, MarksPrograms) else {}
-        return {**mpi.environment(self.spec, self.storage_path), **mark}
-
-    @property
-    def mapping(self) -> str:
-        """The process mapping when none is named."""
-        return self.spec.mapping
-
-    @cached_property
-    def file_system(self) -> FileSystemDriver:
-        """The driver of the global file system."""
-        return registry.file_system(self.spec.file_system.kind)
-
-    @property
-    def is_global(self) -> bool:
-        """Whether all compute nodes see the same files, see host.SharesFiles."""
-        return self.file_system.is_global
-
-    @cached_property
-    def site(self) -> Site:
-        """Where the file system is deployed."""
-        metadata = tuple(self.nodes.hosts[name] for name in self.spec.metadata_names())
-        gateways = tuple(self.nodes.hosts[name] for name in self.spec.gateway_names())
-        return Site(
-            _as_hosts(self.spec), self.io_hosts, self.compute_hosts, self.nodes.storage_path, metadata, gateways
-        )  # fmt: skip
-
-    @property
-    def mount_path(self) -> str:
-        """Of the global file system, the same on every compute node."""
-        return self.file_system.mount_path(self.site)
-
-    def look_again(self) -> None:
-        """Have nodes that see this machine's files see them as they are now."""
-        if isinstance(self.nodes, LooksAgain):
-            self.nodes.look_again()
-
-    def settings(self) -> dict[str, str]:
-        """As in force, read back from the system."""
-        own = mpi.settings(self.spec, self.compute_hosts, self.storage_path)
-        return {**self.file_system.settings(self.site), **own}
-
-    def limits(self) -> dict[str, str]:
-        """Limits per kind of node and how they are enforced."""
-        return self.nodes.limits()
-
-    @property
-    def on_this_machine(self) -> bool:
-        """Whether the nodes are, see host.SharesMachine."""
-        return isinstance(self.nodes, SharesMachine) and self.nodes.on_this_machine
-
-    def nodes_cpu_s(self) -> float | None:
-        """See host.SharesMachine."""
-        return self.nodes.nodes_cpu_s() if isinstance(self.nodes, SharesMachine) else None
-
-    def record_counters(self, every_s: float) -> contextlib.AbstractContextManager[Counters] | None:
-        """Record what the nodes use, where the provider can; see counters.RecordsCounters."""
-        if not isinstance(self.nodes, RecordsCounters):
-            return None
-        return self.nodes.record_counters(every_s)
-
-    def drop_caches(self) -> str:
-        """Empty all caches: the client's own by mounting again, then the page caches of all nodes."""
-        remounts = self.file_system.is_global
-        if remounts:
-            self.file_system.unmount(self.site)
-        try:
-            how = self.nodes.drop_caches()
-            if isinstance(self.file_system, HasServerCaches):
-                how += f"; {self.file_system.drop_server_caches(self.site)}"
-        finally:
-            if remounts:
-                self.file_system.mount(self.site)
-        return f"{how}; clients mounted again" if remounts else how
-
-    def place_files(self, sizes: Mapping[str, int]) -> dict[str, str]:
-        """Create input files by the layout; see the protocol."""
-        for path in sizes:
-            if path.startswith("/") or ".." in path.split("/") or not path:
-                raise ClusterError(
-                    f"input file {path!r} must be a path relative to the mount, without '..'"
-                )
-        return self.file_system.place_files(self.site, sizes)
-
-    def health(self) -> list[str]:
-        """Nodes, daemons and mounts that are gone."""
-        findings = self.nodes.health()
-        try:
-            findings += self.file_system.health(self.site)
-        except ClusterError as error:
-            findings.append(str(error))
-        return findings
-
-
 def check(spec: ClusterSpec) -> list[str]:
     """Everything that keeps this cluster from coming up here. Changes nothing; hosts over ssh are asked."""
     findings = []
@@ -228,11 +44,11 @@ def check(spec: ClusterSpec) -> list[str]:
         findings.append(str(error))
     try:
         driver = registry.file_system(spec.file_system.kind)
-        findings += driver.check(_as_hosts(spec))
+        findings += driver.check(as_hosts(spec))
     except SpecError as error:
         findings.append(str(error))
     findings += unmade_devices(spec.storage, spec.provider, driver)
-    needs = needs_by_node(driver, _as_hosts(spec))
+    needs = needs_by_node(driver, as_hosts(spec))
     if isinstance(provider, ExaminesHosts):
         return findings + provider.examine(spec, needs)
     everything = functools.reduce(operator.or_, needs.values(), Needs())
@@ -242,17 +58,6 @@ def check(spec: ClusterSpec) -> list[str]:
     if isinstance(driver, KnowsOptions) and not findings:
         findings += driver.unknown_options(spec)
     return findings
-
-
-def _as_hosts(spec: ClusterSpec) -> ClusterSpec:
-    """The specification as file systems see it: with the key ssh also where the hosts are made by a cloud."""
-    with contextlib.suppress(
-        SpecError
-    ):  # of a provider that does not exist, which is a finding of its own
-        provider = registry.provider(spec.provider)
-        if isinstance(provider, MakesHosts):
-            return provider.as_hosts(spec)
-    return spec
 
 
 def bring_up(spec: ClusterSpec) -> DeployedCluster:
@@ -267,8 +72,15 @@ def bring_up(spec: ClusterSpec) -> DeployedCluster:
 
 
 @contextlib.contextmanager
-def coming_up(spec: ClusterSpec) -> Iterator[DeployedCluster]:
+def coming_up(
+    spec: ClusterSpec, on_failure: Callable[[], None] | None = None
+) -> Iterator[DeployedCluster]:
     """A cluster that stays up when the ``with`` block ends, and is taken down when that fails or is interrupted.
+
+    Args:
+        spec: of the cluster.
+        on_failure: called in place of taking it down, where it fails: what was made stays, to be looked at. An interrupt
+            takes it down also then.
 
     Raises:
         As bring_up.
@@ -284,10 +96,14 @@ def coming_up(spec: ClusterSpec) -> Iterator[DeployedCluster]:
             with interrupts.held_back(f"beginning with {spec.name}"):
                 directory.claim()
                 is_ours = True
-            yield _bring_up(spec, directory)
+            yield _bring_up(spec, directory, leave=on_failure is not None)
             check_interrupted()
-        except BaseException:
-            if is_ours:
+        except BaseException as error:
+            if is_ours and on_failure is not None and isinstance(error, Exception):
+                directory.note(do="failed", why=str(error))
+                _write_state(directory, spec, "failed")
+                on_failure()
+            elif is_ours:
                 try:
                     _clear(directory, spec)
                 except ClusterError as left:  # what went wrong first is what is raised
@@ -295,11 +111,11 @@ def coming_up(spec: ClusterSpec) -> Iterator[DeployedCluster]:
             raise
 
 
-def _bring_up(spec: ClusterSpec, directory: ClusterDirectory) -> DeployedCluster:
+def _bring_up(spec: ClusterSpec, directory: ClusterDirectory, *, leave: bool) -> DeployedCluster:
     began = time.monotonic()
     directory.note(do="provider", name=spec.provider)
     _write_state(directory, spec, "starting")
-    nodes = registry.provider(spec.provider).create(spec)
+    nodes = registry.provider(spec.provider).create(spec, leave=leave)
     log.info("%s: %d nodes after %.2f s", spec.name, len(nodes.hosts), time.monotonic() - began)
     cluster = DeployedCluster(spec, nodes)
     directory.note(do="install", kind=spec.file_system.kind)
@@ -313,8 +129,12 @@ def _bring_up(spec: ClusterSpec, directory: ClusterDirectory) -> DeployedCluster
     return cluster
 
 
-def find(name: str) -> DeployedCluster:
+def find(name: str, *, also_failed: bool = False) -> DeployedCluster:
     """Attach to a cluster that is up, also when another process brought it up.
+
+    Args:
+        name: of the cluster.
+        also_failed: also one that failed to come up, and was kept: its nodes, as far as they were made.
 
     Raises:
         ClusterError: there is none of this name, or it is not up.
@@ -325,11 +145,21 @@ def find(name: str) -> DeployedCluster:
         raise ClusterError(
             f"no cluster is called {name!r}; there are: {names}. 'wavetank cluster up FILE' brings one up"
         )
+    if state.status == "failed" and also_failed:
+        why = why_failed(directory_of(name))
+        return DeployedCluster(
+            state.spec, registry.provider(state.spec.provider).find(state.spec), why
+        )
     if state.status != "up":
         raise ClusterError(
             f"cluster {name} is not up but {state.status}. 'wavetank cluster down {name}' cleans up"
         )
     return DeployedCluster(state.spec, registry.provider(state.spec.provider).find(state.spec))
+
+
+def why_failed(directory: ClusterDirectory) -> str | None:
+    """What kept a cluster from coming up that was kept since; None of others."""
+    return next((str(each["why"]) for each in directory.journal() if each["do"] == "failed"), None)
 
 
 def take_down(name: str) -> None:

@@ -41,7 +41,7 @@ class ClusterState(Document):
 
     spec: ClusterSpec
     spec_sha256: str
-    status: Literal["starting", "up", "stopping"]
+    status: Literal["starting", "up", "failed", "stopping"]
     owner: Owner
     bring_up_s: float | None = Field(
         default=None, description="seconds from nothing to mounted; None until it is up"

@@ -116,7 +116,9 @@ def main() -> None:
     account.boto3.Session = lambda region_name: session
     CloudProvider.wait_ready = lambda self, spec: None  # type: ignore[method-assign]
     engine.LOOKS_AT_NOTHING = 1  # kills between looks that are alike say nothing new
-    hosts.take = lambda spec: hosts.SshNodes(spec, directory_of(spec.name), {}, "/storage/data")
+    hosts.take = lambda spec, leave: hosts.SshNodes(
+        spec, directory_of(spec.name), {}, "/storage/data"
+    )
     hosts.examine = lambda spec, needs: []
     later = QuickClock(datetime.now(UTC) + AFTER)
     n_killed = 0

@@ -43,7 +43,7 @@ def aws(emulator: Emulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def unreached(monkeypatch: pytest.MonkeyPatch) -> None:
     """Instances of the emulator are no machines: what is done with hosts is left out."""
 
-    def take(spec: ClusterSpec) -> hosts.SshNodes:
+    def take(spec: ClusterSpec, *, leave: bool) -> hosts.SshNodes:
         return hosts.SshNodes(spec, directory_of(spec.name), {}, "/storage/data")
 
     def examine(spec: ClusterSpec, needs: dict[str, Needs]) -> list[str]:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 pytest.importorskip("moto", reason="moto is not installed: make setup-test")
 
-from aws_account import Emulator, QuickClock, create, of, spec_of
+from aws_account import Emulator, QuickClock, body_of, create, of, spec_of
+from click.testing import CliRunner
 
+from wavetank.cli.main import cli
 from wavetank.cluster import deploy
 from wavetank.cluster.clouds.aws.account import NOT_ACCEPTED
 from wavetank.cluster.clouds.aws.cloud import AwsCloud
 from wavetank.cluster.clouds.census import holdings
 from wavetank.cluster.clouds.cloud import Key
 from wavetank.cluster.clouds.engine import noted_lease, remove_all
-from wavetank.cluster.clouds.provider import ended_instances
+from wavetank.cluster.clouds.provider import CloudProvider, ended_instances
 from wavetank.cluster.state import directory_of
 from wavetank.errors import ProviderError
 
@@ -219,3 +222,29 @@ def test_two_clusters_of_one_name_in_an_account_are_told_apart(
     monkeypatch.setenv("WAVETANK_STATE_DIR", str(tmp_path / "state"))
     deploy.take_down("lab")
     assert aws.left() == []
+
+
+def test_instances_that_never_get_ready_stay_where_that_is_asked_for_with_price_end_and_way_out(
+    aws: Emulator, monkeypatch: pytest.MonkeyPatch, tmp_path
+) -> None:
+    def never(self: CloudProvider, spec: object) -> None:
+        raise ProviderError("io1: its first start failed: E: Unable to locate package")
+
+    monkeypatch.setattr(CloudProvider, "wait_ready", never)
+    file = tmp_path / "lab.yaml"
+    file.write_text(json.dumps(body_of()))
+    result = CliRunner().invoke(cli, ["cluster", "up", str(file), "--keep-on-failure"])
+    assert "Unable to locate package" in str(result.exception)
+    running = [each for each in aws.left() if each.endswith("running")]
+    assert len(running) == 3
+    # 3 c5.large, 110 GiB of gp3 and 3 addresses: 0.28 USD an hour
+    assert "at most 0.28 USD an hour, until its instances end themselves at " in result.stderr
+    assert "(ttl 2 h 00 min)" in result.stderr
+    found = [made for made in AwsCloud("us-east-1").instances(key_of("lab")) if made.node == "io1"]
+    assert f"wavetank@{found[0].public_address or found[0].private_address}" in result.stderr
+    assert "UserKnownHostsFile=" in result.stderr
+    assert "cluster status" not in result.stderr
+    assert "'wavetank cluster down lab'" in result.stderr
+    assert CliRunner().invoke(cli, ["cluster", "down", "lab"]).exit_code == 0
+    assert aws.left() == []
+    assert not directory_of("lab").path.exists()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from wavetank.campaign.slurm.allocation import allocated_cluster, open_folder
 from wavetank.campaign.slurm.task import Task, TaskFolder
-from wavetank.cluster.deploy import DeployedCluster
+from wavetank.cluster.deployed import DeployedCluster
 from wavetank.document import write_whole
 from wavetank.errors import WavetankError
 from wavetank.kernel.document.kernel import Kernel

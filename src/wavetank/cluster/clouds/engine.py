@@ -263,6 +263,14 @@ def noted_lease(directory: ClusterDirectory) -> tuple[str, Key] | None:
     return None
 
 
+def noted_end(directory: ClusterDirectory) -> datetime | None:
+    """When instances end themselves; None where nothing was made."""
+    for entry in directory.journal():
+        if entry["do"] == "lease":
+            return datetime.fromisoformat(str(entry["expires"]))
+    return None
+
+
 def noted_things(directory: ClusterDirectory) -> list[Made]:
     """What was made, and is known to have been."""
     found = noted_lease(directory)

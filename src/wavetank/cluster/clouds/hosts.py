@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import shlex
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -93,6 +94,18 @@ def write_inventory(
 def read_inventory(directory: ClusterDirectory) -> dict[str, str] | None:
     """Addresses by which nodes are reached; None before they are made."""
     return _inventory(directory.path, "hosts")
+
+
+def ssh_command(spec: ClusterSpec, node: str) -> str | None:
+    """By which a person reaches a node, also one that never became ready; None before it has an address."""
+    ssh = as_hosts(spec).ssh
+    if ssh is None or read_inventory(directory_of(spec.name)) is None:
+        return None
+    jump = [] if ssh.jump is None else ["-J", ssh.jump]
+    known = f"UserKnownHostsFile={ssh.known_hosts}"
+    return shlex.join(
+        ["ssh", "-i", str(ssh.identity_file), "-o", known, *jump, f"{ssh.user}@{ssh.hosts[node]}"]
+    )
 
 
 def _inventory(folder: Path, key: str) -> dict[str, str] | None:

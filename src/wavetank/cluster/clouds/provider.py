@@ -115,11 +115,13 @@ class CloudProvider:
         """See the protocol."""
         return as_hosts(spec)
 
-    def create(self, spec: ClusterSpec) -> CloudNodes:
+    def create(self, spec: ClusterSpec, *, leave: bool = False) -> CloudNodes:
         """Make everything, wait until hosts can be used, and take them."""
         try:
-            return self._create(spec)
+            return self._create(spec, leave=leave)
         except BaseException:
+            if leave:
+                raise
             try:
                 self.destroy(spec.name)
             except (
@@ -128,7 +130,7 @@ class CloudProvider:
                 log.warning("%s", left)
             raise
 
-    def _create(self, spec: ClusterSpec) -> CloudNodes:
+    def _create(self, spec: ClusterSpec, *, leave: bool) -> CloudNodes:
         directory = directory_of(spec.name)
         if spec.cloud is None:
             raise ProviderError(f"cluster {spec.name} has no key cloud")
@@ -148,7 +150,7 @@ class CloudProvider:
         missing = hosts.examine(seen, needs)
         if missing:
             raise ProviderError("instances lack what is needed:\n  " + "\n  ".join(missing))
-        return self._nodes(hosts.take(seen))
+        return self._nodes(hosts.take(seen, leave=leave))
 
     def wait_ready(self, spec: ClusterSpec) -> None:
         """Wait until hosts answer and are made ready."""

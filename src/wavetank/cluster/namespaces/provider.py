@@ -91,13 +91,14 @@ class NamespaceProvider:
             )
         return findings
 
-    def create(self, spec: ClusterSpec) -> LocalNodes:
+    def create(self, spec: ClusterSpec, *, leave: bool = False) -> LocalNodes:
         """Make the nodes; see the protocol."""
         directory = directory_of(spec.name)
         try:
             return self._create(spec, directory)
         except BaseException:
-            self.destroy(spec.name)
+            if not leave:
+                self.destroy(spec.name)
             raise
 
     def _create(self, spec: ClusterSpec, directory: ClusterDirectory) -> LocalNodes:

@@ -43,11 +43,15 @@ class Provider(Protocol):
     def check(self, spec: ClusterSpec) -> list[str]:
         """Why these nodes cannot be made here; empty when they can."""
 
-    def create(self, spec: ClusterSpec) -> Nodes:
+    def create(self, spec: ClusterSpec, *, leave: bool = False) -> Nodes:
         """Make the nodes.
 
+        Args:
+            spec: of the cluster.
+            leave: whether what had been made stays when this fails, until ``destroy``.
+
         Raises:
-            ProviderError: they cannot be made; what had been made is destroyed.
+            ProviderError: they cannot be made; what had been made is destroyed, unless it is left.
         """
 
     def find(self, spec: ClusterSpec) -> Nodes:

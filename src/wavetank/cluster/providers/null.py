@@ -67,8 +67,9 @@ class NullProvider:
             ]
         return []
 
-    def create(self, spec: ClusterSpec) -> NullNodes:
-        """Make a directory."""
+    def create(self, spec: ClusterSpec, *, leave: bool = False) -> NullNodes:
+        """Make a directory; it goes with the cluster's."""
+        del leave
         directory = directory_of(spec.name)
         storage = directory.path / "storage"
         try:

@@ -26,9 +26,9 @@ class SshProvider:
         """Ask every host at once whether it answers and has what is needed; see the protocol."""
         return [] if list(_problems(spec)) else hosts.examine(spec, needs)
 
-    def create(self, spec: ClusterSpec) -> hosts.SshNodes:
+    def create(self, spec: ClusterSpec, *, leave: bool = False) -> hosts.SshNodes:
         """See that every host answers, and make a directory on each."""
-        return hosts.take(spec)
+        return hosts.take(spec, leave=leave)
 
     def find(self, spec: ClusterSpec) -> hosts.SshNodes:
         """The same hosts again."""

@@ -58,19 +58,20 @@ class VmProvider:
             )
         return findings
 
-    def create(self, spec: ClusterSpec) -> GuestNodes:
+    def create(self, spec: ClusterSpec, *, leave: bool = False) -> GuestNodes:
         """Make the nodes, and boot a guest in each; see the protocol."""
         choice = hypervisors.choose(spec.hypervisor)
         if isinstance(choice, str):
             raise ProviderError(f"cluster {spec.name}: {choice}")
         directory = directory_of(spec.name)
-        around = self.around.create(spec)
+        around = self.around.create(spec, leave=leave)
         try:
             write_whole(directory.path / CHOICE, f"{choice.hypervisor}\n{choice.why}\n")
             write_map(around, spec.node_names())
             self._boot_all(spec, around, choice)
         except BaseException:
-            self.destroy(spec.name)
+            if not leave:
+                self.destroy(spec.name)
             raise
         return self.find(spec)
 

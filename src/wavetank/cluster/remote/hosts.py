@@ -130,11 +130,15 @@ def examine(spec: ClusterSpec, needs: Mapping[str, Needs]) -> list[str]:
     return [*findings, *_same_machines(found)]
 
 
-def take(spec: ClusterSpec) -> SshNodes:
+def take(spec: ClusterSpec, *, leave: bool = False) -> SshNodes:
     """See that every host answers, and make a directory on each.
 
+    Args:
+        spec: of the cluster.
+        leave: whether what had been made on hosts stays when this fails, until ``release``.
+
     Raises:
-        ProviderError: one cannot be used; what had been made on hosts is removed.
+        ProviderError: one cannot be used; what had been made on hosts is removed, unless it is left.
     """
     if spec.ssh is None:
         raise ProviderError(f"cluster {spec.name} has no key ssh")
@@ -157,16 +161,21 @@ def take(spec: ClusterSpec) -> SshNodes:
         ):
             directory.note(do="address", node=name, address=address)
     except BaseException as error:
-        try:
-            release(spec.name)
-        except ProviderError as left:  # deploy tries again; what went wrong first is what is said
-            log.warning("%s", left)
+        if not leave:
+            _release_after_failure(spec.name)
         if isinstance(error, RemoteCommandError):
             raise ProviderError(
                 f"cannot use host {error.node}: {error.stderr_tail or error}"
             ) from error
         raise
     return attach(spec)
+
+
+def _release_after_failure(name: str) -> None:
+    try:
+        release(name)
+    except ProviderError as left:  # deploy tries again; what went wrong first is what is said
+        log.warning("%s", left)
 
 
 def attach(spec: ClusterSpec) -> SshNodes:

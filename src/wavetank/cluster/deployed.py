@@ -1,0 +1,211 @@
+"""A cluster that is up: its nodes, its file system, and what is asked of both."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from wavetank.cluster import mpi, registry
+from wavetank.cluster.components import SCRATCH_PATH
+from wavetank.cluster.counters import Counters, RecordsCounters
+from wavetank.cluster.devices import device_paths
+from wavetank.cluster.filesystems.base import FileSystemDriver, HasServerCaches, Site
+from wavetank.cluster.host import Host, LooksAgain, MarksPrograms, NamesLauncher, SharesMachine
+from wavetank.cluster.providers.base import MakesHosts, Nodes
+from wavetank.cluster.spec import ClusterSpec
+from wavetank.errors import ClusterError, SpecError
+
+
+@dataclass(frozen=True)
+class DeployedCluster:
+    """A cluster that is up, with its file system mounted. Fulfils host.RunningCluster.
+
+    Attributes:
+        spec: of the cluster.
+        nodes: that it has.
+        failed: why it did not come up, of one that failed and was kept.
+    """
+
+    spec: ClusterSpec
+    nodes: Nodes
+    failed: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The cluster's name."""
+        return self.spec.name
+
+    @property
+    def spec_sha256(self) -> str:
+        """Hash of the specification."""
+        return self.spec.sha256()
+
+    @property
+    def instance_type(self) -> str:
+        """Name of the compute nodes' instance type."""
+        return self.spec.instance.name
+
+    @property
+    def n_instances(self) -> int:
+        """All nodes."""
+        return len(self.spec.node_names())
+
+    @property
+    def compute_hosts(self) -> tuple[Host, ...]:
+        """The nodes that run ranks."""
+        return tuple(self.nodes.hosts[name] for name in self.spec.compute_names())
+
+    @property
+    def io_hosts(self) -> tuple[Host, ...]:
+        """The nodes with data servers."""
+        return tuple(self.nodes.hosts[name] for name in self.spec.server_names())
+
+    @property
+    def storage_hosts(self) -> tuple[Host, ...]:
+        """The nodes that hold data."""
+        return tuple(self.nodes.hosts[name] for name in self.spec.storage_names())
+
+    @property
+    def storage_path(self) -> str:
+        """Where each of them has its local file system mounted."""
+        return self.nodes.storage_path
+
+    @property
+    def storage_paths(self) -> tuple[str, ...]:
+        """See host.HasDevices."""
+        return device_paths(self.spec.storage, self.nodes.storage_path)
+
+    @property
+    def scratch_path(self) -> str | None:
+        """Where each compute node has temporary storage mounted; None without."""
+        return SCRATCH_PATH if self.spec.temporary is not None else None
+
+    @property
+    def remote_shell(self) -> tuple[str, ...]:
+        """See job.Placement."""
+        return self.nodes.remote_shell
+
+    @property
+    def launcher_prefix(self) -> tuple[str, ...]:
+        """See job.Placement."""
+        return self.nodes.launcher_prefix
+
+    @property
+    def network(self) -> str | None:
+        """The cluster's own network."""
+        return self.nodes.network
+
+    @property
+    def launcher_address(self) -> str | None:
+        """See host.NamesLauncher."""
+        return self.nodes.launcher_address if isinstance(self.nodes, NamesLauncher) else None
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """Of every rank, see host.SetsEnvironment."""
+        mark = self.nodes.mark if isinstance(self.nodes, MarksPrograms) else {}
+        return {**mpi.environment(self.spec, self.storage_path), **mark}
+
+    @property
+    def mapping(self) -> str:
+        """The process mapping when none is named."""
+        return self.spec.mapping
+
+    @cached_property
+    def file_system(self) -> FileSystemDriver:
+        """The driver of the global file system."""
+        return registry.file_system(self.spec.file_system.kind)
+
+    @property
+    def is_global(self) -> bool:
+        """Whether all compute nodes see the same files, see host.SharesFiles."""
+        return self.file_system.is_global
+
+    @cached_property
+    def site(self) -> Site:
+        """Where the file system is deployed."""
+        metadata = tuple(self.nodes.hosts[name] for name in self.spec.metadata_names())
+        gateways = tuple(self.nodes.hosts[name] for name in self.spec.gateway_names())
+        return Site(
+            as_hosts(self.spec), self.io_hosts, self.compute_hosts, self.nodes.storage_path, metadata, gateways
+        )  # fmt: skip
+
+    @property
+    def mount_path(self) -> str:
+        """Of the global file system, the same on every compute node."""
+        return self.file_system.mount_path(self.site)
+
+    def look_again(self) -> None:
+        """Have nodes that see this machine's files see them as they are now."""
+        if isinstance(self.nodes, LooksAgain):
+            self.nodes.look_again()
+
+    def settings(self) -> dict[str, str]:
+        """As in force, read back from the system."""
+        own = mpi.settings(self.spec, self.compute_hosts, self.storage_path)
+        return {**self.file_system.settings(self.site), **own}
+
+    def limits(self) -> dict[str, str]:
+        """Limits per kind of node and how they are enforced."""
+        return self.nodes.limits()
+
+    @property
+    def on_this_machine(self) -> bool:
+        """Whether the nodes are, see host.SharesMachine."""
+        return isinstance(self.nodes, SharesMachine) and self.nodes.on_this_machine
+
+    def nodes_cpu_s(self) -> float | None:
+        """See host.SharesMachine."""
+        return self.nodes.nodes_cpu_s() if isinstance(self.nodes, SharesMachine) else None
+
+    def record_counters(self, every_s: float) -> contextlib.AbstractContextManager[Counters] | None:
+        """Record what the nodes use, where the provider can; see counters.RecordsCounters."""
+        if not isinstance(self.nodes, RecordsCounters):
+            return None
+        return self.nodes.record_counters(every_s)
+
+    def drop_caches(self) -> str:
+        """Empty all caches: the client's own by mounting again, then the page caches of all nodes."""
+        remounts = self.file_system.is_global
+        if remounts:
+            self.file_system.unmount(self.site)
+        try:
+            how = self.nodes.drop_caches()
+            if isinstance(self.file_system, HasServerCaches):
+                how += f"; {self.file_system.drop_server_caches(self.site)}"
+        finally:
+            if remounts:
+                self.file_system.mount(self.site)
+        return f"{how}; clients mounted again" if remounts else how
+
+    def place_files(self, sizes: Mapping[str, int]) -> dict[str, str]:
+        """Create input files by the layout; see the protocol."""
+        for path in sizes:
+            if path.startswith("/") or ".." in path.split("/") or not path:
+                raise ClusterError(
+                    f"input file {path!r} must be a path relative to the mount, without '..'"
+                )
+        return self.file_system.place_files(self.site, sizes)
+
+    def health(self) -> list[str]:
+        """Nodes, daemons and mounts that are gone."""
+        findings = [] if self.failed is None else [f"it did not come up: {self.failed}"]
+        findings += self.nodes.health()
+        try:
+            findings += self.file_system.health(self.site)
+        except ClusterError as error:
+            findings.append(str(error))
+        return findings
+
+
+def as_hosts(spec: ClusterSpec) -> ClusterSpec:
+    """The specification as file systems see it: with the key ssh also where the hosts are made by a cloud."""
+    with contextlib.suppress(
+        SpecError
+    ):  # of a provider that does not exist, which is a finding of its own
+        provider = registry.provider(spec.provider)
+        if isinstance(provider, MakesHosts):
+            return provider.as_hosts(spec)
+    return spec
