@@ -18,7 +18,6 @@ from wavetank.cluster.filesystems.base import (
     HasServerCaches,
     KnowsOptions,
     Site,
-    mount_findings,
     on_all,
     unmount_from,
 )
@@ -152,11 +151,9 @@ class Gateway:
             return _driver(site.spec).place_files(natively, sizes)
 
     def health(self, site: Site) -> list[str]:
-        """Findings of the file system behind, and mounts that are gone or do not answer."""
-        at = self.mount_path(site)
+        """Findings of the file system behind; gateways that are gone, else mounts that are gone or do not answer."""
         findings = _driver(site.spec).health(_site_behind(site, ()))
-        of_clients = on_all(site.clients, lambda client: mount_findings(client, at))
-        return findings + [finding for found in of_clients for finding in found]
+        return findings + nfs_mount.findings(site.gateways, site.clients, self.mount_path(site))
 
     def remove(self, site: Site) -> None:
         """Unmount, end the NFS servers, and remove the file system behind."""

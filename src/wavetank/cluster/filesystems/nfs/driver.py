@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 
 from wavetank.cluster.filesystems.base import (
     Site,
-    mount_findings,
     mount_line,
     on_all,
     place_on_one_server,
@@ -113,10 +112,8 @@ class NFS:
         return place_on_one_server(site, self.mount_path(site), _export(site), sizes)
 
     def health(self, site: Site) -> list[str]:
-        """Mounts that are gone or do not answer."""
-        at = self.mount_path(site)
-        found = on_all(site.clients, lambda client: mount_findings(client, at))
-        return [finding for findings in found for finding in findings]
+        """A server that is gone, else mounts that are gone or do not answer."""
+        return nfs_mount.findings(site.servers, site.clients, self.mount_path(site))
 
     def remove(self, site: Site) -> None:
         """Unmount, and delete what the server kept."""

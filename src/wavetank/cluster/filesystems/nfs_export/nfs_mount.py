@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from wavetank import native
 from wavetank.cluster.components import OptionValue
-from wavetank.cluster.filesystems.base import mount_line, program_on, wait_until
+from wavetank.cluster.filesystems.base import (
+    ANSWER_TIMEOUT_S,
+    mount_findings,
+    mount_line,
+    on_all,
+    program_on,
+    wait_until,
+)
 from wavetank.cluster.filesystems.nfs_export.ganesha import (
     MOUNT_PORT,
     NFS_PORT,
@@ -17,11 +24,13 @@ from wavetank.cluster.filesystems.nfs_export.ganesha import (
 from wavetank.cluster.host import Host
 from wavetank.cluster.needs import Needs
 from wavetank.cluster.spec import ClusterSpec
-from wavetank.errors import FileSystemError
+from wavetank.errors import FileSystemError, RemoteCommandError
 from wavetank.programs import find_program
 
 MOUNT_PROGRAM = "bin/wavetank-nfs-mount"
 HAS_CLIENT = "grep -qw nfs /proc/filesystems && command -v mount.nfs >/dev/null"
+# A line of /proc/net/tcp of a socket that listens: "2: 00000000:0801 00000000:0000 0A ...", addresses and port in hexadecimal.
+LISTENS = f"grep -qsE '^ *[0-9]+: [0-9A-F]+:{NFS_PORT:04X} [0-9A-F]+:0000 0A' /proc/net/tcp /proc/net/tcp6"
 KERNEL_OPTIONS = frozenset({"rsize", "wsize", "sync", "noac", "actimeo"})
 FUSE_OPTIONS = frozenset(
     {"rsize", "wsize", "sync", "timeout", "direct", "read_ahead_kb", "keepalive"}
@@ -39,6 +48,25 @@ def has_kernel_client(host: Host | None = None) -> bool:
         return answers(host, ["sh", "-c", HAS_CLIENT])
     kinds = {line.split()[-1] for line in Path("/proc/filesystems").read_text().splitlines()}
     return "nfs" in kinds and find_program("mount.nfs") is not None
+
+
+def findings(servers: Sequence[Host], clients: Sequence[Host], at: str) -> list[str]:
+    """Findings: servers that are not there, else mounts that are gone or do not answer. A mount would wait for its server."""
+    of_servers = on_all(servers, _server_findings)
+    found = (
+        of_servers if any(of_servers) else on_all(clients, lambda host: mount_findings(host, at))
+    )
+    return [finding for each in found for finding in each]
+
+
+def _server_findings(server: Host) -> list[str]:
+    try:
+        server.run(["sh", "-c", LISTENS], timeout_s=ANSWER_TIMEOUT_S)
+    except RemoteCommandError as error:
+        if error.status == 1:  # of grep
+            return [f"{server.name}: no NFS server listens at port {NFS_PORT}"]
+        return [str(error)]
+    return []
 
 
 def missing_program(spec: ClusterSpec, kind: str) -> list[str]:
