@@ -107,6 +107,10 @@ def test_plan_says_what_an_hour_costs_on_all_nodes() -> None:
     tables = json.loads(succeed("plan", "lab.yaml", "--prices", "papers-2016", "--format", "json"))
     assert [row["node"] for row in tables["nodes"]] == ["c1", "c2"]
     assert tables["cost_per_hour"][-1]["cost_per_h"] == 0.84
+    assert [(row["node"], row["where"]) for row in tables["processes"]] == [
+        ("c1", "node"),
+        ("c2", "node"),
+    ]
 
 
 def test_plan_divides_rates_by_the_scale(tmp_path: Path) -> None:

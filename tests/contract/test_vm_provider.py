@@ -30,17 +30,30 @@ ONE_GUEST = {
     "storage": {"size": "320 MiB"},
 }
 
+# The same, whose ranks have their files on a server outside of guests.
+CLIENT = {
+    **ONE_GUEST,
+    "access": "client",
+    "nodes": {"compute": 1, "io": 1},
+    "file_system": {"kind": "nfs"},
+    "temporary": {"size": "320 MiB"},
+}
+
 
 @pytest.fixture
-def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ClusterSpec:
+def spec(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> ClusterSpec:
     monkeypatch.setenv("WAVETANK_STATE_DIR", str(tmp_path))
-    spec = ClusterSpec.model_validate({"name": f"t{os.getpid()}-guest", **ONE_GUEST})
+    body = getattr(request, "param", ONE_GUEST)
+    spec = ClusterSpec.model_validate({"name": f"t{os.getpid()}-guest", **body})
     findings = deploy.check(spec)
     if findings:
         pytest.skip("; ".join(findings))
     return spec
 
 
+@pytest.mark.parametrize("spec", [CLIENT], indirect=True, ids=["client"])
 def test_a_guest_has_a_kernel_memory_and_disk_of_its_own_and_its_end_is_said(
     spec: ClusterSpec, tmp_path: Path
 ) -> None:
@@ -50,7 +63,8 @@ def test_a_guest_has_a_kernel_memory_and_disk_of_its_own_and_its_end_is_said(
         assert guest.run(["cat", "/proc/1/comm"]).stdout == "wavetank-node\n"
         total_kib = int(guest.run(["cat", "/proc/meminfo"]).stdout.split()[1])
         assert 128 * 1024 < total_kib < 192 * 1024  # without what the kernel itself takes
-        assert " /storage xfs " in guest.run(["cat", "/proc/mounts"]).stdout
+        assert " /scratch xfs " in guest.run(["cat", "/proc/mounts"]).stdout
+        see_server_on_a_host_node(cluster)
         assert "User-mode Linux" in cluster.limits()["hypervisor"]
         assert cluster.health() == []
         cannot_answer(guest, "echo o >/proc/sysrq-trigger; sleep 1000")
@@ -58,6 +72,20 @@ def test_a_guest_has_a_kernel_memory_and_disk_of_its_own_and_its_end_is_said(
         assert any("c1" in finding and "console" in finding for finding in cluster.health())
         # a command does not wait for a guest that is gone
         cannot_answer(guest, "true")
+
+
+def see_server_on_a_host_node(cluster: deploy.DeployedCluster) -> None:
+    (guest,), (server,) = cluster.compute_hosts, cluster.io_hosts
+    assert server.run(["uname", "-r"]).stdout.strip() == os.uname().release
+    assert " /storage xfs " in server.run(["cat", "/proc/mounts"]).stdout
+    cluster.place_files({"in": 1_000_001})
+    there = guest.run(["sha256sum", f"{cluster.mount_path}/in"]).stdout.split()[0]
+    assert server.run(["sha256sum", "/storage/export/in"]).stdout.split()[0] == there
+    assert "left" in cluster.drop_caches()
+    assert guest.run(["sha256sum", f"{cluster.mount_path}/in"]).stdout.split()[0] == there
+    limits = cluster.limits()
+    assert "guest's kernel" in limits["compute memory"]
+    assert "guest's kernel" not in limits["io memory"]
 
 
 def cannot_answer(guest: Host, script: str) -> None:

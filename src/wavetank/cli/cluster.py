@@ -287,11 +287,11 @@ def plan(file: Path, prices: str | None, output_format: str) -> None:
     Example: wavetank cluster plan lab.yaml --prices aws-us-east-1-2026-07
     """
     from wavetank.cli.cluster_cost import cloud_table, price_table, says_cloud
-    from wavetank.cli.cluster_plan import nodes_table, notes_table, settings_table
+    from wavetank.cli.cluster_plan import nodes_table, notes_table, processes_table, settings_table
     from wavetank.cluster.spec import read_spec
 
     spec = read_spec(file)
-    tables = [nodes_table(spec), notes_table(spec), settings_table(spec)]
+    tables = [nodes_table(spec), processes_table(spec), notes_table(spec), settings_table(spec)]
     if says_cloud(spec):
         tables.append(cloud_table(spec))
     tables.append(price_table(spec, prices))

@@ -127,15 +127,27 @@ def settings_table(spec: ClusterSpec) -> Table:
 
 def access_method(spec: ClusterSpec) -> str:
     """How ranks reach the file system, in the words of the method, section 8."""
+    from wavetank.cluster.access import WORDS, method_of
     from wavetank.cluster.components import MAKES_NODES
 
     if spec.file_system.kind == "none":
         return "local disks"
     if spec.provider not in MAKES_NODES:
         return "native: instances as they are" if spec.cloud else "native: hosts as they are"
-    if spec.provider == "vm":
-        return "virtual: clients and servers in virtual machines with limits"
-    return "virtual: clients and servers on nodes with limits"
+    method = method_of(spec.access, spec.provider)
+    if spec.provider == "local":
+        return f"{method}: clients and servers on nodes with limits"
+    return WORDS[method]
+
+
+def processes_table(spec: ClusterSpec) -> Table:
+    """Which processes run where: a row for each kernel of a node."""
+    from wavetank.cluster.access import processes
+
+    rows: list[list[Value]] = [
+        [each.node, each.place, ", ".join(each.processes) or "nothing"] for each in processes(spec)
+    ]
+    return plain_table("Processes", ["node", "where", "processes"], rows)
 
 
 def _ssh_settings(spec: ClusterSpec) -> dict[str, str]:

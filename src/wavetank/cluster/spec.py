@@ -14,6 +14,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
+from wavetank.cluster.access import Access, access_problems, guest_names
 from wavetank.cluster.clouds.terms import Terms
 from wavetank.cluster.components import (
     CLOUDS,
@@ -62,6 +63,11 @@ class ClusterSpec(Record):
     hypervisor: Hypervisor | None = Field(
         default=None,
         description="of provider vm only: kvm, uml (User-mode Linux) or tcg; the default is the best that is here",
+    )
+    access: Access | None = Field(
+        default=None,
+        description="how ranks reach the file system; client, passthrough and volume are of provider vm; "
+        "the default is virtual of providers vm and local, native of others",
     )
     instance: Instance = Field(
         description="of compute and head nodes, and of I/O nodes unless io_instance is given"
@@ -163,6 +169,10 @@ class ClusterSpec(Record):
         yield from self._stripe_problems()
         yield from self._gateway_problems()
         yield from managed_problems(fs)
+        serving = (*self.server_names(), *self.metadata_names(), *self.gateway_names())
+        yield from access_problems(
+            self.access, self.provider, fs.kind, self.compute_names(), serving
+        )
         holders = [self.instance_of(node) for node in self.storage_names()]
         yield from device_problems("storage", self.storage, holders)
         if self.temporary is not None:
@@ -304,8 +314,20 @@ class ClusterSpec(Record):
 
     @property
     def in_guests(self) -> bool:
-        """Whether nodes are guests on this machine: kernels of their own, and this machine's programs."""
+        """Whether compute nodes are guests on this machine: kernels of their own, and this machine's programs."""
         return self.provider == "vm"
+
+    def guest_names(self) -> tuple[str, ...]:
+        """The nodes that are guests, in order; see access.py."""
+        return guest_names(self)
+
+    @property
+    def servers_own_kernels(self) -> bool:
+        """Whether each node with data has a kernel of its own, which it need not share with servers of other nodes."""
+        servers = self.server_names()
+        return self.own_kernels and (
+            self.provider != "vm" or set(servers) <= set(self.guest_names())
+        )
 
     def sha256(self) -> str:
         """Hash of what the specification says, whatever its layout as text.

@@ -40,8 +40,8 @@ class GuestNodes:
     """Guests that are up.
 
     Attributes:
-        around: the nodes that they run in.
-        hosts: the guests.
+        around: the nodes that they run in, and others.
+        hosts: the guests, and nodes without one.
         choice: their hypervisor.
         more_memory: bytes that each node has for the hypervisor itself.
     """
@@ -91,7 +91,10 @@ class GuestNodes:
             return text
         spec = self.around.spec
         prefix = {"compute": "c1", "io": "io1", "head": "h1"}
-        instance = spec.instance_of(prefix.get(label, label))
+        node = prefix.get(label, label)
+        if node not in spec.guest_names():
+            return text
+        instance = spec.instance_of(node)
         if what == "memory":
             own = f"{format_size(instance.memory)} by the guest's kernel"
             return f"{own}; with {format_size(self.more_memory)} for the hypervisor: {text}"

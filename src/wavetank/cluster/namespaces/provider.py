@@ -57,11 +57,11 @@ class NamespaceProvider:
     """Makes nodes out of namespaces.
 
     Attributes:
-        mounts_disks: whether nodes mount their disks; else the devices are there for what runs in the node.
-        more_memory: bytes that a node may use beside the instance's memory.
+        more_memory: bytes that a node with a guest may use beside the instance's memory.
+
+    Nodes mount their disks, but not those of guests, which do so themselves.
     """
 
-    mounts_disks: bool = True
     more_memory: int = 0
 
     def check(self, spec: ClusterSpec) -> list[str]:
@@ -143,10 +143,11 @@ class NamespaceProvider:
 
         def make(node: LaidOutNode) -> None:
             node.group.create()
+            more = self.more_memory if node.name in spec.guest_names() else 0
             for key, how in (
                 (
                     "memory",
-                    node.group.limit_memory(node.instance.memory + self.more_memory),
+                    node.group.limit_memory(node.instance.memory + more),
                 ),
                 ("cpu", node.group.limit_cpus(node.instance.vcpus)),
             ):
@@ -192,7 +193,7 @@ class NamespaceProvider:
         mechanisms["image"] = (
             "loop device with direct I/O" if disk.direct else "loop device, cached twice"
         )
-        if not self.mounts_disks:
+        if node.name in spec.guest_names():
             return []
         kind = disk_of.storage.local_file_system
         return ["--disk", f"{disk.device}:{disk_of.at}:{kind}"]

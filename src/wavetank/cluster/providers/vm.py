@@ -1,4 +1,4 @@
-"""Virtual machines on this machine: a guest in each node out of namespaces, with its network, disks and limits.
+"""Virtual machines on this machine: guests in nodes out of namespaces, with their network, disks and limits.
 
 KVM, User-mode Linux or TCG: guests/hypervisors.py says which, and why.
 """
@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from wavetank import native
+from wavetank.cluster.access import BROUGHT_UP, CLIENT_KINDS, method_of
 from wavetank.cluster.guests import hypervisors, machines
 from wavetank.cluster.guests.boot import boot, guest_of, wait_for
 from wavetank.cluster.guests.hypervisors import NAMES, Choice
@@ -37,7 +38,7 @@ class VmProvider:
     name = "vm"
 
     def __init__(self) -> None:
-        self.around = NamespaceProvider(mounts_disks=False, more_memory=HYPERVISOR_MEMORY)
+        self.around = NamespaceProvider(more_memory=HYPERVISOR_MEMORY)
 
     def check(self, spec: ClusterSpec) -> list[str]:
         """What this machine lacks."""
@@ -49,11 +50,12 @@ class VmProvider:
         choice = hypervisors.choose(spec.hypervisor)
         if isinstance(choice, str):
             findings.append(f"provider vm: {choice}")
+        findings += _not_brought_up(spec)
         wanted = sum(spec.instance_of(name).memory for name in spec.node_names())
         here = host_facts().memory_bytes
         if wanted > here:
             findings.append(
-                f"{len(spec.node_names())} guests want {format_size(wanted)} of memory, and this machine has "
+                f"{len(spec.node_names())} nodes want {format_size(wanted)} of memory, and this machine has "
                 f"{format_size(here)}: ask for less instance.memory or fewer nodes"
             )
         return findings
@@ -67,7 +69,7 @@ class VmProvider:
         around = self.around.create(spec, leave=leave)
         try:
             write_whole(directory.path / CHOICE, f"{choice.hypervisor}\n{choice.why}\n")
-            write_map(around, spec.node_names())
+            write_map(around, spec.guest_names())
             self._boot_all(spec, around, choice)
         except BaseException:
             if not leave:
@@ -88,7 +90,7 @@ class VmProvider:
             wait_for(node, processes[name][0], NAMES[choice.hypervisor])
 
         with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
-            list(pool.map(start, spec.node_names()))
+            list(pool.map(start, spec.guest_names()))
 
     def find(self, spec: ClusterSpec) -> GuestNodes:
         """Attach to guests that another process booted; see the protocol."""
@@ -100,8 +102,9 @@ class VmProvider:
             )
         hypervisor, why = (directory / CHOICE).read_text().splitlines()
         choice = Choice(hypervisors.named(hypervisor), why)
-        hosts: dict[str, Host] = {}
-        for name, node in around.hosts.items():
+        hosts: dict[str, Host] = dict(around.hosts)
+        for name in spec.guest_names():
+            node = around.hosts[name]
             enter = (around.program, "run", str(directory / MAP), name)
             hosts[name] = GuestHost(name, node.address, enter, directory, None)
         return GuestNodes(around, hosts, choice, HYPERVISOR_MEMORY)
@@ -109,3 +112,18 @@ class VmProvider:
     def destroy(self, name: str) -> None:
         """End the guests with their nodes; see the protocol."""
         self.around.destroy(name)
+
+
+def _not_brought_up(spec: ClusterSpec) -> list[str]:
+    """Access methods that can be planned, and not brought up."""
+    method = method_of(spec.access, spec.provider)
+    if method not in BROUGHT_UP:
+        return [
+            f"access: {method} can be planned and not brought up yet: use one of {', '.join(BROUGHT_UP)}"
+        ]
+    kind = spec.file_system.kind
+    if method == "client" and kind not in CLIENT_KINDS:
+        return [
+            f"access: client is brought up with file_system {' or '.join(CLIENT_KINDS)}, not {kind}"
+        ]
+    return []

@@ -41,7 +41,7 @@ class NFS:
         """Ganesha and the port mapper, or the programs of guests' kernels; hosts over ssh say at the start what they have."""
         if not _wants_kernel(spec):
             return ganesha.needs("nfs-ganesha-vfs")
-        return kernel_server.needs() if spec.in_guests else Needs()
+        return kernel_server.needs() if spec.servers_own_kernels and spec.in_guests else Needs()
 
     def needs_of_clients(self, spec: ClusterSpec) -> Needs:
         """FUSE, unless this kernel mounts NFS."""
@@ -141,7 +141,7 @@ def _wants_kernel(spec: ClusterSpec) -> bool:
 
 def _default_server(spec: ClusterSpec) -> str:
     """Guests have kernels that serve; of hosts over ssh nobody knows."""
-    return "kernel" if spec.in_guests else "ganesha"
+    return "kernel" if spec.in_guests and spec.servers_own_kernels else "ganesha"
 
 
 def version_of(spec: ClusterSpec) -> str:
@@ -159,7 +159,7 @@ def _wrong_options(spec: ClusterSpec) -> Iterator[str]:
         yield f"file_system nfs cannot stripe: remove file_system.stripe (kind: {fs.stripe.kind})"
     if fs.options.get("server", SERVERS[0]) not in SERVERS:
         yield f"file_system.options.server: {fs.options['server']!r} is none; there are {', '.join(SERVERS)}"
-    elif _wants_kernel(spec) and not spec.own_kernels:
+    elif _wants_kernel(spec) and not spec.servers_own_kernels:
         yield (
             "file_system.options.server: kernel is for nodes with a kernel of their own (providers vm and ssh): "
             "nodes out of namespaces would share one kernel server"

@@ -1,0 +1,140 @@
+"""Access methods: what can be, what is refused with its reason, and what runs where."""
+
+from typing import Any
+
+import pytest
+
+from wavetank.cluster.access import Processes, method_of, processes
+from wavetank.cluster.filesystems.nfs.driver import NFS, version_of
+from wavetank.cluster.providers.vm import VmProvider
+from wavetank.cluster.spec import ClusterSpec
+from wavetank.errors import SpecError
+
+
+def spec(**changes: Any) -> ClusterSpec:
+    return ClusterSpec.model_validate(
+        {
+            "name": "lab",
+            "provider": "vm",
+            "instance": {"name": "t.small", "vcpus": 1, "memory": "384 MiB"},
+            "nodes": {"compute": 1, "io": 1},
+            "file_system": {"kind": "nfs"},
+            "storage": {"size": "512 MiB"},
+            **changes,
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"access": "native"}, "native has no virtual machines"),
+        ({"access": "client", "provider": "local"}, "nodes of provider local are none"),
+        ({"access": "virtual", "provider": "null"}, "takes guests that wavetank makes"),
+        (
+            {"access": "client", "nodes": {"compute": 2}, "file_system": {"kind": "nfs", "placement": "compute", "servers": 1}},
+            "c1 would be guests with servers",
+        ),
+        (
+            {"access": "client", "nodes": {"compute": 1}, "file_system": {"kind": "none"}},
+            "file_system none is local disks",
+        ),
+        ({"access": "magic"}, "Input should be 'native', 'client'"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_refused_with_its_reason(changes: dict[str, Any], said: str) -> None:
+    with pytest.raises((ValueError, SpecError), match=said):
+        spec(**changes)
+
+
+@pytest.mark.parametrize("access", ["virtual", "client", "passthrough", "volume"])
+def test_every_method_of_guests_can_be_written(access: str) -> None:
+    assert method_of(spec(access=access).access, "vm") == access
+
+
+def test_left_out_it_is_what_it_was_and_does_not_change_the_hash() -> None:
+    assert spec().access is None
+    assert method_of(None, "vm") == method_of(None, "local") == "virtual"
+    assert method_of(None, "ssh") == "native"
+    assert spec().sha256() != spec(access="client").sha256()
+
+
+HYPERVISOR = ("hypervisor",)
+
+
+@pytest.mark.parametrize(
+    ("access", "rows"),
+    [
+        (
+            "virtual",
+            [
+                ("c1", "guest", ("ranks", "client")), ("c1", "host", HYPERVISOR),
+                ("io1", "guest", ("data server",)), ("io1", "host", HYPERVISOR),
+            ],
+        ),
+        (
+            "client",
+            [
+                ("c1", "guest", ("ranks", "client")), ("c1", "host", HYPERVISOR),
+                ("io1", "node", ("data server",)),
+            ],
+        ),
+        (
+            "passthrough",
+            [
+                ("c1", "guest", ("ranks", "view of the host's mount")),
+                ("c1", "host", ("client", "hypervisor")),
+                ("io1", "node", ("data server",)),
+            ],
+        ),
+        (
+            "volume",
+            [
+                ("c1", "guest", ("ranks", "xfs on a disk")),
+                ("c1", "host", ("client, with the disk's file", "hypervisor")),
+                ("io1", "node", ("data server",)),
+            ],
+        ),
+    ],
+)  # fmt: skip
+def test_what_runs_where(access: str, rows: list[tuple[str, str, tuple[str, ...]]]) -> None:
+    assert processes(spec(access=access)) == [Processes(*row) for row in rows]
+
+
+def test_without_guests_a_node_has_one_kernel() -> None:
+    assert processes(spec(provider="local", access="native")) == [
+        Processes("c1", "node", ("ranks", "client")),
+        Processes("io1", "node", ("data server",)),
+    ]
+
+
+def test_servers_on_host_nodes_share_this_machines_kernel_so_ganesha_serves_clients_in_guests() -> (
+    None
+):
+    client = spec(access="client")
+    assert client.guest_names() == ("c1",) and not client.servers_own_kernels
+    assert version_of(client) == "3"
+    assert version_of(spec()) == "4.1"
+    wrong = spec(access="client", file_system={"kind": "nfs", "options": {"server": "kernel"}})
+    assert any("nodes out of namespaces would share" in finding for finding in NFS().check(wrong))
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"access": "passthrough"}, "passthrough can be planned and not brought up yet"),
+        ({"access": "volume"}, "volume can be planned and not brought up yet"),
+        ({"access": "client", "file_system": {"kind": "cephfs"}}, "not cephfs"),
+        ({"access": "client"}, None),
+        ({}, None),
+    ],
+)
+def test_what_is_not_brought_up_yet_is_said_before_anything_starts(
+    changes: dict[str, Any], said: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setattr(
+        "wavetank.cluster.namespaces.provider.NamespaceProvider.check", lambda _self, _spec: []
+    )
+    findings = [found for found in VmProvider().check(spec(**changes)) if "access" in found]
+    assert findings == [] if said is None else said in findings[0]
