@@ -46,22 +46,29 @@ class Record(BaseModel):
     def of_columns(cls, **columns: Sequence[object]) -> tuple[Self, ...]:
         """Records likewise, of one column for each field, in the order of the fields."""
         names, new, given = tuple(columns), cls.__new__, set(columns)
-        return tuple(
-            _put(new(cls), dict(zip(names, values, strict=True)), given)
-            for values in zip(*columns.values(), strict=True)
-        )
+        rows = zip(*columns.values(), strict=True)
+        return tuple([_put(new(cls), dict(zip(names, row)), given) for row in rows])  # noqa: B905
 
 
-_set = object.__setattr__
+# What fills an attribute of a record, looked up once: each is filled once for each record.
+_set_values, _set_given, _set_extra, _set_private = (
+    BaseModel.__dict__[name].__set__
+    for name in (
+        "__dict__",
+        "__pydantic_fields_set__",
+        "__pydantic_extra__",
+        "__pydantic_private__",
+    )
+)
 R = TypeVar("R", bound=Record)
 
 
 def _put(record: R, values: dict[str, object], given: set[str]) -> R:
     """Fill an empty record."""
-    _set(record, "__dict__", values)
-    _set(record, "__pydantic_fields_set__", given)
-    _set(record, "__pydantic_extra__", None)
-    _set(record, "__pydantic_private__", None)
+    _set_values(record, values)
+    _set_given(record, given)
+    _set_extra(record, None)
+    _set_private(record, None)
     return record
 
 

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 
-from wavetank.model.document.program import DataStep, FileStep, Program, Step
+from wavetank.model.document.program import (
+    DataStep,
+    FileStep,
+    MixStep,
+    Program,
+    RepeatStep,
+    Step,
+)
 from wavetank.model.document.step_walks import changed_steps, plain_steps
 
 Views = tuple[int, ...]
@@ -15,10 +22,49 @@ def shared_programs(programs: Sequence[Program]) -> tuple[Program, ...]:
     """Programs that differ in the views that ranks set alone, as one: each step has the views by rank."""
     if len(programs) < 2:
         return tuple(programs)
-    alike: dict[tuple[Step, ...], list[Program]] = defaultdict(list)
-    for program in programs:
-        alike[_with_views(program.steps, lambda: None)].append(program)
+    bare = [
+        _with_views(program.steps, lambda: None) if _has_views(program.steps) else program.steps
+        for program in programs
+    ]
+    # Hashes of whole programs take as long as making them, and most differ in little that is looked up fast.
+    sketches = [(len(steps), _sketch(steps)) for steps in bare]
+    times = Counter(sketches)
+    alike: dict[object, list[Program]] = defaultdict(list)
+    for program, steps, sketch in zip(programs, bare, sketches, strict=True):
+        alike[sketch if times[sketch] == 1 else (sketch, steps)].append(program)
     return tuple(_shared(same) for same in alike.values())
+
+
+_SKETCHED = 8
+
+
+def _sketch(steps: Sequence[Step]) -> tuple[object, ...]:
+    """What is equal of equal steps, without looking at more than the first few."""
+    found: list[object] = []
+    for step in steps[:_SKETCHED]:
+        if isinstance(step, DataStep):
+            found.append((step.ph_id, step.n))
+        elif isinstance(step, FileStep):
+            found.append((step.iop_type, step.file_id, step.count))
+        elif isinstance(step, RepeatStep | MixStep):
+            found.append((len(step.steps), _sketch(step.steps)))
+        else:
+            found.append(step.step)
+    return tuple(found)
+
+
+def _has_views(steps: Sequence[Step]) -> bool:
+    """Whether some step sets a view."""
+    for step in steps:
+        if isinstance(step, FileStep):
+            if step.view_id is not None or step.view_ids is not None:
+                return True
+        elif isinstance(step, _HOLDERS) and _has_views(step.steps):
+            return True
+    return False
+
+
+_HOLDERS = (RepeatStep, MixStep)
 
 
 def programs_by_view(programs: Sequence[Program]) -> tuple[Program, ...]:

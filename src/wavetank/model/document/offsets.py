@@ -26,7 +26,7 @@ def fit_offsets(first: Sequence[int], ranks: Sequence[int], step: int) -> Linear
         return LinearOffsets.model_construct(a=0, b=step, c=first[0])
     a, rest = divmod(first[-1] - first[0], ranks[-1] - ranks[0])
     c = first[0] - a * ranks[0]
-    if rest or any(a * rank + c != offset for rank, offset in zip(ranks, first, strict=True)):
+    if rest or [a * rank + c for rank in ranks] != list(first):
         return None
     return LinearOffsets.model_construct(a=a, b=step, c=c)
 

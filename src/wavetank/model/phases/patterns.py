@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from wavetank.model.document.access_runs import Steps, steps_of
 from wavetank.model.document.thresholds import Thresholds
 from wavetank.model.events.streams import DataRows
 from wavetank.model.phases.irregular_stretches import join_irregular
+from wavetank.model.phases.member_cuts import with_member_cuts
 from wavetank.model.phases.nested_patterns import Stretches, find_nested
 from wavetank.model.phases.periods import Found, find_each, find_periods
 from wavetank.model.rules import Rules
@@ -79,7 +79,7 @@ def find_patterns(
     patterns, low, high = find_nested(_stretches(data, symbol, parted, low, high), rules)
     last = stop[whole] - 1
     ranges = [
-        _with_member_cuts(data, patterns, rules),
+        Ranges(*with_member_cuts(data, patterns, rules).T),
         Ranges(
             data.first_op[start[whole]], data.first_op[last] + data.count[last], np.ones_like(last)
         ),
@@ -94,7 +94,7 @@ def find_patterns(
     first = np.flatnonzero(with_next & ~with_previous)
     last = np.flatnonzero(with_previous & ~with_next)
     found = _search(data, symbol, low[first], high[last], rules)
-    ranges.append(_with_member_cuts(data, found, rules))
+    ranges.append(Ranges(*with_member_cuts(data, found, rules).T))
     merged = Ranges(
         *(
             np.concatenate([getattr(part, name) for part in ranges])
@@ -229,8 +229,8 @@ def _part_by_displacement(
     broken = np.unique(owner[change])
     kept = np.ones(len(low), dtype=bool)
     lows, highs = [], []
-    for stretch in broken.tolist():
-        a, b = np.searchsorted(owner, [stretch, stretch + 1])
+    edges = (np.searchsorted(owner, broken + side).tolist() for side in (0, 1))
+    for stretch, a, b in zip(broken.tolist(), *edges, strict=True):
         cuts = _cuts(
             Steps(steps.value[a:b], n[a:b], first[a:b], steps.joined[a:b], steps.irregular[a:b]),
             change[a:b], int(low[stretch]), int(high[stretch]), rules.thresholds,
@@ -254,12 +254,15 @@ def _cuts(steps: Steps, change: BoolArray, low: int, high: int, limits: Threshol
     single = np.diff(starts, append=len(steps.value)) == 1
     irregular = steps.irregular.any()
     of_parts = np.where(single & ~irregular, limits.run_operations, limits.similar_operations)
-    listed = steps.irregular[starts].tolist()
-    for a, b, least, is_listed in zip(
-        begin.tolist(), end.tolist(), of_parts.tolist(), listed, strict=True
+    some = (end - begin >= of_parts) & ~steps.irregular[starts]  # no others can be parts
+    # One operation may be the part's before it. Each part but the last has a bound behind it.
+    if np.count_nonzero(some & (end - begin > of_parts)) - 1 > limits.pieces:
+        return np.zeros(0, dtype=np.int64)
+    for a, b, least in zip(
+        begin[some].tolist(), end[some].tolist(), of_parts[some].tolist(), strict=True
     ):
         first = max(a, position)
-        if b - first < least or is_listed:
+        if b - first < least:
             continue
         bounds.extend(bound for bound in (first, b) if bound not in (low, high, *bounds[-1:]))
         position = b
@@ -271,24 +274,6 @@ def _cuts(steps: Steps, change: BoolArray, low: int, high: int, limits: Threshol
 # --- several operations ---------------------------------------------------------------------------
 
 
-def _with_member_cuts(data: DataRows, patterns: Int64Array, rules: Rules) -> Ranges:
-    """Patterns (low, high, period), parted where the displacement of a member changes."""
-    ranges: list[tuple[int, int, int]] = []
-    gaps = data.first_op[data.gap_row]
-    for low, high, period in patterns.tolist():
-        if high - low < 3 * period:  # nothing changes in two repetitions
-            ranges.append((low, high, period))
-            continue
-        offset = _offsets(data, low, high)[1]
-        for gap in gaps[np.searchsorted(gaps, low) : np.searchsorted(gaps, high)].tolist():
-            _close_gap(offset, gap - low, period)
-        cuts = _member_cuts(offset, period, rules)
-        bounds = [low, *(low + cut for cut in cuts), high]
-        ranges.extend((a, b, period) for a, b in pairwise(bounds))
-    columns = np.array(ranges, dtype=np.int64).reshape(-1, 3)
-    return Ranges(columns[:, 0], columns[:, 1], columns[:, 2])
-
-
 def _over_gaps(offset: Int64Array, place: Int64Array, members: Int64Array) -> Int64Array:
     """Offsets as if those behind a gap followed on those before it."""
     step = np.diff(offset, prepend=0)
@@ -296,22 +281,6 @@ def _over_gaps(offset: Int64Array, place: Int64Array, members: Int64Array) -> In
     jump[place] = step[place] - step[place - members]
     closed: Int64Array = offset - np.cumsum(jump)
     return closed
-
-
-def _close_gap(offset: Int64Array, place: int, period: int) -> None:
-    """The same for each member of a pattern that begins at the first of these operations, in place."""
-    if place < 2 * period:
-        return
-    for first in range(place, min(place + period, len(offset))):
-        before = offset[first - period]
-        offset[first::period] -= offset[first] - 2 * before + offset[first - 2 * period]
-
-
-def _offsets(data: DataRows, base: int, stop: int) -> tuple[Int64Array, Int64Array]:
-    """Row and offset of operations [base, stop); 0 where the offset is not known."""
-    index, within = data.locate(np.arange(base, stop))
-    offset = data.offsets(index, within)
-    return index, np.where(offset == UNKNOWN, 0, offset)
 
 
 def _search(
@@ -372,28 +341,3 @@ def _periods(symbols: Int64Array, sizes: Int64Array, rules: Rules) -> Found:
         # Sizes without any regularity: the order of the calls alone makes the pattern.
         found = find_periods(symbols, np.ones_like(sizes), rules, len(symbols)) or []
     return found
-
-
-def _member_cuts(offset: Int64Array, period: int, rules: Rules) -> list[int]:
-    """Where the displacement of any pattern member changes between long regular parts."""
-    n_rep = len(offset) // period
-    if n_rep < 3:
-        return []
-    table = offset.reshape(n_rep, period)
-    step = np.diff(table, axis=0)
-    change = ~rules.similar(step[:-1], step[1:]).all(axis=1)
-    if not change.any():
-        return []
-    begin = np.flatnonzero(np.append(True, change))
-    end = np.append(begin[1:], n_rep - 1) + 1
-    bounds: list[int] = []
-    position = 0
-    for a, b in zip(begin.tolist(), end.tolist(), strict=True):
-        first = max(a, position)
-        if b - first < rules.thresholds.run_operations:
-            continue
-        bounds.extend(bound for bound in (first, b) if bound not in (0, n_rep, *bounds[-1:]))
-        position = b
-        if len(bounds) > rules.thresholds.pieces:
-            return []
-    return [bound * period for bound in bounds]

@@ -14,7 +14,7 @@ from wavetank.model.document.phase import LinearOffsets, Offsets, PatternMember,
 from wavetank.model.events.file_identity import ON_TWO_NAMES
 from wavetank.model.events.row_kinds import RowKind
 from wavetank.model.phases.activity import Activity
-from wavetank.model.phases.rank_merging import Group, offsets_of
+from wavetank.model.phases.rank_merging import Group, offsets_of_each
 from wavetank.model.phases.rank_phase import RankPhase
 from wavetank.model.rules import LEVEL_NAMES
 from wavetank.trace.distinct import distinct_rows
@@ -170,52 +170,47 @@ def _phases(
     """The phases of these parts: a column of each field, of which the records are made at once."""
     ops, n = activity.rows.ops, len(parts)
     first = [of_phase[0] for of_phase in parts]
-    collective = {code: op.collective for code, op in ops.items()}
-    views = [tuple([part.view for part in of_phase]) for of_phase in parts]
-    viewed = [part.view_members is not None for part in first]
-    same = [len(set(of_phase)) == 1 for of_phase in views]
-    moved = [{part.moved_last for part in of_phase} for of_phase in parts]
-    full = [{tuple([member.last_size for member in part.members])} for part in first]
-    offset = [
-        tuple([offsets_of(of_phase, member, in_view=False) for member in range(len(one.ops))])
-        for of_phase, one in zip(parts, first, strict=True)
-    ]
+    calls = {part.ops for part in first}
+    collective = {codes: True in [ops[code].collective for code in codes] for codes in calls}
+    names = {int(level): name for level, name in LEVEL_NAMES.items()}
+    offset = offsets_of_each(parts, in_view=False)
+    in_view = [number for number, part in enumerate(first) if part.view_members is not None]
+    offset_view: list[tuple[Offsets, ...] | None] = [None] * n
+    view_id: list[int | None] = [None] * n
+    view_ids: list[tuple[int, ...] | None] = [None] * n
+    places = offsets_of_each([parts[number] for number in in_view], in_view=True)
+    for number, place in zip(in_view, places, strict=True):
+        views = tuple([part.view for part in parts[number]])
+        offset_view[number] = place
+        if len(set(views)) == 1:
+            view_id[number] = views[0]
+        else:
+            view_ids[number] = views
     undecided = [part.file in collective_unknown for part in first]
     found = Phase.of_columns(
         ph_id=range(1, n + 1),
         file_id=[activity.file_ids[part.file] for part in first],
-        level=[LEVEL_NAMES[Level(part.level)] for part in first],
+        level=[names[part.level] for part in first],
         ph_processid=[tuple([part.rank for part in of_phase]) for of_phase in parts],
         ph_np=[len(of_phase) for of_phase in parts],
-        ph_weight=[sum([part.moved for part in of_phase]) for of_phase in parts],
+        ph_weight=[
+            sum([member.total for part in of_phase for member in part.members])
+            for of_phase in parts
+        ],
         ph_nrep=[part.n_rep for part in first],
         ph_niop=[part.n_rep * len(part.ops) for part in first],
         pattern=_patterns(activity, first),
         offset=offset,
-        offset_view=[
-            tuple([offsets_of(of_phase, member, in_view=True) for member in range(len(one.ops))])
-            if in_view
-            else None
-            for of_phase, one, in_view in zip(parts, first, viewed, strict=True)
-        ],
-        view_id=[
-            of_phase[0] if in_view and one else None
-            for of_phase, in_view, one in zip(views, viewed, same, strict=True)
-        ],
-        view_ids=[
-            of_phase if in_view and not one else None
-            for of_phase, in_view, one in zip(views, viewed, same, strict=True)
-        ],
-        collective=[True in [collective[op] for op in part.ops] for part in first],
+        offset_view=offset_view,
+        view_id=view_id,
+        view_ids=view_ids,
+        collective=[collective[part.ops] for part in first],
         collective_unknown=undecided,
         exact=[
             _is_linear(offsets) and not (part.level == Level.MPIIO and unknown)
             for part, offsets, unknown in zip(first, offset, undecided, strict=True)
         ],
-        moved_last=[
-            part.moved_last if last != whole and len(last) == 1 else None
-            for part, last, whole in zip(first, moved, full, strict=True)
-        ],
+        moved_last=[_short_end(of_phase) for of_phase in parts],
         metadata_ops=[metadata.get(number, {}) for number in range(1, n + 1)],
         not_extrapolated=[None] * n,
         tick_first=[clock.least_tick for clock in clocks],
@@ -225,6 +220,15 @@ def _phases(
         io_time_s=[clock.busy_ns / 1e9 if clock.timed else None for clock in clocks],
     )
     return list(found)
+
+
+def _short_end(parts: Sequence[RankPhase]) -> tuple[int, ...] | None:
+    """Bytes that each member's last repetition moved, where they are not all that was asked for, alike on all ranks."""
+    members = parts[0].members
+    last = tuple([member.last_moved for member in members])
+    if len(parts) > 1 and [one for one in parts[1:] if one.moved_last != last]:
+        return None
+    return None if last == tuple([member.last_size for member in members]) else last
 
 
 def _is_linear(offsets: Sequence[Offsets]) -> bool:

@@ -297,7 +297,7 @@ class _Programs:
         found = []
         for ranks, parts in self._programs:
             nodes = with_mixes(table.nodes(parts), table.mixable(), self._thresholds)
-            steps = tuple(table.expand(node) for node in compress(nodes))
+            steps = table.expanded(compress(nodes))
             found.append(Program.model_construct(ranks=tuple(ranks), steps=steps))
         return tuple(found)
 

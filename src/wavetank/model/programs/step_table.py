@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wavetank.model.document.phase import Phase
+from wavetank.model.document.phase import PatternMember, Phase
 from wavetank.model.document.program import (
     DataStep,
     FileStep,
@@ -135,22 +135,32 @@ class StepTable:
     def expand(self, node: Node) -> Step:
         """The step of a number or a loop."""
         if isinstance(node, Loop):
-            steps = tuple([self.expand(inner) for inner in node.body])
-            return RepeatStep.model_construct(times=node.times, steps=steps)
+            return RepeatStep.model_construct(times=node.times, steps=self.expanded(node.body))
         if isinstance(node, Mix):
             different, order = in_order(node)
-            steps = tuple(self.expand(number) for number in different.tolist())
+            steps = self.expanded(different.tolist())
             return MixStep.model_construct(steps=steps, order=order)  # type: ignore[arg-type]
         if node not in self._made:
             self._made[node] = _step(self._rows[node], self._phases, self._file_steps)
         return self._made[node]
 
+    def expanded(self, nodes: Sequence[Node]) -> tuple[Step, ...]:
+        """The steps of numbers and loops; those that move data are made at once."""
+        made, rows = self._made, self._rows
+        numbers = {node for node in nodes if isinstance(node, int)}
+        new = [number for number in numbers - made.keys() if rows[number][0] == RowKind.DATA]
+        made.update(zip(new, _data_steps([rows[number] for number in new], self._phases)))  # noqa: B905
+        return tuple(
+            [
+                made[node] if isinstance(node, int) and node in made else self.expand(node)
+                for node in nodes
+            ]
+        )
+
 
 def inside_repetitions(tokens: Tokens, phases: Sequence[Phase]) -> Int64Array:
     """Whether a data token begins or ends inside a repetition (1) or not (0)."""
-    period = np.ones(len(phases) + 1, dtype=np.int64)
-    for phase in phases:
-        period[phase.ph_id] = len(phase.pattern)
+    period = np.array([1, *[len(phase.pattern) for phase in phases]], dtype=np.int64)
     is_data = tokens.kind == RowKind.DATA
     what = np.where(is_data, tokens.what, 0)
     if not (period > 1).any():
@@ -177,7 +187,7 @@ def inside_repetitions(tokens: Tokens, phases: Sequence[Phase]) -> Int64Array:
 
 
 def _step(row: list[int], phases: Sequence[Phase], file_steps: Sequence[FileStep]) -> Step:
-    kind, what, n, nulls, inside = row
+    kind, what, n = row[:3]
     if kind == RowKind.SYNC_RANKS:
         return SyncStep.model_construct(communicator=what, count=n)
     if kind == PAUSE:
@@ -185,14 +195,30 @@ def _step(row: list[int], phases: Sequence[Phase], file_steps: Sequence[FileStep
     if kind in (BEGINS, ENDED):
         return ProcessStep.model_construct(rank=what, event="begins" if kind == BEGINS else "ended")
     if kind == RowKind.DATA:
-        pattern = phases[what - 1].pattern
-        handles = {member.handle for member in pattern}
-        return DataStep.model_construct(
-            ph_id=what,
-            n=n if inside else n // len(pattern),
-            single=bool(inside),
-            null_seeks=nulls,
-            handle=handles.pop() if len(handles) == 1 else None,
-        )
+        return _data_steps([row], phases)[0]
     step = file_steps[what]
     return step if n == step.count else step.model_copy(update={"count": n})
+
+
+def _data_steps(rows: Sequence[list[int]], phases: Sequence[Phase]) -> Sequence[DataStep]:
+    """The steps of rows that move data."""
+    patterns = [phases[row[1] - 1].pattern for row in rows]
+    return DataStep.of_columns(
+        step=["data"] * len(rows),
+        ph_id=[row[1] for row in rows],
+        n=[
+            row[2] if row[4] else row[2] // len(pattern)
+            for row, pattern in zip(rows, patterns, strict=True)
+        ],
+        single=[bool(row[4]) for row in rows],
+        null_seeks=[row[3] for row in rows],
+        handle=[_common_handle(pattern) for pattern in patterns],
+    )
+
+
+def _common_handle(pattern: Sequence[PatternMember]) -> int | None:
+    """The handle of all members; None where they differ."""
+    handle = pattern[0].handle
+    if len(pattern) > 1 and [member for member in pattern if member.handle != handle]:
+        return None
+    return handle

@@ -69,40 +69,57 @@ def make_files(
     for phase in phases:
         by_file[phase.file_id].append(phase)
     steps = {number: one.offset_step for one in series for number in one.ph_ids}
-    found = []
-    for file, file_id in activity.file_ids.items():
-        name = LEVEL_NAMES[activity.own_level[file]]
-        own_phases = [phase for phase in by_file[file_id] if phase.level == name]
-        weights = _size_by_weights(own_phases)
-        known = own_phases and highest[file] is not None
-        ranks = users.get(file, set())
-        found.append(
-            ModelFile.model_construct(
-                file_id=file_id,
-                file_name=traced[file].path,
-                other_names=tuple(
-                    FileName(path=name.path, symlink=name.symlink)
-                    for name in traced[file].other_names
-                ),
-                file_size=(highest[file] or 0) if known else weights,
-                file_size_weights=weights,
-                file_size_highest_offset=highest[file] if own_phases else None,
-                file_size_before=traced[file].size_before,
-                file_np=len(ranks),
-                file_accessmode=_access_mode(own_phases, steps, views),
-                file_fileaccesstype=direction(bool(has_read[file]), bool(has_write[file])),
-                file_accesstype="shared" if len(ranks) > 1 else "unique",
-                file_nphase=len(own_phases),
-                n_operations=int(n_operations[file]),
-                n_sequential=None if file in unknown else sequential[name][file],
-                n_consecutive=None if file in unknown else consecutive[name][file],
-                file_system=traced[file].file_system,
-                directory=file in directories,
-            )
-        )
-        if (family := activity.families.get(file)) is not None:
-            found[-1] = _of_family(found[-1], family, trace.files)
-    return tuple(found)
+    numbers = list(activity.file_ids)
+    files = [traced[file] for file in numbers]
+    names = [LEVEL_NAMES[activity.own_level[file]] for file in numbers]
+    own_phases = [
+        [phase for phase in by_file[file_id] if phase.level == name]
+        for file_id, name in zip(activity.file_ids.values(), names, strict=True)
+    ]
+    weights = [_size_by_weights(own) for own in own_phases]
+    reached = [
+        highest[file] if own else None for file, own in zip(numbers, own_phases, strict=True)
+    ]
+    n_users = [len(users.get(file, ())) for file in numbers]
+    found = ModelFile.of_columns(
+        file_id=list(activity.file_ids.values()),
+        file_name=[file.path for file in files],
+        other_names=[
+            tuple([FileName(path=name.path, symlink=name.symlink) for name in file.other_names])
+            for file in files
+        ],
+        file_size=[
+            weight if end is None else end for end, weight in zip(reached, weights, strict=True)
+        ],
+        file_size_weights=weights,
+        file_size_highest_offset=reached,
+        file_size_before=[file.size_before for file in files],
+        file_np=n_users,
+        file_accessmode=[_access_mode(own, steps, views) for own in own_phases],
+        file_fileaccesstype=[
+            direction(*both)
+            for both in zip(has_read[numbers].tolist(), has_write[numbers].tolist(), strict=True)
+        ],
+        file_accesstype=["shared" if n > 1 else "unique" for n in n_users],
+        file_nphase=[len(own) for own in own_phases],
+        n_operations=n_operations[numbers].astype(np.int64).tolist(),
+        n_sequential=[
+            None if file in unknown else sequential[name][file]
+            for file, name in zip(numbers, names, strict=True)
+        ],
+        n_consecutive=[
+            None if file in unknown else consecutive[name][file]
+            for file, name in zip(numbers, names, strict=True)
+        ],
+        file_system=[file.file_system for file in files],
+        directory=[file in directories for file in numbers],
+        members=[None] * len(files),
+    )
+    families = activity.families
+    return tuple(
+        _of_family(one, families[file], trace.files) if file in families else one
+        for one, file in zip(found, numbers, strict=True)
+    )
 
 
 def _of_family(file: ModelFile, family: Family, traced: Sequence[TracedFile]) -> ModelFile:
@@ -154,18 +171,21 @@ def _users(rows: Rows, levels: np.ndarray[tuple[int], np.dtype[np.uint8]]) -> di
 
 def _size_by_weights(phases: Sequence[Phase]) -> int:
     """P15 eq. 2 for written files, eq. 3 for input files; of mixed phases, what they wrote."""
-    written = sum(phase.ph_weight for phase in phases if directions(phase) == {"write"})
-    if written:
-        return written
-    read = sum(phase.ph_weight for phase in phases if directions(phase) == {"read"})
-    if read:
-        return read
+    moved: dict[Set[str], int] = {}
+    for phase in phases:
+        both = directions(phase)
+        moved[both] = moved.get(both, 0) + phase.ph_weight
+    if of_one := moved.get(_WRITES) or moved.get(_READS):
+        return of_one
     return sum(
         phase.ph_weight
         * sum(writes(member.iop_type) for member in phase.pattern)
         // len(phase.pattern)
         for phase in phases
     )
+
+
+_WRITES, _READS = frozenset({"write"}), frozenset({"read"})
 
 
 def directions(phase: Phase) -> Set[str]:
@@ -257,7 +277,9 @@ def _access_mode(
         else:
             modes.add(mode)
     if lone:
-        modes.add(_lone_mode(lone))
+        # A phase of one operation follows on no other.
+        alone = len(lone) == 1 and lone[0].ph_np == len(lone[0].pattern) == 1
+        modes.add("sequential" if alone else _lone_mode(lone))
     for mode in ("unknown", "random", "strided", "sequential"):
         if mode in modes:
             return mode
@@ -268,10 +290,10 @@ def _phase_mode(
     phase: Phase, series_step: int | None, views: Sequence[FileView]
 ) -> AccessMode | None:
     """Access mode of one phase; None for a single operation, which has no displacement."""
-    if any(offset.function == "unknown" for offset in phase.offset):
+    if [offset for offset in phase.offset if offset.function == "unknown"]:
         return "unknown"
     numbers = phase.view_ids or (() if phase.view_id is None else (phase.view_id,))
-    if any(not is_contiguous(views[number]) for number in set(numbers)):
+    if numbers and any(not is_contiguous(views[number]) for number in set(numbers)):
         return "strided"
     if phase.ph_nrep == 1:
         if series_step is None or len(phase.pattern) > 1:

@@ -6,6 +6,8 @@ A collective MPI-IO call is performed by a few ranks, the aggregators, in reques
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from wavetank.model.document.model import LevelRelation
@@ -38,19 +40,25 @@ def relate_levels(activity: Activity, ph_id: Int64Array) -> tuple[LevelRelation,
     made, call = made[call >= 0], call[call >= 0]  # the MPI-IO level may be left out
     above, below = phase_of(call), phase_of(data.first_op[made])
     n_phases = int(ph_id.max()) + 1
-    pairs, inverse = np.unique(above * n_phases + below, return_inverse=True)
-    found = []
-    for number, pair in enumerate(pairs.tolist()):
-        members = made[inverse == number]
-        found.append(
-            LevelRelation.model_construct(
-                ph_id=pair // n_phases,
-                below=pair % n_phases,
-                ranks=tuple(np.unique(data.rank[members]).tolist()),
-                n_operations=int(data.count[members].sum()),
-                moved=int(data.moved[members].sum()),
-                rs_min=int(data.size[members].min()),
-                rs_max=int(data.size[members].max()),
-            )
-        )
-    return tuple(found)
+    if not len(made):
+        return ()
+    # The rows of each pair of phases one behind the other, those of each rank together.
+    pair = above * n_phases + below
+    order = np.lexsort((data.rank[made], pair))
+    pair, made = pair[order], made[order]
+    rank = data.rank[made]
+    new_pair = np.append(True, pair[1:] != pair[:-1])
+    start = np.flatnonzero(new_pair)
+    of_rank = np.flatnonzero(new_pair | np.append(True, rank[1:] != rank[:-1]))
+    ranks = rank[of_rank].tolist()
+    bounds = pairwise([*np.searchsorted(of_rank, start).tolist(), len(ranks)])
+    size = data.size[made]
+    return LevelRelation.of_columns(
+        ph_id=(pair[start] // n_phases).tolist(),
+        below=(pair[start] % n_phases).tolist(),
+        ranks=[tuple(ranks[low:high]) for low, high in bounds],
+        n_operations=np.add.reduceat(data.count[made], start).tolist(),
+        moved=np.add.reduceat(data.moved[made], start).tolist(),
+        rs_min=np.minimum.reduceat(size, start).tolist(),
+        rs_max=np.maximum.reduceat(size, start).tolist(),
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 import numpy as np
 
@@ -28,32 +28,33 @@ def make_requirements(
     The rates reached are bytes over the time that the busiest rank spent in such operations; phases
     that mix reads and writes count for neither.
     """
-    own = {phase.ph_id: phase for phase in phases}
+    timed = [phase for phase in phases if phase.io_time_s is not None]
+    by_directions: dict[Set[str], list[Phase]] = {}
+    for phase in timed:
+        by_directions.setdefault(directions(phase), []).append(phase)
+    rank = np.array([part.rank for part in parts], dtype=np.int64)
+
+    def rate(direction: str) -> float | None:
+        return _rate(by_directions.get(frozenset({direction}), []), rank, ph_id, times)
+
     return Requirements(
         storage_capacity_bytes=sum(file.file_size for file in files if file.n_operations),
         n_processes=n_processes,
         needs_global_file_system=shared_files(files),
-        reached_read_bytes_per_s=_rate("read", own, parts, ph_id, times),
-        reached_write_bytes_per_s=_rate("write", own, parts, ph_id, times),
+        reached_read_bytes_per_s=rate("read"),
+        reached_write_bytes_per_s=rate("write"),
     )
 
 
 def _rate(
-    direction: str,
-    phases: dict[int, Phase],
-    parts: Sequence[RankPhase],
-    ph_id: Int64Array,
-    times: PartTimes,
+    phases: Sequence[Phase], rank: Int64Array, ph_id: Int64Array, times: PartTimes
 ) -> float | None:
-    chosen = {
-        number: phase
-        for number, phase in phases.items()
-        if phase.io_time_s is not None and directions(phase) == {direction}
-    }
-    of_chosen = np.isin(ph_id, list(chosen))
-    ranks = np.array([part.rank for part in parts], dtype=np.int64)[of_chosen]
-    busy_ns = np.zeros(int(ranks.max(initial=0)) + 1, dtype=np.int64)
-    np.add.at(busy_ns, ranks, times.busy_ns[of_chosen])
+    """Of these phases; ``rank`` and ``ph_id`` are those of the parts."""
+    if not phases:
+        return None
+    of_chosen = np.isin(ph_id, [phase.ph_id for phase in phases])
+    busy_ns = np.zeros(int(rank[of_chosen].max(initial=0)) + 1, dtype=np.int64)
+    np.add.at(busy_ns, rank[of_chosen], times.busy_ns[of_chosen])
     longest = int(busy_ns.max())
-    moved = sum(phase.ph_weight for phase in chosen.values())
+    moved = sum([phase.ph_weight for phase in phases])
     return moved / (longest / 1e9) if longest > 0 else None

@@ -188,7 +188,8 @@ def _of_calls(calls: Calls, files: Sequence[TracedFile]) -> list[str]:
 
 
 def _first_names(files: Sequence[TracedFile], some: BoolArray) -> str:
-    names = sorted(PurePath(file.path).name for file, one in zip(files, some, strict=True) if one)
+    paths = [files[number].path for number in np.flatnonzero(some).tolist()]
+    names = sorted([path.rstrip("/").rpartition("/")[2] for path in paths])
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 

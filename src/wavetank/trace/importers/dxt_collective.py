@@ -140,29 +140,29 @@ def _counts(record: CounterRecord, is_write: bool) -> _Counts:
 
 def _both(counts: Sequence[_Counts]) -> bool:
     """Whether some operations were collective and some were not."""
-    return any(one.collective for one in counts) and any(one.alone for one in counts)
+    return bool([1 for one in counts if one.collective] and [1 for one in counts if one.alone])
 
 
 def _decide(
     streams: Sequence[_Stream], counts: Sequence[_Counts], n_ranks: int, segment: np.ndarray
-) -> list[BoolArray] | None:
-    """Of each stream which operations were collective; None where that is not decided."""
+) -> list[BoolArray | bool] | None:
+    """Of each stream which operations were collective, True or False for all of them; None where that is not decided."""
     if not counts or _maybe_collective(counts, n_ranks):
         return None
     collective = sum(one.collective for one in counts)
     if not collective or not sum(one.alone for one in counts):
-        return [np.full(len(stream), collective > 0) for stream in streams]
+        return [collective > 0] * len(streams)
     each = _collective_by_rank(streams, counts, n_ranks)
     if each is None:
         return None
-    if all(each[s.rank] in (0, len(s)) for s in streams):
-        return [np.full(len(stream), each[stream.rank] > 0) for stream in streams]
+    if not [s for s in streams if each[s.rank] not in (0, len(s))]:
+        return [each[stream.rank] > 0 for stream in streams]
     return _by_order(streams, each, segment)
 
 
 def _by_order(
     streams: Sequence[_Stream], each: Mapping[int, int], segment: np.ndarray
-) -> list[BoolArray] | None:
+) -> list[BoolArray | bool] | None:
     """The same, where some ranks made both: their collective operations are the calls of ranks that made no others.
 
     A collective call is one for all ranks of its communicator: they make the same ones in the same order.
@@ -171,14 +171,14 @@ def _by_order(
     if not whole or len({n for n in each.values() if n}) > 1:
         return None
     reference = _reference(whole, segment)
-    found = []
+    found: list[BoolArray | bool] = []
     for stream in streams:
-        which = np.full(len(stream), each[stream.rank] > 0)
+        which: BoolArray | bool = each[stream.rank] > 0
         if 0 < each[stream.rank] < len(stream):
             places = _places(segment[stream.at], reference)
             if places is None:
                 return None
-            which[:] = False
+            which = np.zeros(len(stream), dtype=bool)
             which[places] = True
         found.append(which)
     return found

@@ -6,12 +6,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fold_builder import Event, model_of
 
 from wavetank.document import provenance
 from wavetank.model.document.access_runs import Repetitions, RunArrays, canonical, canonical_each
 from wavetank.model.document.model import Model
+from wavetank.model.document.phase import ListedOffsets
 from wavetank.model.extract import extract_model
-from wavetank.model.phases import rank_phase
+from wavetank.model.phases import member_cuts, rank_merging, rank_phase
+from wavetank.model.phases.rank_phase import RankPhase
 from wavetank.model.summary import timeline_points
 from wavetank.trace.importers import libdarshan
 from wavetank.trace.open import open_trace
@@ -96,3 +99,55 @@ def test_runs_without_offsets_stay_without() -> None:
         [0],
     )
     assert (second.count.tolist(), second.offset.tolist(), second.disp.tolist()) == ([2], [0], [30])
+
+
+def test_places_of_phases_made_at_once_are_those_made_one_by_one() -> None:
+    """One rank's run, one rank's several runs, ranks on a line, and ranks that lie on none."""
+
+    def part(rank: int, runs: list[tuple[int, int, int, int, int]]) -> RankPhase:
+        table = RunArrays(*(np.array(column, dtype=np.int64) for column in zip(*runs, strict=True)))
+        one = Repetitions.of(table)
+        n_rep = int(table.count.sum())
+        return RankPhase(0, n_rep, 0, 0, rank, 0, 1, -1, n_rep, (1,), (0,), (one,), None)
+
+    phases = [
+        [part(3, [(4, 10, 40, 100, 20)])],
+        [part(3, [(4, 10, 40, 100, 20), (2, 10, 15, 900, 7)])],
+        [part(rank, [(4, 10, 40, 1000 * rank, 10)]) for rank in range(3)],
+        [part(rank, [(4, 10, 38, 1000 * rank**2, 10)]) for rank in range(3)],
+        [part(0, [(4, 10, 40, UNKNOWN, 0)])],
+    ]
+    each = [(rank_merging.offsets_of(parts, 0, in_view=False),) for parts in phases]
+    at_once = rank_merging.offsets_of_each(phases, in_view=False)
+    assert at_once == each
+    assert [one.model_dump() for (one,) in at_once] == [one.model_dump() for (one,) in each]
+    assert [one.function for (one,) in at_once] == ["linear", "list", "linear", "list", "unknown"]
+
+
+def test_lists_of_single_runs_are_those_of_any_runs() -> None:
+    for moved in (40, 38):
+        ranks = [(4, 10, moved, 1000 * rank**2, 10) for rank in range(4)]
+        arrays = [RunArrays(*(np.array([value], dtype=np.int64) for value in one)) for one in ranks]
+        of_single, of_any = ListedOffsets.of_single_runs(ranks), ListedOffsets.of(arrays)
+        assert of_single == of_any
+        assert of_single.model_dump_json() == of_any.model_dump_json()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_patterns_looked_at_together_come_apart_as_one_by_one(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two members whose displacements change at some repetitions, on several files."""
+    random = np.random.default_rng(seed)
+    events = []
+    for file in range(4):
+        steps = np.repeat(random.integers(1, 4, 3) * 100, random.integers(2, 12, 3))
+        places = np.cumsum(steps).tolist()
+        for place in places:
+            events += [
+                Event(0, "pwrite", offset=place, size=10, file=file),
+                Event(0, "pread", offset=5000 + 2 * place, size=30, file=file),
+            ]
+    at_once = told(model_of(events))
+    monkeypatch.setattr(member_cuts, "_SHORT", 0)
+    assert told(model_of(events)) == at_once

@@ -9,7 +9,14 @@ from applications import bt_io
 from fold_builder import Event, fold_table, model_of, on_rank
 
 from wavetank.model.document.file_views import programs_by_view, shared_programs
-from wavetank.model.document.program import DataStep, FileStep, PauseStep, RepeatStep, SyncStep
+from wavetank.model.document.program import (
+    DataStep,
+    FileStep,
+    PauseStep,
+    Program,
+    RepeatStep,
+    SyncStep,
+)
 from wavetank.model.document.step_walks import unrolled
 from wavetank.model.rules import Rules
 from wavetank.trace.schema import FoldTable
@@ -246,3 +253,22 @@ def test_ranks_with_the_same_views_stay_together_when_taken_apart() -> None:
     events = [replace(e, view=same[e.rank]) if e.view >= 0 else e for e in events]
     model = model_of(events, views=views)
     assert [one.ranks for one in programs_by_view(model.programs)] == [(0, 1), (2, 3)]
+
+
+def test_programs_of_many_steps_are_one_only_where_all_their_steps_are_equal() -> None:
+    def program(rank: int, last: int) -> Program:
+        steps = (*(DataStep(ph_id=number % 7 + 1, n=1) for number in range(40)), last_step(last))
+        return Program(ranks=(rank,), steps=(RepeatStep(times=2, steps=steps), *steps))
+
+    def last_step(view: int) -> FileStep:
+        return FileStep(iop_type="MPI_File_set_view", file_id=1, handle=0, view_id=view)
+
+    def other(rank: int) -> Program:
+        found = program(rank, 0)
+        return found.model_copy(update={"steps": (*found.steps[:-1], DataStep(ph_id=9, n=1))})
+
+    found = shared_programs([program(0, 0), other(1), program(2, 5), other(3)])
+    assert [one.ranks for one in found] == [(0, 2), (1, 3)]
+    (last,) = [step for step in found[0].steps if isinstance(step, FileStep)]
+    assert last.view_ids == (0, 5)
+    assert found[1].steps == other(1).steps
