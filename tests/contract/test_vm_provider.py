@@ -88,6 +88,23 @@ def see_server_on_a_host_node(cluster: deploy.DeployedCluster) -> None:
     assert "guest's kernel" not in limits["io memory"]
 
 
+@pytest.mark.parametrize(
+    "spec", [{**CLIENT, "access": "passthrough"}], indirect=True, ids=["passthrough"]
+)
+def test_a_guest_sees_what_the_node_around_it_mounts_and_its_loss_is_said(
+    spec: ClusterSpec, tmp_path: Path
+) -> None:
+    with up(tmp_path, spec) as cluster:
+        see_server_on_a_host_node(cluster)
+        (guest,), at = cluster.compute_hosts, cluster.mount_path
+        assert " hostfs " in cluster.settings()["view in guest c1"]
+        guest.run(["sh", "-c", f"cd {at} && mkdir d && echo kept >d/old && mv d/old d/new"])
+        assert cluster.io_hosts[0].run(["cat", "/storage/export/d/new"]).stdout == "kept\n"
+        assert cluster.health() == []
+        guest.run(["umount", at])
+        assert any(at in finding for finding in cluster.health())
+
+
 def cannot_answer(guest: Host, script: str) -> None:
     with pytest.raises(ClusterError, match=r"does not answer"):
         guest.run(["sh", "-c", script], timeout_s=300)

@@ -18,10 +18,10 @@ Access = Literal["native", "client", "passthrough", "virtual", "volume"]
 METHODS: tuple[Access, ...] = get_args(Access)
 OF_GUESTS: tuple[Access, ...] = ("virtual", "client", "passthrough", "volume")
 OF_LOCAL: tuple[Access, ...] = ("virtual", "native")
-BROUGHT_UP: tuple[Access, ...] = ("virtual", "client")
+BROUGHT_UP: tuple[Access, ...] = ("virtual", "client", "passthrough")
 """In guests. The others can be planned."""
-CLIENT_KINDS = ("nfs", "glusterfs")
-"""File systems whose clients in guests have been brought up beside servers on host nodes."""
+KINDS_ON_HOSTS = ("nfs", "glusterfs")
+"""File systems whose servers have been brought up on host nodes, for guests."""
 WORDS: dict[Access, str] = {
     "native": "native: clients and servers on hosts",
     "client": "client: clients in virtual machines, servers on host nodes",

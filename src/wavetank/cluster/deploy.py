@@ -12,7 +12,7 @@ import operator
 import time
 from collections.abc import Callable, Iterator
 
-from wavetank.cluster import interrupts, mpi, registry
+from wavetank.cluster import interrupts, mounting, mpi, registry
 from wavetank.cluster.deployed import DeployedCluster, as_hosts
 from wavetank.cluster.devices import unmade_devices
 from wavetank.cluster.filesystems.base import KnowsOptions, OutlivesNodes
@@ -123,7 +123,7 @@ def _bring_up(spec: ClusterSpec, directory: ClusterDirectory, *, leave: bool) ->
     log.info(
         "%s: %s serves after %.2f s", spec.name, spec.file_system.kind, time.monotonic() - began
     )
-    cluster.file_system.mount(cluster.site)
+    mounting.mount(cluster.file_system, cluster.site, nodes)
     mpi.write_hints(spec, cluster.compute_hosts, cluster.storage_path)
     _write_state(directory, spec, "up", time.monotonic() - began)
     return cluster

@@ -7,12 +7,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from wavetank.cluster import mpi, registry
+from wavetank.cluster import mounting, mpi, registry
 from wavetank.cluster.components import SCRATCH_PATH
 from wavetank.cluster.counters import Counters, RecordsCounters
 from wavetank.cluster.devices import device_paths
 from wavetank.cluster.filesystems.base import FileSystemDriver, HasServerCaches, Site
-from wavetank.cluster.host import Host, LooksAgain, MarksPrograms, NamesLauncher, SharesMachine
+from wavetank.cluster.host import (
+    Host,
+    LooksAgain,
+    MarksPrograms,
+    NamesLauncher,
+    PassesThrough,
+    SharesMachine,
+)
 from wavetank.cluster.providers.base import MakesHosts, Nodes
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ClusterError, SpecError
@@ -126,10 +133,12 @@ class DeployedCluster:
     @cached_property
     def site(self) -> Site:
         """Where the file system is deployed."""
+        outside = self.nodes.outside if isinstance(self.nodes, PassesThrough) else {}
+        clients = tuple(outside.get(host.name, host) for host in self.compute_hosts)
         metadata = tuple(self.nodes.hosts[name] for name in self.spec.metadata_names())
         gateways = tuple(self.nodes.hosts[name] for name in self.spec.gateway_names())
         return Site(
-            as_hosts(self.spec), self.io_hosts, self.compute_hosts, self.nodes.storage_path, metadata, gateways
+            as_hosts(self.spec), self.io_hosts, clients, self.nodes.storage_path, metadata, gateways
         )  # fmt: skip
 
     @property
@@ -145,7 +154,8 @@ class DeployedCluster:
     def settings(self) -> dict[str, str]:
         """As in force, read back from the system."""
         own = mpi.settings(self.spec, self.compute_hosts, self.storage_path)
-        return {**self.file_system.settings(self.site), **own}
+        seen = mounting.views(self.mount_path, self.nodes)
+        return {**self.file_system.settings(self.site), **seen, **own}
 
     def limits(self) -> dict[str, str]:
         """Limits per kind of node and how they are enforced."""
@@ -170,14 +180,14 @@ class DeployedCluster:
         """Empty all caches: the client's own by mounting again, then the page caches of all nodes."""
         remounts = self.file_system.is_global
         if remounts:
-            self.file_system.unmount(self.site)
+            mounting.unmount(self.file_system, self.site, self.nodes)
         try:
             how = self.nodes.drop_caches()
             if isinstance(self.file_system, HasServerCaches):
                 how += f"; {self.file_system.drop_server_caches(self.site)}"
         finally:
             if remounts:
-                self.file_system.mount(self.site)
+                mounting.mount(self.file_system, self.site, self.nodes)
         return f"{how}; clients mounted again" if remounts else how
 
     def place_files(self, sizes: Mapping[str, int]) -> dict[str, str]:
@@ -194,7 +204,7 @@ class DeployedCluster:
         findings = [] if self.failed is None else [f"it did not come up: {self.failed}"]
         findings += self.nodes.health()
         try:
-            findings += self.file_system.health(self.site)
+            findings += mounting.health(self.file_system, self.site, self.nodes)
         except ClusterError as error:
             findings.append(str(error))
         return findings

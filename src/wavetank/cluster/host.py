@@ -93,6 +93,36 @@ class EndsMarked(Protocol):
 
 
 @runtime_checkable
+class PassesThrough(Protocol):
+    """Nodes that may be guests which see what is mounted around them; where they are not, nothing is done."""
+
+    @property
+    def outside(self) -> Mapping[str, Host]:
+        """By node: the host around it, which mounts in its place; empty where nodes mount themselves."""
+
+    def show(self, path: str) -> None:
+        """Have guests see what is mounted around them.
+
+        Raises:
+            RemoteCommandError: one does not.
+        """
+
+    def hide(self, path: str) -> None:
+        """Have them see it no more.
+
+        Raises:
+            RemoteCommandError: one still does.
+        """
+
+    def see(self, path: str) -> None:
+        """See that they see it.
+
+        Raises:
+            RemoteCommandError: one does not.
+        """
+
+
+@runtime_checkable
 class SharesMachine(Protocol):
     """Nodes, or a cluster, that may be on this machine: what they do there is told from what others do."""
 

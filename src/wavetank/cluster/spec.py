@@ -317,6 +317,16 @@ class ClusterSpec(Record):
         """Whether compute nodes are guests on this machine: kernels of their own, and this machine's programs."""
         return self.provider == "vm"
 
+    @property
+    def clients_in_guests(self) -> bool:
+        """Whether it is guests that mount the file system: else this machine's kernel does, around them."""
+        return self.in_guests and self.access in (None, "virtual", "client")
+
+    @property
+    def clients_own_kernels(self) -> bool:
+        """Whether each client has a kernel of its own."""
+        return self.own_kernels and (not self.in_guests or self.clients_in_guests)
+
     def guest_names(self) -> tuple[str, ...]:
         """The nodes that are guests, in order; see access.py."""
         return guest_names(self)

@@ -6,6 +6,10 @@ import pytest
 
 from wavetank.cluster.access import Processes, method_of, processes
 from wavetank.cluster.filesystems.nfs.driver import NFS, version_of
+from wavetank.cluster.guests import hypervisors
+from wavetank.cluster.guests.guest import node_links
+from wavetank.cluster.guests.nodes import GuestNodes
+from wavetank.cluster.namespaces.nodes import LocalNodes
 from wavetank.cluster.providers.vm import VmProvider
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import SpecError
@@ -122,7 +126,9 @@ def test_servers_on_host_nodes_share_this_machines_kernel_so_ganesha_serves_clie
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"access": "passthrough"}, "passthrough can be planned and not brought up yet"),
+        ({"access": "passthrough"}, None),
+        ({"access": "passthrough", "nodes": {"compute": 64, "io": 64}}, "has room for 127 nodes"),
+        ({"access": "passthrough", "hypervisor": "tcg"}, "with hypervisor uml, not tcg"),
         ({"access": "volume"}, "volume can be planned and not brought up yet"),
         ({"access": "client", "file_system": {"kind": "cephfs"}}, "not cephfs"),
         ({"access": "client"}, None),
@@ -133,8 +139,65 @@ def test_what_is_not_brought_up_yet_is_said_before_anything_starts(
     changes: dict[str, Any], said: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 0)
+    here = {"kvm": "no /dev/kvm", "uml": None, "tcg": None}
+    monkeypatch.setattr(hypervisors, "reasons_against", lambda: here)
     monkeypatch.setattr(
         "wavetank.cluster.namespaces.provider.NamespaceProvider.check", lambda _self, _spec: []
     )
     findings = [found for found in VmProvider().check(spec(**changes)) if "access" in found]
     assert findings == [] if said is None else said in findings[0]
+
+
+class _Node:
+    def __init__(self, name: str, address: str) -> None:
+        self.name, self.address = name, address
+
+
+class _Around(LocalNodes):
+    def __init__(self, access: str) -> None:
+        object.__setattr__(self, "spec", spec(access=access))
+        hosts = {"c1": _Node("c1", "10.77.0.1"), "io1": _Node("io1", "10.77.0.2")}
+        object.__setattr__(self, "hosts", hosts)
+
+
+class _Guest(_Node):
+    def __init__(self) -> None:
+        super().__init__("c1", "10.77.0.1")
+        self.said: list[str] = []
+
+    def run(self, argv: list[str], **_: object) -> None:
+        self.said.append(argv[2])
+
+
+def nodes(access: str) -> tuple[GuestNodes, _Guest]:
+    guest, around = _Guest(), _Around(access)
+    hosts: Any = {**around.hosts, "c1": guest}
+    return GuestNodes(around, hosts, hypervisors.Choice("uml", "asked for"), 0), guest
+
+
+def test_passed_through_the_node_around_a_guest_mounts_by_an_address_of_its_own() -> None:
+    found, guest = nodes("passthrough")
+    assert {name: host.address for name, host in found.outside.items()} == {"c1": "10.77.0.128"}
+    assert guest.address == "10.77.0.1"
+    found.show("/wavetank")
+    found.see("/wavetank")
+    found.hide("/wavetank")
+    assert "mount -t hostfs" in guest.said[0]
+    assert "umount" not in guest.said[1] and "umount" in guest.said[2]
+    assert "address add 10.77.0.128/24 dev guest" in node_links("10.77.0.128")
+    assert "/24 dev guest" not in node_links()
+
+
+@pytest.mark.parametrize("access", ["virtual", "client"])
+def test_guests_that_mount_themselves_see_nothing_of_the_nodes_around_them(access: str) -> None:
+    found, guest = nodes(access)
+    found.show("/wavetank")
+    found.hide("/wavetank")
+    assert found.outside == {} and guest.said == []
+
+
+def test_clients_around_guests_share_this_machines_kernel() -> None:
+    through = spec(access="passthrough")
+    assert not through.clients_in_guests and not through.clients_own_kernels
+    assert spec(access="client").clients_own_kernels and spec().clients_own_kernels
+    assert not spec(provider="local").clients_own_kernels

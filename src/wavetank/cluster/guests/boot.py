@@ -47,7 +47,8 @@ def guest_of(spec: ClusterSpec, name: str, directory: Path) -> Guest:
         disks.append(GuestDisk(found[0], disk.at, disk.storage.local_file_system))
     return Guest(
         name, position, network.address_of(position), instance.memory, instance.vcpus, tuple(disks),
-        MODULES.get(spec.file_system.kind, OTHER_MODULES),
+        MODULES.get(spec.file_system.kind, OTHER_MODULES) if spec.clients_in_guests else (),
+        network.address_around(position) if not spec.clients_in_guests else None,
     )  # fmt: skip
 
 
@@ -65,7 +66,7 @@ def boot(
         machine: its hypervisor and kernel.
         program: wavetank-node.
     """
-    node.run(["ip", "-batch", "-"], stdin=node_links())
+    node.run(["ip", "-batch", "-"], stdin=node_links(guest.around))
     node.run(["mkdir", "-p", DIRECTORY, KERNEL_MODULES])
     kernel_modules = machine.modules()
     link = f"{KERNEL_MODULES}/{kernel_modules.name}"

@@ -61,6 +61,7 @@ class Guest:
         vcpus: as the instance has them.
         disks: the guest's devices, in this order.
         modules: of its kernel, to be loaded.
+        around: address of its node on the cluster's network; None: the guest alone is there.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Guest:
     vcpus: float
     disks: tuple[GuestDisk, ...]
     modules: tuple[str, ...]
+    around: str | None = None
 
     @property
     def mac(self) -> str:
@@ -82,14 +84,19 @@ class Guest:
         return f"02:78:00:00:00:{self.position + 1:02x}"
 
 
-def node_links() -> str:
-    """``ip -batch`` lines, in a node whose eth0 is connected: a bridge for the guest's device, and the link to it."""
+def node_links(own_address: str | None = None) -> str:
+    """``ip -batch`` lines, in a node whose eth0 is connected: a bridge for the guest's device, and the link to it.
+
+    Args:
+        own_address: of the node itself on the cluster's network; None: the guest alone is there.
+    """
     return "\n".join(
         [
             "address flush dev eth0",
             "link add name guest type bridge forward_delay 0",
             f"link set guest mtu {MTU} up",
             "link set eth0 master guest",
+            *([f"address add {own_address}/24 dev guest"] if own_address else []),
             f"tuntap add dev {TAP} mode tap",
             f"link set {TAP} mtu {MTU} master guest up",
             f"tuntap add dev {CONTROL_TAP} mode tap",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
@@ -10,10 +11,11 @@ from pathlib import Path
 
 from wavetank.cluster.counters import Counters
 from wavetank.cluster.end_marked import END, PATIENT_TRIES
-from wavetank.cluster.guests import uml
+from wavetank.cluster.guests import uml, views
 from wavetank.cluster.guests.guest import AGENT
 from wavetank.cluster.guests.hypervisors import NAMES, RATES, RATES_KEY, Choice
 from wavetank.cluster.host import Host
+from wavetank.cluster.namespaces import network
 from wavetank.cluster.namespaces.host import NamespaceHost
 from wavetank.cluster.namespaces.nodes import LocalNodes
 from wavetank.units import format_size
@@ -112,6 +114,37 @@ class GuestNodes:
     def look_again(self) -> None:
         """Have guests see this machine's files as they are now: their roots are those of the nodes."""
         self.around.look_again()
+
+    @property
+    def outside(self) -> Mapping[str, Host]:
+        """See host.PassesThrough."""
+        spec = self.around.spec
+        if spec.clients_in_guests:
+            return {}
+        found: dict[str, Host] = {}
+        for position, name in enumerate(spec.node_names()):
+            if name in spec.guest_names():
+                node = copy.copy(self.around.hosts[name])
+                node.address = network.address_around(position)
+                found[name] = node
+        return found
+
+    def show(self, path: str) -> None:
+        """See host.PassesThrough."""
+        views.show(self._shown, path)
+
+    def hide(self, path: str) -> None:
+        """See host.PassesThrough."""
+        views.hide(self._shown, path)
+
+    def see(self, path: str) -> None:
+        """See host.PassesThrough."""
+        views.check(self._shown, path)
+
+    @property
+    def _shown(self) -> list[Host]:
+        """The guests that see what is mounted around them."""
+        return [self.hosts[name] for name in self.outside]
 
     @property
     def on_this_machine(self) -> bool:

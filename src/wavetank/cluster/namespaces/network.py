@@ -10,11 +10,17 @@ from collections.abc import Mapping, Sequence
 NETWORK = "10.77.0.0/24"
 SWITCH_ADDRESS = "10.77.0.254"
 MTU = 9000
+AROUND_FROM = 128  # 10.77.0.128 and on: of nodes around guests
 
 
 def address_of(position: int) -> str:
     """The address of the n-th node, from 0."""
     return f"10.77.0.{position + 1}"
+
+
+def address_around(position: int) -> str:
+    """The address of the node around the n-th node's guest, where both are on the network."""
+    return f"10.77.0.{AROUND_FROM + position}"
 
 
 def switch_links(pids: Sequence[int]) -> str:

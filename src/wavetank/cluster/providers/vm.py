@@ -10,13 +10,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from wavetank import native
-from wavetank.cluster.access import BROUGHT_UP, CLIENT_KINDS, method_of
+from wavetank.cluster.access import BROUGHT_UP, KINDS_ON_HOSTS, method_of
 from wavetank.cluster.guests import hypervisors, machines
 from wavetank.cluster.guests.boot import boot, guest_of, wait_for
 from wavetank.cluster.guests.hypervisors import NAMES, Choice
 from wavetank.cluster.guests.nodes import MAP, GuestHost, GuestNodes, write_map
 from wavetank.cluster.host import Host
 from wavetank.cluster.namespaces.host import NamespaceHost
+from wavetank.cluster.namespaces.network import AROUND_FROM
 from wavetank.cluster.namespaces.node import read_map
 from wavetank.cluster.namespaces.nodes import LocalNodes
 from wavetank.cluster.namespaces.provider import NODE_PROGRAM, NamespaceProvider
@@ -122,8 +123,13 @@ def _not_brought_up(spec: ClusterSpec) -> list[str]:
             f"access: {method} can be planned and not brought up yet: use one of {', '.join(BROUGHT_UP)}"
         ]
     kind = spec.file_system.kind
-    if method == "client" and kind not in CLIENT_KINDS:
+    if method != "virtual" and kind not in KINDS_ON_HOSTS:
         return [
-            f"access: client is brought up with file_system {' or '.join(CLIENT_KINDS)}, not {kind}"
+            f"access: {method} is brought up with file_system {' or '.join(KINDS_ON_HOSTS)}, not {kind}"
         ]
+    choice = hypervisors.choose(spec.hypervisor)
+    if method == "passthrough" and isinstance(choice, Choice) and choice.hypervisor != "uml":
+        return [f"access: passthrough is brought up with hypervisor uml, not {choice.hypervisor}"]
+    if method == "passthrough" and len(spec.node_names()) >= AROUND_FROM:
+        return [f"access: passthrough has room for {AROUND_FROM - 1} nodes: ask for fewer"]
     return []

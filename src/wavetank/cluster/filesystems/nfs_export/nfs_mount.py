@@ -71,7 +71,7 @@ def _server_findings(server: Host) -> list[str]:
 
 def missing_program(spec: ClusterSpec, kind: str) -> list[str]:
     """Finding: our mount is needed and not built."""
-    if native.available(MOUNT_PROGRAM) or (not spec.own_kernels and has_kernel_client()):
+    if native.available(MOUNT_PROGRAM) or (not spec.clients_own_kernels and has_kernel_client()):
         return []
     return [
         f"file_system {kind} needs {MOUNT_PROGRAM}: apt-get install libfuse3-dev libnfs-dev, then 'make setup'"
@@ -80,16 +80,16 @@ def missing_program(spec: ClusterSpec, kind: str) -> list[str]:
 
 def needs(spec: ClusterSpec) -> Needs:
     """FUSE, unless this kernel mounts NFS; hosts over ssh say at the mount which they have."""
-    if spec.in_guests:
+    if spec.clients_in_guests:
         return Needs({"mount.nfs": "apt-get install nfs-common"})
-    if spec.own_kernels or has_kernel_client():
+    if spec.clients_own_kernels or has_kernel_client():
         return Needs()
     return Needs(files={"/dev/fuse": "'modprobe fuse', or give the container the device"})
 
 
 def known_options(spec: ClusterSpec) -> frozenset[str]:
     """Of the mount: nodes with kernels of their own decide which client it is."""
-    if spec.own_kernels:
+    if spec.clients_own_kernels:
         return KERNEL_OPTIONS | FUSE_OPTIONS
     return KERNEL_OPTIONS if has_kernel_client() else FUSE_OPTIONS
 

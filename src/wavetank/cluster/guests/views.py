@@ -1,0 +1,50 @@
+"""What guests of User-mode Linux see of mounts of the nodes around them: a hostfs of its own for each mount."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+
+from wavetank.cluster.host import Host
+
+# $1: where it is mounted, in the guest and around it.
+SHOW = 'mkdir -p -- "$1" && mount -t hostfs -o "$1" passed-through "$1"'
+HIDE = 'if mountpoint -q -- "$1"; then umount -- "$1"; fi'
+IS_SHOWN = 'mountpoint -q -- "$1" && stat -f -- "$1" >/dev/null'
+TIMEOUT_S = 60.0
+
+
+def show(guests: Iterable[Host], path: str) -> None:
+    """Have guests see what is mounted around them.
+
+    Raises:
+        RemoteCommandError: one does not.
+    """
+    _on_all(guests, lambda guest: _run(guest, SHOW, path))
+
+
+def hide(guests: Iterable[Host], path: str) -> None:
+    """Have them see it no more: what they kept of it in memory is gone.
+
+    Raises:
+        RemoteCommandError: one still does.
+    """
+    _on_all(guests, lambda guest: _run(guest, HIDE, path))
+
+
+def check(guests: Iterable[Host], path: str) -> None:
+    """See that they see it.
+
+    Raises:
+        RemoteCommandError: one does not.
+    """
+    _on_all(guests, lambda guest: _run(guest, IS_SHOWN, path))
+
+
+def _run(guest: Host, script: str, path: str) -> None:
+    guest.run(["sh", "-c", script, "sh", path], timeout_s=TIMEOUT_S)
+
+
+def _on_all(guests: Iterable[Host], action: Callable[[Host], None]) -> None:
+    with ThreadPoolExecutor(max_workers=8) as pool:
+        list(pool.map(action, guests))
