@@ -64,6 +64,17 @@ class NeedsOnGateways(Protocol):
         """On every gateway."""
 
 
+@runtime_checkable
+class PrefersPrograms(Protocol):
+    """A driver that takes the better of several ways where a node has it: hosts that are made for it are given that."""
+
+    def prefers_on_servers(self, spec: ClusterSpec) -> Needs:
+        """On every node with a server."""
+
+    def prefers_on_clients(self, spec: ClusterSpec) -> Needs:
+        """On every node that mounts it."""
+
+
 def needs_by_node(driver: object, spec: ClusterSpec) -> dict[str, Needs]:
     """What each node must have for a driver."""
     needs = dict.fromkeys(spec.node_names(), Needs())
@@ -75,4 +86,15 @@ def needs_by_node(driver: object, spec: ClusterSpec) -> dict[str, Needs]:
     if isinstance(driver, NeedsOnGateways):
         for name in spec.gateway_names():
             needs[name] |= driver.needs_of_gateways(spec)
+    return needs
+
+
+def needs_of_made_hosts(driver: object, spec: ClusterSpec) -> dict[str, Needs]:
+    """What each node is given where it is made for a driver: what it must have, and what it is better for."""
+    needs = needs_by_node(driver, spec)
+    if isinstance(driver, PrefersPrograms):
+        for name in dict.fromkeys((*spec.server_names(), *spec.metadata_names())):
+            needs[name] |= driver.prefers_on_servers(spec)
+        for name in spec.compute_names():
+            needs[name] |= driver.prefers_on_clients(spec)
     return needs

@@ -27,7 +27,7 @@ from wavetank.cluster.state import directory_of
         ({"cloud": {"zone": "us-east-1z"}}, "no zone has all instance types and a subnet (cloud.zone us-east-1z"),
         ({"cloud": {"budget": "0.10 USD"}}, "instances may cost"),
         ({"cloud": {"region": "eu-west-1"}}, "no shipped price table is of region eu-west-1"),
-        ({"cloud": {"image": "amazon-linux-2023"}}, "take debian-12 or ubuntu-24.04"),
+        ({"cloud": {"image": "amazon-linux-2023"}}, "has no packages of glusterfs-cli, glusterfs-client, glusterfs-server"),
         ({"scale": 2}, "instances of a cloud are as they are"),
         ({"placement": "spread", "nodes": {"compute": 7, "io": 1}}, "has room for 7 instances in a zone"),
         ({"io_instance": {"name": "c6g.large"}}, "x86_64 and arm64 in one cluster"),

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from wavetank.cluster.clouds.cloud import Keys
-from wavetank.cluster.clouds.user_data import DataDisks, packages_of, user_data
+from wavetank.cluster.clouds.user_data import DataDisks, modules_of, packages_of, user_data
 
 KEYS = Keys("ssh-ed25519 AAAA user", "PRIVATE\nKEY\n", "ssh-ed25519 BBBB")
 NOW = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
@@ -140,3 +140,27 @@ def test_packages_are_those_that_remedies_name() -> None:
         "apt-get install attr, then 'make setup'",
     ]
     assert packages_of(remedies) == ("nfs-ganesha", "nfs-ganesha-vfs", "attr")
+
+
+def test_modules_are_those_that_remedies_name() -> None:
+    assert modules_of(
+        ["modprobe nfsd", "apt-get install attr", "modprobe nfsd", "modprobe fuse"]
+    ) == ("nfsd", "fuse")
+
+
+def test_packages_start_no_services_until_the_node_is_ready_and_the_end_is_still_first(
+    tmp_path: Path,
+) -> None:
+    found = config(services_off=True, modules=["nfsd"])
+    first, second = found["bootcmd"]  # type: ignore[misc]
+    assert "shutdown -P" in first[2]
+    policy = tmp_path / "policy-rc.d"
+    subprocess.run(
+        ["sh", "-c", second[2].replace("/usr/sbin/policy-rc.d", str(policy))], check=True
+    )
+    # invoke-rc.d(8): 101 is "action forbidden by policy"
+    assert subprocess.run([policy, "nfs-kernel-server", "start"], check=False).returncode == 101
+    script = found["runcmd"][-1][2]  # type: ignore[index]
+    assert script.index("modprobe -- nfsd") < script.index("rm -f /usr/sbin/policy-rc.d")
+    assert script.index("rm -f /usr/sbin/policy-rc.d") < script.index("wavetank-ready")
+    assert "policy-rc.d" not in str(config())

@@ -18,10 +18,10 @@ from wavetank.cluster.clouds.hosts import (
     write_inventory,
 )
 from wavetank.cluster.clouds.keys import make_keys
-from wavetank.cluster.clouds.packages import package_problems
+from wavetank.cluster.clouds.packages import needs_of_hosts, package_problems
 from wavetank.cluster.clouds.price import over_budget
 from wavetank.cluster.clouds.reach import wait_ready
-from wavetank.cluster.needs import Needs, needs_by_node
+from wavetank.cluster.needs import Needs
 from wavetank.cluster.remote import hosts
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import directory_of
@@ -146,8 +146,7 @@ class CloudProvider:
         write_inventory(directory, keys, addresses_of(spec, made), made)
         seen = as_hosts(spec)
         self.wait_ready(seen)
-        needs = needs_by_node(registry.file_system(spec.file_system.kind), seen)
-        missing = hosts.examine(seen, needs)
+        missing = hosts.examine(seen, needs_of_hosts(spec))
         if missing:
             raise ProviderError("instances lack what is needed:\n  " + "\n  ".join(missing))
         return self._nodes(hosts.take(seen, leave=leave))

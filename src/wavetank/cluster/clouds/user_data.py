@@ -33,6 +33,11 @@ HAS_END = (
     "test -e /run/systemd/shutdown/scheduled || systemctl is-active --quiet wavetank-ttl.timer"
 )
 
+# Debian's packages start their services as they are installed, unless this says no (invoke-rc.d(8)). Drivers start servers of
+# their own, at the same ports.
+NO_SERVICES = "/usr/sbin/policy-rc.d"
+KEEP_SERVICES_OFF = f"printf '#!/bin/sh\\nexit 101\\n' >{NO_SERVICES} && chmod 755 {NO_SERVICES}"
+
 # Disks that are neither the root's nor in use. Types of the Nitro generation tell by the model what a disk is.
 DISK = """set -e
 mkdir -p {storage}
@@ -93,6 +98,12 @@ def packages_of(remedies: Iterable[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
+def modules_of(remedies: Iterable[str]) -> tuple[str, ...]:
+    """Modules of the kernel that remedies like "modprobe fuse" name, each once."""
+    found = (match[1] for each in remedies for match in re.finditer(r"modprobe ([a-z0-9_]+)", each))
+    return tuple(dict.fromkeys(found))
+
+
 def user_data(
     *,
     expires: datetime,
@@ -100,6 +111,8 @@ def user_data(
     keys: Keys,
     packages: Iterable[str],
     disks: DataDisks | None,
+    modules: Iterable[str] = (),
+    services_off: bool = False,
 ) -> str:
     """The cloud-config of instances.
 
@@ -107,8 +120,10 @@ def user_data(
         expires: when they end themselves.
         ttl_s: seconds from now till then.
         keys: of the cluster.
-        packages: Debian packages.
+        packages: as the distribution calls them.
         disks: of nodes that hold data; None for others.
+        modules: of the kernel, which are loaded after the packages are there.
+        services_off: whether packages are kept from starting their services as they are installed.
     """
     end = END.format(at=int(expires.timestamp()), most=max(1, -(-int(ttl_s) // 60)))
     run: list[list[str]] = [
@@ -117,12 +132,18 @@ def user_data(
     if disks is not None:
         run.append(["sh", "-c", disks.script()])
     home = HOME.format(homes=HOMES, user=USER)
+    run += [["modprobe", "--", module] for module in modules]
+    if services_off:
+        run.append(["rm", "-f", NO_SERVICES])
     # all in one: the marker says that everything before it went well
     script = " && ".join(
         shlex.join(argv) for argv in [*run[1:], ["sh", "-c", home], ["touch", READY]]
     )
     body = {
-        "bootcmd": [["sh", "-c", end]],
+        "bootcmd": [
+            ["sh", "-c", end],
+            *([["sh", "-c", KEEP_SERVICES_OFF]] if services_off else []),
+        ],
         "ssh_deletekeys": True,
         "ssh_keys": {"ed25519_private": keys.host_private, "ed25519_public": keys.host_public},
         "users": [

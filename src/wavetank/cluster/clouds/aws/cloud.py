@@ -21,7 +21,7 @@ from wavetank.cluster.clouds.aws.network import subnets_by_zone, zones_with_type
 from wavetank.cluster.clouds.aws.request import instances_request, tag_specifications
 from wavetank.cluster.clouds.cloud import Key, Keys, Lease, Made, Removal, Wanted
 from wavetank.cluster.clouds.disks import data_volumes, on_own_disks
-from wavetank.cluster.clouds.packages import packages_of_node
+from wavetank.cluster.clouds.packages import modules_of_node, packages_of_node, starts_services
 from wavetank.cluster.clouds.terms import Terms
 from wavetank.cluster.clouds.user_data import DataDisks, user_data
 from wavetank.cluster.spec import ClusterSpec
@@ -138,6 +138,8 @@ class AwsCloud:
                     keys=keys,
                     packages=packages_of_node(spec, nodes[0]),
                     disks=_disks(spec, nodes[0]),
+                    modules=modules_of_node(spec, nodes[0]),
+                    services_off=starts_services(spec),
                 ),
             }
             role = nodes[0].rstrip("0123456789")
@@ -308,6 +310,7 @@ def roles(spec: ClusterSpec) -> tuple[tuple[str, ...], ...]:
             spec.instance_of(node).name,
             _disks(spec, node),
             packages_of_node(spec, node),
+            modules_of_node(spec, node),
         )
 
     return tuple(tuple(group) for _, group in itertools.groupby(spec.node_names(), alike))

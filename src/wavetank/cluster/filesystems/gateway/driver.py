@@ -23,7 +23,7 @@ from wavetank.cluster.filesystems.base import (
 )
 from wavetank.cluster.filesystems.nfs_export import ganesha, nfs_mount
 from wavetank.cluster.host import Host
-from wavetank.cluster.needs import Needs, NeedsPrograms
+from wavetank.cluster.needs import Needs, NeedsPrograms, PrefersPrograms
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ClusterError, FileSystemError, SpecError
 
@@ -83,6 +83,16 @@ class Gateway:
     def needs_of_clients(self, spec: ClusterSpec) -> Needs:
         """FUSE, unless this kernel mounts NFS."""
         return nfs_mount.needs(spec)
+
+    def prefers_on_servers(self, spec: ClusterSpec) -> Needs:
+        """Those of the file system behind."""
+        behind = _driver(spec)
+        return behind.prefers_on_servers(spec) if isinstance(behind, PrefersPrograms) else Needs()
+
+    def prefers_on_clients(self, spec: ClusterSpec) -> Needs:
+        """The kernel's client in place of our mount program."""
+        del spec
+        return nfs_mount.kernel_client()
 
     def install(self, site: Site) -> None:
         """Bring the file system up, mount it once as it is, and start an NFS server on every gateway."""

@@ -47,6 +47,15 @@ class NFS:
         """FUSE, unless this kernel mounts NFS."""
         return nfs_mount.needs(spec)
 
+    def prefers_on_servers(self, spec: ClusterSpec) -> Needs:
+        """Those of the kernel's server, where that is asked for."""
+        return kernel_server.needs_of_made_hosts() if _wants_kernel(spec) else Needs()
+
+    def prefers_on_clients(self, spec: ClusterSpec) -> Needs:
+        """The kernel's client in place of our mount program."""
+        del spec
+        return nfs_mount.kernel_client()
+
     def install(self, site: Site) -> None:
         """Export a directory of the server's local file system."""
         (server,) = site.servers

@@ -41,6 +41,11 @@ def needs() -> Needs:
     return Needs(dict.fromkeys(("exportfs", "rpc.nfsd", "rpc.mountd"), PACKAGE))
 
 
+def needs_of_made_hosts() -> Needs:
+    """Its programs, and the module that Linux makes this file with (fs/nfsd/nfsctl.c); no service loads it there."""
+    return needs() | Needs(files={"/proc/fs/nfs/exports": "modprobe nfsd"})
+
+
 def mounted_path(export: str, version: str) -> str:
     """What clients mount: with version 4 the directory is the root of all that is served."""
     return "/" if is_4(version) else export

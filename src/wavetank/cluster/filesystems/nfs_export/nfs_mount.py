@@ -78,10 +78,15 @@ def missing_program(spec: ClusterSpec, kind: str) -> list[str]:
     ]
 
 
+def kernel_client() -> Needs:
+    """What makes the kernel of a node mount NFS."""
+    return Needs({"mount.nfs": "apt-get install nfs-common"})
+
+
 def needs(spec: ClusterSpec) -> Needs:
     """FUSE, unless this kernel mounts NFS; hosts over ssh say at the mount which they have."""
     if spec.clients_in_guests:
-        return Needs({"mount.nfs": "apt-get install nfs-common"})
+        return kernel_client()
     if spec.clients_own_kernels or has_kernel_client():
         return Needs()
     return Needs(files={"/dev/fuse": "'modprobe fuse', or give the container the device"})

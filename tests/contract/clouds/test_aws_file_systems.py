@@ -1,0 +1,121 @@
+"""A file system on instances: fresh hosts get what its driver names, and the driver of hosts over ssh serves and mounts it there."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+pytest.importorskip("moto", reason="moto is not installed: make setup-test")
+
+import yaml
+from aws_account import Emulator, of, spec_of
+
+from wavetank.cluster import deploy
+from wavetank.cluster.clouds.provider import CloudProvider
+from wavetank.cluster.filesystems.nfs_export import nfs_mount
+from wavetank.cluster.host import Finished
+from wavetank.cluster.remote import hosts
+from wavetank.cluster.spec import ClusterSpec
+from wavetank.cluster.state import directory_of
+from wavetank.errors import ClusterError, RemoteCommandError
+
+KERNEL = {"kind": "nfs", "options": {"server": "kernel"}}
+
+
+class Recorder:
+    """A host on which every command ends well; Ganesha answers once it was started."""
+
+    def __init__(self, name: str, address: str) -> None:
+        self.name, self.address = name, address
+        self.commands: list[list[str]] = []
+
+    def run(self, argv: Sequence[str], **_: object) -> Finished:
+        self.commands.append(list(argv))
+        if "100003" in argv and not self.ran("ganesha.nfsd"):
+            raise RemoteCommandError(self.name, argv, 1, "not registered")
+        return Finished("", "", 0.0)
+
+    def start(self, argv: Sequence[str], **_: object) -> None:
+        self.commands.append(list(argv))
+
+    def ran(self, program: str) -> list[list[str]]:
+        return [argv for argv in self.commands if argv[0] == program]
+
+
+@pytest.fixture
+def recorders(monkeypatch: pytest.MonkeyPatch) -> dict[str, Recorder]:
+    """Hosts behind the addresses that were handed over."""
+    found: dict[str, Recorder] = {}
+
+    def take(spec: ClusterSpec, *, leave: bool) -> hosts.SshNodes:
+        assert spec.ssh is not None
+        found.update({node: Recorder(node, spec.ssh.hosts[node]) for node in spec.node_names()})
+        return hosts.SshNodes(spec, directory_of(spec.name), found, "/storage/data")  # type: ignore[arg-type]
+
+    monkeypatch.setattr(CloudProvider, "wait_ready", lambda self, spec: None)
+    monkeypatch.setattr(hosts, "take", take)
+    monkeypatch.setattr(hosts, "examine", lambda spec, needs: [])
+    monkeypatch.setattr(nfs_mount, "missing_program", lambda spec, kind: [])
+    return found
+
+
+def first_start(aws: Emulator) -> list[dict[str, Any]]:
+    """What the instances of each call do at their first start."""
+    return [
+        yaml.safe_load(base64.b64decode(each["UserData"]))
+        for each in of(aws.made(), "RunInstances")
+    ]
+
+
+@pytest.mark.parametrize("image", ["debian-12", "ubuntu-24.04", "amazon-linux-2023"])
+def test_nfs_by_the_kernel_comes_up_on_instances_by_the_driver_of_hosts(
+    aws: Emulator, recorders: dict[str, Recorder], image: str
+) -> None:
+    cluster = deploy.bring_up(spec_of(file_system=KERNEL, cloud={"image": image}))
+    clients, server = first_start(aws)
+    has_apt = image != "amazon-linux-2023"
+    assert ("nfs-common" if has_apt else "nfs-utils") in clients["packages"]
+    assert ("nfs-kernel-server" if has_apt else "nfs-utils") in server["packages"]
+    assert "modprobe -- nfsd" in server["runcmd"][-1][2]
+    assert "modprobe" not in clients["runcmd"][-1][2]
+    assert ("policy-rc.d" in str(server["bootcmd"])) is has_apt
+    io1 = recorders["io1"]
+    assert [argv[3].partition(":")[0] for argv in io1.ran("exportfs")] == [
+        recorders[node].address for node in ("c1", "c2")
+    ]
+    assert io1.ran("rpc.nfsd")
+    for node in ("c1", "c2"):
+        (mount,) = recorders[node].ran("mount")
+        assert mount[:3] == ["mount", "-t", "nfs"]
+        assert mount[-2].startswith(f"{io1.address}:")
+        assert mount[-1] == cluster.mount_path
+    deploy.take_down("lab")
+    assert aws.left() == []
+
+
+def test_nfs_by_ganesha_comes_up_too(aws: Emulator, recorders: dict[str, Recorder]) -> None:
+    deploy.bring_up(spec_of(file_system={"kind": "nfs"}))
+    _, server = first_start(aws)
+    assert {"nfs-ganesha", "nfs-ganesha-vfs", "rpcbind"} <= set(server["packages"])
+    assert recorders["io1"].ran("ganesha.nfsd")
+    assert recorders["c1"].ran("mount") and recorders["c2"].ran("mount")
+    deploy.take_down("lab")
+    assert aws.left() == []
+
+
+def test_a_file_system_that_does_not_come_up_takes_the_instances_with_it(
+    aws: Emulator, recorders: dict[str, Recorder], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(self: Recorder, argv: Sequence[str], **_: object) -> Finished:
+        if argv[0] == "rpc.nfsd":
+            raise RemoteCommandError(self.name, argv, 1, "rpc.nfsd: unable to set any sockets")
+        return Finished("", "", 0.0)
+
+    monkeypatch.setattr(Recorder, "run", run)
+    with pytest.raises(ClusterError, match="unable to set any sockets"):
+        deploy.bring_up(spec_of(file_system=KERNEL))
+    assert aws.left() == []
+    assert not directory_of("lab").path.exists()
