@@ -26,7 +26,7 @@ from wavetank.campaign.plan import Plan, Run
 from wavetank.campaign.schedule import Schedule, make_schedule
 from wavetank.campaign.selection import Selection
 from wavetank.campaign.store import Key
-from wavetank.compare.comparison import Configuration
+from wavetank.compare.configuration import Configuration
 from wavetank.compare.decisions import decide
 from wavetank.compare.rank import rank
 from wavetank.measure.rank_test import ERROR, fewest_repetitions

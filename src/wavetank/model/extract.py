@@ -95,7 +95,7 @@ def extract_model(
     rows = prepare(table, ops, rules)
     rows, library_files = without_library_files(rows)
     data = data_rows(rows, levels)
-    if not len(data) and (made := approximate_trace(trace, levels)) is not None:
+    if not len(data) and (made := approximate_trace(trace, levels, rules.thresholds)) is not None:
         model = extract_model(made.trace, provenance, rules, ops, name)
         return model.model_copy(update={"approximation": approximation_of(made, model.files)})
     # Only Darshan and DFTracer leave ticks out of MPI programs.

@@ -28,8 +28,6 @@ from wavetank.trace.schema import BoolArray, FoldTable, Int64Array
 
 CHUNK_ROWS = 1 << 18
 """Rows folded at a time: 45 MiB of columns. Work for a chunk, whatever is in it, takes as long as that for 10,000 operations."""
-WELL_FOLDED = 64
-"""Operations a row, on average, from which on a chunk needs no further compaction."""
 
 
 def fold(
@@ -103,20 +101,20 @@ def _fold_chunk(
         rows = compactor.go_on(chunk, workspace, refold)
         if rows is not None:
             return rows
-    found = survey(chunk, compactor.kinds, gap_ns, workspace)
+    thresholds = compactor.thresholds
+    surveyed = partial(
+        survey, kinds=compactor.kinds, gap_ns=gap_ns, workspace=workspace, equal_steps=thresholds.equal_steps
+    )  # fmt: skip
+    found = surveyed(chunk)
     begin, end = found.begin, found.end
     n_rows = n - int((end - begin).sum())
-    if n >= compactor.thresholds.compacted_operations and n < n_rows * WELL_FOLDED:
+    if n >= thresholds.compacted_operations and n < n_rows * thresholds.folded_operations:
         blocks = compactor.compact(
             chunk, found, workspace, refold if weaves and gap_ns is None else None
         )
         if blocks is not None:
             del chunk, found, begin, end  # as large as the rows
-            return _around(
-                table,
-                *blocks,
-                partial(survey, kinds=compactor.kinds, gap_ns=gap_ns, workspace=workspace),
-            )
+            return _around(table, *blocks, surveyed)
     return _folded(table, begin, end)
 
 

@@ -14,9 +14,6 @@ import numpy as np
 
 from wavetank.model.counters.sizes import Runs
 
-_FEW_SWEEPS = 64
-"""Passes over a file up to which each is one regular row; more of them count as random."""
-
 
 @dataclass(frozen=True)
 class Row:
@@ -67,13 +64,15 @@ class Space:
         extent: bytes of the file up to the highest one that was touched.
         gaps: most frequent distances from one operation's end to the next one's begin, bytes, and how often each came.
         n_rows: rows of a rank that a layout may have at most.
+        n_sweeps: backward jumps of a rank from which on places are random.
         seed: of random places.
         start: bytes at the begin of the file that others use.
     """
 
     extent: int
-    gaps: tuple[tuple[int, int], ...] = ()
-    n_rows: int = 1024
+    gaps: tuple[tuple[int, int], ...]
+    n_rows: int
+    n_sweeps: int
     seed: int = 0
     start: int = 0
 
@@ -102,7 +101,7 @@ def lay_out(runs: Runs, n_ranks: int, steps: Steps | None, space: Space) -> Layo
     compact = False
     if n_ranks > 1 and jumps[0] and 4 * jumps[1] <= jumps[0]:
         groups = [_interleaved(base, n_ranks, jumps[0], cursor, whole, space)]
-    elif jumps[1] >= _FEW_SWEEPS:
+    elif jumps[1] >= space.n_sweeps:
         groups, compact = _roaming(base, n_ranks, jumps, cursor, wide, space)
     else:
         groups = [_behind(base, n_ranks, jumps, cursor, wide, space)]

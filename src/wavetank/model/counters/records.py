@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from wavetank.model.counters.layout import Layout, Row, Space, Steps, cut, lay_out
@@ -37,6 +37,7 @@ class Use:
         extent: bytes up to the highest one that the ranks of the record touched, by reading and by writing.
         start: bytes that other ranks' records have in the file before this one's.
         n_rows: rows that a rank may have for the record.
+        n_sweeps: see ``Space``.
     """
 
     record: FileCounters
@@ -48,6 +49,7 @@ class Use:
     extent: tuple[int | None, int | None]
     start: int
     n_rows: int
+    n_sweeps: int
 
 
 @dataclass(frozen=True)
@@ -205,6 +207,7 @@ def _parts(use: Use, number: int) -> list[_Part]:
         extent=extent if extent is not None else use.start + way.moved,
         gaps=record.common_gaps if use.below is None else use.below.common_gaps,
         n_rows=use.n_rows,
+        n_sweeps=use.n_sweeps,
         seed=record.file,
         start=use.start,
     )
@@ -234,7 +237,7 @@ def _parts(use: Use, number: int) -> list[_Part]:
             steps = Steps(max(0, n - len(ranks)), 0, 0)
         found.append(_Part(op, ranks, lay_out(runs, len(ranks), steps, space)))
         moved = sum(size * count for size, count in runs)
-        space = Space(space.extent, space.gaps, space.n_rows, space.seed, space.start + moved)
+        space = replace(space, start=space.start + moved)
     return found
 
 

@@ -14,11 +14,9 @@ from wavetank.model.counters.records import Left, Performer, Use, opens_of
 from wavetank.model.counters.row_table import RowTable
 from wavetank.model.counters.shares import share_of
 from wavetank.model.counters.sizes import request_sizes
+from wavetank.model.document.thresholds import Thresholds
 from wavetank.trace.counters import DirectionCounters, FileCounters
 from wavetank.trace.schema import Level, Trace, TracedFile
-
-_MOST_ROWS = 400_000
-"""Rows of all records together that irregular patterns may take: about 200 MB of rows, some seconds"""
 
 
 @dataclass(frozen=True)
@@ -36,12 +34,15 @@ class Approximated:
     left: tuple[Left, ...]
 
 
-def approximate_trace(trace: Trace, levels: Sequence[Level]) -> Approximated | None:
+def approximate_trace(
+    trace: Trace, levels: Sequence[Level], thresholds: Thresholds
+) -> Approximated | None:
     """A trace with operations as its counters allow them; None where they count none at these levels.
 
     Args:
         trace: with counters.
         levels: to look at; a file that MPI-IO operations use is used at that level.
+        thresholds: what is random, and how many rows that may take.
     """
     by_file: dict[int, list[FileCounters]] = defaultdict(list)
     for record in trace.counters:
@@ -50,8 +51,9 @@ def approximate_trace(trace: Trace, levels: Sequence[Level]) -> Approximated | N
     uses: list[Use] = []
     some = [_own_records(records) for records in by_file.values()]
     n_rows = sum(trace.n_ranks if record.rank is None else 1 for own, _ in some for record in own)
+    room = max(thresholds.counted_rows_of_record, thresholds.counted_rows // max(n_rows, 1))
     for own, below in some:
-        uses += _uses(own, below, trace.n_ranks, max(16, _MOST_ROWS // max(n_rows, 1)))
+        uses += _uses(own, below, trace.n_ranks, room, thresholds.counted_sweeps)
     if not any(use.record.n_operations for use in uses):
         return None
     uses.sort(key=lambda use: (use.record.opened_s or 0.0, use.record.file))
@@ -135,8 +137,8 @@ def _in_step(records: Sequence[FileCounters]) -> list[FileCounters]:
 
 
 def _uses(
-    own: Sequence[FileCounters], below: Sequence[FileCounters], n_ranks: int, n_rows: int
-) -> list[Use]:
+    own: Sequence[FileCounters], below: Sequence[FileCounters], n_ranks: int, n_rows: int, n_sweeps: int,
+) -> list[Use]:  # fmt: skip
     """The records of a file, each with what is concluded from it."""
     by_rank = {record.rank: record for record in below}
     start = 0
@@ -166,6 +168,7 @@ def _uses(
                 extent=extents,
                 start=0 if any(one is not None for one in extents) else start,
                 n_rows=n_rows,
+                n_sweeps=n_sweeps,
             )
         )
         if record.rank is not None and record.level is Level.MPIIO:

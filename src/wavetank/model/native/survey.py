@@ -18,8 +18,6 @@ from wavetank import native
 from wavetank.trace.schema import BoolArray, FoldTable, Int64Array
 
 JOINABLE, LINKED, TALKS, WEAVABLE, PARTED = 1, 2, 4, 8, 16  # native/model/model.h
-MIN_STEPS = 3
-"""Equal steps that make a fold: four operations. Shorter ones are found by whoever needs them."""
 
 TableT_co = TypeVar("TableT_co", bound=FoldTable, covariant=True)
 UInt8Array = npt.NDArray[np.uint8]
@@ -180,6 +178,8 @@ def survey(
     gap_ns: float | None,
     workspace: Workspace,
     apart: BoolArray | None = None,
+    *,
+    equal_steps: int,
 ) -> Survey:
     """One pass over a chunk.
 
@@ -189,6 +189,7 @@ def survey(
         gap_ns: shortest pause that parts operations; None: none does.
         workspace: of the arrays.
         apart: by row, whether the one that comes next in the run is missing behind it; None: none is.
+        equal_steps: from one operation to the next that make a run at least.
     """
     n = len(chunk)
     n_slots = 1 << max(n.bit_length() + 1, 4)
@@ -209,7 +210,7 @@ def survey(
         address(apart),
         gap_ns is not None,
         gap,
-        MIN_STEPS,
+        equal_steps,
         ctypes.byref(out),
     )
     return Survey(

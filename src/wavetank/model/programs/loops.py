@@ -9,9 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-CANDIDATES = 4
-"""How many recurrences of a number are tried as the length of a loop."""
-
 
 @dataclass(frozen=True)
 class Loop:
@@ -25,10 +22,10 @@ Node = Any
 """A number, a ``Loop``, or what else can be compared and hashed and stands for several of them."""
 
 
-def settle(nodes: Sequence[Node]) -> list[Node]:
+def settle(nodes: Sequence[Node], candidates: int) -> list[Node]:
     """Loops that are known already, each from where it first holds on: B (A B) x 3 A becomes (B A) x 4.
 
-    So it does not matter where the one who found them began to count. Their bodies are compressed.
+    So it does not matter where the one who found them began to count. Their bodies are compressed, see ``compress``.
     """
     found: list[Node] = []
     last = -1  # place of the last loop
@@ -57,7 +54,8 @@ def settle(nodes: Sequence[Node]) -> list[Node]:
             if n and len(found) - 1 - last == n and tuple(found[last + 1 :]) == loop.body:
                 found[last:] = [Loop(loop.times + 1, loop.body)]
     return [
-        Loop(node.times, compress(node.body)) if isinstance(node, Loop) else node for node in found
+        Loop(node.times, compress(node.body, candidates)) if isinstance(node, Loop) else node
+        for node in found
     ]
 
 
@@ -70,14 +68,19 @@ def _shortest(body: list[Node]) -> list[Node]:
     return body
 
 
-def compress(sequence: Sequence[Node]) -> tuple[Node, ...]:
-    """Loops, from left to right, the shortest body first; then loops of loops, until none is left."""
+def compress(sequence: Sequence[Node], candidates: int) -> tuple[Node, ...]:
+    """Loops, from left to right, the shortest body first; then loops of loops, until none is left.
+
+    Args:
+        sequence: the nodes.
+        candidates: recurrences of a node that are tried as the length of a loop, see ``Thresholds.loop_candidates``.
+    """
     nodes = list(sequence)
     # Short loops before long ones, else a long one would begin in the middle of what recurs.
     longest = 2
     ids = _numbered(nodes)
     while longest < 2 * len(nodes) and len(np.unique(ids)) < len(nodes):
-        found = _one_pass(ids, nodes, longest)
+        found = _one_pass(ids, nodes, longest, candidates)
         if len(found) < len(nodes):
             nodes, longest = found, 2
             ids = _numbered(nodes)
@@ -92,7 +95,9 @@ def _numbered(nodes: Sequence[Node]) -> npt.NDArray[np.int64]:
     return np.array([numbers.setdefault(node, len(numbers)) for node in nodes], dtype=np.int64)
 
 
-def _one_pass(ids: npt.NDArray[np.int64], nodes: list[Node], longest: int) -> list[Node]:
+def _one_pass(
+    ids: npt.NDArray[np.int64], nodes: list[Node], longest: int, candidates: int
+) -> list[Node]:
     """Join loops whose body has at most ``longest`` nodes."""
     n = len(ids)
     following, plain = _next_occurrence(ids).tolist(), ids.tolist()
@@ -101,7 +106,7 @@ def _one_pass(ids: npt.NDArray[np.int64], nodes: list[Node], longest: int) -> li
     while position < n:
         times, period = 1, 1
         other = position
-        for _ in range(CANDIDATES):
+        for _ in range(candidates):
             other = following[other]
             if other < 0 or other - position > longest or 2 * other - position > n:
                 break

@@ -85,7 +85,8 @@ def nodes_of(numbers: Numbers, mixable: BoolArray, thresholds: Thresholds) -> li
     for low, period, times in _loops(numbers, thresholds.recurring_steps):
         found += _loose(numbers[position:low], mixable, thresholds)
         body = numbers[low : low + period]
-        found.append(Loop(times, compress(nodes_of(body, mixable, thresholds))))
+        nodes = nodes_of(body, mixable, thresholds)
+        found.append(Loop(times, compress(nodes, thresholds.loop_candidates)))
         position = low + period * times
     return found + _loose(numbers[position:], mixable, thresholds)
 

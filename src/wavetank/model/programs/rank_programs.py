@@ -293,11 +293,12 @@ class _Programs:
 
     def made(self) -> tuple[Program, ...]:
         """The programs in the order of their first ranks."""
-        table = self._table
+        table, candidates = self._table, self._thresholds.loop_candidates
         found = []
         for ranks, parts in self._programs:
-            nodes = with_mixes(table.nodes(parts), table.mixable(), self._thresholds)
-            steps = table.expanded(compress(nodes))
+            nodes = table.nodes(parts, candidates)
+            nodes = with_mixes(nodes, table.mixable(), self._thresholds)
+            steps = table.expanded(compress(nodes, candidates))
             found.append(Program.model_construct(ranks=tuple(ranks), steps=steps))
         return tuple(found)
 

@@ -67,14 +67,19 @@ class StepTable:
             self._mixable.append(can)
         return np.array(self._mixable, dtype=bool)
 
-    def nodes(self, parts: Sequence[Part]) -> list[Node]:
-        """Loops that are known, and between them arrays of numbers; neighbours that are the same step joined."""
+    def nodes(self, parts: Sequence[Part], candidates: int) -> list[Node]:
+        """Loops that are known, and between them arrays of numbers; neighbours that are the same step joined.
+
+        Args:
+            parts: of a program.
+            candidates: of loops in loops, see ``compress``.
+        """
         found: list[Node] = []
         for part in parts:
             if len(part.loop):
                 loops = np.cumsum(part.loop) - 1
                 nodes = self._of_loops(part.ids.tolist(), loops.tolist(), part.times.tolist())
-                found += settle(nodes)
+                found += settle(nodes, candidates)
             elif len(part.ids):
                 found.append(part.ids)
         for at in range(1, len(found)):
