@@ -8,25 +8,27 @@ Source: method, section 2.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from pathlib import PurePath
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from wavetank.document import Provenance
 from wavetank.errors import ModelError
 from wavetank.model.compression.compactor import Compactor
-from wavetank.model.compression.folded_table import blocks, unfold_idle
+from wavetank.model.compression.folded_table import unfold_idle
 from wavetank.model.compression.folding import fold
 from wavetank.model.compression.weaves import kinds_of
 from wavetank.model.counters.description import approximation_of
 from wavetank.model.counters.trace import approximate_trace
 from wavetank.model.document.file_views import shared_programs
+from wavetank.model.document.metadata import MetadataPhase
 from wavetank.model.document.model import Model, View
+from wavetank.model.document.phase import Phase, Series
 from wavetank.model.events.file_families import Families, fold_alike
 from wavetank.model.events.file_identity import join_names
-from wavetank.model.events.process_order import between_processes, process_events
+from wavetank.model.events.own_levels import files_of_mpi, own_levels
+from wavetank.model.events.process_order import ProcessEvent, between_processes, process_events
 from wavetank.model.events.program_name import program_name
 from wavetank.model.events.row_kinds import RowKind
 from wavetank.model.events.rows import Rows, prepare, without_library_files
@@ -36,7 +38,7 @@ from wavetank.model.metadata.phases import directories_of, metadata_phases
 from wavetank.model.native.survey import OpKinds
 from wavetank.model.phases.activity import Activity
 from wavetank.model.phases.pattern_ranges import find_ranges
-from wavetank.model.phases.phase_table import clocks, make_phases
+from wavetank.model.phases.phase_table import PartTimes, clocks, make_phases
 from wavetank.model.phases.rank_merging import group_ranks
 from wavetank.model.phases.rank_phase import RankPhase, describe
 from wavetank.model.phases.series import find_series
@@ -45,16 +47,16 @@ from wavetank.model.rules import LEVEL_NAMES, Rules
 from wavetank.model.summary.file_table import make_files
 from wavetank.model.summary.level_relations import relate_levels
 from wavetank.model.summary.requirements import make_requirements
-from wavetank.model.summary.run_times import find_idle, run_times_of_rows
+from wavetank.model.summary.run_times import IdleTimes, find_idle, run_times_of_rows
 from wavetank.model.summary.timeline import make_timeline
+from wavetank.model.summary.warnings import left_out, nothing_to_model, shortcomings
 from wavetank.trace.memory import return_freed_memory, without_collection
-from wavetank.trace.ops import DATA_KINDS, OPS, codes_where
-from wavetank.trace.schema import UNKNOWN, FoldTable, Int32Array, Int64Array, Level, Op, Trace
+from wavetank.trace.ops import OPS, codes_where
+from wavetank.trace.schema import Int64Array, Level, Op, Trace
 from wavetank.trace.shared_pointer import without_races
 from wavetank.trace.traced_files import TracedFiles
 
 
-@without_collection()
 def extract_model(
     trace: Trace,
     provenance: Provenance,
@@ -75,58 +77,152 @@ def extract_model(
         ModelError: the trace has no operations on files at the levels asked for, or holds what cannot be.
     """
     rules = rules or Rules()
-    levels = rules.levels or (Level.POSIX, Level.MPIIO)
-    gap_s = rules.shortest_gap_s
-    trace, named, names = join_names(trace, in_order(without_races(trace.folds)))
+    with without_collection():
+        run = _compressed(trace, rules, ops)
+        del trace  # its rows are not needed any more
+        activity = _taken_apart(run, rules, ops)
+        if not len(activity.data):
+            made = approximate_trace(run.trace, _levels(rules), rules.thresholds)
+            if made is not None:
+                model = extract_model(made.trace, provenance, rules, ops, name)
+                return model.model_copy(
+                    update={"approximation": approximation_of(made, model.files)}
+                )
+        found = _phases(run, activity, rules)
+        if not found.phases and not found.metadata:
+            raise ModelError(nothing_to_model(run.trace, rules))
+        return _model(run, activity, found, rules, name, provenance)
+
+
+def _levels(rules: Rules) -> tuple[Level, ...]:
+    return rules.levels or (Level.POSIX, Level.MPIIO)
+
+
+# --- trace -> folded rows ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Compressed:
+    """A trace in folded rows.
+
+    Attributes:
+        trace: with these rows.
+        families: files that stand for several, which are used alike.
+        of_mpi: files whose POSIX calls are the MPI library's, where its own calls are not modelled.
+        idle: times in which a rank moved no data, which folded rows do not show.
+        events: where processes begin and end, beside what a launcher started.
+        notes: what was mended, and which names are of one file.
+    """
+
+    trace: Trace
+    families: Families
+    of_mpi: Collection[int]
+    idle: IdleTimes
+    events: Sequence[ProcessEvent]
+    notes: tuple[str, ...]
+
+    @property
+    def by_time(self) -> bool:
+        """Whether times order what processes do that make no MPI calls: only Darshan and DFTracer leave ticks out of MPI programs."""
+        return self.trace.source in ("wavetank", "strace")
+
+
+def _compressed(trace: Trace, rules: Rules, ops: Mapping[int, Op]) -> _Compressed:
+    """One file for all names of one, one for files that are used alike; then as few rows as can be."""
+    trace, rows, names = join_names(trace, in_order(without_races(trace.folds)))
     families: Families = {}
     if rules.families:
-        trace, named, families = fold_alike(trace, named, ops, rules.thresholds)
+        trace, rows, families = fold_alike(trace, rows, ops, rules.thresholds)
     return_freed_memory()
-    of_mpi = set() if Level.MPIIO in levels else _of_mpi_library(named, ops)
-    idle = find_idle(named, ops, rules.thresholds)
-    single = unfold_idle(named, gap_s)
+    of_mpi = set() if Level.MPIIO in _levels(rules) else files_of_mpi(rows, ops)
+    idle = find_idle(rows, ops, rules.thresholds)
+    gap_s = rules.shortest_gap_s
     events = process_events(trace.ranks)
-    pieces = between_processes(single, events)
+    pieces = between_processes(unfold_idle(rows, gap_s), events)
     folds = fold(pieces, gap_s, compactor(rules, ops, weaves=not events))
-    table, notes = mended(folds, trace)
-    trace = replace(trace, folds=table)  # the rows as recorded are not needed any more
-    del named, single, pieces, folds
+    table, mends = mended(folds, trace)
+    trace = replace(trace, folds=table)
+    del rows, pieces, folds
     return_freed_memory()
-    rows = prepare(table, ops, rules)
-    rows, library_files = without_library_files(rows)
+    return _Compressed(trace, families, of_mpi, idle, events, (*mends, *names))
+
+
+# --- rows -> streams -> patterns, ranks' parts ------------------------------------------------------
+
+
+def _taken_apart(run: _Compressed, rules: Rules, ops: Mapping[int, Op]) -> Activity:
+    """What each row is, and the ranks' parts of phases: ranges of operations that repeat one pattern."""
+    levels = _levels(rules)
+    rows, library_files = without_library_files(prepare(run.trace.folds, ops, rules))
     data = data_rows(rows, levels)
-    if not len(data) and (made := approximate_trace(trace, levels, rules.thresholds)) is not None:
-        model = extract_model(made.trace, provenance, rules, ops, name)
-        return model.model_copy(update={"approximation": approximation_of(made, model.files)})
-    # Only Darshan and DFTracer leave ticks out of MPI programs.
-    by_time = trace.source in ("wavetank", "strace")
-    own_level = _own_levels(rows, levels, by_time)
+    own_level = own_levels(rows, levels, run.by_time)
     file_ids = {file: number for number, file in enumerate(own_level, start=1)}
     parts: list[RankPhase] = []
     if len(data):
-        rows, data, ranges = find_ranges(rows, data, levels, rules, families)
+        rows, data, ranges = find_ranges(rows, data, levels, rules, run.families)
         parts = describe(data, ranges)
-    activity = Activity(rows, data, parts, file_ids, own_level, families, rules.thresholds)
-    times = clocks(activity)
-    traced = TracedFiles.of(trace.files)
-    unknown = {*traced.numbers(attribute="collective_unknown"), *of_mpi}
-    counts_calls = trace.source.startswith("darshan")  # no communication
-    phases, ph_id = make_phases(
-        activity, group_ranks(parts, rules, families), times, by_time, counts_calls, unknown
+    return Activity(
+        rows, data, parts, file_ids, own_level, run.families, rules.thresholds, library_files
     )
-    directories = directories_of(traced, activity)
-    metadata = metadata_phases(activity, traced.paths, directories, by_time=by_time)
-    if not phases and not metadata:
-        raise ModelError(_nothing(trace, rules))
-    series = find_series(phases)
-    files = make_files(trace, activity, phases, series, directories)
+
+
+# --- ranks' parts -> phases -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Phases:
+    """Phases of all ranks.
+
+    Attributes:
+        phases: of data.
+        metadata: of calls that move none.
+        series: equal phases that recur.
+        ph_id: for each part of the activity the number of its phase.
+        times: of each part.
+        directories: those of the trace's files that are directories, by index.
+    """
+
+    phases: Sequence[Phase]
+    metadata: tuple[MetadataPhase, ...]
+    series: Sequence[Series]
+    ph_id: Int64Array
+    times: PartTimes
+    directories: Collection[int]
+
+
+def _phases(run: _Compressed, activity: Activity, rules: Rules) -> _Phases:
+    """One phase for the ranks that do the same thing, of data and of calls that move none."""
+    trace, times = run.trace, clocks(activity)
+    files = TracedFiles.of(trace.files)
+    unknown = {*files.numbers(attribute="collective_unknown"), *run.of_mpi}
+    counts_calls = trace.source.startswith("darshan")  # no communication
+    groups = group_ranks(activity.parts, rules, run.families)
+    phases, ph_id = make_phases(activity, groups, times, run.by_time, counts_calls, unknown)
+    directories = directories_of(files, activity)
+    metadata = metadata_phases(activity, files.paths, directories, by_time=run.by_time)
+    return _Phases(phases, metadata, find_series(phases), ph_id, times, directories)
+
+
+# --- phases -> programs, summary --------------------------------------------------------------------
+
+
+def _model(
+    run: _Compressed, activity: Activity, found: _Phases, rules: Rules, name: str | None, provenance: Provenance
+) -> Model:  # fmt: skip
+    """The model: phases with the order of each rank's steps, and what they come to."""
+    trace, rows, phases, ph_id = run.trace, activity.rows, found.phases, found.ph_id
+    files = make_files(trace, activity, phases, found.series, found.directories)
     return_freed_memory()
-    by_id = {file_id: LEVEL_NAMES[own_level[file]] for file, file_id in file_ids.items()}
-    own = [phase for phase in phases if phase.level == by_id[phase.file_id]]
+    level_of = {
+        file_id: LEVEL_NAMES[activity.own_level[file]]
+        for file, file_id in activity.file_ids.items()
+    }
+    own = [phase for phase in phases if phase.level == level_of[phase.file_id]]
     app_np = len(
         {rank for phase in own for rank in phase.ph_processid}
-        or {rank for phase in metadata for rank in phase.ranks}
+        or {rank for phase in found.metadata for rank in phase.ranks}
     )
+    programs = make_programs(activity, ph_id, phases, rules.pauses_s, run.events)
     return Model.model_construct(
         provenance=provenance,
         application=name or program_name(trace.command),
@@ -140,36 +236,49 @@ def extract_model(
         run_times=run_times_of_rows(rows, trace.elapsed_s),
         boundaries=rules.boundaries(),
         thresholds=rules.thresholds,
-        requirements=make_requirements(files, own, parts, ph_id, times, app_np),
+        requirements=make_requirements(files, own, activity.parts, ph_id, found.times, app_np),
         files=files,
         phases=tuple(phases),
-        metadata=metadata,
-        series=tuple(series),
-        views=tuple(
-            View(
-                displacement=view.displacement,
-                etype_size=view.etype_size,
-                extent=view.extent,
-                run_offsets=view.run_offsets,
-                run_lengths=view.run_lengths,
-            )
-            for view in trace.views
-        ),
+        metadata=found.metadata,
+        series=tuple(found.series),
+        views=_views(trace),
         infos=trace.infos,
         communicators=_communicators(trace, rows),
-        programs=shared_programs(make_programs(activity, ph_id, phases, rules.pauses_s, events)),
+        programs=shared_programs(programs),
         relations=relate_levels(activity, ph_id),
-        timeline=make_timeline(activity, idle, ph_id),
+        timeline=make_timeline(activity, run.idle, ph_id),
         warnings=(
             *trace.warnings,
-            *notes,
-            *names,
-            *_findings(activity, trace, rules),
-            *_library(trace, library_files),
+            *run.notes,
+            *shortcomings(activity, trace, rules),
+            *left_out(activity, trace),
         ),
         lost=trace.lost,
         untold=trace.untold,
     )
+
+
+def _views(trace: Trace) -> tuple[View, ...]:
+    return tuple(
+        View(
+            displacement=view.displacement,
+            etype_size=view.etype_size,
+            extent=view.extent,
+            run_offsets=view.run_offsets,
+            run_lengths=view.run_lengths,
+        )
+        for view in trace.views
+    )
+
+
+def _communicators(trace: Trace, rows: Rows) -> tuple[tuple[int, ...], ...]:
+    """The trace's communicators; all ranks where it synchronises but names none."""
+    if not trace.communicators and (rows.kind == RowKind.SYNC_RANKS).any():
+        return (tuple(range(trace.n_ranks)),)
+    return trace.communicators
+
+
+# --- how rows are folded ----------------------------------------------------------------------------
 
 
 def compactor(
@@ -189,152 +298,3 @@ def compactor(
         woven = np.zeros_like(woven)
     kinds = OpKinds(*(codes.astype(np.uint8) for codes in (parting, calls, woven, seeks)))
     return Compactor(rules, kinds)
-
-
-def _own_levels(rows: Rows, levels: tuple[Level, ...], by_time: bool) -> dict[int, Level]:
-    """The level at which the application itself uses each file, in the order of their first use.
-
-    First is by logical clocks: ticks, then operations of the rank, then rank; by time where processes
-    take part that make no MPI calls.
-
-    A file that is used through MPI-IO at all is used at that level: its POSIX calls are the MPI
-    library's (Choice).
-    """
-    table = rows.table
-    found: dict[int, Level] = {}
-    for level in sorted(levels):
-        some = (table.file >= 0) & (rows.level == level) & (rows.kind != RowKind.IGNORED)
-        found.update(dict.fromkeys(np.unique(table.file[some]).tolist(), Level(level)))
-    own = np.full(int(table.file.max(initial=-1)) + 2, 255, dtype=np.uint8)
-    for file, level in found.items():
-        own[file] = level
-    index = np.flatnonzero(own[table.file] == rows.level)
-    keys: list[Int32Array | Int64Array] = [table.rank[index], table.seq[index], table.tick[index]]
-    if by_time:
-        keys.append(rows.launched(table.rank[index], table.start_ns[index]))
-    order = index[np.lexsort(keys)]
-    _, first = np.unique(table.file[order], return_index=True)
-    return {file: found[file] for file in table.file[order[np.sort(first)]].tolist()}
-
-
-def _of_mpi_library(table: FoldTable, ops: Mapping[int, Op]) -> set[int]:
-    """Files that are used through MPI-IO: their POSIX calls are the MPI library's."""
-    is_mpi = codes_where(lambda op: op.level == Level.MPIIO, ops)
-    return set(np.unique(table.file[is_mpi[table.op] & (table.file >= 0)]).tolist())
-
-
-def _communicators(trace: Trace, rows: Rows) -> tuple[tuple[int, ...], ...]:
-    """The trace's communicators; all ranks where it synchronises but names none."""
-    if not trace.communicators and (rows.kind == RowKind.SYNC_RANKS).any():
-        return (tuple(range(trace.n_ranks)),)
-    return trace.communicators
-
-
-def _nothing(trace: Trace, rules: Rules) -> str:
-    asked = " and ".join(LEVEL_NAMES[level] for level in rules.levels) if rules.levels else None
-    n_rows = len(trace.folds)
-    command = " ".join(trace.command) or trace.source
-    held = "I/O at all" if n_rows == 0 else "operation on a file"
-    what = f"the trace of '{command}' holds no {held}"
-    if asked:
-        what += f" at level {asked}"
-    hint = "Check that the program uses files that the tracer was told to keep"
-    if trace.warnings:
-        hint += "; the trace says: " + "; ".join(trace.warnings)
-    return f"{what}, so there is nothing to model. {hint}"
-
-
-def _library(trace: Trace, files: Int64Array) -> list[str]:
-    """Files that were left out because only the MPI library used them."""
-    if not len(files):
-        return []
-    names = [PurePath(trace.files[file].path).name for file in files.tolist()]
-    shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-    return [f"files that only the MPI library used are left out: {shown}"]
-
-
-def _findings(activity: Activity, trace: Trace, rules: Rules) -> list[str]:
-    """What a reader of the model must know about it."""
-    found = []
-    rows = activity.rows
-    table = rows.table
-    beside = (
-        (rows.kind == RowKind.DATA)
-        & (rows.level == Level.POSIX)
-        & (rows.inside < 0)
-        & (table.start_ns != UNKNOWN)
-    )
-    beside &= activity.own_levels()[table.file] == Level.MPIIO
-    if beside.any():
-        names = sorted(
-            {
-                PurePath(trace.files[file].path).name
-                for file in np.unique(table.file[beside]).tolist()
-            }
-        )
-        found.append(
-            f"{', '.join(names)} was used through MPI-IO and beside it: {int(table.count[beside].sum())} POSIX operations "
-            "outside of MPI-IO calls are phases of the level below, and in no program"
-        )
-    lost = [facts.rank for facts in trace.ranks if not facts.complete]
-    if lost:
-        found.append(
-            f"the trace of rank {_listed(lost)} is cut short (killed, or damaged): the model holds what was recorded"
-        )
-    missing = sorted(set(range(trace.n_ranks)) - {facts.rank for facts in trace.ranks})
-    if missing:
-        found.append(
-            f"the trace has no part for rank {_listed(missing)}: its I/O is not in the model"
-        )
-    failed = (table.error != 0) & (rows.kind == RowKind.FILE) & (table.file >= 0)
-    is_data = codes_where(lambda op: op.kind in DATA_KINDS, rows.ops)
-    n_failed = int(table.count[failed & is_data[table.op]].sum())
-    if n_failed:
-        found.append(f"{n_failed} reads or writes failed; they are no part of any phase")
-    for level, splits in rules.split_at_communication.items():
-        at = (rows.level == level) & (rows.kind == RowKind.DATA)
-        unseen = trace.source.startswith("darshan") or (
-            not (rows.comm[at] > 0).any() and trace.source != "wavetank"
-        )
-        if splits and at.any() and (unseen or not (table.tick[at] > 0).any()):
-            found.append(
-                f"the trace counts no communication, so that it could not split phases at level {LEVEL_NAMES[level]}"
-            )
-    if rules.split_at_computation_s is not None:
-        found.extend(_hidden_gaps(rows, rules.split_at_computation_s))
-    unknown = sorted(
-        {
-            PurePath(trace.files[file].path).name
-            for file in np.unique(
-                table.file[(rows.kind == RowKind.DATA) & (table.offset < 0)]
-            ).tolist()
-        }
-    )
-    if unknown:
-        found.append(f"the trace does not say at which offsets {', '.join(unknown)} was accessed")
-    return found
-
-
-def _hidden_gaps(rows: Rows, gap_s: float) -> list[str]:
-    """Folded rows whose inner pauses might be longer than the gap."""
-    table = rows.table
-    some = (rows.kind == RowKind.DATA) & (table.count > 1) & (table.start_ns >= 0)
-    busy = table.busy_ns.copy()
-    loops = blocks(table)
-    if len(loops):
-        inside = loops.of_row >= 0
-        of_loop = np.add.reduceat(np.where(inside, busy, 0), loops.start)
-        busy[inside] = of_loop[loops.of_row[inside]]
-    idle = table.end_ns[some] - table.start_ns[some] - busy[some]
-    n = int((idle > gap_s * 1e9).sum())
-    if not n:
-        return []
-    return [
-        f"{n} folded rows of the trace hold pauses of {gap_s:g} s or more in all; where in them is not recorded, "
-        "so computation could not split there"
-    ]
-
-
-def _listed(numbers: list[int]) -> str:
-    shown = ", ".join(map(str, numbers[:8]))
-    return shown if len(numbers) <= 8 else f"{shown} and {len(numbers) - 8} more"

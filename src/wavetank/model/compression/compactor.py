@@ -6,16 +6,14 @@ offsets (and sizes) go to lists. Columns are compared whole: work for an operati
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
+from wavetank.model.compression.blocks import Blocks
 from wavetank.model.compression.folded_table import (
     NAMES,
-    STEPS,
-    Columns,
     Folded,
     Lists,
     Weave,
@@ -23,12 +21,11 @@ from wavetank.model.compression.folded_table import (
 )
 from wavetank.model.compression.growing_lists import ListStore
 from wavetank.model.compression.list_stripes import Stripes
+from wavetank.model.compression.loop_blocks import LoopBlocks
 from wavetank.model.compression.open_strands import union
-from wavetank.model.compression.recurrence import find_period
+from wavetank.model.compression.stretch_blocks import StretchBlocks
 from wavetank.model.compression.weave_joins import join_weaves
 from wavetank.model.compression.weaves import Weaver, often, weave, weave_on
-from wavetank.model.native import blocks as block_passes
-from wavetank.model.native.blocks import Stretch
 from wavetank.model.native.strands import Before, Going, Regions
 from wavetank.model.native.survey import (
     JOINABLE,
@@ -38,24 +35,10 @@ from wavetank.model.native.survey import (
     Chunk,
     OpKinds,
     Survey,
-    UInt32Array,
     Workspace,
 )
 from wavetank.model.rules import Rules
 from wavetank.trace.schema import BoolArray, Int64Array
-
-FIRST_LOOP = 1 << 40
-"""Numbers of loops that are found here begin above those of traces."""
-_WINDOW = 192  # operations that are looked at for a period; three bodies of the longest loop
-_LONGEST_STRIDE = 1 << 12  # operations that are passed over where no loop begins again and again
-
-
-@dataclass
-class _Found:
-    """Rows of one chunk's blocks, with the places of their first operations."""
-
-    rows: list[Folded] = field(default_factory=list)
-    at: list[Int64Array] = field(default_factory=list)
 
 
 class Compactor:
@@ -79,7 +62,8 @@ class Compactor:
         self._n_strands = 0
         self._store = ListStore()
         self._stripes = Stripes(self._store)
-        self._n_loops = FIRST_LOOP
+        self._loops = LoopBlocks(self.thresholds, self.kinds.calls, self._store)
+        self._stretches = StretchBlocks(self._rules, self._store)
         self._before: Before | None = None  # of the chunk that is looked at, if that is woven
         self._behind: Before | None = None  # its last operation, if that is
         self._going: Going | None = None  # strands of the last weave
@@ -133,39 +117,31 @@ class Compactor:
             workspace: of arrays.
             refold: folds rows in order; None: nothing is woven.
         """
-        table, n = chunk.table, len(chunk)
+        n = len(chunk)
         barriers = self._barriers(survey)
         runs = survey.begin, survey.end + 1
-        found = _Found()
-        covered = np.zeros(n, dtype=bool)
+        found = Blocks(n)
         if survey.n_linked == n - 1:  # one operation of one size throughout
             for low, high in self._regions(n, barriers, runs, self.thresholds.regular_run):
-                self._take_stretches(chunk, low, high, workspace, found, covered)
-            return self._all(found, table, covered)
+                self._stretches.take(chunk, low, high, workspace, found)
+            return found.all(chunk.table)
         for low, high in self._regions(n, barriers, runs, self.thresholds.loop_operations):
-            for a, b, period in self._loops(survey.signature, low, high):
-                self._take_loop(chunk, survey.code, (a, b, period), workspace, found, covered)
+            for loop in self._loops.find(survey.signature, low, high):
+                self._loops.take(chunk, survey.code, loop, workspace, found)
         if refold is not None and self.kinds.woven.any():
-            self._take_weaves(chunk, survey, self._weaver(refold, workspace), found, covered)
+            self._take_weaves(chunk, survey, self._weaver(refold, workspace), found)
         code = survey.code
-        for low, high in self._regions(n, barriers, runs, self.thresholds.regular_run, covered):
+        for low, high in self._regions(
+            n, barriers, runs, self.thresholds.regular_run, found.covered
+        ):
             change = 1 + np.flatnonzero(code[low + 1 : high] != code[low : high - 1])
             bounds = np.concatenate([[low], low + change, [high]])
             for number in np.flatnonzero(
                 np.diff(bounds) >= self.thresholds.compacted_operations
             ).tolist():
                 a, b = int(bounds[number]), int(bounds[number + 1])
-                self._take_stretches(chunk, a, b, workspace, found, covered)
-        return self._all(found, table, covered)
-
-    @staticmethod
-    def _all(
-        found: _Found, table: Folded, covered: BoolArray
-    ) -> tuple[Folded, Int64Array, BoolArray] | None:
-        if not found.rows:
-            return None
-        rows = found.rows[0] if len(found.rows) == 1 else joined(found.rows, table.lists)
-        return rows, np.concatenate(found.at), covered
+                self._stretches.take(chunk, a, b, workspace, found)
+        return found.all(chunk.table)
 
     @staticmethod
     def _barriers(survey: Survey) -> Int64Array:
@@ -201,148 +177,11 @@ class Compactor:
             kept &= ~covered[low]
         return list(zip(low[kept].tolist(), high[kept].tolist(), strict=True))
 
-    # --- loops ------------------------------------------------------------------------------------
-
-    def _loops(self, signature: np.ndarray, low: int, high: int) -> Iterator[tuple[int, int, int]]:
-        """Ranges that repeat a body of several operations, in whole repetitions, and its length."""
-        stride = self.thresholds.recurring_operations
-        position = low
-        while high - position >= 2 * self.thresholds.loop_repetitions:
-            window = min(_WINDOW, high - position)
-            period = find_period(
-                signature[position : position + window],
-                self.thresholds.loop_operations,
-                self.thresholds.recurring_operations,
-            )
-            if period == 1:
-                position += block_passes.matched(signature, position, high, 1) + 1
-                continue
-            if period:
-                matched = block_passes.matched(signature, position, high, period)
-                times = matched // period + 1
-                if times >= self.thresholds.loop_repetitions:
-                    yield position, position + times * period, period
-                    position += times * period
-                    stride = self.thresholds.recurring_operations
-                    continue
-            position += stride
-            stride = min(2 * stride, _LONGEST_STRIDE)
-
-    def _take_loop(
-        self,
-        chunk: Chunk[Folded],
-        code: UInt32Array,
-        loop: tuple[int, int, int],
-        workspace: Workspace,
-        found: _Found,
-        covered: BoolArray,
-    ) -> None:
-        """Rows for the loop in operations [low, high): one for each stretch whose members stay regular."""
-        low, high, period = loop
-        table = chunk.table
-        first_ones = slice(low, low + period)
-        calls = self.kinds.calls[table.op[first_ones]]
-        levels = bool((calls != calls[0]).any())  # MPI-IO calls and what they are made of
-        shortest = self.thresholds.run_operations if levels else self.thresholds.loop_repetitions
-        seen = block_passes.loop_parts(chunk, code, loop, shortest, workspace)
-        if seen is None:
-            return  # two signatures of one value
-        n_rep = (high - low) // period
-        irregular, parts = np.zeros(period, dtype=bool), seen.parts
-        if int((parts[:, 1] - parts[:, 0]).sum()) * 2 < n_rep:
-            if (
-                levels
-                or (table.view[first_ones] >= 0).any()
-                or (table.offset[first_ones] < 0).any()
-            ):
-                return
-            irregular, parts = seen.irregular, np.array([[0, n_rep]])
-        bounds = low + parts * period
-        found.rows.append(self._loop_rows(chunk, bounds, irregular))
-        found.at.append((bounds[:, :1] + np.arange(period)).ravel())
-        edges = np.zeros(high - low + 1, dtype=np.int8)
-        edges[bounds[:, 0] - low] += 1
-        edges[bounds[:, 1] - low] -= 1
-        covered[low:high] |= np.cumsum(edges[:-1], dtype=np.int8) > 0
-
-    def _loop_rows(self, chunk: Chunk[Folded], bounds: Int64Array, irregular: BoolArray) -> Folded:
-        """The rows of parts of a loop; of operations ``bounds`` each, shape (parts, 2)."""
-        table, period = chunk.table, len(irregular)
-        heads = (bounds[:, :1] + np.arange(period)).ravel()
-        tails = (bounds[:, 1:] - period + np.arange(period)).ravel()
-        n = np.repeat((bounds[:, 1] - bounds[:, 0]) // period, period)
-        out: Columns = {name: getattr(table, name)[heads] for name in NAMES}
-        out["count"] = n
-        out["moved"] = n * out["size"] - (table.size[tails] - table.moved[tails])
-        for name, step in STEPS:
-            column = getattr(table, name)
-            out[step] = (column[tails] - column[heads]) // (n - 1)
-        out["end_ns"] = table.end_ns[tails]
-        out["busy_ns"] = block_passes.busy_of_members(chunk, bounds, period)
-        out["loop"] = np.repeat(self._n_loops + 1 + np.arange(len(bounds)), period)
-        self._n_loops += len(bounds)
-        low, high = bounds[0].tolist()
-        for member in np.flatnonzero(irregular).tolist():  # the loop is one part
-            offset = table.offset[low + member : high : period]
-            out["listed"][member] = self._store.offsets.append(offset)
-            out["disp"][member] = out["view_disp"][member] = offset[1] - offset[0]
-        return Folded(**out, lists=table.lists)
-
-    # --- irregular stretches ----------------------------------------------------------------------
-
-    def _take_stretches(
-        self,
-        chunk: Chunk[Folded],
-        low: int,
-        high: int,
-        workspace: Workspace,
-        found: _Found,
-        covered: BoolArray,
-    ) -> None:
-        """A row for each irregular stretch of one operation in [low, high)."""
-        table = chunk.table
-        if table.view[low] >= 0 or table.error[low] or table.moved[high - 1] == 0:
-            return
-        whole = block_passes.stretch(chunk, low, high)
-        if whole.empty or whole.unknown:
-            return
-        bounds = [0, high - low]
-        if whole.differs:
-            bounds = block_passes.parts_by_size(
-                chunk, low, high, self._rules, self.thresholds.regular_run, workspace
-            )
-        for first, stop in pairwise(bounds):
-            a, b = low + first, low + stop
-            if b - a >= self.thresholds.compacted_operations:
-                part = whole if b - a == high - low else block_passes.stretch(chunk, a, b)
-                found.rows.append(self._stretch(table, a, b, part))
-                found.at.append(np.array([a]))
-                covered[a:b] = True
-
-    def _stretch(self, table: Folded, low: int, high: int, what: Stretch) -> Folded:
-        n = high - low
-        last = high - 1
-        out: Columns = {name: getattr(table, name)[low : low + 1].copy() for name in NAMES}
-        out["count"] = np.array([n])
-        out["moved"] = np.array([what.asked - int(table.size[last] - table.moved[last])])
-        out["disp"] = out["view_disp"] = table.offset[low + 1 : low + 2] - out["offset"]
-        for name, step in (("tick", "tick_step"), ("subtick", "subtick_step")):
-            column = getattr(table, name)
-            out[step] = np.array([(column[last] - column[low]) // (n - 1)])
-        out["end_ns"] = table.end_ns[last : last + 1].copy()
-        out["busy_ns"] = np.array([what.busy_ns])
-        out["listed"] = np.array([self._store.offsets.append(table.offset[low:high])])
-        if what.differs:
-            out["sized"] = np.array([self._store.sizes.append(table.size[low:high])])
-        return Folded(**out, lists=table.lists)
-
     # --- weaves -----------------------------------------------------------------------------------
 
-    def _take_weaves(
-        self, chunk: Chunk[Folded], survey: Survey, by: Weaver, found: _Found, covered: BoolArray
-    ) -> None:
+    def _take_weaves(self, chunk: Chunk[Folded], survey: Survey, by: Weaver, found: Blocks) -> None:
         """Rows for stretches in which operations of several kinds take turns."""
-        regions = self._mixed_regions(survey, covered)
+        regions = self._mixed_regions(survey, found.covered)
         if regions is None:
             return
         table = chunk.table
@@ -355,10 +194,9 @@ class Compactor:
         if regions.high[-1] == len(chunk):
             self._going = going
             self._look_behind(table)
-        found.rows.append(self._numbered(woven.rows, weaves))
-        found.at.append(woven.at)
+        found.add(self._numbered(woven.rows, weaves), woven.at)
         for low, high in zip(regions.low.tolist(), regions.high.tolist(), strict=True):
-            covered[low:high] = True
+            found.covered[low:high] = True
 
     def _numbered(self, rows: Folded, weaves: list[Weave]) -> Folded:
         """Rows of weaves, whose strands get the next numbers."""

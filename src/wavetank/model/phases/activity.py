@@ -13,7 +13,7 @@ from wavetank.model.events.rows import Rows
 from wavetank.model.events.streams import DataRows
 from wavetank.model.phases.rank_phase import RankPhase
 from wavetank.trace.ops import codes_where
-from wavetank.trace.schema import BoolArray, Level, Op
+from wavetank.trace.schema import BoolArray, Int64Array, Level, Op
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,7 @@ class Activity:
         own_level: the level at which the application itself uses a file.
         families: files that stand for several, which are used alike.
         thresholds: of the extraction.
+        library_files: index of those of the trace's files that only the MPI library used, which are left out.
     """
 
     rows: Rows
@@ -37,6 +38,7 @@ class Activity:
     own_level: Mapping[int, Level]
     families: Families = field(default_factory=dict)
     thresholds: Thresholds = field(default_factory=Thresholds)
+    library_files: Int64Array = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def own_levels(self) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
         """``own_level`` as an array over files; 255 for others, and for -1 (its last entry)."""

@@ -1,0 +1,37 @@
+"""Blocks of a chunk: rows for loops, irregular stretches and weaves, and which operations they stand for."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wavetank.model.compression.folded_table import Folded, joined
+from wavetank.trace.schema import BoolArray, Int64Array
+
+
+class Blocks:
+    """Rows of one chunk's blocks, with the places of their first operations.
+
+    Attributes:
+        covered: by operation, whether a block stands for it.
+    """
+
+    def __init__(self, n: int) -> None:
+        self.covered: BoolArray = np.zeros(n, dtype=bool)
+        self._rows: list[Folded] = []
+        self._at: list[Int64Array] = []
+
+    def add(self, rows: Folded, at: Int64Array) -> None:
+        """Rows, and the place of each one's first operation. Who adds them marks what they cover."""
+        self._rows.append(rows)
+        self._at.append(at)
+
+    def all(self, table: Folded) -> tuple[Folded, Int64Array, BoolArray] | None:
+        """All rows, the place of each row's first operation, and what they cover; None without any.
+
+        Args:
+            table: of the chunk.
+        """
+        if not self._rows:
+            return None
+        rows = self._rows[0] if len(self._rows) == 1 else joined(self._rows, table.lists)
+        return rows, np.concatenate(self._at), self.covered

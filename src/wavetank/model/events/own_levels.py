@@ -1,0 +1,44 @@
+"""The level at which the application itself uses each file: MPI-IO, or POSIX where no MPI library lies between."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from wavetank.model.events.row_kinds import RowKind
+from wavetank.model.events.rows import Rows
+from wavetank.trace.ops import codes_where
+from wavetank.trace.schema import FoldTable, Int32Array, Int64Array, Level, Op
+
+
+def own_levels(rows: Rows, levels: tuple[Level, ...], by_time: bool) -> dict[int, Level]:
+    """The level at which the application itself uses each file, in the order of their first use.
+
+    First is by logical clocks: ticks, then operations of the rank, then rank; by time where processes
+    take part that make no MPI calls.
+
+    A file that is used through MPI-IO at all is used at that level: its POSIX calls are the MPI
+    library's (Choice).
+    """
+    table = rows.table
+    found: dict[int, Level] = {}
+    for level in sorted(levels):
+        some = (table.file >= 0) & (rows.level == level) & (rows.kind != RowKind.IGNORED)
+        found.update(dict.fromkeys(np.unique(table.file[some]).tolist(), Level(level)))
+    own = np.full(int(table.file.max(initial=-1)) + 2, 255, dtype=np.uint8)
+    for file, level in found.items():
+        own[file] = level
+    index = np.flatnonzero(own[table.file] == rows.level)
+    keys: list[Int32Array | Int64Array] = [table.rank[index], table.seq[index], table.tick[index]]
+    if by_time:
+        keys.append(rows.launched(table.rank[index], table.start_ns[index]))
+    order = index[np.lexsort(keys)]
+    _, first = np.unique(table.file[order], return_index=True)
+    return {file: found[file] for file in table.file[order[np.sort(first)]].tolist()}
+
+
+def files_of_mpi(table: FoldTable, ops: Mapping[int, Op]) -> set[int]:
+    """Files that are used through MPI-IO: their POSIX calls are the MPI library's."""
+    is_mpi = codes_where(lambda op: op.level == Level.MPIIO, ops)
+    return set(np.unique(table.file[is_mpi[table.op] & (table.file >= 0)]).tolist())

@@ -1,0 +1,130 @@
+"""What a reader of a model must know about the trace that it was made from: what is missing, cut short or left out.
+
+Reads the trace and its rows; leaves sentences.
+"""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+
+import numpy as np
+
+from wavetank.model.compression.folded_table import blocks
+from wavetank.model.events.row_kinds import RowKind
+from wavetank.model.events.rows import Rows
+from wavetank.model.phases.activity import Activity
+from wavetank.model.rules import LEVEL_NAMES, Rules
+from wavetank.trace.ops import DATA_KINDS, codes_where
+from wavetank.trace.schema import UNKNOWN, Level, Trace
+
+
+def nothing_to_model(trace: Trace, rules: Rules) -> str:
+    """The message of a trace without operations on files, at the levels asked for."""
+    asked = " and ".join(LEVEL_NAMES[level] for level in rules.levels) if rules.levels else None
+    n_rows = len(trace.folds)
+    command = " ".join(trace.command) or trace.source
+    held = "I/O at all" if n_rows == 0 else "operation on a file"
+    what = f"the trace of '{command}' holds no {held}"
+    if asked:
+        what += f" at level {asked}"
+    hint = "Check that the program uses files that the tracer was told to keep"
+    if trace.warnings:
+        hint += "; the trace says: " + "; ".join(trace.warnings)
+    return f"{what}, so there is nothing to model. {hint}"
+
+
+def left_out(activity: Activity, trace: Trace) -> list[str]:
+    """Files that were left out because only the MPI library used them."""
+    files = activity.library_files
+    if not len(files):
+        return []
+    names = [PurePath(trace.files[file].path).name for file in files.tolist()]
+    shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+    return [f"files that only the MPI library used are left out: {shown}"]
+
+
+def shortcomings(activity: Activity, trace: Trace, rules: Rules) -> list[str]:
+    """What a reader of the model must know about it."""
+    found = []
+    rows = activity.rows
+    table = rows.table
+    beside = (
+        (rows.kind == RowKind.DATA)
+        & (rows.level == Level.POSIX)
+        & (rows.inside < 0)
+        & (table.start_ns != UNKNOWN)
+    )
+    beside &= activity.own_levels()[table.file] == Level.MPIIO
+    if beside.any():
+        names = sorted(
+            {
+                PurePath(trace.files[file].path).name
+                for file in np.unique(table.file[beside]).tolist()
+            }
+        )
+        found.append(
+            f"{', '.join(names)} was used through MPI-IO and beside it: {int(table.count[beside].sum())} POSIX operations "
+            "outside of MPI-IO calls are phases of the level below, and in no program"
+        )
+    lost = [facts.rank for facts in trace.ranks if not facts.complete]
+    if lost:
+        found.append(
+            f"the trace of rank {_listed(lost)} is cut short (killed, or damaged): the model holds what was recorded"
+        )
+    missing = sorted(set(range(trace.n_ranks)) - {facts.rank for facts in trace.ranks})
+    if missing:
+        found.append(
+            f"the trace has no part for rank {_listed(missing)}: its I/O is not in the model"
+        )
+    failed = (table.error != 0) & (rows.kind == RowKind.FILE) & (table.file >= 0)
+    is_data = codes_where(lambda op: op.kind in DATA_KINDS, rows.ops)
+    n_failed = int(table.count[failed & is_data[table.op]].sum())
+    if n_failed:
+        found.append(f"{n_failed} reads or writes failed; they are no part of any phase")
+    for level, splits in rules.split_at_communication.items():
+        at = (rows.level == level) & (rows.kind == RowKind.DATA)
+        unseen = trace.source.startswith("darshan") or (
+            not (rows.comm[at] > 0).any() and trace.source != "wavetank"
+        )
+        if splits and at.any() and (unseen or not (table.tick[at] > 0).any()):
+            found.append(
+                f"the trace counts no communication, so that it could not split phases at level {LEVEL_NAMES[level]}"
+            )
+    if rules.split_at_computation_s is not None:
+        found.extend(_hidden_gaps(rows, rules.split_at_computation_s))
+    unknown = sorted(
+        {
+            PurePath(trace.files[file].path).name
+            for file in np.unique(
+                table.file[(rows.kind == RowKind.DATA) & (table.offset < 0)]
+            ).tolist()
+        }
+    )
+    if unknown:
+        found.append(f"the trace does not say at which offsets {', '.join(unknown)} was accessed")
+    return found
+
+
+def _hidden_gaps(rows: Rows, gap_s: float) -> list[str]:
+    """Folded rows whose inner pauses might be longer than the gap."""
+    table = rows.table
+    some = (rows.kind == RowKind.DATA) & (table.count > 1) & (table.start_ns >= 0)
+    busy = table.busy_ns.copy()
+    loops = blocks(table)
+    if len(loops):
+        inside = loops.of_row >= 0
+        of_loop = np.add.reduceat(np.where(inside, busy, 0), loops.start)
+        busy[inside] = of_loop[loops.of_row[inside]]
+    idle = table.end_ns[some] - table.start_ns[some] - busy[some]
+    n = int((idle > gap_s * 1e9).sum())
+    if not n:
+        return []
+    return [
+        f"{n} folded rows of the trace hold pauses of {gap_s:g} s or more in all; where in them is not recorded, "
+        "so computation could not split there"
+    ]
+
+
+def _listed(numbers: list[int]) -> str:
+    shown = ", ".join(map(str, numbers[:8]))
+    return shown if len(numbers) <= 8 else f"{shown} and {len(numbers) - 8} more"
