@@ -16,12 +16,8 @@ from wavetank.campaign.store import Store
 from wavetank.campaign.what_if import variants_of_all, without_variants
 from wavetank.compare.advice import advise
 from wavetank.compare.against import against_baseline
-from wavetank.compare.comparison import (
-    Comparison,
-    Configuration,
-    NotMeasured,
-    OwnRunError,
-)
+from wavetank.compare.comparison import Comparison, NotMeasured, OwnRunError
+from wavetank.compare.configuration import Configuration
 from wavetank.compare.decisions import CRITERIA, Decisions, decide
 from wavetank.compare.effects import effects
 from wavetank.compare.metrics import Averager, configuration_id, describe, price_of

@@ -13,7 +13,8 @@ from pydantic import Field, field_validator, model_validator
 
 from wavetank.application.own import OwnProgram, absolute
 from wavetank.campaign.problems import check_files
-from wavetank.compare.comparison import Criterion, Standing
+from wavetank.compare.comparison import Criterion
+from wavetank.compare.configuration import Standing
 from wavetank.document import Record
 from wavetank.errors import MeasurementError, UsageError
 from wavetank.kernel.execution.pauses import Pauses

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from wavetank.campaign.plan import Plan
-from wavetank.compare.comparison import Configuration, NotMeasured, Ranking
+from wavetank.compare.comparison import NotMeasured, Ranking
+from wavetank.compare.configuration import Configuration
 from wavetank.compare.decisions import Decisions
 from wavetank.compare.what_if import what_if
 from wavetank.compare.what_if_record import WhatIf

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from wavetank.compare.application_advice import application_advice
 from wavetank.compare.choice_advice import choice_advice
-from wavetank.compare.comparison import Advice, Configuration, Effect, OwnRunError, Ranking
+from wavetank.compare.comparison import Advice, Effect, OwnRunError, Ranking
+from wavetank.compare.configuration import Configuration
 from wavetank.compare.decisions import Decisions
 from wavetank.compare.effect_advice import effect_advice
 from wavetank.compare.effects import single_effects

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wavetank.compare.comparison import Against, Configuration
+from wavetank.compare.configuration import Against, Configuration
 from wavetank.compare.decisions import Decisions
 from wavetank.measure.statistics import Estimate, change_percent
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from wavetank.compare.comparison import Advice, Configuration
+from wavetank.compare.comparison import Advice
+from wavetank.compare.configuration import Configuration
 from wavetank.compare.storage_advice import CACHED_PERCENT, FULL_PERCENT
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.model.findings.all_findings import find

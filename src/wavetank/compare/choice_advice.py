@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from wavetank.compare.comparable import above_words, mark
-from wavetank.compare.comparison import Advice, Configuration, Criterion, Ranking
+from wavetank.compare.comparison import Advice, Criterion, Ranking
+from wavetank.compare.configuration import Configuration
 from wavetank.compare.words import configuration_words, place_words, show, show_value
 
 _BEST: Mapping[Criterion, str] = {

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from wavetank.compare.comparison import Configuration, Ranking
+from wavetank.compare.comparison import Ranking
+from wavetank.compare.configuration import Configuration
 
 MARK = "not comparable with hardware"
 

@@ -22,7 +22,8 @@ from dataclasses import dataclass, field
 from itertools import combinations, groupby
 from typing import NamedTuple
 
-from wavetank.compare.comparison import Configuration, Criterion, Family
+from wavetank.compare.comparison import Criterion, Family
+from wavetank.compare.configuration import Configuration
 from wavetank.measure.rank_test import ERROR, fewest_repetitions, p_of, p_value
 from wavetank.measure.statistics import SMALLEST_DIFFERENCE, Estimate
 

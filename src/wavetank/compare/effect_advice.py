@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from wavetank.compare.comparison import Advice, Configuration, Effect
+from wavetank.compare.comparison import Advice, Effect
+from wavetank.compare.configuration import Configuration
 from wavetank.compare.words import configuration_words
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 
-from wavetank.compare.comparison import Comparison, Configuration, Effect, Turn
+from wavetank.compare.comparison import Comparison, Effect, Turn
+from wavetank.compare.configuration import Configuration
 from wavetank.compare.decisions import Decisions
 from wavetank.compare.knobs import Knobs, differences
 from wavetank.measure.mapping import parse_mapping

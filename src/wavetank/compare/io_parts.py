@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wavetank.compare.comparison import Configuration
+from wavetank.compare.configuration import Configuration
 from wavetank.measure.statistics import Estimate
 
 _MB = 1_000_000

@@ -9,12 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from wavetank.compare.comparison import (
-    CallEstimate,
-    Configuration,
-    PhaseEstimate,
-    Price,
-)
+from wavetank.compare.comparison import Price
+from wavetank.compare.configuration import CallEstimate, Configuration, PhaseEstimate
 from wavetank.compare.run_cost import CostedRuns, StandingTime, cost_or_reason, other_cost
 from wavetank.compare.use import configuration_use, phase_use
 from wavetank.cost.prices import PriceTable

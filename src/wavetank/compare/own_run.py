@@ -6,7 +6,8 @@ reached in a phase. P15 figure 7 compares the times.
 
 from __future__ import annotations
 
-from wavetank.compare.comparison import Configuration, OwnRunError
+from wavetank.compare.comparison import OwnRunError
+from wavetank.compare.configuration import Configuration
 from wavetank.compare.metrics import error_percent
 from wavetank.errors import ModelError
 from wavetank.kernel.document.kernel import Kernel

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wavetank.compare.comparison import Configuration, Criterion, Place, Ranking
+from wavetank.compare.comparison import Criterion, Place, Ranking
+from wavetank.compare.configuration import Configuration
 from wavetank.compare.decisions import Decisions, quantity
 
 

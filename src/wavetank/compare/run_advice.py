@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from wavetank.compare.against import against_words, speed_words
 from wavetank.compare.comparable import mark
-from wavetank.compare.comparison import Advice, Configuration, Effect, Ranking, Run
+from wavetank.compare.comparison import Advice, Effect, Ranking
+from wavetank.compare.configuration import Configuration, Run
 from wavetank.compare.effects import turn_words
 from wavetank.units import format_duration
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from wavetank.compare.comparison import Cost, OtherCost, Standing
+from wavetank.compare.configuration import Cost, OtherCost, Standing
 from wavetank.cost.estimate import (
     bill,
     cluster_per_h,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from wavetank.compare.comparison import Advice, Configuration
+from wavetank.compare.comparison import Advice
+from wavetank.compare.configuration import Configuration
 from wavetank.compare.words import configuration_words
 from wavetank.units import format_rate
 

@@ -13,7 +13,7 @@ from itertools import combinations
 from statistics import median
 from typing import Literal
 
-from wavetank.compare.comparison import Configuration
+from wavetank.compare.configuration import Configuration
 from wavetank.compare.decisions import Decisions
 from wavetank.compare.trust_record import OwnTime, ReversedPair, Tau, Trust, Verdict
 from wavetank.kernel.execution.pauses import Pauses

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from wavetank.compare.comparison import Advice, Configuration, OwnRunError
+from wavetank.compare.comparison import Advice, OwnRunError
+from wavetank.compare.configuration import Configuration
 from wavetank.compare.decisions import Decisions
 from wavetank.compare.trust_record import OwnTime, Tau, Trust
 from wavetank.compare.words import configuration_words

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wavetank.compare.comparison import Advice, Configuration, Ranking
+from wavetank.compare.comparison import Advice, Ranking
+from wavetank.compare.configuration import Configuration
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.measure.bottleneck import Bottleneck, find
 from wavetank.measure.direction import direction

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wavetank.compare.comparison import Configuration
+from wavetank.compare.configuration import Configuration
 from wavetank.compare.use import UseOf
 from wavetank.measure.bottleneck import UNKNOWN_WORDS, call_time, percent
 from wavetank.measure.use import Kind, Resource, Use

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from wavetank.compare.comparison import Advice, Configuration, NotMeasured
+from wavetank.compare.comparison import Advice, NotMeasured
+from wavetank.compare.configuration import Configuration
 from wavetank.compare.decisions import Decisions
 from wavetank.compare.what_if_record import (
     BestGain,

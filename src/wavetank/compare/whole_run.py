@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 
-from wavetank.compare.comparison import Configuration, Run
+from wavetank.compare.configuration import Configuration, Run
 from wavetank.compare.decisions import Decisions
 from wavetank.compare.metrics import Averager
 from wavetank.cost.estimate import phase_cost, standing_cost

@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterable
 
 from wavetank.compare.comparable import marks_words
-from wavetank.compare.comparison import Configuration, Criterion, Place
+from wavetank.compare.comparison import Criterion, Place
+from wavetank.compare.configuration import Configuration
 from wavetank.compare.search_record import Dropped
 from wavetank.measure.statistics import Estimate
 from wavetank.tables.words import DASH

@@ -9,7 +9,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from wavetank.compare.comparison import Configuration, Criterion
+from wavetank.compare.comparison import Criterion
+from wavetank.compare.configuration import Configuration
 from wavetank.document import Record
 from wavetank.units import Size
 

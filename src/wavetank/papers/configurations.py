@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, product
 
-from wavetank.compare.comparison import Comparison, Configuration, Criterion, NotMeasured
+from wavetank.compare.comparison import Comparison, Criterion, NotMeasured
+from wavetank.compare.configuration import Configuration
 from wavetank.compare.decisions import quantity
 from wavetank.measure.rank_test import ratio_interval
 from wavetank.papers.claims import Better, Change, NoGain, Selection, Strongest

@@ -1,6 +1,6 @@
 """Configurations with chosen numbers, for ranking and advice."""
 
-from wavetank.compare.comparison import Configuration, Cost, PhaseEstimate
+from wavetank.compare.configuration import Configuration, Cost, PhaseEstimate
 from wavetank.compare.metrics import configuration_id
 from wavetank.measure.statistics import estimate
 from wavetank.model.document.file import ModelFile

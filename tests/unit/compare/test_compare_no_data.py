@@ -4,7 +4,7 @@ import pytest
 from compare_fakes import configuration, of
 from test_compare_metrics import described_runs, split_runs
 
-from wavetank.compare.comparison import CallEstimate
+from wavetank.compare.configuration import CallEstimate
 from wavetank.compare.decisions import decide, quantity
 from wavetank.compare.effects import effects
 from wavetank.compare.knobs import Knobs

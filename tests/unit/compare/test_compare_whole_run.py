@@ -4,7 +4,7 @@ import pytest
 from compare_fakes import configuration, own_run
 from measure_fakes import abyss_kernel
 
-from wavetank.compare.comparison import Configuration
+from wavetank.compare.configuration import Configuration
 from wavetank.compare.decisions import decide
 from wavetank.compare.metrics import Averager
 from wavetank.compare.run_advice import run_advice

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from wavetank.compare.comparison import Comparison, Configuration, Cost, OtherCost, Standing
+from wavetank.compare.comparison import Comparison
+from wavetank.compare.configuration import Configuration, Cost, OtherCost, Standing
 from wavetank.compare.tables.where import currency_of, of_all, where
 from wavetank.compare.words import origins_words
 from wavetank.tables.table import Amount, Cell, Column, Definition, Table, estimated

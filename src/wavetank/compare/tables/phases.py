@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from wavetank.compare.comparable import MARK
-from wavetank.compare.comparison import CallEstimate, Configuration, PhaseEstimate
+from wavetank.compare.configuration import CallEstimate, Configuration, PhaseEstimate
 from wavetank.compare.tables.where import of_all, where
 from wavetank.compare.words import origins_words
 from wavetank.tables.table import Cell, Column, Definition, Table

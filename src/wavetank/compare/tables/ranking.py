@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from wavetank.compare.comparable import above_words, mark
-from wavetank.compare.comparison import Comparison, Configuration, Place, Ranking
+from wavetank.compare.comparison import Comparison, Place, Ranking
+from wavetank.compare.configuration import Configuration
 from wavetank.compare.io_parts import io_parts, not_on_disk_words
 from wavetank.compare.tables.where import currency_of, where
 from wavetank.compare.words import place_words

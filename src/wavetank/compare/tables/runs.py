@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from wavetank.compare.against import price_words, speed_words
-from wavetank.compare.comparison import Against, Comparison, Configuration, Run
+from wavetank.compare.comparison import Comparison
+from wavetank.compare.configuration import Against, Configuration, Run
 from wavetank.compare.tables.where import currency_of, of_all, where
 from wavetank.compare.words import origins_words
 from wavetank.tables.table import Amount, Cell, Column, Definition, Table

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from wavetank.compare.comparison import Comparison, Configuration, OwnRunError
+from wavetank.compare.comparison import Comparison, OwnRunError
+from wavetank.compare.configuration import Configuration
 from wavetank.compare.tables.where import application_column, hidden, of_all, where
 from wavetank.compare.trust_advice import (
     order_words,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wavetank.compare.comparison import Configuration
+from wavetank.compare.configuration import Configuration
 from wavetank.compare.tables.where import of_all, where
 from wavetank.compare.use_parts import Part, calls_words, parts_of, share, shares_words
 from wavetank.compare.words import origins_words

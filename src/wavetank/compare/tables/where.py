@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from wavetank.compare.comparison import Comparison, Configuration
+from wavetank.compare.comparison import Comparison
+from wavetank.compare.configuration import Configuration
 from wavetank.tables.table import Column
 
 T = TypeVar("T")

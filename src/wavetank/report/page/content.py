@@ -6,7 +6,8 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from wavetank.compare.comparison import Advice, Comparison, Configuration, Price
+from wavetank.compare.comparison import Advice, Comparison, Price
+from wavetank.compare.configuration import Configuration
 from wavetank.compare.io_parts import not_on_disk_words
 from wavetank.compare.tables.cost import cost_table, other_cost_table
 from wavetank.compare.tables.effects import effects_table

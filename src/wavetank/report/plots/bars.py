@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from wavetank.compare.comparison import Configuration
+from wavetank.compare.configuration import Configuration
 from wavetank.compare.io_parts import io_parts
 from wavetank.measure.statistics import Estimate
 from wavetank.report.plots import axes as ax

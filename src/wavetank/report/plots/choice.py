@@ -13,7 +13,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
-from wavetank.compare.comparison import Comparison, Configuration, Effect
+from wavetank.compare.comparison import Comparison, Effect
+from wavetank.compare.configuration import Configuration
 from wavetank.compare.effects import turn_words
 from wavetank.compare.words import origins_words
 from wavetank.measure.result import Measurement

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from wavetank.compare.comparison import Comparison, Configuration
+from wavetank.compare.comparison import Comparison
+from wavetank.compare.configuration import Configuration
 from wavetank.compare.effects import effects_shown
 from wavetank.compare.tables.effects import sorted_effects
 from wavetank.measure.result import Measurement

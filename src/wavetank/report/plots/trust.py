@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from wavetank.compare.comparison import Configuration, OwnRunError
+from wavetank.compare.comparison import OwnRunError
+from wavetank.compare.configuration import Configuration
 from wavetank.compare.trust_advice import spread_words
 from wavetank.compare.trust_record import OwnTime
 from wavetank.compare.words import origins_words

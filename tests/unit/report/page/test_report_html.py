@@ -18,7 +18,8 @@ import campaign_examples
 import pytest
 import report_examples
 
-from wavetank.compare.comparison import OtherCost, OwnRunError
+from wavetank.compare.comparison import OwnRunError
+from wavetank.compare.configuration import OtherCost
 from wavetank.compare.search_record import Dropped, Search
 from wavetank.errors import WavetankError
 from wavetank.report.document import Report
