@@ -20,13 +20,12 @@ from wavetank.model.document.phase import ListedOffsets, Phase, UnknownOffsets
 from wavetank.model.document.program import (
     DataStep,
     FileStep,
-    MixStep,
     Program,
     RepeatStep,
     Step,
     SyncStep,
 )
-from wavetank.model.document.step_walks import flat
+from wavetank.model.document.step_walks import flat, unmixed
 
 CREATE, STAT, READ, RENAME, REMOVE = "C", "T", "E", "U", "r"  # mdtest's letters for its phases
 MOST_STRETCHES = 64  # between two collectives; more is calls in turns
@@ -98,13 +97,11 @@ class _Rank:
 
     def see(self, steps: Sequence[Step]) -> None:
         """In order; repeats are unfolded, of those of data alone the first two: mdtest moves data once a file."""
-        for step in steps:
+        for step in unmixed(steps):
             if isinstance(step, RepeatStep):
                 alike = all(isinstance(inner, DataStep) for inner, _ in flat(step.steps))
                 for _ in range(min(step.times, 2) if alike else step.times):
                     self.see(step.steps)
-            elif isinstance(step, MixStep):
-                self.see(tuple(step.each()))
             elif isinstance(step, SyncStep):
                 self._stage += step.count * (step.communicator not in self._alone)
             elif isinstance(step, FileStep):

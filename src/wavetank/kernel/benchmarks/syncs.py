@@ -10,7 +10,8 @@ from wavetank.kernel.benchmarks.groups import Group
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.model.document.phase import Phase
-from wavetank.model.document.program import DataStep, FileStep, MixStep, RepeatStep, Step
+from wavetank.model.document.program import DataStep, FileStep, RepeatStep, Step
+from wavetank.model.document.step_walks import unmixed
 
 SYNCS = frozenset({"fsync", "fdatasync", "MPI_File_sync"})
 
@@ -99,11 +100,9 @@ class _Walk:
 
     def steps(self, steps: Sequence[Step]) -> None:
         """Steps in order; of those that repeat the first two times, and what the others add."""
-        for step in steps:
+        for step in unmixed(steps):
             if isinstance(step, RepeatStep):
                 self._repeat(step)
-            elif isinstance(step, MixStep):
-                self.steps(tuple(step.each()))
             elif isinstance(step, DataStep) and any(self._writes.get(step.ph_id, ())):
                 self._data(step)
             elif isinstance(step, FileStep) and step.iop_type in SYNCS and not step.error:

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 
 from wavetank.kernel.document.kernel import KernelFile
 from wavetank.kernel.files.turns import FileNames, Turns
-from wavetank.model.document.program import FileStep, MixStep, Program, RepeatStep, Step
-from wavetank.model.document.step_walks import flat
+from wavetank.model.document.program import FileStep, Program, RepeatStep, Step
+from wavetank.model.document.step_walks import flat, unmixed
 
 _DOTS = 2  # "." and ".." are entries too
 
@@ -73,15 +73,12 @@ class _Listings:
 
     def walk(self, steps: Sequence[Step], times: int) -> None:
         """In order. A repeat that lists a directory to its end does so anew each time."""
-        for step in steps:
+        for step in unmixed(steps):
             if isinstance(step, RepeatStep) and self._are_on_members(step.steps):
                 for _ in range(step.times):
                     self.walk(step.steps, times)
             elif isinstance(step, RepeatStep):
                 self.walk(step.steps, 1 if _ends_listing(step.steps) else times * step.times)
-            elif isinstance(step, MixStep):
-                for inner in step.each():
-                    self.walk([inner], times)
             elif isinstance(step, FileStep):
                 self._see(step, times)
 

@@ -23,6 +23,15 @@ PlainStep = DataStep | FileStep | SyncStep | PauseStep | ProcessStep
 """A step that holds no others."""
 
 
+def unmixed(steps: Sequence[Step]) -> Iterator[PlainStep | RepeatStep]:
+    """The steps in the order of the run, mixes laid out, repeats as they are: for walks that do not go through all repetitions."""
+    for step in steps:
+        if isinstance(step, MixStep):
+            yield from step.each()
+        else:
+            yield step
+
+
 def plain_steps(steps: Sequence[Step]) -> Iterator[PlainStep]:
     """Each plain step once, in the order in which they are written."""
     for step in steps:

@@ -13,7 +13,7 @@ from wavetank.model.document.program import (
     Step,
     SyncStep,
 )
-from wavetank.model.document.step_walks import changed_steps, flat, plain_steps, unrolled
+from wavetank.model.document.step_walks import changed_steps, flat, plain_steps, unmixed, unrolled
 
 OPEN = FileStep(iop_type="open", file_id=1, handle=0)
 READ, WRITE = DataStep(ph_id=1, n=2), DataStep(ph_id=2, n=1)
@@ -28,6 +28,10 @@ STEPS: tuple[Step, ...] = (
 
 def test_each_plain_step_comes_once() -> None:
     assert list(plain_steps(STEPS)) == [OPEN, WRITE, SYNC, READ, OPEN, PAUSE]
+
+
+def test_mixes_are_laid_out_between_repeats_that_stay() -> None:
+    assert list(unmixed((MIX, *STEPS))) == [READ, OPEN, READ, *STEPS]
 
 
 def test_each_plain_step_is_said_to_be_performed_as_often_as_the_run_does() -> None:
