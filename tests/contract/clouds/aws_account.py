@@ -35,6 +35,7 @@ class Emulator:
     def __init__(self) -> None:
         self.process = subprocess.Popen(
             [sys.executable, str(EMULATOR)],
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
             start_new_session=True,

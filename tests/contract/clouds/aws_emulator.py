@@ -4,7 +4,8 @@ What is added, each as the EC2 API reference has it: placement groups; a client 
 groups and placement groups that are in use; things that are shown late; instances that end slowly; throttling; zones
 without room; refused rights; spot instances taken back; a quota; images of Debian and Ubuntu in the parameter store.
 
-Prints its port. POST /hostile {...} sets how it behaves, GET /hostile/calls, /hostile/left and /hostile/reset tell and clear.
+Prints its port, and ends when its standard input does.
+POST /hostile {...} sets how it behaves, GET /hostile/calls, /hostile/left and /hostile/reset tell and clear.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import io
 import json
 import os
 import re
+import sys
+import threading
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterable
 from datetime import timedelta
@@ -424,7 +427,14 @@ def _matches(tags: dict[str, str], wanted: dict[str, list[str]]) -> bool:
     )
 
 
+def _end_with_whoever_started_it() -> None:
+    """Standard input ends when that process does, however it ended."""
+    sys.stdin.read()
+    os._exit(0)
+
+
 if __name__ == "__main__":
+    threading.Thread(target=_end_with_whoever_started_it, daemon=True).start()
     server = make_server("127.0.0.1", 0, Hostile(), threaded=True, request_handler=Quiet)
     print(server.server_port, flush=True)
     server.serve_forever()
