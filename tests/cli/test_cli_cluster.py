@@ -122,7 +122,7 @@ def test_plan_divides_rates_by_the_scale(tmp_path: Path) -> None:
 def test_status_names_nodes_and_health() -> None:
     succeed("up", "lab.yaml")
     tables = json.loads(succeed("status", "lab", "--format", "json"))
-    assert [row["node"] for row in tables["nodes_of_lab"]] == ["c1", "c2"]
+    assert [row["node"] for row in tables["nodes"]] == ["c1", "c2"]
     assert tables["healthy"] is True
 
 
@@ -250,7 +250,7 @@ def test_a_cluster_that_is_kept_is_shown_with_its_reason_and_removed_by_down(sta
     looked = run("status", "lab", "--format", "json")
     assert isinstance(looked.exception, ClusterError)
     assert "it did not come up: c1 cannot mount it" in str(looked.exception)
-    assert [row["node"] for row in json.loads(looked.stdout)["nodes_of_lab"]] == ["c1", "c2"]
+    assert [row["node"] for row in json.loads(looked.stdout)["nodes"]] == ["c1", "c2"]
     # it is no cluster to measure on, and its name is taken
     with pytest.raises(ClusterError, match="not up but failed"):
         deploy.find("lab")

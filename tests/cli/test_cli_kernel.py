@@ -45,7 +45,7 @@ def test_kernel_writes_the_file_and_prints_replay_files_and_ior(tmp_path):
         "ABYSS-P",
         "reads1.fastq",
         "Seeks that move nothing",
-        "8191 -> 8192",
+        "8,191 -> 8,192",
         "ior -r -N 1 -a POSIX",
         "Pauses between",
     ):
@@ -60,7 +60,7 @@ def test_kernel_prints_json_of_every_table(tmp_path):
     )  # fmt: skip
     body = json.loads(result.stdout)
     assert [row["weight_bytes"] for row in body["replay"]] == [3840, 3840, 3840, 3 * 3840]
-    assert [row["phases"] for row in body["ior"]] == ["1-3", "4"]
+    assert [row["ph_ids"] for row in body["ior"]] == [[1, 2, 3], [4]]
 
 
 def ior_rows(tmp_path: Path, *options: object) -> list[dict[str, object]]:
@@ -88,7 +88,12 @@ def test_a_line_that_makes_an_input_comes_before_the_one_that_reads_it(tmp_path)
         kernel.command, tmp_path / "model.json", "-o", tmp_path / "k.json", "--format", "json"
     )
     rows = json.loads(printed.stdout)["ior"]
-    assert [row["phases"] for row in rows] == ["before 1", "1", "before 2", "2"]
+    assert [(row["ph_ids"], row["before"]) for row in rows] == [
+        ([1], True),
+        ([1], False),
+        ([2], True),
+        ([2], False),
+    ]
     assert " -w " in rows[0]["command"] and " -r " in rows[1]["command"]
 
 

@@ -5,14 +5,22 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
+import sys
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from wavetank.cli.grid import lay_out, wrapped
 from wavetank.cli.output import MOST_SHOWN, print_tables
-from wavetank.tables.table import plain_table
+from wavetank.cli.show import DOCUMENT
+from wavetank.kernel.tables.lines import NOT_BY_IOR
 
-ROWS = [[n, f"f{n}"] for n in range(MOST_SHOWN + 1234)]
-LONG = plain_table("Files", ("file_id", "name"), ROWS)
+LONG = DOCUMENT.table((f"f{n}", n) for n in range(MOST_SHOWN + 1234))
+COMMAND = (
+    "mpirun -np 16 ior -w -c -a MPIIO -s 40 -b 10444800 -t 10444800 -k -o /scratch/btio.full.out"
+)
 
 
 def test_people_see_the_first_rows_of_a_long_table_and_how_many_more_there_are(
@@ -20,19 +28,120 @@ def test_people_see_the_first_rows_of_a_long_table_and_how_many_more_there_are(
 ) -> None:
     print_tables([LONG], "table")
     printed = capsys.readouterr().out
-    assert f"f{MOST_SHOWN - 1}\n" in printed
-    assert f"f{MOST_SHOWN}\n" not in printed
+    assert f" {MOST_SHOWN - 1}\n" in printed
+    assert f" {MOST_SHOWN}\n" not in printed
     assert "1,234 more rows are in --format json and csv" in printed
 
 
 def test_a_table_that_is_not_long_is_shown_whole(capsys: pytest.CaptureFixture[str]) -> None:
-    print_tables([plain_table("Files", ("file_id", "name"), ROWS[:MOST_SHOWN])], "table")
+    print_tables([DOCUMENT.table((f"f{n}", n) for n in range(MOST_SHOWN))], "table")
     assert "more rows" not in capsys.readouterr().out
 
 
 def test_json_and_csv_hold_all_rows(capsys: pytest.CaptureFixture[str]) -> None:
     print_tables([LONG], "json")
-    assert len(json.loads(capsys.readouterr().out)["files"]) == MOST_SHOWN + 1234
+    assert len(json.loads(capsys.readouterr().out)["document"]) == MOST_SHOWN + 1234
     print_tables([LONG], "csv")
     rows = list(csv.reader(io.StringIO(capsys.readouterr().out)))
-    assert rows[-1] == [str(MOST_SHOWN + 1233), f"f{MOST_SHOWN + 1233}"]
+    assert rows[-1] == [f"f{MOST_SHOWN + 1233}", str(MOST_SHOWN + 1233)]
+
+
+@pytest.fixture
+def printed_at_80(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    """Prints tables as on a terminal of 80 columns; returns its lines without styles."""
+
+    def printed(*tables: object) -> list[str]:
+        monkeypatch.setenv("COLUMNS", "80")
+        monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+        print_tables(tables, "table")  # type: ignore[arg-type]
+        return re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out).splitlines()
+
+    return printed
+
+
+def test_a_table_wider_than_a_terminal_of_80_columns_wraps_between_words(printed_at_80) -> None:
+    said = "Offsets lie where the application's do in 3 of 4 ranks, and one rank's are moved."
+    lines = printed_at_80(NOT_BY_IOR.table([((1, 2, 3), said), ((7,), "Pauses are left out.")]))
+    assert max(map(len, lines)) <= 80
+    assert lines[:2] == ["Not reproduced by IOR", "Phases  What"]
+    assert " ".join(line[8:] for line in lines[2:4]) == said
+    assert lines[4] == "7       Pauses are left out."
+
+
+def test_a_pipe_gets_whole_lines_however_wide(capsys: pytest.CaptureFixture[str]) -> None:
+    print_tables([NOT_BY_IOR.table([((1,), COMMAND * 3)])], "table")
+    assert COMMAND * 3 in capsys.readouterr().out
+
+
+def test_captions_wrap_between_words_too(printed_at_80) -> None:
+    caption = "word " * 40
+    lines = printed_at_80(DOCUMENT.table([("a", 1)], caption=caption.strip()))
+    assert max(map(len, lines)) <= 80
+    assert " ".join(lines[3:]).split() == caption.split()
+
+
+def test_numbers_stay_with_their_units_and_at_the_right() -> None:
+    rows = [["a b", "27,120,000 B (25.9 MiB)", "1.17 s (1.16\N{EN DASH}1.18 s)"]] * 2
+    body = lay_out(["Name", "Bytes", "Time"], [False, True, True], rows, 34).body
+    assert "\n".join(body).count("27,120,000 B") == 2
+    assert [line.rsplit("  ", 1)[1].strip() for line in body[:2]] == ["1.17 s", "(1.16\N{EN DASH}1.18 s)"]  # fmt: skip
+    assert all(len(line) <= 34 for line in body)
+
+
+def test_words_too_wide_to_stand_side_by_side_make_a_block_of_each_row() -> None:
+    path = "/scratch/project/run/of/the/application/reads1.fastq"
+    found = lay_out(
+        ["Id", "File", "Node"], [True, False, False], [["1", path, path], ["2", "x", "y"]], 60
+    )
+    assert found.head == ()
+    assert found.body == (
+        "Id    1", f"File  {path}", f"Node  {path}", "",
+        "Id    2", "File  x", "Node  y",
+    )  # fmt: skip
+
+
+def test_columns_without_any_value_are_named_under_a_table_that_does_not_fit_otherwise() -> None:
+    rows = [["c5.xlarge", "\N{EN DASH}", "100.0 MB/s"], ["c5.large", "\N{EN DASH}", "9.0 MB/s"]]
+    titles = ["Type", "Disk", "Network"]
+    assert lay_out(titles, [False, True, True], rows, 27).head == ("Type       Disk     Network",)
+    found = lay_out(titles, [False, True, True], rows, 26)
+    assert (found.head, found.body) == (
+        ("Type          Network",),
+        ("c5.xlarge  100.0 MB/s", "c5.large     9.0 MB/s", "\N{EN DASH} in all rows: Disk"),
+    )
+
+
+def test_a_word_longer_than_the_terminal_is_left_whole() -> None:
+    path = "/scratch/" + "x" * 100
+    found = lay_out(["Id", "File"], [True, False], [["1", path]], 80)
+    assert found.body == ("Id    1", "File", f"  {path}")
+
+
+def test_a_row_is_a_block_where_columns_side_by_side_would_take_more_lines() -> None:
+    rows = [[COMMAND, COMMAND, COMMAND]]
+    found = lay_out(["One", "Two", "Three"], [False] * 3, rows, 60)
+    assert found.head == () and len(found.body) == 6
+
+
+WORDS = st.text("abc\N{CJK UNIFIED IDEOGRAPH-6F22}-/,.", min_size=1, max_size=30)
+CELLS = st.lists(WORDS, max_size=8).map(" ".join)
+
+
+@given(st.lists(st.lists(CELLS, min_size=3, max_size=3), min_size=1, max_size=4))
+def test_no_word_is_ever_split_and_only_long_words_pass_the_edge(rows: list[list[str]]) -> None:
+    from rich.cells import cell_len
+
+    found = lay_out(["One", "Two", "Number"], [False, False, True], rows, 40)
+    lines = [*found.head, *found.body]
+    printed = sorted(word for line in lines for word in line.split())
+    titles = ["One", "Two", "Number"] * (1 if found.head else len(rows))
+    assert printed == sorted([*titles, *(word for row in rows for cell in row for word in cell.split())])  # fmt: skip
+    assert all(cell_len(line) <= 40 or cell_len(line.split()[-1]) > 30 for line in lines)
+
+
+def test_wrapped_text_keeps_its_paragraphs() -> None:
+    assert wrapped("one two three\nfour", 8) == ["one two", "three", "four"]
+
+
+def test_what_would_steer_a_terminal_is_not_passed_on() -> None:
+    assert "\x1b" not in lay_out(["A"], [False], [["\x1b[31mred"]], 80).body[0]

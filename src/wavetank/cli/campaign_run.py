@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from wavetank.cli.campaign_tables import MEASUREMENTS, PLAN, REFUSED, Planned
 from wavetank.cli.output import print_tables
 from wavetank.errors import MeasurementError
-from wavetank.tables.table import Cell, Column, Definition, Table, Value, plain_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from wavetank.campaign.store import Entry, Store
     from wavetank.cli.progress import Progress
     from wavetank.compare.comparison import Comparison
+    from wavetank.tables.table import Table
 
 
 def print_forecast(
@@ -230,23 +231,12 @@ def _search_words(search: Schedule) -> str:
 
 def _print_plan(loaded: Loaded, plan: Plan, ahead: Forecast | None, output_format: str) -> None:
     cannot = {(part.application, part.cluster, part.mapping): part for part in plan.impossible}
-    rows: list[list[Value]] = []
-    for application in plan.applications:
-        for cluster in plan.clusters:
-            for mapping in loaded.spec.mappings:
-                part = cannot.get((application.name, cluster.name, mapping))
-                rows.append(
-                    [
-                        application.name, cluster.name, cluster.title, mapping,
-                        f"{cluster.n_instances} x {cluster.instance_type}",
-                        0 if part else plan.most_repetitions if plan.search else plan.repetitions,
-                        part.reason if part else None,
-                    ]
-                )  # fmt: skip
-    columns = (
-        "application", "cluster", "title", "mapping", "instances",
-        "repetitions_at_most" if plan.search else "repetitions", "cannot_run",
-    )  # fmt: skip
+    rows = [
+        Planned(application.name, cluster, mapping, plan, cannot.get((application.name, cluster.name, mapping)))
+        for application in plan.applications
+        for cluster in plan.clusters
+        for mapping in loaded.spec.mappings
+    ]  # fmt: skip
     extra = {}
     if ahead is not None:
         extra = {
@@ -271,16 +261,14 @@ def _print_plan(loaded: Loaded, plan: Plan, ahead: Forecast | None, output_forma
         if each.own is not None
     ]
     note = "\n".join(notes) or None
-    tables = [plain_table("Plan", columns, rows, note=note)]
+    tables = [PLAN.table(rows, caption=note)]
     refused = [
-        [each.name, setting, reason]
+        (each.name, setting, reason)
         for each in plan.applications
         for setting, reason in each.refused
     ]
     if refused:
-        tables.append(
-            plain_table("Knobs that do not apply", ("application", "setting", "reason"), refused)
-        )
+        tables.append(REFUSED.table(refused))
     print_tables(tables, output_format, extra)
 
 
@@ -309,36 +297,4 @@ def print_comparison(comparison: Comparison, output_format: str, *, answer: bool
 
 def measurement_table(entries: Sequence[Entry]) -> Table:
     """A store's measurements, one a row."""
-    from wavetank.kernel.results.io_time import io_time_s
-
-    columns: tuple[Column[Entry], ...] = (
-        Column("number", "Number", lambda i: i.number, kind="integer"),
-        Column("application", "Application", lambda i: i.measurement.application),
-        Column("cluster", "Cluster", lambda i: i.measurement.cluster),
-        Column("mapping", "Mapping", lambda i: i.measurement.mapping),
-        Column("repetition", "Repetition", lambda i: i.measurement.repetition, kind="integer"),
-        Column("order", "Order", lambda i: i.measurement.order, kind="integer", machine=True),
-        Column("cache", "Caches", lambda i: i.measurement.cache.state),
-        Column("io_time_s", "I/O time", lambda i: io_time_s(i.measurement.result), unit="s"),
-        Column("spent_s", "Spent", lambda i: i.spent_s, unit="s", machine=True),
-        Column("finished_utc", "Finished", lambda i: Cell(i.finished_utc[:19], i.finished_utc)),
-        Column("origin", "Origin", lambda i: i.measurement.origin, machine=True),
-        _hash("kernel_sha256", "Kernel"),
-        _hash("cluster_spec_sha256", "Cluster spec."),
-        Column("version", "Version", lambda i: i.measurement.provenance.tool_version, machine=True),
-        Column("commit", "Commit", lambda i: i.measurement.provenance.tool_commit, machine=True),
-        Column("host", "Host", lambda i: i.measurement.provenance.host.hostname, machine=True),
-        Column("raw_output", "Raw output", lambda i: i.has_raw_output, kind="boolean"),
-        Column("doubts", "Doubts", lambda i: list(i.measurement.findings), kind="list"),
-    )
-    return Definition("stored-measurements", "Measurements", columns, key="measurements").table(
-        entries
-    )
-
-
-def _hash(key: str, title: str) -> Column[Entry]:
-    def cell(entry: Entry) -> Cell:
-        value: str = getattr(entry.measurement, key)
-        return Cell(value[:12], value)
-
-    return Column(key, title, cell)
+    return MEASUREMENTS.table(entries)

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from wavetank.cli.output import format_option, print_tables
 from wavetank.errors import MeasurementError
-from wavetank.tables.table import Table, plain_table
-
-if TYPE_CHECKING:
-    from wavetank.measure.characterisation import Characterisation
 
 
 class DiscardedError(MeasurementError):
@@ -73,6 +68,7 @@ def command(
         shortfalls,
     )
     from wavetank.measure.requirement import parse_requirement
+    from wavetank.measure.tables import characterisation_tables
     from wavetank.model.document.model import Model
     from wavetank.report.plots.characterisation import check_plot_name, save_rates
     from wavetank.units import parse_size
@@ -99,69 +95,11 @@ def command(
         found.write(output)
     if plot is not None:
         save_rates(found, plot)
-    print_tables(_tables(found), output_format, {"cluster": found.cluster, "origin": found.origin})
+    print_tables(
+        characterisation_tables(found),
+        output_format,
+        {"cluster": found.cluster, "origin": found.origin},
+    )
     missed = shortfalls(found, requirements)
     if missed:
         raise DiscardedError("; ".join(missed))
-
-
-def _tables(found: Characterisation) -> list[Table]:
-    from wavetank.measure.characterisation import TESTS
-    from wavetank.units import format_rate, format_size
-
-    storage = plain_table(
-        f"Storage of {found.cluster} ({found.instance_type}, {found.origin})",
-        ("node", "where", "rs", "test", "bytes_per_s", "iops"),
-        [[r.node, r.where, r.rs, r.test, r.bytes_per_s, r.iops] for r in found.storage],
-        [
-            [
-                r.node,
-                r.where,
-                format_size(r.rs),
-                r.test,
-                format_rate(r.bytes_per_s),
-                f"{r.iops:.0f}",
-            ]
-            for r in found.storage
-        ],
-    )
-    peaks = [(test, found.peak(test)) for test in TESTS]
-    peak = plain_table(
-        "Peak BW_PK",
-        ("test", "bytes_per_s"),
-        [[test, rate] for test, rate in peaks],
-        [[test, "-" if rate is None else format_rate(rate)] for test, rate in peaks],
-        note=f"sum over the local file systems of {', '.join(found.storage_nodes())}",
-    )
-    network = plain_table(
-        "Network",
-        ("sender", "receiver", "bytes_per_s"),
-        [[n.sender, n.receiver, n.bytes_per_s] for n in found.network],
-        [[n.sender, n.receiver, format_rate(n.bytes_per_s)] for n in found.network],
-    )
-    metadata = plain_table(
-        "Metadata",
-        ("node", "where", "creates_per_s"),
-        [[m.node, m.where, m.creates_per_s] for m in found.metadata],
-        [[m.node, m.where, f"{m.creates_per_s:.0f}"] for m in found.metadata],
-    )
-    limits = plain_table(
-        "Limits",
-        ("node", "limit", "asked_bytes_per_s", "measured_bytes_per_s", "holds"),
-        [
-            [c.node, c.what, c.asked_bytes_per_s, c.measured_bytes_per_s, c.within]
-            for c in found.limits
-        ],
-        [
-            [
-                c.node, c.what, format_rate(c.asked_bytes_per_s),
-                "-" if c.measured_bytes_per_s is None else format_rate(c.measured_bytes_per_s),
-                {True: "yes", False: "NO", None: "not known: give a larger --file-size"}[c.within],
-            ]
-            for c in found.limits
-        ],
-    )  # fmt: skip
-    notes = plain_table(
-        "Notes", ("note",), [[note] for note in found.notes], [[n] for n in found.notes]
-    )
-    return [table for table in (storage, peak, network, metadata, limits, notes) if table.rows]

@@ -9,13 +9,23 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from wavetank.cli import cluster_bill, cluster_cloud, cluster_export, cluster_init, cluster_run
+from wavetank.cli.cluster_tables import (
+    CLUSTERS,
+    HEALTH,
+    IN_FORCE,
+    LEFT,
+    LIMITS,
+    NODES,
+    ListedCluster,
+)
 from wavetank.cli.output import format_option, print_tables
 from wavetank.cli.streams import lost_output
 from wavetank.errors import ClusterError, SpecError, UsageError
-from wavetank.tables.table import Value, plain_table
 
 if TYPE_CHECKING:
+    from wavetank.cluster.namespaces.orphans import Orphan
     from wavetank.cluster.spec import ClusterSpec
+    from wavetank.tables.shapes import Fact
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -165,25 +175,18 @@ def list_clusters(
         return
     from wavetank.cluster.state import directories
 
-    rows: list[list[Value]] = []
+    rows: list[ListedCluster] = []
     for directory in directories():
         try:
             state = directory.read_state()
         except ClusterError:
             state = None
-        if state is None:
-            rows.append([directory.name, "half made", None, None, None, None, None])
-            continue
-        spec = state.spec
-        nodes = len(spec.node_names())
-        since = state.provenance.created_utc
-        bill = cluster_bill.so_far(spec.name) if spec.cloud is not None else None
-        cost = None if bill is None else f"{bill.computed.total:.2f}"
-        kind = spec.file_system.kind
-        rows.append([spec.name, state.status, spec.provider, kind, nodes, since, cost])
-    columns = ["name", "status", "provider", "file_system", "nodes", "since_utc", "usd_so_far"]
+        in_cloud = state is not None and state.spec.cloud is not None
+        bill = cluster_bill.so_far(directory.name) if in_cloud else None
+        spent = None if bill is None else bill.computed.total
+        rows.append(ListedCluster(directory.name, state, spent))
     note = None if rows else "No cluster is up. 'wavetank cluster up FILE' brings one up."
-    print_tables([plain_table("Clusters", columns, rows, note=note)], output_format)
+    print_tables([CLUSTERS.table(rows, caption=note)], output_format)
     _say_orphans()
 
 
@@ -221,7 +224,7 @@ def prune(
     from wavetank.cluster.namespaces.orphans import end_orphan, find_orphans
 
     failures = []
-    rows: list[list[Value]] = []
+    rows: list[tuple[Orphan, str]] = []
     for orphan in find_orphans():
         state = "left" if dry_run else "ended"
         if not dry_run:
@@ -230,10 +233,9 @@ def prune(
             except ClusterError as error:
                 failures.append(str(error))
                 state = "left"
-        rows.append([orphan.cluster, orphan.kind, orphan.which, len(orphan.pids), state])
-    columns = ["cluster", "kind", "which", "processes", "state"]
+        rows.append((orphan, state))
     note = None if rows else "Nothing is left of clusters without a directory."
-    print_tables([plain_table("Left of clusters", columns, rows, note=note)], output_format)
+    print_tables([LEFT.table(rows, caption=note)], output_format)
     if not dry_run:
         _clear_scratch()
     if failures:
@@ -343,27 +345,24 @@ def _print_status(name: str, output_format: str) -> None:
 
     cluster = deploy.find(name, also_failed=True)
     findings = cluster.health()
-    nodes: list[list[Value]] = [
-        [host.name, host.address, role_of(cluster.spec, host.name)]
+    nodes = (
+        (host.name, host.address, role_of(cluster.spec, host.name))
         for host in cluster.nodes.hosts.values()
-    ]
-    in_force = _asked_of(cluster.settings)
-    limits = _asked_of(cluster.limits)
-    health: list[list[Value]] = [[finding] for finding in findings] or [["all is well"]]
+    )
     tables = [
-        plain_table(f"Nodes of {name}", ["node", "address", "role"], nodes),
-        plain_table("Settings in force", ["setting", "value"], in_force),
-        plain_table("Limits (emulated)", ["limit", "in_force"], limits),
-        plain_table("Health", ["finding"], health),
+        NODES.table(nodes, title=f"Nodes of {name}"),
+        IN_FORCE.table(_asked_of(cluster.settings)),
+        LIMITS.table(_asked_of(cluster.limits)),
+        HEALTH.table(findings or ["all is well"]),
     ]
     print_tables(tables, output_format, {"name": name, "healthy": not findings})
     if findings:
         raise ClusterError(f"cluster {name} is not healthy: {'; '.join(findings)}")
 
 
-def _asked_of(what: Callable[[], dict[str, str]]) -> list[list[Value]]:
+def _asked_of(what: Callable[[], dict[str, str]]) -> list[Fact]:
     """Rows of what a cluster says of itself; a dead server must not keep its health from being printed."""
     try:
-        return [list(item) for item in what().items()]
+        return list(what().items())
     except ClusterError as error:
-        return [["cannot be read", str(error)]]
+        return [("cannot be read", str(error))]

@@ -2,22 +2,67 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import click
 
+from wavetank.cli.cluster_tables import usd
 from wavetank.cli.output import format_option, print_tables
 from wavetank.errors import CostError
-from wavetank.tables.table import Table, Value, plain_table
+from wavetank.tables.table import Column, Definition, Table
+from wavetank.tables.words import plain_words
 
 if TYPE_CHECKING:
-    from decimal import Decimal
-
     from wavetank.cluster.clouds.bill import ClusterBill
     from wavetank.cluster.clouds.cloud import Key
 
-COLUMNS = ["what", "number", "hours", "usd_per_h", "usd", "estimated_usd", "difference_usd"]
+
+@dataclass(frozen=True)
+class _Row:
+    """A resource of a bill, US dollars; without a number it is the sum. None: the table has no price."""
+
+    what: str
+    number: int | None
+    hours: float | None
+    per_h: Decimal | None
+    amount: Decimal | None
+    estimated: Decimal | None
+    difference: Decimal | None
+
+
+BILL: Definition[_Row] = Definition(
+    "computed-bill",
+    "Computed bill",
+    (
+        Column("what", "What", lambda i: i.what),
+        Column("number", "Number", lambda i: i.number, kind="integer"),
+        Column("hours", "Hours", lambda i: i.hours, kind="number", show=plain_words, help="of all of them together"),
+        usd("usd_per_h", "USD per hour", lambda i: i.per_h, 4, help="of one"),
+        usd("usd", "USD", lambda i: i.amount, 4, help="computed"),
+        usd("estimated_usd", "Estimated USD", lambda i: i.estimated, 4),
+        usd("difference_usd", "Difference in USD", lambda i: i.difference, 4),
+    ),
+    command="cluster bill",
+)  # fmt: skip
+
+BILLS: Definition[ClusterBill] = Definition(
+    "bills-of-clusters-that-are-down",
+    "Bills of clusters that are down",
+    (
+        Column("cluster", "Cluster", lambda i: i.cluster),
+        Column("region", "Region", lambda i: i.region),
+        Column("token", "Token", lambda i: i.token),
+        Column("begin_utc", "Begin (UTC)", lambda i: i.begin_utc),
+        Column("end_utc", "End (UTC)", lambda i: i.end_utc),
+        usd("usd", "USD", lambda i: i.computed.total, 4),
+        usd("estimated_usd", "Estimated USD", lambda i: i.estimate.total, 4),
+    ),
+    command="cluster bill",
+)
+DEFINITIONS = (BILL, BILLS)
 
 
 @click.command(short_help="Show what a cluster in a cloud cost, computed, beside the estimate.")
@@ -76,29 +121,25 @@ def bill_table(bill: ClusterBill) -> Table:
     """One bill, and the estimate from before beside it."""
     from wavetank.cost.bills import beside
 
-    rows: list[list[Value]] = []
+    nothing = Decimal(0)
+    rows = []
     for each in beside(bill.estimate, bill.computed):
-        line = each.computed
-        priced = line or each.estimated
+        line, before = each.computed, each.estimated
+        priced = line or before
         rows.append(
-            [
+            _Row(
                 each.resource,
                 0 if line is None else line.number,
                 0.0 if line is None else _hours(line.seconds),
-                None if priced is None or priced.per_h is None else f"{priced.per_h:.4f}",
-                _usd(None if line is None else line.amount, absent=line is None),
-                _usd(
-                    None if each.estimated is None else each.estimated.amount,
-                    absent=each.estimated is None,
-                ),
-                _usd(each.difference),
-            ]
+                None if priced is None else priced.per_h,
+                nothing if line is None else line.amount,
+                nothing if before is None else before.amount,
+                each.difference,
+            )
         )
-    computed, estimate = bill.computed, bill.estimate
-    rows.append(
-        ["all", None, None, None, _usd(computed.total), _usd(estimate.total), _usd(computed.total - estimate.total)]
-    )  # fmt: skip
-    return plain_table(f"Computed bill of {bill.cluster}", COLUMNS, rows, note=_note(bill))
+    spent, estimated = bill.computed.total, bill.estimate.total
+    rows.append(_Row("all", None, None, None, spent, estimated, spent - estimated))
+    return BILL.table(rows, title=f"Computed bill of {bill.cluster}", caption=_note(bill))
 
 
 def _note(bill: ClusterBill) -> str:
@@ -118,24 +159,13 @@ def _note(bill: ClusterBill) -> str:
 
 
 def _all_table(bills: list[ClusterBill]) -> Table:
-    columns = ["cluster", "region", "token", "begin_utc", "end_utc", "usd", "estimated_usd"]
-    rows: list[list[Value]] = [
-        [each.cluster, each.region, each.token, each.begin_utc, each.end_utc, _usd(each.computed.total), _usd(each.estimate.total)]
-        for each in bills
-    ]  # fmt: skip
-    if rows:
+    if bills:
         total = sum(each.computed.total for each in bills)
         note = f"Computed, {total:.2f} USD together. 'wavetank cluster bill NAME' shows the last one of a cluster."
     else:
         note = "No bill is kept: 'wavetank cluster down' keeps one of each cluster in a cloud."
-    return plain_table("Bills of clusters that are down", columns, rows, note=note)
+    return BILLS.table(bills, caption=note)
 
 
 def _hours(seconds: float | None) -> float | None:
     return None if seconds is None else round(seconds / 3600, 4)
-
-
-def _usd(amount: Decimal | None, *, absent: bool = False) -> str | None:
-    if absent:
-        return "0.0000"
-    return None if amount is None else f"{amount:.4f}"

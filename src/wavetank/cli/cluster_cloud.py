@@ -3,48 +3,87 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import click
 
+from wavetank.cli.cluster_tables import usd
 from wavetank.cli.output import print_tables
 from wavetank.errors import ClusterError, CostError, ProviderError, SpecError, UsageError
-from wavetank.tables.table import Table, Value, plain_table
+from wavetank.tables.table import Column, Definition, Table
 
 if TYPE_CHECKING:
+    from decimal import Decimal
+
     from wavetank.cluster.clouds.census import Holding
     from wavetank.cluster.clouds.cloud import Cloud
     from wavetank.cluster.spec import ClusterSpec
 
-COLUMNS = [
-    "region", "cluster", "token", "owner", "instances", "things", "since_utc", "expires_utc", "usd_so_far", "state",
-]  # fmt: skip
+
+@dataclass(frozen=True)
+class _Cost:
+    """One line of an estimate, US dollars; without a number it is their sum."""
+
+    what: str
+    number: int | None
+    per_h: Decimal | None
+    until_end: Decimal | None
+
+
+@dataclass(frozen=True)
+class _Held:
+    """What an account has of one bringing up of a cluster, and what is or was done with it."""
+
+    holding: Holding
+    state: str
+
+
+COST_UNTIL_END: Definition[_Cost] = Definition(
+    "cost-until-the-ttl",
+    "Cost until the ttl",
+    (
+        Column("what", "What", lambda i: i.what),
+        Column("number", "Number", lambda i: i.number, kind="integer"),
+        usd("usd_per_h", "USD per hour", lambda i: i.per_h, 4),
+        usd("usd_until_end", "USD until the end", lambda i: i.until_end, 2),
+    ),
+    command="cluster plan",
+)
+
+HELD: Definition[_Held] = Definition(
+    "in-the-account",
+    "In the account",
+    (
+        Column("region", "Region", lambda i: i.holding.region),
+        Column("cluster", "Cluster", lambda i: i.holding.key.cluster),
+        Column("token", "Token", lambda i: i.holding.key.token),
+        Column("owner", "Owner", lambda i: i.holding.owner or None),
+        Column("instances", "Instances", lambda i: i.holding.n_instances, kind="integer"),
+        Column("things", "Things", lambda i: i.holding.n_things, kind="integer", help="instances and all else"),
+        Column("since_utc", "Since (UTC)", lambda i: _time(i.holding.since)),
+        Column("expires_utc", "Expires (UTC)", lambda i: _time(i.holding.expires)),
+        usd("usd_so_far", "USD so far", lambda i: i.holding.spent_usd, 2),
+        Column("state", "State", lambda i: i.state),
+    ),
+)  # fmt: skip
+DEFINITIONS = (COST_UNTIL_END, HELD)
 
 
 def cost_until_end_table(spec: ClusterSpec) -> Table:
     """What instances of a cloud cost until they end themselves."""
     from wavetank.cluster.clouds.price import LEFT_OUT, estimate, over_budget, price_table
 
-    columns = ["what", "number", "usd_per_h", "usd_until_end"]
-    title = "Cost until the ttl"
     terms = spec.cloud
     if terms is None:
-        return plain_table(title, columns, [])
+        return COST_UNTIL_END.table([])
     try:
         found = estimate(spec, price_table(terms))
     except (CostError, SpecError) as error:
-        return plain_table(title, columns, [], note=str(error))
-    rows: list[list[Value]] = [
-        [
-            line.resource,
-            line.number,
-            None if line.per_h is None else f"{line.per_h:.4f}",
-            None if line.amount is None else f"{line.amount:.2f}",
-        ]
-        for line in found.lines
-    ]
-    rows.append(["all", None, f"{found.per_h:.4f}", str(found.at_most)])
+        return COST_UNTIL_END.table([], caption=str(error))
+    rows = [_Cost(line.resource, line.number, line.per_h, line.amount) for line in found.lines]
+    rows.append(_Cost("all", None, found.per_h, found.at_most))
     refused = over_budget(spec)
     said = (
         f"Above the budget, so 'up' refuses it: {'; '.join(refused)}."
@@ -53,7 +92,7 @@ def cost_until_end_table(spec: ClusterSpec) -> Table:
     )
     spot = " Spot instances are counted as those on demand." if terms.spot else ""
     note = f"{said} Computed from price table {found.table}, with a margin of 10 min; without {LEFT_OUT}.{spot}"
-    return plain_table(title, columns, rows, note=note)
+    return COST_UNTIL_END.table(rows, caption=note)
 
 
 def price_words(spec: ClusterSpec) -> str:
@@ -120,7 +159,7 @@ def print_holdings(
 
     clouds = clouds_of(provider, regions, everywhere=everywhere)
     rows = [
-        _row(each, "here" if each.is_here else _state(each))
+        _Held(each, "here" if each.is_here else _state(each))
         for cloud in clouds
         for each in holdings(cloud)
     ]
@@ -139,7 +178,7 @@ def prune_cloud(
         raise UsageError("give --token or --expired, not both")
     clouds = clouds_of(provider, regions, everywhere=everywhere)
     clock = WallClock()
-    rows: list[list[Value]] = []
+    rows: list[_Held] = []
     failures = []
     n_left = 0
     for cloud in clouds:
@@ -156,8 +195,8 @@ def prune_cloud(
                 except ProviderError as error:
                     failures.append(str(error))
             n_left += state != "removed"
-            rows.append(_row(each, state))
-    if token is not None and not any(row[2] == token for row in rows):
+            rows.append(_Held(each, state))
+    if token is not None and not any(row.holding.key.token == token for row in rows):
         failures.append(
             f"nothing has token {token} in {', '.join(cloud.region for cloud in clouds)}; --all-regions looks everywhere"
         )
@@ -174,26 +213,18 @@ def _state(holding: Holding) -> str:
     return "expired" if holding.is_over else "left"
 
 
-def _row(holding: Holding, state: str) -> list[Value]:
-    return [
-        holding.region, holding.key.cluster, holding.key.token, holding.owner or None, holding.n_instances,
-        holding.n_things, _time(holding.since), _time(holding.expires),
-        None if holding.spent_usd is None else f"{holding.spent_usd:.2f}", state,
-    ]  # fmt: skip
-
-
 def _time(value: datetime | None) -> str | None:
     return None if value is None else value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _table(rows: list[list[Value]], clouds: Sequence[Cloud]) -> Table:
+def _table(rows: Sequence[_Held], clouds: Sequence[Cloud]) -> Table:
     where = ", ".join(cloud.region for cloud in clouds)
     note = (
-        "usd_so_far: instances that still run, at the shipped prices on demand; without volumes and data."
+        "USD so far: instances that still run, at the shipped prices on demand; without volumes and data."
         if rows
         else f"Nothing of wavetank's is in {where}."
     )
-    return plain_table(f"In the account ({where})", COLUMNS, rows, note=note)
+    return HELD.table(rows, title=f"In the account ({where})", caption=note)
 
 
 @click.command(short_help="Print the rights that clusters in a cloud need.")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wavetank.cluster.components import MANAGED
-from wavetank.tables.table import Table, Value, plain_table
+from wavetank.tables.table import Column, Definition, Table
+from wavetank.tables.words import plain_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,6 +19,43 @@ if TYPE_CHECKING:
     from wavetank.cost.storage import StorageUse
 
 
+@dataclass(frozen=True)
+class _Priced:
+    """Instances of a type or a storage: how many, and the price an hour of one and of all; None: not known."""
+
+    what: str
+    number: int
+    each: Decimal | float | None = None
+    all: Decimal | float | None = None
+
+
+COST_PER_HOUR: Definition[_Priced] = Definition(
+    "cost-per-hour",
+    "Cost per hour",
+    (
+        Column("instance", "Instance", lambda i: i.what),
+        Column("number", "Number", lambda i: i.number, kind="integer"),
+        Column(
+            "price_per_h", "Price per hour", lambda i: i.each, unit="currency", show=plain_words
+        ),
+        Column("cost_per_h", "Cost per hour", lambda i: i.all, unit="currency", show=plain_words),
+    ),
+    command="cluster plan",
+)
+
+IN_THE_CLOUD: Definition[tuple[str, str, str]] = Definition(
+    "emulated-and-in-the-cloud",
+    "Emulated and in the cloud",
+    (
+        Column("what", "What", lambda i: i[0]),
+        Column("emulated", "Emulated", lambda i: i[1], wide=True),
+        Column("in_the_cloud", "In the cloud", lambda i: i[2], wide=True),
+    ),
+    command="cluster plan",
+)
+DEFINITIONS = (COST_PER_HOUR, IN_THE_CLOUD)
+
+
 def price_table(spec: ClusterSpec, prices: str | None) -> Table:
     """Cost of an hour of all nodes and their storage, by a named price table or the first shipped one that has all types."""
     from wavetank.cost.estimate import cluster_per_h
@@ -25,15 +64,14 @@ def price_table(spec: ClusterSpec, prices: str | None) -> Table:
 
     counted = Counter(spec.instance_of(node).name for node in spec.node_names())
     uses = storage_of(spec)
-    columns = ["instance", "number", "price_per_h", "cost_per_h"]
     found = _prices_for(set(counted), prices)
     if found is None:
-        rows: list[list[Value]] = [[name, n, None, None] for name, n in counted.items()]
-        rows += [[storage_words(use), use.number, None, None] for use in uses]
+        rows = [_Priced(name, n) for name, n in counted.items()]
+        rows += [_Priced(storage_words(use), use.number) for use in uses]
         note = "No shipped price table has these instance types: give one by --prices."
-        return plain_table("Cost per hour", columns, rows, note=note)
+        return COST_PER_HOUR.table(rows, caption=note)
     rows = [
-        [name, n, float(found.price_per_h(name)), float(n * found.price_per_h(name))]
+        _Priced(name, n, found.price_per_h(name), n * found.price_per_h(name))
         for name, n in counted.items()
     ]
     priced: list[StorageUse] = []
@@ -48,14 +86,15 @@ def price_table(spec: ClusterSpec, prices: str | None) -> Table:
             priced.append(use)
             if per_h:
                 shown = _rounded(per_h / use.number), _rounded(per_h)
-        rows.append([storage_words(use), use.number, *shown])
+        rows.append(_Priced(storage_words(use), use.number, *shown))
     total = cluster_per_h(counted, found, priced)
-    rows.append(["all", sum(counted.values()), None, _rounded(total) if priced else float(total)])
+    whole = _rounded(total) if priced else total
+    rows.append(_Priced("all", sum(counted.values()), None, whole))
     note = (
         f"Computed, in {found.currency}, from price table {prices or found.name} "
         f"({found.region}, {found.date}); {'; '.join(_included_words(spec, priced, missing, found))}."
     )
-    return plain_table("Cost per hour", columns, rows, note=note)
+    return COST_PER_HOUR.table(rows, caption=note)
 
 
 def _rounded(amount: Decimal) -> float:
@@ -110,14 +149,12 @@ def says_cloud(spec: ClusterSpec) -> bool:
 
 def cloud_table(spec: ClusterSpec) -> Table:
     """The emulated cluster beside the one in a cloud that it stands for: each instance type, storage, what is not emulated."""
-    columns = ["what", "emulated", "in_the_cloud"]
-    rows: list[list[Value]] = [list(row) for row in _beside(spec)]
     note = (
         None
         if spec.provider == "local"
         else f"Provider {spec.provider} emulates nothing: hosts are as they are."
     )
-    return plain_table("Emulated and in the cloud", columns, rows, note=note)
+    return IN_THE_CLOUD.table(_beside(spec), caption=note)
 
 
 def _beside(spec: ClusterSpec) -> Iterator[tuple[str, str, str]]:

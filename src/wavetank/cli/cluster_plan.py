@@ -2,35 +2,113 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wavetank.tables.table import Table, Value, plain_table
+from wavetank.tables.shapes import facts, sentences
+from wavetank.tables.table import Cell, Column, Definition, Table
+from wavetank.tables.words import DASH, count
+from wavetank.units import format_rate, format_size
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from wavetank.cluster.access import Processes
+    from wavetank.cluster.components import Instance
     from wavetank.cluster.spec import ClusterSpec
 
-NODE_COLUMNS = [
-    "node", "role", "instance", "vcpus", "memory_bytes", "network_bytes_per_s", "device",
-    "disk_read_bytes_per_s", "disk_write_bytes_per_s", "disk_read_iops", "disk_write_iops", "storage_bytes",
-    "scratch_bytes",
-]  # fmt: skip
+
+@dataclass(frozen=True)
+class _Node:
+    """A node as it will be, with rates divided by the specification's scale."""
+
+    spec: ClusterSpec
+    name: str
+
+    @property
+    def instance(self) -> Instance:
+        """What it is an instance of."""
+        return self.spec.instance_of(self.name)
+
+    @property
+    def has_disk(self) -> bool:
+        """Whether it holds the file system's data."""
+        return self.name in self.spec.storage_names()
+
+    @property
+    def scratch_bytes(self) -> int | None:
+        """Size of its temporary storage; None without."""
+        temporary = self.spec.temporary
+        held = temporary is not None and self.name in self.spec.compute_names()
+        return temporary.size if temporary is not None and held else None
+
+    def network(self) -> Cell:
+        """Its network's rate, bytes per second."""
+        return self._limit(self.instance.network, format_rate)
+
+    def disk(self, key: str, show: Callable[[float], str]) -> Cell:
+        """A rate of all its devices together."""
+        if not self.has_disk:
+            return Cell(DASH, None)
+        storage = self.spec.storage
+        rates = self.spec.disk_rates(self.name, storage)
+        return self._limit(rates[key] * storage.devices if key in rates else None, show)
+
+    def _limit(self, rate: float | None, show: Callable[[float], str]) -> Cell:
+        if rate is None:
+            return Cell("no limit", None)
+        scaled = round(rate / self.spec.scale)
+        return Cell(show(scaled), scaled)
+
+
+NODES: Definition[_Node] = Definition(
+    "nodes",
+    "Nodes",
+    (
+        Column("node", "Node", lambda i: i.name),
+        Column("role", "Role", lambda i: role_of(i.spec, i.name)),
+        Column("instance", "Instance", lambda i: i.instance.name),
+        Column("vcpus", "vCPUs", lambda i: i.instance.vcpus, kind="number", show=lambda value: f"{value:g}"),
+        Column("memory_bytes", "Memory", lambda i: i.instance.memory, unit="B"),
+        Column("network_bytes_per_s", "Network", lambda i: i.network(), unit="B/s", help="null: no limit"),
+        Column("device", "Device", lambda i: i.spec.device_of(i.name, i.spec.storage) if i.has_disk else None),
+        Column("disk_read_bytes_per_s", "Disk read", lambda i: i.disk("read", format_rate), unit="B/s"),
+        Column("disk_write_bytes_per_s", "Disk write", lambda i: i.disk("write", format_rate), unit="B/s"),
+        Column("disk_read_iops", "Disk read IOPS", lambda i: i.disk("read_iops", count), unit="1/s"),
+        Column("disk_write_iops", "Disk write IOPS", lambda i: i.disk("write_iops", count), unit="1/s"),
+        Column("storage_bytes", "Storage", lambda i: i.spec.storage.node_bytes if i.has_disk else None, unit="B"),
+        Column("scratch_bytes", "Scratch", lambda i: i.scratch_bytes, unit="B"),
+    ),
+    command="cluster plan",
+)  # fmt: skip
+
+PROCESSES: Definition[Processes] = Definition(
+    "processes",
+    "Processes",
+    (
+        Column("node", "Node", lambda i: i.node),
+        Column("where", "Where", lambda i: i.place),
+        Column("processes", "Processes", lambda i: ", ".join(i.processes) or "nothing", wide=True),
+    ),
+    command="cluster plan",
+)
+NOTES = sentences("plan-limits", "Limits", "note", key="limits", command="cluster plan")
+SETTINGS = facts("plan-settings", "Settings", "setting", key="settings", command="cluster plan")
+DEFINITIONS = (NODES, PROCESSES, NOTES, SETTINGS)
 
 
 def nodes_table(spec: ClusterSpec) -> Table:
     """What every node is and has, with rates as they will be, scaled."""
-    rows = [_row(spec, node) for node in spec.node_names()]
     note = None if spec.scale == 1 else f"Rates are the instance's divided by scale {spec.scale:g}."
-    return plain_table("Nodes", NODE_COLUMNS, rows, [_shown(row) for row in rows], note)
+    return NODES.table((_Node(spec, name) for name in spec.node_names()), caption=note)
 
 
 def notes_table(spec: ClusterSpec) -> Table:
     """Where limits come from, and which of them this machine cannot hold."""
     from wavetank.cluster.notes import notes
 
-    rows: list[list[Value]] = [[note] for note in notes(spec)]
-    return plain_table(
-        "Limits", ["note"], rows, note=None if rows else "All limits are as written."
-    )
+    said = list(notes(spec))
+    return NOTES.table(said, caption=None if said else "All limits are as written.")
 
 
 def role_of(spec: ClusterSpec, node: str) -> str:
@@ -44,54 +122,8 @@ def role_of(spec: ClusterSpec, node: str) -> str:
     return ", ".join(role for role, names in roles.items() if node in names) or "idle"
 
 
-def _row(spec: ClusterSpec, node: str) -> list[Value]:
-    instance = spec.instance_of(node)
-    held = node in spec.storage_names()
-    rates = spec.disk_rates(node, spec.storage) if held else {}
-    network = instance.network
-    has_scratch = spec.temporary is not None and node in spec.compute_names()
-    scaled = [
-        None if rate is None else round(rate / spec.scale)
-        for rate in (
-            network,
-            *(
-                rates[key] * spec.storage.devices if key in rates else None
-                for key in ("read", "write", "read_iops", "write_iops")
-            ),
-        )
-    ]
-    return [
-        node, role_of(spec, node), instance.name, instance.vcpus, instance.memory, scaled[0],
-        spec.device_of(node, spec.storage) if held else None, *scaled[1:],
-        spec.storage.node_bytes if held else None,
-        spec.temporary.size if has_scratch and spec.temporary is not None else None,
-    ]  # fmt: skip
-
-
-def _shown(row: list[Value]) -> list[str]:
-    from wavetank.units import format_rate, format_size
-
-    has_disk = row[NODE_COLUMNS.index("device")] is not None
-
-    def shown(column: str, value: Value) -> str:
-        if value is None:
-            is_limit = column.endswith(("_per_s", "_iops")) and (
-                has_disk or column.startswith("network")
-            )
-            return "no limit" if is_limit else "-"
-        if not isinstance(value, int | float):
-            return str(value)
-        if column.endswith("_bytes_per_s"):
-            return format_rate(value)
-        return format_size(value) if column.endswith("_bytes") else f"{value:g}"
-
-    return [shown(column, value) for column, value in zip(NODE_COLUMNS, row, strict=True)]
-
-
 def settings_table(spec: ClusterSpec) -> Table:
     """Every setting, defaults too."""
-    from wavetank.units import format_size
-
     fs = spec.file_system
     stripe: str = fs.stripe.kind
     stripe += f", blocks of {format_size(fs.stripe.size)}" if fs.stripe.size else ""
@@ -122,7 +154,7 @@ def settings_table(spec: ClusterSpec) -> Table:
         **(_ssh_settings(spec)),
         **(_cloud_settings(spec)),
     }  # fmt: skip
-    return plain_table("Settings", ["setting", "value"], [list(item) for item in settings.items()])
+    return SETTINGS.table(settings.items())
 
 
 def access_method(spec: ClusterSpec) -> str:
@@ -144,10 +176,7 @@ def processes_table(spec: ClusterSpec) -> Table:
     """Which processes run where: a row for each kernel of a node."""
     from wavetank.cluster.access import processes
 
-    rows: list[list[Value]] = [
-        [each.node, each.place, ", ".join(each.processes) or "nothing"] for each in processes(spec)
-    ]
-    return plain_table("Processes", ["node", "where", "processes"], rows)
+    return PROCESSES.table(processes(spec))
 
 
 def _ssh_settings(spec: ClusterSpec) -> dict[str, str]:

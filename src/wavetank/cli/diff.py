@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,14 +11,54 @@ from typing import TYPE_CHECKING
 import click
 
 from wavetank.cli.output import format_option, print_tables
-from wavetank.tables.table import Value, plain_table
+from wavetank.tables.table import Cell, Column, Definition
+from wavetank.tables.words import DASH, plain_words
 
 if TYPE_CHECKING:
+    from wavetank.model.comparison.difference import Difference
     from wavetank.model.document.model import Model
 
 
-MAX_SHOWN = 200
-"""Rows of the printed table: more than anybody reads."""
+@dataclass(frozen=True)
+class _Row:
+    """One difference; for people that of several phases one after another, up to the last."""
+
+    first: Difference
+    last: Difference
+
+    @property
+    def ratio(self) -> float | None:
+        """How many times a the second number is; None for other values."""
+        a, b = self.first.a, self.first.b
+        if isinstance(a, bool) or isinstance(b, bool):
+            return None
+        if not isinstance(a, int | float) or not isinstance(b, int | float):
+            return None
+        return b / a if a else None
+
+
+def _span(first: int | None, last: int | None) -> Cell:
+    if first is None:
+        return Cell(DASH, None)
+    return Cell(str(first) if first == last else f"{first} to {last}", first)
+
+
+DIFFERENCES: Definition[_Row] = Definition(
+    "model-differences",
+    "Differences",
+    (
+        Column("where", "Where", lambda i: i.first.where),
+        Column("ph_id_a", "Phase of a", lambda i: _span(i.first.ph_id_a, i.last.ph_id_a), kind="integer"),
+        Column("ph_id_b", "Phase of b", lambda i: _span(i.first.ph_id_b, i.last.ph_id_b), kind="integer"),
+        Column("field", "Field", lambda i: i.first.field),
+        Column("a", "a", lambda i: i.first.a, kind="any", show=plain_words),
+        Column("b", "b", lambda i: i.first.b, kind="any", show=plain_words),
+        Column("ratio", "b / a", lambda i: i.ratio, kind="number", show=lambda value: f"{value:.4g}"),
+    ),
+    key="differences",
+    command="diff",
+)  # fmt: skip
+DEFINITIONS = (DIFFERENCES,)
 
 
 @click.command(name="diff")
@@ -34,20 +76,14 @@ def command(first: Path, second: Path, output_format: str) -> int:
     from wavetank.model.comparison.difference import compare_models
 
     result = compare_models(*(_model(path) for path in (first, second)))
-    rows: list[tuple[Value, ...]] = [
-        (d.where, d.ph_id_a, d.ph_id_b, d.field, d.a, d.b, _ratio(d.a, d.b))
-        for d in result.differences
-    ]
     counts = f"{result.n_equal_phases} phases are the same, of {result.n_phases_a} and {result.n_phases_b}."
     if result.same and output_format == "table":
         click.echo(f"The models stand for the same I/O. {counts}")
     else:
-        shown = _shown(rows)
-        if len(shown) > MAX_SHOWN:
-            counts += f" {len(shown) - MAX_SHOWN:,} more rows are in --format csv and json."
-        columns = ("where", "ph_id_a", "ph_id_b", "field", "a", "b", "ratio")
+        rows = [_Row(each, each) for each in result.differences]
+        table = DIFFERENCES.table(rows, people=_shown(result.differences), caption=counts)
         print_tables(
-            [plain_table("Differences", columns, rows, shown[:MAX_SHOWN], note=counts)],
+            [table],
             output_format,
             extra={
                 "same": result.same,
@@ -84,54 +120,31 @@ def _model(path: Path) -> Model:
         raise
 
 
-def _shown(rows: list[tuple[Value, ...]]) -> list[list[str]]:
+def _shown(differences: Sequence[Difference]) -> Iterator[_Row]:
     """Rows for people: phases in a row that differ in the same are one ("2 to 40")."""
-    blocks = [list(block) for _, block in groupby(rows, key=lambda row: row[:3])]
-    shown: list[list[str]] = []
+    blocks = [
+        list(block)
+        for _, block in groupby(differences, key=lambda d: (d.where, d.ph_id_a, d.ph_id_b))
+    ]
     begin = 0
     for end in range(1, len(blocks) + 1):
         if end < len(blocks) and _goes_on(blocks[end - 1], blocks[end]):
             continue
-        for first, last in zip(blocks[begin], blocks[end - 1], strict=True):
-            ids = [_span(first[place], last[place]) for place in (1, 2)]
-            texts = ["-" if cell is None else str(cell) for cell in first[3:6]]
-            shown.append([str(first[0]), *ids, *texts, _shown_ratio(first[6])])
+        yield from map(_Row, blocks[begin], blocks[end - 1])
         begin = end
-    return shown
 
 
-def _goes_on(one: list[tuple[Value, ...]], other: list[tuple[Value, ...]]) -> bool:
+def _goes_on(one: Sequence[Difference], other: Sequence[Difference]) -> bool:
     """Whether a phase differs as the one before it does."""
 
-    def follows(a: Value, b: Value) -> bool:
-        return b == a + 1 if isinstance(a, int) and isinstance(b, int) else a is b is None
+    def follows(a: int | None, b: int | None) -> bool:
+        return a is b is None if a is None or b is None else b == a + 1
 
+    first, then = one[0], other[0]
     return (
-        [row[3:] for row in one] == [row[3:] for row in other]
-        and one[0][0] == other[0][0]
-        and one[0][1:3] != (None, None)
-        and all(follows(one[0][place], other[0][place]) for place in (1, 2))
+        [(d.field, d.a, d.b) for d in one] == [(d.field, d.a, d.b) for d in other]
+        and first.where == then.where
+        and (first.ph_id_a, first.ph_id_b) != (None, None)
+        and follows(first.ph_id_a, then.ph_id_a)
+        and follows(first.ph_id_b, then.ph_id_b)
     )
-
-
-def _span(first: Value, last: Value) -> str:
-    if first is None:
-        return "-"
-    return str(first) if first == last else f"{first} to {last}"
-
-
-def _shown_ratio(ratio: Value) -> str:
-    """Four digits are enough for people; JSON and CSV have them all."""
-    return f"{ratio:.4g}" if isinstance(ratio, float) else "-"
-
-
-def _ratio(a: Value, b: Value) -> float | None:
-    """How many times a the second number is; None for other values."""
-    if (
-        isinstance(a, bool)
-        or isinstance(b, bool)
-        or not isinstance(a, int | float)
-        or not isinstance(b, int | float)
-    ):
-        return None
-    return b / a if a else None

@@ -2,10 +2,30 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from wavetank.cli.output import format_option, print_tables
-from wavetank.tables.table import plain_table
+from wavetank.tables.table import Column, Definition
+
+if TYPE_CHECKING:
+    from wavetank.doctor import Finding
+
+ABILITIES: Definition[Finding] = Definition(
+    "this-machine",
+    "This machine",
+    (
+        Column("area", "Area", lambda i: i.area),
+        Column("ability", "Ability", lambda i: i.ability),
+        Column("state", "State", lambda i: i.state),
+        Column("found", "Found", lambda i: i.found),
+        Column("without_it", "Without it", lambda i: i.cost or None, wide=True),
+        Column("remedy", "Remedy", lambda i: i.remedy or None, wide=True),
+    ),
+    command="doctor",
+)
+DEFINITIONS = (ABILITIES,)
 
 
 @click.command(name="doctor")
@@ -21,16 +41,11 @@ def command(output_format: str) -> None:
     from wavetank.errors import WavetankError
 
     findings = examine()
-    columns = ["area", "ability", "state", "found", "without_it", "remedy"]
-    rows = [
-        [f.area, f.ability, f.state, f.found, f.cost or None, f.remedy or None] for f in findings
-    ]
-    shown = [[f.area, f.ability, f.state, f.found, f.cost, f.remedy] for f in findings]
     missing = sum(f.state != "ok" for f in findings)
     note = (
         "All is there." if not missing else f"{missing} of {len(findings)} are missing or limited."
     )
-    print_tables([plain_table("This machine", columns, rows, shown, note)], output_format)
+    print_tables([ABILITIES.table(findings, caption=note)], output_format)
     if not can_work(findings):
         raise WavetankError(
             "nothing can be traced or replayed here: the C parts are not built. Run 'make setup' in the source directory"

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from wavetank.cli.output import format_option, print_tables
-from wavetank.tables.table import Value, plain_table
+from wavetank.tables.words import id_range
 
 if TYPE_CHECKING:
     from wavetank.kernel.document.kernel import Kernel
@@ -41,6 +40,7 @@ def command(kernel: Path, model: Path, which: str, tolerance: float, output_form
     from wavetank.document import sha256_of
     from wavetank.kernel.document.kernel import Kernel
     from wavetank.kernel.fidelity.certificate import fio_fidelity, ior_fidelity, replay_fidelity
+    from wavetank.kernel.tables.fidelity import fidelity_tables
     from wavetank.model.document.model import Model
 
     ours, theirs = Kernel.read(kernel), Model.read(model)
@@ -54,37 +54,15 @@ def command(kernel: Path, model: Path, which: str, tolerance: float, output_form
         "fio": lambda: fio_fidelity(ours, theirs.phases),
     }[which]()
     outside = [row for row in rows if not row.within(tolerance / 100)]
-    table = plain_table(
-        "Fidelity",
-        ["phases", "exact", "model_operations", "kernel_operations", "model_bytes", "kernel_bytes",
-         "ranks_with_other_offsets"],
-        [
-            [_phases(row.ph_ids), None if row.left_to_mpi else row.exact, *_numbers(row)] for row in rows
-        ],
-        [
-            [_phases(row.ph_ids), "left to MPI" if row.left_to_mpi else "yes" if row.exact else "no",
-             *map(str, _numbers(row))]
-            for row in rows
-        ],
-        note=(_exact(ours, which) if all(row.exact or row.left_to_mpi for row in rows)
-              else f"{len(outside)} of {len(rows)} outside of the tolerance of {tolerance:g} %.") + _races(rows),
-    )  # fmt: skip
-    differences: list[list[Value]] = [
-        [_phases(row.ph_ids), what] for row in rows for what in row.differences
-    ]
-    tables = [
-        table,
-        *([plain_table("Differences", ["phases", "what"], differences)] if differences else []),
-    ]
-    if which == "replay" and ours.not_reproduced:
-        said: list[list[Value]] = [[sentence] for sentence in ours.not_reproduced]
-        tables.append(plain_table("Said by the kernel", ["what"], said))
+    said = (
+        _exact(ours, which)
+        if all(row.exact or row.left_to_mpi for row in rows)
+        else f"{len(outside)} of {len(rows)} outside of the tolerance of {tolerance:g} %."
+    )
     extrapolated = None if ours.extrapolation is None else ours.extrapolation.sentence()
-    if extrapolated is not None:
-        table = replace(
-            table, caption=f"{table.caption} The kernel and its model are {extrapolated}."
-        )
-        tables[0] = table
+    whence = "" if extrapolated is None else f" The kernel and its model are {extrapolated}."
+    left_out = ours.not_reproduced if which == "replay" else ()
+    tables = fidelity_tables(rows, f"{said}{_races(rows)}{whence}", left_out)
     print_tables(
         tables,
         output_format,
@@ -97,11 +75,6 @@ def command(kernel: Path, model: Path, which: str, tolerance: float, output_form
     )
     if outside:
         sys.exit(_OUTSIDE_TOLERANCE)
-
-
-def _numbers(row: PhaseFidelity) -> tuple[int, ...]:
-    counts = (row.model.operations, row.kernel.operations, row.model.bytes, row.kernel.bytes)
-    return (*counts, row.ranks_with_other_offsets)
 
 
 def _exact(kernel: Kernel, which: str) -> str:
@@ -119,13 +92,6 @@ def _races(rows: list[PhaseFidelity]) -> str:
     if not ph_ids:
         return ""
     return (
-        f" Where the calls of phase {_phases(tuple(ph_ids))} go is not determined by the application: which rank comes "
+        f" Where the calls of phase {id_range(ph_ids)} go is not determined by the application: which rank comes "
         "first to the shared file pointer is decided anew in each run, and in each replay."
     )
-
-
-def _phases(ph_ids: tuple[int, ...]) -> str:
-    """Phases as "1-40"; none are the calls beside them."""
-    from wavetank.kernel.lowering.plan_text import rank_list
-
-    return rank_list(ph_ids) if ph_ids else "other calls"

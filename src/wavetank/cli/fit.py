@@ -2,18 +2,78 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from wavetank.cli.output import format_option, print_tables
-from wavetank.tables.table import Table, Value, plain_table
+from wavetank.tables.table import Cell, Column, Definition, Table
+from wavetank.tables.words import DASH, numbers_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wavetank.model.scaling.fitting import Fit, FittedValue
+
+
+@dataclass(frozen=True)
+class _Field:
+    """A field, and what it is as a function of np.
+
+    Attributes:
+        ph_ids: its phase; for people, several that are the same in all else; none: it is the application's.
+        ranks: those that it is about; None: all.
+        values: at each process count.
+        function: in words, or why there is none.
+        n_checks: runs that are left to check it.
+    """
+
+    ph_ids: tuple[int, ...]
+    field: str
+    function: str
+    n_checks: int | None
+    values: tuple[str | None, ...] = ()
+    ranks: str | None = None
+
+
+def _phase(field: _Field, nothing: str) -> Cell:
+    return Cell(
+        numbers_text(field.ph_ids) if field.ph_ids else nothing,
+        field.ph_ids[0] if field.ph_ids else None,
+    )
+
+
+_FUNCTION: tuple[Column[_Field], ...] = (
+    Column("function", "Function", lambda i: i.function, wide=True),
+    Column("runs_left_to_check", "Runs left to check", lambda i: i.n_checks, kind="integer"),
+)
+
+FIELDS: Definition[_Field] = Definition(
+    "fields-by-number-of-processes",
+    "Fields by number of processes",
+    (
+        Column("ph_id", "Phase", lambda i: _phase(i, "application"), kind="integer"),
+        Column("field", "Field", lambda i: i.field),
+        *_FUNCTION,
+    ),
+    each=Column("^np [0-9]+$", "Value at this number of processes", lambda _: None),
+    command="fit",
+)
+
+BY_RANK: Definition[_Field] = Definition(
+    "by-rank",
+    "By rank",
+    (
+        Column("ph_id", "Phase", lambda i: _phase(i, DASH), kind="integer"),
+        Column("ranks", "Ranks", lambda i: i.ranks),
+        Column("field", "Field", lambda i: i.field),
+        *_FUNCTION,
+    ),
+    command="fit",
+)
+DEFINITIONS = (FIELDS, BY_RANK)
 
 
 @click.command(name="fit")
@@ -76,24 +136,20 @@ def command(
 
 def _table(fit: Fit) -> Table:
     """A row for each field; phases with the same rows are joined for people."""
-    counts = list(fit.models)
-    rows: list[tuple[Value, ...]] = []
+    rows = []
     for field in fit.fields:
-        if all(value is None for value in field.values.values()):
-            continue
-        values = [None if value is None else str(value) for value in field.values.values()]
-        function = _functions(field)
-        rows.append((field.ph_id, field.field, *values, function, field.n_checks))
-    columns = (
-        "ph_id", "field", *(f"np {count}" for count in counts), "function", "runs_left_to_check"
-    )  # fmt: skip
-    return plain_table(
-        "Fields by number of processes",
-        columns,
-        rows,
-        _joined(rows, "application"),
-        note=_note(fit),
-    )
+        told = tuple(None if value is None else str(value) for value in field.values.values())
+        if any(value is not None for value in told):
+            ph_ids = () if field.ph_id is None else (field.ph_id,)
+            rows.append(_Field(ph_ids, field.field, _functions(field), field.n_checks, told))
+    counts = [_count(at, n) for at, n in enumerate(fit.models)]
+    columns = (*FIELDS.columns[:2], *counts, *FIELDS.columns[2:])
+    return replace(FIELDS, columns=columns).table(rows, people=_joined(rows), caption=_note(fit))
+
+
+def _count(at: int, n_processes: int) -> Column[_Field]:
+    name = f"np {n_processes}"
+    return Column(name, name, lambda i: i.values[at])
 
 
 def _functions(field: FittedValue) -> str:
@@ -121,33 +177,24 @@ def _note(fit: Fit) -> str | None:
     return " ".join(notes) or None
 
 
-def _joined(rows: Sequence[tuple[Value, ...]], nothing: str) -> list[list[str]]:
+def _joined(rows: Sequence[_Field]) -> list[_Field]:
     """Rows that differ in the phase alone as one."""
-    from wavetank.tables.words import numbers_text
-
-    spans: dict[tuple[Value, ...], list[int]] = {}
-    shown: list[list[str]] = []
+    spans: dict[tuple[bool, _Field], list[int]] = {}
     for row in rows:
-        if isinstance(row[0], int):
-            spans.setdefault(row[1:], []).append(row[0])
-        else:
-            shown.append([nothing, *("-" if cell is None else str(cell) for cell in row[1:])])
-    for rest, numbers in spans.items():
-        shown.append(
-            [numbers_text(numbers), *("-" if cell is None else str(cell) for cell in rest)]
-        )
-    return shown
+        spans.setdefault((bool(row.ph_ids), replace(row, ph_ids=())), []).extend(row.ph_ids)
+    return [
+        replace(row, ph_ids=tuple(ph_ids))
+        for (_, row), ph_ids in sorted(spans.items(), key=lambda item: item[0][0])
+    ]
 
 
 def _rank_table(fit: Fit) -> Table:
     """What each group of ranks does, as functions of np and the rank."""
     from wavetank.model.scaling.functions.process_functions import NoFunctionError
 
-    columns = ("ph_id", "ranks", "field", "function", "runs_left_to_check")
-    title = "By rank"
     if isinstance(fit.grouped, NoFunctionError):
-        return plain_table(title, columns, [], [], note=f"Not extrapolated: {fit.grouped}.")
-    rows: list[tuple[Value, ...]] = []
+        return BY_RANK.table([], caption=f"Not extrapolated: {fit.grouped}.")
+    rows: list[_Field] = []
     for group in fit.grouped.groups:
         ids = [phase.ph_id for phase in group.sample.phases]
         told: list[tuple[int | None, str, str, int | None]] = [
@@ -162,12 +209,18 @@ def _rank_table(fit: Fit) -> Table:
             ),
         ]
         rows += [
-            (None if number is None else ids[number], group.members_text, field, text, n_checks)
+            _Field(
+                () if number is None else (ids[number],),
+                field,
+                text,
+                n_checks,
+                ranks=group.members_text,
+            )
             for number, field, text, n_checks in told
         ]
     rows += [
-        (None, "-", f"not extrapolated: {kind}", reason, None)
+        _Field((), f"not extrapolated: {kind}", reason, None)
         for kind, reason in fit.grouped.left_out.items()
     ]
     note = f"Phases are numbered as at np {max(fit.models)}. Only what has a run left to check it is extrapolated."
-    return plain_table(title, columns, rows, _joined(rows, "-"), note=note)
+    return BY_RANK.table(rows, people=_joined(rows), caption=note)

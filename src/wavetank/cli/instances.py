@@ -3,20 +3,131 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
 from wavetank.cli.output import format_option, print_tables
 from wavetank.errors import CostError, UsageError
-from wavetank.tables.table import Table, Value, plain_table
+from wavetank.tables.shapes import facts
+from wavetank.tables.table import Cell, Column, Definition
+from wavetank.tables.words import DASH, plain_words
+from wavetank.units import format_size
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable
+    from decimal import Decimal
 
     from wavetank.cost.find import Candidate, Needs
+    from wavetank.cost.prices import PriceTable, StoragePrice, TransferPrice, TransferTier
 
 SHOWN = 20
+
+_Stored: TypeAlias = "tuple[PriceTable, str, StoragePrice]"
+_Moved: TypeAlias = "tuple[PriceTable, str, TransferPrice, TransferTier]"
+
+
+def _per_h(candidate: Candidate, currency: str) -> Cell:
+    price = candidate.price_per_h
+    return Cell(DASH, None) if price is None else Cell(f"{price:.4f} {currency}", float(price))
+
+
+def _size(size_bytes: int) -> Cell:
+    return Cell(format_size(size_bytes) if size_bytes else DASH, size_bytes)
+
+
+_ORIGIN: tuple[Column[Any], ...] = (
+    Column("date", "Date", lambda i: str(i[2].date or i[0].date)),
+    Column("source", "Source", lambda i: i[2].source or i[0].source, wide=True),
+    Column("note", "Note", lambda i: i[2].note, wide=True),
+)
+
+CANDIDATES: Definition[tuple[Candidate, str]] = Definition(
+    "instances",
+    "Instances",
+    (
+        Column("type", "Type", lambda i: i[0].kind.name),
+        Column("compute", "Compute nodes", lambda i: i[0].n_compute, kind="integer"),
+        Column("io", "I/O nodes", lambda i: i[0].n_io, kind="integer"),
+        Column("cluster_per_h", "Cluster per hour", lambda i: _per_h(*i), unit="currency"),
+        Column("cores", "Cores", lambda i: i[0].kind.cores, kind="integer"),
+        Column("memory", "Memory", lambda i: i[0].kind.memory_bytes, unit="B"),
+        Column("network", "Network", lambda i: i[0].kind.network_baseline_bytes_per_s, unit="B/s"),
+        Column("ebs", "EBS", lambda i: i[0].kind.ebs_baseline_bytes_per_s, unit="B/s"),
+        Column("local_storage", "Local storage", lambda i: _size(i[0].kind.local_storage_bytes), unit="B"),
+        Column("ruled_out", "Ruled out", lambda i: Cell("; ".join(i[0].ruled_out) or DASH, list(i[0].ruled_out)), kind="list",
+               wide=True),
+    ),
+    command="instances find",
+)  # fmt: skip
+
+RULED_OUT: Definition[tuple[str, int]] = Definition(
+    "ruled-out",
+    "Ruled out",
+    (
+        Column("by", "By", lambda i: i[0], wide=True),
+        Column("types", "Types", lambda i: i[1], kind="integer"),
+    ),
+    command="instances find",
+)
+
+INSTANCE = facts("instance", "Instance", "quantity", command="instances show")
+
+PRICES: Definition[tuple[str, PriceTable]] = Definition(
+    "prices",
+    "Prices",
+    (
+        Column("table", "Table", lambda i: i[1].name),
+        Column("date", "Date", lambda i: str(i[1].date)),
+        Column("region", "Region", lambda i: i[1].region),
+        Column("purchase", "Purchase", lambda i: i[1].purchase),
+        Column(
+            "price_per_h",
+            "Price per hour",
+            lambda i: i[1].instances[i[0]],
+            unit="currency",
+            show=plain_words,
+        ),
+        Column("currency", "Currency", lambda i: i[1].currency),
+        Column("billing", "Billing", lambda i: str(i[1].billing)),
+    ),
+    command="instances show",
+)
+
+
+def _price(key: str, title: str, of: Callable[[StoragePrice], Decimal | None]) -> Column[_Stored]:
+    return Column(key, title, lambda i: of(i[2]), unit="currency", show=plain_words)
+
+
+STORAGE: Definition[_Stored] = Definition(
+    "storage-prices",
+    "Storage",
+    (
+        Column("storage", "Storage", lambda i: i[1]),
+        _price("per_gb_month", "Per GB and month", lambda price: price.per_gb_month),
+        Column("minimum_gb", "Least GB", lambda i: i[2].minimum_gb or None, kind="number", show=plain_words),
+        _price("per_iops_month", "Per IOPS and month", lambda price: price.per_iops_month),
+        _price("per_mib_per_s_month", "Per MiB/s and month", lambda price: price.per_mib_per_s_month),
+        _price("per_gb_read", "Per GB read", lambda price: price.per_gb_read),
+        _price("per_gb_written", "Per GB written", lambda price: price.per_gb_written),
+        *_ORIGIN,
+    ),
+    key="storage",
+    command="instances storage",
+)  # fmt: skip
+
+TRANSFER: Definition[_Moved] = Definition(
+    "data-transfer",
+    "Data transfer",
+    (
+        Column("border", "Border", lambda i: i[1]),
+        Column("to_gb", "To GB", lambda i: i[3].to_gb, kind="number", show=plain_words),
+        Column("per_gb", "Per GB", lambda i: i[3].per_gb, unit="currency", show=plain_words),
+        *_ORIGIN,
+    ),
+    command="instances storage",
+)
+DEFINITIONS = (CANDIDATES, RULED_OUT, INSTANCE, PRICES, STORAGE, TRANSFER)
 
 
 @click.group()
@@ -107,14 +218,8 @@ def find(
         )
         + f"prices: {table.name}, {table.date}. {origin()[0]}"
     )
-    rules: list[list[Value]] = [[reason, count] for reason, count in reasons(judged)]
-    print_tables(
-        [
-            _candidates(chosen, table.currency),
-            plain_table("Ruled out", ("by", "types"), rules, note=note),
-        ],
-        output_format,
-    )
+    candidates = CANDIDATES.table((each, table.currency) for each in chosen)
+    print_tables([candidates, RULED_OUT.table(reasons(judged), caption=note)], output_format)
 
 
 @command.command(short_help="What an instance type has, and what it costs.")
@@ -128,30 +233,10 @@ def show(name: str, output_format: str) -> None:
     from wavetank.cluster.instance_types import find_instance
     from wavetank.cost.prices import load_prices, shipped_tables
 
-    facts: list[list[Value]] = [
-        [key, value] for key, value in find_instance(name).model_dump().items()
-    ]
-    costs: list[list[Value]] = []
-    for shipped in shipped_tables():
-        table = load_prices(shipped)
-        if name in table.instances:
-            costs.append(
-                [
-                    table.name, str(table.date), table.region, table.purchase,
-                    str(table.instances[name]), table.currency, str(table.billing),
-                ]
-            )  # fmt: skip
-    print_tables(
-        [
-            plain_table(name, ("quantity", "value"), facts),
-            plain_table(
-                "Prices",
-                ("table", "date", "region", "purchase", "price_per_h", "currency", "billing"),
-                costs,
-            ),
-        ],
-        output_format,
-    )
+    quantities = INSTANCE.table(find_instance(name).model_dump().items(), title=name)
+    tables = [(name, load_prices(shipped)) for shipped in shipped_tables()]
+    prices = PRICES.table(each for each in tables if name in each[1].instances)
+    print_tables([quantities, prices], output_format)
 
 
 @command.command(short_help="Prices of storage and data transfer.")
@@ -168,37 +253,16 @@ def storage(prices: str, output_format: str) -> None:
     from wavetank.cost.prices import load_prices
 
     table = load_prices(prices)
-    stored: list[list[Value]] = [
-        [
-            name, float(price.per_gb_month), price.minimum_gb or None,
-            *(
-                None if each is None else float(each)
-                for each in (price.per_iops_month, price.per_mib_per_s_month, price.per_gb_read, price.per_gb_written)
-            ),
-            str(price.date or table.date), price.source or table.source, price.note,
-        ]
-        for name, price in sorted(table.storage.items())
-    ]  # fmt: skip
-    moved: list[list[Value]] = [
-        [border, tier.to_gb, float(tier.per_gb), str(price.date or table.date), price.source or table.source, price.note]
+    stored = STORAGE.table(
+        ((table, name, price) for name, price in sorted(table.storage.items())),
+        caption=f"In {table.currency}, from price table {table.name} ({table.region}).",
+    )
+    moved = TRANSFER.table(
+        (table, border, price, tier)
         for border, price in sorted(table.transfer.items())
         for tier in price.tiers
-    ]  # fmt: skip
-    print_tables(
-        [
-            plain_table(
-                "Storage",
-                (
-                    "storage", "per_gb_month", "minimum_gb", "per_iops_month", "per_mib_per_s_month", "per_gb_read",
-                    "per_gb_written", "date", "source", "note",
-                ),
-                stored,
-                note=f"In {table.currency}, from price table {table.name} ({table.region}).",
-            ),
-            plain_table("Data transfer", ("border", "to_gb", "per_gb", "date", "source", "note"), moved),
-        ],
-        output_format,
-    )  # fmt: skip
+    )
+    print_tables([stored, moved], output_format)
 
 
 @command.command(short_help="Make the data anew from public sources.")
@@ -242,42 +306,5 @@ def refresh(
 
 
 def _words(needs: Needs) -> str:
-    from wavetank.units import format_size
-
     where = "a global file system" if needs.global_file_system else "files of its own per process"
     return f"{needs.n_processes} processes, {format_size(needs.capacity_bytes)}, {where}"
-
-
-def _candidates(candidates: Sequence[Candidate], currency: str) -> Table:
-    from wavetank.units import format_rate, format_size
-
-    def rate(value: int | None) -> str:
-        return "-" if value is None else format_rate(value)
-
-    rows: list[list[Value]] = []
-    shown = []
-    for each in candidates:
-        kind, price = each.kind, each.price_per_h
-        rows.append(
-            [
-                kind.name, each.n_compute, each.n_io, None if price is None else float(price),
-                kind.cores, kind.memory_bytes, kind.network_baseline_bytes_per_s,
-                kind.ebs_baseline_bytes_per_s, kind.local_storage_bytes,
-                list(each.ruled_out),
-            ]
-        )  # fmt: skip
-        shown.append(
-            [
-                kind.name, str(each.n_compute), str(each.n_io),
-                "-" if price is None else f"{price:.4f} {currency}", str(kind.cores),
-                format_size(kind.memory_bytes), rate(kind.network_baseline_bytes_per_s),
-                rate(kind.ebs_baseline_bytes_per_s),
-                format_size(kind.local_storage_bytes) if kind.local_storage_bytes else "-",
-                "; ".join(each.ruled_out) or "-",
-            ]
-        )  # fmt: skip
-    columns = (
-        "type", "compute", "io", "cluster_per_h", "cores", "memory", "network", "ebs",
-        "local_storage", "ruled_out",
-    )  # fmt: skip
-    return plain_table("Instances", columns, rows, shown)

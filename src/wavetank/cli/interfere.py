@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import click
 
 from wavetank.cli.output import format_option, print_tables
 from wavetank.errors import MeasurementError, SpecError
-from wavetank.tables.table import Value, plain_table
+from wavetank.tables.table import Column, Definition, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,10 +17,37 @@ if TYPE_CHECKING:
     from wavetank.campaign.course import Outcome
     from wavetank.campaign.store import Store
     from wavetank.cli.progress import Progress
-    from wavetank.compare.comparison import Comparison
+    from wavetank.compare.comparison import Comparison, NotMeasured
     from wavetank.interfere.load import LoadedStudy
-    from wavetank.interfere.plan import InterferePlan
+    from wavetank.interfere.plan import InterferePlan, Point
     from wavetank.interfere.spec import InterfereSpec
+
+_Planned: TypeAlias = "tuple[Point | NotMeasured, bool]"
+"""A run and whether it is done, or one that cannot be."""
+
+
+def _of_run(of: Callable[[Point], Value]) -> Callable[[_Planned], Value]:
+    return lambda item: of(cast("Point", item[0])) if hasattr(item[0], "members") else None
+
+
+PLAN: Definition[_Planned] = Definition(
+    "study-plan",
+    "Plan",
+    (
+        Column("point", "Point", _of_run(lambda i: i.kind)),
+        Column("run", "Run", lambda i: getattr(i[0], "label", None) or getattr(i[0], "application", None)),
+        Column("cluster", "Cluster", lambda i: i[0].cluster),
+        Column("mapping", "Mapping", lambda i: i[0].mapping),
+        Column("duration_s", "Duration", _of_run(lambda i: i.duration_s), unit="s"),
+        Column("repetition", "Repetition", _of_run(lambda i: i.repetition), kind="integer"),
+        Column("nodes", "Nodes", _of_run(lambda i: " ".join("+".join(member.nodes) for member in i.members))),
+        Column("done", "Done", lambda i: i[1], kind="boolean"),
+        Column("cannot_run", "Cannot run", lambda i: getattr(i[0], "reason", None), wide=True),
+    ),
+    key="plan",
+    command="interfere",
+)  # fmt: skip
+DEFINITIONS = (PLAN,)
 
 
 @click.command("interfere")
@@ -182,24 +209,12 @@ def print_study_plan(
     if not fresh and (folder / DATABASE).is_file():
         with open_store(folder) as store:
             done = set(store.together())
-    rows: list[list[Value]] = [
-        [
-            point.kind, point.label, point.cluster, point.mapping, point.duration_s,
-            point.repetition, " ".join("+".join(m.nodes) for m in point.members),
-            point.key in done, None,
-        ]
-        for point in plan.points
-    ]  # fmt: skip
-    rows += [
-        [None, part.application, part.cluster, part.mapping, None, None, None, False, part.reason]
-        for part in plan.impossible
+    rows: list[_Planned] = [
+        *((point, point.key in done) for point in plan.points),
+        *((part, False) for part in plan.impossible),
     ]
-    columns = (
-        "point", "run", "cluster", "mapping", "duration_s", "repetition", "nodes", "done",
-        "cannot_run",
-    )  # fmt: skip
     print_tables(
-        [plain_table("Plan", columns, rows, note=_sentence(plan, done))],
+        [PLAN.table(rows, caption=_sentence(plan, done))],
         output_format,
         {
             "study": loaded.spec.name,

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from wavetank.cli.measuring import flush_option
 from wavetank.cli.output import format_option, print_tables
-from wavetank.tables.table import Table, plain_table
-
-if TYPE_CHECKING:
-    from wavetank.measure.result import Measurement
 
 
 @click.command()
@@ -58,9 +53,11 @@ def command(
     from wavetank.cluster import deploy
     from wavetank.document import check_writable
     from wavetank.kernel.document.kernel import Kernel
+    from wavetank.kernel.tables.results import IO_TIME
     from wavetank.measure.disturbance import MachineWatch
     from wavetank.measure.perform import ReplayPerformer, campaign_options
     from wavetank.measure.run import measure, set_up, tear_down
+    from wavetank.measure.tables import phase_table
 
     read = Kernel.read(kernel)
     if output is not None:
@@ -87,40 +84,7 @@ def command(
     if output is not None:
         measurement.write(output)
     print_tables(
-        [_io_time(measurement), _phases(measurement)],
+        [IO_TIME.table([measurement.result]), phase_table(measurement)],
         output_format,
         {"cluster": cluster, "mapping": mapping, "findings": measurement.findings},
     )
-
-
-def _io_time(measurement: Measurement) -> Table:
-    from wavetank.cli.replay import io_table
-
-    return io_table(measurement.result)
-
-
-def _phases(measurement: Measurement) -> Table:
-    from wavetank.units import format_duration, format_rate, format_size
-
-    phases = measurement.result.phases
-    return plain_table(
-        "Phases",
-        ("ph_id", "bytes", "operations", "time_s", "rate_bytes_per_s", "iops", "origin"),
-        [
-            [
-                phase.ph_id, phase.bytes, phase.operations, phase.time_s, phase.rate_bytes_per_s,
-                phase.iops, measurement.origin,
-            ]
-            for phase in phases
-        ],
-        [
-            [
-                str(phase.ph_id), format_size(phase.bytes), str(phase.operations),
-                format_duration(phase.time_s), format_rate(phase.rate_bytes_per_s),
-                f"{phase.iops:.0f}",
-                measurement.origin + (", not comparable with hardware" if phase.ph_id in measurement.incomparable_phases else ""),
-            ]
-            for phase in phases
-        ],
-        note="; ".join(measurement.findings) or None,
-    )  # fmt: skip

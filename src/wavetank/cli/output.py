@@ -33,6 +33,11 @@ def print_tables(
     JSON is one object: each table's key holds a list of objects; ``extra`` adds keys to it.
     CSV prints the tables one after another, with a title line each if there are several.
     """
+    render(tables, output_format, extra)
+
+
+def render(tables: Sequence[Table], output_format: str, extra: Mapping[str, Any] | None) -> None:
+    """Write the tables in a format."""
     from wavetank.tables.formats import csv_text, json_tables
 
     if output_format == "json":
@@ -47,28 +52,40 @@ def _print_text(tables: Sequence[Table]) -> None:
     import shutil
 
     from rich.console import Console
-    from rich.table import Table as RichTable
     from rich.text import Text
 
-    # A pipe or a log is not a terminal: never cut a table there.
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 10_000
-    console = Console(width=width, highlight=False, soft_wrap=False, markup=False)
+    from wavetank.cli.grid import lay_out, wrapped
+
+    # A pipe or a log is not a terminal: nothing wraps there.
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    console = Console(highlight=False, markup=False)
+
+    def say(lines: Sequence[str], style: str = "") -> None:
+        for line in lines:
+            console.print(Text(line, style=style), soft_wrap=True)
+
+    def sentence(text: str) -> None:
+        say(wrapped(text, width) if width is not None else [text], "italic")
+
     for table in tables:
-        grid = RichTable(
-            title=Text(table.title, style="bold"), title_justify="left", box=None, pad_edge=False
+        columns = table.columns_shown
+        lines = lay_out(
+            [column.title for column in columns],
+            [column.numeric for column in columns],
+            [
+                [_words(column, cell) for column, cell in table.cells_shown(row)]
+                for row in table.for_people[:MOST_SHOWN]
+            ],
+            width,
         )
-        for column in table.columns_shown:
-            grid.add_column(
-                Text(column.title), justify="right" if column.numeric else "left", overflow="fold"
-            )
-        for row in table.for_people[:MOST_SHOWN]:
-            grid.add_row(*[Text(_words(column, cell)) for column, cell in table.cells_shown(row)])
-        console.print(grid)
+        say([table.title], "bold")
+        say(lines.head, "bold")
+        say(lines.body)
         if (left_out := len(table.for_people) - MOST_SHOWN) > 0:
-            console.print(Text(f"{left_out:,} more rows are in --format json and csv", "italic"))
+            sentence(f"{left_out:,} more rows are in --format json and csv")
         if table.caption:
-            console.print(Text(table.caption, style="italic"))
-        console.print()
+            sentence(table.caption)
+        say([""])
 
 
 def _words(column: Column[Any], cell: Cell) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
 from wavetank.cli.output import format_option, print_tables
 from wavetank.errors import MeasurementError, UsageError
-from wavetank.tables.table import Value, plain_table
+from wavetank.tables.table import Column, Definition
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,8 +17,62 @@ if TYPE_CHECKING:
     from wavetank.campaign.load import Loaded
     from wavetank.campaign.plan import Plan
     from wavetank.compare.comparison import Comparison, NotMeasured
-    from wavetank.papers.study import LoadedStudy
+    from wavetank.papers.study import LoadedStudy, Statement
+    from wavetank.papers.verdict import Verdict
 
+_LeftOut: TypeAlias = "tuple[NotMeasured, str]"
+"""What was not measured, and the title of its cluster."""
+
+STUDIES: Definition[tuple[str, LoadedStudy]] = Definition(
+    "studies",
+    "Studies",
+    (
+        Column("name", "Name", lambda i: i[0]),
+        Column("title", "Title", lambda i: i[1].study.title, wide=True),
+        Column("statements", "Statements", lambda i: len(i[1].study.statements), kind="integer"),
+        Column("measures", "Measures", lambda i: _measures(i[1])),
+        Column("reference", "Reference", lambda i: i[1].study.reference, wide=True),
+    ),
+    command="papers list",
+)
+
+STATEMENTS: Definition[Statement] = Definition(
+    "statements",
+    "Statements",
+    (
+        Column("statement", "Statement", lambda i: i.id),
+        Column("published", "Published", lambda i: i.quote, wide=True),
+        Column("source", "Source", lambda i: i.source),
+    ),
+    command="papers show",
+)
+
+VERDICTS: Definition[Verdict] = Definition(
+    "verdicts",
+    "Published and reproduced",
+    (
+        Column("statement", "Statement", lambda i: i.statement.id),
+        Column("published", "Published", lambda i: i.statement.quote, wide=True),
+        Column("source", "Source", lambda i: i.statement.source),
+        Column("verdict", "Verdict", lambda i: i.word),
+        Column("reproduced", "Reproduced", lambda i: i.reproduced or None, wide=True),
+        Column("why", "Why", lambda i: i.why, wide=True),
+    ),
+    key="statements",
+)
+
+LEFT_OUT: Definition[_LeftOut] = Definition(
+    "not-measured-of-a-study",
+    "Not measured",
+    (
+        Column("application", "Application", lambda i: i[0].application),
+        Column("cluster", "Cluster", lambda i: i[1]),
+        Column("mapping", "Mapping", lambda i: i[0].mapping),
+        Column("reason", "Reason", lambda i: i[0].reason, wide=True),
+    ),
+    key="not_measured",
+)
+DEFINITIONS = (STUDIES, STATEMENTS, VERDICTS, LEFT_OUT)
 RESULTS = "papers-{}"
 """Folder of a study's results, in the working directory."""
 
@@ -43,13 +97,8 @@ def list_command(output_format: str) -> None:
     """
     from wavetank.papers.study import find_study, shipped_studies
 
-    rows: list[list[Value]] = []
-    for name in shipped_studies():
-        loaded = find_study(name)
-        study = loaded.study
-        rows.append([name, study.title, len(study.statements), _measures(loaded), study.reference])
-    columns = ("name", "title", "statements", "measures", "reference")
-    print_tables([plain_table("Studies", columns, rows)], output_format)
+    rows = [(name, find_study(name)) for name in shipped_studies()]
+    print_tables([STUDIES.table(rows)], output_format)
 
 
 @command.command()
@@ -74,15 +123,10 @@ def show(study: str, results: Path | None, output_format: str) -> None:
     if results is not None:
         _judged(loaded, Comparison.read(results / COMPARISON), (), output_format)
         return
-    rows: list[list[Value]] = [
-        [each.id, each.quote, each.source] for each in loaded.study.statements
-    ]
-    said = plain_table(
-        f"{loaded.study.paper}: {loaded.study.title}",
-        ("statement", "published", "source"),
-        rows,
-        note=loaded.study.reference,
-        key="statements",
+    said = STATEMENTS.table(
+        loaded.study.statements,
+        title=f"{loaded.study.paper}: {loaded.study.title}",
+        caption=loaded.study.reference,
     )
     print_tables([said], output_format, _about(loaded))
     if output_format == "table":
@@ -194,28 +238,18 @@ def _judged(
     from wavetank.papers.judge import judge
 
     verdicts = judge(study, comparison, not_measured)
-    rows: list[list[Value]] = [
-        [
-            each.statement.id, each.statement.quote, each.statement.source, each.word,
-            each.reproduced or None, each.why,
-        ]
-        for each in verdicts
-    ]  # fmt: skip
-    columns = ("statement", "published", "source", "verdict", "reproduced", "why")
     missing = not_measured if comparison is None else comparison.not_measured
-    tables = [plain_table(f"{study.study.paper}: published and reproduced", columns, rows, key="statements")]  # fmt: skip
+    title = f"{study.study.paper}: published and reproduced"
+    tables = [VERDICTS.table(verdicts, title=title)]
     if missing:
-        left_out: list[list[Value]] = [
-            [
-                each.application,
-                each.cluster if comparison is None else comparison.title_of(each.cluster),
-                each.mapping,
-                each.reason,
-            ]
-            for each in missing
-        ]
         tables.append(
-            plain_table("Not measured", ("application", "cluster", "mapping", "reason"), left_out)
+            LEFT_OUT.table(
+                (
+                    each,
+                    each.cluster if comparison is None else comparison.title_of(each.cluster),
+                )
+                for each in missing
+            )
         )
     counts = {
         word: sum(each.word == word for each in verdicts)

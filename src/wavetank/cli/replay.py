@@ -9,12 +9,10 @@ import click
 
 from wavetank.cli.output import format_option, print_tables
 from wavetank.errors import KernelError, UsageError
-from wavetank.tables.table import Table, Value, plain_table
 
 if TYPE_CHECKING:
     from wavetank.kernel.document.kernel import Kernel
     from wavetank.kernel.execution.replay import ReplayOptions
-    from wavetank.kernel.results.result import PhaseResult, ReplayResult
     from wavetank.launchers.base import Launcher
 
 
@@ -90,6 +88,7 @@ def command(
     from wavetank.kernel.execution.scratch import scratch_folder
     from wavetank.kernel.preparation.input_files import prepare_files, remove_files
     from wavetank.kernel.results.result import ReplayRun
+    from wavetank.kernel.tables.results import result_tables
     from wavetank.launchers.registry import launcher
 
     made = Kernel.read(kernel)
@@ -241,109 +240,3 @@ def _default_launcher(kernel: Kernel, program: str) -> str:
         return find_ior().family or "openmpi"
     mpi = any(phase.level == "mpiio" for phase in kernel.phases)
     return "none" if kernel.n_ranks == 1 and not mpi else "openmpi"
-
-
-def _straggler(phase: PhaseResult) -> tuple[int | None, float | None]:
-    """The rank with the most I/O time, and how many times the ranks' median that is."""
-    from statistics import median
-
-    if len(phase.ranks) < 2:
-        return None, None
-    slowest = max(phase.ranks, key=lambda rank: rank.io_time_s)
-    middle = median(rank.io_time_s for rank in phase.ranks)
-    return slowest.rank, slowest.io_time_s / middle if middle else 1.0
-
-
-def result_tables(kernel: Kernel, result: ReplayResult) -> list[Table]:
-    """The tables of a result."""
-    from wavetank.units import format_duration, format_rate, format_size
-
-    operations = {
-        phase.ph_id: " + ".join(member.iop_type for member in phase.pattern)
-        for phase in kernel.phases
-    }
-    rows: list[list[Value]] = []
-    shown: list[list[str]] = []
-    for phase in result.phases:
-        latency = phase.latency
-        told: list[float | None] = [None] * 4
-        if latency is not None:
-            told = [latency.p50_s, latency.p95_s, latency.p99_s, latency.max_s]
-        seconds = [phase.time_s, *told]
-        first: list[Value] = [phase.ph_id, operations[phase.ph_id], len(phase.ranks)]
-        slowest, over = _straggler(phase)
-        rows.append(
-            [
-                *first,
-                phase.bytes,
-                phase.operations,
-                phase.rate_bytes_per_s,
-                phase.iops,
-                *seconds,
-                slowest,
-                over,
-            ]
-        )
-        shown.append(
-            [*map(str, first), format_size(phase.bytes), str(phase.operations),
-             format_rate(phase.rate_bytes_per_s), f"{phase.iops:.0f}", *("-" if s is None else format_duration(s) for s in seconds),
-             *(["-", "-"] if slowest is None else [str(slowest), f"{over:.2f}"])]
-        )  # fmt: skip
-    columns = ["phase", "operation", "ranks", "bytes", "operations", "rate_bytes_per_s", "iops",
-               "time_s", "p50_s", "p95_s", "p99_s", "max_s",
-               "slowest_rank", "slowest_over_median"]  # fmt: skip
-    settings = plain_table(
-        "Settings", ["setting", "value"], [list(pair) for pair in result.settings.items()]
-    )
-    note = f"{format_duration(result.elapsed_s)} in all, metadata {format_duration(result.metadata_time_s)} over all ranks."
-    return [
-        plain_table("Phases", columns, rows, shown, note=note),
-        *calls_table(result),
-        io_table(result),
-        settings,
-    ]
-
-
-def calls_table(result: ReplayResult) -> list[Table]:
-    """Calls that move no data, by their kind; no table without any."""
-    from wavetank.units import format_duration
-
-    if not result.calls:
-        return []
-    rows: list[list[Value]] = [[one.call, one.n, one.time_s, one.per_s] for one in result.calls]
-    shown = [
-        [
-            one.call, f"{one.n:,}", format_duration(one.time_s),
-            "-" if one.per_s is None else f"{one.per_s:,.0f}",
-        ]
-        for one in result.calls
-    ]  # fmt: skip
-    return [
-        plain_table(
-            "Calls that move no data",
-            ["call", "calls", "time_s", "calls_per_s"],
-            rows,
-            shown,
-            key="calls",
-        )
-    ]
-
-
-def io_table(result: ReplayResult) -> Table:
-    """The time at I/O calls, by kind of call, and what it leaves in caches."""
-    from wavetank.kernel.results.io_time import io_time_s
-    from wavetank.units import format_duration, format_size
-
-    io = result.io
-    parts = [None] * 3 if io is None else [io.data_s, io.metadata_s, io.flush_s]
-    times = [io_time_s(result), *parts, result.elapsed_s]
-    left = None if io is None else io.not_on_disk_bytes
-    columns = ["io_time_s", "data_s", "metadata_s", "flush_s", "elapsed_s", "not_on_disk_bytes"]
-    words = "-" if left is None else f"up to {format_size(left)}" if left else "0"
-    return plain_table(
-        "I/O time",
-        columns,
-        [[*times, left]],
-        [[*("-" if time is None else format_duration(time) for time in times), words]],
-        key="io_time",
-    )

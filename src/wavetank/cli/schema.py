@@ -20,7 +20,7 @@ SCHEMAS: dict[str, tuple[str, str]] = {
     "measurement": ("wavetank.measure.result", "Measurement"),
     "comparison": ("wavetank.compare.comparison", "Comparison"),
     "report": ("wavetank.report.document", "Report"),
-    "tables": ("wavetank.report.tables.schema", "schema"),
+    "tables": ("wavetank.cli.table_schema", "schema"),
     "characterisation": ("wavetank.measure.characterisation", "Characterisation"),
     "cluster-spec": ("wavetank.cluster.spec", "ClusterSpec"),
     "campaign-spec": ("wavetank.campaign.spec", "CampaignSpec"),

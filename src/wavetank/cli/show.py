@@ -10,11 +10,12 @@ import click
 
 from wavetank.cli.output import format_option, print_tables
 from wavetank.errors import DocumentError
-from wavetank.tables.table import Table, Value, plain_table
+from wavetank.tables.shapes import Fact, facts
 
 if TYPE_CHECKING:
     from wavetank.kernel.document.kernel import Kernel
     from wavetank.measure.result import Measurement
+    from wavetank.tables.table import Table
 
 
 @click.command(name="show")
@@ -106,55 +107,36 @@ def _show_trace(path: Path, output_format: str) -> None:
 
 
 def _show_kernel(kernel: Kernel, output_format: str) -> None:
+    from wavetank.kernel.tables.kernel import file_table, omission_table
     from wavetank.model.tables.approximation_tables import approximation_tables
     from wavetank.model.tables.phase_table import phase_table
 
-    files = [(f.file_id, f.title, f.role, f.prepare_bytes) for f in kernel.files]
     names = {file.file_id: file.name for file in kernel.files}
-    notes: list[tuple[Value, ...]] = [("replay", text) for text in kernel.not_reproduced]
-    notes += [(line.command, text) for line in kernel.ior for text in line.not_reproduced]
-    notes += [("IOR refused", refused.reason) for refused in kernel.ior_refused]
     print_tables(
         [
             *approximation_tables(kernel.approximation),
-            plain_table("Files", ("file_id", "name", "role", "prepare_bytes"), files),
+            file_table(kernel),
             phase_table(kernel.phases, (), names, kernel.n_ranks),
-            plain_table("Not reproduced", ("kernel", "what"), notes),
+            omission_table(kernel),
         ],
         output_format,
     )
 
 
 def _show_measurement(measurement: Measurement, output_format: str) -> None:
-    result = measurement.result
-    facts: list[tuple[Value, ...]] = [
-        ("application", measurement.application),
-        ("cluster", measurement.cluster),
-        ("mapping", measurement.mapping),
-        ("repetition", measurement.repetition),
-        ("cache", measurement.cache.state),
-        (
-            "status",
-            result.status if result.failure is None else f"{result.status}: {result.failure}",
-        ),
-        ("elapsed_s", result.elapsed_s),
-        *(("finding", text) for text in measurement.findings),
-    ]
-    columns = ("ph_id", "bytes", "operations", "time_s", "rate_bytes_per_s", "iops")
-    rows = [[getattr(phase, column) for column in columns] for phase in result.phases]
-    print_tables(
-        [
-            plain_table("Measurement", ("field", "value"), facts),
-            plain_table("Phases", columns, rows),
-        ],
-        output_format,
-    )
+    from wavetank.measure.tables import measurement_table, phase_table
+
+    print_tables([measurement_table(measurement), phase_table(measurement)], output_format)
+
+
+DOCUMENT = facts("document", "Document", "key", command="show")
+DEFINITIONS = (DOCUMENT,)
 
 
 def _generic(path: Path) -> Table:
     """Top-level keys of another document: values as they are, lists by their length."""
     body = json.loads(path.read_text(encoding="utf-8"))
-    rows: list[tuple[Value, ...]] = []
+    rows: list[Fact] = []
     for key, value in body.items():
         if isinstance(value, list):
             rows.append((key, f"{len(value)} entries"))
@@ -162,4 +144,4 @@ def _generic(path: Path) -> Table:
             rows.append((key, ", ".join(value)))
         else:
             rows.append((key, value))
-    return plain_table(str(body["schema"]), ("key", "value"), rows)
+    return DOCUMENT.table(rows, title=str(body["schema"]))

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from io import StringIO
 from typing import Any
 
-from wavetank.tables.table import Cell, Definition, Kind, Table, Value
+from wavetank.tables.table import Cell, Column, Definition, Kind, Table, Value
 from wavetank.tables.words import printable
 
 # What Markdown, or the HTML inside it, would take for markup.
@@ -105,22 +105,29 @@ def _rows_schema(definition: Definition[Any]) -> dict[str, Any]:
     for column in definition.columns:
         if column.people:
             continue
-        meaning = ", ".join(filter(None, (column.title, column.help)))
-        known = {"description": meaning, **({"unit": column.unit} if column.unit else {})}
-        properties[column.key] = {"type": _JSON_TYPES[column.json_kind], **known}
+        properties[column.key] = _column_schema(column)
         for end in ("low", "high") if column.spread else ():
             properties[f"{column.key}_{end}"] = {
                 "type": ["number", "null"],
                 "description": f"{'lower' if end == 'low' else 'upper'} end of the interval",
             }
+    who = f"'wavetank {definition.command}' prints" if definition.command else "commands print"
+    each = definition.each
     return {
         "title": definition.title,
-        "description": f"commands print it as '{definition.json_key}'",
+        "description": f"{who} it as '{definition.json_key}'",
         "type": "array",
         "items": {
             "type": "object",
             "properties": properties,
+            **({} if each is None else {"patternProperties": {each.key: _column_schema(each)}}),
             "required": list(properties),
             "additionalProperties": False,
         },
     }
+
+
+def _column_schema(column: Column[Any]) -> dict[str, Any]:
+    meaning = ", ".join(filter(None, (column.title, column.help)))
+    known = {"description": meaning, **({"unit": column.unit} if column.unit else {})}
+    return {"type": _JSON_TYPES[column.json_kind], **known}

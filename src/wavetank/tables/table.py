@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
-from wavetank.tables.words import DASH, change, count, interval_text, money
+from wavetank.tables.words import DASH, change, count, interval_text, money, words
 from wavetank.units import format_duration, format_rate, format_size
 
 T = TypeVar("T")
@@ -233,12 +233,23 @@ class Table:
 
 @dataclass(frozen=True)
 class Definition(Generic[T]):
-    """A table as it is defined, before there are rows."""
+    """A table as it is defined, before there are rows.
+
+    Attributes:
+        name: in a report and in the schema, unique.
+        title: for people.
+        columns: in their order.
+        key: among the tables that a command prints as JSON, where that is not the name.
+        command: the one that prints it, where only one does.
+        each: stands for columns that depend on the items; its key is a regular expression.
+    """
 
     name: str
     title: str
     columns: tuple[Column[T], ...]
     key: str | None = None
+    command: str = ""
+    each: Column[T] | None = None
 
     @property
     def json_key(self) -> str:
@@ -320,19 +331,6 @@ def _number(cell: Cell) -> float:
     return float(cell.value) if isinstance(cell.value, int | float) else 0.0
 
 
-def words(value: Value) -> str:
-    """A plain value for people."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, Mapping):
-        return ", ".join(f"{key} {words(one)}" for key, one in value.items()) or DASH
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return ", ".join(map(words, value)) or DASH
-    return DASH if value is None else str(value)
-
-
 def text(value: str, lines: Iterable[str] = ()) -> Cell:
     """A cell of words."""
     return Cell(value, value, lines=tuple(lines))
@@ -364,53 +362,3 @@ def column_at(
 ) -> Column[Any]:
     """A column of a table whose cells were made one by one."""
     return Column(key, title, lambda _: None, kind=kind, help=help, wide=wide)
-
-
-def plain_table(
-    title: str,
-    columns: Sequence[str],
-    rows: Iterable[Sequence[Value]],
-    shown: Iterable[Sequence[str]] | None = None,
-    note: str | None = None,
-    key: str | None = None,
-    shown_columns: Sequence[str] | None = None,
-) -> Table:
-    """A table of values, where one command alone makes it.
-
-    Args:
-        title: of the table; lower case with underscores the key in JSON.
-        columns: keys.
-        rows: values in their order.
-        shown: rows for people, where they are others.
-        note: under the table.
-        key: in JSON, where the title does not fit.
-        shown_columns: titles of the columns for people, where ``shown`` has others.
-    """
-    plain = [tuple(row) for row in rows]
-    known = key or title.lower().replace(" ", "_").replace("-", "_")
-    made: list[Column[Any]] = []
-    for at, name in enumerate(columns):
-        numeric = all(isinstance(row[at], int | float | None) for row in plain)
-        made.append(column_at(name, name, kind="number" if numeric else "text"))
-    body = tuple(tuple(Cell(_plain(value), value) for value in row) for row in plain)
-    if shown is None:
-        return Table(known, title, tuple(made), body, caption=note or "", key=known)
-    people = tuple(tuple(Cell(text, None) for text in row) for row in shown)
-    if shown_columns is None:
-        return Table(known, title, tuple(made), body, people, note or "", key=known)
-    # Other columns for people: those of values are for programs, those of words for people only.
-    n, m = len(made), len(shown_columns)
-    return Table(
-        known, title,
-        (*(replace(column, machine=True) for column in made),
-         *(replace(column_at(f"shown_{at}", name), people=True) for at, name in enumerate(shown_columns))),
-        tuple((*row, *(Cell("", None),) * m) for row in body),
-        tuple((*(Cell("", None),) * n, *row) for row in people),
-        note or "", key=known,
-    )  # fmt: skip
-
-
-def _plain(value: Value) -> str:
-    if isinstance(value, float):
-        return f"{Decimal(repr(value)):f}"  # never 5e-05
-    return "-" if value is None else str(value) if isinstance(value, int) else words(value)

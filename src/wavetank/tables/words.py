@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from wavetank.units import exact_size, format_size
@@ -33,6 +34,32 @@ def money(value: float | Decimal, currency: str) -> str:
 def count(value: float) -> str:
     """A number without decimals: "1,500"."""
     return f"{value:,.0f}"
+
+
+def words(value: object) -> str:
+    """A plain value for people."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {words(one)}" for key, one in value.items()) or DASH
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return ", ".join(map(words, value)) or DASH
+    return DASH if value is None else str(value)
+
+
+def plain_words(value: object) -> str:
+    """A plain value with all its digits and without separators: 5e-05 -> "0.00005", True -> "yes", None -> a dash."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float) and isfinite(value):
+        return f"{Decimal(repr(value)):f}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {plain_words(one)}" for key, one in value.items()) or DASH
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return ", ".join(map(plain_words, value)) or DASH
+    return DASH if value is None else str(value)
 
 
 def short_number(value: float) -> str:

@@ -79,7 +79,7 @@ def test_a_cluster_that_is_up_has_a_bill_until_now_and_list_shows_it(
     assert late is not None and late.computed.total <= late.estimate.total + AN_HOUR
     (row,) = told("list")["clusters"]
     assert row["usd_so_far"] is not None and Decimal(row["usd_so_far"]) < 1
-    assert told("bill", "lab")["computed_bill_of_lab"][-1]["what"] == "all"
+    assert told("bill", "lab")["computed_bill"][-1]["what"] == "all"
     deploy.take_down("lab")
     assert told("list")["clusters"] == []
 
@@ -92,7 +92,7 @@ def test_down_prints_the_bill_beside_the_estimate_and_it_can_be_had_again(aws: E
     assert "Computed bill of lab" in result.stdout
     assert "without data that leaves the zone" in result.stdout
     assert not directory_of("lab").path.exists()
-    rows = told("bill", "lab")["computed_bill_of_lab"]
+    rows = told("bill", "lab")["computed_bill"]
     assert [row["what"] for row in rows][-1] == "all"
     whole = rows[-1]
     assert about(Decimal(whole["usd"]) + Decimal("0.0001"), 1)

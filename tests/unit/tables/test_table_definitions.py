@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 import pytest
 
 from wavetank.measure.statistics import Estimate
 from wavetank.tables.formats import csv_text, json_tables, markdown_table, tables_schema
-from wavetank.tables.table import Amount, Cell, Column, Definition, plain_table, words
-from wavetank.tables.words import numbers_text, ranges, ranks_text, size_words
+from wavetank.tables.shapes import facts, sentences
+from wavetank.tables.table import Amount, Cell, Column, Definition
+from wavetank.tables.words import numbers_text, ranges, ranks_text, size_words, words
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ def test_intervals_of_a_column_are_drawn_on_one_scale() -> None:
 def test_csv_joins_lists_and_no_spreadsheet_takes_a_text_for_a_formula() -> None:
     rows = list(csv.DictReader(io.StringIO(csv_text([DISKS.table([Disk("=1+1", ranks=(3, 5))])]))))
     assert (rows[0]["name"], rows[0]["ranks"], rows[0]["mirrored"]) == ("'=1+1", "3; 5", "false")
-    assert csv_text([plain_table("T", ("n",), [[-5]])]).splitlines() == ["n", "-5"]
+    assert csv_text([facts("t", "T").table([("n", -5)])]).splitlines() == ["field,value", "n,-5"]
 
 
 def test_an_empty_table_has_its_columns_in_csv() -> None:
@@ -109,14 +110,18 @@ def test_the_schema_says_what_each_column_holds() -> None:
     }  # fmt: skip
 
 
-def test_a_plain_table_keeps_values_for_programs_beside_words_for_people() -> None:
-    table = plain_table(
-        "My Table", ("n", "ok"), [[1, True]], [["one"]], shown_columns=("number",), note="why"
-    )
-    assert json_tables([table]) == {"my_table": [{"n": 1, "ok": True}]}
-    assert [column.title for column in table.columns_shown] == ["number"]
-    assert [cell.text for _, cell in table.cells_shown(table.shown[0])] == ["one"]
-    assert table.caption == "why"
+def test_facts_and_sentences_are_tables_of_the_same_layer() -> None:
+    table = facts("my-facts", "My facts", "what", command="show").table([("n", 1), ("t", 5e-05)])
+    assert json_tables([table]) == {"my_facts": [{"what": "n", "value": 1}, {"what": "t", "value": 5e-05}]}  # fmt: skip
+    assert [row[1].text for row in table.shown] == ["1", "0.00005"]
+    assert sentences("said", "Said").table(["why"]).records() == [{"what": "why"}]
+    known = tables_schema([facts("my-facts", "My facts", command="show")])["properties"]["my-facts"]
+    assert known["description"] == "'wavetank show' prints it as 'my_facts'"
+
+
+def test_columns_that_depend_on_the_items_are_a_pattern_of_the_schema() -> None:
+    items = tables_schema([replace(DISKS, each=DISKS.columns[1])])["properties"]["disks"]["items"]
+    assert items["patternProperties"] == {"size": items["properties"]["size"]}
 
 
 def test_ranges_hold_every_number_once() -> None:

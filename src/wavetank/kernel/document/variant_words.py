@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from wavetank.kernel.document.variant import ChangedPhase, CheckedFile, Variant
-from wavetank.tables.table import Cell, Column, Definition, Table, plain_table
+from wavetank.tables.shapes import Fact, facts
+from wavetank.tables.table import Cell, Column, Definition, Table
 from wavetank.tables.words import ranks_text
 from wavetank.units import format_size
 
@@ -36,6 +37,9 @@ FILES: Definition[CheckedFile] = Definition(
     ),
     key="files_compared",
 )
+
+VARIANT = facts("variant", "Variant", "what", command="kernel")
+DEFINITIONS = (VARIANT, PHASES, FILES)
 
 
 def _ids(ids: Sequence[int]) -> Cell:
@@ -70,7 +74,7 @@ def variant_tables(variant: Variant | None) -> list[Table]:
     """The tables of a certificate; none of the application's own kernel."""
     if variant is None:
         return []
-    summary = [
+    summary: list[Fact] = [
         ("setting", variant.setting),
         ("change", variant.words()),
         *([("hints", ", ".join(variant.hints))] if variant.hints else []),
@@ -78,7 +82,7 @@ def variant_tables(variant: Variant | None) -> list[Table]:
         *(("note", note) for note in variant.notes),
     ]
     tables = [
-        plain_table("Variant", ("what", "value"), summary),
+        VARIANT.table(summary),
         PHASES.table(variant.phases, caption="The bytes are the same in both."),
         FILES.table(
             variant.files,

@@ -6,11 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wavetank.tables.table import Cell, Column, Definition, Table, plain_table
+from wavetank.tables.shapes import facts
+from wavetank.tables.table import Cell, Column, Definition, Table
 from wavetank.tables.words import size_words
 from wavetank.trace.ops import DATA_KINDS, OPS
 from wavetank.trace.schema import Int64Array, Trace
 from wavetank.trace.traced_files import TracedFiles
+
+TRACE = facts("trace", "Trace", command="show")
 
 
 def trace_tables(trace: Trace) -> list[Table]:
@@ -20,9 +23,7 @@ def trace_tables(trace: Trace) -> list[Table]:
 
 
 def _run_table(trace: Trace) -> Table:
-    return plain_table(
-        "Trace",
-        ("field", "value"),
+    return TRACE.table(
         [
             ("command", " ".join(trace.command)),
             ("source", trace.source),

@@ -20,6 +20,7 @@ from wavetank.compare.tables.use import use_table
 from wavetank.compare.tables.what_if import what_if_tables
 from wavetank.compare.words import origins_words, place_words
 from wavetank.kernel.document.kernel import Kernel
+from wavetank.kernel.tables.lines import ior_table, mdtest_table
 from wavetank.measure.statistics import intervals_words
 from wavetank.model.document.model import Model
 from wavetank.model.tables.model_tables import model_tables
@@ -34,7 +35,7 @@ from wavetank.report.plots.figures import (
     performance_figures,
 )
 from wavetank.report.tables.clusters import cluster_tables
-from wavetank.report.tables.kernel import ior_table, kernel_words, mdtest_table
+from wavetank.report.tables.kernel import kernel_words
 from wavetank.report.tables.provenance import Surroundings, provenance_table, study_provenance
 from wavetank.tables.table import Table
 from wavetank.tables.words import estimate_words, money

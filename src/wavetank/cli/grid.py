@@ -1,0 +1,154 @@
+"""Rows of words as lines for a terminal of some width. A word, a number and its unit are never split.
+
+A table that is too wide wraps at spaces, its widest columns first. Where the longest words do not fit side by side, columns
+without any value are named under the table instead. Each row becomes a block with a line for each column where that does not
+suffice, or takes fewer lines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+
+from wavetank.tables.words import DASH, printable
+
+_GAP = 2  # spaces between columns
+# "1.00-4.00 s)," is one word, and so are "64.0 KiB", "5.3 %" and "0.42 USD"; others end at spaces.
+_WORD = re.compile(
+    r"\S*\d (?:[kKMGTPE]?i?B(?:/s)?|[KMGT]?bit/s|[mnu\u00b5\u03bc]?s|min|h|%|[A-Z]{3})(?![\w/])\S*|\S+"
+)
+
+
+@dataclass(frozen=True)
+class Lines:
+    """A table as lines.
+
+    Attributes:
+        head: the titles of the columns; none where each row names them.
+        body: the rows.
+    """
+
+    head: tuple[str, ...]
+    body: tuple[str, ...]
+
+
+def lay_out(
+    titles: Sequence[str],
+    numeric: Sequence[bool],
+    rows: Sequence[Sequence[str]],
+    width: int | None,
+) -> Lines:
+    """The lines of a table.
+
+    Args:
+        titles: of the columns.
+        numeric: whether a column's values are at the right.
+        rows: the text of each cell.
+        width: of the terminal, characters; None: a pipe or a file, where nothing wraps.
+    """
+    cells = [[printable(cell).replace("\t", " ") for cell in row] for row in (titles, *rows)]
+    columns = list(zip(*cells, strict=True))
+    natural = [max(_width(cell) for cell in column) for column in columns]
+    if width is None or sum(natural) + _GAP * (len(natural) - 1) <= width:
+        return _grid(cells, natural, numeric)
+    least = [max(_longest_word(cell) for cell in column) for column in columns]
+    room = width - _GAP * (len(least) - 1)
+    blocks = Lines((), tuple(_blocks(cells[0], cells[1:], width)))
+    if sum(least) > room:
+        kept = [at for at, column in enumerate(columns) if set(column[1:]) - {DASH, ""}]
+        if rows and 0 < len(kept) < len(columns):
+            return _without_empty(cells, numeric, kept, width)
+        return blocks if rows else _grid(cells, least, numeric)
+    grid = _grid(cells, _shared(natural, least, room), numeric)
+    return blocks if rows and len(blocks.body) < len(grid.head) + len(grid.body) else grid
+
+
+def _without_empty(
+    cells: Sequence[Sequence[str]], numeric: Sequence[bool], kept: Sequence[int], width: int
+) -> Lines:
+    """The lines of some columns, and a sentence that names the others, which have no value in any row."""
+    titles, *rows = ([row[at] for at in kept] for row in cells)
+    found = lay_out(titles, [numeric[at] for at in kept], rows, width)
+    others = ", ".join(title for at, title in enumerate(cells[0]) if at not in kept)
+    return Lines(found.head, (*found.body, *wrapped(f"{DASH} in all rows: {others}", width)))
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """Text in lines of a width at most, but for words that are longer."""
+    lines: list[str] = []
+    for paragraph in text.split("\n"):
+        if cell_len(paragraph) <= width:
+            lines.append(paragraph)
+            continue
+        line = ""
+        for word in _WORD.findall(paragraph):
+            if line and cell_len(line) + 1 + cell_len(word) > width:
+                lines.append(line)
+                line = word
+            else:
+                line = f"{line} {word}" if line else word
+        lines.append(line)
+    return lines
+
+
+def _width(text: str) -> int:
+    return max(map(cell_len, text.split("\n")))
+
+
+def _longest_word(text: str) -> int:
+    return max(map(cell_len, _WORD.findall(text)), default=0)
+
+
+def _shared(natural: Sequence[int], least: Sequence[int], room: int) -> list[int]:
+    """Widths that fill a room: narrow columns as they are, the others alike, none below its longest word."""
+    widths = list(least)
+    open_ = [at for at in range(len(widths)) if natural[at] > least[at]]
+    left = room - sum(least)
+    while open_ and left > 0:
+        # One character at a time to the narrowest of the columns that still wrap.
+        at = min(open_, key=widths.__getitem__)
+        widths[at] += 1
+        left -= 1
+        if widths[at] == natural[at]:
+            open_.remove(at)
+    return widths
+
+
+def _grid(cells: Sequence[Sequence[str]], widths: Sequence[int], numeric: Sequence[bool]) -> Lines:
+    titles, *rows = (tuple(_row(row, widths, numeric)) for row in cells)
+    return Lines(titles, tuple(line for row in rows for line in row))
+
+
+def _row(row: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> Iterator[str]:
+    parts = [wrapped(cell, width) for cell, width in zip(row, widths, strict=True)]
+    for number in range(max(map(len, parts))):
+        line = [
+            _padded(part[number] if number < len(part) else "", width, right=right)
+            for part, width, right in zip(parts, widths, numeric, strict=True)
+        ]
+        yield (" " * _GAP).join(line).rstrip()
+
+
+def _padded(text: str, width: int, *, right: bool = False) -> str:
+    space = " " * (width - cell_len(text))
+    return space + text if right else text + space
+
+
+def _blocks(titles: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> Iterator[str]:
+    """Each row as a line for each column, with an empty line between rows."""
+    label = max(map(cell_len, titles))
+    for number, row in enumerate(rows):
+        if number:
+            yield ""
+        for title, cell in zip(titles, row, strict=True):
+            room = width - label - _GAP
+            if _longest_word(cell) > room:  # on lines of its own a long word has more room
+                yield title
+                yield from (f"{' ' * _GAP}{line}" for line in wrapped(cell, width - _GAP))
+                continue
+            first, *others = wrapped(cell, room)
+            yield f"{_padded(title, label)}{' ' * _GAP}{first}".rstrip()
+            yield from (f"{' ' * (label + _GAP)}{line}" for line in others)
