@@ -103,8 +103,9 @@ def make_phases(
     ]
     order = [(groups[key[-1]], by_group[key[-1]]) for key in sorted(keys)]
     ph_id = np.zeros(len(activity.parts), dtype=np.int64)
-    for number, (group, _) in enumerate(order, start=1):
-        ph_id[list(group.parts)] = number
+    lengths = [len(group.parts) for group, _ in order]
+    in_order = [part for group, _ in order for part in group.parts]
+    ph_id[in_order] = np.repeat(np.arange(1, len(order) + 1), lengths)
     phases = _phases(
         activity,
         [tuple([activity.parts[part] for part in group.parts]) for group, _ in order],
@@ -172,7 +173,7 @@ def _phases(
     first = [of_phase[0] for of_phase in parts]
     calls = {part.ops for part in first}
     collective = {codes: True in [ops[code].collective for code in codes] for codes in calls}
-    names = {int(level): name for level, name in LEVEL_NAMES.items()}
+    names, of_mpi = {int(level): name for level, name in LEVEL_NAMES.items()}, int(Level.MPIIO)
     offset = offsets_of_each(parts, in_view=False)
     in_view = [number for number, part in enumerate(first) if part.view_members is not None]
     offset_view: list[tuple[Offsets, ...] | None] = [None] * n
@@ -207,7 +208,7 @@ def _phases(
         collective=[collective[part.ops] for part in first],
         collective_unknown=undecided,
         exact=[
-            _is_linear(offsets) and not (part.level == Level.MPIIO and unknown)
+            _is_linear(offsets) and not (unknown and part.level == of_mpi)
             for part, offsets, unknown in zip(first, offset, undecided, strict=True)
         ],
         moved_last=[_short_end(of_phase) for of_phase in parts],

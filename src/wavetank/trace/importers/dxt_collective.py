@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -45,8 +46,7 @@ class Calls:
     viewed: BoolArray
 
 
-@dataclass(frozen=True)
-class _Counts:
+class _Counts(NamedTuple):
     """Operations of one kind on one file; rank -1 stands for all ranks together."""
 
     rank: int
@@ -59,15 +59,12 @@ class _Counts:
         return self.blocking + self.nonblocking
 
 
-@dataclass(frozen=True)
-class _Stream:
+class _Stream(NamedTuple):
     """One rank's operations of one kind on one file, in the order in which they ended."""
 
     rank: int
     at: slice  # of the segments
-
-    def __len__(self) -> int:
-        return int(self.at.stop - self.at.start)
+    n: int  # of them
 
 
 def calls_of(
@@ -124,7 +121,7 @@ def _streams(segments: Segments) -> Iterator[tuple[int, bool, _Stream]]:
     for file, rank, *counts in zip(*(column.tolist() for column in columns), strict=True):
         for is_write, n in zip(_WAYS, counts, strict=True):
             if n:
-                yield file, is_write, _Stream(rank, slice(at, at + n))
+                yield file, is_write, _Stream(rank, slice(at, at + n), n)
             at += n
 
 
@@ -155,7 +152,7 @@ def _decide(
     each = _collective_by_rank(streams, counts, n_ranks)
     if each is None:
         return None
-    if not [s for s in streams if each[s.rank] not in (0, len(s))]:
+    if not [s for s in streams if each[s.rank] not in (0, s.n)]:
         return [each[stream.rank] > 0 for stream in streams]
     return _by_order(streams, each, segment)
 
@@ -167,18 +164,18 @@ def _by_order(
 
     A collective call is one for all ranks of its communicator: they make the same ones in the same order.
     """
-    whole = [s for s in streams if each[s.rank] == len(s)]
+    whole = [s for s in streams if each[s.rank] == s.n]
     if not whole or len({n for n in each.values() if n}) > 1:
         return None
     reference = _reference(whole, segment)
     found: list[BoolArray | bool] = []
     for stream in streams:
         which: BoolArray | bool = each[stream.rank] > 0
-        if 0 < each[stream.rank] < len(stream):
+        if 0 < each[stream.rank] < stream.n:
             places = _places(segment[stream.at], reference)
             if places is None:
                 return None
-            which = np.zeros(len(stream), dtype=bool)
+            which = np.zeros(stream.n, dtype=bool)
             which[places] = True
         found.append(which)
     return found
@@ -196,7 +193,7 @@ def _collective_by_rank(
     streams: Sequence[_Stream], counts: Sequence[_Counts], n_ranks: int
 ) -> dict[int, int] | None:
     """How many collective operations each rank made; None where counters and segments do not tell."""
-    n = {stream.rank: len(stream) for stream in streams}
+    n = {stream.rank: stream.n for stream in streams}
     if len(n) < len(streams):
         return None
     if counts[0].rank >= 0:
@@ -208,7 +205,7 @@ def _collective_by_rank(
     each, rest = divmod(counts[0].collective, n_ranks)
     if len(counts) > 1 or rest or sum(n.values()) != counts[0].collective + counts[0].alone:
         return None
-    if any(n.get(rank, 0) < each for rank in range(n_ranks)):
+    if [rank for rank in range(n_ranks) if n.get(rank, 0) < each]:
         return None
     return dict.fromkeys(range(n_ranks), each)
 
@@ -301,10 +298,12 @@ def _mark_views(calls: Calls, records: Sequence[CounterRecord], streams: Sequenc
 
     They are those of which there were no more than views were set: all operations, or the collective ones.
     """
-    n_views = sum(record.counters["MPIIO_VIEWS"] for record in records)
+    n_views = sum([record.counters["MPIIO_VIEWS"] for record in records])
+    if not n_views:
+        return False
     counts = [_counts(record, is_write) for record in records for is_write in _WAYS]
     n_collective = sum(one.collective for one in counts)
-    if n_views < max(n_collective, 1) or max(map(len, streams)) < 2:
+    if n_views < max(n_collective, 1) or max([stream.n for stream in streams]) < 2:
         return False
     every = n_views >= n_collective + sum(one.alone for one in counts)
     for stream in streams:
