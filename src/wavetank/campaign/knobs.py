@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from wavetank.cluster.access import method_of
 from wavetank.cluster.components import WITHOUT_METADATA, WITHOUT_SERVERS, Instance, Storage
 from wavetank.cluster.registry import TITLES
 from wavetank.cluster.spec import ClusterSpec
@@ -40,6 +41,9 @@ def knobs_of(spec: ClusterSpec) -> Knobs:
     for prefix, options in ((OPTION, fs.options), (MOUNT_OPTION, fs.mount_options)):
         for key, value in options.items():
             gathered.add(f"{prefix}{key}", str(value), follows=FILE_SYSTEM)
+    # left out, it is the provider's
+    method = method_of(spec.access, spec.provider)
+    gathered.add("access", method, follows="provider" if spec.access is None else None)
     for key, hint in spec.mpi.hints.items():
         gathered.add(f"hint {key}", str(hint))
     for key, value in _flat(spec.model_dump(mode="json", exclude=_SAID_ABOVE)):
@@ -50,7 +54,7 @@ def knobs_of(spec: ClusterSpec) -> Knobs:
 # What the functions below say in other words, what says nothing of the cluster, and what campaigns
 # do not look at: the mapping is the campaign's own.
 _SAID_ABOVE: Mapping[str, bool | Mapping[str, bool | Mapping[str, bool]]] = {
-    "name": True, "title": True, "description": True, "mapping": True, "layout": True,
+    "name": True, "title": True, "description": True, "mapping": True, "layout": True, "access": True,
     "instance": True, "io_instance": True, "temporary": True,
     "nodes": {"io": True},
     "file_system": {

@@ -55,6 +55,17 @@ def test_clusters_that_differ_in_the_disk_have_titles_that_say_so():
     assert titles(*both) == ["NFS, disk 40 MB/s", "NFS, disk 62.5 MB/s"]
 
 
+def test_access_methods_are_in_titles_and_follow_from_the_provider_where_nobody_chose_one():
+    guests = [
+        spec(name, provider="vm", **({"access": access} if access else {}))
+        for name, access in (("all", None), ("same", "virtual"), ("far", "client"))
+    ]
+    assert titles(guests[0], guests[2]) == ["NFS, access virtual", "NFS, access client"]
+    assert turned(guests[0], guests[1]) == []
+    knobs = [knob for knob, _, _ in turned(spec("here"), spec("there", provider="null"))]
+    assert "provider" in knobs and "access" not in knobs
+
+
 def striped(name, size):
     fs = {"kind": "glusterfs", "stripe": {"kind": "sharded", "size": size}}
     return spec(name, nodes={"io": 2}, file_system=fs)
