@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from wavetank.cluster.guests.hypervisors import INCOMPARABLE
 from wavetank.compare.comparison import Ranking
 from wavetank.compare.configuration import Configuration
-
-MARK = "not comparable with hardware"
 
 
 def mark(configuration: Configuration) -> str:
     """What goes behind a configuration's numbers: empty, or ", not comparable with hardware"."""
-    return "" if configuration.comparable else f", {MARK}"
+    return "" if configuration.comparable else f", {INCOMPARABLE}"
 
 
 def marks_words(configurations: Sequence[Configuration]) -> str:
@@ -20,7 +19,11 @@ def marks_words(configurations: Sequence[Configuration]) -> str:
     n, n_marked = len(configurations), sum(not each.comparable for each in configurations)
     if not n_marked:
         return ""
-    return f" ({MARK})" if n_marked == n else f" ({n_marked} of {n} configurations {MARK})"
+    return (
+        f" ({INCOMPARABLE})"
+        if n_marked == n
+        else f" ({n_marked} of {n} configurations {INCOMPARABLE})"
+    )
 
 
 def above_words(ranking: Ranking, configurations: Iterable[Configuration]) -> str | None:

@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Mapping
 
 from wavetank import native
-from wavetank.cluster.guests.hypervisors import COMPARABLE_BYTES, RATES, RATES_KEY
+from wavetank.cluster.guests.hypervisors import COMPARABLE_BYTES, INCOMPARABLE, RATES, RATES_KEY
 from wavetank.cluster.host import Host
 from wavetank.errors import MeasurementError
 from wavetank.kernel.document.kernel import Kernel
@@ -58,7 +58,7 @@ def doubts_of_guests(kernel: Kernel, limits: Mapping[str, str]) -> list[str]:
     shown = ", ".join(map(str, small[:10])) + (", ..." if len(small) > 10 else "")
     return [
         f"run in guests of User-mode Linux: {len(small)} of {len(kernel.phases)} phases have requests below "
-        f"{format_size(COMPARABLE_BYTES)}, whose rates are not comparable with hardware (phases {shown})"
+        f"{format_size(COMPARABLE_BYTES)}, whose rates are {INCOMPARABLE} (phases {shown})"
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from wavetank.cluster.guests.hypervisors import INCOMPARABLE
 from wavetank.kernel.results.result import PhaseResult
 from wavetank.measure.characterisation import (
     TESTS,
@@ -26,7 +27,7 @@ MEASUREMENT = facts("measurement", "Measurement", command="show")
 
 def _origin(measurement: Measurement, phase: PhaseResult) -> Cell:
     marked = phase.ph_id in measurement.incomparable_phases
-    mark = ", not comparable with hardware" if marked else ""
+    mark = f", {INCOMPARABLE}" if marked else ""
     return Cell(measurement.origin + mark, measurement.origin)
 
 

@@ -28,11 +28,12 @@ NAMES: Mapping[Hypervisor, str] = {
 }
 COMPARABLE_BYTES = 64 * 1024
 """Requests below this are decided by the cost of a system call in User-mode Linux: 50 us are 1.3 GB/s at 64 KiB."""
+INCOMPARABLE = "not comparable with hardware"
 RATES_KEY = "rates"  # of a cluster's limits: what rates in its guests are worth
 RATES: Mapping[Hypervisor, str] = {
     "kvm": "measured",
-    "uml": "measured; a system call costs tens of microseconds: requests below 64 KiB are not comparable with hardware",
-    "tcg": "not comparable with hardware: every instruction is translated",
+    "uml": f"measured; a system call costs tens of microseconds: requests below 64 KiB are {INCOMPARABLE}",
+    "tcg": f"{INCOMPARABLE}: every instruction is translated",
 }
 """What rates that are measured in a guest are worth."""
 

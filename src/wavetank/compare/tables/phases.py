@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from wavetank.compare.comparable import MARK
+from wavetank.cluster.guests.hypervisors import INCOMPARABLE
 from wavetank.compare.configuration import CallEstimate, Configuration, PhaseEstimate
 from wavetank.compare.tables.where import of_all, where
 from wavetank.compare.words import origins_words
@@ -23,7 +23,7 @@ T = TypeVar("T")
 def _comparable(of: Callable[[T], bool]) -> Column[T]:
     """Whether a number is comparable with hardware; people see it where some are not."""
     return Column(
-        "comparable", "With hardware", lambda i: Cell("comparable" if of(i) else MARK, of(i)), kind="boolean",
+        "comparable", "With hardware", lambda i: Cell("comparable" if of(i) else INCOMPARABLE, of(i)), kind="boolean",
         help="not comparable: of guests, whose system calls decide",
     )  # fmt: skip
 
