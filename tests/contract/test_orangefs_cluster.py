@@ -12,8 +12,8 @@ from leftovers import Traces, skip_unless_possible
 
 from waiting import until
 from wavetank.cluster import deploy
-from wavetank.cluster.filesystems.base import on_all
 from wavetank.cluster.filesystems.orangefs.driver import STATE
+from wavetank.cluster.host import on_all
 from wavetank.cluster.spec import ClusterSpec
 
 pytestmark = [pytest.mark.cluster, pytest.mark.optional]

@@ -16,8 +16,8 @@ from leftovers import skip_unless_possible
 
 from waiting import HANG_S, until
 from wavetank.cluster import deploy
-from wavetank.cluster.filesystems.base import on_all, wait_until
-from wavetank.cluster.host import Host
+from wavetank.cluster.filesystems.base import wait_until
+from wavetank.cluster.host import Host, on_all
 from wavetank.cluster.remote import scripts
 from wavetank.cluster.spec import ClusterSpec
 

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from wavetank.application.own import InputFile
-from wavetank.cluster.filesystems.base import on_all
-from wavetank.cluster.host import Host, RunningCluster
+from wavetank.cluster.host import Host, RunningCluster, on_all
 from wavetank.errors import ClusterError
 from wavetank.measure.views import file_hosts
 

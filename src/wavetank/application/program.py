@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from wavetank.cluster.filesystems.base import on_all
-from wavetank.cluster.host import Host
+from wavetank.cluster.host import Host, on_all
 from wavetank.errors import ClusterError, UsageError
 from wavetank.launchers.base import Launcher
 from wavetank.launchers.family import against, mpi_family_of

@@ -19,8 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Literal
 
-from wavetank.cluster.filesystems.base import on_all
-from wavetank.cluster.host import EndsMarked, Host
+from wavetank.cluster.host import EndsMarked, Host, on_all
 from wavetank.errors import ClusterError
 
 log = logging.getLogger(__name__)

@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from wavetank.application.program import local_copy
-from wavetank.cluster.filesystems.base import on_all
-from wavetank.cluster.host import BringsPrograms, Host
+from wavetank.cluster.host import BringsPrograms, Host, on_all
 from wavetank.errors import ClusterError, RemoteCommandError, TraceError
 from wavetank.launchers.base import Launcher
 from wavetank.trace.capture import (

@@ -6,10 +6,16 @@ are small protocols of their own (``isinstance`` asks for them).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
+
+T = TypeVar("T")
+On = TypeVar("On")
+HOSTS_AT_ONCE = 16
+ON_THIS_MACHINE_AT_ONCE = 8  # nodes and guests of this machine share its processors and disks
 
 
 @dataclass(frozen=True)
@@ -49,6 +55,30 @@ class Host(Protocol):
 
     def get(self, source: str, destination: Path) -> None:
         """Copy a file from the node."""
+
+
+def on_all(
+    hosts: Collection[On], action: Callable[[On], T], at_once: int = HOSTS_AT_ONCE
+) -> list[T]:
+    """Do one thing on all hosts, or on all daemons of hosts, at once.
+
+    After an error, or an interruption, what has not begun is left out; what has begun is waited for.
+
+    Args:
+        hosts: the hosts, or what is on them.
+        action: called with each, in a thread.
+        at_once: threads at most.
+
+    Returns:
+        What ``action`` gave, in the order of ``hosts``.
+
+    Raises:
+        The first host's error, in the order of ``hosts``.
+    """
+    if not hosts:
+        return []
+    with ThreadPoolExecutor(max_workers=min(at_once, len(hosts))) as pool:
+        return list(pool.map(action, hosts))
 
 
 @runtime_checkable

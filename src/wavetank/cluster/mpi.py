@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from wavetank.cluster.filesystems.base import on_all
-from wavetank.cluster.host import Host
+from wavetank.cluster.host import Host, on_all
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import RemoteCommandError
 

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from wavetank.cluster.filesystems.base import on_all
-from wavetank.cluster.host import Host, RunningCluster
+from wavetank.cluster.host import Host, RunningCluster, on_all
 from wavetank.errors import ClusterError, KernelError, RemoteCommandError
 from wavetank.job import Placement
 from wavetank.kernel.benchmarks.fio import FioJob, FioPlan, escaped, fio_plan

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from wavetank.campaign.slurm.queue import node_names
 from wavetank.cluster.command_host import CommandHost
 from wavetank.cluster.deployed import DeployedCluster
-from wavetank.cluster.filesystems.base import on_all
-from wavetank.cluster.host import Host
+from wavetank.cluster.host import Host, on_all
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ClusterError, RemoteCommandError
 

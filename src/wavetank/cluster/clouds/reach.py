@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 from wavetank.cluster.clouds.engine import Clock
 from wavetank.cluster.clouds.user_data import HAS_END, READY
+from wavetank.cluster.host import on_all
 from wavetank.cluster.remote.host import SshHost
 from wavetank.errors import ProviderError, RemoteCommandError
 
@@ -44,8 +44,7 @@ def wait_ready(hosts: Mapping[str, SshHost], clock: Clock) -> None:
             clock.sleep(TRY_EVERY_S)
         return _started(host)
 
-    with ThreadPoolExecutor(max_workers=16) as pool:
-        failures = [each for each in pool.map(wait, hosts.values()) if each is not None]
+    failures = [each for each in on_all(hosts.values(), wait) if each is not None]
     if failures:
         raise ProviderError("\n  ".join(failures))
     log.info("%d hosts answer, end themselves at the ttl, and are ready", len(hosts))

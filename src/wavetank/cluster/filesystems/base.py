@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from wavetank.cluster.host import BringsPrograms, Host, WatchesDaemons
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import FileSystemError, RemoteCommandError
 
-T = TypeVar("T")
-On = TypeVar("On")
 ANSWER_TIMEOUT_S = 60.0
 """A server or a mount that lives answers within it, on a machine with much other work too: processes wait there for seconds."""
 NOT_FOUND = 127  # exit status of env(1), a shell and wavetank-node for a program that is not there
@@ -123,18 +120,6 @@ class HasServerCaches(Protocol):
 
     def drop_server_caches(self, site: Site) -> str:
         """Empty them; says how it was done."""
-
-
-def on_all(hosts: Sequence[On], action: Callable[[On], T]) -> list[T]:
-    """Do one thing on all hosts, or on all daemons of hosts, at once.
-
-    Raises:
-        The first host's error, in the order of ``hosts``.
-    """
-    if not hosts:
-        return []
-    with ThreadPoolExecutor(max_workers=min(16, len(hosts))) as pool:
-        return list(pool.map(action, hosts))
 
 
 def program_on(host: Host, program: Path) -> str:

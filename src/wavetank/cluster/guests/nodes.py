@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ from wavetank.cluster.end_marked import END, PATIENT_TRIES
 from wavetank.cluster.guests import uml, views
 from wavetank.cluster.guests.guest import AGENT
 from wavetank.cluster.guests.hypervisors import NAMES, RATES, RATES_KEY, Choice
-from wavetank.cluster.host import Host
+from wavetank.cluster.host import ON_THIS_MACHINE_AT_ONCE, Host, on_all
 from wavetank.cluster.namespaces import network
 from wavetank.cluster.namespaces.host import NamespaceHost
 from wavetank.cluster.namespaces.nodes import LocalNodes
@@ -107,8 +106,9 @@ class GuestNodes:
     def drop_caches(self) -> str:
         """Empty the guests' page caches, then what this machine keeps of their disks."""
         guests = [host for host in self.hosts.values() if isinstance(host, GuestHost)]
-        with ThreadPoolExecutor(max_workers=8) as pool:
-            said = list(pool.map(lambda guest: f"{guest.name}: {guest.drop_caches()}", guests))
+        said = on_all(
+            guests, lambda guest: f"{guest.name}: {guest.drop_caches()}", ON_THIS_MACHINE_AT_ONCE
+        )
         return "; ".join(said) + f"; around the guests: {self.around.drop_caches()}"
 
     def look_again(self) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wavetank.cluster.filesystems.base import ANSWER_TIMEOUT_S, on_all
-from wavetank.cluster.host import Host
+from wavetank.cluster.filesystems.base import ANSWER_TIMEOUT_S
+from wavetank.cluster.host import Host, on_all
 
 # $1: where it is mounted, in the guest and around it.
 SHOW = 'mkdir -p -- "$1" && mount -t hostfs -o "$1" passed-through "$1"'

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ from pathlib import Path
 from wavetank.cluster.components import SCRATCH_PATH, Storage
 from wavetank.cluster.counters import Capacity, Counters
 from wavetank.cluster.devices import device_paths
-from wavetank.cluster.host import Host
+from wavetank.cluster.host import ON_THIS_MACHINE_AT_ONCE, Host, on_all
 from wavetank.cluster.namespaces import limits, network
 from wavetank.cluster.namespaces.cgroups import Hierarchies, NodeGroup
 from wavetank.cluster.namespaces.counters import Watched, recording, sources_of, used_cpu_s
@@ -179,11 +178,9 @@ class LocalNodes:
     def drop_caches(self) -> str:
         """Write back what is dirty, then empty every node's cache."""
         hosts = [host for host in self.hosts.values() if isinstance(host, NamespaceHost)]
-        with ThreadPoolExecutor(max_workers=8) as pool:
-            list(
-                pool.map(lambda host: host.run(["sync"], timeout_s=600), hosts[:1])
-            )  # of the whole machine
-            said = list(pool.map(lambda host: host.drop_caches(), hosts))
+        for host in hosts[:1]:
+            host.run(["sync"], timeout_s=600)  # of the whole machine
+        said = on_all(hosts, lambda host: host.drop_caches(), ON_THIS_MACHINE_AT_ONCE)
         return "; ".join(f"{host.name}: {how}" for host, how in zip(hosts, said, strict=True))
 
     def look_again(self) -> None:
@@ -199,8 +196,7 @@ class LocalNodes:
             except RemoteCommandError as error:
                 log.info("%s goes on seeing files as they were: %s", host.name, error.stderr_tail)
 
-        with ThreadPoolExecutor(max_workers=8) as pool:
-            list(pool.map(remount, self.hosts.values()))
+        on_all(self.hosts.values(), remount, ON_THIS_MACHINE_AT_ONCE)
 
     @property
     def on_this_machine(self) -> bool:

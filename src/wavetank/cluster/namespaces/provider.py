@@ -10,12 +10,11 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 from wavetank import native
-from wavetank.cluster.host import Host
+from wavetank.cluster.host import ON_THIS_MACHINE_AT_ONCE, Host, on_all
 from wavetank.cluster.namespaces import network, user
 from wavetank.cluster.namespaces.cgroups import (
     Hierarchies,
@@ -159,8 +158,7 @@ class NamespaceProvider:
                 options += self._make_disk(spec, directory, node, disk_of, mechanisms)
             node.make(program, directory, hosts_file, options)
 
-        with ThreadPoolExecutor(max_workers=8) as pool:
-            list(pool.map(make, nodes))
+        on_all(nodes, make, ON_THIS_MACHINE_AT_ONCE)
         return mechanisms
 
     def _make_disk(
@@ -233,8 +231,7 @@ class NamespaceProvider:
                     ["tc", "-batch", "-"], stdin=network.shape({"eth0": rates[f"p{position}"]})
                 )
 
-        with ThreadPoolExecutor(max_workers=8) as pool:
-            list(pool.map(connect, range(len(nodes))))
+        on_all(range(len(nodes)), connect, ON_THIS_MACHINE_AT_ONCE)
 
     def find(self, spec: ClusterSpec) -> LocalNodes:
         """Attach to nodes that another process made; see the protocol."""

@@ -6,7 +6,6 @@ KVM, User-mode Linux or TCG: guests/hypervisors.py says which, and why.
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from wavetank import native
@@ -15,7 +14,7 @@ from wavetank.cluster.guests import hypervisors, machines
 from wavetank.cluster.guests.boot import boot, guest_of, wait_for
 from wavetank.cluster.guests.hypervisors import NAMES, Choice
 from wavetank.cluster.guests.nodes import MAP, GuestHost, GuestNodes, write_map
-from wavetank.cluster.host import Host
+from wavetank.cluster.host import ON_THIS_MACHINE_AT_ONCE, Host, on_all
 from wavetank.cluster.namespaces.host import NamespaceHost
 from wavetank.cluster.namespaces.network import AROUND_FROM
 from wavetank.cluster.namespaces.node import read_map
@@ -30,7 +29,6 @@ from wavetank.units import format_size
 # Of a hypervisor's own processes, and what this machine keeps in memory of a guest's disks.
 HYPERVISOR_MEMORY = 128 * 2**20
 CHOICE = "hypervisor.txt"
-AT_ONCE = 8
 
 
 class VmProvider:
@@ -90,8 +88,7 @@ class VmProvider:
             boot(node, guest, machine, program)
             wait_for(node, processes[name][0], NAMES[choice.hypervisor])
 
-        with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
-            list(pool.map(start, spec.guest_names()))
+        on_all(spec.guest_names(), start, ON_THIS_MACHINE_AT_ONCE)
 
     def find(self, spec: ClusterSpec) -> GuestNodes:
         """Attach to guests that another process booted; see the protocol."""

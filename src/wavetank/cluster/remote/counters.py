@@ -12,7 +12,6 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -25,6 +24,7 @@ from wavetank.cluster.counters import (
     parse_machine_stat,
     parse_net_dev,
 )
+from wavetank.cluster.host import on_all
 from wavetank.cluster.remote import scripts
 from wavetank.cluster.remote.host import SshHost
 from wavetank.errors import ClusterError
@@ -133,8 +133,7 @@ class _Stream:
 def recording(hosts: Mapping[str, SshHost], every_s: float) -> Iterator[Counters]:
     """Record hosts while the ``with`` block lasts; those that do not answer are said to be missing."""
     result = Counters(max(every_s, LEAST_EVERY_S))
-    with ThreadPoolExecutor(max_workers=16) as pool:
-        started = list(pool.map(lambda host: _start(host, result), hosts.values()))
+    started = on_all(hosts.values(), lambda host: _start(host, result))
     streams = [stream for stream in started if stream is not None]
     threads = [threading.Thread(target=stream.read, name="counters", daemon=True) for stream in streams]  # fmt: skip
     try:

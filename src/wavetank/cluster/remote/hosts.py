@@ -11,15 +11,13 @@ import logging
 import secrets
 import socket
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 from wavetank.cluster.counters import Counters
-from wavetank.cluster.host import Host
+from wavetank.cluster.host import Host, on_all
 from wavetank.cluster.needs import Needs, say_missing
 from wavetank.cluster.remote import scripts
 from wavetank.cluster.remote.connection import (
@@ -39,7 +37,6 @@ from wavetank.errors import ClusterError, ProviderError, RemoteCommandError
 
 log = logging.getLogger(__name__)
 
-T = TypeVar("T")
 PREPARE_TIMEOUT_S = 3 * CONNECT_TIMEOUT_S
 CLEAN_TIMEOUT_S = 600
 
@@ -86,7 +83,7 @@ class SshNodes:
                 return f"{host.name}: not emptied ({error.stderr_tail})"
             return f"{host.name}: drop_caches of the whole host"
 
-        return "; ".join(_on_all(self.hosts, drop))
+        return "; ".join(on_all(self.hosts.values(), drop))
 
     def record_counters(self, every_s: float) -> AbstractContextManager[Counters]:
         """Record what each host uses, see counters.RecordsCounters."""
@@ -101,7 +98,7 @@ class SshNodes:
             except RemoteCommandError as error:
                 return [str(error)]
 
-        return [finding for found in _on_all(self.hosts, look) for finding in found]
+        return [finding for found in on_all(self.hosts.values(), look) for finding in found]
 
 
 @contextlib.contextmanager
@@ -125,7 +122,7 @@ def examine(spec: ClusterSpec, needs: Mapping[str, Needs]) -> list[str]:
         return []
     with reaching(spec) as hosts:
         asked = {name: hosts[name] for name in needs}
-        found = _on_all(asked, lambda host: _lacks(host, spec, needs[host.name]))
+        found = on_all(asked.values(), lambda host: _lacks(host, spec, needs[host.name]))
     findings = [finding for of_host in found for finding in of_host.findings]
     return [*findings, *_same_machines(found)]
 
@@ -155,9 +152,9 @@ def take(spec: ClusterSpec, *, leave: bool = False) -> SshNodes:
         write_whole(config, configuration(spec, socket_directory(token)))
         write_remote_shell(directory.path)
         hosts = _hosts(spec, directory, home, {})
-        _on_all(hosts, lambda host: _prepare(host, spec))
+        on_all(hosts.values(), lambda host: _prepare(host, spec))
         for name, address in zip(
-            hosts, _on_all(hosts, lambda host: _address(host, spec)), strict=True
+            hosts, on_all(hosts.values(), lambda host: _address(host, spec)), strict=True
         ):
             directory.note(do="address", node=name, address=address)
     except BaseException as error:
@@ -220,7 +217,7 @@ def release(name: str) -> None:
         hosts = {node: SshHost(node, node, config, home, sudo) for node in nodes}
         failed = [
             failure
-            for failure in _on_all(hosts, lambda host: _clean(host, str(noted["mount"])))
+            for failure in on_all(hosts.values(), lambda host: _clean(host, str(noted["mount"])))
             if failure is not None
         ]
     close_connections(config, nodes, sockets)
@@ -238,11 +235,6 @@ def forget(name: str) -> None:
     if noted is not None:
         sockets = socket_directory(str(noted["token"]))
         close_connections(directory.path / "ssh_config", str(noted["nodes"]).split(), sockets)
-
-
-def _on_all(hosts: Mapping[str, SshHost], action: Callable[[SshHost], T]) -> list[T]:
-    with ThreadPoolExecutor(max_workers=16) as pool:
-        return list(pool.map(action, hosts.values()))
 
 
 def _hosts(

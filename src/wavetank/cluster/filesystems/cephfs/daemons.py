@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from wavetank.cluster.devices import device_paths
-from wavetank.cluster.filesystems.base import ANSWER_TIMEOUT_S, Site, on_all
+from wavetank.cluster.filesystems.base import ANSWER_TIMEOUT_S, Site
 from wavetank.cluster.filesystems.cephfs.options import (
     CONFIGURATION,
     STATE,
@@ -26,7 +26,7 @@ from wavetank.cluster.filesystems.cephfs.options import (
     osds_per_device,
     osds_per_server,
 )
-from wavetank.cluster.host import Host, WatchesDaemons
+from wavetank.cluster.host import Host, WatchesDaemons, on_all
 from wavetank.errors import FileSystemError, RemoteCommandError
 
 FILE_SYSTEM = "wavetank"

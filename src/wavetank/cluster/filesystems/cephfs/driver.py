@@ -18,7 +18,6 @@ from wavetank.cluster.filesystems.base import (
     NativeExport,
     Site,
     mount_line,
-    on_all,
     unmount_from,
     write_content,
 )
@@ -30,7 +29,7 @@ from wavetank.cluster.filesystems.cephfs.daemons import (
     Daemons,
 )
 from wavetank.cluster.filesystems.cephfs.options import CONFIGURATION, STATE, Layout
-from wavetank.cluster.host import Host
+from wavetank.cluster.host import Host, on_all
 from wavetank.cluster.needs import Needs
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ClusterError, FileSystemError, RemoteCommandError

@@ -18,11 +18,10 @@ from wavetank.cluster.filesystems.base import (
     HasServerCaches,
     KnowsOptions,
     Site,
-    on_all,
     unmount_from,
 )
 from wavetank.cluster.filesystems.nfs_export import ganesha, nfs_mount
-from wavetank.cluster.host import Host
+from wavetank.cluster.host import Host, on_all
 from wavetank.cluster.needs import Needs, NeedsPrograms, PrefersPrograms
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ClusterError, FileSystemError, SpecError

@@ -14,7 +14,6 @@ from wavetank.cluster.filesystems.base import (
     NativeExport,
     Site,
     mount_line,
-    on_all,
     unmount_from,
 )
 from wavetank.cluster.filesystems.glusterfs import options
@@ -31,7 +30,7 @@ from wavetank.cluster.filesystems.glusterfs.daemons import (
 )
 from wavetank.cluster.filesystems.glusterfs.placement import Placer
 from wavetank.cluster.filesystems.glusterfs.volume import Volume
-from wavetank.cluster.host import Host
+from wavetank.cluster.host import Host, on_all
 from wavetank.cluster.needs import Needs
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ClusterError, FileSystemError, RemoteCommandError

@@ -15,9 +15,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TypeVar
 
-from wavetank.cluster.filesystems.base import Site, on_all, write_content
+from wavetank.cluster.filesystems.base import Site, write_content
 from wavetank.cluster.filesystems.glusterfs.bricks import Brick, bricks_of
 from wavetank.cluster.filesystems.glusterfs.name_hash import hash_range, shard_bytes
+from wavetank.cluster.host import on_all
 from wavetank.errors import FileSystemError, RemoteCommandError
 from wavetank.units import format_size
 

@@ -6,11 +6,11 @@ import re
 import time
 from collections.abc import Mapping
 
-from wavetank.cluster.filesystems.base import Site, on_all
+from wavetank.cluster.filesystems.base import Site
 from wavetank.cluster.filesystems.glusterfs.bricks import bricks_of
 from wavetank.cluster.filesystems.glusterfs.daemons import VOLUME
 from wavetank.cluster.filesystems.glusterfs.options import volume_words
-from wavetank.cluster.host import Host
+from wavetank.cluster.host import Host, on_all
 from wavetank.errors import FileSystemError, RemoteCommandError
 
 PEER_TIMEOUT_S = 180.0

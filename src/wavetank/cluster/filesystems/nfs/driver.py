@@ -8,17 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from wavetank.cluster.filesystems.base import (
-    Site,
-    mount_line,
-    on_all,
-    place_on_one_server,
-    unmount_from,
-)
+from wavetank.cluster.filesystems.base import Site, mount_line, place_on_one_server, unmount_from
 from wavetank.cluster.filesystems.nfs import kernel_server
 from wavetank.cluster.filesystems.nfs_export import ganesha, nfs_mount
 from wavetank.cluster.filesystems.nfs_export.ganesha import NFS_PORT
-from wavetank.cluster.host import Host
+from wavetank.cluster.host import Host, on_all
 from wavetank.cluster.needs import Needs
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ClusterError, FileSystemError

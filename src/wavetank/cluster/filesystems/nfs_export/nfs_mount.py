@@ -11,7 +11,6 @@ from wavetank.cluster.filesystems.base import (
     ANSWER_TIMEOUT_S,
     mount_findings,
     mount_line,
-    on_all,
     program_on,
     wait_until,
 )
@@ -21,7 +20,7 @@ from wavetank.cluster.filesystems.nfs_export.ganesha import (
     START_TIMEOUT_S,
     answers,
 )
-from wavetank.cluster.host import Host
+from wavetank.cluster.host import Host, on_all
 from wavetank.cluster.needs import Needs
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import FileSystemError, RemoteCommandError

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from wavetank.cluster.filesystems.base import Site, mount_line, on_all, write_content
-from wavetank.cluster.host import Host
+from wavetank.cluster.filesystems.base import Site, mount_line, write_content
+from wavetank.cluster.host import Host, on_all
 from wavetank.cluster.spec import ClusterSpec
 
 

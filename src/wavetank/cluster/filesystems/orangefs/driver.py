@@ -16,13 +16,12 @@ from wavetank.cluster.filesystems.base import (
     Site,
     mount_findings,
     mount_line,
-    on_all,
     unmount_from,
     wait_until,
     write_content,
 )
 from wavetank.cluster.filesystems.orangefs import config
-from wavetank.cluster.host import Host
+from wavetank.cluster.host import Host, on_all
 from wavetank.cluster.needs import Needs
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ClusterError, FileSystemError, RemoteCommandError
