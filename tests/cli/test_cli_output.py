@@ -46,6 +46,12 @@ def test_json_and_csv_hold_all_rows(capsys: pytest.CaptureFixture[str]) -> None:
     assert rows[-1] == [f"f{MOST_SHOWN + 1233}", str(MOST_SHOWN + 1233)]
 
 
+@pytest.mark.parametrize("output_format", ["table", "json", "csv"])
+def test_results_with_one_key_are_an_error_in_every_format(output_format: str) -> None:
+    with pytest.raises(ValueError, match="two results have the key document in JSON"):
+        print_tables([LONG, LONG], output_format)
+
+
 @pytest.fixture
 def printed_at_80(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     """Prints tables as on a terminal of 80 columns; returns its lines without styles."""

@@ -32,7 +32,13 @@ def print_tables(
 
     JSON is one object: each table's key holds a list of objects; ``extra`` adds keys to it.
     CSV prints the tables one after another, with a title line each if there are several.
+
+    Raises:
+        ValueError: two of them have the same key in JSON, whatever the format.
     """
+    from wavetank.tables.formats import check_keys
+
+    check_keys(tables, extra)
     render(tables, output_format, extra)
 
 
@@ -41,7 +47,7 @@ def render(tables: Sequence[Table], output_format: str, extra: Mapping[str, Any]
     from wavetank.tables.formats import csv_text, json_tables
 
     if output_format == "json":
-        click.echo(json.dumps({**(extra or {}), **json_tables(tables)}, indent=1))
+        click.echo(json.dumps(json_tables(tables, extra), indent=1))
     elif output_format == "csv":
         click.echo(csv_text(tables), nl=False)
     else:

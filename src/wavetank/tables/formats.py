@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from io import StringIO
 from typing import Any
 
+from wavetank.tables.keys import repeated
 from wavetank.tables.table import Cell, Column, Definition, Kind, Table, Value
 from wavetank.tables.words import printable
 
@@ -53,9 +54,24 @@ def _field(value: Value) -> str | int | float | None:
     return f"'{value}" if value[:1] in {"=", "+", "-", "@"} else value
 
 
-def json_tables(tables: Sequence[Table]) -> dict[str, list[dict[str, Value]]]:
-    """Key of each table -> its rows."""
-    return {table.key: table.records() for table in tables}
+def json_tables(tables: Sequence[Table], extra: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """One object: what ``extra`` has, and key of each table -> its rows.
+
+    Raises:
+        ValueError: two of them have the same key.
+    """
+    check_keys(tables, extra)
+    return {**(extra or {}), **{table.key: table.records() for table in tables}}
+
+
+def check_keys(tables: Sequence[Table], extra: Mapping[str, Any] | None = None) -> None:
+    """See that tables which are printed together do not take each other's place in JSON.
+
+    Raises:
+        ValueError: two of them, or one and a key of ``extra``, have the same key.
+    """
+    if twice := repeated([*(extra or {}), *(table.key for table in tables)]):
+        raise ValueError(f"two results have the key {', '.join(twice)} in JSON")
 
 
 def markdown_table(title: str, table: Table) -> list[str]:

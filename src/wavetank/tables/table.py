@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
+from wavetank.tables.keys import repeated
 from wavetank.tables.words import DASH, change, count, interval_text, money, words
 from wavetank.units import format_duration, format_rate, format_size
 
@@ -175,6 +176,15 @@ class Table:
     caption: str = ""
     max_rows: int | None = None
     key: str = ""
+
+    def __post_init__(self) -> None:
+        """See that no value of a record takes another's place.
+
+        Raises:
+            ValueError: two columns have the same key in CSV and JSON.
+        """
+        if twice := repeated(self.keys):
+            raise ValueError(f"table {self.name} has two columns {', '.join(twice)}")
 
     @property
     def for_people(self) -> tuple[tuple[Cell, ...], ...]:

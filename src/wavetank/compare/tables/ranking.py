@@ -12,6 +12,7 @@ from wavetank.compare.io_parts import io_parts, not_on_disk_words
 from wavetank.compare.tables.where import currency_of, where
 from wavetank.compare.words import place_words
 from wavetank.measure.statistics import Estimate, intervals_words
+from wavetank.tables.keys import distinct
 from wavetank.tables.table import Amount, Cell, Column, Definition, Table, estimated
 from wavetank.tables.words import DASH, few, short_number
 from wavetank.units import format_duration
@@ -172,14 +173,14 @@ def ranking_table(comparison: Comparison, ranking: Ranking) -> Table:
 
 def ranking_tables(comparison: Comparison) -> list[Table]:
     """The ranking that was asked for, a table per application."""
+    asked = [each for each in comparison.rankings if each.by == comparison.rank_by]
     return [
         replace(
             ranking_table(comparison, ranking),
             title=f"Ranking of {ranking.application} by {ranking.by}",
-            key=_key(ranking),
+            key=key,
         )
-        for ranking in comparison.rankings
-        if ranking.by == comparison.rank_by
+        for ranking, key in zip(asked, distinct(map(_key, asked)), strict=True)
     ]
 
 

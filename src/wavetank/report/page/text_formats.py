@@ -16,6 +16,7 @@ from wavetank.report.page.content import ApplicationPart, Page, make_page
 from wavetank.report.page.study_part import StudyPart
 from wavetank.tables import formats
 from wavetank.tables.formats import escaped, markdown_table
+from wavetank.tables.keys import repeated
 from wavetank.tables.table import Table
 
 
@@ -71,6 +72,9 @@ def json_text(campaign: Campaign) -> str:
 
 
 def _records(tables: Iterable[Table]) -> dict[str, Rows]:
+    tables = list(tables)
+    if twice := repeated(table.name for table in tables):
+        raise ValueError(f"two tables of the report have the name {', '.join(twice)}")
     # What a table holds is what JSON can hold; pydantic's type says the same in other words.
     return {table.name: cast(Rows, table.records()) for table in tables}
 

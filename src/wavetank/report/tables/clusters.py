@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from wavetank.report.gather import Campaign
+from wavetank.tables.keys import distinct
 from wavetank.tables.table import Cell, Column, Table, column_at, text
 from wavetank.tables.words import DASH
 
@@ -79,9 +80,13 @@ def _side_by_side(
             for position, (cluster, title) in enumerate(titles.items())
         ]
     else:
+        keys = distinct([*(column.key for column in _HEAD), *titles])[len(_HEAD) :]
         columns = (
             *_HEAD,
-            *(column_at(cluster, title or cluster) for cluster, title in titles.items()),
+            *(
+                column_at(key, title or cluster)
+                for key, (cluster, title) in zip(keys, titles.items(), strict=True)
+            ),
         )
         rows = [
             (text(key), text(group), *(_cell(value) for value in found))

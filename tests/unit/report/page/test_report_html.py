@@ -311,6 +311,16 @@ def test_settings_that_are_the_same_everywhere_are_told_once(folder) -> None:
     assert "memory" in [row[0].text for row in same.rows]
 
 
+def test_a_cluster_may_have_the_name_of_another_column(tmp_path, monkeypatch) -> None:
+    monkeypatch.setitem(campaign_examples.CLUSTERS, "kind", campaign_examples.CLUSTERS["nfs"])
+    campaign_examples.make_campaign(tmp_path, clusters=("kind", "gluster-2"))
+    rows = cluster_tables(read_folder(tmp_path))[0].records()
+    assert set(rows[0]) == {"component", "kind", "kind_2", "gluster-2"}
+    assert ("file system data servers", "1", "2") in {
+        (row["component"], row["kind_2"], row["gluster-2"]) for row in rows
+    }
+
+
 def test_a_damaged_copy_of_a_cluster_file_is_an_error_with_its_place(tmp_path) -> None:
     campaign_examples.make_campaign(tmp_path, clusters=("nfs",))
     (tmp_path / "clusters" / "nfs.yaml").write_text("a: [1,")

@@ -11,6 +11,7 @@ from jsonschema import Draft202012Validator
 
 from wavetank.cli.table_schema import DEFINITIONS, schema
 from wavetank.compare.tables.all import comparison_tables
+from wavetank.compare.tables.ranking import ranking_tables
 from wavetank.model.tables.model_tables import model_tables
 from wavetank.report.gather import read_folder
 from wavetank.report.page.text_formats import json_text
@@ -43,6 +44,15 @@ def test_the_tables_of_a_comparison_are_as_the_schema_says(campaign) -> None:
     assert {"phase-results", "cost", "effects", "advice"} <= {each.name for each in tables}
     for table in tables:
         _check(table.name, table.records())
+
+
+def test_applications_whose_names_differ_in_case_have_a_ranking_each(campaign) -> None:
+    comparison = campaign.comparison
+    (by_time,) = (each for each in comparison.rankings if each.by == comparison.rank_by)
+    other = by_time.model_copy(update={"application": by_time.application.lower()})
+    both = comparison.model_copy(update={"rankings": (by_time, other)})
+    printed = json_tables(ranking_tables(both))
+    assert list(printed) == ["ranking_of_abyss_p_by_time", "ranking_of_abyss_p_by_time_2"]
 
 
 def test_the_tables_of_a_report_are_as_the_schema_says(campaign) -> None:
