@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import kernel_models as km
@@ -51,6 +52,33 @@ def test_kernel_writes_the_file_and_prints_replay_files_and_ior(tmp_path):
     ):
         assert text in result.stdout
     assert Kernel.read(tmp_path / "k.json").n_ranks == 4
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "said"),
+    [
+        (" -o out", "", "it has no -o"),
+        (" -o out", " -o", "it has no -o"),
+        (" -t 65536", " -t 64k", "-t 64k is no whole number above 0"),
+        (" -t 65536", " -t 65535", "-b 524288 is no multiple of -t 65535"),
+        (" -N 3", " -N 2", "-np 3 and -N 2 are different numbers of tasks"),
+        (" -a POSIX", " -a HDF5", "-a HDF5 is neither POSIX nor MPIIO"),
+        (" -w ", " ", "it needs one of -w and -r"),
+        (" -k ", " -k -C ", "-C is not among the options of such lines"),
+    ],
+)
+def test_an_ior_line_that_cannot_be_read_is_an_error_that_says_why(tmp_path, was, now, said):
+    km.written(km.file_per_process(3), tmp_path)
+    path = tmp_path / "k.json"
+    run(kernel.command, tmp_path / "model.json", "-o", path)
+    body = json.loads(path.read_text())
+    line = body["ior"][0]
+    assert was in line["command"]
+    line["command"] = line["command"].replace(was, now)
+    path.write_text(json.dumps(body))
+    where = re.escape(f'IOR line "{line["command"]}" does: {said}')
+    with pytest.raises(KernelError, match=f"{where}.*make the kernel anew"):
+        run(fidelity.command, path, tmp_path / "model.json", "--of", "ior")
 
 
 def test_kernel_prints_json_of_every_table(tmp_path):

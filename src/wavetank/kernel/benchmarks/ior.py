@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from wavetank.errors import KernelError
 from wavetank.kernel.benchmarks.groups import (
     Group,
     differences,
@@ -42,6 +43,10 @@ SEED = 1
 _WITH_SEED = ("4.0",)  # versions of which --random-offset-seed is an option
 _NAME_DIVIDER = "@"  # between several names in -o
 _LARGEST_MPI = 2**31 - 1  # bytes: IOR counts them in an int
+_PROGRAMS = ("mpirun", "ior", "./IOR")
+_NUMBERS = ("-np", "-N", "-s", "-b", "-t")
+_WITH_VALUE = (*_NUMBERS, "-a", "-o")
+_FLAGS = frozenset({"-w", "-r", "-c", "-F", "-k", "-e", "-Y", "-z"})
 TRANSFER_UNIT = 8
 """bytes: IOR refuses a transfer size that is not a multiple of its access size, sizeof(long long)."""
 
@@ -108,23 +113,58 @@ def parse_command(command: str) -> IorParameters:
     """The parameters of a command line that ``IorParameters.command`` wrote.
 
     Raises:
-        ValueError: it is not one of those.
+        KernelError: it is not one of those; what is wrong with it.
     """
-    words = command.split()
-    option = {words[i]: words[i + 1] for i in range(len(words) - 1)}
+    try:
+        return _parameters(command.split())
+    except ValueError as error:
+        raise KernelError(
+            f'cannot tell what the kernel\'s IOR line "{command}" does: {error}. '
+            "Write the line as 'wavetank kernel' does, or make the kernel anew from its model"
+        ) from error
+
+
+def _parameters(words: Sequence[str]) -> IorParameters:
+    option: dict[str, str] = {}
+    flags: set[str] = set()
+    rest = iter(words)
+    for word in rest:
+        if word in _WITH_VALUE:
+            option[word] = next(rest, "")
+        elif word in _FLAGS:
+            flags.add(word)
+        elif word not in _PROGRAMS and not word.startswith("--random-offset-seed="):
+            raise ValueError(f"{word} is not among the options of such lines")
+    option.setdefault("-N", option.get("-np", ""))  # IOR's default: all tasks
+    if missing := [word for word in _WITH_VALUE if not option.get(word)]:
+        raise ValueError(f"it has no {', '.join(missing)}")
+    for word in _NUMBERS:
+        if not option[word].isdecimal() or int(option[word]) == 0:
+            raise ValueError(f"{word} {option[word]} is no whole number above 0")
+    number = {word: int(option[word]) for word in _NUMBERS}
+    if number["-N"] != number["-np"]:
+        raise ValueError(
+            f"-np {option['-np']} and -N {option['-N']} are different numbers of tasks"
+        )
+    if number["-b"] % number["-t"]:
+        raise ValueError(f"-b {option['-b']} is no multiple of -t {option['-t']}")
+    if option["-a"] not in ("POSIX", "MPIIO"):
+        raise ValueError(f"-a {option['-a']} is neither POSIX nor MPIIO")
+    if len(flags & {"-w", "-r"}) != 1:
+        raise ValueError("it needs one of -w and -r")
     return IorParameters(
         api=option["-a"],
-        collective="-c" in words,
-        write="-w" in words,
-        file_per_process="-F" in words,
-        n_tasks=int(option["-np"]),
-        segments=int(option["-s"]),
-        block=int(option["-b"]),
-        transfer=int(option["-t"]),
+        collective="-c" in flags,
+        write="-w" in flags,
+        file_per_process="-F" in flags,
+        n_tasks=number["-np"],
+        segments=number["-s"],
+        block=number["-b"],
+        transfer=number["-t"],
         file=option["-o"].removeprefix("./"),
-        fsync="-e" in words,
-        fsync_each="-Y" in words,
-        random="-z" in words,
+        fsync="-e" in flags,
+        fsync_each="-Y" in flags,
+        random="-z" in flags,
     )
 
 

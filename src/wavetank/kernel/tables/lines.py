@@ -8,6 +8,7 @@ from pathlib import Path
 from shlex import quote
 
 from wavetank.kernel.benchmarks.fio import FioJob, FioPlan
+from wavetank.kernel.benchmarks.ior import parse_command
 from wavetank.kernel.document.kernel import IorLine, Kernel, Refused, by_reason
 from wavetank.kernel.document.operations import Totals
 from wavetank.kernel.fidelity.certificate import ior_fidelity
@@ -209,7 +210,7 @@ def _ior_lines(kernel: Kernel, directory: Path | None) -> Iterator[_Line]:
         if line.before is not None:
             yield _Line(line.ph_ids, _in(line.before, directory), before=True)
         row = issued[line.ph_ids]
-        theirs = int(line.command.split(" -t ")[1].split()[0])
+        theirs = parse_command(line.command).transfer
         yield _Line(
             line.ph_ids,
             _in(line.command, directory),
