@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+SCRATCH = "{scratch}"
+"""In a launcher's prefix: the folder with its files."""
+
 
 @dataclass(frozen=True)
 class Placement:
@@ -14,7 +17,8 @@ class Placement:
     Attributes:
         hosts: (host name, number of ranks on it), ranks counted up through the list.
         remote_shell: argv prefix of the remote-shell stand-in; called as ``*remote_shell HOST COMMAND...``.
-        launcher_prefix: argv prefix that runs the launcher itself where it can reach the hosts.
+        launcher_prefix: argv prefix that runs the launcher itself where it can reach the hosts; in it SCRATCH stands for the
+            folder with the launcher's files and the job's.
         network: CIDR of the network that the ranks use to talk to each other.
         launcher_address: of the host of the launcher on that network, where its daemons call back; None: its name.
         environment: of every rank on these hosts (MPI-IO library and hints), besides the job's.

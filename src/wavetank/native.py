@@ -41,6 +41,13 @@ def available(name: str) -> bool:
     return any((root / name).is_file() for root in _roots())
 
 
+def is_part(word: str) -> bool:
+    """Whether a word is the path of a C part of this installation."""
+    return word.startswith("/") and any(
+        Path(word).is_relative_to(root) and Path(word).is_file() for root in _roots()
+    )
+
+
 def _roots() -> list[Path]:
     named = os.environ.get("WAVETANK_NATIVE_DIR")
     package = Path(__file__).resolve().parent

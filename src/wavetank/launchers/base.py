@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from wavetank.job import Job
+from wavetank.job import SCRATCH, Job, Placement
 
 
 class Launcher(Protocol):
@@ -28,3 +28,14 @@ class Launcher(Protocol):
 
     def with_environment(self, argv: Sequence[str], env: Mapping[str, str]) -> list[str]:
         """The user's command line, with ``env`` set for the ranks only (not for the launcher itself)."""
+
+
+def prefix_of(placement: Placement | None, scratch: Path) -> list[str]:
+    """What stands before the launcher on a placement's hosts.
+
+    Args:
+        placement: None: this host, with nothing before it.
+        scratch: folder with the launcher's files.
+    """
+    prefix = placement.launcher_prefix if placement is not None else ()
+    return [str(scratch) if word == SCRATCH else word for word in prefix]

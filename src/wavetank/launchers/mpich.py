@@ -8,6 +8,7 @@ from pathlib import Path
 
 from wavetank.errors import KernelError
 from wavetank.job import Job
+from wavetank.launchers.base import prefix_of
 from wavetank.launchers.remote_shell import write_remote_shell
 from wavetank.launchers.version import first_with, version_text
 
@@ -39,7 +40,7 @@ class Mpich:
                 "cannot start MPI programs: MPICH's mpiexec is not installed. Install mpich, or choose another launcher"
             )
         placement = job.placement
-        argv = [*(placement.launcher_prefix if placement else ()), found[0]]
+        argv = [*prefix_of(placement, scratch), found[0]]
         if placement is not None:
             lines = [host for host, n in placement.hosts for _ in range(n)][: job.n_ranks]
             if len(lines) < job.n_ranks:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from wavetank.errors import KernelError
 from wavetank.job import Job
+from wavetank.launchers.base import prefix_of
 
 
 class NoLauncher:
@@ -26,13 +27,11 @@ class NoLauncher:
         Raises:
             KernelError: more than one rank.
         """
-        del scratch
         if job.n_ranks != 1:
             raise KernelError(
                 f"without a launcher only one rank can be started, not {job.n_ranks}. Choose openmpi, mpich or srun"
             )
-        prefix = job.placement.launcher_prefix if job.placement else ()
-        return [*prefix, *self.with_environment(job.argv, job.whole_env)]
+        return [*prefix_of(job.placement, scratch), *self.with_environment(job.argv, job.whole_env)]
 
     def recognises(self, argv: Sequence[str]) -> bool:
         """Any command line that is not empty."""

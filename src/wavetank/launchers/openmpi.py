@@ -10,6 +10,7 @@ from pathlib import Path
 
 from wavetank.errors import KernelError
 from wavetank.job import Job, Placement
+from wavetank.launchers.base import prefix_of
 from wavetank.launchers.remote_shell import write_remote_shell
 from wavetank.launchers.version import first_with, version_text
 
@@ -43,7 +44,7 @@ class OpenMpi:
                 "cannot start MPI programs: Open MPI's mpirun is not installed. Install openmpi-bin, or choose "
                 "another launcher"
             )
-        argv = [*(job.placement.launcher_prefix if job.placement else ()), found[0]]
+        argv = [*prefix_of(job.placement, scratch), found[0]]
         if os.geteuid() == 0:
             argv.append("--allow-run-as-root")
         argv += ["-np", str(job.n_ranks), "--oversubscribe", "--bind-to", "none"]

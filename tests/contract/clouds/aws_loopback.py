@@ -29,7 +29,11 @@ from wavetank.cluster.clouds.aws.account import Account
 from wavetank.cluster.clouds.cloud import Made
 from wavetank.cluster.filesystems.base import wait_until
 from wavetank.cluster.host import Host
+from wavetank.kernel.construction.objects import object_kernel
+from wavetank.measure.perform import ReplayPerformer
+from wavetank.measure.run import measure, set_up
 
+SIZE = 64 * 1024
 HOMES = "/run/store/wavetank"  # of a file system of the node's own
 # $1: user. Standard input: the user's public key. What cloud-init does with "users", the end, and the last line of the script.
 FIRST_START = """
@@ -94,11 +98,16 @@ def main() -> None:
             path = f"{cluster.mount_path}/written-by-c1"
             writer.run(["sh", "-c", 'echo "$1" >"$2"', "sh", "from one instance", path])
             read = reader.run(["cat", path]).stdout
+            bench = set_up(object_kernel("objects", "write", SIZE, 2, 2 * SIZE), cluster)
+            measured = measure(bench, "1PxCN", ReplayPerformer(), repetition=0, order=0)
             health = cluster.health()
             mounts = [host.run(["cat", "/proc/mounts"]).stdout for host in cluster.compute_hosts]
         finally:
             deploy.take_down(spec.name)
-        said = {"read": read, "health": health, "mounts": mounts, "account": aws.left()}
+        said = {
+            "read": read, "health": health, "mounts": mounts, "account": aws.left(),
+            "measured": measured.result.model_dump(mode="json"), "limits": measured.limits,
+        }  # fmt: skip
         print(json.dumps(said))
     finally:
         aws.close()

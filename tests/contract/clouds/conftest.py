@@ -50,5 +50,6 @@ def unreached(monkeypatch: pytest.MonkeyPatch) -> None:
         return []
 
     monkeypatch.setattr(CloudProvider, "wait_ready", lambda self, spec: None)
+    monkeypatch.setattr(CloudProvider, "prepare_launches", lambda self, nodes: None)
     monkeypatch.setattr(hosts, "take", take)
     monkeypatch.setattr(hosts, "examine", examine)

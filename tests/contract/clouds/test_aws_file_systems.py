@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,14 +14,17 @@ pytest.importorskip("moto", reason="moto is not installed: make setup-test")
 import yaml
 from aws_account import Emulator, of, spec_of
 
+from wavetank import native
 from wavetank.cluster import deploy
 from wavetank.cluster.clouds.provider import CloudProvider
 from wavetank.cluster.filesystems.nfs_export import nfs_mount
 from wavetank.cluster.host import Finished
-from wavetank.cluster.remote import hosts
+from wavetank.cluster.remote import hosts, launch, launching
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import directory_of
 from wavetank.errors import ClusterError, RemoteCommandError
+from wavetank.job import SCRATCH
+from wavetank.measure.conditions import origin_of
 
 KERNEL = {"kind": "nfs", "options": {"server": "kernel"}}
 
@@ -31,6 +35,8 @@ class Recorder:
     def __init__(self, name: str, address: str) -> None:
         self.name, self.address = name, address
         self.commands: list[list[str]] = []
+        self.home = "/storage/wavetank/home"
+        self.files: dict[str, bytes] = {}
 
     def run(self, argv: Sequence[str], **_: object) -> Finished:
         self.commands.append(list(argv))
@@ -40,6 +46,9 @@ class Recorder:
 
     def start(self, argv: Sequence[str], **_: object) -> None:
         self.commands.append(list(argv))
+
+    def put(self, source: Path, destination: str) -> None:
+        self.files[destination] = source.read_bytes()
 
     def ran(self, program: str) -> list[list[str]]:
         return [argv for argv in self.commands if argv[0] == program]
@@ -53,7 +62,7 @@ def recorders(monkeypatch: pytest.MonkeyPatch) -> dict[str, Recorder]:
     def take(spec: ClusterSpec, *, leave: bool) -> hosts.SshNodes:
         assert spec.ssh is not None
         found.update({node: Recorder(node, spec.ssh.hosts[node]) for node in spec.node_names()})
-        return hosts.SshNodes(spec, directory_of(spec.name), found, "/storage/data")  # type: ignore[arg-type]
+        return hosts.SshNodes(spec, directory_of(spec.name), found, "/storage/wavetank/home/data")  # type: ignore[arg-type]
 
     monkeypatch.setattr(CloudProvider, "wait_ready", lambda self, spec: None)
     monkeypatch.setattr(hosts, "take", take)
@@ -102,6 +111,77 @@ def test_nfs_by_ganesha_comes_up_too(aws: Emulator, recorders: dict[str, Recorde
     assert {"nfs-ganesha", "nfs-ganesha-vfs", "rpcbind"} <= set(server["packages"])
     assert recorders["io1"].ran("ganesha.nfsd")
     assert recorders["c1"].ran("mount") and recorders["c2"].ran("mount")
+    deploy.take_down("lab")
+    assert aws.left() == []
+
+
+def test_compute_nodes_get_a_way_to_each_other_and_the_replay_program(
+    aws: Emulator, recorders: dict[str, Recorder], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    replay = tmp_path / "native" / launching.REPLAY
+    replay.parent.mkdir(parents=True)
+    replay.write_bytes(b"the replay program")
+    monkeypatch.setenv("WAVETANK_NATIVE_DIR", str(tmp_path / "native"))
+    cluster = deploy.bring_up(spec_of(file_system=KERNEL, cloud={"bastion": "me@gate"}))
+    c1, c2, io1 = (recorders[node] for node in ("c1", "c2", "io1"))
+    folder = f"{c1.home}/launch"
+    for host in (c1, c2):
+        assert b"the replay program" in host.files.values()
+        assert ["chmod", "600", "--", f"{folder}/key"] in host.commands
+        (tried,) = [argv for argv in host.commands if "mpirun -np 1" in " ".join(argv)]
+        assert [
+            "mv",
+            "--",
+            *([path for path in host.files if tried[-1] in path]),
+            tried[-1],
+        ] in host.commands
+    assert io1.files == {}  # of the launcher's: it starts no ranks
+    config = c1.files[f"{folder}/ssh_config"].decode()
+    for host in (c1, c2, io1):
+        assert f"HostName {host.address}" in config  # by the bastion these are the private ones
+    assert "ProxyJump" not in config
+    assert f"IdentityFile {folder}/key" in config and str(tmp_path) not in config
+    known = c1.files[f"{folder}/known-hosts"].decode()
+    assert all(f"{host.address} ssh-ed25519 " in known for host in (c1, c2, io1))
+    assert cluster.remote_shell == (f"{folder}/remote-shell",)
+    prefix = cluster.launcher_prefix
+    assert prefix[1:] == ("-m", launch.__name__, str(directory_of("lab").path), SCRATCH)
+    assert cluster.limits()["limits"].endswith("; ranks are started by mpirun on c1")
+    assert origin_of(cluster.limits()) == "measured"
+    deploy.take_down("lab")
+    assert aws.left() == []
+
+
+def test_a_replay_program_that_does_not_run_there_is_said_and_nothing_stays(
+    aws: Emulator, recorders: dict[str, Recorder], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    replay = tmp_path / launching.REPLAY
+    replay.parent.mkdir(parents=True)
+    replay.write_bytes(b"of a newer distribution")
+    monkeypatch.setenv("WAVETANK_NATIVE_DIR", str(tmp_path))
+    said = "libc.so.6: version `GLIBC_2.38' not found"
+
+    def run(self: Recorder, argv: Sequence[str], **_: object) -> Finished:
+        if "mpirun -np 1" in " ".join(argv):
+            raise RemoteCommandError(self.name, argv, 1, said)
+        return Finished("", "", 0.0)
+
+    monkeypatch.setattr(Recorder, "run", run)
+    with pytest.raises(ClusterError, match=r"does not run on c1: .*GLIBC_2\.38") as raised:
+        deploy.bring_up(spec_of(file_system=KERNEL))
+    assert "cloud.image" in str(raised.value)
+    assert aws.left() == []
+
+
+def test_without_a_replay_program_here_the_file_system_comes_up_and_the_lack_is_told(
+    aws: Emulator,
+    recorders: dict[str, Recorder],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(native, "available", lambda name: False)
+    deploy.bring_up(spec_of(file_system=KERNEL))
+    assert "nothing can be measured" in caplog.text
     deploy.take_down("lab")
     assert aws.left() == []
 

@@ -59,5 +59,8 @@ def test_a_file_system_serves_on_instances_and_down_leaves_the_account_empty(
     assert said["health"] == []
     assert said["account"] == []
     assert all(" /made-by-aws/mount fuse." in each for each in said["mounts"])
+    assert said["measured"]["status"] == "ok"  # by mpirun on one instance, a rank on each
+    assert sum(phase["bytes"] for phase in said["measured"]["phases"]) == 2 * 2 * 64 * 1024
+    assert said["limits"]["limits"].endswith(" on c1")
     (kept,) = kept_bills()  # of instances that really were asked, from the account's own times
     assert kept.end_utc is not None and kept.computed.total > 0

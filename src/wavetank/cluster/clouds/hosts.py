@@ -41,6 +41,15 @@ def as_hosts(spec: ClusterSpec) -> ClusterSpec:
     return spec.model_copy(update={"ssh": ssh})
 
 
+def inside(spec: ClusterSpec) -> ClusterSpec:
+    """A specification as ``as_hosts`` gives it, as instances see each other: by private addresses, without a bastion."""
+    if spec.ssh is None:
+        return spec
+    network = _inventory(directory_of(spec.name).path, "network") or {}
+    ssh = spec.ssh.model_copy(update={"hosts": {**spec.ssh.hosts, **network}, "jump": None})
+    return spec.model_copy(update={"ssh": ssh})
+
+
 def network_of(addresses: Iterable[str]) -> str | None:
     """The smallest network that all addresses are in; None of none. Servers and ranks use it, not the public addresses."""
     numbers = [int(ipaddress.IPv4Address(address)) for address in addresses]

@@ -12,8 +12,10 @@ from wavetank.cluster import registry
 from wavetank.cluster.clouds import bill, engine
 from wavetank.cluster.clouds.cloud import Key, Made, new_lease
 from wavetank.cluster.clouds.hosts import (
+    KNOWN_HOSTS,
     addresses_of,
     as_hosts,
+    inside,
     read_inventory,
     write_inventory,
 )
@@ -22,7 +24,7 @@ from wavetank.cluster.clouds.packages import needs_of_hosts, package_problems
 from wavetank.cluster.clouds.price import over_budget
 from wavetank.cluster.clouds.reach import wait_ready
 from wavetank.cluster.needs import Needs
-from wavetank.cluster.remote import hosts
+from wavetank.cluster.remote import hosts, launching
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import directory_of
 from wavetank.errors import ProviderError, SpecError
@@ -39,8 +41,23 @@ class CloudNodes(hosts.SshNodes):
     provider: str = ""
 
     def limits(self) -> dict[str, str]:
-        """There are none of ours: instances are as they are sold."""
-        return {"limits": f"none of wavetank's: instances of {self.provider}, as they are"}
+        """There are none of ours: instances are as they are sold. Where ranks are started, and by what."""
+        said = f"none of wavetank's: instances of {self.provider}, as they are"
+        for entry in self.directory.journal():
+            if entry["do"] == "launcher":
+                said += f"; ranks are started by {entry['said'] or 'mpirun'} on {entry['node']}"
+        return {"limits": said}
+
+    @property
+    def remote_shell(self) -> tuple[str, ...]:
+        """As the launcher on the first compute node calls it."""
+        sudo = self.spec.ssh is not None and self.spec.ssh.sudo
+        return launching.remote_shell(self.home, sudo=sudo)
+
+    @property
+    def launcher_address(self) -> str | None:
+        """Of the first compute node, see host.NamesLauncher."""
+        return self.hosts[self.spec.compute_names()[0]].address
 
     def health(self) -> list[str]:
         """What the account says of instances that do not run; of all others, hosts and daemons."""
@@ -149,7 +166,28 @@ class CloudProvider:
         missing = hosts.examine(seen, needs_of_hosts(spec))
         if missing:
             raise ProviderError("instances lack what is needed:\n  " + "\n  ".join(missing))
-        return self._nodes(hosts.take(seen, leave=leave))
+        nodes = self._nodes(hosts.take(seen, leave=leave))
+        self.prepare_launches(nodes)
+        return nodes
+
+    def prepare_launches(self, nodes: CloudNodes) -> None:
+        """Have the first compute node start ranks, as instances cannot call this machine."""
+        names = nodes.spec.compute_names()
+        compute = [nodes.hosts[name] for name in names]
+        known_hosts = nodes.directory.path / KNOWN_HOSTS
+        try:
+            said = launching.prepare(nodes.directory, inside(nodes.spec), compute, known_hosts)
+        except ProviderError as error:
+            raise ProviderError(
+                f"{error}. Take a cloud.image of this machine's distribution, or build wavetank on that image's and name the "
+                "folder by WAVETANK_NATIVE_DIR"
+            ) from error
+        nodes.directory.note(do="launcher", node=names[0], said=said or "")
+        if said is None:
+            log.warning(
+                "%s: %s is not built here, so nothing can be measured on this cluster: make setup",
+                nodes.spec.name, launching.REPLAY,
+            )  # fmt: skip
 
     def wait_ready(self, spec: ClusterSpec) -> None:
         """Wait until hosts answer and are made ready."""
@@ -191,5 +229,10 @@ class CloudProvider:
 
     def _nodes(self, nodes: hosts.SshNodes) -> CloudNodes:
         return CloudNodes(
-            nodes.spec, nodes.directory, nodes.hosts, nodes.storage_path, provider=self.name
+            nodes.spec,
+            nodes.directory,
+            nodes.hosts,
+            nodes.storage_path,
+            launching.launcher_prefix(nodes.directory),
+            provider=self.name,
         )

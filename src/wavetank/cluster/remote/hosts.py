@@ -54,7 +54,12 @@ class SshNodes:
     @property
     def mark(self) -> Mapping[str, str]:
         """See host.MarksPrograms."""
-        return {MARK: self.storage_path.removesuffix("/data")}  # the home, the same on every host
+        return {MARK: self.home}
+
+    @property
+    def home(self) -> str:
+        """Directory of the cluster on each host, the same on all."""
+        return self.storage_path.removesuffix("/data")
 
     @property
     def network(self) -> str | None:
