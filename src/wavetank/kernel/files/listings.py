@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from wavetank.kernel.document.kernel import KernelFile
 from wavetank.kernel.files.turns import FileNames, Turns
 from wavetank.model.document.program import FileStep, Program, RepeatStep, Step
-from wavetank.model.document.step_walks import flat, unmixed
+from wavetank.model.document.step_walks import flat, plain_steps, unmixed
 
 _DOTS = 2  # "." and ".." are entries too
 
@@ -116,8 +116,6 @@ _NEW_NAMES = {("rename", 1), ("link", 1), ("symlink", 1)}
 
 def _ends_listing(steps: Sequence[Step]) -> bool:
     return any(
-        _ends_listing(step.steps)
-        if isinstance(step, RepeatStep)
-        else isinstance(step, FileStep) and step.iop_type == "readdir" and step.arg == 1
-        for step in steps
+        isinstance(step, FileStep) and step.iop_type == "readdir" and step.arg == 1
+        for step in plain_steps(steps)
     )

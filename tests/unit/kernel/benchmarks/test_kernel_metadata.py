@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import kernel_models as km
+import numpy as np
 import pytest
 
 from wavetank.errors import KernelError
@@ -17,7 +18,15 @@ from wavetank.kernel.preparation.input_files import prepare_files, remove_files
 from wavetank.model.document.file import ModelFile
 from wavetank.model.document.metadata import MetadataCall, MetadataPhase
 from wavetank.model.document.model import Model
-from wavetank.model.document.program import DataStep, FileStep, Program, RepeatStep, Step, SyncStep
+from wavetank.model.document.program import (
+    DataStep,
+    FileStep,
+    MixStep,
+    Program,
+    RepeatStep,
+    Step,
+    SyncStep,
+)
 
 MEET = SyncStep(communicator=0)
 FOLDER = os.O_RDONLY | os.O_DIRECTORY
@@ -293,6 +302,15 @@ def test_a_listing_that_is_given_up_says_nothing_about_the_next_one(tmp_path):
     begun = [call("open", 1, FOLDER), call("readdir", 1, 0, 3), call("close", 1)]
     kernel = tree(tmp_path, [*begun, *listing(1, 2)], [])
     assert kernel.files[0].entries == 2
+
+
+def test_a_listing_that_ends_in_an_irregular_order_begins_anew_each_time(tmp_path):
+    """Nine times: five entries are listed, and a file is looked at between some of them."""
+    look, one, three, end = call("stat", 2), call("readdir", 1), call("readdir", 1, 0, 3), call("readdir", 1, 1)  # fmt: skip
+    mix = MixStep(steps=(one, look, three, end), order=np.array([0, 1, 0, 0, 1, 1, 0, 2, 3]))
+    opened = [call("open", 1, FOLDER), mix, call("close", 1)]
+    kernel = tree(tmp_path, [RepeatStep(times=9, steps=tuple(opened))], ["/t/a"])
+    assert kernel.files[0].entries == 4
 
 
 def test_directories_and_entries_are_made_and_removed(tmp_path):
