@@ -4,6 +4,7 @@
 #   make setup   leaves .venv/bin/wavetank
 #   make check   formatters, linters, types, architecture (part of make test)
 #   make bench   benchmarks: ratios against peers or limits of the same run
+#   make smoke-aws  a small cluster with your AWS account: prints the price, asks, less than 0.20 USD, leaves nothing
 #   make clean   removes what was built, not what was measured (demo-out)
 
 SHELL := /bin/bash
@@ -16,7 +17,7 @@ WORKERS ?= 2
 NATIVE := build/native
 NATIVE_SOURCES := $(shell find native -type f)
 
-.PHONY: setup setup-test demo test check bench clean packages packages-test
+.PHONY: setup setup-test demo test check bench smoke-aws clean packages packages-test
 
 setup: packages $(VENV)/.installed $(NATIVE)/.installed
 
@@ -69,6 +70,10 @@ test: check
 
 bench: setup-test
 	@for program in benchmarks/*/run; do echo "== $$program"; PATH="$(CURDIR)/$(BIN):$$PATH" $$program || exit 1; done
+
+smoke-aws: setup
+	@$(BIN)/python -c 'import boto3' 2>/dev/null || $(BIN)/pip install --quiet --disable-pip-version-check -c packaging/constraints.txt -e '.[aws]'
+	@$(BIN)/wavetank cluster smoke aws $(if $(REGION),--region $(REGION)) $(if $(PRICES),--prices $(PRICES))
 
 clean:
 	rm -rf build $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from wavetank.cli import cluster_bill, cluster_cloud, cluster_export, cluster_init, cluster_run
+from wavetank.cli import (
+    cluster_bill,
+    cluster_cloud,
+    cluster_export,
+    cluster_init,
+    cluster_run,
+    cluster_smoke,
+)
 from wavetank.cli.cluster_tables import (
     CLUSTERS,
     HEALTH,
@@ -158,6 +165,7 @@ command.add_command(cluster_bill.command, "bill")
 command.add_command(cluster_run.command, "run")
 command.add_command(cluster_export.command, "export")
 command.add_command(cluster_cloud.policy, "policy")
+command.add_command(cluster_smoke.command, "smoke")
 
 
 @command.command(name="list")

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 from aws_account import ENVIRONMENT, Emulator, QuickClock
+from recorded_hosts import Recorder
 
 from wavetank.cluster.clouds.provider import CloudProvider
+from wavetank.cluster.filesystems.nfs_export import nfs_mount
 from wavetank.cluster.needs import Needs
 from wavetank.cluster.remote import hosts
 from wavetank.cluster.spec import ClusterSpec
@@ -53,3 +55,20 @@ def unreached(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(CloudProvider, "prepare_launches", lambda self, nodes: None)
     monkeypatch.setattr(hosts, "take", take)
     monkeypatch.setattr(hosts, "examine", examine)
+
+
+@pytest.fixture
+def recorders(monkeypatch: pytest.MonkeyPatch) -> dict[str, Recorder]:
+    """Hosts behind the addresses that were handed over."""
+    found: dict[str, Recorder] = {}
+
+    def take(spec: ClusterSpec, *, leave: bool) -> hosts.SshNodes:
+        assert spec.ssh is not None
+        found.update({node: Recorder(node, spec.ssh.hosts[node]) for node in spec.node_names()})
+        return hosts.SshNodes(spec, directory_of(spec.name), found, "/storage/wavetank/home/data")  # type: ignore[arg-type]
+
+    monkeypatch.setattr(CloudProvider, "wait_ready", lambda self, spec: None)
+    monkeypatch.setattr(hosts, "take", take)
+    monkeypatch.setattr(hosts, "examine", lambda spec, needs: [])
+    monkeypatch.setattr(nfs_mount, "missing_program", lambda spec, kind: [])
+    return found

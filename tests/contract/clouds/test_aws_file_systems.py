@@ -13,62 +13,18 @@ pytest.importorskip("moto", reason="moto is not installed: make setup-test")
 
 import yaml
 from aws_account import Emulator, of, spec_of
+from recorded_hosts import Recorder
 
 from wavetank import native
 from wavetank.cluster import deploy
-from wavetank.cluster.clouds.provider import CloudProvider
-from wavetank.cluster.filesystems.nfs_export import nfs_mount
 from wavetank.cluster.host import Finished
-from wavetank.cluster.remote import hosts, launch, launching
-from wavetank.cluster.spec import ClusterSpec
+from wavetank.cluster.remote import launch, launching
 from wavetank.cluster.state import directory_of
 from wavetank.errors import ClusterError, RemoteCommandError
 from wavetank.job import SCRATCH
 from wavetank.measure.conditions import origin_of
 
 KERNEL = {"kind": "nfs", "options": {"server": "kernel"}}
-
-
-class Recorder:
-    """A host on which every command ends well; Ganesha answers once it was started."""
-
-    def __init__(self, name: str, address: str) -> None:
-        self.name, self.address = name, address
-        self.commands: list[list[str]] = []
-        self.home = "/storage/wavetank/home"
-        self.files: dict[str, bytes] = {}
-
-    def run(self, argv: Sequence[str], **_: object) -> Finished:
-        self.commands.append(list(argv))
-        if "100003" in argv and not self.ran("ganesha.nfsd"):
-            raise RemoteCommandError(self.name, argv, 1, "not registered")
-        return Finished("", "", 0.0)
-
-    def start(self, argv: Sequence[str], **_: object) -> None:
-        self.commands.append(list(argv))
-
-    def put(self, source: Path, destination: str) -> None:
-        self.files[destination] = source.read_bytes()
-
-    def ran(self, program: str) -> list[list[str]]:
-        return [argv for argv in self.commands if argv[0] == program]
-
-
-@pytest.fixture
-def recorders(monkeypatch: pytest.MonkeyPatch) -> dict[str, Recorder]:
-    """Hosts behind the addresses that were handed over."""
-    found: dict[str, Recorder] = {}
-
-    def take(spec: ClusterSpec, *, leave: bool) -> hosts.SshNodes:
-        assert spec.ssh is not None
-        found.update({node: Recorder(node, spec.ssh.hosts[node]) for node in spec.node_names()})
-        return hosts.SshNodes(spec, directory_of(spec.name), found, "/storage/wavetank/home/data")  # type: ignore[arg-type]
-
-    monkeypatch.setattr(CloudProvider, "wait_ready", lambda self, spec: None)
-    monkeypatch.setattr(hosts, "take", take)
-    monkeypatch.setattr(hosts, "examine", lambda spec, needs: [])
-    monkeypatch.setattr(nfs_mount, "missing_program", lambda spec, kind: [])
-    return found
 
 
 def first_start(aws: Emulator) -> list[dict[str, Any]]:

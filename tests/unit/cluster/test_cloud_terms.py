@@ -140,6 +140,21 @@ def test_bought_operations_and_other_volumes_are_in_the_price() -> None:
     assert round(more, 12) == round(3000 * Decimal("0.005") / 730, 12)
 
 
+def test_the_table_of_another_region_in_the_documentation_is_one(tmp_path: Path) -> None:
+    page = Path(__file__).parents[3] / "docs" / "how-to" / "a-campaign-on-aws.md"
+    text = page.read_text().partition("### Another region")[2].partition("```yaml\n")[2]
+    table = tmp_path / "ireland.yaml"
+    table.write_text(text.partition("```")[0])
+    elsewhere = {**CLOUD, "region": "eu-west-1", "prices": str(table)}
+    assert over_budget(spec(elsewhere)) == []
+    faster = {"on": "ebs", "size": "20 GiB", "iops": 6000, "throughput": "250 MiB/s"}
+    assert over_budget(spec(elsewhere, storage=faster)) == []
+    (finding,) = over_budget(spec(elsewhere, instance={"name": "c5.xlarge"}))
+    assert "my-eu-west-1" in finding and "c5.xlarge" in finding
+    (finding,) = over_budget(spec({**elsewhere, "region": "eu-west-2"}))
+    assert "is of eu-west-1" in finding and "eu-west-2" in finding
+
+
 def test_a_table_of_ones_own_is_taken(tmp_path: Path) -> None:
     table = tmp_path / "mine.yaml"
     table.write_text(
