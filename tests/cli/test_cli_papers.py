@@ -101,9 +101,9 @@ def test_a_study_whose_clusters_cannot_come_up_judges_its_models_and_fails_with_
 
 
 def test_a_study_that_is_not_there_is_a_usage_error():
-    done = run("run", "P12")
+    done = run("run", "P13")
     assert done.exit_code != 0
-    assert "DN, P15, P16, P18" in str(done.exception)
+    assert "DN, P12, P15, P16, P18" in str(done.exception)
 
 
 LOCAL = """

@@ -14,6 +14,7 @@ from leftovers import Traces, up
 
 from waiting import until
 from wavetank.cluster import deploy
+from wavetank.cluster.capacity import volume_bytes
 from wavetank.cluster.guests import uml
 from wavetank.cluster.host import Host
 from wavetank.cluster.spec import ClusterSpec
@@ -38,6 +39,7 @@ CLIENT = {
     "file_system": {"kind": "nfs"},
     "temporary": {"size": "320 MiB"},
 }
+ROOM = {"size": "384 MiB"}
 
 
 @pytest.fixture
@@ -100,6 +102,30 @@ def test_a_guest_sees_what_the_node_around_it_mounts_and_its_loss_is_said(
         assert " hostfs " in cluster.settings()["view in guest c1"]
         guest.run(["sh", "-c", f"cd {at} && mkdir d && echo kept >d/old && mv d/old d/new"])
         assert cluster.io_hosts[0].run(["cat", "/storage/export/d/new"]).stdout == "kept\n"
+        assert cluster.health() == []
+        guest.run(["umount", at])
+        assert any(at in finding for finding in cluster.health())
+
+
+@pytest.mark.parametrize(
+    "spec", [{**CLIENT, "access": "volume", "storage": ROOM}], indirect=True, ids=["volume"]
+)
+def test_a_guests_volume_is_a_file_on_the_server_and_keeps_its_files_when_caches_are_dropped(
+    spec: ClusterSpec, tmp_path: Path
+) -> None:
+    with up(tmp_path, spec) as cluster:
+        (guest,), at = cluster.compute_hosts, cluster.mount_path
+        assert not cluster.is_global
+        assert " /wavetank xfs " in cluster.settings()["view in guest c1"]
+        cluster.place_files({"in": 1_000_001})
+        before = guest.run(["sha256sum", f"{at}/in"]).stdout
+        assert "left" in cluster.drop_caches()
+        assert guest.run(["sha256sum", f"{at}/in"]).stdout == before
+        (kept,) = guest.run(["stat", "-c", "%s", f"{at}/in"]).stdout.split()
+        volume = "/storage/export/.wavetank-volume-c1"
+        size, blocks = cluster.io_hosts[0].run(["stat", "-c", "%s %b", volume]).stdout.split()
+        assert int(size) == volume_bytes(spec)
+        assert int(kept) == 1_000_001 < int(blocks) * 512 < int(size)  # written there, and no more
         assert cluster.health() == []
         guest.run(["umount", at])
         assert any(at in finding for finding in cluster.health())

@@ -16,6 +16,7 @@ from wavetank.campaign.load import ReadCluster
 from wavetank.campaign.plan import why_not
 from wavetank.campaign.spec import ClusterSource, Executor, Layout
 from wavetank.cluster import deploy
+from wavetank.cluster.capacity import capacity_bytes
 from wavetank.cluster.components import MAKES_NODES
 from wavetank.cluster.host import RunningCluster
 from wavetank.cluster.mpi import library_of
@@ -112,8 +113,8 @@ def facts_of(spec: ClusterSpec) -> ClusterFacts:
         compute_nodes=spec.compute_names(),
         cores_per_node=int(spec.instance.vcpus) or None,
         n_cores=sum(spec.instance_of(node).vcpus for node in spec.node_names()),
-        capacity_bytes=_capacity(spec),
-        is_global=spec.file_system.kind != "none",
+        capacity_bytes=capacity_bytes(spec),
+        is_global=spec.shares_files,
         expected_up_s=GUESSED_UP_S if spec.provider != "null" else 0.0,
         memory_bytes=_memory_here(spec),
         storage_bytes=_storage_here(spec),
@@ -176,14 +177,3 @@ def find_cluster(
             f"cannot measure {kernel.application} on {name} with {mapping}: {reason}"
         )
     return running
-
-
-def _capacity(spec: ClusterSpec) -> int:
-    """Bytes that the application's file system holds, before its own overhead."""
-    servers = max(len(spec.server_names()), 1)
-    stripe = spec.file_system.stripe
-    if stripe.kind == "replicated":
-        return spec.storage.node_bytes
-    if stripe.kind == "disperse":
-        return spec.storage.node_bytes * max(servers - (stripe.redundancy or 1), 1)
-    return spec.storage.node_bytes * servers

@@ -18,8 +18,6 @@ Access = Literal["native", "client", "passthrough", "virtual", "volume"]
 METHODS: tuple[Access, ...] = get_args(Access)
 OF_GUESTS: tuple[Access, ...] = ("virtual", "client", "passthrough", "volume")
 OF_LOCAL: tuple[Access, ...] = ("virtual", "native")
-BROUGHT_UP: tuple[Access, ...] = ("virtual", "client", "passthrough")
-"""In guests. The others can be planned."""
 KINDS_ON_HOSTS = ("nfs", "glusterfs")
 """File systems whose servers have been brought up on host nodes, for guests."""
 WORDS: dict[Access, str] = {

@@ -11,7 +11,12 @@ from wavetank.cluster import mounting, mpi, registry
 from wavetank.cluster.components import SCRATCH_PATH
 from wavetank.cluster.counters import Counters, RecordsCounters
 from wavetank.cluster.devices import device_paths
-from wavetank.cluster.filesystems.base import FileSystemDriver, HasServerCaches, Site
+from wavetank.cluster.filesystems.base import (
+    FileSystemDriver,
+    HasServerCaches,
+    Site,
+    place_copies,
+)
 from wavetank.cluster.host import (
     Host,
     LooksAgain,
@@ -128,7 +133,7 @@ class DeployedCluster:
     @property
     def is_global(self) -> bool:
         """Whether all compute nodes see the same files, see host.SharesFiles."""
-        return self.file_system.is_global
+        return self.file_system.is_global and not self.spec.has_volumes
 
     @cached_property
     def site(self) -> Site:
@@ -197,6 +202,8 @@ class DeployedCluster:
                 raise ClusterError(
                     f"input file {path!r} must be a path relative to the mount, without '..'"
                 )
+        if self.spec.has_volumes:
+            return place_copies(self.compute_hosts, self.mount_path, sizes)
         return self.file_system.place_files(self.site, sizes)
 
     def health(self) -> list[str]:

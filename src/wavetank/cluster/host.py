@@ -124,14 +124,14 @@ class EndsMarked(Protocol):
 
 @runtime_checkable
 class PassesThrough(Protocol):
-    """Nodes that may be guests which see what is mounted around them; where they are not, nothing is done."""
+    """Nodes that may be guests which see what is mounted around them, or have disks there; else nothing is done."""
 
     @property
     def outside(self) -> Mapping[str, Host]:
         """By node: the host around it, which mounts in its place; empty where nodes mount themselves."""
 
     def show(self, path: str) -> None:
-        """Have guests see what is mounted around them.
+        """Have guests see what is mounted around them, or mount their disks that are files there.
 
         Raises:
             RemoteCommandError: one does not.

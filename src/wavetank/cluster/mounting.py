@@ -1,4 +1,4 @@
-"""Mounts a cluster's file system for its ranks: on their nodes, or around them where the nodes are guests that see that."""
+"""Mounts a cluster's file system for its ranks: on their nodes, or around them where guests see that or have disks there."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from wavetank.cluster.access import Access, access_problems, guest_names
+from wavetank.cluster.capacity import volume_problems
 from wavetank.cluster.clouds.terms import Terms
 from wavetank.cluster.components import (
     CLOUDS,
@@ -173,6 +174,7 @@ class ClusterSpec(Record):
         yield from access_problems(
             self.access, self.provider, fs.kind, self.compute_names(), serving
         )
+        yield from volume_problems(self)
         holders = [self.instance_of(node) for node in self.storage_names()]
         yield from device_problems("storage", self.storage, holders)
         if self.temporary is not None:
@@ -326,6 +328,16 @@ class ClusterSpec(Record):
     def clients_own_kernels(self) -> bool:
         """Whether each client has a kernel of its own."""
         return self.own_kernels and (not self.in_guests or self.clients_in_guests)
+
+    @property
+    def has_volumes(self) -> bool:
+        """Whether ranks have their files on disks of guests, which are files of the file system."""
+        return self.in_guests and self.access == "volume"
+
+    @property
+    def shares_files(self) -> bool:
+        """Whether all compute nodes see the same files."""
+        return self.file_system.kind != "none" and not self.has_volumes
 
     def guest_names(self) -> tuple[str, ...]:
         """The nodes that are guests, in order; see access.py."""

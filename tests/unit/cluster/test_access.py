@@ -9,6 +9,7 @@ from wavetank.cluster.filesystems.nfs.driver import NFS, version_of
 from wavetank.cluster.guests import hypervisors
 from wavetank.cluster.guests.guest import node_links
 from wavetank.cluster.guests.nodes import GuestNodes
+from wavetank.cluster.host import Finished
 from wavetank.cluster.namespaces.nodes import LocalNodes
 from wavetank.cluster.providers.vm import VmProvider
 from wavetank.cluster.spec import ClusterSpec
@@ -42,6 +43,11 @@ def spec(**changes: Any) -> ClusterSpec:
         (
             {"access": "client", "nodes": {"compute": 1}, "file_system": {"kind": "none"}},
             "file_system none is local disks",
+        ),
+        ({"access": "volume", "nodes": {"compute": 2, "io": 1}}, "2 guests would have disks of 230"),
+        (
+            {"access": "volume", "file_system": {"kind": "glusterfs", "stripe": {"kind": "distributed"}}, "layout": "one-server-per-file"},
+            "disks of guests, which have no layout",
         ),
         ({"access": "magic"}, "Input should be 'native', 'client'"),
     ],
@@ -129,7 +135,8 @@ def test_servers_on_host_nodes_share_this_machines_kernel_so_ganesha_serves_clie
         ({"access": "passthrough"}, None),
         ({"access": "passthrough", "nodes": {"compute": 64, "io": 64}}, "has room for 127 nodes"),
         ({"access": "passthrough", "hypervisor": "tcg"}, "with hypervisor uml, not tcg"),
-        ({"access": "volume"}, "volume can be planned and not brought up yet"),
+        ({"access": "volume"}, None),
+        ({"access": "volume", "hypervisor": "tcg"}, "with hypervisor uml, not tcg"),
         ({"access": "client", "file_system": {"kind": "cephfs"}}, "not cephfs"),
         ({"access": "client"}, None),
         ({}, None),
@@ -149,28 +156,25 @@ def test_what_is_not_brought_up_yet_is_said_before_anything_starts(
 
 
 class _Node:
-    def __init__(self, name: str, address: str) -> None:
+    def __init__(self, name: str, address: str, answers: tuple[str, ...] = ()) -> None:
         self.name, self.address = name, address
+        self.said: list[list[str]] = []
+        self.answers = iter(answers)
+
+    def run(self, argv: list[str], **_: object) -> Finished:
+        self.said.append(argv)
+        return Finished(next(self.answers, ""), "", 0.0)
 
 
 class _Around(LocalNodes):
     def __init__(self, access: str) -> None:
         object.__setattr__(self, "spec", spec(access=access))
-        hosts = {"c1": _Node("c1", "10.77.0.1"), "io1": _Node("io1", "10.77.0.2")}
+        hosts = {"c1": _Node("c1", "10.77.0.1", ("new\n",)), "io1": _Node("io1", "10.77.0.2")}
         object.__setattr__(self, "hosts", hosts)
 
 
-class _Guest(_Node):
-    def __init__(self) -> None:
-        super().__init__("c1", "10.77.0.1")
-        self.said: list[str] = []
-
-    def run(self, argv: list[str], **_: object) -> None:
-        self.said.append(argv[2])
-
-
-def nodes(access: str) -> tuple[GuestNodes, _Guest]:
-    guest, around = _Guest(), _Around(access)
+def nodes(access: str) -> tuple[GuestNodes, _Node]:
+    guest, around = _Node("c1", "10.77.0.1"), _Around(access)
     hosts: Any = {**around.hosts, "c1": guest}
     return GuestNodes(around, hosts, hypervisors.Choice("uml", "asked for"), 0), guest
 
@@ -182,10 +186,26 @@ def test_passed_through_the_node_around_a_guest_mounts_by_an_address_of_its_own(
     found.show("/wavetank")
     found.see("/wavetank")
     found.hide("/wavetank")
-    assert "mount -t hostfs" in guest.said[0]
-    assert "umount" not in guest.said[1] and "umount" in guest.said[2]
+    assert "mount -t hostfs" in guest.said[0][2]
+    assert "umount" not in guest.said[1][2] and "umount" in guest.said[2][2]
     assert "address add 10.77.0.128/24 dev guest" in node_links("10.77.0.128")
     assert "/24 dev guest" not in node_links()
+
+
+def test_a_volume_is_a_file_of_the_file_system_and_gets_a_file_system_of_its_own_once() -> None:
+    found, guest = nodes("volume")
+    found.show("/wavetank")
+    found.hide("/wavetank")
+    found.show("/wavetank")
+    (around,) = (host for host in found.outside.values() if isinstance(host, _Node))
+    size = str(460 * 2**20)  # nine tenths of the server's storage, in whole MiB
+    asked = ["/wavetank/.wavetank-volume-c1", size]
+    assert [argv[4:] for argv in around.said] == [asked, asked]
+    made, mounted, hidden, again = guest.said
+    assert made[0] == "mkfs.xfs" and made[-1] == "/run/wavetank-volume"
+    assert mounted == again and mounted[4:] == ["/wavetank", "xfs"]
+    assert "umount" in hidden[2]
+    assert not found.around.spec.shares_files and spec(access="client").shares_files
 
 
 @pytest.mark.parametrize("access", ["virtual", "client"])

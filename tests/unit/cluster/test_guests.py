@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,16 @@ def test_a_user_mode_guest_has_its_memory_disks_and_devices_in_order() -> None:
     assert {"mem=384M", "rootfstype=hostfs", "ubd0=/dev/loop7", "ubd1=/dev/loop9"} < set(words)
     assert [word.partition(":")[0] for word in words if "transport=tap" in word] == ["vec0", "vec1"]
     assert list(machine.devices(GUEST)) == ["/dev/ubda", "/dev/ubdb"]
+
+
+def test_a_volume_is_the_last_disk_and_is_not_mounted_while_its_guest_boots() -> None:
+    guest, machine = replace(GUEST, volume_bytes=2**30), uml.UserModeLinux()
+    assert "ubd2=/etc/wavetank-guest/volume" in machine.command(guest)
+    assert list(machine.devices(guest)) == ["/dev/ubda", "/dev/ubdb", "/dev/ubdc"]
+    lines = init_script(guest, machine.devices(guest), "/node").splitlines()
+    assert [line for line in lines if "ubdc" in line] == [
+        "do_or_end ln -s /dev/ubdc /run/wavetank-volume"
+    ]
 
 
 @pytest.mark.parametrize(("with_kvm", "accelerator"), [(True, "kvm"), (False, "tcg")])

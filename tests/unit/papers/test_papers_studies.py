@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def test_the_papers_have_a_study_each_and_the_examples_are_the_same_files():
-    assert shipped_studies() == ("DN", "P15", "P16", "P18")
+    assert shipped_studies() == ("DN", "P12", "P15", "P16", "P18")
     for name in shipped_studies():
         assert read_study(ROOT / "examples" / "papers" / name).study == find_study(name).study
 
@@ -78,7 +78,7 @@ def test_statements_on_models_hold_without_any_measurement(name):
         if isinstance(verdict.statement.says, Rows)
     }
     assert set(words.values()) <= {"holds"}
-    assert len(words) == {"P15": 6, "P16": 1, "P18": 1, "DN": 0}[name]
+    assert len(words) == {"P12": 2, "P15": 6, "P16": 1, "P18": 1, "DN": 0}[name]
 
 
 STUDY = """
@@ -112,5 +112,5 @@ def test_what_is_wrong_in_a_study_file_is_said(tmp_path, text, said):
 
 
 def test_a_study_that_is_not_there_is_a_usage_error_that_names_those_that_are(tmp_path):
-    with pytest.raises(UsageError, match="DN, P15, P16, P18"):
-        find_study(str(tmp_path / "P12"))
+    with pytest.raises(UsageError, match="DN, P12, P15, P16, P18"):
+        find_study(str(tmp_path / "P13"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -176,6 +177,26 @@ def mount_findings(host: Host, mount_path: str) -> list[str]:
     except RemoteCommandError as error:
         return [str(error)]
     return []
+
+
+def place_copies(hosts: Sequence[Host], at: str, sizes: Mapping[str, int]) -> dict[str, str]:
+    """Write a copy of each file on every host that has local files only: any rank may be asked to read any file.
+
+    Args:
+        hosts: the compute nodes.
+        at: directory that paths of ``sizes`` are in.
+        sizes: bytes of each file.
+    """
+    for path, size in sizes.items():
+        on_all(hosts, partial(_write_copy, path=f"{at}/{path}", size_bytes=size))
+    everywhere = ", ".join(host.name for host in hosts)
+    return dict.fromkeys(sizes, f"a copy on each of {everywhere}")
+
+
+def _write_copy(host: Host, path: str, size_bytes: int) -> None:
+    own = f"{path}.{host.name}"  # several nodes of the null provider share one directory
+    write_content(host, own, size_bytes)
+    host.run(["mv", "--", own, path])
 
 
 def place_on_one_server(

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from wavetank.cluster.capacity import volume_bytes
 from wavetank.cluster.command_host import last_lines
 from wavetank.cluster.guests.guest import (
     DIRECTORY,
@@ -13,6 +14,7 @@ from wavetank.cluster.guests.guest import (
     MODULES,
     OTHER_MODULES,
     READY,
+    VOLUME_FILE,
     Guest,
     GuestDisk,
     init_script,
@@ -49,6 +51,7 @@ def guest_of(spec: ClusterSpec, name: str, directory: Path) -> Guest:
         name, position, network.address_of(position), instance.memory, instance.vcpus, tuple(disks),
         MODULES.get(spec.file_system.kind, OTHER_MODULES) if spec.clients_in_guests else (),
         network.address_around(position) if not spec.clients_in_guests else None,
+        volume_bytes(spec) if spec.has_volumes else None,
     )  # fmt: skip
 
 
@@ -68,6 +71,8 @@ def boot(
     """
     node.run(["ip", "-batch", "-"], stdin=node_links(guest.around))
     node.run(["mkdir", "-p", DIRECTORY, KERNEL_MODULES])
+    if guest.volume_bytes is not None:  # the file system that it will be on is not there yet
+        node.run(["truncate", "-s", str(guest.volume_bytes), VOLUME_FILE])
     kernel_modules = machine.modules()
     link = f"{KERNEL_MODULES}/{kernel_modules.name}"
     if str(kernel_modules) != link:

@@ -23,6 +23,9 @@ CONTROL_TAP = "control"
 DIRECTORY = "/etc/wavetank-guest"
 INIT = f"{DIRECTORY}/init"
 READY = f"{DIRECTORY}/ready"
+# The volume of a guest: in its node a file, or a link to one; in the guest a link to its device.
+VOLUME_FILE = f"{DIRECTORY}/volume"
+VOLUME_DEVICE = "/run/wavetank-volume"
 
 # Modules of the guest's kernel that file systems use and that nothing loads by itself.
 MODULES = {
@@ -62,6 +65,7 @@ class Guest:
         disks: the guest's devices, in this order.
         modules: of its kernel, to be loaded.
         around: address of its node on the cluster's network; None: the guest alone is there.
+        volume_bytes: size of one more disk, the last, which the guest mounts when the file system is there; None: without.
     """
 
     name: str
@@ -72,6 +76,13 @@ class Guest:
     disks: tuple[GuestDisk, ...]
     modules: tuple[str, ...]
     around: str | None = None
+    volume_bytes: int | None = None
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Files and devices of the node that are the guest's disks, in order."""
+        volume = (VOLUME_FILE,) if self.volume_bytes is not None else ()
+        return (*(disk.device for disk in self.disks), *volume)
 
     @property
     def mac(self) -> str:
@@ -158,6 +169,9 @@ def init_script(guest: Guest, devices: Sequence[str], node_program: str) -> str:
     ]
     if guest.modules:
         lines.append(f"do_or_end modprobe -a {' '.join(guest.modules)}")
+    if guest.volume_bytes is not None:
+        *devices, volume = devices
+        lines.append(f"do_or_end ln -s {volume} {VOLUME_DEVICE}")
     for disk, device in zip(guest.disks, devices, strict=True):
         lines += [
             f"mkdir -p {disk.at}",

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
+from wavetank.cluster.capacity import volume_bytes
 from wavetank.cluster.counters import Counters
 from wavetank.cluster.end_marked import END, PATIENT_TRIES
 from wavetank.cluster.guests import uml, views
@@ -131,7 +132,12 @@ class GuestNodes:
 
     def show(self, path: str) -> None:
         """See host.PassesThrough."""
-        views.show(self._shown, path)
+        spec = self.around.spec
+        if spec.has_volumes:
+            local = spec.storage.local_file_system
+            views.mount_volumes(self._shown, self.outside, path, volume_bytes(spec), local)
+        else:
+            views.show(self._shown, path)
 
     def hide(self, path: str) -> None:
         """See host.PassesThrough."""

@@ -40,7 +40,7 @@ class UserModeLinux:
 
     def devices(self, guest: Guest) -> list[str]:
         """See the protocol."""
-        return [f"/dev/ubd{chr(ord('a') + i)}" for i in range(len(guest.disks))]
+        return [f"/dev/ubd{chr(ord('a') + i)}" for i in range(len(guest.files))]
 
     def command(self, guest: Guest) -> list[str]:
         """See the protocol.
@@ -57,7 +57,7 @@ class UserModeLinux:
             f"init={INIT}",
             "con=null",
             "con0=null,fd:1",
-            *(f"ubd{i}={disk.device}" for i, disk in enumerate(guest.disks)),
+            *(f"ubd{i}={file}" for i, file in enumerate(guest.files)),
             f"vec0:transport=tap,ifname={TAP},{device},mac={guest.mac}",
             f"vec1:transport=tap,ifname={CONTROL_TAP},depth={QUEUE},mac={guest.control_mac}",
         ]

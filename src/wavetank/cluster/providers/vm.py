@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 from wavetank import native
-from wavetank.cluster.access import BROUGHT_UP, KINDS_ON_HOSTS, method_of
+from wavetank.cluster.access import KINDS_ON_HOSTS, method_of
 from wavetank.cluster.guests import hypervisors, machines
 from wavetank.cluster.guests.boot import boot, guest_of, wait_for
 from wavetank.cluster.guests.hypervisors import NAMES, Choice
@@ -115,18 +115,16 @@ class VmProvider:
 def _not_brought_up(spec: ClusterSpec) -> list[str]:
     """Access methods that can be planned, and not brought up."""
     method = method_of(spec.access, spec.provider)
-    if method not in BROUGHT_UP:
-        return [
-            f"access: {method} can be planned and not brought up yet: use one of {', '.join(BROUGHT_UP)}"
-        ]
     kind = spec.file_system.kind
     if method != "virtual" and kind not in KINDS_ON_HOSTS:
         return [
             f"access: {method} is brought up with file_system {' or '.join(KINDS_ON_HOSTS)}, not {kind}"
         ]
     choice = hypervisors.choose(spec.hypervisor)
-    if method == "passthrough" and isinstance(choice, Choice) and choice.hypervisor != "uml":
-        return [f"access: passthrough is brought up with hypervisor uml, not {choice.hypervisor}"]
-    if method == "passthrough" and len(spec.node_names()) >= AROUND_FROM:
-        return [f"access: passthrough has room for {AROUND_FROM - 1} nodes: ask for fewer"]
+    if spec.clients_in_guests:
+        return []
+    if isinstance(choice, Choice) and choice.hypervisor != "uml":
+        return [f"access: {method} is brought up with hypervisor uml, not {choice.hypervisor}"]
+    if len(spec.node_names()) >= AROUND_FROM:
+        return [f"access: {method} has room for {AROUND_FROM - 1} nodes: ask for fewer"]
     return []

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 
-from wavetank.cluster.filesystems.base import Site, mount_line, write_content
-from wavetank.cluster.host import Host, on_all
+from wavetank.cluster.filesystems.base import Site, mount_line, place_copies
+from wavetank.cluster.host import on_all
 from wavetank.cluster.spec import ClusterSpec
 
 
@@ -50,14 +49,8 @@ class NoFileSystem:
         return {"file system": "none: local disk of each compute node, no shared files", **shown}
 
     def place_files(self, site: Site, sizes: Mapping[str, int]) -> dict[str, str]:
-        """A copy on every compute node: any rank may be asked to read any file."""
-        for path, size in sizes.items():
-            on_all(
-                site.clients,
-                partial(_write_copy, path=f"{site.storage_path}/{path}", size_bytes=size),
-            )
-        everywhere = ", ".join(host.name for host in site.clients)
-        return dict.fromkeys(sizes, f"a copy on each of {everywhere}")
+        """A copy on every compute node."""
+        return place_copies(site.clients, site.storage_path, sizes)
 
     def health(self, site: Site) -> list[str]:
         """The local file systems need no daemon."""
@@ -66,9 +59,3 @@ class NoFileSystem:
 
     def remove(self, site: Site) -> None:
         """Nothing was installed."""
-
-
-def _write_copy(host: Host, path: str, size_bytes: int) -> None:
-    own = f"{path}.{host.name}"  # several nodes of the null provider share one directory
-    write_content(host, own, size_bytes)
-    host.run(["mv", "--", own, path])
