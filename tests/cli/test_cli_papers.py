@@ -38,7 +38,13 @@ def test_list_names_each_study_with_what_it_measures():
     done = run("list", "--format", "json")
     assert done.exit_code == 0, done.output
     measures = {row["name"]: row["measures"] for row in json.loads(done.output)["studies"]}
-    assert measures == {"DN": "interfere", "P15": "campaign", "P16": "campaign", "P18": "campaign"}
+    assert measures == {
+        "DN": "interfere",
+        "P12": "campaign",
+        "P15": "campaign",
+        "P16": "campaign",
+        "P18": "campaign",
+    }
 
 
 def test_show_prints_quotes_with_their_sources_and_what_is_scaled():
