@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from wavetank.cluster.host import BringsPrograms, Host, WatchesDaemons
+from wavetank.cluster.host import BringsPrograms, Host, WatchesDaemons, on_all
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import FileSystemError, RemoteCommandError
 
