@@ -28,11 +28,8 @@ from wavetank.model.compression.weave_joins import join_weaves
 from wavetank.model.compression.weaves import Weaver, often, weave, weave_on
 from wavetank.model.native.strands import Before, Going, Regions
 from wavetank.model.native.survey import (
-    JOINABLE,
-    PARTED,
-    TALKS,
-    WEAVABLE,
     Chunk,
+    Flag,
     OpKinds,
     Survey,
     Workspace,
@@ -148,9 +145,9 @@ class Compactor:
         """Operations that no block holds together with the one before."""
         flags = survey.flags[:-1]
         if survey.n_parting and survey.n_talks:
-            parted = (flags & (JOINABLE | TALKS)) != JOINABLE
+            parted = (flags & (Flag.JOINABLE | Flag.TALKS)) != Flag.JOINABLE
         elif survey.n_barriers:
-            parted = (flags & JOINABLE) == 0
+            parted = (flags & Flag.JOINABLE) == 0
         else:
             return np.zeros(0, dtype=np.int64)
         return 1 + np.flatnonzero(parted)
@@ -224,13 +221,13 @@ class Compactor:
     def _mixed_regions(self, survey: Survey, covered: BoolArray) -> Regions | None:
         """Ranges of single operations with nothing between that parts them, in which their kinds change often."""
         flags, code = survey.flags, survey.code
-        parted = (flags[:-1] & PARTED) > 0
+        parted = (flags[:-1] & Flag.PARTED) > 0
         if covered.any():
             parted |= covered[1:] != covered[:-1]
         edges = np.concatenate([[0], 1 + np.flatnonzero(parted), [len(flags)]])
         low, high = edges[:-1], edges[1:]
         some = (
-            ((flags[low] & WEAVABLE) > 0)
+            ((flags[low] & Flag.WEAVABLE) > 0)
             & ~covered[low]
             & (high - low >= self.thresholds.woven_operations)
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from wavetank.model.compression.folded_table import Folded
-from wavetank.model.native.strands import DATA, MOST_STRANDS, SEEK, STRAY, Going
+from wavetank.model.native.strands import MOST_STRANDS, Going, Role
 from wavetank.model.native.survey import OpKinds
 from wavetank.trace.schema import BoolArray, Int64Array
 
@@ -52,14 +52,14 @@ def union(going: Going, before: Going, kinds: OpKinds) -> Going:
 
 
 def _columns(going: Going) -> Int64Array:
-    columns = (going.file, going.op, going.handle, going.arg, going.role == STRAY, going.apart)
+    columns = (going.file, going.op, going.handle, going.arg, going.role == Role.STRAY, going.apart)
     return np.stack([column.astype(np.int64) for column in columns], axis=1)
 
 
 def _going(columns: Int64Array, kinds: OpKinds) -> Going:
     """Of strands in order: file, op, handle, arg, whether stray, whether apart."""
     file, op, handle, arg, is_stray, is_apart = columns.T
-    role = np.where(is_stray > 0, STRAY, np.where(kinds.seeks[op] > 0, SEEK, DATA))
+    role = np.where(is_stray > 0, Role.STRAY, np.where(kinds.seeks[op] > 0, Role.SEEK, Role.DATA))
     stray_of = np.full(len(columns), -1, dtype=np.int32)
     same = (columns[1:, :4] == columns[:-1, :4]).all(axis=1)  # a seek, and its stray ones behind it
     stray_of[:-1][same] = 1 + np.flatnonzero(same)
@@ -67,7 +67,7 @@ def _going(columns: Int64Array, kinds: OpKinds) -> Going:
     stream = np.full(len(columns), -1, dtype=np.int32)
     several = is_apart > 0
     stream[several] = np.unique(file[several], return_inverse=True)[1]
-    least = np.where((role != DATA) & (arg == _SEEK_TO), _ANY, 1)
+    least = np.where((role != Role.DATA) & (arg == _SEEK_TO), _ANY, 1)
     return Going(
         op.astype(np.uint8), file.astype(np.int32), handle.astype(np.int32), np.ascontiguousarray(arg), several,
         role.astype(np.uint8), owner.reshape(-1).astype(np.int32), stray_of, stream, least,

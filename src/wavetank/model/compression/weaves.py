@@ -30,7 +30,7 @@ from wavetank.model.document.thresholds import Thresholds
 from wavetank.model.native import strands as strand_passes
 from wavetank.model.native.lists import Stretches
 from wavetank.model.native.orders import translated
-from wavetank.model.native.strands import STRAY, Before, Going, Regions, Strands
+from wavetank.model.native.strands import Before, Going, Regions, Role, Strands
 from wavetank.model.native.survey import Chunk, OpKinds, Survey, UInt32Array, Workspace
 from wavetank.model.rules import Rules
 from wavetank.trace.ops import DATA_KINDS, codes_where
@@ -159,8 +159,8 @@ def weave_on(
     """
     similar = by.rules.similarity or (1.0, 1.0)
     stripe = by.stripes.numbers(going.keys())
-    stripe[going.role == STRAY] = -1
-    whole = bool((stripe[going.role != STRAY] >= 0).all())
+    stripe[going.role == Role.STRAY] = -1
+    whole = bool((stripe[going.role != Role.STRAY] >= 0).all())
     tails = by.stripes.tails(stripe, len(chunk)) if whole else None
     laid = strand_passes.weave_on(
         chunk, going, before, _no_order(by.rules.thresholds), often(by.rules.thresholds), by.shortest_rows, similar, tails, by.workspace
@@ -176,7 +176,7 @@ def weave_on(
     order = laid.strand if there.all() else translated(laid.strand, np.maximum(number, 0), np.uint8)
     columns = {name: getattr(rows, name) for name in NAMES}
     columns["strand"] = number[np.searchsorted(laid.starts, first, side="right") - 1]
-    stray = (going.role == STRAY)[there]
+    stray = (going.role == Role.STRAY)[there]
     return Folded(**columns, lists=chunk.table.lists), Weave(
         0, order, going.apart[there], stray, goes_on=True
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass, replace
+from enum import IntEnum
 from functools import cache
 
 import numpy as np
@@ -236,8 +237,15 @@ def _strands(
 # --- chunks that go on with a weave ---------------------------------------------------------------
 
 MOST_STRANDS = 256
-DATA, SEEK, STRAY = 0, 1, 2
 _NOT_ON = -1
+
+
+class Role(IntEnum):
+    """What the operations of a strand do: native/model/model.h, the same in a test."""
+
+    DATA = 0  # move bytes
+    SEEK = 1  # lead to where the next operation of their file begins
+    STRAY = 2  # seeks that lead elsewhere
 
 
 @dataclass(frozen=True)
@@ -247,7 +255,7 @@ class Going:
     Attributes:
         op, file, handle, arg: what the operations have in common.
         apart: whether the strand is one of several of its file.
-        role: DATA, SEEK or STRAY.
+        role: ``Role``.
         owner: of seeks and what they lead to; none if nothing seeks.
         stray_of: of seeks the strand of their stray ones, -1 for none.
         stream: number of the strand's file if it is one of several, else -1.
@@ -270,7 +278,7 @@ class Going:
 
     def keys(self) -> list[tuple[int, ...]]:
         """What the operations of each strand have in common."""
-        columns = (self.file, self.op, self.handle, self.arg, self.role == STRAY)
+        columns = (self.file, self.op, self.handle, self.arg, self.role == Role.STRAY)
         return [tuple(key) for key in np.stack(columns, axis=1).tolist()]
 
 
@@ -324,14 +332,14 @@ def weave_on(
         workspace: of the arrays.
     """
     n = len(chunk)
-    singles = (going.role == STRAY).astype(np.uint8)
+    singles = (going.role == Role.STRAY).astype(np.uint8)
     laid, starts = _laid(n, singles, limits, similar, workspace)
     order = np.empty(n, dtype=np.uint8)
     scratch = workspace.array("scratch", n, np.uint32)
     columns = (
         going.op, going.file, going.handle, going.arg, going.role, going.owner, going.stray_of, going.stream, going.least
     )  # fmt: skip
-    seeks = bool((going.role != DATA).any())
+    seeks = bool((going.role != Role.DATA).any())
     given = _Going(
         len(going), *(address(column) for column in columns), int(going.owner.max()) + 1 if seeks else 0,
         int(going.stream.max()) + 1, before.rank, before.tick, before.is_call, before.is_parted, *no_order, often,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,19 @@ import numpy.typing as npt
 from wavetank import native
 from wavetank.trace.schema import BoolArray, FoldTable, Int64Array
 
-JOINABLE, LINKED, TALKS, WEAVABLE, PARTED = 1, 2, 4, 8, 16  # native/model/model.h
+
+class Flag:
+    """What a survey says of an operation and, but for WEAVABLE, the next one: native/model/model.h, the same in a test.
+
+    Plain numbers and no IntFlag: numpy widens a column of bytes to eight bytes each to combine it with an enum.
+    """
+
+    JOINABLE: Final = 1  # both whole single operations of one rank, no pause between: a row or a block may hold both
+    LINKED: Final = 2  # joinable, and the same but for places and times
+    TALKS: Final = 4  # communication lies between them
+    WEAVABLE: Final = 8  # a weave may hold it
+    PARTED: Final = 16  # no weave holds both: one of them weavable, another rank, or communication
+
 
 TableT_co = TypeVar("TableT_co", bound=FoldTable, covariant=True)
 UInt8Array = npt.NDArray[np.uint8]
@@ -148,7 +160,7 @@ class Survey:
     """What the operations of a chunk are, by row. Arrays of the workspace: they hold until the next survey.
 
     Attributes:
-        flags: JOINABLE, LINKED, TALKS, WEAVABLE, PARTED: of a row and, but for WEAVABLE, the next one.
+        flags: bits of ``Flag``.
         code: number of what operations have in common but their sizes, places and times.
         signature: a hash of the code and the size.
         first: by code, its first row.

@@ -25,7 +25,13 @@ from wavetank.model.programs.file_steps import Known, distinct_steps
 from wavetank.model.programs.loops import compress
 from wavetank.model.programs.mixes import with_mixes
 from wavetank.model.programs.step_table import Part, StepTable, inside_repetitions
-from wavetank.model.programs.tokens import WEAVE, Tokens, with_pauses, with_processes
+from wavetank.model.programs.tokens import (
+    WITHOUT_DATA,
+    TokenKind,
+    Tokens,
+    with_pauses,
+    with_processes,
+)
 from wavetank.model.programs.woven_steps import WovenSteps
 from wavetank.trace.distinct import distinct_rows
 from wavetank.trace.schema import BoolArray, Int32Array, Int64Array
@@ -126,14 +132,14 @@ def _tokens(
     index = np.flatnonzero(keep & ~woven)
     if len(heads):
         index = np.union1d(index, heads)
-    kind = np.where(woven[index], WEAVE, rows.kind[index].astype(np.int64))
+    kind = np.where(woven[index], TokenKind.WEAVE, rows.kind[index].astype(np.int64))
     low = first_op[index]
     loops = blocks(table)
-    loop = np.where(kind == WEAVE, -1, loops.of_row[index])
+    loop = np.where(kind == TokenKind.WEAVE, -1, loops.of_row[index])
     # A loop lies in one part as a whole; of it one repetition is a token.
     times = np.where(loop >= 0, table.count[index], 1)
     count = table.count[index] // times
-    is_data = kind == RowKind.DATA
+    is_data = kind == TokenKind.DATA
     lows = np.array([part.low for part in parts], dtype=np.int64)
     begin = np.where(is_data, np.searchsorted(lows, low, side="right") - 1, 0)
     end = np.where(is_data, np.searchsorted(lows, low + count - 1, side="right") - 1, 0)
@@ -152,10 +158,10 @@ def _tokens(
         what = np.where(data_token, ph_id[np.minimum(part, len(parts) - 1)], what)
     index = index[repeat]
     kind = kind[repeat]
-    other = np.flatnonzero(~np.isin(kind, (RowKind.DATA, RowKind.SYNC_RANKS, WEAVE)))
+    other = np.flatnonzero(np.isin(kind, WITHOUT_DATA))
     what[other] = distinct_steps(activity, index[other], file_steps, known)
-    what[kind == WEAVE] = weave[index[kind == WEAVE]]
-    sync = kind == RowKind.SYNC_RANKS
+    what[kind == TokenKind.WEAVE] = weave[index[kind == TokenKind.WEAVE]]
+    sync = kind == TokenKind.SYNC_RANKS
     what[sync] = table.arg[index[sync]]
     return Tokens(
         rank=table.rank[index].astype(np.int64),
@@ -188,7 +194,7 @@ def _absorb_null_seeks(tokens: Tokens, *, ahead: bool) -> tuple[Tokens, Int64Arr
     """
     n = len(tokens.rank)
     nulls = np.zeros(n, dtype=np.int64)
-    null = tokens.kind == RowKind.NULL_SEEK
+    null = tokens.kind == TokenKind.NULL_SEEK
     if not null.any():
         return tokens, nulls
     index = np.arange(n)
@@ -204,7 +210,7 @@ def _absorb_null_seeks(tokens: Tokens, *, ahead: bool) -> tuple[Tokens, Int64Arr
 def _carries(tokens: Tokens, other: Int64Array) -> BoolArray:
     """Whether each token's other one moves data through the same handle."""
     found: BoolArray = (
-        (tokens.kind[other] == RowKind.DATA)
+        (tokens.kind[other] == TokenKind.DATA)
         & (tokens.rank[other] == tokens.rank)
         & (tokens.file[other] == tokens.file)
         & (tokens.slot[other] == tokens.slot)
@@ -274,7 +280,7 @@ class _Programs:
         table, woven = self._table, self._woven
         inside = inside_repetitions(tokens, phases)
         if len(woven.broken):
-            inside[(tokens.kind == RowKind.DATA) & np.isin(tokens.what, woven.broken)] = 1
+            inside[(tokens.kind == TokenKind.DATA) & np.isin(tokens.what, woven.broken)] = 1
         distinct, which = distinct_rows([tokens.kind, tokens.what, tokens.n, nulls, inside])
         ids = np.array([table.number(row) for row in distinct.tolist()], dtype=np.int64)[which]
         starts = np.flatnonzero(np.diff(tokens.rank, prepend=-1))
@@ -316,7 +322,7 @@ def _parts(
 ) -> list[Part]:
     """Tokens [a, b) with those of weaves laid out."""
     found: list[Part] = []
-    weaves = a + np.flatnonzero(tokens.kind[a:b] == WEAVE)
+    weaves = a + np.flatnonzero(tokens.kind[a:b] == TokenKind.WEAVE)
     for low, high in pairwise([a - 1, *weaves.tolist(), b]):
         at = slice(low + 1, high)
         loop = tokens.loop[at]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -19,10 +19,9 @@ from wavetank.model.document.program import (
     SyncStep,
 )
 from wavetank.model.events.file_identity import NAME_CHANGES
-from wavetank.model.events.row_kinds import RowKind
 from wavetank.model.programs.loops import Loop, Node, settle
 from wavetank.model.programs.mixes import Mix, in_order
-from wavetank.model.programs.tokens import BEGINS, ENDED, PAUSE, Tokens
+from wavetank.model.programs.tokens import TokenKind, Tokens
 from wavetank.trace.schema import BoolArray, Int64Array
 
 
@@ -58,10 +57,10 @@ class StepTable:
 
     def mixable(self) -> BoolArray:
         """By number, whether a step may be part of a mix: it moves data, or is a POSIX call on what a file is, not its names."""
-        plain = (RowKind.DATA, RowKind.EMPTY, RowKind.SEEK, RowKind.NULL_SEEK)
+        plain = (TokenKind.DATA, TokenKind.EMPTY, TokenKind.SEEK, TokenKind.NULL_SEEK)
         for row in self._rows[len(self._mixable) :]:
             can = row[0] in plain
-            if row[0] == RowKind.FILE:
+            if row[0] == TokenKind.FILE:
                 name = self._file_steps[row[1]].iop_type
                 can = not name.startswith("MPI_") and name not in NAME_CHANGES
             self._mixable.append(can)
@@ -153,7 +152,7 @@ class StepTable:
         """The steps of numbers and loops; those that move data are made at once."""
         made, rows = self._made, self._rows
         numbers = {node for node in nodes if isinstance(node, int)}
-        new = [number for number in numbers - made.keys() if rows[number][0] == RowKind.DATA]
+        new = [number for number in numbers - made.keys() if rows[number][0] == TokenKind.DATA]
         made.update(zip(new, _data_steps([rows[number] for number in new], self._phases)))  # noqa: B905
         return tuple(
             [
@@ -166,7 +165,7 @@ class StepTable:
 def inside_repetitions(tokens: Tokens, phases: Sequence[Phase]) -> Int64Array:
     """Whether a data token begins or ends inside a repetition (1) or not (0)."""
     period = np.array([1, *[len(phase.pattern) for phase in phases]], dtype=np.int64)
-    is_data = tokens.kind == RowKind.DATA
+    is_data = tokens.kind == TokenKind.DATA
     what = np.where(is_data, tokens.what, 0)
     if not (period > 1).any():
         return np.zeros(len(what), dtype=np.int64)
@@ -193,13 +192,14 @@ def inside_repetitions(tokens: Tokens, phases: Sequence[Phase]) -> Int64Array:
 
 def _step(row: list[int], phases: Sequence[Phase], file_steps: Sequence[FileStep]) -> Step:
     kind, what, n = row[:3]
-    if kind == RowKind.SYNC_RANKS:
+    if kind == TokenKind.SYNC_RANKS:
         return SyncStep.model_construct(communicator=what, count=n)
-    if kind == PAUSE:
+    if kind == TokenKind.PAUSE:
         return PauseStep.model_construct(seconds=what * n / 1e6)
-    if kind in (BEGINS, ENDED):
-        return ProcessStep.model_construct(rank=what, event="begins" if kind == BEGINS else "ended")
-    if kind == RowKind.DATA:
+    if kind in (TokenKind.BEGINS, TokenKind.ENDED):
+        event: Literal["begins", "ended"] = "begins" if kind == TokenKind.BEGINS else "ended"
+        return ProcessStep.model_construct(rank=what, event=event)
+    if kind == TokenKind.DATA:
         return _data_steps([row], phases)[0]
     step = file_steps[what]
     return step if n == step.count else step.model_copy(update={"count": n})

@@ -4,19 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 
 import numpy as np
 
 from wavetank.model.events.process_order import ProcessEvent, event_places
+from wavetank.model.events.row_kinds import RowKind
 from wavetank.model.phases.activity import Activity
 from wavetank.trace.schema import UNKNOWN, Int64Array
 
-PAUSE = 100
-"""Kind of a token that is a pause, beside those of RowKind."""
-WEAVE = 103
-"""Kind of a token that stands for all operations of a weave; ``what`` is its number."""
-BEGINS, ENDED = 101, 102
-"""Kinds of tokens where another process begins or has ended."""
+
+class TokenKind(IntEnum):
+    """What a token stands for. ``Tokens.what`` says which one, as given behind each kind.
+
+    The first ones are what rows of a trace are, with the numbers of ``RowKind``. Steps are numbered in the order of
+    these numbers.
+    """
+
+    DATA = RowKind.DATA  # operations of a phase: its ph_id
+    EMPTY = (
+        RowKind.EMPTY
+    )  # this kind and the next three, calls without data: the number of the distinct file step
+    NULL_SEEK = RowKind.NULL_SEEK
+    SEEK = RowKind.SEEK
+    FILE = RowKind.FILE
+    SYNC_RANKS = RowKind.SYNC_RANKS  # an order between ranks: index into Trace.communicators
+    PAUSE = 100  # between two calls: microseconds
+    BEGINS = 101  # another process begins: its rank
+    ENDED = 102  # another process has ended: its rank
+    WEAVE = 103  # all operations of a weave: its index in ``Lists.weaves``
+
+
+WITHOUT_DATA = (TokenKind.EMPTY, TokenKind.NULL_SEEK, TokenKind.SEEK, TokenKind.FILE)
+"""Kinds of tokens whose ``what`` is the number of a distinct file step."""
 
 
 @dataclass(frozen=True)
@@ -24,8 +44,8 @@ class Tokens:
     """Steps before they are joined, in rank order. Columns of equal length."""
 
     rank: Int64Array
-    kind: Int64Array  # RowKind
-    what: Int64Array  # data: ph_id; file: number of the distinct step; sync: communicator; pause: us; process: rank
+    kind: Int64Array  # TokenKind
+    what: Int64Array  # which one of its kind, see TokenKind
     file: Int64Array
     slot: Int64Array
     n: Int64Array  # data: operations; else: calls; of tokens in a loop in one repetition
@@ -45,7 +65,12 @@ def with_pauses(activity: Activity, tokens: Tokens, rows: Int64Array, pauses_s: 
     digits = 10.0 ** (np.floor(np.log10(np.maximum(length_us, 1))) - 2)
     length = (np.round(length_us / digits) * digits).astype(np.int64)
     return _inserted(
-        tokens, np.searchsorted(tokens.row, paused), table.rank[paused], paused, PAUSE, length
+        tokens,
+        np.searchsorted(tokens.row, paused),
+        table.rank[paused],
+        paused,
+        TokenKind.PAUSE,
+        length,
     )
 
 
@@ -68,7 +93,7 @@ def with_processes(activity: Activity, tokens: Tokens, events: Sequence[ProcessE
         place,
         np.array([event.rank for event in events]),
         tokens.row[np.minimum(place, len(tokens.row) - 1)],
-        np.array([ENDED if event.ended else BEGINS for event in events]),
+        np.array([TokenKind.ENDED if event.ended else TokenKind.BEGINS for event in events]),
         np.array([event.process for event in events]),
     )
 
@@ -78,7 +103,7 @@ def _inserted(
     place: Int64Array,
     rank: Int64Array,
     row: Int64Array,
-    kind: int | Int64Array,
+    kind: TokenKind | Int64Array,
     what: Int64Array,
 ) -> Tokens:
     """Tokens with others on no file before those at some places."""

@@ -19,6 +19,7 @@ from wavetank.model.native.orders import join_steps, lay_symbols, narrow, tally,
 from wavetank.model.phases.activity import Activity
 from wavetank.model.programs.file_steps import distinct_steps
 from wavetank.model.programs.step_table import StepTable
+from wavetank.model.programs.tokens import TokenKind
 from wavetank.trace.schema import BoolArray, Int64Array
 
 _LEFT_OUT, _SEVERAL = (
@@ -165,4 +166,4 @@ class WovenSteps:
         what, is_call = divmod(symbol, 2)
         if is_call:
             return [self._kind_of_call[symbol], what, n, 0, 0]
-        return [int(RowKind.DATA), what, n, 0, int(self._members[what] > 1)]
+        return [int(TokenKind.DATA), what, n, 0, int(self._members[what] > 1)]

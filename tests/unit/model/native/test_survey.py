@@ -11,12 +11,8 @@ import pytest
 from wavetank.model.compression.folded_table import as_folded
 from wavetank.model.extract import compactor
 from wavetank.model.native.survey import (
-    JOINABLE,
-    LINKED,
-    PARTED,
-    TALKS,
-    WEAVABLE,
     Chunk,
+    Flag,
     OpKinds,
     Workspace,
     survey,
@@ -136,7 +132,7 @@ def one_by_one(
         plain = row["view"] < 0 and not row["error"] and row["offset"] >= 0
         weavable = bool(kinds.woven[row["op"]] and plain and single and moves)
         row["weavable"], row["single"] = weavable, single
-        flags.append(WEAVABLE * weavable)
+        flags.append(Flag.WEAVABLE * weavable)
     for i, (row, following) in enumerate(itertools.pairwise(rows)):
         is_call, next_call = kinds.calls[row["op"]], kinds.calls[following["op"]]
         ticks = following["tick"] - row["tick"]
@@ -148,9 +144,9 @@ def one_by_one(
         parted = row["weavable"] != following["weavable"] or row["rank"] != following["rank"]
         parted |= is_call != next_call
         parted |= ticks != 1 if next_call else bool(ticks > 0 and kinds.parting[following["op"]])
-        flags[i] |= JOINABLE * joinable | LINKED * linked | PARTED * parted
+        flags[i] |= Flag.JOINABLE * joinable | Flag.LINKED * linked | Flag.PARTED * parted
     for i, talks in enumerate(talks_of(rows, kinds)):
-        flags[i] |= TALKS * talks
+        flags[i] |= Flag.TALKS * talks
     return flags, code, runs_of(rows, flags), counts_of(rows, flags, kinds)
 
 
@@ -186,7 +182,7 @@ def runs_of(rows: list[dict[str, int]], flags: list[int]) -> list[tuple[int, int
     found: list[tuple[int, int]] = []
     first = 0
     for i in range(len(rows)):
-        goes_on = i + 1 < len(rows) and flags[i] & LINKED
+        goes_on = i + 1 < len(rows) and flags[i] & Flag.LINKED
         if goes_on and (i == first or steps(i) == steps(i - 1)):
             continue
         if i - first >= EQUAL_STEPS:
@@ -199,9 +195,9 @@ def runs_of(rows: list[dict[str, int]], flags: list[int]) -> list[tuple[int, int
 def counts_of(rows: list[dict[str, int]], flags: list[int], kinds: OpKinds) -> list[int]:
     """Rows not joinable with the next one, talks, linked rows, operations that communication parts."""
     return [
-        sum(not flag & JOINABLE for flag in flags[:-1]),
-        sum(flag & TALKS > 0 for flag in flags),
-        sum(flag & LINKED > 0 for flag in flags),
+        sum(not flag & Flag.JOINABLE for flag in flags[:-1]),
+        sum(flag & Flag.TALKS > 0 for flag in flags),
+        sum(flag & Flag.LINKED > 0 for flag in flags),
         sum(int(kinds.parting[row["op"]]) for row in rows),
     ]
 
