@@ -91,9 +91,8 @@ enum wt_meta {
     WT_META_CLOCK = 11, /* clock, reference clock, enum wt_clock_role, ns since this part's start, clock of
                            the reference at that moment - CLOCK_MONOTONIC here (ns, signed), round trip ns */
     WT_META_STRIPING = 12, /* file id, the bytes of its extended attribute lustre.lov (string) */
-    WT_META_HINTS =
-        13,                  /* set id, n, n x (key, value) (strings): hints of an MPI_Info. The offset of an
-                                MPI_File_open is the set given to it, or -1; arg of set_view and set_info: set + 1 */
+    WT_META_HINTS = 13,    /* set id, n, n x (key, value) (strings): hints of an MPI_Info; rows name sets, see
+                              WT_ARGUMENTS */
     WT_META_FILE_HINTS = 14, /* file id, enum wt_hints, set id */
     WT_META_IDENTITY = 15,   /* file id, id of a file whose name it has (itself, or described before),
                                 size_before + 1, device, inode, birth time (ns since 1970; 0: not known),
@@ -136,11 +135,11 @@ enum wt_column {
     WT_COL_TICK_STEP,    /* count > 1, else 0 */
     WT_COL_SUBTICK,      /* subtick - what follows from the row before */
     WT_COL_SUBTICK_STEP, /* count > 1: subtick_step - (tick_step == 0), else 0 */
-    WT_COL_ARG,
-    WT_COL_ERROR,   /* errno */
-    WT_COL_GAP,     /* |start - end of the row before|, coded, times 2; plus 1 if it started earlier */
-    WT_COL_ELAPSED, /* end - start, coded */
-    WT_COL_BUSY,    /* count > 1: busy, coded; else 0 */
+    WT_COL_ARG,          /* see WT_ARGUMENTS */
+    WT_COL_ERROR,        /* errno */
+    WT_COL_GAP,          /* |start - end of the row before|, coded, times 2; plus 1 if it started earlier */
+    WT_COL_ELAPSED,      /* end - start, coded */
+    WT_COL_BUSY,         /* count > 1: busy, coded; else 0 */
     WT_N_COLUMNS
 };
 
@@ -365,6 +364,40 @@ struct wt_tail {
     X(151, WIN_FENCE, "MPI_Win_fence", 3, SYNC_RANKS, 1)                                                     \
     X(152, WIN_FREE, "MPI_Win_free", 3, SYNC_RANKS, 1)                                                       \
     X(153, INTERCOMM_CREATE, "MPI_Intercomm_create", 3, SYNC_RANKS, 1)
+
+/* What the arg of a row says, by operation. Of collectives (kind SYNC_RANKS) it is the communicator's number,
+ * or -1 where that is not known; of all others that are not here it is 0. MPI_File_open was given more than
+ * one thing: its size and moved are the communicator's number + 1 (0: not known), its offset is the number of
+ * its hints (-1: not known). It has no bytes and no place. X(NAME, what). */
+#define WT_ARGUMENTS(X)                                                                                      \
+    X(OPEN, FLAGS)      /* O_* of <fcntl.h> */                                                               \
+    X(FILE_OPEN, FLAGS) /* MPI_MODE_* of <mpi.h> */                                                          \
+    X(LSEEK, ORIGIN)    /* SEEK_SET, SEEK_CUR, SEEK_END of <unistd.h>, of MPI's calls too */                 \
+    X(FILE_SEEK, ORIGIN)                                                                                     \
+    X(FILE_SEEK_SHARED, ORIGIN)                                                                              \
+    X(TRUNCATE, NEW_SIZE) /* of the file, bytes */                                                           \
+    X(FTRUNCATE, NEW_SIZE)                                                                                   \
+    X(FALLOCATE, NEW_SIZE) /* the range's end */                                                             \
+    X(FILE_SET_SIZE, NEW_SIZE)                                                                               \
+    X(FILE_PREALLOCATE, NEW_SIZE)                                                                            \
+    X(SYNC_FILE_RANGE, LENGTH) /* of the range, bytes */                                                     \
+    X(MMAP, LENGTH)                                                                                          \
+    X(MUNMAP, LENGTH)                                                                                        \
+    X(MSYNC, LENGTH)                                                                                         \
+    X(ACCESS, MODE) /* that was asked about */                                                               \
+    X(MKDIR, MODE)                                                                                           \
+    X(MKNOD, MODE)                                                                                           \
+    X(CHMOD, MODE)                                                                                           \
+    X(FCHMOD, MODE)                                                                                          \
+    X(RENAME, NEW_NAME) /* 0: the row of the old name, 1: of the new one */                                  \
+    X(LINK, NEW_NAME)                                                                                        \
+    X(SYMLINK, NEW_NAME)                                                                                     \
+    X(UTIME, TIMES_GIVEN) /* 0: the time is now */                                                           \
+    X(FUTIME, TIMES_GIVEN)                                                                                   \
+    X(READDIR, AT_END)      /* 1: no entry was left */                                                       \
+    X(FILE_SET_VIEW, HINTS) /* their number + 1; 0: not known */                                             \
+    X(FILE_SET_INFO, HINTS)                                                                                  \
+    X(FILE_SET_ATOMICITY, ATOMIC) /* 0 or 1 */
 
 #define WT_OP_ENUM(code, NAME, name, level, kind, collective) WT_OP_##NAME = code,
 enum wt_op { WT_OPS(WT_OP_ENUM) };

@@ -18,9 +18,11 @@ from waiting import HANG_S
 from wavetank.errors import TraceError
 from wavetank.trace import part as parts
 from wavetank.trace import tail
+from wavetank.trace.arguments import ARGUMENTS
 from wavetank.trace.decoder import COLUMNS, DamagedRowsError, decode_rows
 from wavetank.trace.ops import OPS
 from wavetank.trace.reader import read_trace
+from wavetank.trace.schema import OpKind
 
 NATIVE = Path(__file__).parents[2] / "native"
 HEADER = NATIVE / "include" / "wavetank_trace.h"
@@ -82,6 +84,15 @@ def test_the_table_of_operations_is_the_same() -> None:
         (op.code, op.name, int(op.level), op.kind.name, op.collective) for op in OPS.values()
     }
     assert in_c == in_python
+
+
+def test_what_rows_say_of_their_calls_is_the_same() -> None:
+    text = HEADER.read_text()
+    names = dict(re.findall(r'X\(\d+, (\w+), "([^"]+)", \d, \w+, \d\)', text))
+    listed = text[text.index("#define WT_ARGUMENTS(X)") :]
+    in_c = {names[name]: what.lower() for name, what in re.findall(r"X\((\w+), (\w+)\)", listed)}
+    ordering = {op.name: "communicator" for op in OPS.values() if op.kind is OpKind.SYNC_RANKS}
+    assert {**in_c, **ordering} == {name: said.value for name, said in ARGUMENTS.items()}
 
 
 def test_the_decoder_s_columns_are_in_the_header_s_order() -> None:

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from wavetank.trace import arguments
 from wavetank.trace.clocks import CommonTime
 from wavetank.trace.decoder import COLUMNS
 from wavetank.trace.distinct import distinct_rows, first_places
 from wavetank.trace.identities import SeenFiles, seen_files
-from wavetank.trace.ops import OPS, OPS_BY_NAME
 from wavetank.trace.part import HINTS_IN_FORCE, Part
 from wavetank.trace.schema import (
     UNKNOWN,
@@ -22,16 +22,10 @@ from wavetank.trace.schema import (
     Hints,
     Int32Array,
     Int64Array,
-    OpKind,
     Striping,
 )
 from wavetank.trace.striping import parse_striping
 from wavetank.trace.traced_files import TracedFiles
-
-_SYNC_OPS = np.array(
-    [op.code for op in OPS.values() if op.kind is OpKind.SYNC_RANKS], dtype=np.uint8
-)
-_INFO_OPS = [OPS_BY_NAME[name].code for name in ("MPI_File_set_view", "MPI_File_set_info")]
 
 
 class CommonTables:
@@ -82,29 +76,15 @@ class CommonTables:
 
     def _renumber_arguments(self, part: Part, rows: dict[str, np.ndarray]) -> None:
         """Communicators and hints that rows name: common numbers."""
-        communicators = {n: self._communicator(part, n) for n in sorted(part.communicators)}
-        # Rows name a communicator in arg (collectives) or, plus one, in size (MPI_File_open).
-        sync = np.isin(rows["op"], _SYNC_OPS)
-        if sync.any():
-            rows["arg"] = np.where(
-                sync, _renumber(np.where(sync, rows["arg"], -1), communicators), rows["arg"]
+        on = {n: self._communicator(part, n) for n in sorted(part.communicators)}
+
+        def hints(given: np.ndarray) -> Int32Array:
+            sets = part.hint_sets
+            return _renumber(
+                given, {n: self._info(sets[n]) for n in np.unique(given).tolist() if n in sets}
             )
-        opens = rows["op"] == OPS_BY_NAME["MPI_File_open"].code
-        takes = np.isin(rows["op"], _INFO_OPS)
-        if not opens.any() and not takes.any():
-            return
-        on = _renumber(np.where(opens, rows["size"] - 1, -1), communicators) + 1
-        rows["size"] = np.where(opens, on, rows["size"])
-        rows["moved"] = np.where(opens, on, rows["moved"])
-        given = np.where(opens, rows["offset"], np.where(takes, rows["arg"] - 1, UNKNOWN))
-        infos = {
-            number: self._info(part.hint_sets[number])
-            for number in np.unique(given).tolist()
-            if number in part.hint_sets
-        }
-        given = _renumber(given, infos)
-        rows["offset"] = np.where(opens, given, rows["offset"])
-        rows["arg"] = np.where(takes, given + 1, rows["arg"])
+
+        arguments.renumber(rows, lambda given: _renumber(given, on), hints)
 
     def described_files(self, of_ranks: Sequence[Part]) -> TracedFiles:
         """The files, with what the parts of ranks know of them at the end; of ranks that differ the lowest one's."""

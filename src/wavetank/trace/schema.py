@@ -86,8 +86,9 @@ class FoldTable:
     answers that for a column at once. A long column of equal numbers takes the memory of one (``without_repetition``).
 
     Why one table for all calls and levels: the order of a POSIX call, an MPI-IO call and a collective is part of the
-    trace, and rows of one table are in order by their place. The price is that ``size``, ``offset``, ``view`` and ``arg``
-    mean different things for different calls. What they mean is said at each of them.
+    trace, and rows of one table are in order by their place. The price is that some calls use columns for what they were
+    given. ``wavetank.trace.arguments`` says by name what that was (flags, communicator, hints, name, ...), and fills it in:
+    no other module reads ``arg``, or ``size``, ``offset`` and ``view`` of calls that have no bytes, place or file view.
 
     Why a logical clock (``tick``, ``subtick``) beside times: what lies between two operations, communication or nothing, does
     not depend on the speed of the machine. Phases are cut by it.
@@ -99,13 +100,11 @@ class FoldTable:
     file: Int32Array  # index into Trace.files; UNKNOWN for rows without a file (SYNC_RANKS)
     handle: Int32Array  # which open of the file: unique per rank over the whole run
     count: Int64Array
-    size: Int64Array  # bytes requested by each operation; 0 where it moves nothing; of MPI_File_open: communicator index + 1
+    size: Int64Array  # bytes requested by each operation; of MPI_File_open see ``arguments.mpi_open``, else 0
     moved: Int64Array  # bytes moved by all operations of the row
-    offset: Int64Array  # absolute position in the file of the first operation, bytes; of MPI_File_open: index into Trace.infos
+    offset: Int64Array  # absolute position in the file of the first operation, bytes; of MPI_File_open see ``arguments.mpi_open``
     disp: Int64Array  # bytes from one operation's offset to the next one's; 0 when count == 1
-    # Index into Trace.views; UNKNOWN without an MPI file view. Below UNKNOWN, once names of one file are joined:
-    # of calls on names, TracedFile.other_names[UNKNOWN - 1 - view] is meant.
-    view: Int32Array
+    view: Int32Array  # index into Trace.views; UNKNOWN without an MPI file view; of calls on names see ``arguments.name_number``
     view_offset: Int64Array  # position in the logical view, bytes; equals offset without a view
     view_disp: Int64Array
     tick: Int64Array
@@ -115,10 +114,7 @@ class FoldTable:
     start_ns: Int64Array  # start of the first operation, ns since the trace's time zero; UNKNOWN if not recorded
     end_ns: Int64Array  # end of the last operation
     busy_ns: Int64Array  # sum of the operations' durations
-    # open: flags; seek: whence; resize: new size; sync_ranks: index into Trace.communicators;
-    # readdir: 1 at the end of the directory; mkdir, mknod, chmod: mode; utime: 1 where times are given, 0 for now;
-    # MPI_File_set_view, MPI_File_set_info: index into Trace.infos + 1; else 0
-    arg: Int64Array
+    arg: Int64Array  # the one number that the call was given, see ``arguments.ARGUMENTS``; 0 where that has none
     error: Int32Array  # errno of a failed operation, 0 for success
     loop: Int64Array = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     # From one operation's handle to the next one's: not 0 in loops only, whose repetitions open, use and close a
@@ -310,7 +306,7 @@ class Trace:
     lost: tuple[str, ...] = field(default=())
     untold: tuple[str, ...] = field(default=())
     counters: Sequence[FileCounters] = field(default=())  # of sources that count (Darshan)
-    infos: tuple[Hints, ...] = ()  # MPI_Info objects given to MPI-IO; see FoldTable.offset and arg
+    infos: tuple[Hints, ...] = ()  # MPI_Info objects given to MPI-IO; see ``arguments.hints``
     clocks: tuple[HostClock, ...] = ()  # of hosts that were compared; times are corrected by it
     durations: Durations = field(default_factory=Durations)
     n_folds: int | None = (

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from wavetank.trace import arguments
 from wavetank.trace.ops import DATA_KINDS, OPS, OPS_BY_NAME
 from wavetank.trace.schema import UNKNOWN, FileView, FoldTable, Int64Array, Level
 from wavetank.trace.unfold import operations_per_repetition
@@ -78,16 +79,14 @@ def _opened_together(
     folds: FoldTable, communicators: Sequence[tuple[int, ...]]
 ) -> list[tuple[tuple[int, ...], list[int]]]:
     """Each collective open: its ranks in the order of the communicator, and their handles."""
-    opens = np.flatnonzero(
-        (folds.op == _OPEN)
-        & (folds.error == 0)
-        & (folds.size > 0)
-        & (folds.arg & _MPI_MODE_APPEND == 0)
-    )
+    opens = np.flatnonzero((folds.op == _OPEN) & (folds.error == 0))
+    communicator = arguments.communicator(folds, opens)
+    told = communicator != UNKNOWN
+    told &= arguments.open_flags(folds, opens) & _MPI_MODE_APPEND == 0
     seen: dict[tuple[int, int, int], int] = defaultdict(int)
     groups: dict[tuple[int, int, int], dict[int, int]] = defaultdict(dict)
-    for row in opens.tolist():
-        rank, file, on = int(folds.rank[row]), int(folds.file[row]), int(folds.size[row]) - 1
+    for row, on in zip(opens[told].tolist(), communicator[told].tolist(), strict=True):
+        rank, file = int(folds.rank[row]), int(folds.file[row])
         number = seen[rank, file, on]
         seen[rank, file, on] += 1
         groups[file, on, number][rank] = int(folds.handle[row])
@@ -155,7 +154,7 @@ def _fill(
     if len(places) != folds.count[row]:
         return
     in_view = np.array([place for _, place in sorted(places)], dtype=np.int64)
-    view = int(folds.view[row])
+    view = int(arguments.file_view(folds, np.array([row]))[0])
     in_file = in_view if view == UNKNOWN else file_offsets(views[view], in_view)
     for first, step, values in (
         ("offset", "disp", in_file),

@@ -14,9 +14,10 @@ from wavetank.model.counters.layout import Layout, Row, Space, Steps, cut, lay_o
 from wavetank.model.counters.row_table import Entry, RowTable
 from wavetank.model.counters.shares import Share
 from wavetank.model.counters.sizes import Runs, Sizes
+from wavetank.trace import arguments
 from wavetank.trace.counters import DirectionCounters, FileCounters
 from wavetank.trace.ops import OPS_BY_NAME
-from wavetank.trace.schema import UNKNOWN, Level
+from wavetank.trace.schema import Level
 
 # MPI_MODE_* of Open MPI and MPICH
 _CREATE, _RDONLY, _WRONLY, _RDWR = 1, 2, 4, 8
@@ -145,8 +146,8 @@ class Performer:
         mode |= _CREATE if 1 in ways else 0
         for some, communicator in opens_of(use):
             self._add(
-                some, at, "MPI_File_open", use, size=self._communicators[communicator] + 1, offset=UNKNOWN,
-                arg=mode, busy_ns=busy_ns,
+                some, at, "MPI_File_open", use, **arguments.mpi_open(mode, self._communicators[communicator]),
+                busy_ns=busy_ns,
             )  # fmt: skip
 
     def _call(self, use: Use, op: str, at: int, arg: int = 0, busy_ns: int = 0) -> None:

@@ -1,7 +1,7 @@
 """Finds files that a run uses alike, one at a time: hundreds of small files become one file with members.
 
 Reads a trace's table and files; leaves a table in which all files of a family are one, and says whose turn it is:
-a call on the next member of a family has ``view`` below UNKNOWN, see ``wavetank.model.document.file_members.NEXT``. What follows
+a call on the next member of a family has the name NEXT, see ``wavetank.model.document.file_members``. What follows
 sees an application that opens one file again and again, so that phases and steps fold as those of one file do.
 
 What is a family, and what is not, is decided in docs/decisions/0238-files-used-alike-are-one.md.
@@ -21,6 +21,7 @@ from wavetank.model.document.file_members import NEXT
 from wavetank.model.document.thresholds import Thresholds
 from wavetank.model.events.family_names import group_names, handed_on
 from wavetank.model.events.file_identity import NAMED_OPS
+from wavetank.trace import arguments
 from wavetank.trace.distinct import distinct_rows
 from wavetank.trace.ops import codes_where
 from wavetank.trace.schema import (
@@ -148,7 +149,8 @@ class _Search:
         usable[table.file] = True
         usable[-1] = False
         odd = ~self._codes(_PLAIN)[table.op]
-        odd |= (table.view != UNKNOWN) | (table.handle_step != 0)
+        odd |= (arguments.file_view(table) != UNKNOWN) | (arguments.name_number(table) != 0)
+        odd |= table.handle_step != 0
         usable[table.file[odd]] = False
         for attribute in ("other_names", "symlink_to", "collective_unknown"):
             usable[files.numbers(attribute=attribute)] = False
@@ -160,7 +162,9 @@ class _Search:
             several = (low != high)[loops.of_row[inside]]
             usable[table.file[inside[several]]] = False
         changes = self._codes((*_MAKING, "unlink", "rmdir"))[table.op]
-        changes |= self._kinds(OpKind.OPEN)[table.op] & (table.arg & os.O_CREAT != 0)
+        changes |= self._codes(("open",))[table.op] & (
+            arguments.open_flags(table) & os.O_CREAT != 0
+        )
         usable[:-1] &= ~handed_on(table, len(files), changes)
         return usable
 
@@ -204,7 +208,7 @@ class _Search:
         np.bitwise_or.at(mask[0], file[~failed], calls[~failed])
         np.bitwise_or.at(mask[1], file[failed], calls[failed])
         opens = self._kinds(OpKind.OPEN)[table.op[rows]] & ~failed
-        np.bitwise_or.at(mask[2], file[opens], table.arg[rows[opens]])
+        np.bitwise_or.at(mask[2], file[opens], arguments.open_flags(table, rows[opens]))
         mask[3] = np.sign(self._before)
         mask[4][self._made_first(rows[~failed], file[~failed], n)] = 1
         return distinct_rows([*mask, self._files.directory.astype(np.int64)])[1]
@@ -214,7 +218,7 @@ class _Search:
         table = self._table
         makes = self._codes(_MAKING)[table.op[rows]]
         opens = self._kinds(OpKind.OPEN)[table.op[rows]]
-        makes |= opens & (table.arg[rows] & os.O_CREAT != 0)
+        makes |= opens & (arguments.open_flags(table, rows) & os.O_CREAT != 0)
         start = table.start_ns[rows]
         first = np.full(n, np.iinfo(np.int64).max)
         np.minimum.at(first, file, start)
@@ -344,7 +348,7 @@ class _Search:
             )
         view = table.view.copy()
         first = visits.rows[visits.start]
-        view[first] = UNKNOWN - NEXT
+        view[first] = arguments.view_of_name(NEXT)
         joined = as_folded(
             replace(table, file=stands[table.file], view=view, handle=self._handles(group, visits))
         )

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from wavetank.trace import arguments
 from wavetank.trace.ops import OPS_BY_NAME, codes_where
 from wavetank.trace.schema import (
     UNKNOWN,
@@ -39,7 +40,7 @@ NAMED_OPS = frozenset(
 NAME_CHANGES = frozenset({"unlink", "rename", "link", "symlink"})
 """Calls that make a name, or take one away."""
 ON_TWO_NAMES = frozenset({"rename", "link", "symlink"})
-"""Calls of which a trace has two rows: the old name (arg 0), then the new one (arg 1)."""
+"""Calls of which a trace has two rows: the old name, then the new one, see ``arguments.is_new_name``."""
 
 # FUSE file systems whose inode numbers are their servers'. Those of the others may be made up anew at each look-up
 # (libfuse without use_ino), or come from several disks at once (mergerfs, bindfs).
@@ -67,8 +68,8 @@ class _File:
 def join_names(trace: Trace, table: FoldTable) -> tuple[Trace, FoldTable, list[str]]:
     """The trace with one file for all its names, and sentences about spellings of one path.
 
-    Rows of calls on another name than the file's own have ``view`` below UNKNOWN, see ``FoldTable.view``. The name
-    of a file is the one that it had last where it was renamed, else the one that was used first.
+    ``arguments.name_number`` says which of the file's names a row's call was made on. The name of a file is the one that
+    it had last where it was renamed, else the one that was used first.
     """
     every = TracedFiles.of(trace.files)
     names = every.paths
@@ -85,7 +86,7 @@ def join_names(trace: Trace, table: FoldTable) -> tuple[Trace, FoldTable, list[s
     calls = _Calls(table, len(names))
     files = _with_others(_by_identity(entries, paths, calls), entries, paths)
     of_entry = np.arange(len(names) + 1)
-    name_of = np.full(len(names) + 1, UNKNOWN, dtype=np.int32)
+    name_of = np.zeros(len(names) + 1, dtype=np.int32)  # number of the name that a call was made on
     traced: dict[int, TracedFile] = {}
     spelled: dict[str, str] = {}
     for number, path in paths.items():
@@ -94,10 +95,10 @@ def join_names(trace: Trace, table: FoldTable) -> tuple[Trace, FoldTable, list[s
         first = min(file.members)
         own = _own_name(file, paths, calls)
         others = [path for path in file.paths if path != own]
-        places = {path: UNKNOWN - 1 - place for place, path in enumerate(others)}
+        numbers = {path: number for number, path in enumerate(others, start=1)}
         for member in file.members:
             of_entry[member] = first
-            name_of[member] = places.get(paths[member], UNKNOWN)
+            name_of[member] = numbers.get(paths[member], 0)
         known = next((n for n in file.members if entries[n].identity is not None), first)
         traced[first] = replace(
             entries[known],
@@ -115,9 +116,9 @@ def join_names(trace: Trace, table: FoldTable) -> tuple[Trace, FoldTable, list[s
         if spelled[path] != file.path
     ]
     view = table.view
-    if (name_of != UNKNOWN).any():
+    if name_of.any():
         codes = codes_where(lambda op: op.name in NAMED_OPS)
-        view = np.where(codes[table.op], name_of[table.file], table.view).astype(np.int32)
+        view = np.where(codes[table.op], arguments.view_of_name(name_of)[table.file], table.view)
     joined = replace(table, file=of_entry[table.file].astype(np.int32), view=view)
     return replace(trace, files=every.changed(traced)), joined, notes
 
@@ -149,7 +150,8 @@ class _Calls:
         done = (table.error == 0) & (table.file >= 0)
         self.related = self._entries(table, done, ON_TWO_NAMES, n_files)
         self.removed = self._entries(table, done, frozenset({"unlink", "rmdir"}), n_files)
-        renamed = np.flatnonzero(done & (table.op == OPS_BY_NAME["rename"].code) & (table.arg == 1))
+        renames = done & (table.op == OPS_BY_NAME["rename"].code)
+        renamed = np.flatnonzero(renames & arguments.is_new_name(table))
         self.last_rename = np.full(n_files, UNKNOWN, dtype=np.int64)  # when each name was a new one
         np.maximum.at(self.last_rename, table.file[renamed], table.start_ns[renamed])
 

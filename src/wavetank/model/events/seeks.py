@@ -16,6 +16,7 @@ from wavetank.model.compression.folded_table import (
     taken_apart,
 )
 from wavetank.model.events.row_kinds import NEXT_DATA, RowKind
+from wavetank.trace import arguments
 from wavetank.trace.ops import DATA_KINDS, codes_where
 from wavetank.trace.schema import (
     UNKNOWN,
@@ -57,8 +58,9 @@ def find_null_seeks(
     order = index[np.argsort(key, kind="stable")]
     key = _handle_key(table, columns[0])[order]
     # Position that a row leaves behind. An open leaves 0; of a view, positions count from its start.
-    position = np.where(table.view == UNKNOWN, table.offset, table.view_offset)
-    disp = np.where(table.view == UNKNOWN, table.disp, table.view_disp)
+    plain = arguments.file_view(table) == UNKNOWN
+    position = np.where(plain, table.offset, table.view_offset)
+    disp = np.where(plain, table.disp, table.view_disp)
     last = position + (table.count - 1) * disp
     last = np.where(table.listed >= 0, last_offset(table), last)
     is_data = (kind == RowKind.DATA) | (kind == RowKind.EMPTY)
@@ -67,7 +69,12 @@ def find_null_seeks(
     before[order[1:]] = np.where(key[1:] == key[:-1], left[order[:-1]], 0)
     before[order[:1]] = 0
     # Elsewhere a seek that happens to lead to where the pointer is already is like its neighbours.
-    constant = seeks & (disp == 0) & (columns[0] == Level.POSIX) & (table.arg == SEEK_CUR)
+    constant = (
+        seeks
+        & (disp == 0)
+        & (columns[0] == Level.POSIX)
+        & (arguments.seek_origin(table) == SEEK_CUR)
+    )
     null = constant & (before == position)
     parted = constant & ~null & (table.count > 1) & (table.loop == 0)
     kind = kind.copy()

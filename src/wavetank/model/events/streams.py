@@ -14,6 +14,7 @@ import numpy as np
 from wavetank.model.compression.folded_table import Folded, Lists, blocks
 from wavetank.model.events.row_kinds import RowKind
 from wavetank.model.events.rows import Rows
+from wavetank.trace import arguments
 from wavetank.trace.schema import UNKNOWN, Int32Array, Int64Array, Level, UInt8Array
 
 
@@ -151,7 +152,7 @@ def data_rows(rows: Rows, levels: tuple[Level, ...]) -> DataRows:
         level=rows.level[index],
         op=table.op[index],
         slot=rows.slot[index],
-        view=table.view[index],
+        view=arguments.file_view(table, index),
         count=count,
         size=table.size[index],
         moved=table.moved[index],

@@ -12,7 +12,8 @@ import numpy as np
 from wavetank.model.compression.folded_table import blocks
 from wavetank.model.document.file_members import NEXT
 from wavetank.model.phases.activity import Activity
-from wavetank.trace.schema import UNKNOWN, BoolArray, Int64Array
+from wavetank.trace import arguments
+from wavetank.trace.schema import BoolArray, Int64Array
 
 
 class Objects:
@@ -57,7 +58,7 @@ class Objects:
         )
         at = at[order]
         key = table.file[at].astype(np.int64) * n_ranks + table.rank[at]
-        turns = table.view[at] == UNKNOWN - NEXT
+        turns = arguments.name_number(table, at) == NEXT
         begin = np.flatnonzero(np.diff(key, prepend=-1))
         before = _from_start(np.where(turns, table.count[at], 0), begin)
         loop = blocks(table).of_row[at]

@@ -15,12 +15,13 @@ import numpy as np
 
 from wavetank.model.compression.folded_table import blocks
 from wavetank.model.document.metadata import MetadataCall, MetadataPhase, call_name
-from wavetank.model.events.file_identity import NAMED_OPS, ON_TWO_NAMES
+from wavetank.model.events.file_identity import NAMED_OPS
 from wavetank.model.events.row_kinds import RowKind
 from wavetank.model.events.rows import Rows, counted_before
 from wavetank.model.metadata.names import Names
 from wavetank.model.metadata.objects import Objects
 from wavetank.model.phases.activity import Activity
+from wavetank.trace import arguments
 from wavetank.trace.schema import UNKNOWN, BoolArray, Int64Array
 from wavetank.trace.traced_files import TracedFiles
 
@@ -79,10 +80,7 @@ def _beside_data(activity: Activity) -> Int64Array:
     table = rows.table
     own = activity.own_levels()[table.file] == rows.level
     own &= (table.file >= 0) & (rows.kind != RowKind.DATA) & (rows.kind != RowKind.IGNORED)
-    pairs = activity.codes(lambda op: op.name in ON_TWO_NAMES)[table.op]
-    pairs[:-1] &= (table.op[1:] == table.op[:-1]) & (table.arg[:-1] == 0) & (table.arg[1:] == 1)
-    pairs[-1:] = False
-    own &= ~pairs & (rows.kind != RowKind.SYNC_RANKS)
+    own &= ~arguments.is_old_of_two_names(table) & (rows.kind != RowKind.SYNC_RANKS)
     n_files = int(table.file.max(initial=0)) + 1
     moved = np.unique(data.rank.astype(np.int64) * n_files + data.file)
     mine = table.rank.astype(np.int64) * n_files + table.file
@@ -94,13 +92,14 @@ def _labels(activity: Activity, index: Int64Array, directories: Collection[int])
     table = activity.rows.table
     is_directory = np.isin(table.file[index], np.array(sorted(directories), dtype=np.int64))
     opens = activity.codes(lambda op: op.name == "open")[table.op]
-    creating = opens & (table.arg & os.O_CREAT != 0) & (table.handle >= 0)
+    flags = arguments.open_flags(table)
+    creating = opens & (flags & os.O_CREAT != 0) & (table.handle >= 0)
     n_handles = int(table.handle.max(initial=0)) + 2
     handle = table.rank.astype(np.int64) * n_handles + table.handle + 1
     named = activity.codes(lambda op: op.name in NAMED_OPS)[table.op[index]]
     created = _latest_creates(handle, index, opens, creating)
     created &= (table.handle[index] >= 0) & (~named | opens[index])
-    created |= opens[index] & (table.arg[index] & os.O_CREAT != 0)
+    created |= opens[index] & (flags[index] & os.O_CREAT != 0)
     label: Int64Array = (
         table.op[index].astype(np.int64) * 4 + is_directory * _DIRECTORY + created * _CREATED
     )
@@ -349,7 +348,8 @@ def directories_of(files: TracedFiles, activity: Activity) -> set[int]:
     done = (table.error == 0) & (table.file >= 0)
     names = activity.codes(lambda op: op.name in ("mkdir", "rmdir", "readdir"))[table.op]
     opens = activity.codes(lambda op: op.name == "open")[table.op]
-    some = done & (names | (opens & (table.arg & os.O_DIRECTORY == os.O_DIRECTORY)))
-    some &= ~(opens & (table.arg & os.O_TMPFILE == os.O_TMPFILE))
+    flags = arguments.open_flags(table)
+    some = done & (names | (opens & (flags & os.O_DIRECTORY == os.O_DIRECTORY)))
+    some &= ~(opens & (flags & os.O_TMPFILE == os.O_TMPFILE))
     found = set(np.unique(table.file[some]).tolist())
     return found.union(np.flatnonzero(files.directory).tolist())

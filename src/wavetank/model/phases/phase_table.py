@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wavetank.model.document.phase import LinearOffsets, Offsets, PatternMember, Phase
-from wavetank.model.events.file_identity import ON_TWO_NAMES
 from wavetank.model.events.row_kinds import RowKind
 from wavetank.model.phases.activity import Activity
 from wavetank.model.phases.rank_merging import Group, offsets_of_each
 from wavetank.model.phases.rank_phase import RankPhase
 from wavetank.model.rules import LEVEL_NAMES
+from wavetank.trace import arguments
 from wavetank.trace.distinct import distinct_rows
 from wavetank.trace.schema import UNKNOWN, Int32Array, Int64Array, Level, OpKind, UInt8Array
 
@@ -292,10 +292,7 @@ def _metadata(activity: Activity, ph_id: Int64Array) -> dict[int, dict[str, int]
     table = rows.table
     kinds = (RowKind.EMPTY, RowKind.NULL_SEEK, RowKind.SEEK, RowKind.FILE)
     # Of a call on two names of a file the row of the new name counts.
-    pairs = activity.codes(lambda op: op.name in ON_TWO_NAMES)[table.op]
-    pairs[:-1] &= (table.op[1:] == table.op[:-1]) & (table.arg[:-1] == 0) & (table.arg[1:] == 1)
-    pairs[-1:] = False
-    index = np.flatnonzero(np.isin(rows.kind, kinds) & ~pairs)
+    index = np.flatnonzero(np.isin(rows.kind, kinds) & ~arguments.is_old_of_two_names(table))
     if not len(index) or not parts:
         return {}
     starts = np.flatnonzero(np.diff(data.stream, prepend=-1))

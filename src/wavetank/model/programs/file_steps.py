@@ -8,9 +8,10 @@ from wavetank.model.document.program import FileStep
 from wavetank.model.events.file_identity import NAMED_OPS
 from wavetank.model.events.row_kinds import NEXT_DATA, RowKind
 from wavetank.model.phases.activity import Activity
+from wavetank.trace import arguments
 from wavetank.trace.distinct import distinct_rows
 from wavetank.trace.ops import DATA_KINDS
-from wavetank.trace.schema import UNKNOWN, Int64Array, Level, OpKind
+from wavetank.trace.schema import UNKNOWN, Int64Array, OpKind
 
 _BY_POINTER = frozenset({"read", "readv", "write", "writev"})
 
@@ -38,27 +39,18 @@ def distinct_steps(
     if activity.families:  # where a member ends is no part of what is done with it
         by_pointer = activity.codes(lambda op: op.name in _BY_POINTER)[codes]
         position[empty & by_pointer & np.isin(file, list(activity.families))] = UNKNOWN
-    mpi_open = activity.codes(lambda op: op.kind == OpKind.OPEN and op.level == Level.MPIIO)[codes]
-    sized |= mpi_open  # its communicator + 1
-    size = np.where(sized, table.size[index], 0)
-    # Hints: see FoldTable.offset and arg.
-    takes_info = activity.codes(lambda op: op.name in {"MPI_File_set_view", "MPI_File_set_info"})[
-        codes
-    ]
-    argument, info = table.arg[index], np.full(len(index), UNKNOWN, dtype=np.int64)
-    info[takes_info] = argument[takes_info] - 1
-    info[mpi_open] = table.offset[index[mpi_open]]
-    argument = np.where(takes_info, 0, argument)
     distinct, inverse = distinct_rows(
         (
             file,
             rows.slot[index],
             codes,
             position,
-            size,
-            argument,
-            info,
-            table.view[index],
+            np.where(sized, table.size[index], 0),
+            arguments.communicator(table, index),
+            arguments.number_given(table, index),
+            arguments.hints(table, index),
+            arguments.file_view(table, index),
+            arguments.name_number(table, index),
             table.error[index],
         )
     )
@@ -67,23 +59,20 @@ def distinct_steps(
         numbers[place] = known.setdefault(tuple(row), len(file_steps))
         if numbers[place] < len(file_steps):
             continue
-        file, slot, code, at, asked, arg, info_id, view, error = row
+        file, slot, code, at, asked, communicator, arg, info_id, view, name, error = row
         op = rows.ops[code]
-        is_open = op.kind == OpKind.OPEN
         file_steps.append(
             FileStep.model_construct(
                 iop_type=op.name,
                 file_id=activity.file_ids[file],
                 handle=slot,
                 arg=arg,
-                size=0 if is_open else asked,
+                size=asked,
                 offset=None if at in (NEXT_DATA, UNKNOWN) else at,
                 view_id=view if op.kind == OpKind.VIEW and view != UNKNOWN else None,
                 info_id=info_id if info_id != UNKNOWN else None,
-                communicator=asked - 1
-                if is_open and op.level == Level.MPIIO and asked > 0
-                else None,
-                name=UNKNOWN - view if view < UNKNOWN and op.name in NAMED_OPS else 0,
+                communicator=communicator if communicator != UNKNOWN else None,
+                name=name if op.name in NAMED_OPS else 0,
                 error=error,
             )
         )

@@ -33,6 +33,7 @@ from wavetank.model.programs.tokens import (
     with_processes,
 )
 from wavetank.model.programs.woven_steps import WovenSteps
+from wavetank.trace import arguments
 from wavetank.trace.distinct import distinct_rows
 from wavetank.trace.schema import BoolArray, Int32Array, Int64Array
 
@@ -162,7 +163,7 @@ def _tokens(
     what[other] = distinct_steps(activity, index[other], file_steps, known)
     what[kind == TokenKind.WEAVE] = weave[index[kind == TokenKind.WEAVE]]
     sync = kind == TokenKind.SYNC_RANKS
-    what[sync] = table.arg[index[sync]]
+    what[sync] = arguments.communicator(table, index[sync])
     return Tokens(
         rank=table.rank[index].astype(np.int64),
         kind=kind,

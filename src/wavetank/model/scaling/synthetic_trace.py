@@ -17,6 +17,7 @@ from wavetank.model.scaling.functions.process_functions import NoFunctionError
 from wavetank.model.scaling.functions.rank_functions import At
 from wavetank.model.scaling.rank_group import Group, ranks_of
 from wavetank.model.scaling.synthetic_tables import COLUMNS, Tables
+from wavetank.trace import arguments
 from wavetank.trace.ops import DATA_KINDS, OPS_BY_NAME
 from wavetank.trace.schema import (
     UNKNOWN,
@@ -213,12 +214,11 @@ class _Rank:
             columns["offset"] = self._next()
         columns["arg"] = self._next() if op.kind == OpKind.RESIZE else _int(arg)
         info_id = self._info(info)
-        if communicator is not None:
-            columns["size"] = self._communicator(communicator) + 1
+        on = UNKNOWN if communicator is None else self._communicator(communicator)
         if op.name in ("MPI_File_set_view", "MPI_File_set_info"):
-            columns["arg"] = info_id + 1
+            columns["arg"] = arguments.takes_hints(info_id)
         elif op.kind == OpKind.OPEN and op.level == Level.MPIIO:
-            columns["offset"] = info_id
+            columns.update(**arguments.mpi_open(_int(arg), on, info_id))
         elif op.kind in DATA_KINDS:
             columns["size"] = size
         file = self._local_file(_int(number))
@@ -226,7 +226,7 @@ class _Rank:
         if views is not None:
             columns["view"] = self.tables.view(views[self.place])
         if other_name and op.name in NAMED_OPS:
-            columns["view"] = UNKNOWN - _int(other_name)  # see model.names
+            columns["view"] = int(arguments.view_of_name(_int(other_name)))
         handle = self._handle(file, op.level, _int(slot), op.kind == OpKind.OPEN and not error)
         if op.kind == OpKind.SEEK and no_offset:
             self.seeks[file, handle] = len(self.tables.rows)

@@ -13,6 +13,7 @@ from math import prod
 from pathlib import Path
 
 from wavetank.errors import TraceError
+from wavetank.trace.arguments import mpi_open
 from wavetank.trace.importers.mpi_types import SIZES
 from wavetank.trace.importers.positions import LOST
 from wavetank.trace.importers.recorder_format import Signature
@@ -232,10 +233,8 @@ def _mpiio(
     if operation is None or not path or not is_kept(path):
         return Meaning()
     if opened:
-        communicator = communicators[_communicator(signature, rank)] + 1
-        found = Meaning(
-            size=communicator, absolute=0, unit=1, arg=_number(arguments, 2), opens=True
-        )
+        on = communicators[_communicator(signature, rank)]
+        found = Meaning(absolute=0, unit=1, opens=True, **mpi_open(_number(arguments, 2), on))
     elif operation.kind in {OpKind.READ, OpKind.WRITE}:
         found = _transfer(function, arguments, notes)
         if found.size < 0:
