@@ -48,13 +48,17 @@ class SingleOperations:
         for name in (column.name for column in fields(self)):
             column = getattr(self, name)
             if id(column) not in taken:
-                single = column.strides == (0,) and len(column) > 0
                 taken[id(column)] = (
-                    np.broadcast_to(column[0], len(index)) if single else column[index]
+                    np.broadcast_to(column[0], len(index)) if _is_single(column) else column[index]
                 )
         return SingleOperations(
             **{column.name: taken[id(getattr(self, column.name))] for column in fields(self)}
         )
+
+
+def _is_single(column: np.ndarray) -> bool:
+    """Whether one number stands for all."""
+    return column.strides == (0,) and len(column) > 0
 
 
 def fold(events: SingleOperations) -> FoldTable:
@@ -71,14 +75,18 @@ def fold(events: SingleOperations) -> FoldTable:
     whole = slice(None) if len(index) == n else index  # nothing joined: no column is copied
     # One number stands for a column of many million equal ones.
     alone = len(index) == n
-    one, zero = np.broadcast_to(np.int64(1), n), np.broadcast_to(np.int64(0), n)
-    count = one if alone else np.diff(np.append(index, n))
+    zero = np.broadcast_to(np.int64(0), len(index))
+    count = np.broadcast_to(np.int64(1), n) if alone else np.diff(index, append=n)
+
+    def at_rows(column: np.ndarray) -> np.ndarray:
+        single = not alone and _is_single(column)
+        return np.broadcast_to(column[0], len(index)) if single else column[whole]
 
     def total(column: Int64Array) -> Int64Array:
         return column if alone else np.add.reduceat(column, index)
 
     def step(column: Int64Array) -> Int64Array:
-        if alone:
+        if alone or _is_single(column):
             return zero
         steps = np.zeros(len(index), dtype=np.int64)
         many = np.flatnonzero(count > 1)
@@ -89,33 +97,33 @@ def fold(events: SingleOperations) -> FoldTable:
     busy = end_ns - start_ns
     if n and min(int(start_ns.min()), int(end_ns.min())) <= UNKNOWN:
         busy[(start_ns == UNKNOWN) | (end_ns == UNKNOWN)] = 0
-    offset = events.offset[whole]
+    offset, file = events.offset[whole], at_rows(events.file)
     disp = step(events.offset)
-    if not alone:
+    if disp is not zero:
         disp[offset == UNKNOWN] = 0
     return FoldTable(
-        rank=events.rank[whole],
+        rank=at_rows(events.rank),
         seq=_sequence(events.rank)[whole],
-        op=events.op[whole],
-        file=events.file[whole],
-        handle=events.handle[whole],
+        op=at_rows(events.op),
+        file=file,
+        handle=file if events.handle is events.file else at_rows(events.handle),
         count=count,
-        size=events.size[whole],
+        size=at_rows(events.size),
         moved=total(events.moved),
         offset=offset,
         disp=disp,
         view=np.broadcast_to(np.int32(UNKNOWN), len(index)),
         view_offset=offset,
         view_disp=disp,
-        tick=events.tick[whole],
-        subtick=events.subtick[whole],
+        tick=at_rows(events.tick),
+        subtick=at_rows(events.subtick),
         tick_step=step(events.tick),
         subtick_step=step(events.subtick),
-        start_ns=start_ns[whole],
-        end_ns=end_ns[index + count - 1] if len(index) < n else end_ns,
+        start_ns=at_rows(start_ns),
+        end_ns=end_ns if alone else end_ns[np.append(index[1:], n) - 1],
         busy_ns=total(busy),
-        arg=events.arg[whole],
-        error=events.error[whole],
+        arg=at_rows(events.arg),
+        error=at_rows(events.error),
     )
 
 

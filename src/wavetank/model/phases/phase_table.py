@@ -96,7 +96,7 @@ def make_phases(
     if by_time:
         ranks = np.array([part.rank for part in activity.parts], dtype=np.int64)
         launched = activity.rows.launched(ranks, times.start_ns)
-    by_group = [_GroupTimes(*numbers) for numbers in _of_groups(groups, times, launched)]
+    by_group = list(map(_GroupTimes._make, _of_groups(groups, times, launched)))
     keys = [
         (*_order(activity.parts[group.parts[0]], activity, clock, own_ticks), number)
         for number, (group, clock) in enumerate(zip(groups, by_group, strict=True))
@@ -226,6 +226,9 @@ def _phases(
 def _short_end(parts: Sequence[RankPhase]) -> tuple[int, ...] | None:
     """Bytes that each member's last repetition moved, where they are not all that was asked for, alike on all ranks."""
     members = parts[0].members
+    if len(parts) == len(members) == 1:  # most are
+        (member,) = members
+        return None if member.last_moved == member.last_size else (member.last_moved,)
     last = tuple([member.last_moved for member in members])
     if len(parts) > 1 and [one for one in parts[1:] if one.moved_last != last]:
         return None
@@ -239,11 +242,16 @@ def _is_linear(offsets: Sequence[Offsets]) -> bool:
 def _patterns(activity: Activity, parts: Sequence[RankPhase]) -> list[tuple[PatternMember, ...]]:
     """The pattern of each of these parts."""
     names = {code: op.name for code, op in activity.rows.ops.items()}
+    single = [part.n_rep == 1 or not part.offsets_known for part in parts]
     members = PatternMember.of_columns(
         iop_type=[names[op] for part in parts for op in part.ops],
         handle=[slot for part in parts for slot in part.slots],
-        rs=[size for part in parts for size in part.rs],
-        disp=[disp for part in parts for disp in part.disp],
+        rs=[member.size for part in parts for member in part.members],
+        disp=[
+            None if alone else member.step
+            for part, alone in zip(parts, single, strict=True)
+            for member in part.members
+        ],
         disp_view=[disp for part in parts for disp in part.disp_view or (None,) * len(part.ops)],
         dist=[dist for of_part in _dists(parts, activity) for dist in of_part],
     )

@@ -58,7 +58,10 @@ def group_ranks(
     groups: list[Group] = []
     for shapes in by_call.values():
         for alike in _classes(shapes, rules):
-            groups.extend(_by_occurrence(parts, alike))
+            if len(alike) == 1:
+                groups.append(Group((alike[0],)))
+            else:
+                groups.extend(_by_occurrence(parts, alike))
     return groups
 
 
@@ -86,8 +89,6 @@ def _alike(first: Shape, second: Shape, rules: Rules) -> bool:
 
 def _by_occurrence(parts: Sequence[RankPhase], members: list[int]) -> Iterable[Group]:
     """The n-th part of every rank together."""
-    if len(members) == 1:
-        return [Group((members[0],))]
     members.sort()  # parts are in order of stream and occurrence
     if len({parts[number].rank for number in members}) == 1:
         return [Group((number,)) for number in members]

@@ -290,11 +290,13 @@ def _phase_mode(
     phase: Phase, series_step: int | None, views: Sequence[FileView]
 ) -> AccessMode | None:
     """Access mode of one phase; None for a single operation, which has no displacement."""
-    if [offset for offset in phase.offset if offset.function == "unknown"]:
+    functions = [offset.function for offset in phase.offset]
+    if "unknown" in functions:
         return "unknown"
-    numbers = phase.view_ids or (() if phase.view_id is None else (phase.view_id,))
-    if numbers and any(not is_contiguous(views[number]) for number in set(numbers)):
-        return "strided"
+    if views:
+        numbers = phase.view_ids or (() if phase.view_id is None else (phase.view_id,))
+        if any(not is_contiguous(views[number]) for number in set(numbers)):
+            return "strided"
     if phase.ph_nrep == 1:
         if series_step is None or len(phase.pattern) > 1:
             return None
@@ -338,6 +340,7 @@ def _lone_mode(phases: Sequence[Phase]) -> AccessMode:
     ends: dict[tuple[int, bool], int] = {}
     for phase in phases:
         for member, offset in zip(phase.pattern, phase.offset, strict=True):
+            is_write = writes(member.iop_type)
             for position, rank in enumerate(phase.ph_processid):
                 if offset.function == "linear":
                     at, moved = offset.a * rank + offset.c, member.rs
@@ -346,7 +349,7 @@ def _lone_mode(phases: Sequence[Phase]) -> AccessMode:
                     at, moved = int(run.offset[0]), int(run.moved[0])
                 else:
                     return "unknown"
-                key = (rank, writes(member.iop_type))
+                key = (rank, is_write)
                 if ends.get(key, at) != at:
                     return "random"
                 ends[key] = at + moved

@@ -21,7 +21,6 @@ from wavetank.trace.ops import OPS_BY_NAME
 from wavetank.trace.schema import UNKNOWN, Int32Array, Int64Array, Level
 
 RECORD = struct.Struct("<Qqq64sqq")  # file, rank, shared, host, writes, reads
-_BIG_ENDIAN_RECORD = struct.Struct(">Qqq64sqq")
 SEGMENT = np.dtype([("offset", "<i8"), ("length", "<i8"), ("start_s", "<f8"), ("end_s", "<f8")])
 # Darshan after 3.5.0 adds a thread to each segment; PyDarshan 3.5.0 gives no segments of such a log at all.
 _SEGMENT_WITH_THREAD = np.dtype([*SEGMENT.descr, ("thread", "<i8")])
@@ -73,34 +72,54 @@ def read_segments(path: Path, log: DarshanLog, module: DarshanModule) -> Segment
             f"{path}: its module {module.name} (version {module.version}) cannot be read: damaged, or newer than the "
             "installed libdarshan-util knows (pip install --upgrade darshan)"
         )
-    # The library gives a module's bytes as they are in the log. All that is in a segment has eight.
+    # The library gives a module's bytes as they are in the log. All that is in them has eight, but for the host's name.
     swapped = darshan_header.is_big_endian(path)
-    header = _BIG_ENDIAN_RECORD if swapped else RECORD
-    records, parts, of_rank = [], [], {}
     units = np.frombuffer(content, dtype=">i8" if swapped else "<i8", count=len(content) // 8)
-    at = 0
-    while at < len(content):
-        if at + RECORD.size > len(content):
-            raise TraceError(f"{path}: the module {module.name} is cut short")
-        file, rank, _shared, host, n_writes, n_reads = header.unpack_from(content, at)
-        at += header.size
-        n = n_writes + n_reads
-        if min(n_writes, n_reads) < 0 or at + n * layout.itemsize > len(content):
-            raise TraceError(f"{path}: the module {module.name} is damaged or cut short")
-        parts.append(units[at // 8 : (at + n * layout.itemsize) // 8])
-        at += n * layout.itemsize
-        records.append((file, rank, n_writes, n_reads))
-        of_rank[rank] = host
-    segments = parts[0] if len(parts) == 1 else np.concatenate([units[:0], *parts])
-    files, ranks, writes, reads = zip(*records, strict=True) if records else ((), (), (), ())
+    head = _heads(content, swapped, layout.itemsize, f"{path}: the module {module.name}")
+    rows = units[head[:, None] + np.arange(RECORD.size // 8)]
+    heads = rows.astype("<i8", copy=False)
+    if len(head) == 1:
+        segments = units[RECORD.size // 8 :]
+    else:
+        is_segment = np.ones(len(units), dtype=bool)
+        is_segment[head[:, None] + np.arange(RECORD.size // 8)] = False
+        segments = units[is_segment]
+    rank = heads[:, 1].astype(np.int32)
+    of_rank = dict(zip(rank.tolist(), rows[:, 3:11], strict=True))  # a rank's last record
     return Segments(
-        np.array(ranks, dtype=np.int32),
-        np.array(files, dtype=np.uint64),
-        np.array(writes, dtype=np.int64),
-        np.array(reads, dtype=np.int64),
+        rank,
+        heads[:, 0].view(np.uint64),
+        heads[:, 11],
+        heads[:, 12],
         segments.astype("<i8", copy=False).view(layout),
-        {rank: host.split(b"\0")[0].decode(errors="replace") for rank, host in of_rank.items()},
+        {one: _host(name) for one, name in of_rank.items()},
     )
+
+
+def _heads(content: bytes, swapped: bool, segment_bytes: int, what: str) -> Int64Array:
+    """Where each record begins, in units of eight bytes.
+
+    Raises:
+        TraceError: a record goes on beyond the end; ``what`` says of what.
+    """
+    counts = struct.Struct(">qq" if swapped else "<qq").unpack_from
+    at, end, found = 0, len(content), []
+    while at < end:
+        begins = at
+        at += RECORD.size
+        if at > end:
+            raise TraceError(f"{what} is cut short")
+        n_writes, n_reads = counts(content, at - 16)
+        at += (n_writes + n_reads) * segment_bytes
+        if n_writes < 0 or n_reads < 0 or at > end:
+            raise TraceError(f"{what} is damaged or cut short")
+        found.append(begins)
+    return np.array(found, dtype=np.int64) // 8
+
+
+def _host(name: np.ndarray) -> str:
+    """A host's name of a record's head."""
+    return name.tobytes().split(b"\0")[0].decode(errors="replace")
 
 
 def operations(

@@ -24,6 +24,10 @@ COUNTERS = (
     "MPIIO_VIEWS",
 )
 """Counters that decide."""
+_OF_WAY = {
+    is_write: tuple(f"MPIIO_{kind}_{way}" for kind in ("COLL", "SPLIT", "INDEP", "NB"))
+    for is_write, way in _WAYS.items()
+}
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,22 @@ class _Stream(NamedTuple):
     n: int  # of them
 
 
+class _Columns(NamedTuple):
+    """Segments, looked up by column: a column of a view on records takes much longer for each stream."""
+
+    start: np.ndarray  # seconds
+    end: np.ndarray
+    length: Int64Array
+
+    @classmethod
+    def of(cls, segments: Segments | None) -> _Columns:
+        """Views on the segments."""
+        if segments is None:
+            return cls(np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.int64))
+        segment = segments.segment
+        return cls(segment["start_s"], segment["end_s"], segment["length"])
+
+
 def calls_of(
     segments: Segments | None,
     records: Sequence[CounterRecord],
@@ -95,6 +115,7 @@ def calls_of(
     streams: dict[int, dict[bool, list[_Stream]]] = {}
     for file, is_write, stream in () if segments is None else _streams(segments):
         streams.setdefault(file, {True: [], False: []})[is_write].append(stream)
+    columns = _Columns.of(segments)
     for file in {*of_file, *streams}:
         number = numbers[file]
         for is_write in _WAYS:
@@ -103,7 +124,7 @@ def calls_of(
             if segments is None or not mine:
                 calls.undecided[is_write][number] = segments is None and _both(counts)
                 continue
-            found = _decide(mine, counts, n_ranks, segments.segment)
+            found = _decide(mine, counts, n_ranks, columns)
             calls.undecided[is_write][number] = found is None
             calls.concluded[number] |= found is not None and _both(counts)
             for stream, which in zip(mine, found or (), strict=bool(found)):
@@ -126,13 +147,8 @@ def _streams(segments: Segments) -> Iterator[tuple[int, bool, _Stream]]:
 
 
 def _counts(record: CounterRecord, is_write: bool) -> _Counts:
-    c, way = record.counters, _WAYS[is_write]
-    return _Counts(
-        record.rank,
-        c[f"MPIIO_COLL_{way}"] + c[f"MPIIO_SPLIT_{way}"],
-        c[f"MPIIO_INDEP_{way}"],
-        c[f"MPIIO_NB_{way}"],
-    )
+    collective, split, blocking, nonblocking = map(record.counters.__getitem__, _OF_WAY[is_write])
+    return _Counts(record.rank, collective + split, blocking, nonblocking)
 
 
 def _both(counts: Sequence[_Counts]) -> bool:
@@ -141,24 +157,24 @@ def _both(counts: Sequence[_Counts]) -> bool:
 
 
 def _decide(
-    streams: Sequence[_Stream], counts: Sequence[_Counts], n_ranks: int, segment: np.ndarray
+    streams: Sequence[_Stream], counts: Sequence[_Counts], n_ranks: int, columns: _Columns
 ) -> list[BoolArray | bool] | None:
     """Of each stream which operations were collective, True or False for all of them; None where that is not decided."""
     if not counts or _maybe_collective(counts, n_ranks):
         return None
-    collective = sum(one.collective for one in counts)
-    if not collective or not sum(one.alone for one in counts):
+    collective = sum([one.collective for one in counts])
+    if not collective or not sum([one.alone for one in counts]):
         return [collective > 0] * len(streams)
     each = _collective_by_rank(streams, counts, n_ranks)
     if each is None:
         return None
     if not [s for s in streams if each[s.rank] not in (0, s.n)]:
         return [each[stream.rank] > 0 for stream in streams]
-    return _by_order(streams, each, segment)
+    return _by_order(streams, each, columns)
 
 
 def _by_order(
-    streams: Sequence[_Stream], each: Mapping[int, int], segment: np.ndarray
+    streams: Sequence[_Stream], each: Mapping[int, int], columns: _Columns
 ) -> list[BoolArray | bool] | None:
     """The same, where some ranks made both: their collective operations are the calls of ranks that made no others.
 
@@ -167,12 +183,12 @@ def _by_order(
     whole = [s for s in streams if each[s.rank] == s.n]
     if not whole or len({n for n in each.values() if n}) > 1:
         return None
-    reference = _reference(whole, segment)
+    reference = _reference(whole, columns)
     found: list[BoolArray | bool] = []
     for stream in streams:
         which: BoolArray | bool = each[stream.rank] > 0
         if 0 < each[stream.rank] < stream.n:
-            places = _places(segment[stream.at], reference)
+            places = _places(columns, stream, reference)
             if places is None:
                 return None
             which = np.zeros(stream.n, dtype=bool)
@@ -232,24 +248,21 @@ class _Reference:
         )
 
 
-def _reference(whole: Sequence[_Stream], segment: np.ndarray) -> _Reference:
-    first = segment[whole[0].at]
-    start, end = first["start_s"].copy(), first["end_s"].copy()
-    size: Int64Array = first["length"].astype(np.int64)
+def _reference(whole: Sequence[_Stream], columns: _Columns) -> _Reference:
+    start, end, size = (column[whole[0].at].copy() for column in columns)
     for stream in whole[1:]:
-        mine = segment[stream.at]
-        np.maximum(start, mine["start_s"], out=start)
-        np.minimum(end, mine["end_s"], out=end)
-        size[size != mine["length"]] = -1
+        np.maximum(start, columns.start[stream.at], out=start)
+        np.minimum(end, columns.end[stream.at], out=end)
+        size[size != columns.length[stream.at]] = -1
     return _Reference(start.tolist(), end.tolist(), size.tolist())
 
 
-def _places(mine: np.ndarray, reference: _Reference) -> list[int] | None:
+def _places(columns: _Columns, stream: _Stream, reference: _Reference) -> list[int] | None:
     """Which of a rank's operations are the reference's calls; None where several answers are possible.
 
     They come in the same order. What decides between the answers: at some moment all ranks were in a call; then sizes.
     """
-    start, end, length = (mine[name].tolist() for name in ("start_s", "end_s", "length"))
+    start, end, length = (column[stream.at].tolist() for column in columns)
 
     def in_time(i: int, call: int) -> bool:
         return bool(
@@ -259,7 +272,7 @@ def _places(mine: np.ndarray, reference: _Reference) -> list[int] | None:
     def of_size(i: int, call: int) -> bool:
         return reference.size[call] in (-1, length[i])
 
-    n, n_calls = len(mine), len(reference.size)
+    n, n_calls = stream.n, len(reference.size)
     by_size = _embeddings(of_size, n, n_calls)
     by_time = _embeddings(in_time, n, n_calls) if reference.together else None
     if by_time is None:  # ranks did not wait for each other, or their clocks differ
@@ -302,7 +315,7 @@ def _mark_views(calls: Calls, records: Sequence[CounterRecord], streams: Sequenc
     if not n_views:
         return False
     counts = [_counts(record, is_write) for record in records for is_write in _WAYS]
-    n_collective = sum(one.collective for one in counts)
+    n_collective = sum([one.collective for one in counts])
     if n_views < max(n_collective, 1) or max([stream.n for stream in streams]) < 2:
         return False
     every = n_views >= n_collective + sum(one.alone for one in counts)
