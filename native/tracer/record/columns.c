@@ -19,7 +19,9 @@ _Static_assert(offsetof(struct wt_row, view) == offsetof(struct wt_row, op) + 3 
 bool wt_exact_times;
 
 static struct key keys[WT_GROUP_ROWS];
-static int64_t columns[WT_N_COLUMNS][WT_GROUP_ROWS];
+/* A row is stored into all columns at once. One cache line between them: at a power of two from each other
+ * their entries would all have the same few places in the cache. */
+static int64_t columns[WT_N_COLUMNS][WT_GROUP_ROWS + 64 / sizeof(int64_t)];
 static int64_t absolute_offsets[WT_GROUP_ROWS];
 
 /* A time's code, and in *decoded what a reader makes of it: the middle of its interval. */
@@ -269,9 +271,9 @@ static void place_of_several(const struct wt_row *row, unsigned i, struct key *k
     reader->subtick = row->subtick + (uint64_t)steps * row->subtick_step;
 }
 
-/* single: all rows so far are. */
+/* alone: the row is a single one; single: all rows so far are. */
 static void place_columns(const struct wt_row *row, unsigned i, struct key *key, struct reader *reader,
-                          bool single) {
+                          bool alone, bool single) {
     uint64_t expected = row->tick == reader->tick ? reader->subtick + 1 : 0;
     columns[WT_COL_SIZE][i] = row->size;
     columns[WT_COL_OFFSET][i] = row->offset - key->next_offset;
@@ -280,7 +282,7 @@ static void place_columns(const struct wt_row *row, unsigned i, struct key *key,
     columns[WT_COL_SUBTICK][i] = (int64_t)(row->subtick - expected);
     columns[WT_COL_ARG][i] = row->arg;
     columns[WT_COL_ERROR][i] = row->error;
-    if (is_single(row)) {
+    if (alone) {
         place_single(row, i, key, reader);
         if (!single) {
             place_zeros(i, i + 1);
@@ -327,13 +329,14 @@ size_t wt_group_encode(const struct wt_row *rows, const struct wt_nest *nests, u
     bool single = true, folded = false;
     for (unsigned i = 0; i < n; i++) {
         const struct wt_row *row = &rows[i];
-        if (single && !is_single(row)) {
+        const bool alone = is_single(row);
+        if (single && !alone) {
             single = false;
             place_zeros(0, i);
         }
         unsigned k = key_index(row, &n_keys);
         columns[WT_COL_KEY][i] = k;
-        place_columns(row, i, &keys[k], &reader, single);
+        place_columns(row, i, &keys[k], &reader, alone, single);
         place_times(row, i, &reader, mantissa, &rate);
         folded |= row->count > 1 || row->depth > 0;
         if (row->depth > 0) {

@@ -154,16 +154,19 @@ static void copy_row(unsigned to, const struct wt_row *row, const struct wt_nest
 }
 
 /* Until the first loop is found the stack is the source itself: nothing is copied where nothing folds. */
-static void own_rows(void) {
-    if (stack.rows == stack.out) {
-        return;
-    }
+static void copy_rows(void) {
     const struct wt_row *rows = stack.rows;
     const struct wt_nest *nests = stack.nests;
     stack.rows = stack.out;
     stack.nests = stack.out_nests;
     for (unsigned i = 0; i < stack.n; i++) {
         copy_row(i, &rows[i], &nests[i]);
+    }
+}
+
+static inline void own_rows(void) {
+    if (stack.rows != stack.out) {
+        copy_rows();
     }
 }
 
@@ -198,15 +201,16 @@ static void add_repetition(unsigned loop, const struct wt_row *rows, const struc
         struct wt_nest *nest = &stack.nests[first + i];
         add_times(body, nest, &rows[i], &nests[i]);
         body->busy += rows[i].busy;
-        span(body, nest, &rows[i], &nests[i]);
         nest->around[body->depth - 1].n++;
     }
 }
 
-static void find_keys(unsigned loop) {
+/* Rows are the last repetition of a loop: its spans end there. */
+static void end_with(unsigned loop, const struct wt_row *rows, const struct wt_nest *nests) {
     unsigned first = stack.loops[loop].first, n = stack.loops[loop].rows;
-    for (unsigned i = first; i < first + n; i++) {
-        stack.keys[i] = key_of(&stack.rows[i], &stack.nests[i]);
+    for (unsigned i = 0; i < n; i++) {
+        span(&stack.rows[first + i], &stack.nests[first + i], &rows[i], &nests[i]);
+        stack.keys[first + i] = key_of(&stack.rows[first + i], &stack.nests[first + i]);
     }
 }
 
@@ -218,28 +222,27 @@ static bool extend(unsigned loop) {
     }
     own_rows();
     add_repetition(loop, &stack.rows[top], &stack.nests[top]);
-    find_keys(loop);
+    end_with(loop, &stack.rows[top], &stack.nests[top]);
     pop(stack.loops[loop].rows);
     stack.n_loops = loop + 1;
     return true;
 }
 
+static inline bool ends_with_loop(void) {
+    return stack.n_loops > 0 &&
+           stack.loops[stack.n_loops - 1].first + stack.loops[stack.n_loops - 1].rows == stack.n;
+}
+
 /* As many of `n` rows as are whole repetitions of the loop on top, which takes them from where they are. */
 static unsigned take_repetitions(const struct wt_row *rows, const struct wt_nest *nests, unsigned n) {
-    if (stack.n_loops == 0) {
-        return 0;
-    }
     unsigned loop = stack.n_loops - 1, body = stack.loops[loop].rows, taken = 0;
-    if (stack.loops[loop].first + body != stack.n) {
-        return 0;
-    }
     while (taken + body <= n && repeats_loop(loop, rows + taken, nests + taken)) {
         own_rows();
         add_repetition(loop, rows + taken, nests + taken);
         taken += body;
     }
     if (taken > 0) {
-        find_keys(loop);
+        end_with(loop, rows + taken - body, nests + taken - body);
     }
     return taken;
 }
@@ -362,7 +365,7 @@ unsigned wt_fold_loops(struct wt_row *rows, struct wt_nest *nests, unsigned n, s
     stack.n = stack.n_loops = 0;
     memset(stack.recent, 0, sizeof stack.recent);
     for (unsigned i = 0; i < n;) {
-        unsigned taken = take_repetitions(&rows[i], &nests[i], n - i);
+        unsigned taken = ends_with_loop() ? take_repetitions(&rows[i], &nests[i], n - i) : 0;
         if (taken > 0) {
             i += taken;
             settle();

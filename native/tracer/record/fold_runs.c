@@ -22,11 +22,11 @@ static inline struct stride *stride_of(const struct wt_event *e) {
 }
 
 static struct wt_row *row_at(unsigned i) {
-    return &wt_tail->rows[wt_tail->half][i];
+    return wt_tail->rows[wt_tail->half] + i;
 }
 
 static struct wt_nest *nest_at(unsigned i) {
-    return &wt_tail->nests[wt_tail->half][i];
+    return wt_tail->nests[wt_tail->half] + i;
 }
 
 void wt_runs_reset(void) {
