@@ -33,7 +33,8 @@ _OUTSIDE_TOLERANCE = 3
 def command(kernel: Path, model: Path, which: str, tolerance: float, output_format: str) -> None:
     """Compare the operations that a kernel will issue with its model's.
 
-    Ends with status 3 when a phase is outside of the tolerance.
+    Ends with status 3 when a phase is outside of the tolerance. A stronger proof is a
+    run: trace 'wavetank replay', and give its model and the kernel's to 'wavetank diff'.
 
     Example: wavetank fidelity abyss.kernel.json abyss.model.json
     """

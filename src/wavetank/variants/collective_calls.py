@@ -71,15 +71,13 @@ def _why_not(kernel: Kernel, phase: Phase) -> str | None:
     for member in phase.pattern:
         if (calls.performed(member.iop_type) or "") not in _COLLECTIVE:
             return f"{member.iop_type} calls have no collective call that does the same"
-    communicators = Communicators(kernel)
+    communicators = Communicators(kernel.communicators, kernel.programs)
     opened_by = {
-        communicators.table[int(communicators.of_open(step))]
+        communicators.table[number]
         for program in kernel.programs
         for step, _ in flat(program.steps)
-        if isinstance(step, FileStep)
-        and step.iop_type == "MPI_File_open"
-        and step.file_id == phase.file_id
-        and not step.error
+        if isinstance(step, FileStep) and step.file_id == phase.file_id and not step.error
+        if (number := communicators.of_open(step)) is not None
     }
     if not opened_by:
         return "the model does not show who opened the file"

@@ -12,10 +12,9 @@ import numpy as np
 from wavetank.errors import KernelError
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel
-from wavetank.kernel.lowering.plan_text import positions
 from wavetank.model.document.access_runs import RunArrays
 from wavetank.model.document.model import View
-from wavetank.model.document.phase import LinearOffsets, ListedOffsets, Phase
+from wavetank.model.document.phase import LinearOffsets, ListedOffsets, Phase, UnknownOffsets
 from wavetank.model.document.program import DataStep
 from wavetank.model.document.step_walks import flat
 from wavetank.trace.schema import Int64Array
@@ -73,7 +72,7 @@ def moved(phase: Phase, reading: bool | None = None) -> int:
 
     A phase of which places are not known moves its weight.
     """
-    if not all(isinstance(each, LinearOffsets | ListedOffsets) for each in positions(phase)):
+    if any(isinstance(each, UnknownOffsets) for each in phase.positions):
         if reading is None:
             return phase.ph_weight
         of_kind = [calls.reads(member.iop_type) == reading for member in phase.pattern]
@@ -87,7 +86,7 @@ def moved(phase: Phase, reading: bool | None = None) -> int:
 
 def _moved_by(phase: Phase, index: int) -> int:
     """Bytes that one call of the pattern moves, of all ranks."""
-    places = positions(phase)[index]
+    places = phase.positions[index]
     if isinstance(places, ListedOffsets):
         return sum(int(runs.moved.sum()) for _, runs in _by_rank(phase, index))
     rs = phase.pattern[index].rs
@@ -115,15 +114,10 @@ def runs_of(phase: Phase, index: int, number: int) -> RunArrays:
     Raises:
         KernelError: the places are not known.
     """
-    places = positions(phase)[index]
-    if isinstance(places, ListedOffsets):
-        return places.of_rank(number)
-    if not isinstance(places, LinearOffsets):
+    places = phase.positions[index]
+    if isinstance(places, UnknownOffsets):
         raise KernelError(f"the places of phase {phase.ph_id} are not known")
-    n, rs, rank = phase.ph_nrep, phase.pattern[index].rs, phase.ph_processid[number]
-    last = rs if phase.moved_last is None else phase.moved_last[index]
-    columns = (n, rs, (n - 1) * rs + last, places.a * rank + places.c, places.b)
-    return RunArrays(*(np.array([value], dtype=np.int64) for value in columns))
+    return phase.runs_at(number, index, places)
 
 
 def _of_all(phase: Phase, index: int) -> RunArrays:
@@ -132,7 +126,7 @@ def _of_all(phase: Phase, index: int) -> RunArrays:
     Raises:
         KernelError: the places are not known.
     """
-    places = positions(phase)[index]
+    places = phase.positions[index]
     if not isinstance(places, LinearOffsets):
         parts = [runs for _, runs in _by_rank(phase, index)]
         names = ("count", "size", "moved", "offset", "disp")

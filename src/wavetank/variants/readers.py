@@ -9,9 +9,10 @@ import numpy as np
 
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel, KernelFile
+from wavetank.kernel.document.steps import is_of_all
 from wavetank.model.document.access_runs import RunArrays
 from wavetank.model.document.phase import LinearOffsets, ListedOffsets, Phase
-from wavetank.model.document.program import DataStep, FileStep, Program, RepeatStep, Step, SyncStep
+from wavetank.model.document.program import DataStep, FileStep, Program, Step, SyncStep
 from wavetank.model.document.step_walks import flat
 from wavetank.variants.base import DoesNotApplyError, Turned, ranks_of
 from wavetank.variants.extents import runs_of
@@ -127,26 +128,14 @@ def _is_all(step: DataStep, phase: Phase) -> bool:
     return step.ph_id == phase.ph_id and step.n == phase.ph_nrep
 
 
-def _is_of_all(kernel: Kernel, step: Step) -> bool:
-    return (
-        isinstance(step, SyncStep)
-        and len(kernel.communicators[step.communicator]) == kernel.n_ranks
-    )
-
-
 def _syncs(kernel: Kernel, steps: tuple[Step, ...]) -> bool:
     """Whether all ranks synchronise inside of a loop."""
-    return any(
-        _is_of_all(kernel, inner)
-        for step in steps
-        if isinstance(step, RepeatStep)
-        for inner, _ in flat(step.steps)
-    )
+    return any(times > 1 and is_of_all(kernel, step) for step, times in flat(steps))
 
 
 def _n_syncs(kernel: Kernel, steps: tuple[Step, ...]) -> int:
     return sum(
-        step.count for step in steps if isinstance(step, SyncStep) and _is_of_all(kernel, step)
+        step.count for step in steps if isinstance(step, SyncStep) and is_of_all(kernel, step)
     )
 
 
@@ -242,6 +231,6 @@ def _after_syncs(kernel: Kernel, steps: tuple[Step, ...], n: int) -> int:
     for at, step in enumerate(steps):
         if seen >= n:
             return at
-        if isinstance(step, SyncStep) and _is_of_all(kernel, step):
+        if isinstance(step, SyncStep) and is_of_all(kernel, step):
             seen += step.count
     return len(steps)

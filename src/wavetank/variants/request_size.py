@@ -10,7 +10,6 @@ import numpy as np
 
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel
-from wavetank.kernel.lowering.plan_text import positions
 from wavetank.model.document.access_runs import RunArrays
 from wavetank.model.document.phase import LinearOffsets, ListedOffsets, Offsets, Phase
 from wavetank.model.document.program import DataStep, FileStep, Program
@@ -83,7 +82,7 @@ def _merge(phase: Phase, steps: list[tuple[DataStep, int, Program]], size: int) 
     name = calls.performed(phase.pattern[0].iop_type) or phase.pattern[0].iop_type
     if name in _UNMERGED:
         return f"{name} calls are not merged"
-    rs, places = phase.pattern[0].rs, positions(phase)[0]
+    rs, places = phase.pattern[0].rs, phase.positions[0]
     if isinstance(places, LinearOffsets) and rs and places.b == rs and phase.ph_nrep > 1:
         return _merge_linear(phase, steps, size // rs)
     if isinstance(places, ListedOffsets) and phase.offset_view is None:
@@ -277,9 +276,7 @@ def _last_moved(phase: Phase) -> int:
 def _sizes(phases: list[Phase]) -> str:
     """The request size of phases: what all have but the last one of a rank, else the mean."""
     sizes = {phase.pattern[0].rs for phase in phases}
-    listed = [
-        places for phase in phases if isinstance(places := positions(phase)[0], ListedOffsets)
-    ]
+    listed = [places for phase in phases if isinstance(places := phase.positions[0], ListedOffsets)]
     for places in listed:
         repeated = places.rs[places.count > 1]
         sizes.update((repeated if len(repeated) else places.rs).tolist())

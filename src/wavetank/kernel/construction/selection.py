@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from itertools import pairwise
 
 import numpy as np
 
 from wavetank.kernel.construction.below import needs_places
 from wavetank.kernel.construction.failures import Failures
 from wavetank.kernel.construction.overlaps import without_overlaps
+from wavetank.kernel.construction.own_calls import OwnCalls
 from wavetank.kernel.construction.unopened import unopened_files, with_opens
 from wavetank.kernel.document import calls
-from wavetank.kernel.document.steps import are_of_one_call
 from wavetank.kernel.ordering.process_order import own_programs
 from wavetank.model.comparison.inherited_files import inherited_files
 from wavetank.model.document.access_runs import RunArrays
 from wavetank.model.document.file_views import programs_by_view
 from wavetank.model.document.model import Model
 from wavetank.model.document.phase import ListedOffsets, Phase, UnknownOffsets
-from wavetank.model.document.program import DataStep, FileStep, MixStep, Program, RepeatStep, Step
-from wavetank.model.document.step_walks import flat
-from wavetank.model.events.file_identity import NAME_CHANGES
+from wavetank.model.document.program import DataStep, FileStep, Program
+from wavetank.model.document.step_walks import Around, changed_among, flat
 from wavetank.tables.words import phases_text
-from wavetank.trace.paths import is_stored
 
 _LARGEST_REQUEST = 1 << 30
 """bytes: a request of more needs as much memory; if it moved less, it is made that much smaller"""
@@ -41,9 +37,7 @@ class Selection:
 
     def __init__(self, model: Model) -> None:
         self._model = model
-        self._mpi_files = {
-            phase.file_id for phase in model.phases if phase.level == "mpiio"
-        } | _opened_by_mpi(model.programs)
+        self._own = OwnCalls(model)
         self._names = {file.file_id: file.file_name for file in model.files}
         self._cut: list[str] = []
         self.unplaced = False  # phases were left out because their offsets are not known
@@ -60,7 +54,10 @@ class Selection:
         self._gives_times = False
         self._null_seeks = 0
         self.programs = [
-            Program(ranks=program.ranks, steps=self._steps(program.steps, len(program.ranks)))
+            Program(
+                ranks=program.ranks,
+                steps=changed_among(program.steps, self._kept, len(program.ranks)),
+            )
             for program in programs_by_view(model.programs)
         ]
         self.programs = own_programs(self.programs)
@@ -69,14 +66,14 @@ class Selection:
 
     def _performs(self, phase: Phase) -> bool:
         names = [member.iop_type for member in phase.pattern]
-        if phase.level == "posix" and phase.file_id in self._mpi_files:
+        if phase.level == "posix" and self._own.is_of_mpi(phase.file_id):
             return False
         if any(calls.performed(name) is None for name in names):
             return False
         if needs_places(phase):
             self.unplaced = True
             return False
-        return is_stored(self._names[phase.file_id])
+        return self._own.is_stored(phase.file_id)
 
     def _fitting(self, phase: Phase) -> Phase:
         """Requests for far more than there was (copy_file_range asks for all that may come) cut to what moved."""
@@ -113,46 +110,20 @@ class Selection:
         )
         return phase.model_copy(update={"offset": offsets})
 
-    def _steps(self, steps: Sequence[Step], times: int) -> tuple[Step, ...]:
-        kept: list[Step] = []
-        renamed = self._renamed(steps)
-        for index, step in enumerate(steps):
-            if isinstance(step, RepeatStep):
-                inner = self._steps(step.steps, times * step.times)
-                if inner:
-                    kept.append(RepeatStep(times=step.times, steps=inner))
-            elif isinstance(step, MixStep):
-                each = zip(step.steps, step.counts(), strict=True)
-                of_each = [self._steps([inner], times * count) for inner, count in each]
-                kept += step.replaced([found[0] if found else None for found in of_each])  # type: ignore[misc]
-            elif isinstance(step, DataStep):
-                if step.ph_id in self._ph_ids:
-                    kept.append(step)
-                    self._null_seeks += times * step.null_seeks
-            elif not isinstance(step, FileStep):
-                kept.append(step)
-            elif step.iop_type in calls.ON_TWO_NAMES and index not in renamed and not step.error:
-                self._unknown_calls[step.iop_type] += times * step.count
-            elif self._performs_step(step, times):
-                kept.append(step)
-        return tuple(kept)
-
-    def _renamed(self, steps: Sequence[Step]) -> set[int]:
-        """Indices of the calls on two names of which both are known, and stored. Of a call that failed one may do."""
-        found: set[int] = set()
-        for index, (old, new) in enumerate(pairwise(steps)):
-            if are_of_one_call(old, new) and all(
-                isinstance(step, FileStep) and is_stored(self._names[step.file_id])
-                for step in (old, new)
-            ):
-                found |= {index, index + 1}
-        return found
+    def _kept(self, step: DataStep | FileStep, around: Around) -> DataStep | FileStep | None:
+        if isinstance(step, DataStep):
+            if step.ph_id not in self._ph_ids:
+                return None
+            self._null_seeks += around.times * step.null_seeks
+            return step
+        on_two_names = step.iop_type in calls.ON_TWO_NAMES and not step.error
+        if on_two_names and not self._own.is_of_a_pair(step, around):
+            self._unknown_calls[step.iop_type] += around.times * step.count
+            return None
+        return step if self._performs_step(step, around.times) else None
 
     def _performs_step(self, step: FileStep, times: int) -> bool:
-        inside_mpi = step.file_id in self._mpi_files and not (
-            calls.is_mpi(step.iop_type) or step.iop_type in NAME_CHANGES
-        )
-        if inside_mpi or not is_stored(self._names[step.file_id]):
+        if not self._own.has(step):
             return False
         if calls.performed(step.iop_type) is None:
             self._unknown_calls[step.iop_type] += times * step.count
@@ -226,7 +197,7 @@ class Selection:
             {
                 self._names[file_id]
                 for _, file_id in inherited_files(self._model)
-                if file_id in self.touched and file_id not in self._mpi_files
+                if file_id in self.touched and not self._own.is_of_mpi(file_id)
             }
         )
         if not names:
@@ -242,9 +213,9 @@ class Selection:
                 continue
             names = sorted({member.iop_type for member in phase.pattern})
             what = f"Phase {phase.ph_id} ({', '.join(names)}, {phase.ph_weight} bytes) is left out"
-            if phase.level == "posix" and phase.file_id in self._mpi_files:
+            if phase.level == "posix" and self._own.is_of_mpi(phase.file_id):
                 continue  # the MPI library does it again when its call is replayed: nothing is lost
-            if not is_stored(self._names[phase.file_id]):
+            if not self._own.is_stored(phase.file_id):
                 sentences.append(f"{what}: {self._names[phase.file_id]} is not a stored file.")
             elif unknown := [name for name in names if calls.performed(name) is None]:
                 sentences.append(f"{what}: a replay of {', '.join(unknown)} is not known.")
@@ -306,12 +277,3 @@ class Selection:
             f"The communicator that opened {', '.join(guessed)} is not in the model: the replay opens each file "
             "with all ranks that open it.",
         ]
-
-
-def _opened_by_mpi(programs: Sequence[Program]) -> set[int]:
-    return {
-        step.file_id
-        for program in programs
-        for step, _ in flat(program.steps)
-        if isinstance(step, FileStep) and step.iop_type == "MPI_File_open"
-    }

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from itertools import chain
 
 from wavetank.kernel.document import calls
+from wavetank.kernel.document.steps import mpi_openers
 from wavetank.model.document.phase import Phase
 from wavetank.model.document.program import FileStep, Program
-from wavetank.model.document.step_walks import flat
 
 # MPI_MODE_* of Open MPI and MPICH
 _CREATE, _RDONLY, _WRONLY, _RDWR = 1, 2, 4, 8
@@ -21,11 +20,7 @@ _CREATE, _RDONLY, _WRONLY, _RDWR = 1, 2, 4, 8
 
 def unopened_files(phases: Sequence[Phase], programs: Sequence[Program]) -> dict[int, list[Phase]]:
     """The phases at MPI-IO level of each file that no rank opens, by file id in ascending order."""
-    opened = {
-        step.file_id
-        for step, _ in chain.from_iterable(flat(program.steps) for program in programs)
-        if isinstance(step, FileStep) and step.iop_type == "MPI_File_open"
-    }
+    opened = mpi_openers(programs)
     found: defaultdict[int, list[Phase]] = defaultdict(list)
     for phase in phases:
         if phase.level == "mpiio" and phase.file_id not in opened:

@@ -1,12 +1,17 @@
-"""What two neighbouring steps of a program are to each other."""
+"""What steps of programs are to each other, and to a replay: what its stages ask alike."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
+
 from wavetank.kernel.document import calls
-from wavetank.model.document.program import (
-    FileStep,
-    Step,
-)
+from wavetank.kernel.document.kernel import Kernel
+from wavetank.model.document.program import FileStep, Program, Step, SyncStep
+from wavetank.model.document.step_walks import flat
+
+_LARGEST_EMPTY = 1 << 30  # bytes
+MPI_CREATE = 1  # MPI_MODE_CREATE of Open MPI and MPICH
 
 
 def are_of_one_call(old: Step | None, new: Step | None) -> bool:
@@ -18,3 +23,36 @@ def are_of_one_call(old: Step | None, new: Step | None) -> bool:
         and old.iop_type in calls.ON_TWO_NAMES
         and (old.arg, new.arg) == (0, 1)
     )
+
+
+def may_make(step: FileStep) -> bool:
+    """Whether a call opens a file, and makes it if it is not there."""
+    if step.iop_type == "open":
+        return bool(step.arg & os.O_CREAT)
+    return step.iop_type == "MPI_File_open" and bool(step.arg & MPI_CREATE)
+
+
+def is_of_all(kernel: Kernel, step: Step) -> bool:
+    """Whether a step is a collective of all ranks."""
+    return (
+        isinstance(step, SyncStep)
+        and len(kernel.communicators[step.communicator]) == kernel.n_ranks
+    )
+
+
+def bytes_asked(step: FileStep) -> int:
+    """What a replay asks for by a call that moved nothing.
+
+    The application may have asked for anything (copy_file_range: 2^63); such a call needs no buffer of that size.
+    """
+    return step.size if step.size <= _LARGEST_EMPTY else 0
+
+
+def mpi_openers(programs: Iterable[Program]) -> dict[int, tuple[int, ...]]:
+    """The ranks that open each file by MPI, ascending; none of files of which the model has no opening."""
+    found: dict[int, set[int]] = {}
+    for program in programs:
+        for step, _ in flat(program.steps):
+            if isinstance(step, FileStep) and step.iop_type == "MPI_File_open":
+                found.setdefault(step.file_id, set()).update(program.ranks)
+    return {file_id: tuple(sorted(ranks)) for file_id, ranks in found.items()}

@@ -15,6 +15,7 @@ from wavetank.kernel.benchmarks.groups import ranks_of
 from wavetank.kernel.benchmarks.ior import IorParameters, parse_command
 from wavetank.kernel.benchmarks.means import direction_runs
 from wavetank.kernel.construction.doubts import UNDECIDED
+from wavetank.kernel.document.calls import performed
 from wavetank.kernel.document.kernel import Kernel, Refused
 from wavetank.kernel.document.operations import (
     Totals,
@@ -27,16 +28,13 @@ from wavetank.kernel.fidelity.names import names_differences, size_differences
 from wavetank.kernel.fidelity.order import OrderFidelity, compare_order
 from wavetank.kernel.fidelity.parts import parted_differences
 from wavetank.kernel.fidelity.phase_operations import found_alike, rank_differences
-from wavetank.kernel.lowering.plan_reader import (
-    PlannedRun,
-    PlannedStep,
-    distinct,
-    read_plan,
-)
+from wavetank.kernel.lowering.plan_reader import PlannedRun, read_plan
 from wavetank.kernel.lowering.plan_text import lower
 from wavetank.model.comparison.comparability import is_race
 from wavetank.model.document.model import Model
 from wavetank.model.document.phase import Phase, Run
+from wavetank.model.document.program import DataStep
+from wavetank.model.document.step_walks import flat
 
 
 @dataclass(frozen=True)
@@ -97,49 +95,33 @@ def replay_fidelity(kernel: Kernel, model: Model) -> list[PhaseFidelity]:
     plan = read_plan(lower(kernel))
     made = _made_by_rank(plan)
     order = compare_order(plan, kernel, model)
-    mpi_files = {phase.file_id for phase in model.phases if phase.level == "mpiio"}
-    return [
-        *(
-            _replayed(phase, plan, model, made, order.differences, mpi_files)
-            for phase in model.phases
-        ),
-        *_beside_phases(plan, kernel, model, made, order),
+    inside = _inside_mpi(model.phases)
+    rows = [
+        _replayed(phase, plan, model, made, order.differences, inside=phase.ph_id in inside)
+        for phase in model.phases
     ]
+    return rows + _beside_phases(plan, kernel, model, order)
 
 
 def _beside_phases(
-    plan: PlannedRun,
-    kernel: Kernel,
-    model: Model,
-    made: dict[int, Counter[int]],
-    order: OrderFidelity,
-) -> Iterator[PhaseFidelity]:
-    """The calls that move no data and collectives, and operations of ranks or phases that the model lacks."""
-    ranks_of = {phase.ph_id: set(phase.ph_processid) for phase in model.phases}
-    foreign = sum(
-        n
-        for rank, counter in made.items()
-        for ph_id, n in counter.items()
-        if rank not in ranks_of.get(ph_id, set())
-    )
+    plan: PlannedRun, kernel: Kernel, model: Model, order: OrderFidelity
+) -> list[PhaseFidelity]:
+    """The calls that move no data, collectives, and the order of everything; nothing where there is none of it."""
     differences = [f"{n} {name} calls are left out" for name, n in sorted(order.left_out.items())]
-    differences += order.replaced
+    differences += [f"{name} is issued as {performed(name)}" for name in sorted(order.replaced)]
     differences += member_differences(plan, kernel, model)
-    if foreign:
-        differences.append(f"{foreign} data operations of ranks that take no part in their phase")
     if plan.n_ranks != model.n_ranks:
         differences.append(f"{plan.n_ranks} ranks, the model has {model.n_ranks}")
     if order.differences:
         rank, what = next(iter(order.differences.items()))
         others = f" (and {len(order.differences) - 1} more)" if len(order.differences) > 1 else ""
         differences.append(f"rank {rank}{others}: {what}")
-    differences += [*size_differences(kernel, model), *names_differences(plan, kernel)]
+    differences += [*size_differences(plan, model), *names_differences(plan, kernel)]
     differences += [f"rank {rank}: {what}" for rank, what in parted_differences(plan)]
-    if order.n_model or order.n_kernel or differences:
-        yield PhaseFidelity(
-            (), "replay", Totals(order.n_model, 0), Totals(order.n_kernel + foreign, 0),
-            len(order.differences), tuple(differences),
-        )  # fmt: skip
+    if not (order.n_model or order.n_kernel or differences):
+        return []
+    totals_of = Totals(order.n_model, 0), Totals(order.n_kernel, 0)
+    return [PhaseFidelity((), "replay", *totals_of, len(order.differences), tuple(differences))]
 
 
 def ior_fidelity(kernel: Kernel, model_phases: Sequence[Phase]) -> list[PhaseFidelity]:
@@ -176,22 +158,23 @@ def _complete(
 ) -> list[PhaseFidelity]:
     """With the phases that no line is about; in order."""
     told = {ph_id for row in rows for ph_id in row.ph_ids}
-    mpi_files = {phase.file_id for phase in model_phases if phase.level == "mpiio"}
+    of_mpi = _inside_mpi(model_phases)
     for phase in model_phases:
         if phase.ph_id not in told:
-            inside = phase.level == "posix" and phase.file_id in mpi_files
-            why = (
+            inside = phase.ph_id in of_mpi
+            line = (
                 "Made by the MPI library inside of its own calls."
                 if inside
                 else "No line performs it."
             )
-            rows.append(
-                PhaseFidelity(
-                    (phase.ph_id,), by, _phase_totals([phase]), Totals(0, 0), 0 if inside else phase.ph_np,
-                    (why,), left_to_mpi=inside,
-                )
-            )  # fmt: skip
+            rows.append(_nothing((phase.ph_id,), by, [phase], line, inside=inside))
     return sorted(rows, key=lambda row: row.ph_ids)
+
+
+def _inside_mpi(phases: Sequence[Phase]) -> set[int]:
+    """POSIX phases on files with phases of MPI-IO: the MPI library makes these calls."""
+    files = {phase.file_id for phase in phases if phase.level == "mpiio"}
+    return {phase.ph_id for phase in phases if phase.level == "posix" and phase.file_id in files}
 
 
 def fio_fidelity(kernel: Kernel, model_phases: Sequence[Phase]) -> list[PhaseFidelity]:
@@ -255,14 +238,16 @@ def _operation(runs: Sequence[Run], number: int) -> str:
 
 def _refused(refused: Refused, phases: Mapping[int, Phase], by: str) -> PhaseFidelity:
     group = [phases[ph_id] for ph_id in refused.ph_ids if ph_id in phases]
-    return PhaseFidelity(
-        ph_ids=refused.ph_ids,
-        by=by,
-        model=_phase_totals(group),
-        kernel=Totals(0, 0),
-        ranks_with_other_offsets=len({rank for phase in group for rank in phase.ph_processid}),
-        differences=(f"Refused: {refused.reason}.",),
-    )
+    return _nothing(refused.ph_ids, by, group, f"Refused: {refused.reason}.")
+
+
+def _nothing(
+    ph_ids: tuple[int, ...], by: str, group: Sequence[Phase], why: str, *, inside: bool = False
+) -> PhaseFidelity:
+    """The row of phases that are not issued; those inside of MPI-IO calls are the MPI library's."""
+    ranks = set() if inside else {rank for phase in group for rank in phase.ph_processid}
+    totals_of = _phase_totals(group), Totals(0, 0)
+    return PhaseFidelity(ph_ids, by, *totals_of, len(ranks), (why,), left_to_mpi=inside)
 
 
 def _runs(group: Sequence[Phase], rank: int, write: bool) -> list[Run]:
@@ -278,26 +263,14 @@ def _phase_totals(group: Sequence[Phase]) -> Totals:
 def _made_by_rank(plan: PlannedRun) -> dict[int, Counter[int]]:
     """Calls (not repetitions) of each phase that each rank's program asks for, by rank."""
     by_program: dict[int, Counter[int]] = {}
-    result = {}
-    for rank, steps in plan.programs.items():
+    for steps in plan.programs.values():
         if id(steps) not in by_program:
-            counter: Counter[int] = Counter()
-            _count(steps, 1, plan, counter)
-            by_program[id(steps)] = counter
-        result[rank] = by_program[id(steps)]
-    return result
-
-
-def _count(
-    steps: Sequence[PlannedStep], times: int, plan: PlannedRun, counter: Counter[int]
-) -> None:
-    for step, often in distinct(steps):
-        if step.inner is not None:
-            _count(step.inner, times * often * int(step.words[1]), plan, counter)
-        elif step.words[0] == "data":
-            _, ph_id, n, _, single, _ = step.words
-            members = 1 if single == "1" else len(plan.phases[int(ph_id)].calls)
-            counter[int(ph_id)] += times * often * int(n) * members
+            made = by_program[id(steps)] = Counter()
+            for step, times in flat(steps):
+                if isinstance(step, DataStep):
+                    members = 1 if step.single else len(plan.phases[step.ph_id].calls)
+                    made[step.ph_id] += times * step.n * members
+    return {rank: by_program[id(steps)] for rank, steps in plan.programs.items()}
 
 
 def _replayed(
@@ -306,26 +279,14 @@ def _replayed(
     model: Model,
     made: dict[int, Counter[int]],
     order: dict[int, str],
-    mpi_files: set[int],
+    *,
+    inside: bool,
 ) -> PhaseFidelity:
-    wanted = Totals(phase.ph_np * phase.ph_niop, phase.ph_weight)
     planned = plan.phases.get(phase.ph_id)
     if planned is None:
-        inside = phase.level == "posix" and phase.file_id in mpi_files
-        why = (
-            "Not issued by the replay: the MPI library makes these calls inside its own."
-            if inside
-            else "Left out by the replay; the kernel says why."
-        )
-        return PhaseFidelity(
-            (phase.ph_id,),
-            "replay",
-            wanted,
-            Totals(0, 0),
-            0 if inside else phase.ph_np,
-            (why,),
-            left_to_mpi=inside,
-        )
+        of_mpi = "Not issued by the replay: the MPI library makes these calls inside its own."
+        why = of_mpi if inside else "Left out by the replay; the kernel says why."
+        return _nothing((phase.ph_id,), "replay", [phase], why, inside=inside)
     differences: list[str] = []
     issued, other_offsets = 0, 0
     alike = found_alike(phase, planned.calls)
@@ -351,6 +312,6 @@ def _replayed(
     if not differences and kernel_totals.bytes != phase.ph_weight:
         differences = [f"{kernel_totals.bytes} bytes, the model's weight is {phase.ph_weight}"]
     return PhaseFidelity(
-        (phase.ph_id,), "replay", wanted, kernel_totals, other_offsets, tuple(differences),
+        (phase.ph_id,), "replay", _phase_totals([phase]), kernel_totals, other_offsets, tuple(differences),
         places_by_race=is_race(phase),
     )  # fmt: skip

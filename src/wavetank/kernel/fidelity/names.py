@@ -11,14 +11,16 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 
+from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel
-from wavetank.kernel.lowering.plan_reader import PlannedRun, PlannedStep
+from wavetank.kernel.document.steps import MPI_CREATE, may_make
+from wavetank.kernel.lowering.plan_reader import PlannedRun
 from wavetank.kernel.ordering.made_names import left_to_chance
 from wavetank.model.document.model import Model
-from wavetank.model.document.program import FileStep
-from wavetank.model.document.step_walks import flat
+from wavetank.model.document.program import FileStep, Step
+from wavetank.model.document.step_walks import plain_steps, unrolled
 
-_MPI_CREATE, _MPI_DELETES, _MPI_EXCL = 1, 16, 64  # MPI_MODE_* of Open MPI and MPICH
+_MPI_DELETES, _MPI_EXCL = 16, 64  # MPI_MODE_* of Open MPI and MPICH
 _NEED = frozenset({"stat", "access", "truncate", "unlink", "rmdir"})
 _OPENS = frozenset({"open", "MPI_File_open"})
 _OF_FOLDERS = frozenset({errno.ENOENT, errno.ENOTDIR})  # a new file's folder is not there, or none
@@ -28,15 +30,15 @@ _REMOVE = frozenset({"unlink", "rmdir", "MPI_File_delete"})
 def names_differences(plan: PlannedRun, kernel: Kernel) -> Iterator[str]:
     """A sentence on each rank with calls that would not end as they did, the first such call of each."""
     there = {name for file in kernel.files for name in file.prepared_names}
-    one_of_each = _one_of_each(plan)
+    one_of_each = {id(steps): rank for rank, steps in reversed(plan.programs.items())}
     n_ranks = Counter(map(id, plan.programs.values()))
-    changes = {rank: _changed(plan, steps) for rank, steps in one_of_each.items()}
+    changes = {rank: _changed(plan, plan.programs[rank]) for rank in sorted(one_of_each.values())}
     everywhere: Counter[str] = Counter()
     for rank, names in changes.items():
         everywhere.update(dict.fromkeys(names, n_ranks[id(plan.programs[rank])]))
-    for rank, steps in one_of_each.items():
-        walk = _Names(plan, there, everywhere, changes[rank])
-        walk.steps(steps)
+    for rank, names in changes.items():
+        walk = _Names(plan, there, everywhere, names)
+        walk.steps(plan.programs[rank])
         if walk.found:
             yield f"rank {rank}: {walk.found[0]}"
     for number, name in left_to_chance(kernel):
@@ -46,66 +48,45 @@ def names_differences(plan: PlannedRun, kernel: Kernel) -> Iterator[str]:
         )
 
 
-def size_differences(kernel: Kernel, model: Model) -> Iterator[str]:
+def size_differences(plan: PlannedRun, model: Model) -> Iterator[str]:
     """A sentence on each file that is opened, and made beforehand with another size than it had."""
-    before = {file.file_id: file.file_size_before for file in model.files}
     opened = {
         step.file_id
-        for program in kernel.programs
-        for step, _ in flat(program.steps)
+        for steps in {id(steps): steps for steps in plan.programs.values()}.values()
+        for step in plain_steps(steps)
         if isinstance(step, FileStep) and step.iop_type in _OPENS and not step.error
     }
-    for file in kernel.files:
-        size = before.get(file.file_id)
-        if (
-            file.is_prepared
-            and not file.folder
-            and file.file_id in opened
-            and size is not None
-            and size != file.prepare_bytes
-        ):
-            yield f"{file.name} has {file.prepare_bytes} bytes beforehand, it had {size}"
+    for file in model.files:
+        size, had = plan.sizes.get(file.file_id), file.file_size_before
+        is_compared = file.file_id in opened and not file.directory
+        if is_compared and None not in (size, had) and size != had:
+            yield f"{plan.names[file.file_id][0]} has {size} bytes beforehand, it had {had}"
 
 
-def _one_of_each(plan: PlannedRun) -> dict[int, list[PlannedStep]]:
-    """The first rank of each program."""
-    found: dict[int, tuple[int, list[PlannedStep]]] = {}
-    for rank, steps in plan.programs.items():
-        found.setdefault(id(steps), (rank, steps))
-    return dict(found.values())
-
-
-def _changed(plan: PlannedRun, steps: Sequence[PlannedStep]) -> set[str]:
+def _changed(plan: PlannedRun, steps: Sequence[Step]) -> set[str]:
     """Names that the steps make or remove."""
-    names: set[str] = set()
-    for step in steps:
-        if step.inner is not None:
-            names |= _changed(plan, step.inner)
-        elif step.words[0] == "pair":
-            _, _, old, old_name, new, new_name, _ = step.words
-            names |= {_name(plan, old, old_name), _name(plan, new, new_name)}
-        elif step.words[0] == "do" and _is_one(plan, step.words) and _changes(step.words):
-            names.add(_name(plan, step.words[2], step.words[-1]))
-    return names
+    return {
+        _name(plan, step)
+        for step in plain_steps(steps)
+        if isinstance(step, FileStep) and _is_followed(plan, step) and _changes(step)
+    }
 
 
-def _is_one(plan: PlannedRun, words: Sequence[str]) -> bool:
+def _is_followed(plan: PlannedRun, step: FileStep) -> bool:
     """Whether a call is on one file: which member of several it is on changes with each visit, and is not followed."""
-    return int(words[2]) not in plan.members
+    return step.file_id not in plan.members or step.iop_type in calls.ON_TWO_NAMES
 
 
-def _changes(words: Sequence[str]) -> bool:
-    name, flags = words[1], int(words[4])
-    if name == "open":
-        return bool(flags & os.O_CREAT)
-    if name == "MPI_File_open":
-        return bool(flags & (_MPI_CREATE | _MPI_DELETES))
-    return name == "mkdir" or name in _REMOVE
+def _changes(step: FileStep) -> bool:
+    if step.iop_type in calls.ON_TWO_NAMES:
+        return not step.error
+    deletes = step.iop_type == "MPI_File_open" and step.arg & _MPI_DELETES
+    return may_make(step) or bool(deletes) or step.iop_type in _REMOVE | {"mkdir"}
 
 
-def _name(plan: PlannedRun, file: str, number: str) -> str:
-    names = plan.names.get(int(file)) or [f"file {file}"]
-    return names[int(number)] if int(number) < len(names) else names[0]
+def _name(plan: PlannedRun, step: FileStep) -> str:
+    names = plan.names.get(step.file_id) or [f"file {step.file_id}"]
+    return names[step.name] if step.name < len(names) else names[0]
 
 
 class _Names:
@@ -126,18 +107,14 @@ class _Names:
         self._beforehand, self._everywhere, self._own = there, everywhere, own
         self._there: dict[str, bool | None] = {}  # where this rank changed it
         self._nameless: set[str] = set()  # names of files that were opened by O_TMPFILE
+        self._old = ""  # first name of a call on two
         self.found: list[str] = []
 
-    def steps(self, steps: Sequence[PlannedStep]) -> None:
+    def steps(self, steps: Sequence[Step]) -> None:
         """Follow steps; of what repeats two repetitions, the second of which is like all others."""
-        for step in steps:
-            if step.inner is not None:
-                for _ in range(min(2, int(step.words[1]))):
-                    self.steps(step.inner)
-            elif step.words[0] == "do" and _is_one(self._plan, step.words):
-                self._call(step.words)
-            elif step.words[0] == "pair":
-                self._pair(step.words)
+        for step in unrolled(steps, most=2):
+            if isinstance(step, FileStep) and _is_followed(self._plan, step):
+                self._call(step)
 
     def _is(self, name: str) -> bool | None:
         if self._everywhere.get(name, 0) > (name in self._own):
@@ -146,29 +123,23 @@ class _Names:
 
     def _need(self, call: str, name: str, wanted: bool) -> None:
         if self._is(name) is (not wanted):
-            self.found.append(
-                f"{call} of {name} would fail: it is not there"
-                if wanted
-                else f"{call} of {name} would fail: it is there already"
-            )
+            how = "not there" if wanted else "there already"
+            self.found.append(f"{call} of {name} would fail: it is {how}")
 
-    def _call(self, words: Sequence[str]) -> None:
-        call, flags, error = words[1], int(words[4]), int(words[8])
-        name = _name(self._plan, words[2], words[-1])
-        if error:
-            if self._would_succeed(call, name, flags, error):
+    def _call(self, step: FileStep) -> None:
+        call, flags, name = step.iop_type, step.arg, _name(self._plan, step)
+        if step.error:
+            if self._would_succeed(call, name, flags, step.error):
                 self.found.append(f"{call} of {name} failed, and would succeed")
-            return
-        if call in ("open", "MPI_File_open"):
+        elif call in ("open", "MPI_File_open"):
             self._open(call, name, flags)
-        elif call in _NEED:
-            self._need(call, name, True)
-        elif call == "mkdir":
-            self._need(call, name, False)
-        if call in _REMOVE:
-            self._there[name] = False
-        elif call == "mkdir":
-            self._there[name] = True
+        elif call in calls.ON_TWO_NAMES:
+            self._pair(call, name, first=step.arg == 0)
+        else:
+            if call in _NEED or call == "mkdir":
+                self._need(call, name, call != "mkdir")
+            if call in _REMOVE or call == "mkdir":
+                self._there[name] = call == "mkdir"
 
     def _would_succeed(self, call: str, name: str, flags: int, error: int) -> bool:
         """Whether a call of MPI that failed has no reason to fail again. Those of POSIX fail by a filter where it must be."""
@@ -177,7 +148,7 @@ class _Names:
             return bool(is_there)
         if call != "MPI_File_open":
             return False
-        if not flags & _MPI_CREATE:
+        if not flags & MPI_CREATE:
             return bool(is_there)
         if flags & _MPI_EXCL:
             return is_there is False or error != errno.EEXIST
@@ -192,7 +163,7 @@ class _Names:
         if call == "open" and flags & os.O_TMPFILE == os.O_TMPFILE:
             self._nameless.add(name)
             return
-        create, exclusive = (os.O_CREAT, os.O_EXCL) if call == "open" else (_MPI_CREATE, _MPI_EXCL)
+        create, exclusive = (os.O_CREAT, os.O_EXCL) if call == "open" else (MPI_CREATE, _MPI_EXCL)
         if not flags & create:
             self._need(call, name, True)
         elif flags & exclusive:
@@ -201,15 +172,14 @@ class _Names:
         if call == "MPI_File_open" and flags & _MPI_DELETES:
             self._there[name] = None
 
-    def _pair(self, words: Sequence[str]) -> None:
-        _, call, old, old_name, new, new_name, error = words
-        if int(error):
+    def _pair(self, call: str, name: str, *, first: bool) -> None:
+        if first:
+            self._old = name
             return
-        first, second = _name(self._plan, old, old_name), _name(self._plan, new, new_name)
-        if call != "symlink" and first not in self._nameless:
-            self._need(call, first, True)
+        if call != "symlink" and self._old not in self._nameless:
+            self._need(call, self._old, True)
         if call != "rename":
-            self._need(call, second, False)
-        if call == "rename" and first != second:
-            self._there[first] = False
-        self._there[second] = True
+            self._need(call, name, False)
+        elif self._old != name:
+            self._there[self._old] = False
+        self._there[name] = True

@@ -1,40 +1,34 @@
 """What a replay's ranks do in order, all calls included: the plan that was read back against the model.
 
-Steps become tuples that name what they use by its contents (a view's runs, a communicator's ranks, hints), so
-that equal order is equality. Nothing is unfolded.
+Which calls are a replay's is asked of the rules that made the kernel; what they are and in which order, of the model. Steps of
+both sides become their fields, with what a number stands for (a name, a view's runs, a communicator's ranks, hints) in
+its place, so that equal order is equality. Nothing but mixes is unfolded.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
+from wavetank.kernel.construction.own_calls import OwnCalls
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel
-from wavetank.kernel.document.steps import are_of_one_call
-from wavetank.kernel.fidelity.entries import Entry, first_other, n_calls, trimmed
+from wavetank.kernel.document.steps import bytes_asked, mpi_openers
+from wavetank.kernel.fidelity.phase_operations import view_numbers
 from wavetank.kernel.files.file_names import paths_of
 from wavetank.kernel.files.tree_names import folders_of, tree_names
-from wavetank.kernel.lowering.plan_reader import NEXT_MEMBER, PlannedRun, PlannedStep, distinct
+from wavetank.kernel.lowering.plan_reader import NEXT_MEMBER, PlannedRun
+from wavetank.kernel.lowering.step_lines import Communicators
 from wavetank.model.document.file_members import NEXT
 from wavetank.model.document.file_views import programs_by_view
 from wavetank.model.document.model import Model
-from wavetank.model.document.program import (
-    DataStep,
-    FileStep,
-    MixStep,
-    PauseStep,
-    ProcessStep,
-    Program,
-    RepeatStep,
-    Step,
-    SyncStep,
-)
-from wavetank.model.document.step_walks import flat
-from wavetank.trace.paths import is_stored
+from wavetank.model.document.program import DataStep, FileStep, ProcessStep, Program, Step
+from wavetank.model.document.step_walks import Around, changed_among, flat, unmixed
 
-_LARGEST_EMPTY = 1 << 30  # bytes; a larger request that moved nothing asks for 0
+_Entry = dict[str, Any]
+"""A step's fields. Of a repeat those of its steps that are compared, as ``steps``."""
 
 
 @dataclass
@@ -46,14 +40,14 @@ class OrderFidelity:
         n_model: calls that move no data, of all ranks, in the model.
         n_kernel: those in the plan.
         left_out: names of such calls that the plan does not have, and how many.
-        replaced: calls that the plan makes by others: "MPI_Test is issued as MPI_Wait".
+        replaced: names of calls that the plan makes by others.
     """
 
     differences: dict[int, str] = field(default_factory=dict)
     n_model: int = 0
     n_kernel: int = 0
     left_out: Counter[str] = field(default_factory=Counter)
-    replaced: list[str] = field(default_factory=list)
+    replaced: set[str] = field(default_factory=set)
 
 
 def compare_order(plan: PlannedRun, kernel: Kernel, model: Model) -> OrderFidelity:
@@ -64,288 +58,205 @@ def compare_order(plan: PlannedRun, kernel: Kernel, model: Model) -> OrderFideli
         kernel: for the order of processes, which the plan holds as waits.
         model: what the kernel is to reproduce.
     """
-    wanted_steps, made_steps = _ModelSteps(kernel, model), _PlanSteps(plan, _opened_by_mpi(model))
     found = OrderFidelity()
-    compared: dict[tuple[int, int], str | None] = {}
-    processes = {
-        rank: wanted_steps.processes(program)
-        for program in kernel.programs
-        for rank in program.ranks
-    }
-    seen: set[int] = set()
+    wanted_steps = _ModelSteps(kernel, model, found)
+    opened = mpi_openers(model.programs)
+
+    def is_known(step: Step) -> bool:
+        """Not when a file was opened, if nothing says so: the plan opens it at the start."""
+        if isinstance(step, FileStep) and step.iop_type == "MPI_File_open":
+            return step.file_id in opened
+        return True
+
+    entries = _Entries(
+        {"view_id": list(map(hash, plan.views)), "info_id": plan.infos, "communicator": plan.communicators},
+        lambda step: _at(plan.names.get(step.file_id, []), step.name),
+        is_known,
+        plan.n_ranks,
+    )  # fmt: skip
+    planned_steps = {id(steps): steps for steps in plan.programs.values()}
+    made = {number: entries.of(steps) for number, steps in planned_steps.items()}
+    n_made = {
+        number: sum(times * step.count for step, times in flat(steps) if isinstance(step, FileStep) and is_known(step))
+        for number, steps in planned_steps.items()
+    }  # fmt: skip
+    processes = {rank: _processes(one.steps) for one in kernel.programs for rank in one.ranks}
+    left = dict(plan.programs)
     for program in programs_by_view(model.programs):
-        own_processes = wanted_steps.processes(program)
-        wanted = wanted_steps.of(program)
+        steps = wanted_steps.of(program)
+        wanted = wanted_steps.entries.of(steps)
+        compared: dict[int, str | None] = {}
         for rank in program.ranks:
-            seen.add(rank)
-            planned = plan.programs.get(rank, [])
-            key = (id(program), id(planned))
-            if key not in compared:
-                compared[key] = first_other(wanted, made_steps.of(planned))
-            difference = compared[key]
-            if processes.get(rank, []) != own_processes:
-                difference = (
-                    difference or "other processes begin or end, or elsewhere, than in the model"
-                )
+            planned = id(left.pop(rank, None))
+            if planned not in compared:
+                compared[planned] = _first_other(wanted, made.get(planned, ()))
+            difference = compared[planned]
+            if difference is None and processes.get(rank, []) != _processes(steps):
+                difference = "other processes begin or end, or elsewhere, than in the model"
             if difference is not None:
                 found.differences[rank] = difference
-            found.n_kernel += made_steps.n_calls(planned)
-        found.n_model += wanted_steps.n_calls * len(program.ranks)
-        for name, n in wanted_steps.left_out.items():
-            found.left_out[name] += n * len(program.ranks)
-    for rank in sorted(plan.programs.keys() - seen):
-        if made_steps.of(plan.programs[rank]):
+            found.n_kernel += n_made.get(planned, 0)
+    for rank, others in sorted(left.items()):
+        if made[id(others)]:
             found.differences[rank] = "the model has no program for this rank"
-            found.n_kernel += made_steps.n_calls(plan.programs[rank])
-    found.replaced = [
-        f"{name} is issued as {calls.performed(name)}" for name in sorted(wanted_steps.replaced)
-    ]
+            found.n_kernel += n_made[id(others)]
     return found
 
 
-def _opened_by_mpi(model: Model) -> set[int]:
-    """Files that some rank opens by MPI, as far as the model knows."""
-    return {
-        step.file_id
-        for program in model.programs
-        for step, _ in flat(program.steps)
-        if isinstance(step, FileStep) and step.iop_type == "MPI_File_open"
-    }
+def _processes(steps: Sequence[Step]) -> list[tuple[int, Step]]:
+    """Which processes begin and have ended, and before which step of a program."""
+    return [(place, step) for place, step in enumerate(steps) if isinstance(step, ProcessStep)]
 
 
 class _ModelSteps:
     """Programs of the model as a replay is to perform them."""
 
-    def __init__(self, kernel: Kernel, model: Model) -> None:
-        self._model = model
+    def __init__(self, kernel: Kernel, model: Model, found: OrderFidelity) -> None:
+        self._found = found
+        self._own = OwnCalls(model)
+        self._communicators = Communicators(model.communicators, model.programs)
         self._performed = {phase.ph_id for phase in kernel.phases}
-        self._names = {file.file_id: file.file_name for file in model.files}
-        self._paths = {file.file_id: paths_of(file) for file in model.files}
-        self._kernel_names = {file.file_id: list(file.names) for file in kernel.files}
-        self._several = {file.file_id for file in model.files if file.members is not None}
-        below = dict.fromkeys(
-            path for file_id in self._kernel_names for path in self._paths.get(file_id, ())
-        )
+        self._kernel_names = {file.file_id: file.names for file in kernel.files}
         touched = [file for file in model.files if file.file_id in self._kernel_names]
+        self._paths = {file.file_id: paths_of(file) for file in model.files}
+        self._several = {file.file_id for file in model.files if file.members is not None}
+        paths = list(dict.fromkeys(path for file in touched for path in paths_of(file)))
         folders = folders_of(touched, metadata_only=not model.phases)
-        found = tree_names(dict(enumerate(below)), folders)
-        self._below_root = {path: found[number] for number, path in enumerate(below)}
-        self._mpi_files = {p.file_id for p in model.phases if p.level == "mpiio"}
-        self._mpi_files |= _opened_by_mpi(model)
-        openers: defaultdict[int, set[int]] = defaultdict(set)
-        for program in model.programs:
-            for step, _ in flat(program.steps):
-                if isinstance(step, FileStep) and step.iop_type == "MPI_File_open":
-                    openers[step.file_id].update(program.ranks)
-        self._openers = {file_id: tuple(sorted(ranks)) for file_id, ranks in openers.items()}
-        self._views = [
-            hash(
-                (view.displacement, view.etype_size, view.extent, len(view.run_offsets),
-                 *(n for pair in zip(view.run_offsets, view.run_lengths, strict=True) for n in pair))
-            )
-            for view in model.views
-        ]  # fmt: skip
-        self.n_calls = 0
-        self.left_out: Counter[str] = Counter()
-        self.replaced: set[str] = set()
+        names = tree_names(dict(enumerate(paths)), folders)
+        self._below_root = {path: names[number] for number, path in enumerate(paths)}
+        views = [hash(view_numbers(view)) for view in model.views]
+        self.entries = _Entries(
+            {"view_id": views, "info_id": model.infos, "communicator": self._communicators.table},
+            self._name,
+            lambda _: True,
+            model.n_ranks,
+        )
 
-    def of(self, program: Program) -> list[Entry]:
-        """One program; counts its calls anew."""
-        self.n_calls, self.left_out = 0, Counter()
-        order = [entry for entry in self._order(program.steps, 1) if entry[0] != "process"]
-        return trimmed(order, self._model.n_ranks)
+    def of(self, program: Program) -> tuple[Step, ...]:
+        """Steps of one program; its calls are counted."""
+        return changed_among(program.steps, self._performed_as, len(program.ranks))
 
-    def processes(self, program: Program) -> list[tuple[int, Entry]]:
-        """Which processes begin and have ended, and before which step of the program; also of a kernel's program."""
-        if not any(isinstance(step, ProcessStep) for step in program.steps):
-            return []
-        order = enumerate(self._order(program.steps, 1))
-        return [(number, entry) for number, entry in order if entry[0] == "process"]
-
-    def _order(self, steps: Sequence[Step], times: int) -> Iterator[Entry]:
-        for number, step in enumerate(steps):
-            if isinstance(step, MixStep):
-                yield from self._of_mix(step, times)
-            elif isinstance(step, RepeatStep):
-                if inner := tuple(self._order(step.steps, times * step.times)):
-                    yield ("repeat", step.times, inner)
-            elif isinstance(step, FileStep):
-                if self._is_the_replays(step):
-                    yield from self._of_file(step, steps[max(number - 1, 0) : number + 2], times)
-            elif (entry := self._of_no_file(step)) is not None:
-                yield entry
-
-    def _of_mix(self, step: MixStep, times: int) -> Iterator[Entry]:
-        if any(getattr(one, "iop_type", "") in calls.ON_TWO_NAMES for one in step.steps):
-            yield from self._order(tuple(step.each()), times)  # each looks at its neighbours
-            return
-        each: list[Entry | None] = []
-        for one, count in zip(step.steps, step.counts(), strict=True):
-            each.append(next(self._order([one], times * count), None) if count else None)
-        for entry in map(each.__getitem__, step.order.tolist()):
-            if entry is not None:
-                yield entry
-
-    def _of_no_file(self, step: Step) -> Entry | None:
-        if isinstance(step, DataStep) and step.ph_id in self._performed:
-            return ("data", step.ph_id, step.n, step.handle, step.single, step.null_seeks)
-        if isinstance(step, SyncStep):
-            return ("sync", tuple(self._model.communicators[step.communicator]), step.count)
-        if isinstance(step, PauseStep):
-            return ("pause", round(step.seconds * 1e9))
-        if isinstance(step, ProcessStep):
-            return ("process", step.rank, step.event)
-        return None
-
-    def _of_file(self, step: FileStep, around: Sequence[Step], times: int) -> Iterator[Entry]:
-        """A call; of one on two names the second step says both."""
-        if step.iop_type in calls.ON_TWO_NAMES:
-            before, after = around[0], around[-1]
-            if are_of_one_call(step, after) and self._is_stored(after):
-                return
-            is_second = are_of_one_call(before, step) and self._is_stored(before)
-            if is_second and isinstance(before, FileStep):
-                self.n_calls += times
-                yield ("pair", step.iop_type, self._name(before), self._name(step), step.error)
-                return
-        self.n_calls += times * step.count
-        if (entry := self._call(step)) is None:
-            self.left_out[step.iop_type] += times * step.count
-        else:
-            yield entry
-
-    def _name(self, step: FileStep) -> tuple[int, str]:
-        """The file and the name below the root by which the replay is to call it."""
-        if step.file_id in self._several and step.name == NEXT:
-            return step.file_id, NEXT_MEMBER
-        named = self._paths[step.file_id]
-        name = self._below_root.get(named[step.name] if 0 <= step.name < len(named) else "", "")
-        known = self._kernel_names.get(step.file_id, [])
-        return step.file_id, name if name in known or not known else known[0]
-
-    def _is_stored(self, step: Step) -> bool:
-        return isinstance(step, FileStep) and is_stored(self._names[step.file_id])
-
-    def _is_the_replays(self, step: FileStep) -> bool:
-        if step.file_id in self._mpi_files and not calls.is_mpi(step.iop_type):
-            return False  # left to the MPI library
-        return is_stored(self._names[step.file_id])
-
-    def _call(self, step: FileStep) -> Entry | None:
-        name = calls.performed(step.iop_type)
-        if name is None or (name in calls.ON_TWO_NAMES and not step.error):
+    def _performed_as(
+        self, step: DataStep | FileStep, around: Around
+    ) -> DataStep | FileStep | None:
+        if isinstance(step, DataStep):
+            return step if step.ph_id in self._performed else None
+        if not self._own.has(step):
             return None
-        if not calls.is_performed(name, step.error, step.arg):
+        is_first = self._own.is_first_name(step, around.after)
+        is_pair = is_first or self._own.is_first_name(around.before, step)
+        count = int(not is_first) if is_pair else step.count  # as the plan's reader counts
+        self._found.n_model += around.times * count
+        name = calls.performed(step.iop_type)
+        alone = name in calls.ON_TWO_NAMES and not is_pair and not step.error
+        if name is None or alone or not calls.is_performed(name, step.error, step.arg):
+            self._found.left_out[step.iop_type] += around.times * count
             return None
         if name != step.iop_type:
-            self.replaced.add(step.iop_type)
+            self._found.replaced.add(step.iop_type)
+        told: dict[str, Any] = {"file_id": step.file_id, "error": step.error, "count": count}
         if name in calls.DATA:
-            size = step.size if step.size <= _LARGEST_EMPTY else 0
-            return (
-                "empty",
-                name,
-                step.file_id,
-                step.handle,
-                step.offset,
-                size,
-                step.error,
-                step.count,
-            )
-        arg = step.arg
-        if name == "MPI_Wait":
-            arg = 0
-        communicator = None
-        if name == "MPI_File_open":
-            communicator = (
-                self._openers[step.file_id]
-                if step.communicator is None
-                else tuple(self._model.communicators[step.communicator])
-            )
-        view = step.view_id
-        return (
-            "do", name, self._name(step), step.handle, arg, step.offset,
-            None if view is None or view < 0 else self._views[view], communicator, step.error,
-            None if step.info_id is None else self._model.infos[step.info_id], step.count,
-        )  # fmt: skip
+            asked = {"offset": step.offset, "size": bytes_asked(step)}
+            return FileStep(iop_type=name, handle=step.handle, **asked, **told)
+        if is_pair:
+            return FileStep(iop_type=name, handle=-1, arg=step.arg, name=step.name, **told)
+        communicator = self._communicators.of_open(step)
+        return step.model_copy(update={"iop_type": name, "size": 0, "communicator": communicator})
+
+    def _name(self, step: FileStep) -> str:
+        """The name below the root by which the replay is to call a file."""
+        if step.file_id in self._several and step.name == NEXT:
+            return NEXT_MEMBER
+        name = self._below_root.get(str(_at(self._paths[step.file_id], step.name)), "")
+        known = self._kernel_names.get(step.file_id, (name,))
+        return name if name in known else known[0]
 
 
-class _PlanSteps:
-    """Programs of the plan."""
+class _Entries:
+    """Steps by what the numbers in them stand for."""
 
-    def __init__(self, plan: PlannedRun, opened: set[int]) -> None:
-        self._plan = plan
-        self._opened = opened
-        self._views = [hash(view) for view in plan.views]
-        self._made: dict[int, list[Entry]] = {}
-        self._n_calls: dict[int, int] = {}
+    def __init__(
+        self,
+        tables: Mapping[str, Sequence[object]],
+        name: Callable[[FileStep], object],
+        is_known: Callable[[Step], bool],
+        n_ranks: int,
+    ) -> None:
+        """Of one side.
 
-    def of(self, steps: Sequence[PlannedStep]) -> list[Entry]:
-        """One program."""
-        if id(steps) not in self._made:
-            self._made[id(steps)] = trimmed(list(self._order(steps)), self._plan.n_ranks)
-        return self._made[id(steps)]
+        Args:
+            tables: what the numbers of a step's fields stand for.
+            name: of the file of a call, as it calls it.
+            is_known: whether a model can know of a call.
+            n_ranks: of the run.
+        """
+        self._tables, self._name, self._is_known, self._n_ranks = tables, name, is_known, n_ranks
 
-    def n_calls(self, steps: Sequence[PlannedStep]) -> int:
-        """Calls of one program that move no data."""
-        if id(steps) not in self._n_calls:
-            self._n_calls[id(steps)] = n_calls(self.of(steps))
-        return self._n_calls[id(steps)]
+    def of(self, steps: Sequence[Step]) -> list[_Entry]:
+        """Those of a program, without collectives of all ranks at its start and end: MPI_Init and MPI_Finalize do those."""
+        order = self._order(steps)
+        low, high = 0, len(order)
+        while low < high and self._is_of_all(order[low]):
+            low += 1
+        while low < high and self._is_of_all(order[high - 1]):
+            high -= 1
+        return order[low:high]
 
-    def _order(self, steps: Sequence[PlannedStep]) -> Iterator[Entry]:
-        each = {
-            id(step): self._entry(step.words) for step, _ in distinct(steps) if step.inner is None
-        }
-        for step in steps:
-            if step.inner is None:
-                if (entry := each[id(step)]) is not None:
-                    yield entry
-            elif inner := tuple(self._order(step.inner)):
-                yield ("repeat", int(step.words[1]), inner)
+    def _is_of_all(self, entry: _Entry) -> bool:
+        ranks = entry["communicator"] if entry["step"] == "sync" else ()
+        return isinstance(ranks, tuple) and len(ranks) == self._n_ranks
 
-    def _entry(self, step: Sequence[str]) -> Entry | None:
-        kind, *words = step
-        entry: Entry | None = None
-        if kind == "data":
-            ph_id, n, handle, single, null_seeks = words
-            entry = ("data", int(ph_id), int(n), _number(handle), single == "1", int(null_seeks))
-        elif kind == "sync":
-            entry = ("sync", _entry_of(self._plan.communicators, words[0]), int(words[1]))
-        elif kind == "pause":
-            entry = ("pause", int(words[0]))
-        elif kind == "do":
-            entry = self._do(words)
-        elif kind == "pair":
-            name, old, old_name, new, new_name, error = words
-            first, second = self._name(old, old_name), self._name(new, new_name)
-            entry = ("pair", name, first, second, int(error))
-        elif kind == "empty":
-            name, file, handle, offset, size, count, error = words
-            entry = (
-                "empty", name, int(file), int(handle), _number(offset), int(size), int(error), int(count),
-            )  # fmt: skip
-        return entry
+    def _order(self, steps: Sequence[Step]) -> list[_Entry]:
+        known: dict[int, list[_Entry]] = {}  # by step, which may come many times
+        found: list[_Entry] = []
+        for step in unmixed(steps):
+            if id(step) not in known:
+                known[id(step)] = self._entries(step)
+            found += known[id(step)]
+        return found
 
-    def _name(self, file: str, name: str) -> tuple[int, str]:
-        return int(file), str(_entry_of(self._plan.names.get(int(file), []), name))
-
-    def _do(self, words: list[str]) -> Entry | None:
-        name, file, handle, arg, offset, view, communicator, error, count, info, named = words
-        if name == "MPI_File_open" and int(file) not in self._opened:
-            return None  # the model does not know when the file was opened
-        return (
-            "do", name, self._name(file, named), int(handle), 0 if name == "MPI_Wait" else int(arg), _number(offset),
-            _entry_of(self._views, view), _entry_of(self._plan.communicators, communicator), int(error),
-            _entry_of(self._plan.infos, info), int(count),
-        )  # fmt: skip
+    def _entries(self, step: Step) -> list[_Entry]:
+        """The entry of a step; none of one that is not compared, or holds none that is."""
+        if step.step in ("process", "own") or not self._is_known(step):
+            return []
+        entry = dict(vars(step))
+        for name, table in self._tables.items():
+            entry[name] = _at(table, entry.get(name))
+        if step.step == "repeat":
+            entry["steps"] = self._order(step.steps)
+            return [entry] if entry["steps"] else []
+        if isinstance(step, FileStep):
+            entry["name"] = None if step.iop_type in calls.DATA else self._name(step)
+            entry["arg"] *= step.iop_type != "MPI_Wait"  # the plan's own there: see step_lines.py
+        if step.step == "pause":
+            entry["seconds"] = round(step.seconds * 1e9)
+        return [entry]
 
 
-def _entry_of(table: Sequence[object], word: str) -> object:
-    """What a number stands for: None for "-" and below 0; the number itself where there is no such entry."""
-    number = _number(word)
-    if number is None or number < 0:
+def _at(table: Sequence[object], number: int | None) -> object:
+    """What a number stands for; None where there is none, or no such row: a plan that names one is damaged."""
+    return table[number] if number is not None and 0 <= number < len(table) else None
+
+
+def _first_other(wanted: Sequence[_Entry], planned: Sequence[_Entry]) -> str | None:
+    """A sentence on the first step at which two orders differ; None where they are equal."""
+    least = min(len(wanted), len(planned))
+    place = next((i for i in range(least) if wanted[i] != planned[i]), least)
+    if place == len(wanted) == len(planned):
         return None
-    return table[number] if number < len(table) else number
+    model, plan = (
+        _told(some[place]) if place < len(some) else "nothing more" for some in (wanted, planned)
+    )
+    return f"the order differs from the model's at step {place + 1}: {plan}, the model has {model}"
 
 
-def _number(word: str) -> int | None:
-    return None if word == "-" else int(word)
+def _told(entry: _Entry) -> str:
+    """An entry for people."""
+    if entry["step"] == "data":
+        return f"{entry['n']} of phase {entry['ph_id']}"
+    if entry["step"] == "repeat":
+        inner = [_told(one) for one in entry["steps"]]
+        return f"{entry['times']} times ({', '.join(inner[:3])}{', ...' if len(inner) > 3 else ''})"
+    if entry["step"] == "file":
+        return f"{entry['iop_type']} of {entry['name'] or 'file ' + str(entry['file_id'])}"
+    return {"sync": "a collective", "pause": "a pause"}[entry["step"]]

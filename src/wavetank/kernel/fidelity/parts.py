@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from wavetank.kernel.document import calls
-from wavetank.kernel.lowering.plan_reader import PlannedRun, PlannedStep
+from wavetank.kernel.lowering.plan_reader import OwnStep, PlannedRun
+from wavetank.model.document.program import DataStep, Step, SyncStep
+from wavetank.model.document.step_walks import unrolled
 
 
 def parted_differences(plan: PlannedRun) -> Iterator[tuple[int, str]]:
@@ -18,33 +20,21 @@ def parted_differences(plan: PlannedRun) -> Iterator[tuple[int, str]]:
             yield rank, sentence
 
 
-def _first_difference(plan: PlannedRun, steps: Sequence[PlannedStep]) -> str | None:
+def _first_difference(plan: PlannedRun, steps: Sequence[Step]) -> str | None:
     latest: int | None = None  # of the last data, as long as no collective followed
     ticked = False
-    for kind, ph_id in _flow(steps):
-        if kind == "sync":
+    for step in unrolled(steps, most=2):
+        if isinstance(step, SyncStep):
             latest = None
-        if kind != "data":
-            ticked |= kind == "tick"
-            continue
-        if latest == ph_id and ticked:
-            return f"a tick parts phase {ph_id} into several"
-        if latest not in (None, ph_id) and not ticked and _alike(plan, latest, ph_id):
-            return f"nothing parts phase {ph_id} from phase {latest}"
-        latest, ticked = ph_id, False
+        elif isinstance(step, OwnStep):
+            ticked |= step.words[0] == "tick"
+        elif isinstance(step, DataStep):
+            if latest == step.ph_id and ticked:
+                return f"a tick parts phase {latest} into several"
+            if latest not in (None, step.ph_id) and not ticked and _alike(plan, latest, step.ph_id):
+                return f"nothing parts phase {step.ph_id} from phase {latest}"
+            latest, ticked = step.ph_id, False
     return None
-
-
-def _flow(steps: Sequence[PlannedStep]) -> Iterator[tuple[str, int]]:
-    """Data, collectives and ticks in the order of the run; of what repeats the first two repetitions."""
-    for step in steps:
-        if step.inner is not None:
-            for _ in range(min(2, int(step.words[1]))):
-                yield from _flow(step.inner)
-        elif step.words[0] == "data":
-            yield "data", int(step.words[1])
-        elif step.words[0] in ("sync", "tick"):
-            yield step.words[0], -1
 
 
 def _alike(plan: PlannedRun, one: int | None, other: int) -> bool:

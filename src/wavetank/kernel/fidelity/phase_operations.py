@@ -12,7 +12,6 @@ import numpy as np
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.operations import (
     first_difference,
-    member_runs,
     normal,
     objects,
     same_operations,
@@ -20,19 +19,15 @@ from wavetank.kernel.document.operations import (
 )
 from wavetank.kernel.lowering.plan_reader import PlannedCall, PlannedRun
 from wavetank.model.document.model import Model, View
-from wavetank.model.document.phase import ListedOffsets, Offsets, Phase, UnknownOffsets
+from wavetank.model.document.phase import ListedOffsets, Phase, UnknownOffsets
 from wavetank.trace.schema import Int64Array
-
-
-def _positions(phase: Phase) -> tuple[Offsets, ...]:
-    return phase.offset_view if phase.offset_view is not None else phase.offset
 
 
 def found_alike(phase: Phase, planned: Sequence[PlannedCall]) -> set[int]:
     """Members of the pattern whose operations, of all ranks at once, are found the same as the plan's."""
     return {
         index
-        for index, (offsets, call) in enumerate(zip(_positions(phase), planned, strict=False))
+        for index, (offsets, call) in enumerate(zip(phase.positions, planned, strict=False))
         if isinstance(offsets, ListedOffsets)
         and call.linear is None
         and _is_listed_so(phase.ph_processid, offsets, call.listed)
@@ -65,7 +60,7 @@ def rank_differences(
     if len(planned) != len(phase.pattern):
         yield f"the pattern has {len(planned)} calls, the model's {len(phase.pattern)}"
         return
-    offsets = _positions(phase)
+    offsets = phase.positions
     for index, (member, call) in enumerate(zip(phase.pattern, planned, strict=True)):
         if call.name != member.iop_type:
             yield f"{member.iop_type} is issued as {call.name}"
@@ -75,26 +70,27 @@ def rank_differences(
             yield from _unplaced_differences(phase, index, call, position)
         elif index not in alike:
             yield from _other_operations(phase, index, call, position)
-    view_id = phase.view_id
-    if phase.view_ids is not None:
-        view_id = phase.view_ids[position]
-    if view_id is not None and view_id >= 0 and not _same_view(model.views[view_id], view_id, plan):
+    view_id = phase.view_id if phase.view_ids is None else phase.view_ids[position]
+    if (
+        view_id is not None
+        and view_id >= 0
+        and plan.views[view_id : view_id + 1] != [view_numbers(model.views[view_id])]
+    ):
         yield f"the file view of rank {rank} is another one"
 
 
 def _other_operations(phase: Phase, index: int, call: PlannedCall, position: int) -> Iterator[str]:
     """Whether a rank's operations of a pattern member have other offsets, sizes or bytes moved."""
-    rank, offsets = phase.ph_processid[position], _positions(phase)[index]
-    listed = False
-    if isinstance(offsets, ListedOffsets) and call.linear is None:
-        if same_operations(offsets.of_rank(position), call.columns(rank)):
-            return
-        listed = True
-    wanted = normal(member_runs(phase, index, rank, offsets) or [])
-    first = first_difference(wanted, normal(call.runs(rank)))
+    rank = phase.ph_processid[position]
+    runs = phase.runs_at(position, index, phase.positions[index])
+    listed = call.linear is None
+    if listed and same_operations(runs, call.columns(rank)):
+        return
+    wanted, planned = objects(runs), call.runs(rank)
+    first = first_difference(normal(wanted), normal(planned))
     if first is not None:
         yield f"operation {first} of rank {rank} has another offset or size"
-    elif listed or totals(wanted) != totals(call.runs(rank)):
+    elif listed or totals(wanted) != totals(planned):
         yield f"rank {rank} moves other bytes"
 
 
@@ -103,12 +99,12 @@ def _unplaced_differences(
 ) -> Iterator[str]:
     """Calls at no known place: their number and sizes."""
     rank = phase.ph_processid[position]
-    wanted = totals(objects(phase.runs(rank, index, _positions(phase)[index])))
+    wanted = totals(objects(phase.runs_at(position, index, phase.positions[index])))
     if call.totals([rank]) != wanted:
         yield f"rank {rank} moves other bytes"
 
 
-def _same_view(view: View, view_id: int, plan: PlannedRun) -> bool:
+def view_numbers(view: View) -> tuple[int, ...]:
+    """A view as the numbers of a plan's line."""
     runs = [n for pair in zip(view.run_offsets, view.run_lengths, strict=True) for n in pair]
-    wanted = (view.displacement, view.etype_size, view.extent, len(view.run_offsets), *runs)
-    return view_id < len(plan.views) and plan.views[view_id] == wanted
+    return (view.displacement, view.etype_size, view.extent, len(view.run_offsets), *runs)

@@ -13,11 +13,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from wavetank.kernel.document import calls
+from wavetank.kernel.document.steps import may_make
 from wavetank.model.document.phase import Phase
 from wavetank.model.document.program import DataStep, FileStep, Program
 from wavetank.model.document.step_walks import PlainStep, flat
 
-_MPI_CREATE = 1  # MPI_MODE_CREATE of Open MPI and MPICH
 _AT_REMOVEDIR = 0x200  # of unlinkat, <fcntl.h>
 _CHANGING = frozenset({"truncate", "ftruncate", "fallocate", "unlink", "rmdir", "rename"})
 # Successful calls on a name that they cannot make.
@@ -110,12 +110,12 @@ def _is_of_folders(step: FileStep) -> bool:
 
 
 def _makes(step: FileStep) -> bool:
-    if step.iop_type == "open":
-        return bool(step.arg & os.O_CREAT) or step.arg & os.O_TMPFILE == os.O_TMPFILE
-    if step.iop_type == "MPI_File_open":
-        return bool(step.arg & _MPI_CREATE)
-    return step.iop_type in ("mkdir", "mknod") or (
-        step.iop_type in calls.ON_TWO_NAMES and step.arg == 1
+    if step.iop_type == "open" and step.arg & os.O_TMPFILE == os.O_TMPFILE:
+        return True
+    return (
+        may_make(step)
+        or step.iop_type in ("mkdir", "mknod")
+        or (step.iop_type in calls.ON_TWO_NAMES and step.arg == 1)
     )
 
 

@@ -7,7 +7,6 @@ step goes. A name that neither is there beforehand nor is made by any step of th
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from typing import Any, Literal
 
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import KernelFile, KernelName
+from wavetank.kernel.document.steps import may_make
 from wavetank.kernel.files.tree_names import top_folder, tree_names
 from wavetank.model.document.file import ModelFile
 from wavetank.model.document.file_members import Members
@@ -24,7 +24,6 @@ from wavetank.model.events.file_identity import NAMED_OPS
 
 # Calls that show that a name led to its file before. A stat may have been of a file that another one replaced.
 _LEADING = frozenset({"open", "MPI_File_open", "truncate", "unlink"}) | calls.ON_TWO_NAMES
-_MPI_CREATE = 1  # MPI_MODE_CREATE of Open MPI and MPICH
 
 Prepared = Literal["link", "symlink"]
 
@@ -52,9 +51,7 @@ def uses_of_names(programs: Sequence[Program]) -> dict[int, Uses]:
             pair = step.iop_type in calls.ON_TWO_NAMES
             if pair and step.arg == 1 and (step.file_id, step.name) not in used:
                 uses.linked.add(step.name)
-            if (step.iop_type == "open" and step.arg & os.O_CREAT) or (
-                step.iop_type == "MPI_File_open" and step.arg & _MPI_CREATE
-            ):
+            if may_make(step):
                 uses.created.add(step.name)
             if step.iop_type in ("unlink", "rmdir", "MPI_File_delete") or (
                 step.iop_type == "rename" and step.arg == 0

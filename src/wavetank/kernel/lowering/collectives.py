@@ -27,12 +27,12 @@ from wavetank.model.document.phase import Phase
 from wavetank.model.document.program import (
     DataStep,
     FileStep,
-    MixStep,
     Program,
     RepeatStep,
     Step,
     SyncStep,
 )
+from wavetank.model.document.step_walks import unmixed
 
 _Lines = dict[int, Folded]  # by communicator, as far as a program has got
 
@@ -49,7 +49,7 @@ def require_agreement(kernel: Kernel) -> None:
 
 def disagreements(kernel: Kernel) -> Iterator[str]:
     """For each communicator whose members differ a sentence on the first difference."""
-    communicators = Communicators(kernel)
+    communicators = Communicators(kernel.communicators, kernel.programs)
     words = _Words()
     found = [
         (program.ranks, _Walk(kernel, program, communicators, words).sequences())
@@ -174,7 +174,7 @@ class _Walk:
 
     def _of(self, steps: Sequence[Step]) -> _Lines:
         parts: defaultdict[int, list[Folded]] = defaultdict(list)
-        for step in steps:
+        for step in unmixed(steps):
             for communicator, part in self._of_step(step).items():
                 parts[communicator].append(part)
         return {communicator: joined(of_one) for communicator, of_one in parts.items()}
@@ -189,8 +189,6 @@ class _Walk:
             return self._of_data_step(step)
         if isinstance(step, RepeatStep):
             return self._of_repeat(step)
-        if isinstance(step, MixStep):
-            return self._of(tuple(step.each()))
         return {}
 
     def _of_file_step(self, step: FileStep) -> _Lines:
@@ -198,8 +196,8 @@ class _Walk:
         if name is None or not calls.is_mpi(name):
             return {}
         key = (step.file_id, step.handle)
-        if name == "MPI_File_open":
-            communicator = int(self._communicators.of_open(step))
+        communicator = self._communicators.of_open(step)
+        if communicator is not None:
             self._state.opened[key] = communicator
             self._state.latest.setdefault(step.file_id, []).append(communicator)
         found = self._where(*key)

@@ -1,14 +1,15 @@
 """The plan's text read back: what the replay program will issue, rank by rank, folded.
 
-Independent of plan_text.py, so that a certificate does not compare the lowering with itself.
+Independent of plan_text.py, so that a certificate does not compare the lowering with itself. The programs' steps are those of
+models, which name rows of the plan's own tables.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any, Literal
 from urllib.parse import unquote
 
 import numpy as np
@@ -17,6 +18,14 @@ from wavetank.errors import KernelError
 from wavetank.kernel.document.operations import Totals, objects
 from wavetank.model.document.access_runs import RunArrays
 from wavetank.model.document.phase import Run
+from wavetank.model.document.program import (
+    DataStep,
+    FileStep,
+    PauseStep,
+    RepeatStep,
+    Step,
+    SyncStep,
+)
 from wavetank.trace.schema import Int64Array
 
 NEXT_MEMBER = "the next member"
@@ -44,6 +53,8 @@ class PlannedCall:
     @cached_property
     def _rows_of(self) -> dict[int, Int64Array]:
         """Indices of the listed runs of each rank, in order."""
+        if not len(self.listed):
+            return {}
         order = np.argsort(self.listed[:, 0], kind="stable")
         ranks, first = np.unique(self.listed[order, 0], return_index=True)
         return dict(zip(ranks.tolist(), np.split(order, first[1:]), strict=True))
@@ -79,12 +90,12 @@ class PlannedPhase:
     calls: list[PlannedCall] = field(default_factory=list)
 
 
-@dataclass
-class PlannedStep:
-    """A step: its words, and for a repeat what is repeated."""
+@dataclass(frozen=True)
+class OwnStep:
+    """What the replay does for itself: a tick, or waiting for other ranks. The words of the plan's line."""
 
     words: tuple[str, ...]
-    inner: list[PlannedStep] | None = None
+    step: Literal["own"] = "own"
 
 
 @dataclass
@@ -117,13 +128,13 @@ class PlannedRun:
 
     n_ranks: int = 0
     names: dict[int, list[str]] = field(default_factory=dict)  # of each file, the first its own
-    roles: dict[int, str] = field(default_factory=dict)  # of each file
+    sizes: dict[int, int] = field(default_factory=dict)  # of files that are there beforehand
     members: dict[int, PlannedMembers] = field(default_factory=dict)  # of files with such
     views: list[tuple[int, ...]] = field(default_factory=list)
     infos: list[tuple[tuple[str, str], ...]] = field(default_factory=list)
     communicators: list[tuple[int, ...]] = field(default_factory=list)
     phases: dict[int, PlannedPhase] = field(default_factory=dict)
-    programs: dict[int, list[PlannedStep]] = field(default_factory=dict)  # by rank
+    programs: dict[int, list[Step]] = field(default_factory=dict)  # by rank; OwnStep among them
 
 
 def read_plan(text: str) -> PlannedRun:
@@ -158,6 +169,8 @@ def _add_runs(plan: PlannedRun, lines: list[str]) -> None:
         raise ValueError("a run has not six numbers")
     del words[::7]
     rows = np.array(list(map(int, words)), dtype=np.int64).reshape(-1, 6)
+    if int(rows[:, 1].min()) < 1:
+        raise ValueError("a run has no operations")
     call = _latest(plan).calls[-1]
     call.listed = np.concatenate([call.listed, rows]) if len(call.listed) else rows
     lines.clear()
@@ -186,7 +199,7 @@ def _line(plan: PlannedRun, words: list[str], lines: Iterator[str]) -> None:
         count, rs, a, b, c, last = map(int, rest)
         _latest(plan).calls[-1].linear = (count, rs, a, b, c, last)
     elif keyword == "program":
-        steps = _steps(lines, {})
+        steps = _steps(plan, lines, {})
         for rank in _ranks(rest[0]):
             plan.programs[rank] = steps
 
@@ -198,7 +211,8 @@ def _of_file(plan: PlannedRun, keyword: str, rest: list[str], lines: Iterator[st
     number = int(rest[0])
     if keyword == "file":
         plan.names[number] = [unquote(rest[4])]
-        plan.roles[number] = rest[2]
+        if rest[2] in ("input", "both"):
+            plan.sizes[number] = int(rest[3])
     elif keyword == "name":
         plan.names[number].append(unquote(rest[1]))
     elif keyword == "members":
@@ -219,28 +233,70 @@ def _latest(plan: PlannedRun) -> PlannedPhase:
     return next(reversed(plan.phases.values()))
 
 
-def _steps(lines: Iterator[str], known: dict[str, PlannedStep]) -> list[PlannedStep]:
+def _steps(plan: PlannedRun, lines: Iterator[str], known: dict[str, list[Step]]) -> list[Step]:
     """The steps up to an end. Equal lines are one object, of which a long program holds few."""
-    steps: list[PlannedStep] = []
+    steps: list[Step] = []
     for line in lines:
-        step = known.get(line)
-        if step is None:
-            words = tuple(line.split())
-            if words == ("end",):
+        found = known.get(line)
+        if found is None:
+            kind, *words = line.split()
+            if kind == "end":
                 return steps
-            if words[0] == "repeat":
-                step = PlannedStep(words, _steps(lines, known))
+            if kind == "repeat":
+                inner = tuple(_steps(plan, lines, known))
+                found = [RepeatStep.model_construct(times=int(words[0]), steps=inner)]
             else:
-                step = known[line] = PlannedStep(words)
-        steps.append(step)
+                found = known[line] = _step(plan, kind, words)
+        steps += found
     raise ValueError("a program has no end")
 
 
-def distinct(steps: Sequence[PlannedStep]) -> list[tuple[PlannedStep, int]]:
-    """The different steps as they first come, each with how often it does; without what repeats hold."""
-    found: dict[int, PlannedStep] = {id(step): step for step in steps}
-    times = Counter(map(id, steps))
-    return [(step, times[number]) for number, step in found.items()]
+_FIELDS: dict[str, tuple[type[DataStep | FileStep | SyncStep], str]] = {
+    "data": (DataStep, "ph_id n handle single null_seeks"),
+    "do": (FileStep, "iop_type file_id handle arg offset view_id communicator error count info_id name"),
+    "empty": (FileStep, "iop_type file_id handle offset size count error"),
+    "sync": (SyncStep, "communicator count"),
+}  # fmt: skip
+"""What the words of a step's line are."""
+
+
+def _step(plan: PlannedRun, kind: str, words: list[str]) -> list[Any]:
+    if kind == "pause":
+        return [PauseStep(seconds=int(words[0]) / 1e9)]
+    if kind == "pair":  # counted with the second name
+        call, old, old_name, new, new_name, error = words
+        either = FileStep(iop_type=call, file_id=int(old), handle=-1, error=int(error))
+        second = {"file_id": int(new), "name": int(new_name), "arg": 1}
+        return [
+            either.model_copy(update={"name": int(old_name), "count": 0}),
+            either.model_copy(update=second),
+        ]
+    if kind in _FIELDS:
+        record, fields = _FIELDS[kind]
+        each = zip(fields.split(), words, strict=True)
+        values: dict[str, Any] = {field: _value(field, word) for field, word in each}
+        _require_rows(plan, values)
+        return [record(**values)]
+    return [OwnStep((kind, *words))]
+
+
+def _require_rows(plan: PlannedRun, values: dict[str, Any]) -> None:
+    if "ph_id" in values and values["ph_id"] not in plan.phases:
+        raise ValueError(f"a step names phase {values['ph_id']}, which is not there")
+    rows = {
+        "view_id": len(plan.views),
+        "info_id": len(plan.infos),
+        "communicator": len(plan.communicators),
+    }
+    for name, n in rows.items():
+        if values.get(name) is not None and values[name] >= n:
+            raise ValueError(f"a step has {name} {values[name]}, and there are {n}")
+
+
+def _value(field: str, word: str) -> str | int | None:
+    if field == "single":
+        return word == "1"
+    return word if field == "iop_type" else None if word == "-" else int(word)
 
 
 def _ranks(text: str) -> list[int]:

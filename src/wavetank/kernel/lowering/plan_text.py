@@ -15,10 +15,11 @@ import numpy as np
 from wavetank.errors import KernelError
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel, KernelFile, KernelMembers
+from wavetank.kernel.document.steps import is_of_all
 from wavetank.kernel.lowering.step_lines import Communicators, ProgramLines
 from wavetank.kernel.ordering.waits import find_waits
 from wavetank.model.document.access_runs import RunArrays
-from wavetank.model.document.phase import LinearOffsets, ListedOffsets, Offsets, Phase
+from wavetank.model.document.phase import LinearOffsets, ListedOffsets, Phase
 from wavetank.model.document.program import Program, Step, SyncStep
 
 PLAN_VERSION = 7
@@ -47,7 +48,7 @@ def _lines(kernel: Kernel) -> Iterator[str]:
     for info in kernel.infos:
         words = " ".join(f"{quote(key)} {_hint(value)}" for key, value in info)
         yield f"info {len(info)} {words}".rstrip()
-    communicators = Communicators(kernel)
+    communicators = Communicators(kernel.communicators, kernel.programs)
     for ranks in communicators.table:
         if len(ranks) == kernel.n_ranks and list(ranks) == list(range(kernel.n_ranks)):
             yield "communicator all"
@@ -107,17 +108,10 @@ def _hint(value: str) -> str:
 
 def _own_syncs(kernel: Kernel) -> tuple[bool, bool]:
     """Whether every rank begins, and ends, with a synchronisation of all ranks: those are MPI_Init and MPI_Finalize."""
-
-    def is_of_all(step: Step) -> bool:
-        return (
-            isinstance(step, SyncStep)
-            and len(kernel.communicators[step.communicator]) == kernel.n_ranks
-        )
-
     programs = [program.steps for program in kernel.programs]
     return (
-        all(len(steps) > 1 and is_of_all(steps[0]) for steps in programs),
-        all(len(steps) > 1 and is_of_all(steps[-1]) for steps in programs),
+        all(len(steps) > 1 and is_of_all(kernel, steps[0]) for steps in programs),
+        all(len(steps) > 1 and is_of_all(kernel, steps[-1]) for steps in programs),
     )
 
 
@@ -143,14 +137,9 @@ def rank_list(ranks: Sequence[int]) -> str:
     return ",".join(parts)
 
 
-def positions(phase: Phase) -> tuple[Offsets, ...]:
-    """Where each pattern member's calls go: in the view where there is one, else in the file."""
-    return phase.offset_view if phase.offset_view is not None else phase.offset
-
-
 def _phase(phase: Phase) -> Iterator[str]:
     yield f"phase {phase.ph_id} {phase.file_id}"
-    for index, (member, offsets) in enumerate(zip(phase.pattern, positions(phase), strict=True)):
+    for index, (member, offsets) in enumerate(zip(phase.pattern, phase.positions, strict=True)):
         name = calls.performed(member.iop_type)
         if name is None or name not in calls.DATA:
             raise KernelError(

@@ -9,7 +9,7 @@ import numpy as np
 
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel
-from wavetank.kernel.document.steps import are_of_one_call
+from wavetank.kernel.document.steps import are_of_one_call, bytes_asked, mpi_openers
 from wavetank.model.document.phase import Phase
 from wavetank.model.document.program import (
     DataStep,
@@ -24,35 +24,27 @@ from wavetank.model.document.program import (
 )
 from wavetank.model.document.step_walks import flat
 
-_LARGEST_EMPTY = 1 << 30  # bytes
 _BLOCK = 1 << 16  # lines of a mix that are joined at once
 
 
 class Communicators:
-    """The kernel's communicators, with those of MPI_File_open that the trace did not tell."""
+    """The communicators of a kernel, or of a model, with those of MPI_File_open that the trace did not tell."""
 
-    def __init__(self, kernel: Kernel) -> None:
-        self.table: list[tuple[int, ...]] = list(kernel.communicators)
-        self._index = {ranks: index for index, ranks in reversed(list(enumerate(self.table)))}
-        self._openers: dict[int, tuple[int, ...]] = {}
-        openers: dict[int, set[int]] = {}
-        for program in kernel.programs:
-            for step, _ in flat(program.steps):
-                if isinstance(step, FileStep) and step.iop_type == "MPI_File_open":
-                    openers.setdefault(step.file_id, set()).update(program.ranks)
-        for file_id, ranks in openers.items():
-            self._openers[file_id] = tuple(sorted(ranks))
-            if self._openers[file_id] not in self._index:
-                self._index[self._openers[file_id]] = len(self.table)
-                self.table.append(self._openers[file_id])
+    def __init__(self, table: Sequence[tuple[int, ...]], programs: Sequence[Program]) -> None:
+        self.table = list(table)
+        index = {ranks: number for number, ranks in reversed(list(enumerate(self.table)))}
+        self._of_file: dict[int, int] = {}
+        for file_id, ranks in mpi_openers(programs).items():
+            if ranks not in index:
+                index[ranks] = len(self.table)
+                self.table.append(ranks)
+            self._of_file[file_id] = index[ranks]
 
-    def of_open(self, step: FileStep) -> str:
-        """The communicator of an MPI_File_open: as traced, else the ranks that open the file."""
+    def of_open(self, step: FileStep) -> int | None:
+        """The communicator of an MPI_File_open: as traced, else the ranks that open the file. None of other calls."""
         if step.iop_type != "MPI_File_open":
-            return "-"
-        if step.communicator is not None:
-            return str(step.communicator)
-        return str(self._index[self._openers[step.file_id]])
+            return None
+        return self._of_file[step.file_id] if step.communicator is None else step.communicator
 
 
 class ProgramLines:
@@ -160,9 +152,7 @@ class ProgramLines:
         if name is None:
             return None
         if name in calls.DATA:
-            # A request that moved nothing may ask for anything (copy_file_range: 2^63); it needs no such buffer.
-            size = step.size if step.size <= _LARGEST_EMPTY else 0
-            return f"empty {name} {step.file_id} {step.handle} {_optional(step.offset)} {size} {step.count} {step.error}"
+            return f"empty {name} {step.file_id} {step.handle} {_optional(step.offset)} {bytes_asked(step)} {step.count} {step.error}"
         if self._old_name is not None and name in calls.ON_TWO_NAMES:
             (old, old_name), self._old_name = self._old_name, None
             return f"pair {name} {old} {old_name} {step.file_id} {step.name} {step.error}"
@@ -172,7 +162,7 @@ class ProgramLines:
         # Negative offsets and arguments have no meaning here; "-" is what the plan writes for unknown.
         return (
             f"do {name} {step.file_id} {step.handle} {arg} {_optional(step.offset)} {_optional(step.view_id)} "
-            f"{self._communicators.of_open(step)} {step.error} {step.count} {_optional(step.info_id)} {step.name}"
+            f"{_optional(self._communicators.of_open(step))} {step.error} {step.count} {_optional(step.info_id)} {step.name}"
         )
 
 

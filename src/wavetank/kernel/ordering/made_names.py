@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel
+from wavetank.kernel.document.steps import may_make
 from wavetank.model.document.program import FileStep, ProcessStep, Step, SyncStep
 from wavetank.model.document.step_walks import flat
 
-_MPI_CREATE = 1  # MPI_MODE_CREATE of Open MPI and MPICH
 _REMOVE = frozenset({"unlink", "rmdir", "MPI_File_delete"})
 _NEED = frozenset(
     {"stat", "access", "truncate", "chmod", "chown", "utime", "readlink", "open", "MPI_File_open"}
@@ -152,22 +152,16 @@ def _note(found: dict[str, _Name], name: str, step: FileStep, place: Place, time
         of.made += [place] * min(times, 2)
     elif call in _REMOVE or (call == "rename" and step.arg == 0):
         of.removed += [place] * min(times, 2)
-    elif _may_make(step):
+    elif may_make(step):
         of.may_be_made.setdefault(*place)
     elif not (call in _NEED or (call == "link" and step.arg == 0)):
         return
-    if call in ("open", "MPI_File_open") and not _may_make(step):
+    if call in ("open", "MPI_File_open") and not may_make(step):
         of.last[place[0]] = place[1]  # a replay's open waits until the file is there
     elif not (is_new or call in _MAKE or call in _REMOVE):
         of.used(place)
-        if not _may_make(step):
+        if not may_make(step):
             of.needed.setdefault(*place)
     folder = name.rpartition("/")[0]
     if folder:
         found[folder].used(place)
-
-
-def _may_make(step: FileStep) -> bool:
-    if step.iop_type == "open":
-        return bool(step.arg & os.O_CREAT)
-    return step.iop_type == "MPI_File_open" and bool(step.arg & _MPI_CREATE)

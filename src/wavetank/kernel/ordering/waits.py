@@ -31,6 +31,7 @@ from dataclasses import dataclass, field
 
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel
+from wavetank.kernel.document.steps import mpi_openers
 from wavetank.kernel.ordering.made_names import Place, made_pairs
 from wavetank.kernel.ordering.name_order import NamePair, name_pairs
 from wavetank.kernel.ordering.process_order import process_pairs
@@ -266,7 +267,8 @@ def _meetings(kernel: Kernel) -> list[tuple[_Key, frozenset[int]]]:
         (index, frozenset(ranks)) for index, ranks in enumerate(kernel.communicators)
     ]
     return together + [
-        (f"file {file_id}", frozenset(ranks)) for file_id, ranks in _openers(kernel).items()
+        (f"file {file_id}", frozenset(ranks))
+        for file_id, ranks in mpi_openers(kernel.programs).items()
     ]
 
 
@@ -291,16 +293,6 @@ def _unordered(
             for key, ranks, last in passed
         )
     ]
-
-
-def _openers(kernel: Kernel) -> dict[int, set[int]]:
-    """The ranks that open each MPI file."""
-    openers: defaultdict[int, set[int]] = defaultdict(set)
-    for program in kernel.programs:
-        for step, _ in flat(program.steps):
-            if isinstance(step, FileStep) and step.iop_type == "MPI_File_open":
-                openers[step.file_id].update(program.ranks)
-    return openers
 
 
 def _blocks(step: Step) -> bool:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 
 from wavetank.model.document.program import (
     DataStep,
     FileStep,
-    MixStep,
     Program,
-    RepeatStep,
     Step,
 )
 from wavetank.model.document.step_walks import changed_steps, plain_steps
@@ -23,7 +22,9 @@ def shared_programs(programs: Sequence[Program]) -> tuple[Program, ...]:
     if len(programs) < 2:
         return tuple(programs)
     bare = [
-        _with_views(program.steps, lambda: None) if _has_views(program.steps) else program.steps
+        _with_views(program.steps, lambda: None)
+        if any(_view_steps(program.steps))
+        else program.steps
         for program in programs
     ]
     # Hashes of whole programs take as long as making them, and most differ in little that is looked up fast.
@@ -35,36 +36,14 @@ def shared_programs(programs: Sequence[Program]) -> tuple[Program, ...]:
     return tuple(_shared(same) for same in alike.values())
 
 
-_SKETCHED = 8
+_SKETCHED = 32
+_OF_A_SKETCH = ("step", "ph_id", "n", "iop_type", "file_id", "count")
 
 
 def _sketch(steps: Sequence[Step]) -> tuple[object, ...]:
     """What is equal of equal steps, without looking at more than the first few."""
-    found: list[object] = []
-    for step in steps[:_SKETCHED]:
-        if isinstance(step, DataStep):
-            found.append((step.ph_id, step.n))
-        elif isinstance(step, FileStep):
-            found.append((step.iop_type, step.file_id, step.count))
-        elif isinstance(step, RepeatStep | MixStep):
-            found.append((len(step.steps), _sketch(step.steps)))
-        else:
-            found.append(step.step)
-    return tuple(found)
-
-
-def _has_views(steps: Sequence[Step]) -> bool:
-    """Whether some step sets a view."""
-    for step in steps:
-        if isinstance(step, FileStep):
-            if step.view_id is not None or step.view_ids is not None:
-                return True
-        elif isinstance(step, _HOLDERS) and _has_views(step.steps):
-            return True
-    return False
-
-
-_HOLDERS = (RepeatStep, MixStep)
+    first = islice(plain_steps(steps), _SKETCHED)
+    return tuple(tuple(map(vars(step).get, _OF_A_SKETCH)) for step in first)
 
 
 def programs_by_view(programs: Sequence[Program]) -> tuple[Program, ...]:

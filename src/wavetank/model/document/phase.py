@@ -271,6 +271,11 @@ class Phase(Record):
     end_s: float | None
     io_time_s: float | None = Field(description="sum of the operations' durations over ranks")
 
+    @property
+    def positions(self) -> tuple[Offsets, ...]:
+        """Where each pattern member's calls go: in the view where there is one, else in the file."""
+        return self.offset if self.offset_view is None else self.offset_view
+
     def runs(self, rank: int, member: int, offsets: Offsets | None = None) -> RunArrays:
         """A rank's operations of one pattern member, in order.
 
@@ -285,13 +290,16 @@ class Phase(Record):
         Raises:
             ValueError: the rank has no part in the phase.
         """
-        place = self.ph_processid.index(rank)
+        return self.runs_at(self.ph_processid.index(rank), member, offsets)
+
+    def runs_at(self, place: int, member: int, offsets: Offsets | None = None) -> RunArrays:
+        """As ``runs``, of a rank by its place in ``ph_processid``: for those who go through all ranks."""
         offsets = self.offset[member] if offsets is None else offsets
         if isinstance(offsets, ListedOffsets):
             return offsets.of_rank(place)
         first, disp = UNKNOWN, 0
         if isinstance(offsets, LinearOffsets):
-            first, disp = offsets.a * rank + offsets.c, offsets.b
+            first, disp = offsets.a * self.ph_processid[place] + offsets.c, offsets.b
         elif offsets.sizes is not None:
             runs = offsets.sizes.of_rank(place)
             nowhere = np.zeros_like(runs.offset)

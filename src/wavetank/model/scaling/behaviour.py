@@ -137,12 +137,11 @@ class Behaviours:
         )
 
     def _phase_shape(self, phase: Phase, reader: _Reader) -> Shape:
-        offsets = phase.offset_view if phase.offset_view is not None else phase.offset
         return (
             reader.file_ids.index(phase.file_id),
             phase.level,
             tuple((member.iop_type, member.handle) for member in phase.pattern),
-            any(one.function == "unknown" for one in offsets),
+            any(one.function == "unknown" for one in phase.positions),
         )
 
     def _local(self, ph_id: int, rank: int, reader: _Reader) -> LocalPhase:
@@ -164,7 +163,7 @@ def _all_runs(phases: Sequence[Phase], rank: int) -> tuple[RunArrays, ...] | Non
     """The runs of a rank in phases that follow on each other, by pattern member; None where offsets are unknown."""
     of_phases = []
     for phase in phases:
-        offsets = phase.offset_view if phase.offset_view is not None else phase.offset
+        offsets = phase.positions
         if any(one.function == "unknown" for one in offsets):
             return None
         of_phases.append([phase.runs(rank, member, one) for member, one in enumerate(offsets)])

@@ -7,7 +7,7 @@ from pathlib import Path
 import kernel_models as km
 
 from wavetank.kernel.construction.from_model import make_kernel
-from wavetank.kernel.lowering.plan_reader import read_plan
+from wavetank.kernel.lowering.plan_reader import OwnStep, read_plan
 from wavetank.kernel.lowering.plan_text import lower
 from wavetank.model.document.model import Model
 from wavetank.model.document.program import DataStep, ProcessStep, Program
@@ -43,8 +43,8 @@ def order_of(folder: Path) -> dict[int, list[tuple[str, ...]]]:
     return {
         rank: [
             (step.words[0], step.words[1], *step.words[3:])
-            if step.words[0] in ("await", "signal")
-            else (step.words[0],)
+            if isinstance(step, OwnStep)
+            else (step.step,)
             for step in steps
         ]
         for rank, steps in plan.programs.items()

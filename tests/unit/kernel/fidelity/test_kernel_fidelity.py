@@ -7,7 +7,7 @@ from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.fidelity.certificate import ior_fidelity, replay_fidelity
 from wavetank.model.document.model import Model
-from wavetank.model.document.program import DataStep, RepeatStep
+from wavetank.model.document.program import DataStep, FileStep, RepeatStep
 
 MODELS = {
     "abyss": km.abyss(100_000),
@@ -109,6 +109,26 @@ def test_repeats_are_counted_and_compared(tmp_path):
     made = made.model_copy(update={"programs": (program.model_copy(update={"steps": steps}),)})
     row, other_calls = replay_fidelity(kernel_of(made, tmp_path), made)
     assert row.exact and row.kernel.operations == 6 and other_calls.exact
+
+
+def test_the_removal_of_an_mpi_file_is_a_call_like_others(tmp_path):
+    model = km.btio(steps=2, n_ranks=2)
+    first, *others = model.programs
+    gone = FileStep(iop_type="unlink", file_id=1, handle=-1)
+    programs = (first.model_copy(update={"steps": (*first.steps, gone)}), *others)
+    model = model.model_copy(update={"programs": programs})
+    kernel = kernel_of(model, tmp_path)
+    rows = replay_fidelity(kernel, model)
+    assert all(row.exact for row in rows) and rows[-1].kernel.operations == 13
+    rows = replay_fidelity(kernel_of(km.btio(steps=2, n_ranks=2), tmp_path), model)
+    assert "rank 0: the order differs" in rows[-1].differences[0]
+
+
+@pytest.mark.parametrize(("name", "other"), [("abyss", "bt-io"), ("bt-io", "file per process")])
+def test_nothing_of_a_kernel_of_another_model_is_exact(tmp_path, name, other):
+    rows = replay_fidelity(kernel_of(MODELS[name], tmp_path), MODELS[other])
+    assert not any(row.exact for row in rows)
+    assert rows[-1].ph_ids == () and rows[-1].ranks_with_other_offsets == 4
 
 
 def test_a_tolerance_is_about_operations_and_bytes(tmp_path):

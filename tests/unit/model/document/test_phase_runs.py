@@ -31,6 +31,19 @@ def test_a_linear_phase_is_one_run_of_each_rank() -> None:
     assert columns(phase, 2) == [[4], [10], [40], [200], [1000]]
 
 
+def test_a_rank_goes_by_its_number_or_its_place_in_the_phase() -> None:
+    phase = phase_of([event for rank in (1, 3) for event in strided(rank)])
+    assert phase.ph_processid == (1, 3)
+    assert phase.runs_at(1, 0).offset.tolist() == phase.runs(3, 0).offset.tolist() == [300]
+
+
+def test_positions_are_those_in_the_view_where_there_is_one() -> None:
+    phase = phase_of(strided(0))
+    assert phase.positions is phase.offset
+    in_view = (UnknownOffsets(),)
+    assert phase.model_copy(update={"offset_view": in_view}).positions is in_view
+
+
 def test_the_last_repetition_may_be_short() -> None:
     events = [
         Event(0, "pread", offset=i * 10, size=10, moved=7 if i == 3 else 10) for i in range(4)

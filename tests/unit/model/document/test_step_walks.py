@@ -13,7 +13,15 @@ from wavetank.model.document.program import (
     Step,
     SyncStep,
 )
-from wavetank.model.document.step_walks import changed_steps, flat, plain_steps, unmixed, unrolled
+from wavetank.model.document.step_walks import (
+    Around,
+    changed_among,
+    changed_steps,
+    flat,
+    plain_steps,
+    unmixed,
+    unrolled,
+)
 
 OPEN = FileStep(iop_type="open", file_id=1, handle=0)
 READ, WRITE = DataStep(ph_id=1, n=2), DataStep(ph_id=2, n=1)
@@ -65,3 +73,27 @@ def test_what_is_left_out_leaves_no_empty_repeat_or_mix() -> None:
     assert changed_steps([RepeatStep(times=4, steps=(MIX, WRITE))], lambda step: None) == ()
     kept = changed_steps(STEPS, lambda step: step if isinstance(step, FileStep) else None)
     assert list(flat(kept)) == [(OPEN, 1), (SYNC, 6), (OPEN, 6), (PAUSE, 1)]
+
+
+def test_of_what_repeats_the_first_repetitions_may_do() -> None:
+    assert list(unrolled(STEPS, most=2)) == [
+        OPEN, *([WRITE] + [SYNC, READ, OPEN, READ] * 2) * 2, PAUSE,
+    ]  # fmt: skip
+    assert list(unrolled(STEPS, most=3)) == list(unrolled(STEPS))
+
+
+def test_a_change_may_ask_what_is_beside_a_step_and_how_often_it_is_performed() -> None:
+    seen: list[tuple[DataStep | FileStep, Around]] = []
+
+    def change(step: DataStep | FileStep, around: Around) -> DataStep | FileStep:
+        seen.append((step, around))
+        return step
+
+    assert changed_among(STEPS, change, times=5) == STEPS
+    outer, inner = STEPS[1], STEPS[1].steps[1]  # type: ignore[union-attr]
+    assert seen == [
+        (OPEN, Around(None, outer, 5)),
+        (WRITE, Around(None, inner, 10)),
+        (READ, Around(None, None, 60)),
+        (OPEN, Around(None, None, 30)),
+    ]

@@ -1,0 +1,44 @@
+"""Which calls of a model's programs are a replay's to make: what the choice of steps and the certificate ask alike."""
+
+from __future__ import annotations
+
+from wavetank.kernel.document import calls
+from wavetank.kernel.document.steps import are_of_one_call, mpi_openers
+from wavetank.model.document.model import Model
+from wavetank.model.document.program import FileStep, Step
+from wavetank.model.document.step_walks import Around
+from wavetank.model.events.file_identity import NAME_CHANGES
+from wavetank.trace.paths import is_stored
+
+
+class OwnCalls:
+    """The calls on files that a replay makes itself."""
+
+    def __init__(self, model: Model) -> None:
+        self._stored = {file.file_id for file in model.files if is_stored(file.file_name)}
+        self._mpi_files = mpi_openers(model.programs).keys() | {
+            phase.file_id for phase in model.phases if phase.level == "mpiio"
+        }
+
+    def is_stored(self, file_id: int) -> bool:
+        """Whether a file is one of a storage system."""
+        return file_id in self._stored
+
+    def is_of_mpi(self, file_id: int) -> bool:
+        """Whether a file is used by MPI-IO, and its POSIX calls are the MPI library's."""
+        return file_id in self._mpi_files
+
+    def has(self, step: FileStep) -> bool:
+        """Whether a call is on a stored file, and none that the MPI library makes inside of its own."""
+        named = calls.is_mpi(step.iop_type) or step.iop_type in NAME_CHANGES
+        return self.is_stored(step.file_id) and (named or not self.is_of_mpi(step.file_id))
+
+    def is_first_name(self, step: Step | None, after: Step | None) -> bool:
+        """Whether two steps are one call on two names, both of stored files."""
+        return are_of_one_call(step, after) and all(
+            isinstance(one, FileStep) and self.is_stored(one.file_id) for one in (step, after)
+        )
+
+    def is_of_a_pair(self, step: FileStep, around: Around) -> bool:
+        """Whether a step is one half of such a call."""
+        return self.is_first_name(step, around.after) or self.is_first_name(around.before, step)
