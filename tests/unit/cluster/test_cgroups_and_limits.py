@@ -74,6 +74,32 @@ def test_limits_of_version_1_are_set_and_read_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("kind", "file", "one", "most"),
+    [("v1", "cpu.shares", 1024, 262_144), ("v2", "cpu.weight", 100, 10_000)],
+)
+def test_clusters_count_as_many_processes_as_they_have_nodes(
+    tmp_path: Path, kind: str, file: str, one: int, most: int
+) -> None:
+    where = machine(tmp_path, kind)
+    root = where.v1["cpu"] if kind == "v1" else tmp_path
+    for name in ("a-1/c1", "a-1/c2", "b-2/c1"):
+        group = root / "wavetank" / name
+        group.mkdir(parents=True)
+        (group / "cgroup.procs").touch()
+        for above in (group.parent, group.parent.parent):
+            (above / file).touch()
+    NodeGroup("wavetank/a-1/c2", where).create()
+    assert (root / "wavetank" / "a-1" / file).read_text() == str(2 * one)
+    assert (root / "wavetank" / file).read_text() == str(3 * one)
+    for number in range(300):
+        group = root / "wavetank" / "b-2" / f"n{number}"
+        group.mkdir()
+        (group / "cgroup.procs").touch()
+    NodeGroup("wavetank/b-2/c1", where).create()
+    assert (root / "wavetank" / "b-2" / file).read_text() == str(most)
+
+
+@pytest.mark.parametrize(
     ("kind", "file", "text"),
     [
         ("v1", "memory/wavetank/c1/memory.limit_in_bytes", "9223372036854771712\n"),

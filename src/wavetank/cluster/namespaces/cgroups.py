@@ -19,6 +19,9 @@ from wavetank.errors import ProviderError
 log = logging.getLogger(__name__)
 
 PERIOD_US = 100_000  # the kernel's default period of CPU bandwidth control
+# What a process counts in the competition for processors, and the most that a group can; the kernel's numbers.
+SHARES_V1, MOST_SHARES_V1 = 1024, 262_144
+WEIGHT_V2, MOST_WEIGHT_V2 = 100, 10_000
 CONTROLLERS = ("memory", "cpu", "blkio")
 KILL_TIMEOUT_S = 60.0
 REAP_TIMEOUT_S = 3.0
@@ -80,7 +83,8 @@ class NodeGroup:
     processes join it before they do anything else (decision 0400). So all processes of a cluster are below one directory.
     The digits are another cluster's even where the name is the same.
 
-    Why a group of each node below it: limits of memory and processor time are a node's, whatever runs in it.
+    Why a group of each node below it: limits of memory and processor time are a node's, whatever runs in it. The groups
+    above count as many ordinary processes as there are nodes: else all clusters together would count as one process.
 
     Why in several hierarchies: with version 1 each controller has a tree of its own. A process joins its node's group in
     all of them, and in version 2 where that is mounted too. So each tree alone tells which processes are the cluster's.
@@ -101,7 +105,7 @@ class NodeGroup:
         return [str(directory / "cgroup.procs") for directory in self.directories()]
 
     def create(self) -> None:
-        """Make the groups; in version 2 with our controllers handed down.
+        """Make the groups; in version 2 with our controllers handed down. A node counts as much as an ordinary process.
 
         Raises:
             ProviderError: not allowed, or no control groups.
@@ -115,6 +119,26 @@ class NodeGroup:
             raise ProviderError(
                 f"cannot make the control group {error.filename}: {error.strerror}. Limits need root and a writable /sys/fs/cgroup"
             ) from error
+        self._weigh()
+
+    def _weigh(self) -> None:
+        """Have the groups above nodes count as many processes as there are nodes below, when processors are short.
+
+        As they are made, all clusters together count as one: beside eight busy processes a cluster would have a ninth.
+        """
+        if "cpu" in self.where.v1:
+            root, file, one, most = self.where.v1["cpu"], "cpu.shares", SHARES_V1, MOST_SHARES_V1
+        elif self.where.v2 is not None and "cpu" in self.where.v2_controllers:
+            root, file, one, most = self.where.v2, "cpu.weight", WEIGHT_V2, MOST_WEIGHT_V2
+        else:
+            return
+        cluster = (root / self.path).parent
+        for directory, nodes in (
+            (cluster, "*/cgroup.procs"),
+            (cluster.parent, "*/*/cgroup.procs"),
+        ):
+            count = sum(1 for _ in directory.glob(nodes))
+            self._set_where_there(directory / file, str(min(max(count, 1) * one, most)))
 
     def _hand_down(self, top: Path, parent: Path) -> None:
         wanted = [name for name in ("memory", "cpu", "io") if name in self.where.v2_controllers]
@@ -146,7 +170,7 @@ class NodeGroup:
 
     @staticmethod
     def _set_where_there(file: Path, value: str) -> None:
-        """Limit swap too, where the kernel counts it."""
+        """Set what not every kernel has: a limit of swap, a weight."""
         if file.exists():
             _set(file, value, "")
 
