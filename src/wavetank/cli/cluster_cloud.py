@@ -220,7 +220,8 @@ def _time(value: datetime | None) -> str | None:
 def _table(rows: Sequence[_Held], clouds: Sequence[Cloud]) -> Table:
     where = ", ".join(cloud.region for cloud in clouds)
     note = (
-        "USD so far: instances that still run, at the shipped prices on demand; without volumes and data."
+        "USD so far, computed: by this machine's journal of a cluster, else instances, volumes and public addresses that are "
+        "there, at the shipped prices on demand; without instances that ended, and data."
         if rows
         else f"Nothing of wavetank's is in {where}."
     )

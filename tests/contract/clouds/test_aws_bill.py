@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -15,8 +16,10 @@ from click.testing import CliRunner
 
 from wavetank.cli.main import cli
 from wavetank.cluster import deploy
+from wavetank.cluster.clouds import engine
 from wavetank.cluster.clouds.aws.cloud import AwsCloud
 from wavetank.cluster.clouds.bill import ClusterBill, bill_so_far, kept_bills
+from wavetank.cluster.clouds.census import holdings
 from wavetank.cluster.clouds.engine import noted_lease
 from wavetank.cluster.clouds.provider import CloudProvider
 from wavetank.cluster.state import directory_of
@@ -100,6 +103,25 @@ def test_down_prints_the_bill_beside_the_estimate_and_it_can_be_had_again(aws: E
     assert abs(Decimal(whole["difference_usd"]) - difference) <= Decimal("0.0001")
     (kept,) = told("bill")["bills_of_clusters_that_are_down"]
     assert (kept["cluster"], kept["usd"]) == ("lab", whole["usd"])
+
+
+def test_what_it_cost_so_far_is_the_same_by_the_journal_and_by_the_account_alone(
+    aws: Emulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "WallClock", QuickClock)
+    create(spec_of())
+    later = datetime.now(UTC) + timedelta(hours=1)
+    (here,) = holdings(AwsCloud("us-east-1"), later)
+    assert here.is_here and here.spent_usd is not None and about(here.spent_usd, 1)
+    directory_of("lab").erase()
+    (elsewhere,) = holdings(AwsCloud("us-east-1"), later)
+    # volumes and addresses too; times of instances and volumes are the account's
+    assert not elsewhere.is_here and elsewhere.spent_usd is not None
+    assert about(elsewhere.spent_usd, 1)
+    assert abs(elsewhere.spent_usd - here.spent_usd) <= 600 * A_SECOND
+    (row,) = told("prune", "--provider", "aws", "--token", elsewhere.key.token)["in_the_account"]
+    assert row["state"] == "removed" and row["usd_so_far"] is not None
+    assert aws.left() == []
 
 
 def test_instances_that_a_full_zone_gave_back_are_on_the_bill(

@@ -201,9 +201,6 @@ def test_without_its_folder_a_cluster_is_found_and_removed_by_its_token(aws: Emu
     assert found.owner == "user/moto"
     later = holdings(AwsCloud("us-east-1"), datetime.now(UTC) + timedelta(hours=3))
     assert later[0].is_over
-    # 3 c5.large at 0.085 USD an hour for three hours and a little
-    assert later[0].spent_usd is not None
-    assert 0.76 < later[0].spent_usd < 0.78
     assert remove_all(AwsCloud("us-east-1"), key, QuickClock()) >= 6
     assert aws.left() == []
 

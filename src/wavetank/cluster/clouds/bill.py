@@ -15,9 +15,17 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from wavetank.cluster.clouds.cloud import Cloud, Key
+from wavetank.cluster.clouds.cloud import Cloud, Key, Made
 from wavetank.cluster.clouds.engine import ENDING
-from wavetank.cluster.clouds.price import LEFT_OUT, MARGIN_S, estimate, price_table, use_of
+from wavetank.cluster.clouds.price import (
+    LEFT_OUT,
+    MARGIN_S,
+    estimate,
+    newest_table,
+    price_table,
+    use_of,
+    volume_time,
+)
 from wavetank.cluster.clouds.terms import Terms
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import ClusterDirectory, state_root
@@ -168,6 +176,44 @@ def bill_so_far(directory: ClusterDirectory, now: datetime) -> ClusterBill | Non
         computed=bill_of(used, table),
         assumed=tuple(assumed),
     )
+
+
+def spent_so_far(
+    things: Iterable[Made], region: str, now: datetime, directory: ClusterDirectory | None = None
+) -> Bill | None:
+    """What one bringing up of a cluster cost until now: by its journal where this machine has it, else by what there is.
+
+    The account alone forgets instances that ended an hour ago; its times are those of instances and volumes that are there.
+
+    Args:
+        things: of the cluster, as the account has them.
+        region: of the account.
+        now: UTC.
+        directory: of the cluster on this machine.
+
+    Returns:
+        None where there is neither a journal with prices nor a price table of the region.
+    """
+    by_journal = None if directory is None else bill_so_far(directory, now)
+    if by_journal is not None:
+        return by_journal.computed
+    try:
+        return bill_of(_used_of_things(things, now), newest_table(region))
+    except CostError:
+        return None
+
+
+def _used_of_things(things: Iterable[Made], now: datetime) -> Iterator[Used]:
+    for made in things:
+        if made.since is None:
+            continue
+        seconds = max(SHORTEST_S, (now - made.since).total_seconds())
+        if made.volume is not None:
+            yield volume_time(made.volume, seconds)
+        if made.kind == "instance":
+            yield InstanceTime(made.instance_type, 1, seconds)
+            if made.public_address is not None:
+                yield AddressTime(1, seconds)
 
 
 def keep_bill(directory: ClusterDirectory, now: datetime) -> ClusterBill | None:

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 
+from wavetank.cluster.clouds.bill import spent_so_far
 from wavetank.cluster.clouds.cloud import Cloud, Key, Made
 from wavetank.cluster.clouds.engine import noted_lease
-from wavetank.cluster.clouds.price import newest_table
-from wavetank.cluster.state import directories
-from wavetank.cost.bills import InstanceTime, bill_of
-from wavetank.errors import CostError
+from wavetank.cluster.state import ClusterDirectory, directories
 
 
 @dataclass(frozen=True)
@@ -28,7 +26,7 @@ class Holding:
         expires: by its tags; None where they do not say.
         is_over: whether that has passed.
         is_here: whether this machine has a folder of it.
-        spent_usd: of the instances that there are, at prices on demand; None without a price table of the region.
+        spent_usd: so far, see bill.spent_so_far; None where it is not known, or a part of it has no price.
     """
 
     key: Key
@@ -51,20 +49,28 @@ def holdings(cloud: Cloud, now: datetime | None = None) -> list[Holding]:
     """
     now = now or datetime.now(UTC)
     here = {
-        found[1] for directory in directories() if (found := noted_lease(directory)) is not None
+        found[1]: directory
+        for directory in directories()
+        if (found := noted_lease(directory)) is not None
     }
     by_key: dict[Key, list[Made]] = {}
     for made in cloud.found(None):
         by_key.setdefault(Key(made.cluster, made.token), []).append(made)
     return [
-        _holding(key, things, cloud.region, now, is_here=key in here)
+        _holding(key, things, cloud.region, now, here=here.get(key))
         for key, things in sorted(by_key.items(), key=lambda item: (item[0].cluster, item[0].token))
     ]
 
 
 def _holding(
-    key: Key, things: Sequence[Made], region: str, now: datetime, *, is_here: bool
+    key: Key,
+    things: Sequence[Made],
+    region: str,
+    now: datetime,
+    *,
+    here: ClusterDirectory | None,
 ) -> Holding:
+    bill = spent_so_far(things, region, now, here)
     instances = [made for made in things if made.kind == "instance"]
     expires = max((made.expires for made in things if made.expires is not None), default=None)
     return Holding(
@@ -76,20 +82,6 @@ def _holding(
         since=min((made.since for made in instances if made.since is not None), default=None),
         expires=expires,
         is_over=expires is not None and expires < now,
-        is_here=is_here,
-        spent_usd=_spent(instances, region, now),
+        is_here=here is not None,
+        spent_usd=None if bill is None or bill.missing else bill.total,
     )
-
-
-def _spent(instances: Sequence[Made], region: str, now: datetime) -> Decimal | None:
-    try:
-        table = newest_table(region)
-    except CostError:
-        return None
-    used = [
-        InstanceTime(made.instance_type, 1, (now - made.since).total_seconds())
-        for made in instances
-        if made.since is not None
-    ]
-    bill = bill_of(used, table)
-    return None if bill.missing else bill.total

@@ -12,6 +12,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import Protocol
 
+from wavetank.cluster.clouds.disks import Volume
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ProviderError
 
@@ -127,8 +128,9 @@ class Made:
         key: by which it is removed: its id or its name.
         state: as the cloud calls it; empty where things of the kind have none.
         node: of an instance.
-        since, until: of an instance: when it began and, where the cloud says it, when it ended.
+        since, until: of an instance: when it began and, where the cloud says it, when it ended. since also of a volume.
         instance_type, private_address, public_address, reason, is_spot: of an instance.
+        volume: of a volume: what is paid for.
     """
 
     kind: str
@@ -146,6 +148,7 @@ class Made:
     public_address: str | None = None
     reason: str = ""
     is_spot: bool = False
+    volume: Volume | None = None
 
 
 class Cloud(Protocol):

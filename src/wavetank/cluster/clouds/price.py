@@ -49,16 +49,17 @@ def use_of(
     """
     yield InstanceTime(spec.instance_of(node).name, 1, seconds)
     for volume in (*data_volumes(spec, node), Volume("gp3", ROOT_GB)):
-        use = StorageUse(
-            f"ebs-{volume.kind}",
-            1,
-            volume.size_gb * GIB,
-            volume.iops,
-            volume.throughput_bytes_per_s,
-        )
-        yield StorageTime(use, seconds)
+        yield volume_time(volume, seconds)
     if has_public_address:
         yield AddressTime(1, seconds)
+
+
+def volume_time(volume: Volume, seconds: float) -> StorageTime:
+    """What one volume uses in a time."""
+    use = StorageUse(
+        f"ebs-{volume.kind}", 1, volume.size_gb * GIB, volume.iops, volume.throughput_bytes_per_s
+    )
+    return StorageTime(use, seconds)
 
 
 def price_table(terms: Terms) -> PriceTable:

@@ -9,9 +9,16 @@ from typing import Any
 
 from wavetank.cluster.clouds.aws.account import Account
 from wavetank.cluster.clouds.cloud import PREFIX, TOKEN_TAG, Key, Made
+from wavetank.cluster.clouds.disks import Volume
+from wavetank.units import MIB
 
 # Instances that are gone stay in the list for about an hour.
 ENDED = ("terminated",)
+PROVISIONED = (
+    "gp3",
+    "io1",
+    "io2",
+)  # types whose IOPS are paid for; those of others follow from the size
 _NODES = re.compile(r"^([a-z]+)([0-9]+)-[a-z]+([0-9]+)$")
 _ENDED = re.compile(r"\((\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (?:GMT|UTC)\)")
 _LABEL = re.compile(r"^wavetank-(?P<cluster>[a-z][a-z0-9-]{0,30})-(?P<token>[0-9a-f]{8})(-.*)?$")
@@ -32,7 +39,7 @@ def everything(account: Account, key: Key | None) -> tuple[Made, ...]:
     return (
         *_schedules(account, key),
         *instances(account, key),
-        *_tagged(account, key, "DescribeVolumes", "Volumes", "volume", "VolumeId", "State"),
+        *_volumes(account, key),
         *_tagged(
             account, key, "DescribeNetworkInterfaces", "NetworkInterfaces", "network-interface",
             "NetworkInterfaceId", "Status", tags="TagSet",
@@ -102,6 +109,27 @@ def _tagged(
         if found in ("deleted", "deleting"):
             continue
         yield Made(kind, str(each[identifier]), state=found, **_of(_tags(each.get(tags, []))))
+
+
+def _volumes(account: Account, key: Key | None) -> Iterator[Made]:
+    for each in account.pages("ec2", "DescribeVolumes", "Volumes", Filters=filters_of(key)):
+        state = str(each.get("State", ""))
+        if state in ("deleted", "deleting"):
+            continue
+        throughput = each.get("Throughput")  # MiB/s
+        yield Made(
+            "volume",
+            str(each["VolumeId"]),
+            state=state,
+            since=_utc(each.get("CreateTime")),
+            volume=Volume(
+                str(each["VolumeType"]),
+                int(each["Size"]),
+                each.get("Iops") if each["VolumeType"] in PROVISIONED else None,
+                None if throughput is None else int(throughput) * MIB,
+            ),
+            **_of(_tags(each.get("Tags", []))),
+        )
 
 
 def _schedules(account: Account, key: Key | None) -> Iterator[Made]:
