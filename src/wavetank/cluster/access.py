@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from wavetank.cluster.spec import ClusterSpec
 
 Access = Literal["native", "client", "passthrough", "virtual", "volume"]
-METHODS: tuple[Access, ...] = get_args(Access)
-OF_GUESTS: tuple[Access, ...] = ("virtual", "client", "passthrough", "volume")
 OF_LOCAL: tuple[Access, ...] = ("virtual", "native")
 KINDS_ON_HOSTS = ("nfs", "glusterfs")
 """File systems whose servers have been brought up on host nodes, for guests."""

@@ -93,15 +93,6 @@ def turn_words(effect: Effect) -> str:
     return f"{words}, not separable" if effect.turns else words
 
 
-def left_out_words(comparison: Comparison) -> str | None:
-    """How many effects people are not shown, and where they are; None when all are shown."""
-    n = len(comparison.effects) - len(effects_shown(comparison))
-    if n == 0:
-        return None
-    pairs = "1 pair that differs" if n == 1 else f"{n} pairs that differ"
-    return f"{pairs} in several knobs: in the CSV and JSON output only"
-
-
 def _turned(
     first: Configuration, second: Configuration, knobs: Mapping[str, Knobs]
 ) -> tuple[Turn, ...]:

@@ -10,7 +10,6 @@ from wavetank.compare.configuration import Configuration
 from wavetank.tables.table import Column
 
 T = TypeVar("T")
-Changes = Mapping[str, Mapping[str, object]]
 
 
 def application_column(of: Callable[[T], str]) -> Column[T]:
