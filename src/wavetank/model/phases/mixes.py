@@ -127,6 +127,7 @@ def _ends(data: DataRows, row: int, way: int) -> tuple[int, int]:
 
 def _turns(data: DataRows, parted: BoolArray, table: Folded, thresholds: Thresholds) -> _Turns:
     n = len(data)
+    # From 0: a call through an open. From -1 down to -n: one of at most n loops. Below: a weave.
     symbol = (data.slot.astype(np.int64) << 8) | data.op
     weight = np.ones(n, dtype=np.int64)
     looped = data.block >= 0

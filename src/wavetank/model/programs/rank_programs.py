@@ -24,7 +24,7 @@ from wavetank.model.phases.activity import Activity
 from wavetank.model.programs.file_steps import Known, distinct_steps
 from wavetank.model.programs.loops import compress
 from wavetank.model.programs.mixes import with_mixes
-from wavetank.model.programs.step_table import Part, StepTable, inside_repetitions
+from wavetank.model.programs.step_table import Part, StepRow, StepTable, inside_repetitions
 from wavetank.model.programs.tokens import (
     WITHOUT_DATA,
     TokenKind,
@@ -283,7 +283,8 @@ class _Programs:
         if len(woven.broken):
             inside[(tokens.kind == TokenKind.DATA) & np.isin(tokens.what, woven.broken)] = 1
         distinct, which = distinct_rows([tokens.kind, tokens.what, tokens.n, nulls, inside])
-        ids = np.array([table.number(row) for row in distinct.tolist()], dtype=np.int64)[which]
+        numbers = [table.number(StepRow._make(row)) for row in distinct.tolist()]
+        ids = np.array(numbers, dtype=np.int64)[which]
         starts = np.flatnonzero(np.diff(tokens.rank, prepend=-1))
         stops = np.append(starts[1:], len(tokens.rank))
         for a, b in zip(starts.tolist(), stops.tolist(), strict=True):

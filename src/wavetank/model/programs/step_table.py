@@ -33,14 +33,28 @@ class Part(NamedTuple):
     times: Int64Array  # repetitions of the loop
 
 
+class StepRow(NamedTuple):
+    """A step by its numbers: equal ones are one step."""
+
+    kind: int  # TokenKind
+    what: int  # which one of its kind, see TokenKind
+    n: int  # of data: operations; of a pause: times its length; else: calls
+    null_seeks: int  # among these operations
+    inside: int  # 1: it begins or ends inside a repetition of its phase's pattern, else 0
+
+    def goes_on(self, behind: StepRow) -> bool:
+        """Whether a step behind it is of the same, so that both may be one."""
+        return self.kind == behind.kind and self.what == behind.what
+
+
 class StepTable:
     """The different steps by their numbers."""
 
     def __init__(
-        self, rows: list[list[int]], phases: Sequence[Phase], file_steps: Sequence[FileStep]
+        self, rows: list[StepRow], phases: Sequence[Phase], file_steps: Sequence[FileStep]
     ) -> None:
         self._rows = rows
-        self._numbers = {tuple(row): number for number, row in enumerate(rows)}
+        self._numbers = {row: number for number, row in enumerate(rows)}
         self._phases, self._file_steps = phases, file_steps
         self._made: dict[int, Step] = {}
         self._mixable: list[bool] = []
@@ -48,9 +62,9 @@ class StepTable:
     def __len__(self) -> int:
         return len(self._rows)
 
-    def number(self, row: list[int]) -> int:
-        """The number of a step: kind, what, n, null seeks, inside a repetition."""
-        found = self._numbers.setdefault(tuple(row), len(self._rows))
+    def number(self, row: StepRow) -> int:
+        """The number of a step."""
+        found = self._numbers.setdefault(row, len(self._rows))
         if found == len(self._rows):
             self._rows.append(row)
         return found
@@ -59,9 +73,9 @@ class StepTable:
         """By number, whether a step may be part of a mix: it moves data, or is a POSIX call on what a file is, not its names."""
         plain = (TokenKind.DATA, TokenKind.EMPTY, TokenKind.SEEK, TokenKind.NULL_SEEK)
         for row in self._rows[len(self._mixable) :]:
-            can = row[0] in plain
-            if row[0] == TokenKind.FILE:
-                name = self._file_steps[row[1]].iop_type
+            can = row.kind in plain
+            if row.kind == TokenKind.FILE:
+                name = self._file_steps[row.what].iop_type
                 can = not name.startswith("MPI_") and name not in NAME_CHANGES
             self._mixable.append(can)
         return np.array(self._mixable, dtype=bool)
@@ -87,7 +101,7 @@ class StepTable:
                 continue
             last = before if isinstance(before, int) else int(before[-1])
             first = node if isinstance(node, int) else int(node[0])
-            if self._rows[last][:2] == self._rows[first][:2]:
+            if self._rows[last].goes_on(self._rows[first]):
                 both = self.joined(last, first)
                 found[at - 1] = (
                     before[:-1] if isinstance(before, np.ndarray) else np.zeros(0, dtype=np.int64)
@@ -117,7 +131,7 @@ class StepTable:
         """Append a node; joined with the one before it where both are the same step."""
         if not found or not isinstance(node, int) or not isinstance(found[-1], int):
             found.append(node)
-        elif self._rows[found[-1]][:2] == self._rows[node][:2]:
+        elif self._rows[found[-1]].goes_on(self._rows[node]):
             found[-1] = self.joined(found[-1], node)
         else:
             found.append(node)
@@ -125,12 +139,12 @@ class StepTable:
     def joined(self, first: int, second: int) -> int:
         """The number of the step that two steps of the same kind are."""
         a, b = self._rows[first], self._rows[second]
-        row = [*a[:2], a[2] + b[2], a[3] + b[3], max(a[4], b[4])]
-        return self.number(row)
+        inside = max(a.inside, b.inside)
+        return self.number(StepRow(a.kind, a.what, a.n + b.n, a.null_seeks + b.null_seeks, inside))
 
     def _loop(self, body: list[int], times: int) -> list[Node]:
         """A loop; where a repetition ends with the step that the next one begins with, they are one step."""
-        if len(body) < 2 or self._rows[body[0]][:2] != self._rows[body[-1]][:2]:
+        if len(body) < 2 or not self._rows[body[-1]].goes_on(self._rows[body[0]]):
             return [Loop(times, tuple(body))]
         number = self.joined(body[-1], body[0])
         inner = body[1:-1]
@@ -152,7 +166,7 @@ class StepTable:
         """The steps of numbers and loops; those that move data are made at once."""
         made, rows = self._made, self._rows
         numbers = {node for node in nodes if isinstance(node, int)}
-        new = [number for number in numbers - made.keys() if rows[number][0] == TokenKind.DATA]
+        new = [number for number in numbers - made.keys() if rows[number].kind == TokenKind.DATA]
         made.update(zip(new, _data_steps([rows[number] for number in new], self._phases)))  # noqa: B905
         return tuple(
             [
@@ -190,8 +204,8 @@ def inside_repetitions(tokens: Tokens, phases: Sequence[Phase]) -> Int64Array:
     return result
 
 
-def _step(row: list[int], phases: Sequence[Phase], file_steps: Sequence[FileStep]) -> Step:
-    kind, what, n = row[:3]
+def _step(row: StepRow, phases: Sequence[Phase], file_steps: Sequence[FileStep]) -> Step:
+    kind, what, n = row.kind, row.what, row.n
     if kind == TokenKind.SYNC_RANKS:
         return SyncStep.model_construct(communicator=what, count=n)
     if kind == TokenKind.PAUSE:
@@ -205,18 +219,18 @@ def _step(row: list[int], phases: Sequence[Phase], file_steps: Sequence[FileStep
     return step if n == step.count else step.model_copy(update={"count": n})
 
 
-def _data_steps(rows: Sequence[list[int]], phases: Sequence[Phase]) -> Sequence[DataStep]:
+def _data_steps(rows: Sequence[StepRow], phases: Sequence[Phase]) -> Sequence[DataStep]:
     """The steps of rows that move data."""
-    patterns = [phases[row[1] - 1].pattern for row in rows]
+    patterns = [phases[row.what - 1].pattern for row in rows]
     return DataStep.of_columns(
         step=["data"] * len(rows),
-        ph_id=[row[1] for row in rows],
+        ph_id=[row.what for row in rows],
         n=[
-            row[2] if row[4] else row[2] // len(pattern)
+            row.n if row.inside else row.n // len(pattern)
             for row, pattern in zip(rows, patterns, strict=True)
         ],
-        single=[bool(row[4]) for row in rows],
-        null_seeks=[row[3] for row in rows],
+        single=[bool(row.inside) for row in rows],
+        null_seeks=[row.null_seeks for row in rows],
         handle=[_common_handle(pattern) for pattern in patterns],
     )
 

@@ -18,7 +18,7 @@ from wavetank.model.events.row_kinds import RowKind
 from wavetank.model.native.orders import join_steps, lay_symbols, narrow, tally, translated
 from wavetank.model.phases.activity import Activity
 from wavetank.model.programs.file_steps import distinct_steps
-from wavetank.model.programs.step_table import StepTable
+from wavetank.model.programs.step_table import StepRow, StepTable
 from wavetank.model.programs.tokens import TokenKind
 from wavetank.trace.schema import BoolArray, Int64Array
 
@@ -162,8 +162,8 @@ class WovenSteps:
         given = np.array([*range(base), *number])
         return translated(found, given, narrow(int(given.max())))
 
-    def _row_of(self, symbol: int, n: int) -> list[int]:
+    def _row_of(self, symbol: int, n: int) -> StepRow:
         what, is_call = divmod(symbol, 2)
         if is_call:
-            return [self._kind_of_call[symbol], what, n, 0, 0]
-        return [int(TokenKind.DATA), what, n, 0, int(self._members[what] > 1)]
+            return StepRow(self._kind_of_call[symbol], what, n, 0, 0)
+        return StepRow(int(TokenKind.DATA), what, n, 0, int(self._members[what] > 1))

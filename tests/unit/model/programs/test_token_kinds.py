@@ -1,6 +1,7 @@
 """What tokens stand for: the kinds of rows, and what no row of a trace is."""
 
 from wavetank.model.events.row_kinds import RowKind
+from wavetank.model.programs.step_table import StepRow, StepTable
 from wavetank.model.programs.tokens import TokenKind
 
 
@@ -15,3 +16,20 @@ def test_what_is_put_between_rows_has_numbers_of_its_own() -> None:
     assert {kind.name for kind in between} == {"PAUSE", "BEGINS", "ENDED", "WEAVE"}
     assert not {int(kind) for kind in between} & {int(kind) for kind in RowKind}
     assert len(set(TokenKind)) == len(TokenKind.__members__)
+
+
+def test_a_step_goes_on_in_one_of_the_same_kind_that_names_the_same() -> None:
+    step = StepRow(TokenKind.DATA, 3, 5, 1, 0)
+    assert step.goes_on(StepRow(TokenKind.DATA, 3, 2, 0, 1))
+    assert not step.goes_on(step._replace(what=4))
+    assert not step.goes_on(step._replace(kind=int(TokenKind.FILE)))
+
+
+def test_joined_steps_have_the_calls_of_both() -> None:
+    first, second = StepRow(TokenKind.DATA, 3, 5, 1, 0), StepRow(TokenKind.DATA, 3, 2, 4, 1)
+    table = StepTable([first, second], (), ())
+    joined = table.joined(0, 1)
+    assert joined == 2
+    assert table.number(StepRow(TokenKind.DATA, 3, 7, 5, 1)) == joined
+    assert table.joined(1, 0) == joined
+    assert len(table) == 3
