@@ -1,11 +1,14 @@
 """How time and memory grow with the number of files: every stage from the trace to the report of a program of small files.
 
     .venv/bin/python benchmarks/scale/many_files.py [--files 10000 100000] [--ranks 64] [--folder DIRECTORY]
+        [--program metadata_only]
 
-Each rank writes its share of the files, of sizes that follow no rule, and reads them again in random order. The ranks
-run one after another, so that two cores do for 64 of them. Every command of wavetank is a process of its own: printed
-are its processor time, its time by the clock, its peak resident memory, and the processor time for each call that was
-traced. Growth is the ratio to the size before: as many times as many files should take as many times as long.
+Each rank writes its share of the files, of sizes that follow no rule, and reads them again in random order. Ranks of
+"metadata_only" make their files, ask for the status of each and remove them, and move no data. The ranks are processes
+of a shell that run one after another, not of a launcher, so that two cores do for 64 of them. Every command of wavetank
+is a process of its own: printed are its processor time, its time by the clock, its peak resident memory, and the
+processor time for each call that was traced. Growth is the ratio to the size before: as many times as many files should
+take as many times as long.
 The limits of this project, at 1,000,000 files on 64 ranks: 60 s and 2 GiB for `model` and for `kernel` each.
 The replay's ranks run all at once; "start" is the replay program that reads its plan and performs nothing. Both need
 Open MPI, and their memory is that of the largest process; --skip start replay leaves them out. "diff" compares the
@@ -30,7 +33,10 @@ HERE = Path(__file__).resolve().parent
 WAVETANK = [sys.executable, "-m", "wavetank"]
 STAGES = [sys.executable, str(HERE / "stages.py")]
 UNTIMED = ("campaign",)  # what a stage needs, and is none
-CALLS_A_FILE = 7  # open, write, close; open, fstat, read, close
+CALLS_A_FILE = {
+    "small_files": 7,  # open, write, close; open, fstat, read, close
+    "metadata_only": 4,  # open, close; stat; unlink
+}
 
 
 @dataclass(frozen=True)
@@ -55,21 +61,22 @@ def cost_of(command: list[str], log: Path) -> Cost:
     return Cost(used.ru_utime + used.ru_stime, time.monotonic() - started, used.ru_maxrss / 1024)
 
 
-def program_of(folder: Path, n_files: int, n_ranks: int) -> list[str]:
+def program_of(name: str, folder: Path, n_files: int, n_ranks: int) -> list[str]:
     """The ranks one after another, numbered as a launcher numbers them."""
-    program = folder / "small_files"
-    subprocess.run(["cc", "-O2", "-o", str(program), str(HERE / "small_files.c")], check=True)
+    program = folder / name
+    subprocess.run(["cc", "-O2", "-o", str(program), str(HERE / f"{name}.c")], check=True)
     ranks = f'for r in $(seq 0 {n_ranks - 1}); do PMI_RANK=$r "$0" "$1" $r {n_ranks} {n_files} || exit 1; done'
     return ["sh", "-c", ranks, str(program), str(folder / "data")]
 
 
-def commands(folder: Path, n_files: int, n_ranks: int) -> dict[str, list[str]]:
+def commands(name: str, folder: Path, n_files: int, n_ranks: int) -> dict[str, list[str]]:
     """By name, in the order of their use."""
+    program = program_of(name, folder, n_files, n_ranks)
     names = ("run.trace", "model.json", "kernel.json", "plan", "campaign", "replay")
     trace, model, kernel, plan, campaign, root = (folder / name for name in names)
     return {
-        "untraced": program_of(folder, n_files, n_ranks),
-        "trace": [*WAVETANK, "trace", "-o", str(trace), "--include", str(folder / "data"), "--", *program_of(folder, n_files, n_ranks)],
+        "untraced": program,
+        "trace": [*WAVETANK, "trace", "-o", str(trace), "--include", str(folder / "data"), "--", *program],
         "model": [*WAVETANK, "model", str(trace), "-o", str(model)],
         "kernel": [*WAVETANK, "kernel", str(model), "-o", str(kernel)],
         "fidelity": [*WAVETANK, "fidelity", str(kernel), str(model)],
@@ -88,12 +95,15 @@ def _replay_program(n_ranks: int, plan: Path, root: Path) -> list[str]:
     return [*start, str(program), "--plan", str(plan), "--root", str(root), "--null"]
 
 
-def measure(n_files: int, n_ranks: int, base: Path, skip: list[str]) -> dict[str, Cost]:
+def measure(
+    program: str, n_files: int, n_ranks: int, base: Path, skip: list[str]
+) -> dict[str, Cost]:
     """All commands on one number of files."""
     found: dict[str, Cost] = {}
+    n_calls = n_files * CALLS_A_FILE[program]
     with tempfile.TemporaryDirectory(dir=base, prefix="wavetank-scale-") as name:
         folder = Path(name)
-        for what, command in commands(folder, n_files, n_ranks).items():
+        for what, command in commands(program, folder, n_files, n_ranks).items():
             if what in skip:
                 continue
             if what in ("untraced", "trace"):
@@ -105,7 +115,7 @@ def measure(n_files: int, n_ranks: int, base: Path, skip: list[str]) -> dict[str
             cost = cost_of(command, folder / f"{what}.log")
             if what not in UNTIMED:
                 found[what] = cost
-                yield_row(what, n_files, cost)
+                yield_row(what, n_files, n_calls, cost)
         for size in ("run.trace", "model.json", "kernel.json", "plan", "report.html"):
             path = folder / size
             if path.exists():
@@ -118,9 +128,9 @@ def measure(n_files: int, n_ranks: int, base: Path, skip: list[str]) -> dict[str
     return found
 
 
-def yield_row(what: str, n_files: int, cost: Cost) -> None:
+def yield_row(what: str, n_files: int, n_calls: int, cost: Cost) -> None:
     """One line of the table, as soon as it is known."""
-    ns = cost.cpu_s / (n_files * CALLS_A_FILE) * 1e9
+    ns = cost.cpu_s / n_calls * 1e9
     print(
         f"{n_files:>9,} {what:<10}{cost.cpu_s:>10.2f}{cost.clock_s:>10.2f}{cost.memory_mib:>12.0f}{ns:>12.0f}",
         flush=True,
@@ -133,6 +143,7 @@ def main() -> None:
     parser.add_argument("--files", type=int, nargs="+", default=[10_000, 100_000])
     parser.add_argument("--ranks", type=int, default=64)
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()))
+    parser.add_argument("--program", choices=tuple(CALLS_A_FILE), default="small_files")
     parser.add_argument("--skip", nargs="*", default=[], help="commands that are left out")
     given = parser.parse_args()
     print(
@@ -140,7 +151,7 @@ def main() -> None:
     )
     before: tuple[int, dict[str, Cost]] | None = None
     for n_files in given.files:
-        found = measure(n_files, given.ranks, given.folder, given.skip)
+        found = measure(given.program, n_files, given.ranks, given.folder, given.skip)
         if before is not None:
             growth = ", ".join(
                 f"{what} {cost.cpu_s / before[1][what].cpu_s:.1f}"

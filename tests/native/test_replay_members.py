@@ -12,7 +12,9 @@ from names_run import Round, go_round, wavetank
 from tracer_run import need
 
 from waiting import HANG_S
+from wavetank.kernel.document.calls import COPIES
 from wavetank.kernel.document.kernel import Kernel
+from wavetank.model.document.expansion import unfold
 
 N = 130
 PROGRAM = f"""
@@ -125,3 +127,50 @@ def test_files_without_data_and_their_directories_are_replayed_in_their_order(
     kept = {path.name for path in (tmp_path / "root").rglob("*")} - {".wavetank-files.json"}
     assert {f"old{i}" for i in range(N)} <= kept
     assert not any(name == "f" or name.startswith("d") for name in kept)
+
+
+COPIED = f"""
+import os
+for i in range({N}):
+    old = os.open(f"set/old{{i}}.bin", os.O_RDONLY)
+    new = os.open(f"set/new{{i}}.bin", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+    while os.copy_file_range(old, new, 1 << 30):
+        pass
+    os.close(old)
+    os.close(new)
+for i in range({N}):
+    old = os.open(f"set/old{{i}}.bin", os.O_RDONLY)
+    sent = os.open(f"set/sent{{i}}.bin", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+    place = 0
+    while moved := os.sendfile(sent, old, place, 1 << 30):
+        place += moved
+    os.close(old)
+    os.close(sent)
+"""
+
+
+def test_a_tree_of_files_that_is_copied_inside_of_the_kernel_is_replayed_as_families(
+    tmp_path: Path,
+) -> None:
+    need("libwavetank-trace.so")
+    work = tmp_path / "work"
+    (work / "set").mkdir(parents=True)
+    for i in range(N):
+        (work / "set" / f"old{i}.bin").write_bytes(b"y" * (1 + i * i % 9973))
+    done = go_round([sys.executable, "-c", COPIED], work, tmp_path, verify=False)
+    assert sorted(file.n_files for file in done.model.files if file.members is not None) == [N] * 3
+    assert done.difference.startswith("The models stand for the same I/O.")
+    made = {
+        path.name: path.stat().st_size
+        for path in (tmp_path / "root").rglob("sent*.bin")
+        if path.is_file()
+    }
+    assert made == {f"sent{i}.bin": 1 + i * i % 9973 for i in range(N)}
+    # The copy that finds the end is one step for all files, although each ends elsewhere.
+    calls = [
+        (event.iop_type, event.offset)
+        for event in unfold(done.model.programs, done.model.phases, 0, done.model.files)
+        if event.iop_type in COPIES and not event.moved
+    ]
+    assert calls.count(("copy_file_range", None)) == calls.count(("sendfile", None)) == N
+    assert len(set(calls)) == 4

@@ -29,6 +29,7 @@ struct open_file {
     const char *goes;   /* posix: path that goes at the close: of O_TMPFILE where the file system has none */
     int64_t known_size; /* at least so many bytes are in the file */
     int64_t position;   /* of the file pointer: bytes, in the view where there is one */
+    int64_t copied_to;  /* posix: where the latest copy inside of the kernel ended */
     int64_t pending_seeks; /* seeks to where the next data call starts, not yet made */
     int64_t pending_whence;
     int32_t epoch;        /* which of the files that had the name one after the other (verify_state.c) */

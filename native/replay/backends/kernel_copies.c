@@ -189,12 +189,19 @@ static int64_t begin(enum call call, struct open_file *file, char *buffer, int64
     return size;
 }
 
+static int64_t note_end(struct open_file *file, int64_t offset, int64_t moved) {
+    if (moved > 0) {
+        file->copied_to = offset + moved;
+    }
+    return moved;
+}
+
 static int64_t copy_from(struct open_file *file, char *buffer, int64_t size, int64_t offset) {
-    return begin(CALL_COPY_FROM, file, buffer, size, offset);
+    return note_end(file, offset, begin(CALL_COPY_FROM, file, buffer, size, offset));
 }
 
 static int64_t send_from(struct open_file *file, char *buffer, int64_t size, int64_t offset) {
-    return begin(CALL_SENDFILE_FROM, file, buffer, size, offset);
+    return note_end(file, offset, begin(CALL_SENDFILE_FROM, file, buffer, size, offset));
 }
 
 /* From a file that the plan does not have. */
@@ -213,14 +220,14 @@ static int64_t copy_of_nobody(struct open_file *to, int64_t size, int64_t offset
 
 static int64_t copy_to(struct open_file *file, char *buffer, int64_t size, int64_t offset) {
     if (through_memory) {
-        return pwrite(file->fd, buffer, (size_t)size, offset);
+        return note_end(file, offset, pwrite(file->fd, buffer, (size_t)size, offset));
     }
     if (!begun.file || begun.size != size) {
-        return wt_copies_finish() ? copy_of_nobody(file, size, offset) : -1;
+        return wt_copies_finish() ? note_end(file, offset, copy_of_nobody(file, size, offset)) : -1;
     }
     int64_t moved = copy_range(file, offset);
     begun.file = NULL;
-    return moved;
+    return note_end(file, offset, moved);
 }
 
 /* From a pipe or a file that the plan does not have: pages of memory stand for it. */
@@ -247,16 +254,15 @@ static int64_t send_of_nobody(struct open_file *to, int64_t size) {
 }
 
 static int64_t send_to(struct open_file *file, char *buffer, int64_t size, int64_t offset) {
-    (void)offset;
     if (through_memory) {
-        return write(file->fd, buffer, (size_t)size);
+        return note_end(file, offset, write(file->fd, buffer, (size_t)size));
     }
     if (!begun.file || begun.size != size) {
-        return wt_copies_finish() ? send_of_nobody(file, size) : -1;
+        return wt_copies_finish() ? note_end(file, offset, send_of_nobody(file, size)) : -1;
     }
     int64_t moved = send_all(file->fd);
     begun.file = NULL;
-    return moved;
+    return note_end(file, offset, moved);
 }
 
 /* ---- aio ---- */

@@ -117,7 +117,10 @@ void wt_perform_empty_step(struct replay *r, const struct plan_step *step) {
     const bool reads = facts->kind == KIND_READ;
     const bool meets = r->settings->verify && !reads && facts->layer == LAYER_MPIIO && facts->collective &&
                        wt_completion_of(step->call) == COMPLETES_AT_ONCE;
-    int64_t position = step->offset < 0 ? 0 : step->offset;
+    int64_t position = step->offset;
+    if (position < 0) { /* a copy without a place is where the one before it ended */
+        position = wt_is_copy(step->call) ? f->copied_to : 0;
+    }
     char *buffer = reads ? r->read_buffer : wt_pattern_at(&r->pattern, f->file->content, position);
     if (!reads) {
         wt_flush_expect(r, f);

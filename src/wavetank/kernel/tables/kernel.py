@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wavetank.kernel.document.kernel import Kernel, KernelFile
+from wavetank.model.document.name_shapes import name_shape, where_they_differ
 from wavetank.model.document.phase import Phase
-from wavetank.model.metadata.names import name_shape, where_they_differ
 from wavetank.model.tables.phase_table import operations_text, sizes_text
 from wavetank.tables.shapes import sentences
 from wavetank.tables.table import Cell, Column, Definition, Table

@@ -3,7 +3,6 @@
 Reads a trace's table and files; leaves a table in which all files of a family are one, and says whose turn it is:
 a call on the next member of a family has the name NEXT, see ``wavetank.model.document.file_members``. What follows
 sees an application that opens one file again and again, so that phases and steps fold as those of one file do.
-
 What is a family, and what is not, is decided in docs/decisions/0238-files-used-alike-are-one.md.
 """
 
@@ -19,6 +18,7 @@ import numpy as np
 from wavetank.model.compression.folded_table import as_folded, blocks, part_rows
 from wavetank.model.document.file_members import NEXT
 from wavetank.model.document.thresholds import Thresholds
+from wavetank.model.events.empty_copies import COPIES, offsets_of_visits
 from wavetank.model.events.family_names import group_names, handed_on
 from wavetank.model.events.file_identity import NAMED_OPS
 from wavetank.trace import arguments
@@ -38,7 +38,7 @@ from wavetank.trace.schema import (
 from wavetank.trace.traced_files import TracedFiles
 
 _PLAIN = (
-    "open", "close", "read", "write", "pread", "pwrite", "readv", "writev", "preadv", "pwritev", "lseek", "fsync",
+    "open", "close", "read", "write", "pread", "pwrite", "readv", "writev", "preadv", "pwritev", *COPIES, "lseek", "fsync",
     "fdatasync", "sync_file_range", "truncate", "ftruncate", "fallocate", "stat", "fstat", "access", "unlink", "mkdir",
     "rmdir", "mknod", "chmod", "chown", "utime", "fchmod", "fchown", "futime",
 )  # fmt: skip
@@ -349,8 +349,10 @@ class _Search:
         view = table.view.copy()
         first = visits.rows[visits.start]
         view[first] = arguments.view_of_name(NEXT)
+        handle = self._handles(group, visits)
+        offset = offsets_of_visits(table, visits.rows, visits.number, self._ops)
         joined = as_folded(
-            replace(table, file=stands[table.file], view=view, handle=self._handles(group, visits))
+            replace(table, file=stands[table.file], view=view, handle=handle, offset=offset)
         )
         several = np.zeros(len(table), dtype=bool)
         several[first] = table.count[first] > 1

@@ -5,17 +5,16 @@ Reads paths by number; leaves what a phase says of its names. Each path is looke
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from posixpath import commonpath
 
 import numpy as np
 
 from wavetank.model.document.metadata import NameFamily, Sharing
+from wavetank.model.document.name_shapes import name_shape, where_they_differ
 from wavetank.trace.schema import Int64Array
 
 _TOLD = 4  # families of a phase
-_NUMBER = re.compile(r"\d+")
 
 
 class Names:
@@ -99,18 +98,3 @@ class Names:
         absolute = all(self._path(number).startswith("/") for number in objects.tolist())
         common = commonpath(folders) if absolute else ""
         return len(common) + 1 if common not in ("", "/") else 0
-
-
-def name_shape(name: str) -> str:
-    """The name with * for each number: equal for names that differ in numbers only."""
-    return _NUMBER.sub("*", name)
-
-
-def where_they_differ(names: Sequence[str]) -> str:
-    """Names that differ in numbers only, with * for the numbers that do."""
-    if len(names) == 1:
-        return names[0]
-    texts = _NUMBER.split(names[0])
-    columns = zip(*map(_NUMBER.findall, names), strict=True)
-    told = [column[0] if len(set(column)) == 1 else "*" for column in columns]
-    return texts[0] + "".join(digits + text for digits, text in zip(told, texts[1:], strict=True))

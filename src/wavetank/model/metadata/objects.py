@@ -44,13 +44,19 @@ class Objects:
         self._step = np.zeros(len(index), dtype=np.int64)
         self._several = np.zeros(len(index), dtype=bool)
         self._visited = np.zeros(0, dtype=np.int64)
-        if families:
-            self._find_visits(activity, index)
+        named = np.intersect1d(table.file[index], np.array(sorted(families), dtype=np.int64))
+        if len(named):
+            self._find_visits(activity, index, named)
 
-    def _find_visits(self, activity: Activity, index: Int64Array) -> None:
-        """Of rows on families, which visits they are: the first one, how many, and at which distance."""
-        table, families = activity.rows.table, activity.families
-        numbers = np.array(sorted(families), dtype=np.int64)
+    def _find_visits(self, activity: Activity, index: Int64Array, numbers: Int64Array) -> None:
+        """Of rows on families, which visits they are: the first one, how many, and at which distance.
+
+        Args:
+            activity: the trace.
+            index: rows on files, ascending.
+            numbers: of the families that these rows are on, ascending.
+        """
+        table = activity.rows.table
         at = np.flatnonzero(np.isin(table.file, numbers))
         n_ranks = int(table.rank.max(initial=0)) + 1
         order = np.argsort(
@@ -77,7 +83,7 @@ class Objects:
             before[inside] = before[first][body]
             step[inside] = of_body[body]
             n[inside] = np.where(step[inside] > 0, table.count[at[inside]], 1)
-        keys, starts, self._visited = _all_visits(activity, n_ranks)
+        keys, starts, self._visited = _all_visits(activity, numbers, n_ranks)
         wanted = np.searchsorted(index, at)
         kept = (wanted < len(index)) & (index[np.minimum(wanted, len(index) - 1)] == at)
         wanted = wanted[kept]
@@ -106,10 +112,13 @@ def _from_start(values: Int64Array, begin: Int64Array) -> Int64Array:
     return before - np.repeat(before[begin], np.diff(begin, append=len(values)))
 
 
-def _all_visits(activity: Activity, n_ranks: int) -> tuple[Int64Array, Int64Array, Int64Array]:
-    """Keys of a family and a rank, where its visits begin, and the object of each visit."""
+def _all_visits(
+    activity: Activity, numbers: Int64Array, n_ranks: int
+) -> tuple[Int64Array, Int64Array, Int64Array]:
+    """Keys of each of some families and a rank, where its visits begin, and the object of each visit."""
     keys, counts, visited = [], [], []
-    for file, family in sorted(activity.families.items()):
+    for file in numbers.tolist():
+        family = activity.families[file]
         keys.append(file * n_ranks + family.ranks)
         counts.append(family.n_visits)
         visited.append(family.members[family.order])

@@ -2,22 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from posixpath import commonpath
 
 from wavetank.model.document.file import ModelFile
 from wavetank.model.document.model import Model
+from wavetank.model.document.name_shapes import name_shape, where_they_differ
 from wavetank.tables.table import Cell, Column, Definition, Table
 from wavetank.tables.words import DASH, size_words
 
 MAX_FILES = 200
+_ALIKE = 16  # files that differ in numbers only, from which on people are shown one line for them
 
 
 @dataclass(frozen=True)
 class _File:
+    """One file, or for people several alike.
+
+    Attributes:
+        file: of several the first, with the sums of all.
+        folder: that all files share.
+        alike: the files' numbers, and their name with * for what differs; () and "" for one.
+    """
+
     file: ModelFile
-    folder: str  # that all files share
+    folder: str
+    alike: tuple[int, ...] = ()
+    pattern: str = ""
+
+    @property
+    def title(self) -> str:
+        """The name without the common folder; of several how many they are."""
+        if not self.alike:
+            return self.file.title(self.folder)
+        return f"{self.pattern.removeprefix(self.folder)} ({len(self.alike):,} files)"
 
     @property
     def other_names(self) -> str:
@@ -26,6 +45,11 @@ class _File:
             name.path.removeprefix(self.folder) + (" (symbolic link)" if name.symlink else "")
             for name in self.file.other_names
         )
+
+
+def _id(item: _File) -> Cell:
+    number = item.file.file_id
+    return Cell(f"{number} ... {item.alike[-1]}" if item.alike else str(number), number)
 
 
 def _consecutive(item: _File) -> Cell:
@@ -47,8 +71,8 @@ FILES: Definition[_File] = Definition(
     "files",
     "Files",
     (
-        Column("file_id", "Id", lambda i: i.file.file_id, kind="integer"),
-        Column("file_name", "Name", lambda i: Cell(i.file.title(i.folder), i.file.file_name), wide=True),
+        Column("file_id", "Id", _id, kind="integer"),
+        Column("file_name", "Name", lambda i: Cell(i.title, i.file.file_name), wide=True),
         Column("file_size", "Size", lambda i: i.file.file_size, unit="B", show=size_words, help="what a kernel needs"),
         Column("file_size_weights", "By weights", _by_weights, unit="B", help="P15 eq. 2, 3"),
         Column("file_np", "Processes", lambda i: i.file.file_np, kind="integer", help="that open it"),
@@ -67,7 +91,10 @@ FILES: Definition[_File] = Definition(
 
 
 def file_table(model: Model, *, largest_first: bool = False) -> Table:
-    """Files with data operations; the others are counted in the caption."""
+    """Files with data operations; the others are counted in the caption.
+
+    People see one line for many files whose names differ in numbers only and that are used alike.
+    """
     folder = common_folder(file.file_name for file in model.files)
     files = [file for file in model.files if file.n_operations]
     if largest_first:
@@ -82,10 +109,38 @@ def file_table(model: Model, *, largest_first: bool = False) -> Table:
     }
     return FILES.table(
         [_File(file, folder) for file in files],
+        people=_for_people(files, folder),
         caption=" ".join(notes),
         max_rows=MAX_FILES,
         columns={key: {"machine": True} for key, hidden in needless.items() if hidden},
     )
+
+
+def _for_people(files: Sequence[ModelFile], folder: str) -> list[_File]:
+    """A line for each file; one, with their sums, for many of equal names but for numbers that are used alike."""
+    groups: dict[tuple[object, ...], list[ModelFile]] = {}
+    for file in files:
+        own = file.file_id if file.members is not None or file.other_names else None
+        use = (file.file_accessmode, file.file_fileaccesstype, file.file_accesstype, file.file_np)
+        groups.setdefault((name_shape(file.file_name), *use, own), []).append(file)
+    shown = []
+    for alike in groups.values():
+        if len(alike) < _ALIKE:
+            shown += [_File(file, folder) for file in alike]
+            continue
+        pattern = where_they_differ([file.file_name for file in alike])
+        shown.append(_File(_sum(alike), folder, tuple(file.file_id for file in alike), pattern))
+    return shown
+
+
+def _sum(files: Sequence[ModelFile]) -> ModelFile:
+    """The first of some files with the sizes and counts of all; a count that one of them does not tell is not known."""
+    sums: dict[str, int | None] = {}
+    for name in ("file_size", "file_size_weights", "file_nphase", "n_operations", "n_sequential", "n_consecutive"):  # fmt: skip
+        values: list[int | None] = [getattr(file, name) for file in files]
+        told = [value for value in values if value is not None]
+        sums[name] = sum(told) if len(told) == len(values) else None
+    return files[0].model_copy(update=sums)
 
 
 def common_folder(paths: Iterable[str]) -> str:

@@ -108,7 +108,29 @@ def equal_sizes() -> Case:
     return events, [f"/d/f.{i}" for i in range(4 * N)], {}
 
 
-CASES = (untar, epochs, two_opens_at_once, equal_sizes)
+def copied_tree() -> Case:
+    """Each file is copied inside of the kernel until nothing comes, as cp and shutil do; one copy begins behind the end."""
+    chance = random.Random(9)
+    events, paths, before = [], [], {}
+    for i in range(N):
+        size, old, new = chance.randrange(1, 100_000), 2 * i, 2 * i + 1
+        paths += [f"/old/d{i // 50}/f{i}.dat", f"/new/d{i // 50}/f{i}.dat"]
+        before[old] = size
+        behind = size + 4096 * (i == 17)
+        events += [
+            Event(0, "open", file=old, handle=old),
+            Event(0, "open", file=new, handle=new, arg=CREATE),
+            Event(0, "copy_file_range", file=old, handle=old, size=size),
+            Event(0, "copy_file_range_to", file=new, handle=new, size=size),
+            Event(0, "copy_file_range", file=old, handle=old, offset=behind, size=0),
+            Event(0, "copy_file_range_to", file=new, handle=new, offset=size, size=0),
+            Event(0, "close", file=new, handle=new),
+            Event(0, "close", file=old, handle=old),
+        ]
+    return events, paths, before
+
+
+CASES = (untar, epochs, two_opens_at_once, equal_sizes, copied_tree)
 
 
 def model_of(case: Case, *, families: bool, fold: bool = False) -> Model:
@@ -203,6 +225,20 @@ def test_phases_and_steps_do_not_grow_with_the_files() -> None:
     assert many[0] == few[0]
     assert many[1] <= few[1] + 1
     assert many[2] <= 3 * few[2]
+
+
+def test_copies_at_the_end_of_their_files_are_one_step() -> None:
+    model = model_of(copied_tree(), families=True)
+    empty = [
+        event.offset
+        for event in unfold(model.programs, model.phases, 0, model.files)
+        if event.iop_type == "copy_file_range" and not event.moved
+    ]
+    assert len(empty) == N
+    (place,) = (offset for offset in empty if offset is not None)
+    sizes = {file.file_name: file for file in model.files}["/old/d*/f*.dat"]
+    assert sizes.members is not None
+    assert place == sizes.members.size[17] + 4096
 
 
 def test_a_family_is_one_line_for_people() -> None:
