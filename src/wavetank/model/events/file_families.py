@@ -2,8 +2,7 @@
 
 Reads a trace's table and files; leaves a table in which all files of a family are one, and says whose turn it is:
 a call on the next member of a family has the name NEXT, see ``wavetank.model.document.file_members``. What follows
-sees an application that opens one file again and again, so that phases and steps fold as those of one file do.
-What is a family, and what is not, is decided in docs/decisions/0238-files-used-alike-are-one.md.
+sees one file that is opened again and again, and folds. What is a family: docs/decisions/0238-files-used-alike-are-one.md.
 """
 
 from __future__ import annotations
@@ -21,6 +20,7 @@ from wavetank.model.document.thresholds import Thresholds
 from wavetank.model.events.empty_copies import COPIES, offsets_of_visits
 from wavetank.model.events.family_names import group_names, handed_on
 from wavetank.model.events.file_identity import NAMED_OPS
+from wavetank.model.events.first_calls import first_of_ranks
 from wavetank.trace import arguments
 from wavetank.trace.distinct import distinct_rows
 from wavetank.trace.ops import codes_where
@@ -214,8 +214,10 @@ class _Search:
         return distinct_rows([*mask, self._files.directory.astype(np.int64)])[1]
 
     def _made_first(self, rows: Int64Array, file: Int32Array, n: int) -> BoolArray:
-        """Whether the first of some rows on each file is a call that may make it; by time where that is known."""
+        """Whether the first of some rows on each file is a call that may make it; of several ranks' by time where it is known."""
         table = self._table
+        some = first_of_ranks(table.rank[rows], file, n)
+        rows, file = rows[some], file[some]
         makes = self._codes(_MAKING)[table.op[rows]]
         opens = self._kinds(OpKind.OPEN)[table.op[rows]]
         makes |= opens & (arguments.open_flags(table, rows) & os.O_CREAT != 0)

@@ -254,6 +254,18 @@ def test_findings_tell_files_apart() -> None:
     assert "480 of 480 files" in kinds["many-small-files"].sentence
 
 
+def test_the_first_call_of_a_rank_is_told_by_its_order_and_not_by_a_clock_that_went_back() -> None:
+    events, paths, before = equal_sizes()
+    # The open of file 5 is said to begin after its writes.
+    events[4 * 5] = replace(events[4 * 5], start_ns=1_000_000_000)
+    events[4 * 5 + 1 :] = [
+        replace(event, start_ns=900_000_000) if event.file == 5 else event
+        for event in events[4 * 5 + 1 :]
+    ]
+    (family,) = model_of((events, paths, before), families=True).files
+    assert family.n_files == 4 * N
+
+
 def test_a_file_that_stays_open_is_a_file_of_its_own() -> None:
     events, paths, before = epochs(n_ranks=1, n_epochs=1)
     last = max(place for place, event in enumerate(events) if event.op == "close")

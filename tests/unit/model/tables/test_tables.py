@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from fold_builder import Event, model_of
+from fold_builder import PROVENANCE, Event, model_of, trace_of
 
 from table_texts import texts
 from wavetank.model.document.phase import LinearOffsets
+from wavetank.model.extract import extract_model
 from wavetank.model.tables.application_table import application_table
 from wavetank.model.tables.file_table import common_folder, file_table
 from wavetank.model.tables.model_tables import model_tables
@@ -127,3 +128,27 @@ def test_request_sizes_that_are_only_similar_are_shown_from_least_to_most() -> N
     same = model_of([Event(0, "pwrite", offset=i * 10, size=10) for i in range(5)])
     table = next(table for table in model_tables(same) if table.title == "Phases")
     assert [row["rs"] for row in texts(table)] == ["10"]
+
+
+def test_many_files_that_are_used_alike_are_a_line_for_people() -> None:
+    n = 20  # a file of each rank: too few of a rank for a family
+    events = [
+        event
+        for rank in range(n)
+        for event in (
+            Event(rank, "open", file=rank, handle=rank, arg=0o101),
+            Event(rank, "write", file=rank, handle=rank, size=1000 + rank),
+            Event(rank, "close", file=rank, handle=rank),
+        )
+    ]
+    events += [
+        Event(0, "open", file=n, handle=n),
+        Event(0, "read", file=n, handle=n, size=7),
+        Event(0, "close", file=n, handle=n),
+    ]
+    paths = [f"/d/out.{rank:03d}.dat" for rank in range(n)] + ["/d/out.020.dat"]
+    table = file_table(extract_model(trace_of(events, paths=paths), PROVENANCE))
+    assert len(table.rows) == n + 1
+    shown = [(row["file_id"], row["file_name"], row["n_operations"]) for row in texts(table)]
+    assert shown == [("1 ... 20", "out.*.dat (20 files)", "20"), ("21", "out.020.dat", "1")]
+    assert texts(table)[0]["file_size"].startswith(f"{sum(range(1000, 1000 + n)):,} B")
